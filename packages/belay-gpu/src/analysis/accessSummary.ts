@@ -1,25 +1,29 @@
-/** What a piece of code does to variables, seen from both ends. */
+/** Summarizes the accesses of a piece of code to variables, for the analysis of conflicts. */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { GlobalVariable } from "../wgsl/ast.ts";
 import { type AnyNode, walk } from "../wgsl/traverse.ts";
 
-/** Variables with what is done to them, and where first. */
+/** The operations on each variable, each with its first place in the source. */
 export type Operations = ReadonlyMap<GlobalVariable, ReadonlyMap<string, Span>>;
 
+/** The accesses of a piece of code, relative to its barriers. */
 export interface AccessSummary {
-  /** Before the first barrier, on some path. */
+  /** The accesses that some path executes before its first barrier. */
   readonly first: Operations;
-  /** After the last barrier, on some path. */
+  /** The accesses that some path executes after its last barrier. */
   readonly last: Operations;
   readonly all: Operations;
-  /** Some path has no barrier. */
-  readonly open: boolean;
+  /** True if some path has no barrier. */
+  readonly isBarrierFree: boolean;
 }
 
 const none: Operations = new Map();
-export const nothing: AccessSummary = { first: none, last: none, all: none, open: true };
+/** The summary of code without accesses and barriers. */
+export const noAccesses: AccessSummary = { first: none, last: none, all: none, isBarrierFree: true };
 
-/** Whether a loop ends in a `break` and nothing goes around that, as in `loop { …; break; }`. */
+/**
+ * Returns true for a loop that ends in a `break` and never continues, as in `loop { …; break; }`.
+ */
 export function runsOnce({ body }: Extract<AnyNode, { kind: "for" | "while" | "loop" }>): boolean {
   let continues = false;
   walk(body, (node) => {
@@ -29,18 +33,19 @@ export function runsOnce({ body }: Extract<AnyNode, { kind: "for" | "while" | "l
 }
 
 /**
- * The accesses of a construct that a jump may leave or repeat in the middle: any of them may then
- * be its last.
+ * Returns the summary of a construct that jumps may leave or repeat at any point. Each of its
+ * accesses may then be its last.
  */
-export function leaving(construct: AnyNode, accesses: AccessSummary): AccessSummary {
+export function withJumps(construct: AnyNode, accesses: AccessSummary): AccessSummary {
   let jumps = false;
   walk(construct, (node) => {
     if (node.kind === "break" || node.kind === "continue" || node.kind === "return") jumps = true;
   });
-  return jumps ? { ...accesses, last: accesses.all, open: true } : accesses;
+  return jumps ? { ...accesses, last: accesses.all, isBarrierFree: true } : accesses;
 }
 
-export function together(a: Operations, b: Operations): Operations {
+/** Returns the operations of both `a` and `b`. */
+export function unionOf(a: Operations, b: Operations): Operations {
   if (a.size === 0 || a === b) return b;
   if (b.size === 0) return a;
   const both = new Map(a);

@@ -8,7 +8,7 @@ import { walk } from "../wgsl/traverse.ts";
 import { addressOf } from "./addresses.ts";
 import { placeOf } from "./places.ts";
 
-/** The address of the first place assigned in a kernel with the given store. */
+/** Returns the address of the first place that a kernel with this store assigns. */
 function address(store: string): { text: string; indices: string[]; at: (...indices: number[]) => number } {
   const code = `
     struct Part { a: vec3f, b: array<u32, 3> }
@@ -23,7 +23,7 @@ function address(store: string): { text: string; indices: string[]; at: (...indi
   });
   const { expression, indices } = addressOf(program, placeOf(program, target!)!);
   const text = printExpression(expression);
-  // The address is written in operators that JavaScript has too, on 32-bit words.
+  // JavaScript has the operators of the address, too; they work on 32-bit words there.
   const javascript = text
     .replace(/u32\((\w)\) \* (\d+)u/g, "Math.imul($1, $2)")
     .replace(/u32\((\w)\)/g, "$1")
@@ -37,7 +37,7 @@ function address(store: string): { text: string; indices: string[]; at: (...indi
 }
 
 describe("addressOf", () => {
-  it("is a constant for a place that never moves", () => {
+  it("is a constant for a constant place", () => {
     expect(address("words[3] = 1;")).toMatchObject({ text: "12u", indices: [] });
     expect(address("parts[1].b[2] = 1;")).toMatchObject({ text: `${32 + 12 + 8}u`, indices: [] });
     expect(address("parts[4294967295u].a.y = 1;").text).toBe(`${2 ** 32 - 32 + 4}u`);

@@ -4,24 +4,25 @@ import { quote } from "../wgsl/quote.ts";
 import type { Place } from "./places.ts";
 
 /** The byte offset of a place in its variable. */
-export interface Address {
-  /** Of type u32. */
+export interface PlaceAddress {
+  /** The offset, of type u32. */
   readonly expression: Expression;
   /**
-   * The indices that are no constants, each as u32: what the offset depends on, in one way. None
-   * when it is a constant.
+   * The indices that are not constants, each as u32. The offset is a function of these. Empty for a
+   * constant offset.
    */
   readonly indices: readonly Expression[];
 }
 
 /**
- * The address of `place`, whose indices may be evaluated again (access normal form).
+ * Returns the address of `place`. Its indices are evaluated again, so access normal form is
+ * required.
  *
- * It is bijective in each index: where a product with the stride would lose the index's top bits,
- * they come back in at the bottom. So two indices never share an address, and in bounds the address
- * is the byte offset.
+ * The address is bijective in each index. If the product with the stride would lose the top bits of
+ * an index, they are rotated into the bottom bits. Two different indices therefore never share an
+ * address. In bounds, the address is the byte offset.
  */
-export function addressOf(program: Program, place: Place): Address {
+export function addressOf(program: Program, place: Place): PlaceAddress {
   const { expression } = quote();
   let known = 0;
   let sum: Expression | undefined;
@@ -40,13 +41,15 @@ export function addressOf(program: Program, place: Place): Address {
     const term = scaled(step.index, step.stride);
     sum = sum ? expression`${sum} + ${term}` : term;
   }
-  // An index out of bounds may take it out of 32 bits.
+  // The sum may exceed 32 bits for an index out of bounds, so the constant part is reduced.
   const offset = `${known >>> 0}u`;
   if (!sum) return { expression: expression`${offset}`, indices };
   return { expression: known === 0 ? sum : expression`${sum} + ${offset}`, indices };
 }
 
-/** `index * stride`, as a product with the odd part of the stride and a rotation by the rest. */
+/**
+ * Returns `index * stride`: a product with the odd part of the stride, rotated by the even part.
+ */
 function scaled(index: Expression, stride: number): Expression {
   const { expression } = quote();
   const shift = Math.log2(stride & -stride);

@@ -36,7 +36,7 @@ fn inner() { stored[input[0]] = loaded[size.x]; both[1] += arrayLength(&counted)
 @compute @workgroup_size(1) fn other() { elsewhere[0] = 1; }
 `);
 
-it("tells what an entry point does with each resource it reaches", () => {
+it("returns the access of an entry point to each resource that it reaches", () => {
   const [main, other] = functionsOf(program)
     .filter((fn) => fn.attributes.length > 0)
     .map((fn) =>
@@ -67,7 +67,7 @@ it("lists every binding point of a module", () => {
   expect(bindingPointsOf(program)[9]).toEqual({ group: 1, binding: 0 });
 });
 
-it("knows the buffers that are changed in place, which atomics and lengths do not count for", () => {
+it("finds the buffers changed in place, without counting atomics and lengths", () => {
   const program = resolved(`
     struct Bins { total: u32, all: array<atomic<u32>> }
     @group(0) @binding(0) var<storage, read_write> a: array<u32>;

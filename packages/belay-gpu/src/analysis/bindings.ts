@@ -1,4 +1,4 @@
-/** Which resources a program binds, and what an entry point does with each of them. */
+/** Lists the resources that a program binds, and the accesses of an entry point to each. */
 import type { Expression, FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, walk } from "../wgsl/traverse.ts";
@@ -7,25 +7,22 @@ import { reachableFrom, variablesOf } from "./callGraph.ts";
 import { builtinFunction } from "./effects.ts";
 import { addressSpaceOf, rootVariable } from "./places.ts";
 
-/** A place for a resource: `@group(group) @binding(binding)`. */
+/** The address of a resource: `@group(group) @binding(binding)`. */
 export interface BindingPoint {
   readonly group: number;
   readonly binding: number;
 }
 
-/**
- * What an entry point may do with what is bound at one point. Samplers and uniform buffers are
- * read.
- */
+/** The accesses of an entry point to one resource. Samplers and uniform buffers are read. */
 export interface BindingAccess extends BindingPoint {
-  /** The variable. */
+  /** The variable's name. */
   readonly name: string;
   readonly access: AccessMode;
-  /** What all of its words are; absent where that is not one type of 32 bits. */
+  /** The type of all words of the resource; absent if they differ or are not of 32 bits. */
   readonly scalar?: "f32" | "i32" | "u32";
 }
 
-/** Where a variable is bound, or undefined for one that is not. */
+/** Returns the binding point of a variable, or undefined for a variable without one. */
 export function bindingPointOf(program: Program, variable: GlobalVariable): BindingPoint | undefined {
   const numberOf = (name: string) => {
     const argument = variable.attributes.find((attribute) => attribute.name === name)?.args[0];
@@ -36,7 +33,7 @@ export function bindingPointOf(program: Program, variable: GlobalVariable): Bind
   return group === undefined || binding === undefined ? undefined : { group, binding };
 }
 
-/** Every binding point that a module declares. */
+/** Returns all binding points that a module declares. */
 export function bindingPointsOf(program: Program): BindingPoint[] {
   return program.module.declarations.flatMap((declaration) => {
     const point = declaration.kind === "globalVariable" && bindingPointOf(program, declaration);
@@ -44,7 +41,9 @@ export function bindingPointsOf(program: Program): BindingPoint[] {
   });
 }
 
-/** What an entry point does with each resource it uses, in all functions that it reaches. */
+/**
+ * Returns the accesses of an entry point, and of all functions that it reaches, to each resource.
+ */
 export function bindingAccesses(program: Program, entryPoint: FunctionDeclaration): BindingAccess[] {
   const functions = reachableFrom(program, [entryPoint]);
   const storage = storageAccesses(program, functions);
@@ -58,7 +57,7 @@ export function bindingAccesses(program: Program, entryPoint: FunctionDeclaratio
   });
 }
 
-/** Returns the type of all words of a type's values, if they have one. */
+/** Returns the type that all words of a type's values share, if there is one. */
 function scalarOf(type: Type): BindingAccess["scalar"] {
   if (type.kind === "texture") return type.format?.endsWith("32float") ? "f32" : undefined;
   if (type.kind === "struct") {
@@ -76,8 +75,8 @@ function declaredAccess(type: Type): AccessMode {
 }
 
 /**
- * The storage buffers that `functions` change in place: they load and store them, other than by
- * atomic operations. A pointer to more than an atomic that is kept or passed on counts as both.
+ * Returns the storage buffers that `functions` change in place: those with both plain loads and
+ * plain stores. A pointer to plain memory that is kept or passed on counts as both.
  */
 export function buffersInPlace(
   program: Program,
@@ -88,9 +87,9 @@ export function buffersInPlace(
 }
 
 /**
- * The accesses to the storage buffers that `functions` use: `plain` loads and stores, or all, with
- * atomic operations. A pointer that is kept or passed on counts as read and written, if what it
- * points to can be written at all.
+ * Returns the accesses of `functions` to storage buffers. `which` selects plain loads and stores,
+ * or those and atomic operations. A pointer that is kept or passed on counts as read, and as
+ * written if its access mode allows that.
  */
 export function storageAccesses(
   program: Program,
@@ -109,7 +108,7 @@ export function storageAccesses(
     if (which === "plain" && type.store.kind === "atomic") return null;
     return type.access === "read" ? "read" : "read_write";
   };
-  /** Notes what is done to the variable of a place, and what its indices load. */
+  /** Records the access to the variable of a place, and the loads of its indices. */
   const notePlace = (place: Expression, access: AccessMode | null) => {
     const variable = rootVariable(program, place)?.variable;
     if (variable && access) note(variable, access);
@@ -133,7 +132,7 @@ export function storageAccesses(
       }
       const [pointer, ...operands] = node.kind === "call" ? node.args : [];
       const name = node.kind === "call" ? builtinFunction(program, node) : undefined;
-      // A length is no part of the contents.
+      // The length is not part of the contents.
       if (pointer && name === "arrayLength") {
         notePlace(pointer, null);
         return false;
@@ -156,8 +155,8 @@ export function storageAccesses(
 }
 
 /**
- * What a built-in function does with the memory that its first argument points to; undefined when
- * it takes no pointer.
+ * Returns the access of a built-in function to the memory that its first argument points to, or
+ * undefined for a function without pointer argument.
  */
 function operandAccess(name: string | undefined): AccessMode | undefined {
   if (name === "atomicStore") return "write";

@@ -28,7 +28,7 @@ const source = `
 `;
 
 describe("the call graph", () => {
-  it("knows the stage of an entry point", () => {
+  it("has the stage of each entry point", () => {
     const { program } = programOf(source);
     expect(functionsOf(program).map((fn) => [fn.name, stageOf(fn)])).toEqual([
       ["first", "compute"],

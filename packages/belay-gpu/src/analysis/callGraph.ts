@@ -1,32 +1,33 @@
-/** Who calls whom, and what each entry point reaches. */
+/** Computes the call graph of a module, and the functions that an entry point reaches. */
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 
+/** A shader stage. */
 export type Stage = "compute" | "vertex" | "fragment";
 
-/** The shader stage of an entry point; undefined for an ordinary function. */
+/** Returns the shader stage of an entry point, or undefined for an ordinary function. */
 export function stageOf(fn: FunctionDeclaration): Stage | undefined {
   const stages = ["compute", "vertex", "fragment"] as const;
   return stages.find((stage) => fn.attributes.some((attribute) => attribute.name === stage));
 }
 
-/** The functions of a module, in source order. */
+/** Returns the functions of a module in source order. */
 export function functionsOf(program: Program): FunctionDeclaration[] {
   return program.module.declarations.filter((declaration) => declaration.kind === "function");
 }
 
 /**
- * The functions that `roots` reach by calls, the roots included, each behind those it calls. WGSL
- * has no recursion and no indirect calls.
+ * Returns the functions that `roots` reach by calls, including the roots. Each follows the
+ * functions that it calls. WGSL has neither recursion nor indirect calls.
  */
 export function reachableFrom(
   program: Program,
   roots: Iterable<FunctionDeclaration>,
 ): Set<FunctionDeclaration> {
   const reached = new Set<FunctionDeclaration>();
-  // Its own stack, as chains of calls may be longer than the call stack. What is on it twice is
-  // done by then.
+  // The traversal has its own stack, because call chains may be longer than the call stack. A
+  // function that is on it twice is finished by its second turn.
   const open = [...roots].reverse();
   const entered = new Set<FunctionDeclaration>();
   for (let fn = open.at(-1); fn; fn = open.at(-1)) {
@@ -41,21 +42,21 @@ export function reachableFrom(
   return reached;
 }
 
-/** The module-scope variables that the bodies of `functions` name. */
+/** Returns the module-scope variables that `functions` name. */
 export function variablesOf(program: Program, functions: Iterable<FunctionDeclaration>): Set<GlobalVariable> {
   const variables = new Set<GlobalVariable>();
   for (const fn of functions) for (const variable of usesOf(program, fn).variables) variables.add(variable);
   return variables;
 }
 
-/** What a function names of its module. */
+/** The module-scope declarations that a function names. */
 interface Uses {
-  /** In the order in which they are called last. */
+  /** The called functions, ordered by their last call. */
   readonly callees: ReadonlySet<FunctionDeclaration>;
   readonly variables: ReadonlySet<GlobalVariable>;
 }
 
-/** Many analyses ask, each for all that a kernel reaches. */
+/** The uses of each function. Many analyses ask for all functions of a kernel. */
 const known = new WeakMap<Program, Map<FunctionDeclaration, Uses>>();
 
 function usesOf(program: Program, fn: FunctionDeclaration): Uses {

@@ -3,8 +3,8 @@ import { printExpression } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 
 /**
- * What an atomic operation whose result nobody uses commutes with: operations of the same class.
- * Undefined when it does not even commute with itself.
+ * Returns the class of an atomic operation whose result is unused. Operations of one class commute.
+ * Undefined for an operation that does not even commute with itself.
  */
 export function commutingClass(
   program: Program,

@@ -14,8 +14,8 @@ const all = wx | wy | dependence.workgroup[2] | lx | ly | lz;
 
 const isOut = (base: Expression) => base.kind === "identifier" && base.name === "out";
 
-/** What decides the first store to `out`. */
-function decides(body: string, functions = ""): number | undefined {
+/** Returns the dependences of the first store to `out`. */
+function dependences(body: string, functions = ""): number | undefined {
   const program = resolve(
     parse(`
       @group(0) @binding(0) var<uniform> limit: u32;
@@ -43,22 +43,31 @@ function decides(body: string, functions = ""): number | undefined {
 }
 
 it.each([
-  ["constants, and sizes", "out[WIDTH + n.x + arrayLength(&a)] = 1;", 0],
+  ["constants and sizes", "out[WIDTH + n.x + arrayLength(&a)] = 1;", 0],
   ["components of ids", "let x = w.x * 8u + l.y; out[x] = 1;", wx | ly],
-  ["ids that are made of others", "out[g.y] = 1;", wy | ly],
+  ["ids that are computed from others", "out[g.y] = 1;", wy | ly],
   ["the index in the workgroup", "out[i % 4] = 1;", lx | ly | lz],
   ["swizzles and vectors", "let v = vec2u(l.yx); out[v.y] = 1;", lx],
-  ["variables, whatever they were before", "var x = l.x; x = w.x; out[x] = 1;", lx | wx],
-  ["functions", "out[twice(l.x)] = 1;", lx, "fn twice(x: u32) -> u32 { return 2 * x; }"],
-  ["the conditions around", "if (l.x == 0) { out[w.x] = 1; }", lx | wx],
+  ["all values of a variable", "var x = l.x; x = w.x; out[x] = 1;", lx | wx],
+  ["arguments of functions", "out[twice(l.x)] = 1;", lx, "fn twice(x: u32) -> u32 { return 2 * x; }"],
+  ["the conditions around it", "if (l.x == 0) { out[w.x] = 1; }", lx | wx],
   ["the conditions of an assignment", "var x = 0u; if (l.y > 1) { x = w.x; } out[x] = 1;", ly | wx],
-  ["returns before", "if (w.y > 3) { return; } out[l.x] = 1;", wy | lx],
-  ["where a loop is left", "for (var k = 0u; k < 4; k++) { if (l.y < k) { break; } out[l.x] = 1; }", lx | ly],
-  ["where a function is called", "if (l.x > 1) { put(w.x); }", lx | wx, "fn put(x: u32) { out[x] = 1; }"],
-  ["what is left of && that is not evaluated", "let x = w.x > 1 && l.y > 1; if (x) { out[0] = 1; }", wx | ly],
+  ["earlier returns", "if (w.y > 3) { return; } out[l.x] = 1;", wy | lx],
+  [
+    "the conditions that leave a loop",
+    "for (var k = 0u; k < 4; k++) { if (l.y < k) { break; } out[l.x] = 1; }",
+    lx | ly,
+  ],
+  [
+    "the conditions of a function call",
+    "if (l.x > 1) { put(w.x); }",
+    lx | wx,
+    "fn put(x: u32) { out[x] = 1; }",
+  ],
+  ["the left operand of a short circuit", "let x = w.x > 1 && l.y > 1; if (x) { out[0] = 1; }", wx | ly],
   ["private variables", "mine = l.x; out[mine] = 1;", lx],
 ])("an access depends on %s", (_, body, expected, functions = "") => {
-  expect(decides(body, functions)).toBe(expected);
+  expect(dependences(body, functions)).toBe(expected);
 });
 
 it.each([
@@ -67,19 +76,19 @@ it.each([
   ["a loop that memory ends", "for (var k = 0u; k < a[0]; k++) { out[k] = 1; }"],
   ["a pointer", "var x = 0u; change(&x); out[x] = 1;", "fn change(p: ptr<function, u32>) { *p = a[0]; }"],
 ])("the contents of memory decide: %s", (_, body, functions = "") => {
-  expect(decides(body, functions)! & contents).toBe(contents);
+  expect(dependences(body, functions)! & contents).toBe(contents);
 });
 
 it.each([
   ["a condition", "if (w.x < limit) { out[l.x] = 1; }", wx | lx],
   ["a loop", "for (var k = 0u; k < limit; k++) { out[k] = 1; }", 0],
   ["an index", "out[g.y * limit + a[g.x]] = 1;", wx | wy | lx | ly],
-  ["what others have stored for each invocation", "shared_1[i] = 1; out[shared_1[0]] = 1;", all],
-  ["what an atomic operation gives to each", "out[atomicAdd(&count, 1u)] = 1;", all],
+  ["values that other invocations stored", "shared_1[i] = 1; out[shared_1[0]] = 1;", all],
+  ["the result of an atomic operation", "out[atomicAdd(&count, 1u)] = 1;", all],
 ])("memory and ids decide %s", (_, body, ids) => {
-  expect(decides(body)).toBe(ids | contents);
+  expect(dependences(body)).toBe(ids | contents);
 });
 
-it("leaves nothing out", () => {
-  expect(decides("out[w.x + w.y + w.z + i] = a[0];")).toBe(all);
+it("depends on all ids of an index at once", () => {
+  expect(dependences("out[w.x + w.y + w.z + i] = a[0];")).toBe(all);
 });

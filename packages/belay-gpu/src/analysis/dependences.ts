@@ -1,4 +1,4 @@
-/** Which of an invocation's ids decide what it accesses, where nothing else does. */
+/** Computes the invocation ids that decide which memory an invocation accesses. */
 import type { Expression, FunctionDeclaration, Statement } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, children, isExpression } from "../wgsl/traverse.ts";
@@ -7,9 +7,11 @@ import { rootIdentifier } from "./places.ts";
 import { all, type Dependences, dependence, ValueDependences } from "./valueDependences.ts";
 
 /**
- * What decides which part of a variable a place in a kernel is, whether it is accessed at all, and how often.
+ * Returns a function that tells on what a place in a kernel depends: on what its indices depend,
+ * and whether and how often it is accessed.
  *
- * Source: as in the divergence analysis of Coutinho et al. 2011, a variable depends on the conditions that it is assigned under.
+ * Source: the divergence analysis of Coutinho et al. 2011, in which a variable also depends on the
+ * conditions under which it is assigned.
  */
 export function dependencesOfPlaces(
   program: Program,
@@ -25,25 +27,28 @@ export function dependencesOfPlaces(
   return (place) => flow.of(place) | values.ofIndices(place);
 }
 
-/** Where a statement stands. */
+/** The context of a statement. */
 interface Flow {
   readonly fn: FunctionDeclaration;
-  /** What a statement may leave: the function, and the loops and `switch`es around it. */
+  /**
+   * The constructs that a statement may leave: the function, and the loops and `switch`es around
+   * it.
+   */
   readonly leaves: readonly AnyNode[];
-  /** What decides whether it is executed. */
+  /** The dependences of the conditions under which the statement is executed. */
   readonly control: Dependences;
 }
 
 /**
- * What decides whether something happens. Facts only grow; they hold once a visit of all functions
+ * The control dependences of a kernel. Facts only grow; they hold once a visit of all functions
  * adds none.
  */
 class ControlDependences {
   readonly #program: Program;
   readonly #values: ValueDependences;
-  /** What decides when functions are called or left, and loops are left. */
+  /** The dependences of the conditions that call or leave functions, and that leave loops. */
   readonly #controls = new Map<AnyNode, Dependences>();
-  /** What decides whether expressions are evaluated. */
+  /** The dependences of the conditions under which an expression is evaluated. */
   readonly #reached = new Map<Expression, Dependences>();
   #changes = 0;
 
@@ -52,11 +57,12 @@ class ControlDependences {
     this.#values = values;
   }
 
-  /** How often something was learned. */
+  /** The number of facts learned so far. */
   get changes(): number {
     return this.#changes;
   }
 
+  /** Returns the dependences of the conditions under which an expression is evaluated. */
   of(expression: Expression): Dependences {
     return this.#reached.get(expression) ?? 0;
   }
@@ -96,7 +102,7 @@ class ControlDependences {
     }
   }
 
-  /** The flow below a node. */
+  /** Returns the context of a node's children. */
   #insideOf(node: AnyNode, flow: Flow): Flow {
     const under = (condition: Expression | null) =>
       flow.control | (condition ? all(this.#values.of(condition)) : 0);

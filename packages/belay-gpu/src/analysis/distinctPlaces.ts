@@ -5,9 +5,9 @@ import { walk } from "../wgsl/traverse.ts";
 import type { Place } from "./places.ts";
 
 /**
- * Whether an invocation that gets to each of these places once names a different element each time,
- * as far as the text shows it: they are the same but for constants in sums. Their indices are
- * stable (access normal form).
+ * Returns true if `places` name different elements, each evaluated once by one invocation, as far
+ * as the source shows. They must be equal except for constants in sums. Requires stable indices
+ * (access normal form).
  */
 export function areDistinct(program: Program, places: readonly Place[]): boolean {
   const sums = places.map((place) => sumsOf(program, place));
@@ -16,13 +16,13 @@ export function areDistinct(program: Program, places: readonly Place[]): boolean
   return rests.size <= 1 && whole.size === places.length;
 }
 
-/** An index as a known number and the text of what is added to it. */
+/** An index as the sum of a known number and the text of its other terms. */
 export interface Sum {
   readonly rest: string;
   readonly known: bigint;
 }
 
-/** The indices of a place, and for members their names. */
+/** Returns the indices of a place as sums, and its members as their names. */
 export function sumsOf(program: Program, { steps }: Place): Sum[] {
   const terms = new Terms(program);
   return steps.map((step) => {
@@ -33,12 +33,12 @@ export function sumsOf(program: Program, { steps }: Place): Sum[] {
   });
 }
 
-/** So many names are followed to what they stand for, one behind the other. */
+/** The longest chain of `let` declarations that is followed. */
 const deepest = 100;
 
 /**
- * What is added up in expressions. What a name stands for is added up once, as names that are added
- * to themselves double.
+ * Splits expressions into the terms that they add. Each `let` is split only once: a chain of names
+ * that are added to themselves would double the work with each name.
  */
 class Terms {
   readonly #program: Program;
@@ -73,7 +73,7 @@ class Terms {
   }
 }
 
-/** A known number, and how often each other term is added to it. */
+/** A known number, and the count of each other term that is added to it. */
 interface CountedTerms {
   readonly known: bigint;
   readonly counts: ReadonlyMap<string, bigint>;
@@ -85,7 +85,7 @@ function plus(a: CountedTerms, b: CountedTerms): CountedTerms {
   return { known: a.known + b.known, counts };
 }
 
-/** Whether an expression has the same value wherever its names are in scope. */
+/** Returns true if an expression has the same value wherever its names are in scope. */
 function isStable(program: Program, expression: Expression): boolean {
   let stable = true;
   walk(expression, (node) => {

@@ -5,7 +5,7 @@ import { walk } from "../wgsl/traverse.ts";
 import { divergence } from "./divergence.ts";
 
 /**
- * Whether `x`, where a kernel with the given body stores it last, may differ between invocations.
+ * Returns true if `x` may differ between invocations at its last store in a kernel's body.
  */
 function diverges(body: string, functions = ""): boolean {
   const program = resolve(
@@ -32,41 +32,41 @@ function diverges(body: string, functions = ""): boolean {
 }
 
 it.each([
-  ["constants and what the host gives", "let x = limit * 2u;"],
+  ["constants and uniforms", "let x = limit * 2u;"],
   ["ids of the workgroup", "let x = w.x + a[w.y];"],
-  ["what uniform branches assign", "var x = 0u; if (limit > w.x) { x = a[3]; } else { x++; }"],
+  ["values assigned in uniform branches", "var x = 0u; if (limit > w.x) { x = a[3]; } else { x++; }"],
   [
     "counters of uniform loops",
     "var x = 0u; for (var i = 0u; i < limit; i++) { if (i == 7u) { break; } x += i; }",
   ],
   [
-    "results of functions of such",
+    "results of functions of these",
     "let x = f(w.x);",
     "fn f(i: u32) -> u32 { if (i > 3u) { return 1u; } return i; }",
   ],
-  ["what is loaded for all", "let x = workgroupUniformLoad(&tile[0]);"],
-  ["what is assigned behind a return of some", "var x = 0u; if (l > 3u) { return; } x = limit;"],
-])("is not: %s", (_, body, functions = "") => expect(diverges(body, functions)).toBe(false));
+  ["uniform loads", "let x = workgroupUniformLoad(&tile[0]);"],
+  ["values assigned after the return of some invocations", "var x = 0u; if (l > 3u) { return; } x = limit;"],
+])("does not diverge: %s", (_, body, functions = "") => expect(diverges(body, functions)).toBe(false));
 
 it.each([
   ["ids of the invocation", "let x = l + limit;"],
   ["loads from memory that is written", "let x = out[w.x];"],
   ["workgroup and private memory", "let x = tile[0] + mine;"],
   ["loads at a divergent index", "let x = a[l];"],
-  ["what divergent branches assign", "var x = 0u; if (l > 3u) { x = 1u; }"],
-  ["what a divergent case assigns", "var x = 0u; switch l { case 1: { x++; } default: {} }"],
+  ["values assigned in divergent branches", "var x = 0u; if (l > 3u) { x = 1u; }"],
+  ["values assigned in a divergent case", "var x = 0u; switch l { case 1: { x++; } default: {} }"],
   ["counters of loops that end at different times", "var x = 0u; while (x < l) { x++; }"],
-  ["what a loop assigns that some leave", "var x = 0u; loop { x++; if (a[l] > x) { break; } }"],
+  ["values assigned in a loop that some leave", "var x = 0u; loop { x++; if (a[l] > x) { break; } }"],
   [
-    "what a loop assigns that some continue",
+    "values assigned in a loop that some continue",
     "var x = 0u; for (var i = 0u; i < 4u; i++) { if (i == l) { continue; } x++; }",
   ],
-  ["results of functions of such", "let x = f(l);", "fn f(i: u32) -> u32 { return i; }"],
+  ["results of functions of these", "let x = f(l);", "fn f(i: u32) -> u32 { return i; }"],
   [
     "results of functions that return at different times",
     "let x = f(a[l] > 1u);",
     "fn f(c: bool) -> u32 { if (c) { return 1u; } return 2u; }",
   ],
   ["elements at a divergent index", "var xs: array<u32, 4>; xs[l & 3u] = 1u; let x = xs[0];"],
-  ["what a pointer may change", "var y = 0u; let p = &y; *p = l; let x = y;"],
-])("is: %s", (_, body, functions = "") => expect(diverges(body, functions)).toBe(true));
+  ["variables that a pointer may change", "var y = 0u; let p = &y; *p = l; let x = y;"],
+])("diverges: %s", (_, body, functions = "") => expect(diverges(body, functions)).toBe(true));

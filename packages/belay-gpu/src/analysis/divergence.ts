@@ -1,21 +1,22 @@
-/** Which values may differ between the invocations of a workgroup. */
+/** Computes which values may differ between the invocations of a workgroup. */
 import type { Expression, FunctionDeclaration, Statement } from "../wgsl/ast.ts";
 import type { Program, Target } from "../wgsl/program.ts";
 import { type AnyNode, children, isExpression, walk } from "../wgsl/traverse.ts";
-import { builtinOf } from "./builtinOf.ts";
+import { builtinValueOf } from "./builtinValueOf.ts";
 import { functionsOf, stageOf } from "./callGraph.ts";
 import { builtinFunction } from "./effects.ts";
 import { addressSpaceOf, rootIdentifier } from "./places.ts";
 
 /**
- * Whether invocations that evaluate an expression at the same time may get different values; true
- * where nothing is known.
+ * Returns true if invocations that evaluate an expression at the same time may get different
+ * values, or if nothing is known.
  */
 export type IsDivergent = (expression: Expression) => boolean;
 
 /**
- * A value diverges that depends on the invocation's place in its workgroup, on memory that invocations change, or on
- * how long each stayed in a loop.
+ * Returns a predicate for the divergent values of a program. A value diverges if it depends on the
+ * invocation's id in its workgroup, on memory that invocations change, or on the number of
+ * iterations that an invocation executed.
  *
  * Source: the divergence analysis of Coutinho et al. 2011, in a form without dominance.
  */
@@ -32,27 +33,28 @@ export function divergence(program: Program): IsDivergent {
   return (expression) => analysis.isDivergent(expression);
 }
 
-/** Where a statement stands. */
+/** The context of a statement. */
 interface Flow {
   readonly fn: FunctionDeclaration;
   /** The innermost loop, `switch` or function. */
   readonly loop: AnyNode;
-  /** Whether some of the invocations that meet again later may not get here. */
+  /** True if only some of the invocations that reconverge later may execute the statement. */
   readonly diverges: boolean;
 }
 
 /** The built-in values that all invocations of a workgroup share. */
 const shared = new Set(["workgroup_id", "num_workgroups", "workgroup_index", "subgroup_size"]);
 
-/** Facts that only grow; they hold once a visit of all functions adds none. */
+/**
+ * The divergent variables, results and loops. Facts only grow; they hold once a visit of all
+ * functions adds none.
+ */
 class Analysis {
   readonly #program: Program;
   readonly #variables = new Set<Target>();
-  /**
-   * Functions whose result diverges, and loops that invocations leave or continue at different
-   * times.
-   */
+  /** The functions whose result diverges. */
   readonly #results = new Set<Target>();
+  /** The loops that invocations leave or continue at different times. */
   readonly #loops = new Set<AnyNode>();
 
   constructor(program: Program) {
@@ -63,11 +65,11 @@ class Analysis {
     return this.#variables.size + this.#results.size + this.#loops.size;
   }
 
-  /** Those of an entry point are built-in values. */
+  /** Learns the parameters of an entry point, which are built-in values. */
   parameters(fn: FunctionDeclaration): void {
     if (!stageOf(fn)) return;
     for (const parameter of fn.parameters) {
-      if (!shared.has(builtinOf(parameter.attributes))) this.#variables.add(parameter);
+      if (!shared.has(builtinValueOf(parameter.attributes))) this.#variables.add(parameter);
     }
   }
 
@@ -103,7 +105,7 @@ class Analysis {
     }
   }
 
-  /** The flow below a node. */
+  /** Returns the context of a node's children. */
   #insideOf(node: AnyNode, flow: Flow): Flow {
     switch (node.kind) {
       case "if":
@@ -157,7 +159,7 @@ class Analysis {
     if (target) this.#variables.add(target);
   }
 
-  /** What calls pass on, and variables that a pointer makes assignable elsewhere. */
+  /** Learns the arguments of calls, and the variables that a pointer lets others assign. */
   #calls(expression: Expression): void {
     walk(expression, (node) => {
       if (node.kind === "unary" && node.operator === "&") this.#assigned(node.operand);

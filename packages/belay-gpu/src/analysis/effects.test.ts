@@ -14,7 +14,7 @@ const prelude = `
   fn own() -> u32 { return atomicLoad(&n); }
 `;
 
-/** The program of a function with `body`, the function, and its calls in source order. */
+/** Returns the program of a function with `body`, the function, and its calls in source order. */
 function programOf(body: string) {
   const program = typed(`${prelude} fn f() { ${body} }`);
   const fn = functionsOf(program).at(-1)!;
@@ -31,7 +31,7 @@ describe("calls", () => {
     _ = atomicLoad(&n); atomicStore(&n, 1u); _ = workgroupUniformLoad(&most); textureStore(image, 0, vec4u()); workgroupBarrier();`);
   const names = (is: (call: CallExpression) => boolean) => calls.filter(is).map(({ callee }) => callee.name);
 
-  it("are of built-in functions, or not", () => {
+  it("of built-in functions have a name", () => {
     expect(calls.map((call) => builtinFunction(program, call)).filter(Boolean)).toEqual([
       "max",
       "bitcast",
@@ -43,7 +43,7 @@ describe("calls", () => {
     ]);
   });
 
-  it("operate on shared memory", () => {
+  it("that act on shared memory are memory operations", () => {
     expect(names((call) => isMemoryOperation(program, call))).toEqual([
       "atomicLoad",
       "atomicStore",

@@ -1,11 +1,11 @@
-/** Which memory operations an expression or a function performs. */
+/** Finds the memory operations of expressions and functions. */
 import type { CallExpression, Expression, Statement } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 
 /**
- * The name of the built-in function that `call` calls, or undefined for a user's function or a
- * constructor.
+ * Returns the name of the built-in function that `call` calls, or undefined for a constructor or a
+ * function of the program.
  */
 export function builtinFunction(program: Program, call: CallExpression): string | undefined {
   const target = program.targetOf(call.callee);
@@ -13,8 +13,8 @@ export function builtinFunction(program: Program, call: CallExpression): string 
 }
 
 /**
- * True for the built-in calls that act on shared memory and return a value: atomics and
- * `workgroupUniformLoad`.
+ * Returns true for calls of built-in functions that act on shared memory and return a value: atomic
+ * operations and `workgroupUniformLoad`.
  */
 export function isMemoryOperation(program: Program, expression: Expression): boolean {
   if (expression.kind !== "call") return false;
@@ -22,11 +22,12 @@ export function isMemoryOperation(program: Program, expression: Expression): boo
   return name !== undefined && (name.startsWith("atomic") || name === "workgroupUniformLoad");
 }
 
+/** Returns true for a call of `textureStore`. */
 export function isTextureStore(program: Program, expression: Expression): boolean {
   return expression.kind === "call" && builtinFunction(program, expression) === "textureStore";
 }
 
-/** True when `part` has a memory operation inside. */
+/** Returns true if `part` contains a memory operation. */
 export function containsMemoryOperation(program: Program, part: Expression | Statement): boolean {
   let found = false;
   walk(part, (node) => {
@@ -35,13 +36,13 @@ export function containsMemoryOperation(program: Program, part: Expression | Sta
   return found;
 }
 
-/** True for a call on a texture that can be both loaded and stored. */
+/** Returns true for a call on a texture that can be both loaded and stored. */
 export function isTextureInPlace(program: Program, call: CallExpression): boolean {
   const type = call.args[0] && program.valueTypeOf(call.args[0]);
   return type?.kind === "texture" && type.access === "read_write";
 }
 
-/** The loads in `part` from textures that can also be stored. */
+/** Returns the loads in `part` from textures that can also be stored. */
 export function textureLoadsInPlace(program: Program, part: Statement): CallExpression[] {
   const found: CallExpression[] = [];
   walk(part, (node) => {

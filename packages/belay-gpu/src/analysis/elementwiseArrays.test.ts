@@ -15,14 +15,18 @@ const found = (body: string) => {
 
 describe("arrays are used element by element", () => {
   it.each([
-    ["where their elements are named", "row[i] = one; tile[i][i + 1u].x = row[i ^ 1u];", ["row", "tile"]],
-    ["but not where all of them are", "let all = row; tile[i] = tile[0]; one = all[i];", []],
-    ["but not where they go elsewhere", "let p = &row; one = p[i] + row[i];", []],
-    ["and not where nobody uses them", "one = 1.0;", []],
+    [
+      "if only their elements are accessed",
+      "row[i] = one; tile[i][i + 1u].x = row[i ^ 1u];",
+      ["row", "tile"],
+    ],
+    ["but not if they are accessed as a whole", "let all = row; tile[i] = tile[0]; one = all[i];", []],
+    ["but not if a pointer to them is taken", "let p = &row; one = p[i] + row[i];", []],
+    ["but not if nothing accesses them", "one = 1.0;", []],
   ])("%s", (_, body, names) => expect(found(body)).toEqual(names));
 });
 
-describe("neighbours follow each other in a loop", () => {
+describe("a loop accesses neighbours", () => {
   it.each([
     ["whose counter is the index", "for (var k = 0u; k < 9u; k++) { one += row[k]; }"],
     ["whose counter is part of it", "for (var k = 0u; k < 9u; k += 1u) { one += row[16u * i + k]; }"],
@@ -35,9 +39,9 @@ describe("neighbours follow each other in a loop", () => {
 
   it.each([
     ["whose counter names rows", "for (var k = 0u; k < 9u; k++) { one += tile[k][i].x; }", "tile"],
-    ["in wider steps", "for (var k = i; k < 64u; k += 16u) { one += row[k]; }", "row"],
+    ["with wider steps", "for (var k = i; k < 64u; k += 16u) { one += row[k]; }", "row"],
     ["whose variable is halved", "var k = i; while (k > 0u) { k = k >> 1u; one += row[k]; }", "row"],
-    ["that are multiples of it", "for (var k = 0u; k < 4u; k++) { one += row[16u * k]; }", "row"],
-    ["where functions say", "for (var k = 0u; k < 4u; k++) { one += row[start(k) + i]; }", "row"],
+    ["with multiples of the counter", "for (var k = 0u; k < 4u; k++) { one += row[16u * k]; }", "row"],
+    ["with an index from a function", "for (var k = 0u; k < 4u; k++) { one += row[start(k) + i]; }", "row"],
   ])("but not one %s", (_, body, name) => expect(found(body)).toEqual([name]));
 });

@@ -3,17 +3,18 @@ import type { Program, Target } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import type { Type } from "../wgsl/types.ts";
 
-/** How many arrays a type nests: 2 for `array<array<f32, 16>, 16>`. */
+/** Returns the number of nested arrays of a type: 2 for `array<array<f32, 16>, 16>`. */
 export const dimensionsOf = (type: Type): number =>
   type.kind === "array" ? 1 + dimensionsOf(type.element) : 0;
 
-/** An expression that indexes what it starts from again and again, or does not index at all. */
+/** An expression and the indices that are applied to it. */
 export interface Chain {
   readonly root: Expression;
-  /** The last index last. */
+  /** The indices in the order of their application; empty for an expression that is not indexed. */
   readonly indices: readonly Expression[];
 }
 
+/** Splits an expression into its root and its indices. */
 export function chainOf(expression: Expression): Chain {
   if (expression.kind !== "index") return { root: expression, indices: [] };
   const { root, indices } = chainOf(expression.base);
@@ -21,9 +22,9 @@ export function chainOf(expression: Expression): Chain {
 }
 
 /**
- * The arrays at module scope of which `functions` name single elements only, and no neighbouring
- * ones from one turn of a loop to the next: compilers load several of those at once, if they are
- * neighbours in memory too.
+ * Returns the module-scope arrays of which `functions` access only single elements, and not
+ * neighbouring elements in consecutive iterations of a loop. Compilers may merge accesses to
+ * elements that are neighbours in memory.
  */
 export function elementwiseArrays(
   program: Program,
@@ -33,7 +34,7 @@ export function elementwiseArrays(
   const others = new Set<GlobalVariable>();
   for (const { body } of functions) {
     const counters = countersIn(program, body);
-    /** Where chains begin that have been seen whole. */
+    /** The roots of the chains that were visited as a whole. */
     const seen = new Set<Expression>();
     walk(body, (node) => {
       if (node.kind !== "index" && node.kind !== "identifier") return;
@@ -51,8 +52,8 @@ export function elementwiseArrays(
 }
 
 /**
- * The variables that some statement changes by one, and the lets of which such a variable is a
- * term.
+ * Returns the variables that some statement changes by one, and the `let`s that have such a
+ * variable as a term.
  */
 function countersIn(program: Program, body: FunctionDeclaration["body"]): Set<Target> {
   const counters = new Set<Target>();
@@ -82,14 +83,14 @@ function countersIn(program: Program, body: FunctionDeclaration["body"]): Set<Ta
   return counters;
 }
 
-/** Whether a counter is a term of an index. */
+/** Returns true if a counter is a term of an index. */
 function advances(program: Program, index: Expression, counters: ReadonlySet<Target>): boolean {
   if (index.kind === "binary")
     return (
       /^[+-]$/.test(index.operator) &&
       (advances(program, index.left, counters) || advances(program, index.right, counters))
     );
-  // What built-in functions make of neighbours are often neighbours.
+  // Built-in functions often map neighbours to neighbours.
   if (index.kind === "call")
     return (
       program.targetOf(index.callee)?.kind !== "function" &&

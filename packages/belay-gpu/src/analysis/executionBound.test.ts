@@ -4,7 +4,7 @@ import { functionsOf } from "./callGraph.ts";
 import { executionBound } from "./executionBound.ts";
 import { memoryAccesses } from "./memoryAccesses.ts";
 
-/** At most how often an invocation of `main` stores to a buffer. */
+/** Returns the bound on the stores of an invocation of `main` to buffers. */
 function storesOf(body: string): number {
   const program = resolved(/* wgsl */ `
     @group(0) @binding(0) var<storage, read_write> out: array<u32>;
@@ -24,7 +24,7 @@ it.each([
   ["while (true) { break; } out[0] = 1u;", 1],
   ["loop { twice(id.x); if (id.x > 1u) { break; } }", Number.POSITIVE_INFINITY],
   ["loops(id.x);", Number.POSITIVE_INFINITY],
-])("bounds what is executed: %s", (body, bound) => {
+])("bounds the executed stores of: %s", (body, bound) => {
   expect(storesOf(body)).toBe(bound);
 });
 

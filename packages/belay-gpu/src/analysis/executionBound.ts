@@ -1,12 +1,12 @@
-/** How often an invocation may execute something. */
+/** Bounds the number of times that an invocation evaluates an expression. */
 import type { Expression, FunctionDeclaration } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, children } from "../wgsl/traverse.ts";
 import { reachableFrom } from "./callGraph.ts";
 
 /**
- * At most how often an invocation of a kernel evaluates any of some expressions: infinitely often,
- * if one is in a loop.
+ * Returns the largest number of times that an invocation of a kernel evaluates any of
+ * `expressions`. Infinite if one of them is in a loop.
  */
 export function executionBound(
   program: Program,
@@ -24,7 +24,7 @@ export function executionBound(
     const isLoop = node.kind === "loop" || node.kind === "for" || node.kind === "while";
     return isLoop && bound > 0 ? Number.POSITIVE_INFINITY : bound;
   };
-  // What a function calls comes before it.
+  // Callees come before their callers.
   for (const fn of reachableFrom(program, [kernel])) known.set(fn, of(fn.body));
   return known.get(kernel)!;
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the bytes of its buffers that a kernel fills whatever they were before. Text and grid have
- * to show it.
+ * Finds the bytes of its buffers that a kernel overwrites whatever they held before. Its source and
+ * the grid of the dispatch have to show it.
  */
 import type {
   BinaryOperator,
@@ -17,69 +17,66 @@ import type { Program, Target } from "../wgsl/program.ts";
 import { type AnyNode, forEachChild, walk } from "../wgsl/traverse.ts";
 import type { Type } from "../wgsl/types.ts";
 import { type BindingPoint, bindingPointOf } from "./bindings.ts";
-import { builtinOf } from "./builtinOf.ts";
+import { builtinValueOf } from "./builtinValueOf.ts";
 import { builtinFunction } from "./effects.ts";
 import { addressSpaceOf, placeOf, rootIdentifier } from "./places.ts";
 import { knownWorkgroupSize } from "./workgroupSize.ts";
 
-/** A dimension of a grid: 0 = x. */
+/** A dimension of a grid: 0 is x. */
 type Dimension = 0 | 1 | 2;
 
-/** A number times the workgroups of the grid in some dimensions. */
+/** A number times the workgroup counts of the grid in some dimensions. */
 export interface GridProduct {
   readonly scale: number;
   readonly dimensions: readonly Dimension[];
 }
 
-/** The length of an array that ends what is bound at a point. */
+/** The length of the runtime-sized array at the end of a bound buffer. */
 export interface BoundLength {
   readonly of: BindingPoint;
-  /**
-   * The byte of the binding at which the array begins, and the bytes from one element to the next.
-   */
+  /** The byte of the binding at which the array begins. */
   readonly offset: number;
+  /** The bytes from one element to the next. */
   readonly stride: number;
 }
 
-/** Values that are less than `(bound - minus) / divisor`. */
+/** A limit: values are less than `(bound - minus) / divisor`. */
 export interface FillLimit {
   readonly bound: number | BoundLength;
   readonly minus: number;
   readonly divisor: number;
 }
 
-/** An id of invocations as a term of a sum. */
+/** An invocation id as a term of a sum. */
 export interface FillTerm {
   readonly factor: GridProduct;
-  /** The id takes all values from zero to this one, which it does not reach. */
+  /** The number of values of the id: it takes each of 0, 1, … `count - 1`. */
   readonly count: GridProduct;
-  /** Invocations with an id beyond one of these do not store. */
+  /** The limits of the id. Invocations with an id beyond one of them do not store. */
   readonly limits: readonly FillLimit[];
 }
 
 /**
- * A store that some invocation executes for each element of a row. The number of the element is the
+ * A store that some invocation executes for each element of a row. The index of the element is the
  * sum of the terms.
  */
 export interface Fill {
   readonly of: BindingPoint;
-  /**
-   * The first byte of the binding that it fills, and the number of bytes that it fills of each
-   * element.
-   */
+  /** The first byte of the binding that the store fills. */
   readonly offset: number;
+  /** The number of bytes that the store fills of each element. */
   readonly bytes: number;
-  /** Bytes from one element to the next. */
+  /** The bytes from one element to the next. */
   readonly stride: number;
   readonly terms: readonly FillTerm[];
-  /** Limits below which all elements are. */
+  /** The limits that all indices of elements are below. */
   readonly limits: readonly FillLimit[];
 }
 
 /**
- * The stores of a kernel that fill something as far as this is shown: by stores of its entry point,
- * outside of loops, whose indices are sums of ids, and under conditions that compare such sums with
- * constants and lengths of arrays. Overrides must have their values.
+ * Returns the stores of a kernel that fill rows of elements, as far as this can be shown.
+ * Considered are stores of the entry point outside of loops whose indices are sums of ids. Their
+ * conditions must compare such sums with constants and array lengths. Overrides must have values.
  */
 export function fillsOf(program: Program, kernel: FunctionDeclaration): Fill[] {
   const sizes = knownWorkgroupSize(program, kernel);
@@ -87,31 +84,31 @@ export function fillsOf(program: Program, kernel: FunctionDeclaration): Fill[] {
 }
 
 /**
- * An id of an invocation that depends on no other one. `global`: where no other id of the dimension
- * is used.
+ * An invocation id that is independent of all others in use. `global` ids stand for dimensions in
+ * which no other id is used.
  */
 type Id = `${"global" | "workgroup" | "local"} ${Dimension}`;
 
-/** A term of a sum; without an id, a number that all invocations know. */
+/** A term of a sum; without an id, a number that all invocations share. */
 interface Term extends GridProduct {
   readonly id: Id | undefined;
 }
 
-/** A sum of terms that are not negative: exact as long as it fits 32 bits. */
+/** A sum of terms that are not negative. It is exact as long as it fits 32 bits. */
 type Sum = readonly Term[];
 
-/** A sum that is less than a bound, or less than the bound and one. */
+/** The condition `sum < bound + plus`. */
 interface Condition {
   readonly sum: Sum;
   readonly bound: number | BoundLength;
   readonly plus: 0 | 1;
 }
 
-/** Sums of ids that expressions are. */
+/** Expresses WGSL expressions as sums of ids. */
 class Ids {
   readonly #program: Program;
   readonly #sizes: readonly number[];
-  /** Variables that change after they were declared. */
+  /** The variables that change after their declaration. */
   readonly #changed = new Set<Target>();
   readonly #known = new Map<Target, readonly (Sum | undefined)[] | undefined>();
 
@@ -119,7 +116,7 @@ class Ids {
     this.#program = program;
     this.#sizes = sizes;
     for (const parameter of kernel.parameters)
-      this.#known.set(parameter, this.#builtin(builtinOf(parameter.attributes)));
+      this.#known.set(parameter, this.#builtin(builtinValueOf(parameter.attributes)));
     walk(kernel.body, (node) => {
       const place =
         node.kind === "assign" || node.kind === "increment"
@@ -144,12 +141,16 @@ class Ids {
     return { scale: this.sizeIn(dimension), dimensions: id.startsWith("local") ? [] : [dimension] };
   }
 
+  /** Returns the sum that a scalar expression is, or undefined if it is none. */
   sumOf(expression: Expression): Sum | undefined {
     const sums = this.#sumsOf(expression);
     return sums?.length === 1 ? sums[0] : undefined;
   }
 
-  /** The components of a value; undefined where they are no sums of ids. */
+  /**
+   * Returns the sums of a value's components, or undefined for a value that has none. A component
+   * that is no sum is undefined.
+   */
   #sumsOf(expression: Expression): readonly (Sum | undefined)[] | undefined {
     const constant = this.#program.constantOf(expression);
     if (constant) {
@@ -187,7 +188,7 @@ class Ids {
 
   #sumsOfTarget(target: Target): readonly (Sum | undefined)[] | undefined {
     if (this.#known.has(target)) return this.#known.get(target);
-    // A variable that is declared by itself, or changed, is none that is looked for.
+    // The target counts as unknown while its initializer is evaluated, and if it changes later.
     this.#known.set(target, undefined);
     const isFixed = target.kind === "let" || (target.kind === "var" && !this.#changed.has(target));
     if (!isFixed || !target.initializer || this.#known.size > mostNames) return undefined;
@@ -196,13 +197,13 @@ class Ids {
     return sums;
   }
 
-  /** A built-in value that is a member of a parameter. */
+  /** Returns the value of a built-in value that is a member of a parameter. */
   #builtinMember({ base, member }: Extract<Expression, { kind: "memberAccess" }>) {
     const target = base.kind === "identifier" ? this.#program.targetOf(base) : undefined;
     if (target?.kind !== "parameter") return undefined;
     const struct = this.#structOf(target);
     const found = struct?.members.find(({ name }) => name === member);
-    return found && this.#builtin(builtinOf(found.attributes));
+    return found && this.#builtin(builtinValueOf(found.attributes));
   }
 
   #structOf({ type }: Parameter) {
@@ -234,20 +235,21 @@ class Ids {
   }
 
   #id(kind: "global" | "workgroup" | "local", dimension: Dimension): Sum {
-    // The only value is zero.
+    // Zero is the only value of this id.
     if (kind === "local" && this.sizeIn(dimension) === 1) return [];
     return [{ scale: 1, dimensions: [], id: `${kind} ${dimension}` }];
   }
 }
 
 const dimensions: readonly Dimension[] = [0, 1, 2];
-/** So many names are followed to what they stand for. */
+/** The largest number of names that are followed to their declarations. */
 const mostNames = 200;
-/** Stores under more conditions, and stores beyond so many of them, are not looked at. */
+/** The largest number of conditions around a store that is considered. */
 const mostConditions = 32;
+/** The largest number of stores of a kernel that are considered. */
 const mostStores = 256;
 
-/** Returns whether a call makes an integer of 32 bits from one value. */
+/** Returns true for a call that converts one value to a 32-bit integer. */
 function isIntegerConversion(program: Program, { callee, args }: CallExpression): boolean {
   const target = program.targetOf(callee);
   return target?.kind === "builtin" && /^[iu]32$/.test(target.name) && args.length === 1;
@@ -274,7 +276,7 @@ function added(a: Sum, b: Sum): Sum {
   return sum;
 }
 
-/** A sum times a number that all invocations know. */
+/** Returns a sum times a number that all invocations share. */
 function product(sum: Sum, by: Sum): Sum | undefined {
   if (by.length === 0) return [];
   const [only, ...others] = by;
@@ -288,16 +290,16 @@ function product(sum: Sum, by: Sum): Sum | undefined {
 
 const keyOf = ({ id, dimensions }: Term) => `${id} ${dimensions}`;
 const isConstant = ({ id, dimensions }: Term) => !id && dimensions.length === 0;
-/** The number that is added in a sum. */
+/** Returns the constant term of a sum. */
 const constantIn = (sum: Sum): number => sum.find(isConstant)?.scale ?? 0;
 const idsIn = (sum: Sum): Sum => sum.filter((term) => !isConstant(term));
 
-/** The stores that an entry point executes under conditions that are understood. */
+/** Collects the stores that an entry point executes under conditions that are understood. */
 class Stores {
   readonly fills: Fill[] = [];
   readonly #program: Program;
   readonly #ids: Ids;
-  /** Nodes that have a return inside. */
+  /** The nodes that contain a `return`. */
   readonly #returning: ReadonlySet<AnyNode>;
 
   constructor(program: Program, kernel: FunctionDeclaration, ids: Ids) {
@@ -308,8 +310,8 @@ class Stores {
   }
 
   /**
-   * Looks for stores in statements. Returns the conditions under which what follows is executed;
-   * undefined where not known.
+   * Visits statements for stores. Returns the conditions under which the next statement is
+   * executed, or undefined if these are unknown.
    */
   #visitAll(
     statements: readonly Statement[],
@@ -332,7 +334,7 @@ class Stores {
       case "assign":
         if (statement.operator === "=" && statement.target) this.#note(statement.target, conditions);
         return conditions;
-      // Nobody knows who returns inside of others, or how often what is inside is executed.
+      // Other statements may return or repeat in ways that are not followed.
       default:
         return this.#returning.has(statement) ? undefined : conditions;
     }
@@ -351,7 +353,10 @@ class Stores {
     return undefined;
   }
 
-  /** Returns how a part ends: it never returns, always does at its end, or does somewhere. */
+  /**
+   * Returns how control leaves a part: it never returns, always returns at its end, or may return
+   * somewhere inside.
+   */
   #endOf(part: Block | IfStatement): "falls" | "returns" | "either" {
     if (!this.#returning.has(part)) return "falls";
     if (part.kind === "if") return "either";
@@ -362,7 +367,8 @@ class Stores {
   }
 
   /**
-   * Returns what follows from a condition that is true, or false; undefined where nothing is known.
+   * Returns the conditions that hold if `condition` is true (or false), or undefined if nothing is
+   * known.
    */
   #conditionsOf(condition: Expression, isTrue: boolean): Condition[] | undefined {
     if (condition.kind === "unary" && condition.operator === "!")
@@ -390,7 +396,7 @@ class Stores {
     return sum && isZero ? [{ sum, bound: 1, plus: 0 }] : undefined;
   }
 
-  /** A constant, or the length of an array. */
+  /** Returns the value of a constant, or the length of an array. */
   #boundOf(expression: Expression): number | BoundLength | undefined {
     let bound: Expression | undefined = expression;
     for (let names = 0; bound && names < mostNames; names++) {
@@ -417,7 +423,7 @@ class Stores {
     return { of, offset, stride: strideOf(place.type) };
   }
 
-  /** Notes a store as far as it is understood. */
+  /** Records a store if it is understood. */
   #note(target: Expression, conditions: readonly Condition[]): void {
     const place = placeOf(this.#program, target);
     if (!place || addressSpaceOf(place.variable) !== "storage" || !isDense(place.type)) return;
@@ -428,7 +434,7 @@ class Stores {
     const basis = this.#basisOf([row.index, ...conditions.map(({ sum }) => sum)]);
     const index = basis(row.index);
     const terms = idsIn(index);
-    // What only the grid knows is not taken off.
+    // An offset that depends on the size of the grid is not supported.
     if (terms.some(({ id }) => !id)) return;
     const step = stepOf(terms);
     const limits: FillLimit[] = row.length === undefined ? [] : [limit(row.length, constantIn(index), step)];
@@ -444,7 +450,7 @@ class Stores {
       else if (!only || ids.some(({ id }) => !id)) return;
       else if (others.length === 0 && only.dimensions.length === 0)
         limitId(only.id!, limit(bound, minus, only.scale));
-      // No term is negative, so that all of a sum that is zero are zero.
+      // No term is negative. A sum that is zero therefore has only zero terms.
       else if (typeof bound === "number" && bound - minus === 1)
         for (const { id } of ids) limitId(id!, limit(1, 0, 1));
       else return;
@@ -467,7 +473,9 @@ class Stores {
     });
   }
 
-  /** The row of elements that a place is in: the array that is indexed by ids, if there is one. */
+  /**
+   * Returns the row of elements that contains a place: the array that ids index, if there is one.
+   */
   #rowOf(target: Expression, of: BindingPoint) {
     const place = placeOf(this.#program, target)!;
     let row = {
@@ -490,7 +498,7 @@ class Stores {
           ? { of, offset: row.offset, stride: step.stride }
           : countOf(type);
       if (index.every(isConstant) && typeof length === "number") {
-        // A constant index is inside.
+        // A constant index is in bounds.
         row = { ...row, offset: row.offset + constantIn(index) * step.stride };
       } else {
         if (row.stride > 0 || length === undefined) return undefined;
@@ -501,7 +509,10 @@ class Stores {
     return row;
   }
 
-  /** Names ids of each dimension in one way: by the global id, or by those that it is made of. */
+  /**
+   * Returns a function that rewrites sums to one set of ids per dimension: the global id, or the
+   * workgroup and local ids that compose it.
+   */
   #basisOf(sums: readonly Sum[]): (sum: Sum) => Sum {
     const used = new Set(sums.flatMap((sum) => sum.map(({ id }) => id)));
     const isSplit = (i: Dimension) => used.has(`workgroup ${i}`) || used.has(`local ${i}`);
@@ -532,15 +543,15 @@ const opposites: Partial<Record<BinaryOperator, BinaryOperator>> = {
   "!=": "==",
 };
 
-/** The number that all factors of terms are multiples of. */
+/** Returns the common divisor of all factors of `terms`, or 1 if the least factor is none. */
 function stepOf(terms: Sum): number {
   const least = Math.min(...terms.map(({ scale }) => scale));
   return terms.length > 0 && terms.every(({ scale }) => scale % least === 0) ? least : 1;
 }
 
 /**
- * Returns by which number the index of a row, less its constant, is multiplied in a sum; undefined
- * for other sums.
+ * Returns `n` if `sum` is `n` times the index of a row without its constant, and undefined for
+ * other sums.
  */
 function timesOf(sum: Sum, terms: Sum, step: number): number | undefined {
   if (sum.length !== terms.length || sum.length === 0) return undefined;
@@ -554,7 +565,7 @@ function timesOf(sum: Sum, terms: Sum, step: number): number | undefined {
     : undefined;
 }
 
-/** The nodes below a root that return, or have a part that does. */
+/** Returns the nodes below a root that return or contain a `return`. */
 function returningIn(root: AnyNode): Set<AnyNode> {
   const found = new Set<AnyNode>();
   const visit = (node: AnyNode): boolean => {
@@ -569,7 +580,7 @@ function returningIn(root: AnyNode): Set<AnyNode> {
   return found;
 }
 
-/** Returns whether all bytes of a type's values are data that a store writes. */
+/** Returns true if a store of this type writes all its bytes: it has no padding. */
 function isDense(type: Type): boolean {
   switch (type.kind) {
     case "scalar":
@@ -604,7 +615,7 @@ function elementOf(type: Type): Type {
   return "element" in type ? type.element : type;
 }
 
-/** Returns the number of elements of a type that is indexed. */
+/** Returns the number of elements of an indexable type, or undefined if it is not constant. */
 function countOf(type: Type): number | undefined {
   if (type.kind === "vector") return type.size;
   if (type.kind === "matrix") return type.columns;

@@ -25,11 +25,11 @@ describe("hazardousVariables", () => {
     ["a load, then a store", "out[l] = out[63 - l];", ["out"]],
     ["a compound assignment", "out[l] += 1;", ["out"]],
     [
-      "a load and a store that only another round would bring together",
+      "a load and a store in different iterations",
       "loop { a[l] = out[0]; workgroupBarrier(); storageBarrier(); out[l] = 1; if (l < 64) { continue; } break; }",
       ["out"],
     ],
-    ["a loop of one round", "loop { a[l] = out[0]; storageBarrier(); out[l] = 1; break; }", []],
+    ["a loop of one iteration", "loop { a[l] = out[0]; storageBarrier(); out[l] = 1; break; }", []],
     ["an increment", "tile[l]++;", ["tile"]],
     ["a store, then a load", "out[l] = 1; a[l] = out[0];", ["out"]],
     ["a load of one variable and a store of another", "out[l] = a[l];", []],
@@ -53,7 +53,7 @@ describe("hazardousVariables", () => {
       [],
     ],
     [
-      "a condition that meets a store of the last round",
+      "a condition that loads after a store of the last iteration",
       "while (tile[0] < 3) { workgroupBarrier(); tile[l] = 1; }",
       ["tile"],
     ],
@@ -73,14 +73,14 @@ describe("hazardousVariables", () => {
       ["tile"],
     ],
     [
-      "a jump around a barrier to a store that ends a round",
+      "a jump around a barrier to a store at the end of the iteration",
       "var i = 0; loop { let x = tile[l]; if (i == 1) { continue; } workgroupBarrier(); continuing { tile[l] = x; workgroupBarrier(); i++; break if i > 3; } }",
       ["tile"],
     ],
     ["the length of an array", "out[l] = arrayLength(&out);", []],
   ])("%s", (_, body, expected) => {
-    // Barriers under conditions would be refused by the uniformity rules where `l` decides; the
-    // analysis does not ask.
+    // The uniformity rules would reject barriers under conditions on `l`; the analysis does not
+    // check them.
     expect(hazards(body)).toEqual(expected);
   });
 
@@ -96,7 +96,7 @@ describe("hazardousVariables", () => {
 });
 
 describe("loadsAfterStores", () => {
-  const sequences = (body: string, functions = ""): string[] => {
+  const pairs = (body: string, functions = ""): string[] => {
     const code = `
       @group(0) @binding(0) var<storage, read_write> a: array<u32>;
       @group(0) @binding(1) var<storage, read_write> out: array<u32>;
@@ -121,15 +121,15 @@ describe("loadsAfterStores", () => {
     ],
     ["a store, then a load", "a[l] = 1; out[l] = a[l ^ 1];", ["a: a[l], a"]],
     ["a storage barrier between", "a[l] = 1; storageBarrier(); out[l] = a[l ^ 1];", ["a: a[l], a"]],
-    ["a load in the next round", "for (var i = 0u; i < 4; i++) { a[i] = a[i + 1]; }", ["a: a[i], a"]],
+    ["a load in the next iteration", "for (var i = 0u; i < 4; i++) { a[i] = a[i + 1]; }", ["a: a[i], a"]],
     ["two compound assignments", "a[l] += 1; a[l + 1] += 1;", ["a: a[l], a"]],
-    ["branches that do one of both", "if (l < 3) { a[l] = 1; } else { out[l] = a[0]; }", []],
+    ["branches that do one of the two", "if (l < 3) { a[l] = 1; } else { out[l] = a[0]; }", []],
     ["workgroup memory", "tile[l] = 1; workgroupBarrier(); out[l] = tile[0];", []],
-  ])("%s", (_, body, found) => expect(sequences(body)).toEqual(found));
+  ])("%s", (_, body, found) => expect(pairs(body)).toEqual(found));
 
   it("follows calls", () => {
     const functions = "fn put(i: u32) { a[i] = 1; } fn get(i: u32) -> u32 { return a[i]; }";
-    expect(sequences("let v = get(l); put(l + v);", functions)).toEqual([]);
-    expect(sequences("put(l); out[l] = get(l);", functions)).toEqual(["a: a[i], a"]);
+    expect(pairs("let v = get(l); put(l + v);", functions)).toEqual([]);
+    expect(pairs("put(l); out[l] = get(l);", functions)).toEqual(["a: a[i], a"]);
   });
 });

@@ -1,16 +1,16 @@
 /**
- * Where invocations could disturb each other, as no barrier stands between what they load from and
- * store to one variable.
+ * Finds accesses of one variable that no barrier separates, so that invocations could disturb each
+ * other.
  */
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { reachableFrom } from "./callGraph.ts";
-import { barriers, type Sequence, SequenceAnalysis } from "./sequences.ts";
+import { barriers, ConflictAnalysis, type ConflictingAccesses } from "./conflictingAccesses.ts";
 
 /**
- * The variables that an invocation loads and stores without a barrier between, in either order.
- * Where both replicas access one copy of such a variable, a store of the first may come before a
- * load of the second.
+ * Returns the variables that an invocation both loads and stores without a barrier between, in
+ * either order. If both replicas share one copy of such a variable, a store of the first replica
+ * may precede a load of the second.
  */
 export function hazardousVariables(
   program: Program,
@@ -19,11 +19,11 @@ export function hazardousVariables(
   const hazards = new Set<GlobalVariable>();
   const functions = reachableFrom(program, entryPoints);
   for (const [space, separators] of barriers) {
-    const analysis = new SequenceAnalysis(program, {
+    const analysis = new ConflictAnalysis(program, {
       watched: "plain",
       space,
       separators,
-      disturbs: (earlier, later) => earlier !== later,
+      conflicts: (earlier, later) => earlier !== later,
       report: ({ variable }) => hazards.add(variable),
     });
     for (const fn of functions) analysis.ofFunction(fn);
@@ -32,16 +32,16 @@ export function hazardousVariables(
 }
 
 /**
- * The storage variables that `entryPoint` may load after it has stored there, whatever is between:
- * the first such pair of each.
+ * Returns the storage variables that `entryPoint` may load after it stored there, even across
+ * barriers. Each is returned with its first such pair of accesses.
  */
-export function loadsAfterStores(program: Program, entryPoint: FunctionDeclaration): Sequence[] {
-  const found = new Map<GlobalVariable, Sequence>();
-  const analysis = new SequenceAnalysis(program, {
+export function loadsAfterStores(program: Program, entryPoint: FunctionDeclaration): ConflictingAccesses[] {
+  const found = new Map<GlobalVariable, ConflictingAccesses>();
+  const analysis = new ConflictAnalysis(program, {
     watched: "plain",
     space: "storage",
     separators: [],
-    disturbs: (earlier, later) => earlier === "store" && later === "load",
+    conflicts: (earlier, later) => earlier === "store" && later === "load",
     report: (sequence) => {
       if (!found.has(sequence.variable)) found.set(sequence.variable, sequence);
     },

@@ -1,13 +1,17 @@
 import type { Expression, ForStatement } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 
-/** Trips of a loop whose bounds are not constant. */
+/** The assumed trips of a loop whose bounds are not constant. */
 export const assumedTrips = 16;
 
-/** `for (var i = a; i < b; i += c)` with constants tells; anything else is assumed. */
+/** Returns the trips of a loop: those that its constants give, or {@link assumedTrips}. */
 export const tripsOf = (program: Program, loop: ForStatement): number =>
   constantTripsOf(program, loop) ?? assumedTrips;
 
+/**
+ * Returns the trips of a loop `for (var i = a; i < b; i += c)` with constant `a`, `b` and `c`, or
+ * undefined for any other loop.
+ */
 export function constantTripsOf(
   program: Program,
   { initializer, condition, update }: ForStatement,

@@ -1,20 +1,22 @@
-/** Every load and store of the buffers that functions use, one by one. */
+/** Lists all loads and stores of the buffers that functions use. */
 import type { Expression, FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, children } from "../wgsl/traverse.ts";
 import { builtinFunction } from "./effects.ts";
 import { addressSpaceOf, type Place, placeOf, rootVariable } from "./places.ts";
 
+/** One access to a buffer. */
 export interface MemoryAccess {
-  /** `"other"`: an atomic operation, or a pointer that goes elsewhere. */
+  /** The kind of access. `"other"` is an atomic operation, or a pointer that is passed on. */
   readonly kind: "load" | "store" | "other";
   readonly expression: Expression;
+  /** The accessed place; undefined for accesses of kind `"other"`. */
   readonly place: Place | undefined;
 }
 
 /**
- * The accesses to storage and uniform buffers by `functions`, in access normal form. A variable of
- * which only the length is asked, or nothing, has none.
+ * Returns the accesses of `functions` to storage and uniform buffers. Buffers that are only asked
+ * for their length have none. Requires access normal form.
  */
 export function memoryAccesses(
   program: Program,
@@ -28,7 +30,7 @@ export function memoryAccesses(
     if (place) return;
     for (const child of children(node)) if (child.kind !== "attribute") visit(child);
   };
-  /** Notes the access that a node is, and gives its place. */
+  /** Records the access that a node is, and returns its place. */
   const noted = (node: AnyNode): Expression | undefined => {
     switch (node.kind) {
       case "assign":

@@ -1,55 +1,68 @@
 import type { BinaryOperator, Expression, FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program, Target } from "../wgsl/program.ts";
-import { builtinOf } from "./builtinOf.ts";
+import { builtinValueOf } from "./builtinValueOf.ts";
 import { builtinFunction } from "./effects.ts";
-import { combined, either, isSame, mostMultiple, multipleOf, type Pattern, same } from "./patterns.ts";
+import {
+  combined,
+  either,
+  isSame,
+  mostMultiple,
+  multipleOf,
+  type NeighbourPattern,
+  same,
+} from "./neighbourPattern.ts";
 import { addressSpaceOf } from "./places.ts";
 import { workgroupSize } from "./workgroupSize.ts";
 
-/** What is known of each component of a value: null where they may differ in any way. */
-export type NeighbourValue = readonly (Pattern | null)[];
+/** The pattern of each component of a value; null for a component without a known pattern. */
+export type NeighbourValue = readonly (NeighbourPattern | null)[];
 
+/** The assumptions of the analysis. */
 export interface NeighbourOptions {
   /**
-   * How many invocations are neighbours: their index in the workgroup differs only modulo this
-   * power of two.
+   * The number of neighbours, a power of two. The workgroup indices of neighbours are equal except
+   * in their remainder by it.
    */
   readonly count: number;
   /**
-   * Takes numbers that only the host knows, such as the width of an image, for multiples of
-   * whatever is needed.
+   * True to assume that a number which only the host knows, such as the width of an image, is a
+   * multiple of every power of two.
    */
-  readonly isHopeful?: boolean;
+  readonly assumesAlignment?: boolean;
 }
 
 /**
- * How values differ between neighbours. Facts only get weaker; what has none yet is not known to
- * have any value.
+ * The patterns of values across neighbouring invocations. Facts only get weaker; a value without a
+ * fact has not been seen yet.
  */
 export class NeighbourValues {
   readonly #program: Program;
   readonly #count: number;
   readonly #width: number;
-  /** What numbers of the host are multiples of. */
+  /** The power of two that the host's numbers are assumed to be multiples of. */
   readonly #host: number;
   readonly #known = new Map<Target, NeighbourValue>();
   #changes = 0;
 
-  constructor(program: Program, kernel: FunctionDeclaration, { count, isHopeful = false }: NeighbourOptions) {
+  constructor(
+    program: Program,
+    kernel: FunctionDeclaration,
+    { count, assumesAlignment: isHopeful = false }: NeighbourOptions,
+  ) {
     this.#program = program;
     this.#host = isHopeful ? mostMultiple : 1;
     this.#count = count;
     [this.#width = 1] = workgroupSize(program, kernel);
     for (const parameter of kernel.parameters)
-      this.#known.set(parameter, this.#builtin(builtinOf(parameter.attributes)));
+      this.#known.set(parameter, this.#builtin(builtinValueOf(parameter.attributes)));
   }
 
-  /** How often something was learned. */
+  /** The number of facts learned so far. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** A variable may have this value, too, or a function return it. */
+  /** Learns a further value of a variable, or a further result of a function. */
   learn(target: Target | undefined, value: NeighbourValue | undefined): void {
     if (!target || !value || target.kind === "globalVariable") return;
     const before = this.#known.get(target);
@@ -84,7 +97,7 @@ export class NeighbourValues {
     }
   }
 
-  /** Undefined while nothing is known. */
+  /** Returns the pattern of an expression, or undefined while nothing is known. */
   of(expression: Expression): NeighbourValue | undefined {
     const constant = this.#constant(expression);
     if (constant !== undefined) return [same(multipleOf(constant))];
@@ -126,13 +139,13 @@ export class NeighbourValues {
     if (!args.every((arg) => arg !== undefined)) return undefined;
     const all = args.flat();
     if (name === undefined) return all;
-    // Where it limits nothing, which is nearly everywhere.
+    // These functions are assumed to return their first operand: limits rarely take effect.
     if (/^(min|max|clamp)$/.test(name))
       return [all.find((each) => each?.ranks) ?? (all.every(isSame) ? same(1) : null)];
     return [!/^(atomic|subgroup|quad)/.test(name) && all.every(isSame) ? same(1) : null];
   }
 
-  /** What an operator makes of values; `amount` is the right operand. */
+  /** Returns the result of an operator; `amount` is the right operand. */
   combined(
     operator: BinaryOperator,
     left: NeighbourValue,
@@ -153,7 +166,7 @@ export class NeighbourValues {
   }
 }
 
-/** Memory that no invocation changes. */
+/** Returns true for memory that no invocation changes. */
 function isUnchanged(variable: GlobalVariable): boolean {
   const access = variable.qualifiers[1];
   const space = addressSpaceOf(variable);

@@ -6,9 +6,9 @@ import { functionsOf } from "./callGraph.ts";
 import { neighbourPatterns } from "./neighbours.ts";
 
 /**
- * The pattern of what a kernel makes `x`, for eight neighbours: `"rank + 8k"`, `"4k"`, or `"any"`.
+ * Returns the pattern of `x` in a kernel, for eight neighbours: `"rank + 8k"`, `"4k"` or `"any"`.
  */
-function pattern(body: string, { size = "16, 4", declarations = "", isHopeful = false } = {}): string {
+function pattern(body: string, { size = "16, 4", declarations = "", assumesAlignment = false } = {}): string {
   const program = resolved(`${declarations}
     @group(0) @binding(0) var<uniform> shape: vec4u;
     @group(0) @binding(1) var<storage, read> list: array<u32>;
@@ -19,7 +19,7 @@ function pattern(body: string, { size = "16, 4", declarations = "", isHopeful = 
       @builtin(num_workgroups) groups: vec3u,
     ) { ${body} }`);
   const kernel = functionsOf(program).find(({ name }) => name === "main")!;
-  const patternOf = neighbourPatterns(program, kernel, { count: 8, isHopeful });
+  const patternOf = neighbourPatterns(program, kernel, { count: 8, assumesAlignment });
   let value: Expression | undefined;
   walk(kernel.body, (node) => {
     if (node.kind === "let" && node.name === "x") value = node.initializer;
@@ -54,7 +54,7 @@ describe("values of neighbours", () => {
     ["vec2u(id.y, index).y", "rank + 8k"],
   ])("%s is %s", (expression, expected) => expect(pattern(`let x = ${expression};`)).toBe(expected));
 
-  it("are looked for in variables, loops and functions", () => {
+  it("are followed through variables, loops and functions", () => {
     expect(pattern("for (var k = 8u; k < shape.x; k += 16u) { let x = k + id.x; }")).toBe("rank + 8k");
     expect(pattern("for (var k = 0u; k < shape.x; k++) { let x = k + id.x; }")).toBe("rank + k");
     expect(pattern("var v = id.x; v += 4u; if (v > 9u) { v = id.x; } let x = v;")).toBe("rank + 4k");
@@ -66,15 +66,15 @@ describe("values of neighbours", () => {
     expect(pattern("let y = same(group.x); let x = same(index);", { declarations })).toBe("any");
   });
 
-  it("hope for whole rows", () => {
-    const isHopeful = true;
-    expect(pattern("let x = id.y * shape.x + id.x;", { isHopeful })).toBe("rank + 16k");
-    expect(pattern("let x = id.y * shape.x + id.x - shape.x;", { isHopeful })).toBe("rank + 16k");
-    expect(pattern("let x = id.y * shape.x + id.x - 1u;", { isHopeful })).toBe("rank + k");
-    expect(pattern("let x = id.y * arrayLength(&list) + id.y;", { isHopeful })).toBe("k");
+  it("are aligned in rows if that is assumed", () => {
+    const assumesAlignment = true;
+    expect(pattern("let x = id.y * shape.x + id.x;", { assumesAlignment })).toBe("rank + 16k");
+    expect(pattern("let x = id.y * shape.x + id.x - shape.x;", { assumesAlignment })).toBe("rank + 16k");
+    expect(pattern("let x = id.y * shape.x + id.x - 1u;", { assumesAlignment })).toBe("rank + k");
+    expect(pattern("let x = id.y * arrayLength(&list) + id.y;", { assumesAlignment })).toBe("k");
   });
 
-  it("need rows of whole groups of neighbours", () => {
+  it("have no pattern if a row of the workgroup is no multiple of their number", () => {
     expect(pattern("let x = local.x;", { size: "4, 8" })).toBe("any");
     expect(pattern("let x = id.y;", { size: "4, 8" })).toBe("any");
     expect(pattern("let x = index;", { size: "4, 8" })).toBe("rank + 8k");

@@ -1,24 +1,24 @@
-/**
- * How values differ between neighbouring invocations of a workgroup, as far as the text shows it.
- */
+/** Analyses how integers differ between neighbouring invocations of a workgroup. */
 import type { Assignment, BinaryOperator, Expression, FunctionDeclaration } from "../wgsl/ast.ts";
 import type { Program, Target } from "../wgsl/program.ts";
 import { type AnyNode, children } from "../wgsl/traverse.ts";
 import { reachableFrom } from "./callGraph.ts";
+import { mostMultiple, type NeighbourPattern, same } from "./neighbourPattern.ts";
 import { type NeighbourOptions, type NeighbourValue, NeighbourValues } from "./neighbourValues.ts";
-import { mostMultiple, type Pattern, same } from "./patterns.ts";
 import { rootIdentifier } from "./places.ts";
 
 /**
- * The patterns of integers in what a kernel reaches; undefined where there is none. That neighbours
- * are in step, and within the bounds of what limits an index, is taken for granted: whoever relies
- * on it has to look when the kernel runs.
+ * Returns the patterns of the integers in a kernel, as a function of the expression; undefined for
+ * none.
+ *
+ * The analysis assumes that neighbours execute in lockstep and that the limits of an index take no
+ * effect. Code that relies on a pattern has to check it when the kernel runs.
  */
 export function neighbourPatterns(
   program: Program,
   kernel: FunctionDeclaration,
   options: NeighbourOptions,
-): (expression: Expression) => Pattern | undefined {
+): (expression: Expression) => NeighbourPattern | undefined {
   const values = new NeighbourValues(program, kernel, options);
   const flow = new Flow(program, values);
   const functions = reachableFrom(program, [kernel]);
@@ -29,7 +29,7 @@ export function neighbourPatterns(
   return (expression) => values.of(expression)?.[0] ?? undefined;
 }
 
-/** What declarations, assignments, calls and returns make of values. */
+/** Propagates patterns through declarations, assignments, calls and returns. */
 class Flow {
   readonly #program: Program;
   readonly #values: NeighbourValues;

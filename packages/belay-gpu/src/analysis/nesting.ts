@@ -1,28 +1,28 @@
 /**
- * Counts how deep statements of a function nest, as WGSL compilers do: each statement is a level
- * below the one that holds it, blocks and the clauses of a `switch` included. Source: WGSL
- * specification, "Limits", and Dawn, which counts the levels that its parser goes down for
- * expressions, too.
+ * Counts the nesting of a function's statements as WGSL compilers do. Each statement is one level
+ * below the statement that contains it, including blocks and the clauses of a `switch`. Source:
+ * WGSL specification, "Limits". Dawn also counts the levels of its parser for expressions.
  */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import { type AnyNode, forEachChild, isExpression } from "../wgsl/traverse.ts";
 
+/** The deepest nesting that compilers accept. */
 const mostLevels = 127;
 
 /**
- * Returns the place of a function at which its statements, or the brackets around it, nest deeper
- * than compilers take.
+ * Returns the first place in a function where its statements, braces or brackets nest deeper than
+ * compilers accept, or undefined.
  */
 export function tooDeepIn(fn: FunctionDeclaration): Span | undefined {
   let found: Span | undefined;
   /**
-   * `levels`: of statements; `brackets`: of whatever stands around the node in braces, parentheses
-   * or brackets.
+   * Visits a node. `levels` counts statements around it, `brackets` the braces, parentheses and
+   * brackets around it.
    */
   const visit = (node: AnyNode, levels: number, brackets: number, around: Span): void => {
     if (found) return;
-    // What protection adds has no place in the source.
+    // Nodes that protection adds have an empty span.
     const span = node.span.end > node.span.start ? node.span : around;
     const isStatement = !isExpression(node);
     const below = levels + (isStatement ? 1 : 0);
@@ -31,7 +31,7 @@ export function tooDeepIn(fn: FunctionDeclaration): Span | undefined {
       found = span;
       return;
     }
-    // A continuing block is a statement of the body.
+    // A `continuing` block counts as a statement of the body.
     forEachChild(node, (child) => {
       const isContinuing = node.kind === "loop" && child === node.continuing;
       visit(child, below + Number(isContinuing), inside + Number(isContinuing), span);
@@ -43,5 +43,7 @@ export function tooDeepIn(fn: FunctionDeclaration): Span | undefined {
 
 const hasBraces = ({ kind }: AnyNode): boolean => kind === "block" || kind === "switch";
 
-/** Returns whether operands stand in brackets, or may: a parser goes down a level for each. */
+/**
+ * Returns true if the operands of a node are in brackets, or may be. A parser recurses for each.
+ */
 const hasBrackets = ({ kind }: AnyNode): boolean => kind === "call" || kind === "index" || kind === "unary";

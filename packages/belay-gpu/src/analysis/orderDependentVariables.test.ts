@@ -3,7 +3,7 @@ import { resolved } from "../../../../test/support/resolved.ts";
 import { functionsOf, stageOf } from "./callGraph.ts";
 import { orderDependentVariables } from "./orderDependentVariables.ts";
 
-/** The names of the workgroup variables that depend on the order of atomics. */
+/** Returns the names of the workgroup variables that depend on the order of atomic operations. */
 function dependent(body: string, functions = ""): string[] {
   const program = resolved(`
     @group(0) @binding(0) var<storage, read_write> a: array<u32>;
@@ -28,12 +28,12 @@ describe("orderDependentVariables", () => {
     ],
     ["counting while others read", "atomicAdd(&bins[l], 1); out[l] = atomicLoad(&bins[l]);", ["bins"]],
     [
-      "counting behind a barrier of the other space",
+      "counting after a barrier of the other address space",
       "atomicAdd(&bins[l], 1); storageBarrier(); out[l] = atomicLoad(&bins[l]);",
       ["bins"],
     ],
     ["a used result", "out[l] = atomicAdd(&bins[0], 1);", ["bins"]],
-    ["a result thrown away in an expression", "_ = atomicAdd(&bins[0], 1);", ["bins"]],
+    ["a result that is discarded in an expression", "_ = atomicAdd(&bins[0], 1);", ["bins"]],
     ["two operations", "atomicAdd(&bins[l], 1); atomicMax(&bins[l], 1);", ["bins"]],
     [
       "two operations with a barrier between",
@@ -57,16 +57,16 @@ describe("orderDependentVariables", () => {
     ],
     ["clearing", "atomicStore(&bins[l], 0); workgroupBarrier(); atomicAdd(&bins[l], 1);", free],
     ["clearing and setting", "atomicStore(&bins[l], 0); atomicStore(&bins[0], 1);", ["bins"]],
-    ["a store of what may differ", "atomicStore(&bins[0], l);", ["bins"]],
-    ["an exchange of what may differ", "atomicExchange(&bins[0], l);", ["bins"]],
+    ["a store of different values", "atomicStore(&bins[0], l);", ["bins"]],
+    ["an exchange of different values", "atomicExchange(&bins[0], l);", ["bins"]],
     ["a compare and exchange", "atomicCompareExchangeWeak(&bins[0], 1, 2);", ["bins"]],
     [
-      "rounds with a barrier each",
+      "iterations with one barrier each",
       "for (var i = 0; i < 4; i++) { atomicAdd(&bins[l], 1); workgroupBarrier(); out[l] = atomicLoad(&bins[l]); }",
       ["bins"],
     ],
     [
-      "rounds with two barriers each",
+      "iterations with two barriers each",
       "for (var i = 0; i < 4; i++) { atomicAdd(&bins[l], 1); workgroupBarrier(); out[l] = atomicLoad(&bins[l]); workgroupBarrier(); }",
       free,
     ],

@@ -3,15 +3,15 @@ import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import { reachableFrom } from "./callGraph.ts";
 import { commutingClass } from "./commutingClass.ts";
+import { barriers, ConflictAnalysis } from "./conflictingAccesses.ts";
 import { builtinFunction } from "./effects.ts";
 import { addressSpaceOf, rootVariable } from "./places.ts";
-import { barriers, SequenceAnalysis } from "./sequences.ts";
 
 /**
- * The workgroup variables for which it matters in which order invocations execute atomic
- * operations: an operation's result is used, or operations that do not commute, loads among them,
- * have no barrier between. All others hold the same after each barrier in any workgroup that does
- * the same.
+ * Returns the workgroup variables whose value depends on the order in which invocations execute
+ * atomic operations. These are the variables with an operation whose result is used, and those with
+ * operations that do not commute and no barrier between them. Any other variable holds the same
+ * value after each barrier in two workgroups that execute the same code.
  */
 export function orderDependentVariables(
   program: Program,
@@ -19,11 +19,11 @@ export function orderDependentVariables(
 ): Set<GlobalVariable> {
   const found = new Set<GlobalVariable>();
   const functions = reachableFrom(program, entryPoints);
-  const analysis = new SequenceAnalysis(program, {
+  const analysis = new ConflictAnalysis(program, {
     watched: "atomic",
     space: "workgroup",
     separators: barriers.get("workgroup")!,
-    disturbs: (earlier, later) => earlier !== later,
+    conflicts: (earlier, later) => earlier !== later,
     report: ({ variable }) => found.add(variable),
   });
   for (const fn of functions) {

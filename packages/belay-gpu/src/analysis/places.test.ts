@@ -29,7 +29,7 @@ const prelude = `
   var<private> mine: vec2f;
 `;
 
-/** The program of a function whose only statement stores 0 or loads, and the place it names. */
+/** Returns the program of a function with one load or store, the statement, and the place in it. */
 function placeIn(place: string, statement = `_ = ${place};`) {
   const program = typed(
     `${prelude} fn f(i: u32, j: i32, p: ptr<storage, Part, read_write>) { const k = 1; var local: vec2f; ${statement} }`,
@@ -39,7 +39,7 @@ function placeIn(place: string, statement = `_ = ${place};`) {
   return { program, statement: last, expression: (last.target ?? last.value) as Expression };
 }
 
-/** A product with a power of two that rotates; in parentheses where it is a term of a sum. */
+/** Returns the text of a product with a rotation, in parentheses if it is a term of a sum. */
 function scaled(product: string, shift: number, inSum = false): string {
   const factor = product.includes("*") ? `(${product})` : product;
   const rotation = `(${factor} << ${shift}u) | (${factor} >> ${32 - shift}u)`;
@@ -86,7 +86,7 @@ describe("a place", () => {
   );
 });
 
-it("has a variable at its root, through pointers to it, and names it", () => {
+it("finds the variable at the root of a place, also through pointers", () => {
   for (const text of ["parts[i].inner[0].at.xy", "&parts[i]", "(*&parts[1]).mass"]) {
     const { program, expression } = placeIn(text);
     expect(rootVariable(program, expression)?.variable.name).toBe("parts");
@@ -113,7 +113,7 @@ describe("a store", () => {
   });
 });
 
-it("knows the address space of a variable, and whether there is an atomic inside", () => {
+it("returns the address space of a variable, and whether it contains an atomic", () => {
   const { program } = placeIn("mine");
   const variables = program.module.declarations.filter((d) => d.kind === "globalVariable");
   expect(

@@ -1,30 +1,27 @@
-/**
- * A memory access as the transforms see it: a module-scope variable and the way from it to the
- * accessed part.
- */
+/** One step from a variable towards the accessed part. */
 import type { Expression, GlobalVariable, Identifier, Statement } from "../wgsl/ast.ts";
 import { memberOffsets, sizeOf, strideOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import type { AddressSpace, Type } from "../wgsl/types.ts";
 
-export type Step =
+export type PlaceStep =
   | { readonly kind: "index"; readonly index: Expression; readonly stride: number }
-  /** A struct member or a vector component, at a byte offset known now. */
+  /** A struct member or a vector component, at a constant byte offset. */
   | { readonly kind: "member"; readonly name: string; readonly offset: number };
 
+/** A memory location: a module-scope variable and the steps to a part of it. */
 export interface Place {
   readonly variable: GlobalVariable;
   readonly space: AddressSpace;
-  readonly steps: readonly Step[];
+  readonly steps: readonly PlaceStep[];
   /** The type of the accessed part. */
   readonly type: Type;
 }
 
 /**
- * The place that `expression` denotes, or undefined when it does not denote a part of a
- * module-scope variable. Pointers must have been resolved: `*&x` is seen through, a pointer
- * variable is not.
+ * Returns the place that `expression` denotes, or undefined if it is no part of a module-scope
+ * variable. Pointers must be resolved before: `*&x` is followed, a pointer variable is not.
  */
 export function placeOf(program: Program, expression: Expression): Place | undefined {
   const type = program.typeOf(expression);
@@ -43,13 +40,13 @@ export function placeOf(program: Program, expression: Expression): Place | undef
     case "index": {
       const base = placeOf(program, expression.base);
       if (!base || type.kind !== "reference") return undefined;
-      const step: Step = { kind: "index", index: expression.index, stride: elementStride(base.type) };
+      const step: PlaceStep = { kind: "index", index: expression.index, stride: elementStride(base.type) };
       return { ...base, steps: [...base.steps, step], type: type.store };
     }
     case "memberAccess": {
       const base = placeOf(program, expression.base);
       if (!base || type.kind !== "reference") return undefined;
-      const step: Step = {
+      const step: PlaceStep = {
         kind: "member",
         name: expression.member,
         offset: memberOffset(base.type, expression.member),
@@ -62,8 +59,8 @@ export function placeOf(program: Program, expression: Expression): Place | undef
 }
 
 /**
- * The address space of what `target` assigns to; a swizzle, which is no reference, is in that of
- * its vector.
+ * Returns the address space of the place that `target` names. A swizzle, which is no reference, has
+ * the address space of its vector.
  */
 export function spaceOf(program: Program, target: Expression): AddressSpace | undefined {
   const type = program.typeOf(target);
@@ -71,12 +68,12 @@ export function spaceOf(program: Program, target: Expression): AddressSpace | un
   return target.kind === "memberAccess" ? spaceOf(program, target.base) : undefined;
 }
 
-/** True for the address spaces whose stores other invocations or the host can see. */
+/** Returns true for the address spaces whose stores other invocations or the host can see. */
 export function isShared(space: AddressSpace | undefined): boolean {
   return space === "storage" || space === "workgroup";
 }
 
-/** Distance in bytes between neighbours of an indexable type. */
+/** Returns the distance in bytes between neighbouring elements of an indexable type. */
 function elementStride(type: Type): number {
   if (type.kind === "array") return strideOf(type);
   if (type.kind === "vector") return sizeOf(type.element);
@@ -99,7 +96,7 @@ function memberOffset(type: Type, member: string): number {
   return 0;
 }
 
-/** The identifier at the root of a place or of a pointer to it. */
+/** Returns the identifier at the root of a place, or of a pointer to one. */
 export function rootIdentifier(expression: Expression): Identifier | undefined {
   let at = expression;
   while (at.kind !== "identifier") {
@@ -111,8 +108,8 @@ export function rootIdentifier(expression: Expression): Identifier | undefined {
 }
 
 /**
- * The module-scope variable at the root of a place or of a pointer to it, and the identifier that
- * names it.
+ * Returns the module-scope variable at the root of a place, or of a pointer to one, and the
+ * identifier that names it.
  */
 export function rootVariable(
   program: Program,
@@ -123,7 +120,7 @@ export function rootVariable(
   return identifier && target?.kind === "globalVariable" ? { variable: target, identifier } : undefined;
 }
 
-/** True when a statement inside `part` assigns to storage or workgroup memory. */
+/** Returns true if a statement in `part` assigns to storage or workgroup memory. */
 export function storesToShared(program: Program, part: Expression | Statement): boolean {
   let found = false;
   walk(part, (node) => {
@@ -133,14 +130,14 @@ export function storesToShared(program: Program, part: Expression | Statement): 
   return found;
 }
 
-/** True for a type with an atomic inside. */
+/** Returns true for a type that contains an atomic. */
 export function containsAtomic(type: Type): boolean {
   if (type.kind === "array") return containsAtomic(type.element);
   if (type.kind === "struct") return type.members.some((member) => containsAtomic(member.type));
   return type.kind === "atomic";
 }
 
-/** The address space of a module-scope variable; `handle` for textures and samplers. */
+/** Returns the address space of a module-scope variable; `handle` for textures and samplers. */
 export function addressSpaceOf(variable: GlobalVariable): AddressSpace {
   const space = variable.qualifiers[0];
   return space?.kind === "identifier" ? (space.name as AddressSpace) : "handle";

@@ -4,7 +4,7 @@ import { resolve } from "../wgsl/resolve/index.ts";
 import { uniformVariables } from "./uniformity.ts";
 
 /**
- * The names of the uniform variables of a kernel with the given body, which may use `limit` and
+ * Returns the names of the uniform variables of a kernel with this body, which may use `limit` and
  * `f`.
  */
 function uniformIn(body: string, functions = ""): string[] {
@@ -27,7 +27,7 @@ it.each([
   ["nothing that a barrier does not depend on", "let a = limit; workgroupBarrier(); out[l] = a;", []],
   ["a condition", "let a = limit; if (a > 2u) { workgroupBarrier(); }", ["a"]],
   [
-    "what a condition is computed from",
+    "the operands of a condition",
     "let a = w.x; var b = a; b += 2u; if (b > 2u) { workgroupBarrier(); }",
     ["a", "b", "w"],
   ],
@@ -37,7 +37,7 @@ it.each([
     ["by", "i", "n"],
   ],
   [
-    "what leaves a loop",
+    "the conditions that leave a loop",
     "let n = limit; let m = limit; loop { if (n > 3u) { break; } storageBarrier(); if (m > 9u) { continue; } }",
     ["m", "n"],
   ],
@@ -46,25 +46,29 @@ it.each([
     "let n = limit; for (var i = 0u; i < n; i++) { out[l] += i; } workgroupBarrier();",
     [],
   ],
-  ["what leaves the function", "let n = limit; if (n > 3u) { return; } workgroupBarrier();", ["n"]],
+  [
+    "the conditions that leave the function",
+    "let n = limit; if (n > 3u) { return; } workgroupBarrier();",
+    ["n"],
+  ],
   ["a selector", "let n = limit; switch n { case 1: { workgroupBarrier(); } default: {} }", ["n"]],
   [
-    "what a short circuit depends on",
+    "the left operand of a short circuit",
     "let n = limit; let a = n > 2u && workgroupUniformLoad(&shared_[1]) > 0u;",
     ["n"],
   ],
-  ["what is loaded uniformly", "let i = limit; let k = workgroupUniformLoad(&shared_[i]);", ["i"]],
+  ["the index of a uniform load", "let i = limit; let k = workgroupUniformLoad(&shared_[i]);", ["i"]],
   [
-    "where a uniform variable is assigned",
+    "the conditions around assignments to a uniform variable",
     "let n = limit; var a = 0u; if (n > 2u) { a = 1u; } if (a > 0u) { workgroupBarrier(); }",
     ["a", "n"],
   ],
   [
-    "what a pointer changes",
+    "the values stored through a pointer",
     "let n = limit; var a = 0u; let p = &a; *p = n; if (a > 0u) { workgroupBarrier(); }",
     ["a", "n", "p"],
   ],
-])("are %s", (_, body, expected) => {
+])("requires to be uniform: %s", (_, body, expected) => {
   expect(uniformIn(body)).toEqual(expected);
 });
 
@@ -93,11 +97,11 @@ it.each([
     "fn set(p: ptr<function, u32>, to: u32) { *p = to; }",
     ["a", "p", "to"],
   ],
-])("follow values %s", (_, body, functions, expected) => {
+])("follows values %s", (_, body, functions, expected) => {
   expect(uniformIn(body, functions)).toEqual(expected);
 });
 
-it("does not hold a module to a rule whose diagnostic it turns off", () => {
+it("requires nothing for a rule whose diagnostic the module turns off", () => {
   const variables = (directive: string) => {
     const kernel = "@compute @workgroup_size(8) fn main(@builtin(workgroup_id) w: vec3u)";
     const body = "{ let a = w.x; if (a > 2u) { _ = subgroupAdd(1u); } }";

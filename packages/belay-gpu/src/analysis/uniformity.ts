@@ -1,4 +1,4 @@
-/** Which values must stay the same in all invocations of a workgroup. */
+/** Computes the values that must be equal in all invocations of a workgroup. */
 import type { Expression, FunctionDeclaration } from "../wgsl/ast.ts";
 import type { Program, Target } from "../wgsl/program.ts";
 import { type AnyNode, children, walk } from "../wgsl/traverse.ts";
@@ -6,21 +6,26 @@ import { functionsOf } from "./callGraph.ts";
 import { builtinFunction } from "./effects.ts";
 import { rootIdentifier } from "./places.ts";
 
-/** What WGSL demands to be uniform. Some that would do no harm is among it. */
+/**
+ * The parts of a program that WGSL requires to be uniform. The sets may be larger than necessary.
+ */
 export interface Uniformity {
   /**
-   * The local variables and parameters that decide whether a barrier or another collective
-   * operation is reached, or on what `workgroupUniformLoad` acts. WGSL refuses a module in which
-   * their values could depend on the invocation, so nothing that does may enter their computation.
+   * The local variables and parameters that decide whether a collective operation is reached, or on
+   * which memory `workgroupUniformLoad` acts. WGSL rejects a module in which their values may
+   * depend on the invocation, so no such value may enter their computation.
    */
   readonly variables: ReadonlySet<Target>;
-  /** The expressions, as wholes, whose values must not depend on the invocation. */
+  /** The expressions whose values must not depend on the invocation. */
   readonly expressions: ReadonlySet<Expression>;
-  /** The nodes that all invocations must reach or none. */
-  readonly anchored: ReadonlySet<AnyNode>;
+  /** The nodes that either all invocations reach or none. */
+  readonly uniformlyReached: ReadonlySet<AnyNode>;
 }
 
-/** Source: WGSL specification, section "Uniformity". A module that turns a diagnostic off is not held to its rule. */
+/**
+ * Returns the uniformity requirements of a program. Operations whose uniformity diagnostic the
+ * module turns off require nothing. Source: WGSL specification, "Uniformity".
+ */
 export function uniformity(program: Program): Uniformity {
   const known = results.get(program);
   if (known) return known;
@@ -29,36 +34,38 @@ export function uniformity(program: Program): Uniformity {
   for (let before = -1; before < analysis.size; ) {
     before = analysis.size;
     for (const fn of functions) analysis.visit(fn, fn, fn);
-    // Arguments depend on what functions do with parameters, and results on what callers do with
-    // them.
+    // Arguments depend on the use of parameters in callees, and results on their use in callers.
     functions.reverse();
   }
   results.set(program, analysis);
   return analysis;
 }
 
-/** Each kernel of a program asks anew. */
+/** The results by program, as each of its kernels asks for them. */
 const results = new WeakMap<Program, Uniformity>();
 
-/** The variables of `uniformity`. */
+/** Returns the variables of {@link uniformity}. */
 export const uniformVariables = (program: Program): ReadonlySet<Target> => uniformity(program).variables;
 
-/** What follows from a node for the statements around it. */
+/** The properties of a node that matter for the statements around it. */
 interface Reach {
-  /** Something in it has to be reached by all invocations or none. */
+  /** True if the node contains something that all invocations must reach, or none. */
   readonly anchored: boolean;
-  /** The loops and functions that it may leave. */
+  /** The loops and functions that the node may leave. */
   readonly left: ReadonlySet<AnyNode>;
 }
 
 const nothing: ReadonlySet<AnyNode> = new Set();
 
-/** Facts that only grow; they hold once a visit of all functions adds none. */
+/**
+ * The requirements found so far. Facts only grow; they hold once a visit of all functions adds
+ * none.
+ */
 class Analysis implements Uniformity {
   readonly variables = new Set<Target>();
   readonly expressions = new Set<Expression>();
-  readonly anchored = new Set<AnyNode>();
-  /** Functions whose result is uniform. */
+  readonly uniformlyReached = new Set<AnyNode>();
+  /** The functions whose results must be uniform. */
   readonly #results = new Set<FunctionDeclaration>();
   readonly #program: Program;
   readonly #collective: RegExp;
@@ -72,10 +79,13 @@ class Analysis implements Uniformity {
   }
 
   get size(): number {
-    return this.variables.size + this.#results.size + this.anchored.size;
+    return this.variables.size + this.#results.size + this.uniformlyReached.size;
   }
 
-  /** From the end on, as what a value goes into comes behind it. */
+  /**
+   * Visits a node and its parts. Parts are visited from last to first, as uses follow the values
+   * that they require to be uniform.
+   */
   visit(node: AnyNode, fn: FunctionDeclaration, loop: AnyNode): Reach {
     const inner = isLoop(node) ? node : loop;
     let left = node.kind === "return" ? new Set([fn]) : isJump(node) ? new Set([loop]) : nothing;
@@ -85,16 +95,16 @@ class Analysis implements Uniformity {
       if (part.left.size > 0) left = new Set([...left, ...part.left]);
       anchored ||= part.anchored;
     }
-    if (anchored) this.anchored.add(node);
-    if (anchored || [...left].some((target) => this.anchored.has(target))) {
+    if (anchored) this.uniformlyReached.add(node);
+    if (anchored || [...left].some((target) => this.uniformlyReached.has(target))) {
       for (const condition of conditionsOf(node)) this.#demand(condition);
     }
     return { anchored, left };
   }
 
   /**
-   * Whether invocations must agree on reaching `node` itself; demands what they must agree on for
-   * it.
+   * Returns true if either all invocations or none must reach `node` itself. Also records the
+   * values that must be uniform for that.
    */
   #isAnchor(node: AnyNode, fn: FunctionDeclaration): boolean {
     switch (node.kind) {
@@ -121,7 +131,7 @@ class Analysis implements Uniformity {
   }
 
   #isCallAnchor(args: readonly Expression[], callee: FunctionDeclaration): boolean {
-    let anchored = this.anchored.has(callee);
+    let anchored = this.uniformlyReached.has(callee);
     callee.parameters.forEach((parameter, i) => {
       const arg = args[i]!;
       if (this.#isPointerToUniform(arg)) this.variables.add(parameter);
@@ -132,7 +142,7 @@ class Analysis implements Uniformity {
     return anchored;
   }
 
-  /** Makes all that goes into an expression uniform. Always true. */
+  /** Requires everything that an expression is computed from to be uniform. Always returns true. */
   #demand(expression: Expression | null): true {
     if (!expression) return true;
     this.expressions.add(expression);
@@ -174,7 +184,7 @@ function conditionsOf(node: AnyNode): readonly (Expression | null)[] {
       return [node.breakIf];
     case "switch":
       return [node.selector];
-    // The right operand of a short circuit is reached when the left one says so.
+    // The left operand of a short circuit decides whether the right one is evaluated.
     case "binary":
       return node.operator === "&&" || node.operator === "||" ? [node.left] : [];
     default:
@@ -182,7 +192,10 @@ function conditionsOf(node: AnyNode): readonly (Expression | null)[] {
   }
 }
 
-/** Variables of a module are read-only, or else uniform for no validator, and need no care. */
+/**
+ * Returns true for local variables and parameters. Module-scope variables are not tracked: they are
+ * read-only, or no validator considers them uniform.
+ */
 function isVariable(target: Target | undefined): target is Target {
   return target !== undefined && ["let", "var", "parameter"].includes(target.kind);
 }

@@ -1,4 +1,4 @@
-/** Variables of functions without an initializer. */
+/** Returns true for a function-scope variable without initializer. */
 import type { VarStatement } from "../wgsl/ast.ts";
 import { type AnyNode, forEachChild } from "../wgsl/traverse.ts";
 
@@ -6,10 +6,10 @@ export const isUninitialized = (node: AnyNode): node is VarStatement =>
   node.kind === "var" && !node.initializer;
 
 /**
- * The nodes inside loops below `root` that declare variables without initializer, or hold such
- * declarations. WGSL sets these variables to zero in each iteration. Dawn's code for Vulkan does it
- * once for each call of the function, so that they keep their values from one iteration to the
- * next.
+ * Returns the nodes inside loops below `root` that declare variables without initializer, or
+ * contain such a declaration. WGSL zeroes these variables in each iteration. Dawn's code for Vulkan
+ * zeroes them once per call of the function, so that they keep their values from one iteration to
+ * the next.
  */
 export function uninitializedInLoops(root: AnyNode): Set<AnyNode> {
   const found = new Set<AnyNode>();

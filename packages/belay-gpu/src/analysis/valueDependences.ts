@@ -1,18 +1,18 @@
 import type { Expression, FunctionDeclaration } from "../wgsl/ast.ts";
 import type { Program, Target } from "../wgsl/program.ts";
-import { builtinOf } from "./builtinOf.ts";
+import { builtinValueOf } from "./builtinValueOf.ts";
 import { builtinFunction } from "./effects.ts";
 import { addressSpaceOf } from "./places.ts";
 
 /**
- * A set of what a value depends on, as bits. Sizes of the grid, of workgroups and of arrays count
- * as constants.
+ * A set of dependences of a value, as bits. The sizes of grid, workgroups and arrays count as
+ * constants.
  */
 export type Dependences = number;
 
 /**
- * The components of `workgroup_id` and `local_invocation_id`, and everything that is known only
- * when a kernel runs.
+ * The bits of {@link Dependences}: the components of `workgroup_id` and `local_invocation_id`, and
+ * everything that is known only when a kernel runs (`contents`).
  */
 export const dependence = { workgroup: [1, 2, 4], local: [8, 16, 32], contents: 64 } as const;
 
@@ -27,19 +27,19 @@ const builtins: Readonly<Record<string, readonly Dependences[]>> = {
 };
 
 /**
- * Which of an invocation's ids values depend on, as far as the variables that they are computed
- * from do. Facts only grow.
+ * The invocation ids that values depend on, through the variables that they are computed from.
+ * Facts only grow.
  */
 export class ValueDependences {
   readonly #program: Program;
-  /** Of variables, by components, and of the results of functions. */
+  /** The dependences of each component of variables and of function results. */
   readonly #known = new Map<Target, readonly Dependences[]>();
   #changes = 0;
 
   constructor(program: Program, kernel: FunctionDeclaration) {
     this.#program = program;
     for (const parameter of kernel.parameters) {
-      const name = builtinOf(parameter.attributes);
+      const name = builtinValueOf(parameter.attributes);
       this.#known.set(
         parameter,
         builtins[name] ?? [allIds | (/^(subgroup|num_subgroups)/.test(name) ? contents : 0)],
@@ -47,12 +47,12 @@ export class ValueDependences {
     }
   }
 
-  /** How often something was learned. */
+  /** The number of facts learned so far. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** A variable may have a value, or a function return one, that depends on this, too. */
+  /** Learns dependences of a further value of a variable, or of a further result of a function. */
   learn(target: Target, value: readonly Dependences[]): void {
     const before = this.#known.get(target);
     const after = before ? joined(before, value) : value;
@@ -61,12 +61,13 @@ export class ValueDependences {
     this.#changes++;
   }
 
-  /** On what the indices of a place depend. */
+  /** Returns the dependences of the indices of a place. */
   ofIndices(place: Expression): Dependences {
     if (place.kind === "index") return all(this.of(place.index)) | this.ofIndices(place.base);
     return place.kind === "memberAccess" ? this.ofIndices(place.base) : 0;
   }
 
+  /** Returns the dependences of each component of an expression's value. */
   of(expression: Expression): readonly Dependences[] {
     const constant = this.#program.constantOf(expression);
     if (constant) return [0];
@@ -106,16 +107,16 @@ export class ValueDependences {
       const isVector = this.#program.valueTypeOf(expression)?.kind === "vector";
       return isVector && args.length > 0 ? args.flat() : [all(args.flat())];
     }
-    // Each invocation has results of its own.
+    // The result may differ between invocations.
     if (/^(atomic|subgroup|quad)/.test(name)) return [contents | allIds];
     return [all(args.flat()) | (/^(texture|workgroupUniformLoad)/.test(name) ? contents : 0)];
   }
 }
 
-/** Of all components together. */
+/** Returns the union of the dependences of all components. */
 export const all = (value: readonly Dependences[]): Dependences => value.reduce((sum, each) => sum | each, 0);
 
-/** Of values that are joined component by component, where one may be a scalar. */
+/** Returns the unions by component. A scalar goes with every component. */
 function joined(a: readonly Dependences[], b: readonly Dependences[]): readonly Dependences[] {
   const size = Math.max(a.length, b.length);
   const at = (value: readonly Dependences[], i: number) => (value.length === size ? value[i]! : all(value));

@@ -20,7 +20,7 @@ const prelude = `
   fn random() -> u32 { seed = seed * 747796405u + 1u; return seed; }
   fn step(p: ptr<function, u32>) { *p += 1u; }`;
 
-/** The variables that a body's loops wait for. */
+/** Returns the variables that the loops of a body wait for. */
 function waits(body: string): string[] {
   let program = typed(`requires unrestricted_pointer_parameters; ${prelude}
     @compute @workgroup_size(64) fn main(@builtin(local_invocation_index) l: u32, @builtin(workgroup_id) w: vec3u) {
@@ -35,13 +35,13 @@ function waits(body: string): string[] {
 
 describe("a loop waits", () => {
   it.each([
-    ["at a barrier of the grid", "atomicAdd(&n[0], 1u); while (atomicLoad(&n[0]) < total) {}"],
+    ["at a barrier across workgroups", "atomicAdd(&n[0], 1u); while (atomicLoad(&n[0]) < total) {}"],
     [
-      "at one whose loads are additions of nothing",
+      "at a barrier that loads by adding zero",
       "atomicAdd(&n[0], 1u); while (atomicAdd(&n[0], 0u) < total) {}",
     ],
     [
-      "and counts how long",
+      "and counts its iterations",
       "atomicAdd(&n[0], 1u); var spins = 0u; loop { if (atomicLoad(&n[0]) >= total) { break; } spins++; } data[i] = spins;",
     ],
     [
@@ -49,7 +49,7 @@ describe("a loop waits", () => {
       "if (l == 0u) { atomicStore(&n[1], 1u); } var v = atomicLoad(&n[1]); while (v == 0u) { v = atomicLoad(&n[1]); }",
     ],
     [
-      "as its leader does",
+      "together with its leader",
       `if (l == 0u) { atomicAdd(&n[0], 1u); }
       loop { if (l == 0u) { done = atomicLoad(&n[0]); } if (workgroupUniformLoad(&done) >= total) { break; } }`,
     ],
@@ -71,7 +71,7 @@ describe("a loop waits", () => {
     ],
     ["for a lock that a function tries", "while (!try_lock(i % 4u)) {} atomicStore(&n[i % 4u], 0u);"],
     [
-      "for a lock until it has done its part",
+      "for a lock until its work is done",
       `var is_done = false;
       while (!is_done) { if (atomicExchange(&n[0], 1u) == 0u) { data[0] += 1u; is_done = true; atomicStore(&n[0], 0u); } }`,
     ],
@@ -85,16 +85,16 @@ describe("a loop waits", () => {
       if (atomicExchange(&n[k], 1u) == 0u) { data[k] += 1u; atomicStore(&n[k], 0u); k++; } }`,
     ],
     [
-      "in a look back",
+      "in a decoupled lookback",
       `atomicStore(&n[i], 1u); var j = i; var sum = 0u;
       loop { let s = atomicLoad(&n[j]); if (s == 0u) { continue; } sum += s; if (s > 2u || j == 0u) { break; } j--; } data[i] = sum;`,
     ],
     ["in a function that takes a pointer", "atomicStore(&n[0], i); wait_for(&n);"],
-    ["for what others store without atomics", "data[0] = 1u; while (data[1] == 0u) {} data[1] = i;"],
+    ["for a plain store of another invocation", "data[0] = 1u; while (data[1] == 0u) {} data[1] = i;"],
   ])("%s", (_, body) => expect(waits(body)).toHaveLength(1));
 });
 
-describe("a loop gets on by itself", () => {
+describe("a loop progresses by itself", () => {
   it.each([
     ["with a counter", "for (var k = 0u; k < atomicLoad(&n[0]); k++) { atomicAdd(&n[1], k); }"],
     [
@@ -105,7 +105,10 @@ describe("a loop gets on by itself", () => {
       "with a counter of tries that ends it",
       "var k = 0u; loop { if (atomicExchange(&n[0], 1u) == 0u) { break; } k++; if (k > 99u) { break; } }",
     ],
-    ["drawing work", "loop { let k = atomicAdd(&n[0], 1u); if (k >= total) { break; } data[k] = k; }"],
+    [
+      "taking work from a counter",
+      "loop { let k = atomicAdd(&n[0], 1u); if (k >= total) { break; } data[k] = k; }",
+    ],
     ["taking work back", "while (atomicSub(&n[0], 1u) > 3u) { data[i] += 1u; }"],
     [
       "adding without a lock",
@@ -113,7 +116,7 @@ describe("a loop gets on by itself", () => {
       loop { let r = atomicCompareExchangeWeak(&n[0], old, old * 2u); if (r.exchanged) { break; } old = r.old_value; }`,
     ],
     [
-      "adding what it has just loaded",
+      "adding to a value that it reloads",
       `loop { let old = atomicLoad(&n[0]); if (atomicCompareExchangeWeak(&n[0], old, max(old, i)).exchanged) { break; } }`,
     ],
     ["adding in a function", "loop { let old = atomicLoad(&n[0]); if (add(0u, old)) { break; } }"],
@@ -123,7 +126,7 @@ describe("a loop gets on by itself", () => {
       loop { let r = atomicCompareExchangeWeak(&n[slot], 0u, i); if (r.exchanged || r.old_value == i) { break; } slot = (slot + 1u) % 8u; }`,
     ],
     [
-      "and changes what it looks at",
+      "by changing the memory that it checks",
       "while (atomicLoad(&n[1]) < 9u && atomicAdd(&n[1], 0u) == 0u) { atomicMax(&n[1], 1u); }",
     ],
     [
@@ -136,13 +139,13 @@ describe("a loop gets on by itself", () => {
       `loop { if (l == 0u) { done = data[0] + 1u; data[0] = done; } if (workgroupUniformLoad(&done) > 4u) { break; } }`,
     ],
     [
-      "behind barriers",
+      "between barriers",
       "while (true) { workgroupBarrier(); if (atomicLoad(&flag) > 3u) { break; } workgroupBarrier(); if (l == 0u) { atomicAdd(&flag, 1u); } }",
     ],
-    ["at random", "while (random() % 7u != 0u) { atomicAdd(&n[0], 1u); }"],
+    ["with random numbers", "while (random() % 7u != 0u) { atomicAdd(&n[0], 1u); }"],
     ["through a pointer", "var k = 0u; while (atomicLoad(&n[k]) > 0u) { step(&k); } atomicStore(&n[0], k);"],
     [
-      "with what only the host changes",
+      "with memory that only the host changes",
       "while (given[i] > 3u) { if (atomicAdd(&n[0], 1u) > 3u) { break; } }",
     ],
     [

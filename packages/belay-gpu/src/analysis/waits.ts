@@ -1,12 +1,16 @@
 /**
- * Loops in which an invocation waits for another one: barriers across workgroups, locks, looks back at what others are to store.
+ * Finds loops in which an invocation waits for another one: barriers across workgroups, locks, and
+ * lookback at results that others still have to store.
  *
- * A loop waits where an iteration can change nothing that its conditions depend on, while these depend on memory that others change.
- * An atomic operation that changes memory itself, such as an addition, is no wait, nor is a loop of compare and exchange whose
- * comparand follows memory: where that fails, another invocation has come further. A comparand that stays the same is a lock's.
- * Invocations of a workgroup that meet at a barrier in the loop do not wait for each other's stores to workgroup memory.
+ * A loop waits if one of its iterations can end without a change to the inputs of its conditions,
+ * and these conditions depend on memory that other invocations change.
  *
- * Requires: access normal form.
+ * An atomic operation that always changes memory, such as an addition, is progress. So is a
+ * compare-exchange whose comparand is reloaded: if it fails, another invocation progressed. A
+ * compare-exchange with a fixed comparand is a lock. A barrier in the loop keeps the invocations of
+ * a workgroup together, so they do not wait for each other's stores to workgroup memory.
+ *
+ * Requires access normal form.
  */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type {
@@ -34,7 +38,7 @@ export interface Wait {
   readonly variable: GlobalVariable;
 }
 
-/** The loops of a kernel that wait for other invocations. */
+/** Returns the loops of a kernel that wait for other invocations. */
 export function waitsOf(program: Program, kernel: FunctionDeclaration): Wait[] {
   const functions = reachableFrom(program, [kernel]);
   const stored = storedVariables(program, functions);
@@ -52,7 +56,7 @@ export function waitsOf(program: Program, kernel: FunctionDeclaration): Wait[] {
 const isLoop = (node: AnyNode): node is Loop =>
   node.kind === "loop" || node.kind === "for" || node.kind === "while";
 
-/** The variables of storage and workgroup memory that functions change. */
+/** Returns the variables in storage and workgroup memory that functions change. */
 function storedVariables(program: Program, functions: Iterable<FunctionDeclaration>): Set<Target> {
   const stored = new Set<Target>();
   for (const fn of functions) {
@@ -73,39 +77,45 @@ function storedVariables(program: Program, functions: Iterable<FunctionDeclarati
 const atomicName = (program: Program, call: CallExpression) => builtinFunction(program, call) ?? "";
 const isAtomic = (program: Program, call: CallExpression) => atomicName(program, call).startsWith("atomic");
 
-/** What a value depends on. */
+/** The inputs of a value. */
 interface Sources {
-  /** Variables that iterations may change. */
+  /** The variables that keep values from one iteration to the next. */
   readonly carried: Set<Target>;
-  /** Memory that is loaded, and that other invocations may change. */
+  /** The loaded memory that other invocations may change. */
   readonly memory: Set<GlobalVariable>;
 }
 
-/** Where statements lead to without a change of what decides where an iteration goes. */
+/**
+ * The ways in which control may leave statements without progress: without a change to the inputs
+ * of the loop's conditions.
+ */
 interface Flow {
-  /** To their end, to the next iteration, or to where a `break` leads. */
+  /** True if control may reach the end of the statements. */
   readonly ends: boolean;
+  /** True if control may continue with the next iteration. */
   readonly continues: boolean;
+  /** True if control may leave the loop or `switch` by a `break`. */
   readonly breaks: boolean;
-  /** Whether they come to such a change. */
+  /** True if control reaches such a change. */
   readonly changes: boolean;
 }
 
+/** The facts about one loop. */
 class LoopFacts {
   readonly #program: Program;
   readonly #loop: Loop;
   readonly #stored: ReadonlySet<Target>;
   /**
-   * Values that are assigned in the loop, by variables; undefined for a change that is none of
-   * these.
+   * The values that are assigned to each variable in the loop; undefined for any other change to
+   * the variable.
    */
   readonly #assigned = new Map<Target, (Expression | undefined)[]>();
-  /** The variables that the loop declares, which each iteration has anew. */
+  /** The variables that the loop declares. Each iteration has new ones. */
   readonly #own = new Set<Target>();
-  /** Atomic operations whose results nobody uses. */
+  /** The atomic operations whose results are unused. */
   readonly #unused = new Set<Expression>();
   readonly #hasBarrier: boolean;
-  /** What decides where an iteration goes. */
+  /** The inputs of all conditions in the loop. */
   readonly #relevant: Sources = { carried: new Set(), memory: new Set() };
 
   constructor(program: Program, loop: Loop, stored: ReadonlySet<Target>) {
@@ -134,13 +144,15 @@ class LoopFacts {
     }
   }
 
-  /** The memory that the loop waits for; undefined for a loop that gets on by itself. */
+  /**
+   * Returns the memory that the loop waits for, or undefined for a loop that progresses by itself.
+   */
   waitsFor(): GlobalVariable | undefined {
     const [variable] = this.#relevant.memory;
     return variable && this.#canStall() ? variable : undefined;
   }
 
-  /** What each iteration executes: all but the initializer of a `for`. */
+  /** Returns the parts that each iteration executes: all but the initializer of a `for`. */
   #parts(): AnyNode[] {
     const loop = this.#loop;
     const all =
@@ -193,7 +205,7 @@ class LoopFacts {
     return sources;
   }
 
-  /** Adds what a value depends on. */
+  /** Adds the inputs of a value to `sources`. */
   #collect(root: AnyNode, sources: Sources, seen = new Set<unknown>()): void {
     walk(root, (node) => {
       if (node.kind !== "identifier") return;
@@ -209,16 +221,14 @@ class LoopFacts {
     });
   }
 
-  /** Whether other invocations may change a variable while an iteration looks at it. */
+  /** Returns true if other invocations may change a variable during an iteration. */
   #isAwaited(variable: GlobalVariable): boolean {
     const space = addressSpaceOf(variable);
     if (!this.#stored.has(variable)) return false;
     return space === "storage" || (space === "workgroup" && !this.#hasBarrier);
   }
 
-  /**
-   * Whether an iteration can end where it began, without any change to what decides where it goes.
-   */
+  /** Returns true if an iteration can end without progress. */
   #canStall(): boolean {
     const loop = this.#loop;
     const condition = loop.kind === "loop" ? loop.breakIf : loop.condition;
@@ -229,7 +239,7 @@ class LoopFacts {
     return ends || continues;
   }
 
-  /** Where statements lead to without a change. */
+  /** Returns the ways in which control may leave statements without progress. */
   #flow(statements: readonly Statement[]): Flow {
     let [continues, breaks] = [false, false];
     const changed = (): Flow => ({ ends: false, continues, breaks, changes: true });
@@ -253,7 +263,7 @@ class LoopFacts {
           if (this.#progresses(condition)) return changed();
           const flows = [inside(then), inside(otherwise ? [otherwise] : [])];
           breaks ||= flows.some((flow) => flow.breaks);
-          // Those that meet at a barrier get on where one of them does.
+          // Invocations that meet at a barrier progress together.
           const areTogether = this.#hasBarrier && this.#sourcesOf(condition).memory.size === 0;
           if (areTogether && flows.some((flow) => flow.changes)) return changed();
           ends = flows.some((flow) => flow.ends);
@@ -289,8 +299,8 @@ class LoopFacts {
   }
 
   /**
-   * Whether a statement or an expression without blocks changes what decides where an iteration
-   * goes.
+   * Returns true if a statement or expression without blocks changes the inputs of the loop's
+   * conditions.
    */
   #progresses(part: AnyNode): boolean {
     let progresses = false;
@@ -311,7 +321,10 @@ class LoopFacts {
     return carried.has(target) || (target.kind === "globalVariable" && memory.has(target));
   }
 
-  /** Whether a value comes from memory, and from nothing that iterations change. */
+  /**
+   * Returns true if a value is loaded from memory and depends on nothing else that iterations
+   * change.
+   */
   #isOnlyLoaded(value: Expression): boolean {
     const { carried, memory } = this.#sourcesOf(value);
     return memory.size > 0 && [...carried].every((each) => this.#isAlwaysLoaded(each));
@@ -324,7 +337,7 @@ class LoopFacts {
     );
   }
 
-  /** Whether a call changes memory or variables in a way that gets the loop on. */
+  /** Returns true if a call changes memory or variables in a way that is progress. */
   #changes(call: CallExpression): boolean {
     const callee = this.#program.targetOf(call.callee);
     if (callee?.kind === "function") {
@@ -345,7 +358,7 @@ class LoopFacts {
     return target !== undefined && this.#isRelevant(target);
   }
 
-  /** Whether a function that is called does so. */
+  /** Returns true if a called function changes memory in a way that is progress. */
   #changesIn(fn: FunctionDeclaration, call: CallExpression): boolean {
     const given = call.args.some((arg) => {
       const { carried, memory } = this.#sourcesOf(arg);
@@ -358,8 +371,7 @@ class LoopFacts {
       if ((node.kind === "assign" || node.kind === "increment") && node.target)
         changes ||= this.#isRelevantPlace(node.target);
       if (node.kind !== "call" || !isAtomic(this.#program, node)) return;
-      // What is neither constant nor given by an invocation that stays where it is comes from
-      // memory.
+      // A value that is neither constant nor computed from unchanged arguments comes from memory.
       const varies = (comparand: Expression) => {
         let isFixed = !given;
         walk(comparand, (part) => {
@@ -373,7 +385,7 @@ class LoopFacts {
     return changes;
   }
 
-  /** Whether an atomic operation changes memory such that some invocation gets on. */
+  /** Returns true if an atomic operation changes memory such that some invocation progresses. */
   #operates(call: CallExpression, isUnused: boolean, varies: (comparand: Expression) => boolean): boolean {
     const [place, operand] = call.args;
     const isRelevant = place !== undefined && this.#isRelevantPlace(place);
@@ -389,8 +401,8 @@ class LoopFacts {
       case "atomicCompareExchangeWeak":
         return operand !== undefined && varies(operand);
       default:
-        // What is done again changes nothing more, so a result that is used is what the loop waits
-        // for.
+        // Repeating these operations changes nothing more. If the result is used, the loop waits
+        // for it.
         return isUnused && isRelevant;
     }
   }

@@ -26,11 +26,11 @@ it("counts operations word by word, and bytes access by access", () => {
   });
 });
 
-it("counts what called functions do", () => {
+it("counts the work of called functions", () => {
   expect(workOf("output[i] = scaled(input[i]);").operations).toBe(8);
 });
 
-it("multiplies what a loop does by its trips, and leaves its bytes to the caches", () => {
+it("multiplies the work of a loop by its trips, but not the bytes that caches hold", () => {
   const work = workOf(
     "var sum = vec4f(); for (var k = 0u; k < 100u; k++) { sum += input[k]; } output[i] = sum;",
   );
@@ -38,7 +38,7 @@ it("multiplies what a loop does by its trips, and leaves its bytes to the caches
   expect(work.operations).toBeGreaterThanOrEqual(100);
 });
 
-it("takes it that a short loop goes on through memory", () => {
+it("counts new bytes in each iteration of a short loop", () => {
   const work = workOf(
     "var sum = vec4f(); for (var k = 0u; k < 10u; k++) { sum += input[k]; } output[i] = sum;",
   );
@@ -50,7 +50,7 @@ it("assumes that a loop of unknown length runs more than once", () => {
   expect(workOf("for (var k = i; k > 0u; k /= 2u) { tile[k] = 1.0; }").accesses).toBeGreaterThan(1);
 });
 
-it("tells workgroup memory from storage", () => {
+it("separates workgroup memory from storage", () => {
   expect(workOf("tile[i] = 1.0;")).toMatchObject({
     accesses: 1,
     bytes: 0,

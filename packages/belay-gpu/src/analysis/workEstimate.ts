@@ -1,7 +1,4 @@
-/**
- * How much an invocation of a kernel computes and how much memory it touches, as far as its text
- * tells.
- */
+/** Estimates the arithmetic and memory traffic of one invocation from the kernel's source. */
 import type {
   CallExpression,
   Expression,
@@ -18,21 +15,22 @@ import { assumedTrips, constantTripsOf } from "./loopTrips.ts";
 import { isShared } from "./places.ts";
 
 /**
- * Estimates for one invocation: both sides of branches count, and loops of unknown length count as
- * `assumedTrips`.
+ * The estimates for one invocation. Both sides of a branch count, and a loop of unknown length
+ * counts as {@link assumedTrips} iterations.
  */
 export interface WorkEstimate {
-  /** Arithmetic operations on 32-bit words; a transcendental function counts as four. */
+  /** The arithmetic operations on 32-bit words. A transcendental function counts as four. */
   readonly operations: number;
-  /** Loads from and stores to storage buffers, textures and workgroup memory. */
+  /** The loads from and stores to storage buffers, textures and workgroup memory. */
   readonly accesses: number;
   /**
-   * Bytes of storage buffers and textures that accesses name outside of loops, and in short ones;
-   * what others access, caches mostly hold.
+   * The bytes of storage buffers and textures that are accessed outside of loops and in short
+   * loops. Accesses in longer loops mostly hit caches.
    */
   readonly bytes: number;
-  /** The widest access to storage buffers, and the widest to workgroup memory, in bytes. */
+  /** The widest access to storage buffers in bytes. */
   readonly widestStorage: number;
+  /** The widest access to workgroup memory in bytes. */
   readonly widestWorkgroup: number;
 }
 
@@ -47,10 +45,15 @@ const nothing: WorkEstimate = {
 const transcendental =
   /^(a?sin|a?cos|a?tan|atan2|sinh|cosh|tanh|exp2?|log2?|pow|sqrt|inverseSqrt|length|distance|normalize)$/;
 const bytesOfTexel = 4;
-/** Loops of so few trips go on through memory; longer ones come back to what a cache holds. */
+/**
+ * The trips up to which a loop is taken to access new memory in each. Longer loops mostly return to
+ * cached memory.
+ */
 const mostStreamed = 16;
 
-/** The work of an invocation of `entryPoint`, the functions that it calls included. */
+/**
+ * Returns the estimate for one invocation of `entryPoint`, including the functions that it calls.
+ */
 export function estimateWork(program: Program, entryPoint: FunctionDeclaration): WorkEstimate {
   return new Estimator(program).function(entryPoint);
 }
@@ -63,7 +66,8 @@ class Estimator {
   #work: Draft = { ...nothing };
   #times = 1;
   /**
-   * How often accesses name other bytes than before: 0 in loops whose accesses caches mostly hold.
+   * The number of times that the current statement accesses new bytes: 0 in a loop that mostly hits
+   * caches.
    */
   #streamed = 1;
 
@@ -87,7 +91,7 @@ class Estimator {
     return work;
   }
 
-  /** A statement, or a clause of a `switch`. */
+  /** Adds the work of a statement, or of a clause of a `switch`. */
   #statement(statement: Statement | SwitchClause): void {
     switch (statement.kind) {
       case "let":
@@ -137,7 +141,7 @@ class Estimator {
     this.#streamed = streamed;
   }
 
-  /** An expression whose value is needed. */
+  /** Adds the work of an expression whose value is needed. */
   #value(expression: Expression): void {
     if (this.#program.constantOf(expression)) return;
     const type = this.#program.typeOf(expression);
@@ -195,7 +199,7 @@ class Estimator {
     }
   }
 
-  /** A load or a store of the place that `expression` denotes. */
+  /** Adds a load or a store of the place that `expression` denotes. */
   #access(expression: Expression): void {
     const type = this.#program.typeOf(expression);
     if (type.kind === "reference" && isShared(type.space)) {
@@ -209,7 +213,7 @@ class Estimator {
     this.#indices(expression);
   }
 
-  /** What has to be computed to know the place that `expression` denotes. */
+  /** Adds the work of computing the address of the place that `expression` denotes. */
   #indices(expression: Expression): void {
     if (expression.kind === "index") {
       this.#indices(expression.base);
@@ -219,7 +223,7 @@ class Estimator {
   }
 }
 
-/** How many words an operation that gives this type works on. */
+/** Returns the number of words that an operation with a result of this type works on. */
 function wordsOf(type: Type): number {
   if (type.kind === "vector") return type.size;
   if (type.kind === "matrix") return type.columns * type.rows;

@@ -1,7 +1,9 @@
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 
-/** The size of a kernel's workgroups in each dimension; undefined where an override decides. */
+/**
+ * Returns the size of a kernel's workgroups in each dimension; undefined where an override decides.
+ */
 export function workgroupSize(program: Program, kernel: FunctionDeclaration): (number | undefined)[] {
   const sizes = kernel.attributes.find(({ name }) => name === "workgroup_size")?.args ?? [];
   return [0, 1, 2].map((dimension) => {
@@ -12,7 +14,7 @@ export function workgroupSize(program: Program, kernel: FunctionDeclaration): (n
   });
 }
 
-/** The same where it is known in all dimensions, and else undefined. */
+/** Returns the size of a kernel's workgroups, or undefined if an override decides one dimension. */
 export function knownWorkgroupSize(
   program: Program,
   kernel: FunctionDeclaration,

@@ -3,8 +3,8 @@
  * why.
  */
 import { functionsOf, stageOf } from "../analysis/callGraph.ts";
-import { gathers } from "../analysis/gathers.ts";
 import { hazardousVariables, loadsAfterStores } from "../analysis/hazards.ts";
+import { hasIndirectAccess } from "../analysis/indirectAccess.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import { estimateWork, type WorkEstimate } from "../analysis/workEstimate.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
@@ -75,7 +75,12 @@ function featuresOf(program: Program, kernel: FunctionDeclaration): Features {
   const hazards = [...hazardousVariables(program, [kernel])];
   const isInPlace = hazards.some((variable) => addressSpaceOf(variable) === "storage");
   const loadsFirst = loadsAfterStores(program, kernel).length === 0;
-  return { ...estimateWork(program, kernel), isInPlace, loadsFirst, gathers: gathers(program, kernel) };
+  return {
+    ...estimateWork(program, kernel),
+    isInPlace,
+    loadsFirst,
+    gathers: hasIndirectAccess(program, kernel),
+  };
 }
 
 /** Operations that a GPU does while it moves a byte. */

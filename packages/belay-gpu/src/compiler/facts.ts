@@ -9,11 +9,11 @@ import {
   storageAccesses,
 } from "../analysis/bindings.ts";
 import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/callGraph.ts";
+import type { ConflictingAccesses } from "../analysis/conflictingAccesses.ts";
 import { type Fill, fillsOf } from "../analysis/fills.ts";
 import { loadsAfterStores } from "../analysis/hazards.ts";
 import { orderDependentVariables } from "../analysis/orderDependentVariables.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
-import type { Sequence } from "../analysis/sequences.ts";
 import { knownWorkgroupSize } from "../analysis/workgroupSize.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -88,7 +88,7 @@ export class KernelFacts {
   }
 
   /** The first load after a store of each storage buffer. */
-  get loadsAfterStores(): readonly Sequence[] {
+  get loadsAfterStores(): readonly ConflictingAccesses[] {
     return this.#once("loadsAfterStores", () => loadsAfterStores(this.program, this.declaration));
   }
 

@@ -2,13 +2,14 @@
  * What a kernel needs that is Inter-Group or whose replicas run in passes, known from its code in
  * access normal form.
  */
-import { type Arrival, arrivalIn } from "../analysis/arrival.ts";
+
 import {
   builtinFunction,
   isTextureInPlace,
   isTextureStore,
   textureLoadsInPlace,
 } from "../analysis/effects.ts";
+import { type LoadStoreFrontier, loadStoreFrontierIn } from "../analysis/loadStoreFrontier.ts";
 import { addressSpaceOf, rootVariable } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { leftAlone, moreBindings } from "../diagnostics/protection.ts";
@@ -45,7 +46,7 @@ export interface KernelPlan {
 
 interface ArrivalPlan {
   /** Where a replica arrives. */
-  readonly at: Arrival;
+  readonly at: LoadStoreFrontier;
   /** Names of the variables of the buffers that it changes in place. */
   readonly inPlace: ReadonlySet<string>;
   /** Words of arrivals for each workgroup. */
@@ -87,7 +88,7 @@ export function interGroupPlan(
 /** How replicas arrive, where that is known, workgroups have a size, and there is memory for it. */
 function arrivalPlan(kernel: KernelFacts, limits: KernelLimits): ArrivalPlan | undefined {
   const { program, declaration, invocations, buffersInPlace } = kernel;
-  const at = arrivalIn(program, declaration);
+  const at = loadStoreFrontierIn(program, declaration);
   if (!at || invocations === undefined) return undefined;
   const added = at.together ? wrapperBytes(program, declaration, false) + arrivalWorkgroupBytes : 0;
   if (bytesWith(kernel, added) > limits.maxComputeWorkgroupStorageSize) return undefined;

@@ -3,8 +3,8 @@
  * before anything else is changed.
  */
 import { type BindingPoint, bindingPointOf, bindingPointsOf } from "../analysis/bindings.ts";
-import { meetings } from "../analysis/meetings.ts";
 import { containsAtomic } from "../analysis/places.ts";
+import { replicaSyncPoints } from "../analysis/replicaSyncPoints.ts";
 import { waitsOf } from "../analysis/waits.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { leftAlone } from "../diagnostics/protection.ts";
@@ -222,7 +222,7 @@ function tooManyMeetings(
   const help = "use the pairing adjacent or half-subgroup";
   // Where nothing is compared, stores need no meeting.
   const isFree = ({ name }: GlobalVariable) => check === "none" || replicated.has(name);
-  return meetings(program, declaration, isFree).map(({ span, why }) =>
+  return replicaSyncPoints(program, declaration, isFree).map(({ span, why }) =>
     leftAlone("BELAY212", span, declaration.name, `${why}, and its replicas meet only at the end`, help),
   );
 }

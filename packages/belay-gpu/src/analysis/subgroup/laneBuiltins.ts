@@ -1,11 +1,12 @@
-/** What entry points are told of where they are, for the lanes of a subgroup. */
+/** Computes the built-in values of the lanes of a subgroup. */
 import { allLanes, eachLane, type LaneValue, laneCount, unknown } from "./laneValues.ts";
 
-/** The second workgroup of many. */
+/** The index of the simulated workgroup: not the first, as that one is special in many kernels. */
 const workgroup = 1;
+/** The assumed number of workgroups. */
 const workgroups = 2 ** 12;
 
-/** A built-in value in a workgroup of a size, from the lane on that has an index in it. */
+/** Returns a built-in value for the lanes from index `first` on in a workgroup of size `x`, `y`. */
 export function builtinValue(
   name: string,
   [x, y]: readonly [number, number, number],

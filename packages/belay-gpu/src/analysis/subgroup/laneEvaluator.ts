@@ -1,4 +1,4 @@
-/** The values and accesses of a subgroup's lanes, expression by expression. */
+/** Evaluates expressions for all lanes of a subgroup, and records their memory accesses. */
 import type {
   Assignment,
   BinaryExpression,
@@ -8,23 +8,24 @@ import type {
 } from "../../wgsl/ast.ts";
 import type { Program, Target } from "../../wgsl/program.ts";
 import type { Type } from "../../wgsl/types.ts";
-import { builtinOf } from "../builtinOf.ts";
+import { builtinValueOf } from "../builtinValueOf.ts";
 import { builtinFunction } from "../effects.ts";
 import { placeOf, rootIdentifier, rootVariable } from "../places.ts";
 import { type LaneAccess, LaneMemory } from "./laneMemory.ts";
 import { allLanes, binary, builtin, component, type LaneValue, ofConstant, unknown } from "./laneValues.ts";
-import { operationsOf } from "./operations.ts";
+import { operationCosts } from "./operationCosts.ts";
 import { isInteger, isSigned, wordsOf } from "./wordTypes.ts";
 
+/** The parts of a run that an evaluator needs. */
 export interface EvaluatorOptions {
   readonly program: Program;
-  /** The value of a built-in. */
+  /** Returns the value of the built-in value of this name. */
   readonly builtin: (name: string) => LaneValue;
-  /** Calls a function of the program. */
+  /** Calls a function of the program, and returns its result. */
   readonly call: (fn: FunctionDeclaration, args: readonly LaneValue[]) => LaneValue;
 }
 
-/** Evaluates, and counts what that takes. */
+/** Evaluates expressions, and counts the operations that they take. */
 export class LaneEvaluator {
   integerOperations = 0;
   floatOperations = 0;
@@ -41,8 +42,8 @@ export class LaneEvaluator {
   }
 
   /**
-   * Returns what is to be called after a loop, and told whether all that came in between stands for
-   * `times` as much.
+   * Returns a function to call after the executed iterations of a loop. If its argument is true, it
+   * multiplies all operations and accesses that were recorded in between by `times`.
    */
   repeatedly(times: number): (isRepeated: boolean) => void {
     const [integers, floats] = [this.integerOperations, this.floatOperations];
@@ -55,7 +56,7 @@ export class LaneEvaluator {
     };
   }
 
-  /** What is declared has a value from now on. */
+  /** Gives a declaration a value. */
   declare(declaration: Target, value: LaneValue): void {
     this.#values.set(declaration, value);
   }
@@ -68,7 +69,7 @@ export class LaneEvaluator {
       return;
     }
     const type = this.#typeOf(target);
-    this.#count(type, operationsOf.binary);
+    this.#count(type, operationCosts.binary);
     const before = this.value(target);
     const apply = binary(operator.slice(0, -1) as BinaryExpression["operator"], isSigned(type));
     this.#store(target, component([before, assigned], apply));
@@ -76,7 +77,7 @@ export class LaneEvaluator {
 
   increment(target: Expression, by: number): void {
     const before = this.value(target);
-    this.#count(this.#typeOf(target), operationsOf.binary);
+    this.#count(this.#typeOf(target), operationCosts.binary);
     this.#store(
       target,
       component([before], (word) => word + by),
@@ -101,6 +102,7 @@ export class LaneEvaluator {
     } else this.#values.set(variable, unknown);
   }
 
+  /** Evaluates an expression, and counts its operations and accesses. */
   value(expression: Expression): LaneValue {
     const constant = this.#program.constantOf(expression);
     if (constant) return ofConstant(constant);
@@ -120,7 +122,7 @@ export class LaneEvaluator {
       case "binary": {
         const operands = [this.value(expression.left), this.value(expression.right)];
         const type = this.#typeOf(expression.left);
-        this.#count(type, operationsOf.operator(expression, this.#constant(expression.right)));
+        this.#count(type, operationCosts.operator(expression, this.#constant(expression.right)));
         return component(operands, binary(expression.operator, isSigned(type)));
       }
       case "call":
@@ -145,7 +147,7 @@ export class LaneEvaluator {
     if (type.kind === "struct") {
       const declared = type.declaration?.members.find(({ name }) => name === member);
       this.value(base);
-      return declared ? this.#builtin(builtinOf(declared.attributes)) : unknown;
+      return declared ? this.#builtin(builtinValueOf(declared.attributes)) : unknown;
     }
     const value = this.value(base);
     const picked = [...member].map((letter) => value["xyzwrgba".indexOf(letter) % 4]);
@@ -172,13 +174,13 @@ export class LaneEvaluator {
         ),
       );
     if (name.endsWith("Barrier")) return unknown;
-    this.#count(type, operationsOf.builtin(name));
-    // What all lanes are asked for is nearly always so.
+    this.#count(type, operationCosts.builtin(name));
+    // The condition of `subgroupAll` is assumed to hold for all lanes, the usual case.
     if (name === "subgroupAll") return [allLanes(1)];
     return /^(subgroup|quad)/.test(name) ? (args[0] ?? unknown) : builtin(name, args, isSigned(type));
   }
 
-  /** Notes an access to memory; gives what might be there. */
+  /** Records an access to memory, and returns a value that it might load. */
   #access(expression: Expression, kind: LaneAccess["kind"]): LaneValue {
     const place = placeOf(this.#program, expression);
     if (!place) return unknown;
@@ -208,7 +210,7 @@ export class LaneEvaluator {
   }
 }
 
-/** A value of a type from its parts. */
+/** Returns a value of a type that is constructed from parts. */
 function converted(type: Type, args: readonly LaneValue[]): LaneValue {
   if (!isInteger(type)) return unknown;
   const parts = args.flat();

@@ -1,4 +1,4 @@
-/** The accesses of a subgroup's lanes to memory, and what they might find there. */
+/** Records the memory accesses of a subgroup's lanes, and invents the values that they load. */
 import type { GlobalVariable } from "../../wgsl/ast.ts";
 import { alignOf, sizeOf } from "../../wgsl/layout.ts";
 import type { Type } from "../../wgsl/types.ts";
@@ -6,44 +6,45 @@ import type { Place } from "../places.ts";
 import { allLanes, eachLane, guess, type Lanes, type LaneValue, laneCount, unknown } from "./laneValues.ts";
 import { isInteger } from "./wordTypes.ts";
 
-/** An access in the text to storage, uniform or workgroup memory. */
+/** One access in the source to storage, uniform or workgroup memory. */
 export interface LaneAccess {
   readonly variable: GlobalVariable;
   readonly kind: "load" | "store" | "atomic";
-  /**
-   * Bytes that a lane accesses, and where they begin in the variable for each lane that takes part,
-   * the first time.
-   */
+  /** The bytes that each lane accesses. */
   readonly width: number;
+  /** The byte offset in the variable for each active lane, at the first execution. */
   readonly addresses: readonly number[];
-  /** How often an invocation does it. */
+  /** The number of times that an invocation executes the access. */
   times: number;
   /**
-   * Accesses that go together have the same: 0 outside of loops, another number in each trip of a
-   * loop.
+   * The iteration that the access belongs to: 0 outside of loops, and a different number for each
+   * iteration of a loop.
    */
   readonly trip: number;
 }
 
-/** A uniform that nothing is known of, such as a length or a stride: large, and aligned. */
+/** The assumed value of an unknown uniform, such as a length or a stride: large and aligned. */
 const someUniform = 2 ** 24;
-/** Wider values are accessed in parts, and so are those that may begin anywhere. */
+/**
+ * The widest access in bytes. Wider values are accessed in parts of this size or of their
+ * alignment.
+ */
 const widestAccess = 16;
-/** Numbers that memory might hold are below. */
+/** The limit of the invented integers. */
 const someNumber = 2 ** 20;
 
-/** Who uses it says which lanes take part, and in which trip of a loop. */
+/** Memory as a subgroup sees it. The caller sets the active lanes and the iteration. */
 export class LaneMemory {
   readonly accesses: LaneAccess[] = [];
   active: readonly boolean[] = new Array(laneCount).fill(true);
   trip = 0;
 
-  /** The length of a runtime-sized array. */
+  /** The assumed length of a runtime-sized array. */
   get length(): LaneValue {
     return [guess(allLanes(someUniform))];
   }
 
-  /** Integers that are made of what nothing is known of. */
+  /** Returns invented integers for a value of which nothing is known. */
   numbers(words: number): LaneValue {
     return Array.from({ length: words }, (_, word) => guess(this.#scattered(word)));
   }
@@ -52,7 +53,10 @@ export class LaneMemory {
     return eachLane((lane) => hash(lane + laneCount * (this.accesses.length + word)));
   }
 
-  /** Notes an access, with the values of the indices of its place; gives what might be there. */
+  /**
+   * Records an access, and returns a value that it might load. `index` evaluates the indices of the
+   * place.
+   */
   access(
     place: Place,
     kind: LaneAccess["kind"],
@@ -89,14 +93,17 @@ export class LaneMemory {
   }
 }
 
-/** What memory might hold: only integers matter. */
+/**
+ * Returns invented contents of memory. Only integers are invented, because only they become
+ * indices.
+ */
 function contents(type: Type, of: (lane: number, word: number) => number): LaneValue {
   if (!isInteger(type)) return unknown;
   const words = type.kind === "vector" ? type.size : 1;
   return Array.from({ length: words }, (_, word) => guess(eachLane((lane) => of(lane, word))));
 }
 
-/** A number that depends on another in no simple way. */
+/** Returns a number that depends on `value` in no simple way. */
 function hash(value: number): number {
   const mixed = Math.imul(value ^ (value >>> 15), 0x2c1b3c6d);
   return (mixed ^ (mixed >>> 12)) & (someNumber - 1);

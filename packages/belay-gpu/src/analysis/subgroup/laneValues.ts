@@ -1,28 +1,36 @@
-/** Integers of the lanes of one subgroup, computed as a device computes them. */
+/** The integer values of the lanes of one subgroup, and their arithmetic as on a device. */
 import type { BinaryOperator } from "../../wgsl/ast.ts";
 import type { Value } from "../../wgsl/values.ts";
 
-/** Lanes that are run together. */
+/** The number of lanes that run together. */
 export const laneCount = 32;
 
-/** An integer, or a truth value, of each lane: the bits of a `u32` or an `i32`. */
+/** An integer or truth value of each lane: the bits of a `u32` or an `i32`. */
 export type Lanes = Uint32Array;
 
-/** The components of a value, of which none is known when it is no scalar or vector of integers. */
+/**
+ * The components of a value. Empty for a value that is unknown: only scalars and vectors of
+ * integers are tracked.
+ */
 export type LaneValue = readonly Lanes[];
 
+/** The value of which nothing is known. */
 export const unknown: LaneValue = [];
 
-/** A loop: `Uint32Array.from` takes ten times as long. */
+/**
+ * Returns the result of `of` for each lane. `Uint32Array.from` takes ten times as long as this
+ * loop.
+ */
 export function eachLane(of: (lane: number) => number): Lanes {
   const lanes = new Uint32Array(laneCount);
   for (let lane = 0; lane < laneCount; lane++) lanes[lane] = of(lane);
   return lanes;
 }
 
+/** Returns one value for all lanes. */
 export const allLanes = (value: number): Lanes => new Uint32Array(laneCount).fill(value >>> 0);
 
-/** A scalar or a vector that is known before the kernel runs. */
+/** Returns the value of a constant scalar or vector of integers. */
 export function ofConstant(constant: Value): LaneValue {
   if ("value" in constant)
     return Number.isInteger(Number(constant.value)) ? [allLanes(Number(constant.value))] : unknown;
@@ -31,17 +39,18 @@ export function ofConstant(constant: Value): LaneValue {
 
 const guesses = new WeakSet<Lanes>();
 
-/** Marks numbers that memory might hold, and so all that is computed from them. */
+/** Marks values as invented; all values that are computed from them are marked, too. */
 export function guess(lanes: Lanes): Lanes {
   guesses.add(lanes);
   return lanes;
 }
 
+/** Returns true for values that are invented or computed from invented ones. */
 export const isGuess = (lanes: Lanes): boolean => guesses.has(lanes);
 
 /**
- * Applies an operation of up to three operands to each component; a scalar goes with every
- * component of a vector.
+ * Applies an operation of up to three operands to each component. A scalar operand is used with
+ * every component of a vector.
  */
 export function component(
   [first = unknown, second = first, third = first]: readonly LaneValue[],
@@ -56,6 +65,7 @@ export function component(
   });
 }
 
+/** Returns a WGSL operator as a function of two words. */
 export function binary(operator: BinaryOperator, isSigned: boolean): (a: number, b: number) => number {
   const number = (word: number) => (isSigned ? word | 0 : word);
   switch (operator) {
@@ -96,11 +106,15 @@ export function binary(operator: BinaryOperator, isSigned: boolean): (a: number,
   }
 }
 
-/** Built-in functions of integers that indices are made with. */
+/**
+ * Evaluates a built-in function of integers; unknown for those that indices are rarely computed
+ * with.
+ */
 export function builtin(name: string, args: readonly LaneValue[], isSigned: boolean): LaneValue {
   const number = (word: number) => (isSigned ? word | 0 : word);
   switch (name) {
-    // What limits an index limits nothing, nearly everywhere.
+    // The limits of an index are assumed to have no effect, so the operand that differs between
+    // lanes is returned.
     case "min":
     case "max":
     case "clamp":

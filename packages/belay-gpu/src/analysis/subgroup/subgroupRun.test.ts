@@ -40,18 +40,18 @@ describe("the addresses of lanes", () => {
     ]);
   });
 
-  it("go through arithmetic, variables and functions", () => {
+  it("are followed through arithmetic, variables and functions", () => {
     const body =
       "var at = vec3u(i, 0, 0); at.x = at.x ^ 1u; at.x += 4u; let far = select(at.x, 99u, i == 2u); output[twice(far)] = 0;";
     expect(addresses(body)).toEqual([["output", "store", [40, 32, 8 * 99, 48]]]);
   });
 
-  it("are known beside what is made of floats", () => {
+  it("are known next to components that are computed from floats", () => {
     const [, store] = addresses("let pair = vec2u(bitcast<u32>(input[i].x), i); output[pair.y] = 0;");
     expect(store).toEqual(["output", "store", [0, 4, 8, 12]]);
   });
 
-  it("are not changed by what limits an index, whatever that is", () => {
+  it("are not changed by the limits of an index", () => {
     expect(
       addresses("output[min(i, shape.width - 1u)] = input[clamp(i, 0u, arrayLength(&input))].x;"),
     ).toEqual([
@@ -61,7 +61,7 @@ describe("the addresses of lanes", () => {
     ]);
   });
 
-  it("are a lane's own where numbers come from memory, and the same where these are", () => {
+  it("differ between lanes after a load, unless the lanes load from one place", () => {
     const [, gathered] = run("output[0] = input[indices[i]].x;").accesses;
     expect(new Set(gathered!.addresses).size).toBe(32);
     const [, shared] = run("output[0] = input[indices[i / 8u] + i % 8u].x;").accesses;
@@ -69,7 +69,7 @@ describe("the addresses of lanes", () => {
     expect(new Set(lines).size).toBe(4);
   });
 
-  it("are those of the lanes that take a branch, and of all where the branch divides none", () => {
+  it("are those of the lanes that take a branch, or of all if a branch does not diverge", () => {
     expect(run("if (i % 4u == 0u) { output[i] = 1; } else { output[i] = 2; }").accesses).toMatchObject([
       { addresses: [0, 16, 32, 48, 64, 80, 96, 112] },
       { addresses: { length: 24 } },
@@ -77,7 +77,7 @@ describe("the addresses of lanes", () => {
     expect(run("if (shape.width == 0u) { output[i] = 1; } else { output[i] = 2; }").accesses).toHaveLength(3);
   });
 
-  it("of atomic operations and of workgroup memory are told apart", () => {
+  it("are recorded apart for atomic operations and workgroup memory", () => {
     expect(addresses("atomicAdd(&counts[i], 1u); tile[i] = vec2f(); output[i] = tile[i ^ 1u].x;")).toEqual([
       ["counts", "atomic", [0, 4, 8, 12]],
       ["tile", "store", [0, 8, 16, 24]],
@@ -87,7 +87,7 @@ describe("the addresses of lanes", () => {
   });
 });
 
-it("counts operations by their kind, and what loops repeat", () => {
+it("counts operations by kind, and multiplies those of loops", () => {
   expect(run("output[i + 1u] = 2.0 * output[i] + 1.0;")).toMatchObject({
     integerOperations: 1,
     floatOperations: 2,
@@ -98,18 +98,18 @@ it("counts operations by their kind, and what loops repeat", () => {
   expect(timesOf("while (true) { output[i] = 0; }")).toHaveLength(16);
 });
 
-it("follows loops from trip to trip, with the lanes that are left", () => {
+it("executes the iterations of a loop with the lanes that remain", () => {
   const { accesses } = run("for (var k = 16u; k > 0u; k /= 2u) { if (i < k) { output[i + k] = 0; } }");
   expect(accesses.map(({ addresses }) => addresses.length)).toEqual([16, 8, 4, 2, 1]);
   expect(new Set(accesses.map(({ trip }) => trip)).size).toBe(5);
 });
 
-it("takes a loop that breaks off at its end for a block", () => {
+it("treats a loop that ends in a break as a block", () => {
   const { accesses } = run("loop { if (i > 40u) { break; } output[i] = 1; break; }");
   expect(accesses).toMatchObject([{ times: 1, trip: 0 }]);
 });
 
-it("leaves out what is hardly ever done", () => {
+it("skips code that is rarely executed", () => {
   const isCold = ({ name }: { name: string }) => name === "tell";
   const body = "if (i == 3u) { output[i] = 1; tell(); }";
   expect(run(body).accesses).toHaveLength(2);

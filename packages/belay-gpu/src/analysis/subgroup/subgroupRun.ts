@@ -1,9 +1,7 @@
-/**
- * What one subgroup of a kernel does: its text is run once, with integers that memory might hold.
- */
+/** Simulates one subgroup of a kernel: executes its source once with invented memory contents. */
 import type { Block, Expression, FunctionDeclaration, IfStatement, Statement } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
-import { builtinOf } from "../builtinOf.ts";
+import { builtinValueOf } from "../builtinValueOf.ts";
 import { assumedTrips, tripsOf } from "../loopTrips.ts";
 import { workgroupSize } from "../workgroupSize.ts";
 import { builtinValue } from "./laneBuiltins.ts";
@@ -11,26 +9,31 @@ import { LaneEvaluator } from "./laneEvaluator.ts";
 import type { LaneAccess, LaneMemory } from "./laneMemory.ts";
 import { isGuess, type LaneValue, laneCount, unknown } from "./laneValues.ts";
 
+/** The operations and accesses of a simulated subgroup. */
 export interface SubgroupRun {
-  /**
-   * Of an invocation, on words of 32 bits, a division or a transcendental function counting as
-   * many.
-   */
+  /** The integer operations of one invocation on 32-bit words. A division counts as several. */
   readonly integerOperations: number;
+  /**
+   * The floating-point operations of one invocation. A transcendental function counts as several.
+   */
   readonly floatOperations: number;
   readonly accesses: readonly LaneAccess[];
 }
 
+/** The options of a simulation. */
 export interface RunOptions {
-  /** Functions that are hardly ever called: neither are blocks that call one by itself. */
+  /**
+   * Returns true for functions that are hardly ever called. Blocks that call one as a statement are
+   * skipped as well.
+   */
   readonly isCold?: (fn: FunctionDeclaration) => boolean;
-  /** The index in the workgroup of its first lane; default 0. */
+  /** The workgroup index of the subgroup's first lane. Default 0. */
   readonly first?: number;
 }
 
 /**
- * Runs the first subgroup of a workgroup and the one in its middle, if there is one: where a
- * workgroup adds up, the first has more to do than the others.
+ * Simulates the first subgroup of a workgroup and the middle one, if there is one. In a reduction,
+ * the first subgroup does more work than the others.
  */
 export function runSubgroups(
   program: Program,
@@ -43,9 +46,9 @@ export function runSubgroups(
 }
 
 /**
- * Runs an entry point, and the first trips of each loop, which stand for the others. Branches are
- * taken by the lanes that would; where all lanes would take the same side because of what memory
- * holds, both are run.
+ * Simulates one subgroup of an entry point. Of each loop, it executes some iterations, which stand
+ * for the others. A branch is executed with the lanes that take it. If an invented value would send
+ * all lanes to the same side, both sides are executed.
  */
 export function runSubgroup(
   program: Program,
@@ -55,14 +58,15 @@ export function runSubgroup(
   return new Run(program, kernel, isCold, first).result();
 }
 
-/** What an override decides counts as one. */
+/** Returns the size of a workgroup; dimensions that an override decides count as one. */
 function sizeOf(program: Program, kernel: FunctionDeclaration): [number, number, number] {
   const [x = 1, y = 1, z = 1] = workgroupSize(program, kernel);
   return [x, y, z];
 }
 
-/** Most trips that are run of a loop, and of one within another. */
+/** The largest number of iterations that are executed of an outer loop. */
 const mostTrips = 16;
+/** The largest number of iterations that are executed of a loop inside a loop. */
 const mostInnerTrips = 4;
 
 class Run {
@@ -99,7 +103,7 @@ class Run {
     const { parameters } = this.#kernel;
     this.#call(
       this.#kernel,
-      parameters.map(({ attributes }) => this.#builtin(builtinOf(attributes))),
+      parameters.map(({ attributes }) => this.#builtin(builtinValueOf(attributes))),
     );
     const { integerOperations, floatOperations, memory } = this.#lanes;
     return { integerOperations, floatOperations, accesses: memory.accesses };
@@ -150,7 +154,7 @@ class Run {
         for (const { body } of statement.clauses) this.#block(body);
         return;
       case "loop":
-        // A body that breaks off at its end is a block to leave early.
+        // A body that ends in a `break` is a block that can be left early.
         if (statement.body.statements.at(-1)?.kind === "break") {
           this.#block(statement.body);
           return;
@@ -200,8 +204,8 @@ class Run {
   }
 
   /**
-   * Runs a loop while a lane goes on; where that takes too many trips, some stand for all. Its
-   * first trip is always run where memory decides.
+   * Executes a loop while a lane is active, up to a limit; the executed iterations then stand for
+   * all. The first iteration is always executed if invented memory decides.
    */
   #repeat(trips: number, condition: Expression | null, body: () => void): void {
     const [lanes, memory] = [this.#lanes, this.#memory];

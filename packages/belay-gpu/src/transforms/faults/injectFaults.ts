@@ -99,7 +99,7 @@ class Injection {
       case "callStatement": {
         const struck = struckStatement(this.#sites, s);
         const { uniform, strikes } = this.#sites.facts;
-        if (uniform.anchored.has(s) || (s.kind === "assign" && !s.target)) return struck;
+        if (uniform.uniformlyReached.has(s) || (s.kind === "assign" && !s.target)) return struck;
         const site = this.#sites.add({ kind: "statement", uniform: false, span: s.span, components: 0 });
         return [strikes.statement(site, struck)];
       }
@@ -134,6 +134,6 @@ class Injection {
    */
   #limit(loop: Statement): Statement[] {
     const { uniform, strikes } = this.#sites.facts;
-    return uniform.anchored.has(loop) || !mayReachEnd([loop]) ? [] : strikes.limit();
+    return uniform.uniformlyReached.has(loop) || !mayReachEnd([loop]) ? [] : strikes.limit();
   }
 }

@@ -193,7 +193,7 @@ class Machinery {
 
   #statement(s: Statement, where: Where, fn: FunctionDeclaration): Statement[] {
     const isAdded = where === "window" || !this.#options.source.has(s);
-    const isAnchored = this.#uniform.anchored.has(s);
+    const isAnchored = this.#uniform.uniformlyReached.has(s);
     const inBlock = (block: Block) => this.#block(block, where, fn);
     const condition = (e: Expression) => this.#condition(e, where, fn);
     const first = isAdded ? this.#registersOf(s, where, fn) : [];

@@ -43,7 +43,7 @@ export function struckStatement(sites: FunctionSites, s: Statement): Statements 
 function struckAssignment(sites: FunctionSites, s: Assignment): Statements {
   const { program, names, uniform } = sites.facts;
   const { span, target } = s;
-  if (uniform.anchored.has(s)) return [s];
+  if (uniform.uniformlyReached.has(s)) return [s];
   if (!target) return [{ ...s, value: sites.loads(s.value) }];
   if (s.operator === "=") {
     const value = struckValue(sites, s.value);
@@ -77,7 +77,7 @@ function struckAssignment(sites: FunctionSites, s: Assignment): Statements {
 function struckIncrement(sites: FunctionSites, s: Increment): Statement {
   const { program, uniform } = sites.facts;
   const { span, target } = s;
-  if (target.kind !== "identifier" || uniform.anchored.has(s)) return s;
+  if (target.kind !== "identifier" || uniform.uniformlyReached.has(s)) return s;
   const operator = s.operator === "++" ? "+" : "-";
   const right: Expression = { kind: "literal", span, text: "1" };
   const sum: Expression = { kind: "binary", span, operator, left: { ...target }, right };
@@ -109,7 +109,7 @@ function struckOperation(
   if (value.kind !== "call" || !isMemoryOperation(program, value)) return { before: [] };
   const [pointer, ...operands] = value.args;
   const isPlace = pointer?.kind === "unary" && pointer.operator === "&";
-  if (!isPlace || uniform.anchored.has(value)) return { before: [], operation: value };
+  if (!isPlace || uniform.uniformlyReached.has(value)) return { before: [], operation: value };
   const { before, place } = struckAddress(sites, pointer.operand);
   return { before, operation: { ...value, args: [{ ...pointer, operand: place }, ...operands] } };
 }

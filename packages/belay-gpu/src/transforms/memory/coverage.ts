@@ -1,5 +1,5 @@
 /** What is known of the granules that an access touches. */
-import type { Place, Step } from "../../analysis/places.ts";
+import type { Place, PlaceStep } from "../../analysis/places.ts";
 import { memberOffsets, sizeOf, strideOf } from "../../wgsl/layout.ts";
 import type { Program } from "../../wgsl/program.ts";
 import type { Type } from "../../wgsl/types.ts";
@@ -9,7 +9,7 @@ import { isLong, partsOf } from "./wordValues.ts";
 /** A step of a place, and the type of what it takes a part of. */
 interface TypedStep {
   readonly of: Type;
-  readonly step: Step;
+  readonly step: PlaceStep;
   /** The index, where it is known and in bounds for certain. */
   readonly known: number | undefined;
 }
@@ -26,7 +26,7 @@ export function typedSteps(program: Program, { variable, steps }: Place): TypedS
   });
 }
 
-function partType(type: Type, step: Step): Type {
+function partType(type: Type, step: PlaceStep): Type {
   if (step.kind === "member" && type.kind === "struct")
     return type.members.find(({ name }) => name === step.name)!.type;
   if (type.kind === "matrix") return { kind: "vector", size: type.rows, element: type.element };

@@ -1,5 +1,5 @@
+import type { NeighbourPattern } from "../../analysis/neighbourPattern.ts";
 import { neighbourPatterns } from "../../analysis/neighbours.ts";
-import type { Pattern } from "../../analysis/patterns.ts";
 import type { Place } from "../../analysis/places.ts";
 import type { Expression, FunctionDeclaration } from "../../wgsl/ast.ts";
 import { sizeOf } from "../../wgsl/layout.ts";
@@ -7,7 +7,10 @@ import type { Program } from "../../wgsl/program.ts";
 import type { PieceBytes } from "./checkedVariable.ts";
 
 /** The patterns of indices for so many neighbours (`neighbourPatterns`). */
-export type PatternsOf = (count: number, isHopeful: boolean) => (index: Expression) => Pattern | undefined;
+export type PatternsOf = (
+  count: number,
+  isHopeful: boolean,
+) => (index: Expression) => NeighbourPattern | undefined;
 
 /** Lines that take a lane that is alone little more than its own piece. */
 const shortLine = 16;
@@ -17,7 +20,8 @@ export function patternsIn(program: Program, kernel: FunctionDeclaration): Patte
   const known = new Map<string, ReturnType<PatternsOf>>();
   return (count, isHopeful) => {
     const key = `${count} ${isHopeful}`;
-    const patterns = known.get(key) ?? neighbourPatterns(program, kernel, { count, isHopeful });
+    const patterns =
+      known.get(key) ?? neighbourPatterns(program, kernel, { count, assumesAlignment: isHopeful });
     known.set(key, patterns);
     return patterns;
   };

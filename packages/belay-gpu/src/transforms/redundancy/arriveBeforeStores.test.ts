@@ -1,8 +1,8 @@
 import { describe, it } from "vitest";
 import { goldens, type Step } from "../../../../../test/support/goldens.ts";
-import { arrivalIn } from "../../analysis/arrival.ts";
 import { buffersInPlace } from "../../analysis/bindings.ts";
 import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
+import { loadStoreFrontierIn } from "../../analysis/loadStoreFrontier.ts";
 import { arrivalWords, arriveBeforeStores, wordsOfWorkgroup } from "./arriveBeforeStores.ts";
 import { Comparison } from "./comparison/comparison.ts";
 import { declareReport } from "./declareReport.ts";
@@ -24,7 +24,7 @@ const arrive =
   (program, names) => {
     const kernel = functionsOf(program).find(({ name }) => name === "main")!;
     const functions = reachableFrom(program, [kernel]);
-    const arrival = arrivalIn(program, kernel)!;
+    const arrival = loadStoreFrontierIn(program, kernel)!;
     const inPlace = new Set([...buffersInPlace(program, functions)].map(({ name }) => name));
     return arriveBeforeStores(program, names, {
       kernels: [{ functions, inPlace, arrival, words: wordsOfWorkgroup(arrival, 64) }],

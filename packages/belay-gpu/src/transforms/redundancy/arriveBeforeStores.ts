@@ -25,10 +25,10 @@
  * - Where the host dispatches one replica after the other, nobody arrives (`in_turn`).
  *
  * Requires: access normal form, declareReport with `arrivals` and `pair`; kernels in which nothing is changed before the
- *           arrival (analysis/arrival.ts).
+ *           arrival (analysis/loadStoreFrontier.ts).
  * Ensures:  valid module; sets `replica`.   Order: before injectFaults, whose sites in the source stay as they were.
  */
-import type { Arrival } from "../../analysis/arrival.ts";
+import type { LoadStoreFrontier } from "../../analysis/loadStoreFrontier.ts";
 import type { Declaration, FunctionDeclaration, Module, Statement } from "../../wgsl/ast.ts";
 import { printStatement, printType } from "../../wgsl/printer.ts";
 import type { Program } from "../../wgsl/program.ts";
@@ -46,7 +46,7 @@ export interface ArriveBeforeStoresOptions {
     readonly functions: ReadonlySet<FunctionDeclaration>;
     /** The buffers that it changes in place: names of variables. */
     readonly inPlace: ReadonlySet<string>;
-    readonly arrival: Arrival;
+    readonly arrival: LoadStoreFrontier;
     /** Words of arrivals for each of its workgroups (`wordsOfWorkgroup`). */
     readonly words: number;
   }[];
@@ -74,7 +74,7 @@ export const mostArriving = (words: number | undefined): number =>
 export const arrivalWorkgroupBytes = 4;
 
 /** Words of arrivals for a workgroup of so many invocations. */
-export const wordsOfWorkgroup = ({ together }: Arrival, invocations: number): number =>
+export const wordsOfWorkgroup = ({ together }: LoadStoreFrontier, invocations: number): number =>
   together ? 1 : Math.ceil(invocations / 32);
 
 /**

@@ -14,7 +14,7 @@
  * Order:    after executeAtomicsOnce, before replicateWorkgroupMemory.
  * Source:   Wadden et al. 2014, sections 6.2 (output comparison) and 6.3.
  */
-import { type Address, addressOf } from "../../analysis/addresses.ts";
+import { addressOf, type PlaceAddress } from "../../analysis/addresses.ts";
 import { isTextureInPlace, isTextureStore, textureLoadsInPlace } from "../../analysis/effects.ts";
 import { hazardousVariables } from "../../analysis/hazards.ts";
 import { isShared, placeOf, rootVariable } from "../../analysis/places.ts";
@@ -77,7 +77,7 @@ interface Output {
    * ready.
    */
   readonly stored: "once" | "twice" | "twice, together";
-  readonly address: Address | null;
+  readonly address: PlaceAddress | null;
   readonly words: Words | null;
 }
 

@@ -1,5 +1,5 @@
 /** What puts an entry point's body into a new entry point, with built-in values of its making. */
-import { builtinOf } from "../../analysis/builtinOf.ts";
+import { builtinValueOf } from "../../analysis/builtinValueOf.ts";
 import { isUninitialized, uninitializedInLoops } from "../../analysis/uninitialized.ts";
 import type { Attribute, Expression, FunctionDeclaration, Parameter, Statement } from "../../wgsl/ast.ts";
 import { printExpression, printType } from "../../wgsl/printer.ts";
@@ -86,7 +86,7 @@ export function wrapEntryPoint(
   // N-body took 1.17 times as long.
   const kept = new Map(
     values.flatMap(({ parameter, value }) => {
-      const builtin = builtinOf(parameter.attributes);
+      const builtin = builtinValueOf(parameter.attributes);
       return !body && builtin && value === inputOf(builtin) ? [[value, parameter] as const] : [];
     }),
   );
@@ -175,10 +175,12 @@ function argumentFor(
   parameter: Parameter,
   argument: (builtin: string, type: string) => string,
 ): string {
-  const builtin = builtinOf(parameter.attributes);
+  const builtin = builtinValueOf(parameter.attributes);
   if (builtin) return argument(builtin, printType(parameter.type));
   const type = program.declaredTypeOf(parameter);
   if (type.kind !== "struct" || !type.declaration) throw new Error("an entry point takes built-in values");
-  const members = type.declaration.members.map((m) => argument(builtinOf(m.attributes), printType(m.type)));
+  const members = type.declaration.members.map((m) =>
+    argument(builtinValueOf(m.attributes), printType(m.type)),
+  );
   return `${type.name}(${members.join(", ")})`;
 }

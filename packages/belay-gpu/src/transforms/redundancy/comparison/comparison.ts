@@ -2,7 +2,7 @@
  * What the transforms of output comparison share: values as words, the running signature, and the
  * channel between the replicas.
  */
-import type { Address } from "../../../analysis/addresses.ts";
+import type { PlaceAddress } from "../../../analysis/addresses.ts";
 import type { Span } from "../../../diagnostics/diagnostic.ts";
 import type { Declaration, Expression, Statement } from "../../../wgsl/ast.ts";
 import { quote } from "../../../wgsl/quote.ts";
@@ -31,7 +31,7 @@ import { workgroupChannel } from "./workgroupChannel.ts";
 export interface Presented {
   readonly site: number;
   /** Byte offset in the variable; compared only when it can differ. */
-  readonly address: Address | null;
+  readonly address: PlaceAddress | null;
   readonly words: Words | null;
 }
 
@@ -228,4 +228,4 @@ export class Comparison {
  */
 const SPREAD = 0x9e3779b1;
 
-const isDynamic = (address: Address | null) => (address?.indices.length ?? 0) > 0;
+const isDynamic = (address: PlaceAddress | null) => (address?.indices.length ?? 0) > 0;

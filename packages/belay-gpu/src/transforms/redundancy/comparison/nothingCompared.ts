@@ -1,5 +1,5 @@
 /** Replicas that compute and are compared with nothing, to measure what comparison costs. */
-import type { Address } from "../../../analysis/addresses.ts";
+import type { PlaceAddress } from "../../../analysis/addresses.ts";
 import type { Expression, Statement } from "../../../wgsl/ast.ts";
 import { quote } from "../../../wgsl/quote.ts";
 import type { Names } from "../../shared/names.ts";
@@ -12,7 +12,7 @@ import type { Words } from "./valueWords.ts";
  */
 export function keepComputed(
   comparison: Comparison,
-  address: Address | null,
+  address: PlaceAddress | null,
   words: Words | null,
 ): Statement[] {
   const { expression, statements } = quote(words?.expression.span);

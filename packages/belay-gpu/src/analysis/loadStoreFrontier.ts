@@ -1,6 +1,6 @@
 /**
- * Where an invocation has loaded whatever it loads of the buffers that its kernel changes in place,
- * and has changed nothing yet.
+ * A cut through a kernel: an invocation executes all its loads of buffers that the kernel changes
+ * in place before the cut, and all its stores after it.
  */
 import type { FunctionDeclaration, GlobalVariable, Statement } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -9,21 +9,27 @@ import { buffersInPlace, storageAccesses } from "./bindings.ts";
 import { reachableFrom } from "./callGraph.ts";
 import { builtinFunction, isTextureStore } from "./effects.ts";
 
-export interface Arrival {
-  /** The statements that it stands before. An invocation comes to one of them at most, and once. */
+export interface LoadStoreFrontier {
+  /**
+   * The statements that follow the cut. An invocation reaches at most one of them, and only once.
+   */
   readonly before: ReadonlySet<Statement>;
   /**
-   * Whether a workgroup has to arrive as a whole, as its invocations may store what others of them
-   * have loaded. Then all of them come to that place, or none.
+   * True if a whole workgroup has to reach the cut before one of its invocations passes it, because
+   * invocations may store what others of the workgroup load. All of them then reach the same cut,
+   * or none does.
    */
   readonly together: boolean;
 }
 
 /**
- * The arrival of a kernel in access normal form that changes buffers in place; undefined where no
- * such place is known.
+ * Returns the load/store frontier of a kernel that changes buffers in place, or undefined if none
+ * is known. Requires access normal form.
  */
-export function arrivalIn(program: Program, kernel: FunctionDeclaration): Arrival | undefined {
+export function loadStoreFrontierIn(
+  program: Program,
+  kernel: FunctionDeclaration,
+): LoadStoreFrontier | undefined {
   const search = new Search(program, kernel);
   const places = search.places(kernel.body.statements, true);
   if (!places?.length || (search.communicates && !places.every((place) => search.isUniform(place))))
@@ -31,13 +37,13 @@ export function arrivalIn(program: Program, kernel: FunctionDeclaration): Arriva
   return { before: new Set(places.map(({ list, at }) => list[at]!)), together: search.communicates };
 }
 
-/** A place in front of a statement of a list. */
-interface Place {
+/** A position in a list of statements: before the statement `list[at]`. */
+interface Cut {
   readonly list: readonly Statement[];
   readonly at: number;
 }
 
-/** What is before them in a workgroup happens before what is behind. */
+/** The built-in functions that order the accesses of a workgroup. */
 const barriers = /Barrier$|^workgroupUniformLoad$/;
 const subgroupOperations = /^(subgroup|quad)/;
 
@@ -45,7 +51,10 @@ class Search {
   readonly #program: Program;
   readonly #functions: ReadonlySet<FunctionDeclaration>;
   readonly #inPlace: ReadonlySet<GlobalVariable>;
-  /** Whether its invocations may learn how far others have come. */
+  /**
+   * True if invocations may learn how far others have come: through barriers or subgroup
+   * operations.
+   */
   readonly communicates: boolean;
 
   constructor(program: Program, kernel: FunctionDeclaration) {
@@ -58,10 +67,10 @@ class Search {
   }
 
   /**
-   * The places in a list, or in what it holds; undefined where there are none. `isOnly`: nothing is
-   * changed elsewhere, so that a path around a place leads to no change.
+   * Returns the cuts in a list or in its nested statements, or undefined if there are none.
+   * `isOnly` is true if nothing else changes memory: a path around a cut then leads to no change.
    */
-  places(list: readonly Statement[], isOnly: boolean): Place[] | undefined {
+  places(list: readonly Statement[], isOnly: boolean): Cut[] | undefined {
     const changing = list.filter((statement) => this.#changes(statement));
     const [first] = changing;
     if (!first) return [];
@@ -71,9 +80,10 @@ class Search {
   }
 
   /**
-   * The places in a statement that loads and changes; in no loop, whose turns follow each other.
+   * Returns the cuts in a statement that both loads and changes memory. A loop has none, because
+   * its next iteration loads after the stores of this one.
    */
-  #placesInside(statement: Statement, isOnly: boolean): Place[] | undefined {
+  #placesInside(statement: Statement, isOnly: boolean): Cut[] | undefined {
     if (statement.kind === "block") return this.places(statement.statements, isOnly);
     if (!isOnly) return undefined;
     if (statement.kind === "if") {
@@ -88,10 +98,10 @@ class Search {
   }
 
   /**
-   * Whether all invocations of a workgroup come to a place, or none, for a validator too: there is
-   * a barrier in the list, and between the two none of them returns.
+   * Returns true if all invocations of a workgroup reach a cut or none does, also for a WGSL
+   * validator: the same list has a barrier, and no statement between the two returns.
    */
-  isUniform({ list, at }: Place): boolean {
+  isUniform({ list, at }: Cut): boolean {
     return list.some((statement, i) => {
       const between = i < at ? list.slice(i, at) : list.slice(at, i);
       return (
@@ -101,13 +111,15 @@ class Search {
     });
   }
 
-  /** Whether it loads from a buffer that is changed in place, other than by atomic operations. */
+  /** Returns true for a plain load from a buffer that the kernel changes in place. */
   #loads(statement: Statement): boolean {
     const accesses = this.#accesses(statement, "plain");
     return [...accesses].some(([variable, access]) => access !== "write" && this.#inPlace.has(variable));
   }
 
-  /** Whether it changes anything that outlives the dispatch. */
+  /**
+   * Returns true for a change to memory that outlives the dispatch: storage buffers and textures.
+   */
   #changes(statement: Statement): boolean {
     if ([...this.#accesses(statement, "all").values()].some((access) => access !== "read")) return true;
     let stores = false;
@@ -131,7 +143,7 @@ class Search {
     return reachableFrom(this.#program, called);
   }
 
-  /** How often a function is called in the text. */
+  /** Returns the number of calls of a function in the kernel's source. */
   #callsOf(fn: FunctionDeclaration): number {
     let calls = 0;
     for (const { body } of this.#functions)

@@ -6,12 +6,12 @@ import { memoryAccesses } from "./memoryAccesses.ts";
 import { addressSpaceOf } from "./places.ts";
 
 /**
- * Whether a kernel loads from or stores to storage at an index that depends on an element of
- * storage: `a[b[i]]`, with variables and parameters in between. Its lanes then meet in no line of
- * memory, as a rule. What branches decide does not count.
+ * Returns true if a kernel accesses storage at an index that depends on a loaded element of
+ * storage, as in `a[b[i]]`. Variables and parameters between the two are followed, but not
+ * conditions. The lanes of such a kernel rarely share cache lines.
  */
-export function gathers(program: Program, kernel: FunctionDeclaration): boolean {
-  // Callers first, so that what parameters get is known.
+export function hasIndirectAccess(program: Program, kernel: FunctionDeclaration): boolean {
+  // Callers come before their callees, so that the values of parameters are known.
   const functions = [...reachableFrom(program, [kernel])].reverse();
   const accesses = [...memoryAccesses(program, new Set(functions))].flatMap(([variable, own]) =>
     addressSpaceOf(variable) === "storage" ? own : [],
@@ -41,7 +41,8 @@ export function gathers(program: Program, kernel: FunctionDeclaration): boolean 
       if (usesLoaded(argument)) loaded.add(called.parameters[i]);
     });
   };
-  // In a loop, what is assigned may be used before.
+  // A value that is assigned late in a loop may be used early in it, so this repeats until nothing
+  // is added.
   for (let before = -1; loaded.size > before; ) {
     before = loaded.size;
     for (const fn of functions) walk(fn.body, spread);

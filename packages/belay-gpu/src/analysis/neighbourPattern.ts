@@ -1,56 +1,56 @@
-/**
- * Integers of invocations that are neighbours: what they have in common, and how they follow one
- * another.
- */
+/** The arithmetic of patterns: relations between the integers of neighbouring invocations. */
 import type { BinaryOperator } from "../wgsl/ast.ts";
 
 /**
- * A number that neighbours have in common, a multiple of `multiple`; where `ranks`, each adds its
- * place among them to it: its index modulo how many they are.
+ * The relation between the integers of neighbours. All neighbours have one multiple of `multiple`
+ * in common. With `ranks`, each adds its rank to it: its index modulo the number of neighbours.
  */
-export interface Pattern {
+export interface NeighbourPattern {
   readonly ranks: boolean;
   /** A power of two. */
   readonly multiple: number;
 }
 
+/** The largest power of two that is tracked. */
 export const mostMultiple = 2 ** 30;
 
-/** The largest power of two that divides a constant. */
+/** Returns the largest power of two that divides a constant. */
 export const multipleOf = (value: number) =>
   value === 0 ? mostMultiple : Math.max(1, Math.min(mostMultiple, Math.abs(value & -value)));
 
-export const same = (multiple: number): Pattern => ({
+/** Returns the pattern of a number that all neighbours share. */
+export const same = (multiple: number): NeighbourPattern => ({
   ranks: false,
   multiple: Math.min(mostMultiple, multiple),
 });
 
-export const isSame = (pattern: Pattern | null): boolean => pattern !== null && !pattern.ranks;
+/** Returns true if all neighbours have the same number. */
+export const isSame = (pattern: NeighbourPattern | null): boolean => pattern !== null && !pattern.ranks;
 
-/** What is known of a variable that has either value. */
-export function either(a: Pattern | null, b: Pattern | null): Pattern | null {
+/** Returns the pattern of a variable that has either of two values. */
+export function either(a: NeighbourPattern | null, b: NeighbourPattern | null): NeighbourPattern | null {
   return a && b && a.ranks === b.ranks
     ? { ranks: a.ranks, multiple: Math.min(a.multiple, b.multiple) }
     : null;
 }
 
 /**
- * The pattern of `a operator b` for `count` neighbours; `by` is the value of `b`, if that is a
+ * Returns the pattern of `a operator b` for `count` neighbours. `by` is the value of `b` if it is
  * constant.
  */
 export function combined(
   count: number,
   operator: BinaryOperator,
-  a: Pattern | null,
-  b: Pattern | null,
+  a: NeighbourPattern | null,
+  b: NeighbourPattern | null,
   by: number | undefined,
-): Pattern | null {
+): NeighbourPattern | null {
   if (!a || !b || b.ranks)
     return operator === "+" && a && b && !a.ranks ? combined(count, "+", b, a, undefined) : null;
   const least = Math.min(a.multiple, b.multiple);
   if (operator === "+" || operator === "-") return { ranks: a.ranks, multiple: least };
   if (a.ranks) {
-    // Neighbours never carry into a multiple of their number.
+    // The rank is less than `count`, so adding it to a multiple of `count` never carries.
     if (a.multiple % count !== 0 || by === undefined || by <= 0 || by % count !== 0) return null;
     if (operator === "%") return { ranks: true, multiple: Math.min(a.multiple, multipleOf(by)) };
     return operator === "/" ? same(1) : null;

@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { parse } from "../wgsl/parser.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import { functionsOf, stageOf } from "./callGraph.ts";
-import { gathers } from "./gathers.ts";
+import { hasIndirectAccess } from "./indirectAccess.ts";
 
-const isGathered = (body: string) => {
+const isIndirect = (body: string) => {
   const program = resolve(
     parse(/* wgsl */ `
       struct Edge { to: u32, length: f32 }
@@ -16,7 +16,7 @@ const isGathered = (body: string) => {
       fn at(place: u32) -> f32 { return input[place]; }
       @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { ${body} }`).module,
   );
-  return gathers(program, functionsOf(program).find((fn) => stageOf(fn) === "compute")!);
+  return hasIndirectAccess(program, functionsOf(program).find((fn) => stageOf(fn) === "compute")!);
 };
 
 it.each([
@@ -29,6 +29,6 @@ it.each([
   ["output[id.x] = at(id.x);", false],
   ["output[id.x] = input[id.x * width];", false],
   ["var j = id.x; for (var n = 0u; n < 9u; n++) { output[id.x] += input[j]; j = places[j]; }", true],
-])("of %s", (body, expected) => {
-  expect(isGathered(body)).toBe(expected);
+])("finds indirect accesses in: %s", (body, expected) => {
+  expect(isIndirect(body)).toBe(expected);
 });

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { parse } from "../wgsl/parser.ts";
 import { printStatement } from "../wgsl/printer.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
-import { arrivalIn } from "./arrival.ts";
 import { functionsOf, stageOf } from "./callGraph.ts";
+import { loadStoreFrontierIn } from "./loadStoreFrontier.ts";
 
 const declarations = `
   enable subgroups;
@@ -18,20 +18,20 @@ const declarations = `
   fn bump(i: u32) { let v = a[i]; a[i] = v + 1u; }
   fn meet() { workgroupBarrier(); }`;
 
-/** Before which statements invocations arrive, and whether all of a workgroup do at once. */
-function arrival(body: string) {
+/** Returns the statements after the frontier, and whether whole workgroups reach it together. */
+function frontier(body: string) {
   const code = `${declarations}
     @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_index) l: u32) {
       let i = id.x; ${body} }`;
   const program = resolve(parse(code).module);
   expect(program.diagnostics).toEqual([]);
-  const found = arrivalIn(program, functionsOf(program).find((fn) => stageOf(fn))!);
+  const found = loadStoreFrontierIn(program, functionsOf(program).find((fn) => stageOf(fn))!);
   return found && { before: [...found.before].map(printStatement), together: found.together };
 }
 
-describe("an invocation arrives", () => {
+describe("the frontier of an invocation is", () => {
   it.each<[string, string, string[]]>([
-    ["before it stores", "let v = a[i]; a[i] = v + 1u; b[i] = v;", ["a[i] = v + 1u;"]],
+    ["before its first store", "let v = a[i]; a[i] = v + 1u; b[i] = v;", ["a[i] = v + 1u;"]],
     ["before any output", "let v = a[i]; b[i] = v; a[i] = v;", ["b[i] = v;"]],
     [
       "before an atomic operation",
@@ -44,7 +44,7 @@ describe("an invocation arrives", () => {
       ["textureStore(picture, id.xy, vec4u(v));"],
     ],
     ["before calls that store", "let v = get(i) + get(i + 1u); put(i, v); put(i + 1u, v);", ["put(i, v);"]],
-    ["behind an early return", "if (i > 9u) { return; } let v = a[i]; a[i] = v;", ["a[i] = v;"]],
+    ["after an early return", "if (i > 9u) { return; } let v = a[i]; a[i] = v;", ["a[i] = v;"]],
     ["in a branch", "if (i < 9u) { let v = a[i]; a[i] = v; }", ["a[i] = v;"]],
     [
       "in one of several branches",
@@ -59,45 +59,44 @@ describe("an invocation arrives", () => {
       ["for (var k = 0u; k < 3u; k++) {\n  b[k] = v;\n}"],
     ],
     [
-      "though it loads other buffers later",
+      "before later loads of other buffers",
       "let v = a[i]; a[i] = v + c[i]; b[i] = c[0];",
       ["a[i] = v + c[i];"],
     ],
   ])("%s", (_, body, before) => {
-    expect(arrival(body)).toEqual({ before, together: false });
+    expect(frontier(body)).toEqual({ before, together: false });
   });
 
   it.each<[string, string]>([
-    ["where it loads behind a store", "a[i] = 1u; b[i] = a[0];"],
-    ["where it loads behind another output", "b[i] = 1u; let v = a[i]; a[i] = v;"],
-    ["in a loop, which comes back", "for (var k = i; k < 9u; k++) { let v = a[k]; a[k] = v; }"],
-    ["where a path leads around it to an output", "if (i < 9u) { let v = a[i]; a[i] = v; } b[i] = 1u;"],
+    ["with a load after a store", "a[i] = 1u; b[i] = a[0];"],
+    ["with a load after a store to another buffer", "b[i] = 1u; let v = a[i]; a[i] = v;"],
+    [
+      "in a loop, which loads again after its stores",
+      "for (var k = i; k < 9u; k++) { let v = a[k]; a[k] = v; }",
+    ],
+    ["with a path around it to a store", "if (i < 9u) { let v = a[i]; a[i] = v; } b[i] = 1u;"],
     ["in a function that is called twice", "if (i < 9u) { bump(i); } else { bump(0u); }"],
-    ["where subgroups exchange what they have loaded", "let v = subgroupAdd(a[i]); a[i] = v;"],
+    ["with loaded values exchanged in a subgroup", "let v = subgroupAdd(a[i]); a[i] = v;"],
     ["in a switch", "switch i { case 1: { let v = a[i]; a[i] = v; } default: {} }"],
-  ])("nowhere %s", (_, body) => expect(arrival(body)).toBeUndefined());
+  ])("nowhere %s", (_, body) => expect(frontier(body)).toBeUndefined());
 });
 
-describe("a workgroup arrives", () => {
+describe("the frontier of a workgroup is", () => {
   it.each<[string, string, string]>([
+    ["after a barrier", "tile[l] = a[i]; workgroupBarrier(); a[i] = tile[63u - l];", "a[i] = tile[63u - l];"],
+    ["after a barrier in a function", "tile[l] = a[i]; meet(); a[i] = tile[0];", "a[i] = tile[0];"],
     [
-      "behind a barrier",
-      "tile[l] = a[i]; workgroupBarrier(); a[i] = tile[63u - l];",
-      "a[i] = tile[63u - l];",
-    ],
-    ["behind one in a function", "tile[l] = a[i]; meet(); a[i] = tile[0];", "a[i] = tile[0];"],
-    [
-      "behind one in a loop",
+      "after a barrier in a loop",
       "for (var k = 0u; k < 3u; k++) { tile[l] = a[i + k]; workgroupBarrier(); } a[i] = 1u;",
       "a[i] = 1u;",
     ],
-    ["before one", "let v = a[i]; a[i] = v; storageBarrier(); b[i] = v;", "a[i] = v;"],
+    ["before a barrier", "let v = a[i]; a[i] = v; storageBarrier(); b[i] = v;", "a[i] = v;"],
     [
-      "in a branch that all take",
+      "in a uniform branch",
       "if (c[0] > 1u) { tile[l] = a[i]; workgroupBarrier(); a[i] = tile[0]; }",
       "a[i] = tile[0];",
     ],
-  ])("%s", (_, body, before) => expect(arrival(body)).toEqual({ before: [before], together: true }));
+  ])("%s", (_, body, before) => expect(frontier(body)).toEqual({ before: [before], together: true }));
 
   it.each<[string, string]>([
     [
@@ -105,8 +104,8 @@ describe("a workgroup arrives", () => {
       "tile[l] = 1u; workgroupBarrier(); if (i < 9u) { let v = a[i]; a[i] = v + tile[0]; }",
     ],
     [
-      "behind a return that comes after the barrier",
+      "after a return that follows the barrier",
       "tile[l] = a[i]; workgroupBarrier(); if (l > 3u) { return; } a[i] = tile[0];",
     ],
-  ])("nowhere %s", (_, body) => expect(arrival(body)).toBeUndefined());
+  ])("nowhere %s", (_, body) => expect(frontier(body)).toBeUndefined());
 });

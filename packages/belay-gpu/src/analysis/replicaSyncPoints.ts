@@ -1,5 +1,6 @@
 /**
- * Where the replicas of an invocation must meet in the middle of a kernel, rather than at its end.
+ * Finds the places inside a kernel at which the replicas of an invocation would have to
+ * synchronize.
  */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
@@ -10,25 +11,27 @@ import { builtinFunction } from "./effects.ts";
 import { hazardousVariables } from "./hazards.ts";
 import { isShared, rootVariable, spaceOf } from "./places.ts";
 
-export interface Meeting {
+/** A place at which replicas would have to synchronize. */
+export interface ReplicaSyncPoint {
   readonly span: Span;
+  /** The reason, as the end of a sentence. */
   readonly why: string;
 }
 
 /**
- * The first such place of each kind: a store to memory that the invocation also loads, with no
- * barrier between, as one replica's store must wait for the other's load; an atomic operation on
- * one copy of memory whose result both replicas need. `isInside` tells which variables have a copy
- * per replica.
+ * Returns the first sync point of each kind. One kind is a store to memory that the invocation also
+ * loads, without a barrier between: the store of one replica has to wait for the load of the other.
+ * The other kind is an atomic operation on memory outside the sphere of replication whose result
+ * both replicas need. `isInside` is true for variables with one copy per replica.
  *
  * Requires access normal form.
  */
-export function meetings(
+export function replicaSyncPoints(
   program: Program,
   entryPoint: FunctionDeclaration,
   isInside: (variable: GlobalVariable) => boolean,
-): Meeting[] {
-  const found = new Map<string, Meeting>();
+): ReplicaSyncPoint[] {
+  const found = new Map<string, ReplicaSyncPoint>();
   const add = (span: Span, why: string) => {
     if (!found.has(why)) found.set(why, { span, why });
   };

@@ -1,4 +1,7 @@
-/** Accesses to one variable that follow one another on some path, with no barrier between. */
+/**
+ * Finds pairs of accesses to one variable that conflict: one follows the other on some path without
+ * a barrier between.
+ */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { Expression, FunctionDeclaration, GlobalVariable, Identifier } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -6,50 +9,53 @@ import { type AnyNode, children, isExpression } from "../wgsl/traverse.ts";
 import type { AddressSpace } from "../wgsl/types.ts";
 import {
   type AccessSummary,
-  leaving,
-  nothing,
+  noAccesses,
   type Operations,
   runsOnce,
-  together,
+  unionOf,
+  withJumps,
 } from "./accessSummary.ts";
 import { commutingClass } from "./commutingClass.ts";
 import { builtinFunction } from "./effects.ts";
 import { addressSpaceOf, rootVariable } from "./places.ts";
 
-/** The built-in functions after which all earlier accesses of a workgroup to a space are done. */
+/** The built-in functions that complete all earlier accesses of a workgroup to an address space. */
 export const barriers: ReadonlyMap<AddressSpace, readonly string[]> = new Map([
   ["workgroup", ["workgroupBarrier", "workgroupUniformLoad"]],
   ["storage", ["storageBarrier"]],
 ]);
 
-/** Two accesses to one variable, the second on some path behind the first. */
-export interface Sequence {
+/** Two accesses to one variable, of which the second follows the first on some path. */
+export interface ConflictingAccesses {
   readonly variable: GlobalVariable;
   readonly earlier: Span;
   readonly later: Span;
 }
 
-/** What is looked for. */
-export interface Watch {
-  /** Plain loads and stores, or atomic operations. */
+/** The definition of a conflict, and the receiver of those found. */
+export interface ConflictRules {
+  /** The kind of accesses to consider: plain loads and stores, or atomic operations. */
   readonly watched: "plain" | "atomic";
   readonly space: AddressSpace;
-  /** The built-in functions that keep what is before them from disturbing what is behind. */
+  /**
+   * The built-in functions that separate accesses: those before them never conflict with those
+   * after.
+   */
   readonly separators: readonly string[];
-  disturbs(earlier: string, later: string): boolean;
-  report(sequence: Sequence): void;
+  /** Returns true if the second operation conflicts with the first. */
+  conflicts(earlier: string, later: string): boolean;
+  report(sequence: ConflictingAccesses): void;
 }
 
 /**
- * Reports which accesses to a variable meet, with no separator between, on some path through a
- * function and what it calls.
+ * Reports the conflicting accesses on any path through a function and the functions that it calls.
  */
-export class SequenceAnalysis {
+export class ConflictAnalysis {
   readonly #program: Program;
-  readonly #watch: Watch;
+  readonly #watch: ConflictRules;
   readonly #functions = new Map<FunctionDeclaration, AccessSummary>();
 
-  constructor(program: Program, watch: Watch) {
+  constructor(program: Program, watch: ConflictRules) {
     this.#program = program;
     this.#watch = watch;
   }
@@ -57,7 +63,7 @@ export class SequenceAnalysis {
   ofFunction(fn: FunctionDeclaration): AccessSummary {
     const known = this.#functions.get(fn);
     if (known) return known;
-    const accesses = leaving(fn.body, this.#of(fn.body));
+    const accesses = withJumps(fn.body, this.#of(fn.body));
     this.#functions.set(fn, accesses);
     return accesses;
   }
@@ -78,14 +84,14 @@ export class SequenceAnalysis {
       case "if": {
         const branches = this.#either(
           this.#of(node.then),
-          node.otherwise ? this.#of(node.otherwise) : nothing,
+          node.otherwise ? this.#of(node.otherwise) : noAccesses,
         );
         return this.#then(this.#of(node.condition), branches);
       }
       case "switch": {
         const clauses = node.clauses.map((clause) => this.#of(clause.body));
         const branches = clauses.reduce((a, b) => this.#either(a, b));
-        return this.#then(this.#of(node.selector), leaving(node, branches));
+        return this.#then(this.#of(node.selector), withJumps(node, branches));
       }
       case "for":
       case "while":
@@ -96,21 +102,24 @@ export class SequenceAnalysis {
     }
   }
 
-  /** Any number of rounds: what a round leaves meets what the next one does. */
+  /**
+   * Returns the summary of any number of iterations. Accesses at the end of one iteration precede
+   * those at the start of the next.
+   */
   #ofLoop(loop: Extract<AnyNode, { kind: "for" | "while" | "loop" }>): AccessSummary {
-    const before = loop.kind === "for" && loop.initializer ? this.#of(loop.initializer) : nothing;
-    const condition = loop.kind !== "loop" && loop.condition ? this.#of(loop.condition) : nothing;
+    const before = loop.kind === "for" && loop.initializer ? this.#of(loop.initializer) : noAccesses;
+    const condition = loop.kind !== "loop" && loop.condition ? this.#of(loop.condition) : noAccesses;
     const after = [
       loop.kind === "for" && loop.update,
       loop.kind === "loop" && loop.continuing,
       loop.kind === "loop" && loop.breakIf,
     ];
-    // A `continue` may go on from anywhere in the body.
-    const body = leaving(loop.body, this.#of(loop.body));
+    // A `continue` may end the body after any of its statements.
+    const body = withJumps(loop.body, this.#of(loop.body));
     const end = this.#inOrder(after.filter((node) => node !== false && node !== null));
-    const rounds = leaving(loop, this.#then(condition, this.#then(body, end)));
+    const rounds = withJumps(loop, this.#then(condition, this.#then(body, end)));
     if (!runsOnce(loop)) this.#then(rounds, rounds);
-    return this.#then(before, this.#then({ ...rounds, open: true }, condition));
+    return this.#then(before, this.#then({ ...rounds, isBarrierFree: true }, condition));
   }
 
   #ofExpression(expression: Expression): AccessSummary {
@@ -118,7 +127,7 @@ export class SequenceAnalysis {
     if (expression.kind !== "call") return this.#inOrder(children(expression));
     const operation = builtinFunction(this.#program, expression);
     if (operation && this.#watch.separators.includes(operation)) {
-      return this.#then(this.#inOrder(expression.args), { ...nothing, open: false });
+      return this.#then(this.#inOrder(expression.args), { ...noAccesses, isBarrierFree: false });
     }
     const [first, ...others] = expression.args;
     if (first && (operation === "arrayLength" || operation?.startsWith("atomic"))) {
@@ -128,13 +137,13 @@ export class SequenceAnalysis {
       return this.#then(operands, this.#access(first, "atomic", commuting));
     }
     const target = this.#program.targetOf(expression.callee);
-    const called = target?.kind === "function" ? this.ofFunction(target) : nothing;
+    const called = target?.kind === "function" ? this.ofFunction(target) : noAccesses;
     return this.#then(this.#inOrder(expression.args), called);
   }
 
-  /** What the indices of a place load; the place itself is not loaded. */
+  /** Returns the accesses of a place's indices; the place itself is not loaded. */
   #ofPlace(place: Expression): AccessSummary {
-    if (place.kind === "identifier") return nothing;
+    if (place.kind === "identifier") return noAccesses;
     if (place.kind !== "index") return this.#inOrder(children(place), (child) => this.#ofPlace(child));
     return this.#then(this.#ofPlace(place.base), this.#ofExpression(place.index));
   }
@@ -150,18 +159,21 @@ export class SequenceAnalysis {
   #access(place: Expression, kind: "plain" | "atomic", operation: string): AccessSummary {
     const variable = rootVariable(this.#program, place)?.variable;
     const { watched, space } = this.#watch;
-    if (kind !== watched || !variable || addressSpaceOf(variable) !== space) return nothing;
+    if (kind !== watched || !variable || addressSpaceOf(variable) !== space) return noAccesses;
     const operations = new Map([[variable, new Map([[operation, place.span]])]]);
-    return { first: operations, last: operations, all: operations, open: true };
+    return { first: operations, last: operations, all: operations, isBarrierFree: true };
   }
 
   #inOrder(nodes: readonly AnyNode[], of = (node: Expression) => this.#of(node)): AccessSummary {
-    return nodes.reduce<AccessSummary>((before, node) => this.#then(before, of(node as Expression)), nothing);
+    return nodes.reduce<AccessSummary>(
+      (before, node) => this.#then(before, of(node as Expression)),
+      noAccesses,
+    );
   }
 
-  /** Reports what one piece of code does to what another one has done. */
+  /** Reports conflicts between the operations of one piece of code and those of a later one. */
   #meet(a: Operations, b: Operations): void {
-    const { disturbs, report } = this.#watch;
+    const { conflicts: disturbs, report } = this.#watch;
     for (const [variable, operations] of b) {
       for (const [before, earlier] of a.get(variable) ?? []) {
         for (const [after, later] of operations) {
@@ -174,24 +186,24 @@ export class SequenceAnalysis {
   #then(a: AccessSummary, b: AccessSummary): AccessSummary {
     this.#meet(a.last, b.first);
     return {
-      first: a.open ? together(a.first, b.first) : a.first,
-      last: b.open ? together(a.last, b.last) : b.last,
-      all: together(a.all, b.all),
-      open: a.open && b.open,
+      first: a.isBarrierFree ? unionOf(a.first, b.first) : a.first,
+      last: b.isBarrierFree ? unionOf(a.last, b.last) : b.last,
+      all: unionOf(a.all, b.all),
+      isBarrierFree: a.isBarrierFree && b.isBarrierFree,
     };
   }
 
   #either(a: AccessSummary, b: AccessSummary): AccessSummary {
-    // Some invocations take one branch while others take the other.
+    // Some invocations may take one branch while others take the other one.
     if (this.#watch.watched === "atomic") {
       this.#meet(a.first, b.first);
       this.#meet(a.last, b.last);
     }
     return {
-      first: together(a.first, b.first),
-      last: together(a.last, b.last),
-      all: together(a.all, b.all),
-      open: a.open || b.open,
+      first: unionOf(a.first, b.first),
+      last: unionOf(a.last, b.last),
+      all: unionOf(a.all, b.all),
+      isBarrierFree: a.isBarrierFree || b.isBarrierFree,
     };
   }
 }
