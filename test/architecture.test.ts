@@ -53,6 +53,9 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
     "lowering",
     "",
   ],
+  "research/src/workloads": ["", "loops", "samples", "memory"],
+  "research/src/bench": ["measuring", "rmt", "ecc", "speculation"],
+  "research/src/commands": ["results", "rmt", "ecc", "speculation", ""],
   "packages/belay-cli/src/shared": ["terminal", "files", "workloads", ""],
   "packages/belay-cli/src/campaign": ["model", "results", "processes", "store", ""],
 };

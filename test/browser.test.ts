@@ -1,8 +1,8 @@
 /** The package in a web page: real headless Chromium, WebGPU on its software adapter. */
 import { join } from "node:path";
 import { protect } from "belay-gpu";
-import { catalog } from "belay-research/internal/workloads/index";
-import * as sobelFilter from "belay-research/internal/workloads/sobelFilter";
+import { catalog } from "belay-research/internal/workloads/samples/index";
+import * as sobelFilter from "belay-research/internal/workloads/samples/sobelFilter";
 import type { Page } from "playwright-core";
 import { rolldown } from "rolldown";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";

@@ -6,7 +6,7 @@ import { describeDemo } from "belay-cli/internal/commands/demo/demoReport";
 import { renderPage } from "belay-cli/internal/report/page";
 import { renderPicture } from "belay-cli/internal/report/picture";
 import { openGpu } from "belay-node/internal/adapter";
-import { catalog } from "belay-research/internal/workloads/index";
+import { catalog } from "belay-research/internal/workloads/samples/index";
 import { parseHTML } from "linkedom";
 import { describe, expect, it } from "vitest";
 

@@ -1,6 +1,6 @@
 import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
 import { parse, print } from "belay-gpu/wgsl";
-import { catalog } from "belay-research/internal/workloads/index";
+import { catalog } from "belay-research/internal/workloads/samples/index";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DawnValidator, startDawn } from "./support/dawnValidator.ts";
 import { withInferredTypes } from "./support/inferredTypes.ts";

@@ -5,7 +5,7 @@
 
 import { rememberPipelines } from "belay-cli/internal/shared/workloads/rememberPipelines";
 import { harden } from "belay-gpu/internal/runtime/harden";
-import { runTrials, trialWorkloads } from "belay-research/internal/bench/recoveryTrials";
+import { runTrials, trialWorkloads } from "belay-research/internal/scripts/recovery/trials";
 import { expect, it, vi } from "vitest";
 import { testDevices } from "./support/testDevices.ts";
 

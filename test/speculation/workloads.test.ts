@@ -4,7 +4,7 @@
  */
 
 import { join } from "node:path";
-import { loadSpeculated } from "belay-research/internal/bench/speculatedFunction";
+import { loadSpeculated } from "belay-research/internal/bench/speculation/programRuns";
 import { publishedEngine } from "belay-research/internal/published/published";
 import { loops } from "belay-research/internal/workloads/loops/index";
 import type { SpeculateOptions, Statistics } from "belay-speculate/internal/engine/call/call";

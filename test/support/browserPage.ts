@@ -3,9 +3,9 @@
  * workloads.
  */
 import { type ArmedFault, type DetectedFault, harden, type Policy, protect } from "belay-gpu";
-import { catalog } from "belay-research/internal/workloads/index";
 import type { Outputs, Program } from "belay-research/internal/workloads/program";
-import * as sobelFilter from "belay-research/internal/workloads/sobelFilter";
+import { catalog } from "belay-research/internal/workloads/samples/index";
+import * as sobelFilter from "belay-research/internal/workloads/samples/sobelFilter";
 
 async function newDevice(): Promise<GPUDevice> {
   const adapter = await navigator.gpu.requestAdapter();

@@ -1,8 +1,8 @@
 import type { Io } from "belay-cli/internal/shared/terminal/io";
 import { Command } from "commander";
-import { benchEccCommand } from "./benchEcc.ts";
-import { benchRmtCommand } from "./benchRmt.ts";
-import { benchSpeculationCommand } from "./benchSpeculation.ts";
+import { benchEccCommand } from "./ecc/ecc.ts";
+import { benchRmtCommand } from "./rmt/rmt.ts";
+import { benchSpeculationCommand } from "./speculation/speculation.ts";
 
 /** `belay bench`: the measurements of a paper. */
 export function benchCommand(io: Io, finish: (status: number) => void): Command {

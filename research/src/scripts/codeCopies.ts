@@ -10,7 +10,7 @@ import { schemes } from "belay-gpu/internal/codes/scheme";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
 import { median } from "simple-statistics";
-import { GpuTimer } from "../bench/gpuTimer.ts";
+import { GpuTimer } from "../bench/measuring/gpuTimer.ts";
 import { casesFor, workgroup } from "./codeCopies/cases.ts";
 
 const { values: flags } = parseArgs({

@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";
 import { type ProtectOptions, protect } from "belay-gpu";
 import { parse, print, resolve, walk } from "belay-gpu/wgsl";
-import { catalog } from "../workloads/index.ts";
+import { catalog } from "../workloads/samples/index.ts";
 
 const { values: flags } = parseArgs({
   options: {

@@ -13,7 +13,7 @@ import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice"
 import { openGpu } from "belay-node/internal/adapter";
 import Table from "cli-table3";
 import { median } from "simple-statistics";
-import { runTrials, type Trials, trialWorkloads } from "../bench/recoveryTrials.ts";
+import { runTrials, type Trials, trialWorkloads } from "./recovery/trials.ts";
 
 const { values: flags } = parseArgs({
   options: {

@@ -18,9 +18,9 @@ import type { OnFault } from "belay-gpu/internal/runtime/context/policy";
 import { openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import Table from "cli-table3";
-import { BulkFlips } from "../bench/bulkFlips.ts";
-import { randomNumbers } from "../bench/randomStrikes.ts";
-import { numbersFrom, storeKernel, storeShapes, wordsOfShapes } from "../bench/storeShapes.ts";
+import { BulkFlips } from "../bench/ecc/flips.ts";
+import { randomNumbers } from "../bench/ecc/randomStrikes.ts";
+import { numbersFrom, storeKernel, storeShapes, wordsOfShapes } from "./storeFlips/shapes.ts";
 
 const { values: flags } = parseArgs({
   options: {

@@ -14,7 +14,7 @@ import { openGpu } from "belay-node/internal/adapter";
 import { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { Resident } from "belay-speculate/internal/engine/transfer/resident";
 import Table from "cli-table3";
-import { summarize } from "../bench/timing.ts";
+import { summarize } from "../bench/measuring/timing.ts";
 
 const { values: flags } = parseArgs({
   options: {

@@ -3,11 +3,13 @@ import type { Program } from "belay-gpu/internal/runtime/tuning/workload";
 import { CommandFailure } from "./terminal/failure.ts";
 import type { CommandFactory } from "./terminal/io.ts";
 
-/** A program at the two sizes that benchmarks and campaigns use. */
+/** A program at the sizes that commands use. */
 export interface CatalogEntry {
   readonly name: string;
   /** Takes a fraction of a second on a software adapter. */
   small(): Program;
+  /** Is small enough for thousands of runs in a row: a few workgroups, odd ends included. */
+  campaign(): Program;
   /** Keeps a large GPU busy, as far as the device's limits on buffers allow. */
   full(limits: GPUSupportedLimits): Program;
 }
@@ -15,8 +17,6 @@ export interface CatalogEntry {
 /** The exports of the package `belay-research`. */
 export interface Research {
   readonly catalog: readonly CatalogEntry[];
-  /** Programs by catalog name, small enough for thousands of runs in a row. */
-  readonly campaignSizes: Readonly<Record<string, () => Program>>;
   readonly benchCommand: CommandFactory;
 }
 

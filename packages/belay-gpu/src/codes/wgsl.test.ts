@@ -1,6 +1,6 @@
 /** The WGSL of each scheme does what its host side does. */
 
-import { randomNumbers } from "belay-research/internal/bench/randomStrikes";
+import { randomNumbers } from "belay-research/internal/bench/ecc/randomStrikes";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DawnValidator, startDawn } from "../../../../test/support/dawnValidator.ts";
 import { runKernel } from "../../../../test/support/kernelRunner.ts";

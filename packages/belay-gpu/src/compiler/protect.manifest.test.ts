@@ -4,7 +4,7 @@
  * each pass on the way.
  */
 import { createHash } from "node:crypto";
-import { catalog } from "belay-research/internal/workloads/index";
+import { catalog } from "belay-research/internal/workloads/samples/index";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { kernel } from "../../../../test/support/arbitraryKernels.ts";

@@ -1,4 +1,4 @@
-import { catalog } from "belay-research/internal/workloads/index";
+import { catalog } from "belay-research/internal/workloads/samples/index";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DawnValidator, startDawn } from "../../../../test/support/dawnValidator.ts";
 import { featureKernels } from "../../../../test/support/featureKernels.ts";

@@ -1,5 +1,5 @@
 import { median } from "simple-statistics";
-import { GpuTimer } from "../../bench/gpuTimer.ts";
+import { GpuTimer } from "../../bench/measuring/gpuTimer.ts";
 
 const unchecked = (workgroupSize: number) => /* wgsl */ `
 @group(0) @binding(0) var<storage, read_write> a: array<f32>;

@@ -1,6 +1,6 @@
-import * as histogram from "../histogram.ts";
-import * as nBody from "../nBody.ts";
 import type { Program } from "../program.ts";
+import * as histogram from "../samples/histogram.ts";
+import * as nBody from "../samples/nBody.ts";
 import * as copy from "./copy.ts";
 import * as fft3d from "./fft3d.ts";
 import * as matrixProduct from "./matrixProduct.ts";

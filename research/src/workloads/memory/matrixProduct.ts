@@ -1,5 +1,5 @@
-import { productProgram } from "../productProgram.ts";
 import type { Program } from "../program.ts";
+import { productProgram } from "../samples/productProgram.ts";
 
 /**
  * A workgroup computes a tile of this side, over this depth at a time; an invocation computes 8 x 8

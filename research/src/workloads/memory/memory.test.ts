@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { describePrograms } from "../../../../test/support/programSuite.ts";
-import { catalog } from "../index.ts";
-import * as nBody from "../nBody.ts";
 import type { Program } from "../program.ts";
+import { catalog } from "../samples/index.ts";
+import * as nBody from "../samples/nBody.ts";
 import * as copy from "./copy.ts";
 import * as fft3d from "./fft3d.ts";
 import { heldOut } from "./heldOut.ts";

@@ -14,8 +14,7 @@ const digest = (text: string) => createHash("sha256").update(text).digest("hex")
 /** Returns a program of the catalog, small; undefined for the name of a module. */
 async function programOfCatalog(name: string): Promise<Program | undefined> {
   const research = await importResearchIfInstalled();
-  const entry = research?.catalog.find((each) => each.name === name);
-  return entry && (research!.campaignSizes[name] ?? entry.small)();
+  return research?.catalog.find((each) => each.name === name)?.campaign();
 }
 
 /** Returns whether a name is that of a module, and of no program of the catalog. */

@@ -3,7 +3,7 @@
  * written.
  */
 
-import { BulkFlips } from "belay-research/internal/bench/bulkFlips";
+import { BulkFlips } from "belay-research/internal/bench/ecc/flips";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
 import { type MemoryFault, MemoryFaultError } from "../context/memoryFault.ts";

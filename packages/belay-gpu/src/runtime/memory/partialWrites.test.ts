@@ -1,6 +1,6 @@
 /** What commands leave of granules that they write to, and of buffers' padding. */
 
-import { BulkFlips } from "belay-research/internal/bench/bulkFlips";
+import { BulkFlips } from "belay-research/internal/bench/ecc/flips";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
 import type { MemoryCode } from "../../codes/scheme.ts";

@@ -8,7 +8,7 @@ import {
   storeKernel,
   storeShapes,
   wordsOfShapes,
-} from "belay-research/internal/bench/storeShapes";
+} from "belay-research/internal/scripts/storeFlips/shapes";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Flip, runCoded } from "../../../../../test/support/codedKernels.ts";
 import { runKernel } from "../../../../../test/support/kernelRunner.ts";

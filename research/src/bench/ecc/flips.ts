@@ -1,0 +1,209 @@
+/** Random bit flips in the buffers that a program reads, while nobody uses them. */
+import { corrects, hostCodeOf, type MemoryCode } from "belay-gpu/internal/codes/scheme";
+import { harden } from "belay-gpu/internal/runtime/harden";
+import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
+import type { Outputs, Program } from "belay-gpu/internal/runtime/tuning/workload";
+import { sameBits } from "../measuring/timing.ts";
+import { randomNumbers, randomStrikes } from "./randomStrikes.ts";
+
+/** Flips bits behind the back of a hardened device: its commands go to the native one. */
+export class BulkFlips {
+  readonly #device: GPUDevice;
+  readonly #pipeline: GPUComputePipeline;
+
+  constructor(device: GPUDevice) {
+    this.#device = device;
+    const module = device.createShaderModule({ code: FLIP });
+    this.#pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
+  }
+
+  /** Flips the bits of a mask in a word, for each pair of these. */
+  flip(buffer: GPUBuffer, strikes: Uint32Array<ArrayBuffer>): void {
+    const device = this.#device;
+    const { STORAGE, COPY_DST } = GPUBufferUsage;
+    const list = device.createBuffer({ size: strikes.byteLength, usage: STORAGE | COPY_DST });
+    device.queue.writeBuffer(list, 0, strikes);
+    const entries = [buffer, list].map((each, binding) => ({ binding, resource: { buffer: each } }));
+    const layout = this.#pipeline.getBindGroupLayout(0);
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(this.#pipeline);
+    pass.setBindGroup(0, device.createBindGroup({ layout, entries }));
+    pass.dispatchWorkgroups(Math.ceil(strikes.length / 2 / WORKGROUP));
+    pass.end();
+    device.queue.submit([encoder.finish()]);
+    list.destroy();
+  }
+}
+
+const WORKGROUP = 64;
+
+/** Two flips may strike the same word. */
+const FLIP = /* wgsl */ `
+@group(0) @binding(0) var<storage, read_write> words: array<atomic<u32>>;
+@group(0) @binding(1) var<storage, read> strikes: array<vec2u>;
+@compute @workgroup_size(${WORKGROUP}) fn flip(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x < arrayLength(&strikes)) { atomicXor(&words[strikes[id.x].x], strikes[id.x].y); }
+}`;
+
+export interface FlipOutcome {
+  readonly scheme: MemoryCode;
+  readonly single: FlipCounts;
+  /** Two bits of one code word each. */
+  readonly double: FlipCounts;
+}
+
+export interface FlipCounts {
+  /** Code words that were struck. */
+  readonly struck: number;
+  /**
+   * Of these, those that were found and corrected, or found uncorrectable; a kernel may find one
+   * more than once.
+   */
+  readonly corrected: number;
+  readonly uncorrectable: number;
+  /**
+   * Runs of the program on struck memory, and those of them with other outputs. Half of what can be
+   * corrected is struck before a run; what can't might be an index, and the program might never
+   * end.
+   */
+  readonly runs: number;
+  readonly different: number;
+  /** Errors that were found after all had been put right. */
+  readonly left: number;
+}
+
+/** Whether all single errors were corrected without a trace, and all double errors were flagged. */
+export function isContained({ scheme, single, double }: FlipOutcome): boolean {
+  const isFlagged = ({ struck, corrected, uncorrectable, left }: FlipCounts) =>
+    uncorrectable >= struck && corrected === 0 && left === 0;
+  const isHealed = ({ struck, corrected, uncorrectable, different, left }: FlipCounts) =>
+    corrected >= struck && uncorrectable === 0 && different === 0 && left === 0;
+  return isFlagged(double) && (corrects(scheme) ? isHealed : isFlagged)(single);
+}
+
+/**
+ * Most code words that are struck at once, and at most one in so many, so that runs do not only
+ * correct.
+ */
+const mostAtOnce = 2 ** 16;
+const sparsity = 4;
+/** Most flips where each takes a pass over the whole buffer, as its checksum is of that. */
+const mostOfBuffers = 1000;
+
+/** Strikes `count` code words with one bit each, and as many with two. */
+export async function flipAtRest(
+  program: Program,
+  native: GPUDevice,
+  expected: Outputs,
+  scheme: MemoryCode,
+  count: number,
+): Promise<FlipOutcome> {
+  const device = await harden(native, { redundancy: "none", memory: scheme, onFault: "report" });
+  try {
+    const { recording, inputs } = recordInputs(device);
+    const prepared = program.prepare(recording);
+    if (inputs.length === 0) throw new Error("the program keeps no input whose bits could be struck");
+    const run = async () => {
+      prepared.reset?.();
+      const encoder = device.createCommandEncoder();
+      prepared.encode(encoder);
+      device.queue.submit([encoder.finish()]);
+      return sameBits(await prepared.read(), expected);
+    };
+    if (!(await run())) throw new Error("the protected program gives other results");
+    const strike = (bits: 1 | 2) => strikeAll({ device, native, inputs, scheme, run, bits, count });
+    return { scheme, single: await strike(1), double: await strike(2) };
+  } finally {
+    device.destroy();
+  }
+}
+
+interface Strikes {
+  readonly device: HardenedDevice;
+  readonly native: GPUDevice;
+  readonly inputs: readonly GPUBuffer[];
+  readonly scheme: MemoryCode;
+  /** Runs the program; whether its outputs are right. */
+  readonly run: () => Promise<boolean>;
+  readonly bits: 1 | 2;
+  readonly count: number;
+}
+
+async function strikeAll({
+  device,
+  native,
+  inputs,
+  scheme,
+  run,
+  bits,
+  ...asked
+}: Strikes): Promise<FlipCounts> {
+  const isCorrected = corrects(scheme);
+  const isOfBuffers = !Number.isFinite(hostCodeOf(scheme).granuleBytes);
+  const count = isOfBuffers ? Math.min(asked.count, mostOfBuffers) : asked.count;
+  /** What is found while something is done, in code words. */
+  const finds = async (act: () => Promise<unknown>) => {
+    const before = (await device.belay.report()).memory!;
+    await act();
+    const after = (await device.belay.report()).memory!;
+    return {
+      corrected: after.corrected - before.corrected,
+      uncorrectable: after.uncorrectable - before.uncorrectable,
+    };
+  };
+  const flips = new BulkFlips(native);
+  const random = randomNumbers(count + bits);
+  const total = { struck: 0, corrected: 0, uncorrectable: 0, runs: 0, different: 0, left: 0 };
+  for (let turn = 0; total.struck < count; turn++) {
+    const buffer = inputs[(turn >> 1) % inputs.length]!;
+    const granuleBytes = Math.min(hostCodeOf(scheme).granuleBytes, buffer.size);
+    const wordsOfGranule = Math.floor(granuleBytes / 4);
+    const wordsOfCode = packedWords[scheme] ?? wordsOfGranule;
+    const granules = Math.floor(buffer.size / granuleBytes);
+    const most = Math.min(
+      mostAtOnce,
+      Math.ceil(count / 2),
+      count - total.struck,
+      Math.max(1, Math.floor(granules / sparsity)),
+    );
+    const strikes = randomStrikes({ granules, wordsOfGranule, wordsOfCode, count: most, bits }, random);
+    flips.flip(buffer, strikes);
+    const found = await finds(async () => {
+      if (turn % 2 === 1 && bits === 1 && isCorrected) {
+        total.runs++;
+        if (!(await run())) total.different++;
+      }
+      await device.belay.scrub();
+    });
+    // Two flips of the same bit are none.
+    if (bits === 2 || !isCorrected) flips.flip(buffer, strikes);
+    const rest = await finds(() => device.belay.scrub());
+    total.struck += most;
+    total.corrected += found.corrected;
+    total.uncorrectable += found.uncorrectable;
+    total.left += rest.corrected + rest.uncorrectable;
+  }
+  return total;
+}
+
+/** Words of data in a code word, where a granule has several. */
+const packedWords: Partial<Record<MemoryCode, number>> = { packed32: 1, packed64: 2, packed64x4: 2 };
+
+/** A device that notes the storage buffers whose contents the program gives when it makes them. */
+function recordInputs(device: GPUDevice): { recording: GPUDevice; inputs: GPUBuffer[] } {
+  const inputs: GPUBuffer[] = [];
+  const recording = new Proxy(device, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (name !== "createBuffer") return value.bind(target);
+      return (descriptor: GPUBufferDescriptor) => {
+        const buffer = target.createBuffer(descriptor);
+        if (descriptor.mappedAtCreation && descriptor.usage & GPUBufferUsage.STORAGE) inputs.push(buffer);
+        return buffer;
+      };
+    },
+  });
+  return { recording, inputs };
+}

@@ -1,0 +1,139 @@
+import { corrects, type MemoryCode } from "belay-gpu/internal/codes/scheme";
+import type { Redundancy } from "belay-gpu/internal/compiler/contract";
+import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
+import { harden } from "belay-gpu/internal/runtime/harden";
+import type { Outputs, Program, Verdict } from "belay-gpu/internal/runtime/tuning/workload";
+import type { Ceilings } from "../measuring/ceilings.ts";
+import { countDifferent } from "../measuring/countDifferent.ts";
+import { TimedProgram } from "../measuring/timing.ts";
+import { type AutomaticMemory, chooseMemory } from "./automatic.ts";
+import { type FlipOutcome, flipAtRest, isContained } from "./flips.ts";
+import { type MemoryOverhead, measureMemoryOverhead } from "./overhead.ts";
+
+export interface EccProgramOptions {
+  /** A new device of the adapter, with all limits and features. */
+  readonly newDevice: () => Promise<GPUDevice>;
+  readonly schemes: readonly MemoryCode[];
+  /** What protects the compute path while overheads are measured. */
+  readonly redundancy: Redundancy;
+  readonly runs: number;
+  /** How often each program runs under each scheme in search of false reports. */
+  readonly faultFree: number;
+  /** How many single and how many double flips strike each program under each scheme. */
+  readonly flips: number;
+  readonly progress: (doing: string) => void;
+}
+
+export interface FaultFreeRuns {
+  readonly scheme: MemoryCode;
+  readonly runs: number;
+  /** Corrections and uncorrectable errors, none of which was there. */
+  readonly reports: number;
+  /** Runs whose outputs were not, bit for bit, those of the unprotected program. */
+  readonly different: number;
+}
+
+export interface EccProgram {
+  readonly name: string;
+  /** Of the unprotected program, against the CPU. */
+  readonly verdict: Verdict;
+  /** What one run has to do at least. */
+  readonly work: Program["work"];
+  readonly overheads: readonly MemoryOverhead[];
+  /** Where there are codes that correct to choose between. */
+  readonly automatic?: AutomaticMemory | undefined;
+  readonly faultFree: readonly FaultFreeRuns[];
+  readonly flips: readonly FlipOutcome[];
+  /** What could not be measured, and why. */
+  readonly failures: readonly string[];
+}
+
+/** Measures a program under each scheme. What fails is in the result. */
+export async function measureEccProgram(
+  name: string,
+  create: () => Program,
+  { newDevice, schemes: chosen, redundancy, runs, faultFree, flips, progress }: EccProgramOptions,
+  ceilings: Ceilings,
+): Promise<EccProgram> {
+  const failures: string[] = [];
+  const attempt = async <T>(step: string, work: () => Promise<T>): Promise<T | undefined> => {
+    progress(`${name}: ${step}`);
+    try {
+      return await work();
+    } catch (error) {
+      failures.push(`${step}: ${messageOf(error)}`);
+      return undefined;
+    }
+  };
+  const overheads: MemoryOverhead[] = [];
+  const quiet: FaultFreeRuns[] = [];
+  const struck: FlipOutcome[] = [];
+  let automatic: AutomaticMemory | undefined;
+  let verdict: Verdict = { ok: false, message: "the unprotected program failed" };
+  let work = { bytes: 0, flops: 0 };
+  await attempt("unprotected", async () => {
+    const program = create();
+    work = program.work;
+    using unprotected = new TimedProgram(program, await newDevice());
+    await unprotected.run();
+    const expected = await unprotected.read();
+    verdict = program.verify(expected);
+    for (const scheme of chosen) {
+      const overhead = await attempt(scheme, async () =>
+        measureMemoryOverhead(program, await newDevice(), { unprotected, expected }, scheme, {
+          runs,
+          rates: ceilings,
+          redundancy,
+        }),
+      );
+      if (overhead) overheads.push(overhead);
+      if (faultFree > 0) {
+        const counted = await attempt(`${scheme}, false reports`, async () =>
+          countFalseReports(program, await newDevice(), expected, scheme, faultFree),
+        );
+        if (counted) quiet.push(counted);
+      }
+      if (flips > 0) {
+        const outcome = await attempt(`${scheme}, flips`, async () =>
+          flipAtRest(program, await newDevice(), expected, scheme, flips),
+        );
+        if (outcome) struck.push(outcome);
+      }
+    }
+    const candidates = chosen.filter((scheme) => corrects(scheme));
+    if (candidates.length < 2) return;
+    automatic = await attempt("auto", () =>
+      chooseMemory(program, { newDevice, candidates, rates: ceilings, redundancy }),
+    );
+  });
+  return { name, verdict, work, overheads, automatic, faultFree: quiet, flips: struck, failures };
+}
+
+/** Runs a program without an injected error. */
+async function countFalseReports(
+  program: Program,
+  native: GPUDevice,
+  expected: Outputs,
+  scheme: MemoryCode,
+  runs: number,
+): Promise<FaultFreeRuns> {
+  const device = await harden(native, { redundancy: "none", memory: scheme, onFault: "report" });
+  using guarded = new TimedProgram(program, device);
+  const different = await countDifferent(device, guarded, expected, runs);
+  const { corrected, uncorrectable } = (await device.belay.report()).memory!;
+  return { scheme, runs, reports: corrected + uncorrectable, different };
+}
+
+/**
+ * Whether the program was right, and protected without a false report, another result, or a
+ * failure.
+ */
+export function isSound({ verdict, overheads, faultFree, flips, failures }: EccProgram): boolean {
+  return (
+    verdict.ok &&
+    failures.length === 0 &&
+    overheads.every(({ identical, errors }) => identical && errors === 0) &&
+    faultFree.every(({ reports, different }) => reports === 0 && different === 0) &&
+    flips.every(isContained)
+  );
+}

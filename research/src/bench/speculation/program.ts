@@ -1,0 +1,195 @@
+/** One program with loops: in C, in JavaScript, on the GPU in every variant, and on threads. */
+import { type Attempt, attempt, type Failed, type TimedRuns } from "../measuring/attempt.ts";
+import { type CompiledRuns, inC, inJavaScript } from "./inOrder.ts";
+import { onThreads, type ThreadTimes } from "./onThreads.ts";
+import {
+  type Argument,
+  type LoopProgram,
+  ProgramRuns,
+  type SpeculatedFunction,
+  type WarmUp,
+} from "./programRuns.ts";
+import { type Measured, measureVariant } from "./variant.ts";
+import type { Variant } from "./variants.ts";
+
+export interface MeasuredProgram {
+  readonly name: string;
+  readonly size: string;
+  readonly create: () => LoopProgram;
+  /** Missing where only growth on the GPU is to be seen. */
+  readonly inOrder?: InOrder;
+  readonly load: () => Promise<SpeculatedFunction>;
+}
+
+/** A program in order, which threads are held against as well. */
+export interface InOrder {
+  /** Every loop in order. */
+  readonly run: (...parameters: readonly Argument[]) => Promise<void>;
+  /**
+   * Runs the version in C so often, or fewer times where they take longer than so many seconds;
+   * throws when there is none.
+   */
+  readonly compiled: (parameters: readonly Argument[], runs: number, seconds: number) => CompiledRuns;
+}
+
+/**
+ * What was measured of a program. What was not to be measured is missing, and what there was no
+ * time for.
+ */
+export interface SpeculationProgram {
+  readonly name: string;
+  readonly size: string;
+  readonly iterations: number;
+  readonly javascript?: TimedRuns | Failed;
+  readonly c?: TimedRuns | Failed;
+  readonly threads?: ThreadTimes | Failed;
+  /** Bytes of these arrays that one core copies in a millisecond, at its fastest. */
+  readonly fastestCopy?: number;
+  readonly variants: Partial<Readonly<Record<Variant, Measured | Failed>>>;
+  /** Seconds that the steps of the measurement took, its preparations included. */
+  readonly took: Readonly<Record<string, number>>;
+}
+
+export interface ProgramOptions {
+  readonly newDevice: () => Promise<GPUDevice>;
+  readonly runs: number;
+  readonly threads: number;
+  /** What is measured besides C and JavaScript. */
+  readonly variants: readonly Variant[];
+  readonly withThreads: boolean;
+  /**
+   * What one measurement may take; it is given up, with what there is of it, when it takes longer.
+   */
+  readonly seconds: number;
+  /** What was measured before, and is not measured again. */
+  readonly before: SpeculationProgram | undefined;
+  readonly warmUp: WarmUp | undefined;
+  readonly progress: (doing: string) => void;
+  readonly save: (sofar: SpeculationProgram) => Promise<void>;
+  /** Whether nothing further is to be begun. */
+  readonly isOver: () => boolean;
+}
+
+/** Measures what is asked for and not there yet, and saves after each step. */
+export async function measureProgram(measured: MeasuredProgram, options: ProgramOptions): Promise<void> {
+  const { inOrder, load } = measured;
+  const { before, runs, threads, isOver } = options;
+  const isMissing = (known: object | undefined) => known === undefined || "failed" in known;
+  const missing = options.variants.filter(
+    (variant) => isMissing(before?.variants[variant]) && !isNeedless(variant, before),
+  );
+  const misses = {
+    javascript: inOrder && isMissing(before?.javascript),
+    c: inOrder && before?.c === undefined,
+    threads: inOrder && options.withThreads && isMissing(before?.threads),
+  };
+  if (isOver() || !(misses.javascript || misses.c || misses.threads || missing.length > 0)) return;
+
+  const steps = new ProgramSteps(measured, options);
+  if (inOrder && misses.c) {
+    await steps.take<TimedRuns>(
+      "C",
+      async (attempt, programRuns) => inC(inOrder.compiled, programRuns, runs, attempt),
+      (c) => ({ c }),
+    );
+  }
+  if (inOrder && misses.javascript) {
+    await steps.take<TimedRuns>(
+      "JavaScript",
+      (attempt, programRuns) => inJavaScript(inOrder.run, programRuns, runs, attempt),
+      (javascript) => ({ javascript }),
+    );
+  }
+  const loaded = load();
+  loaded.catch(() => {});
+  for (const variant of missing) {
+    if (isNeedless(variant, steps.sofar)) continue;
+    await steps.take<Measured>(
+      variant,
+      async (attempt, programRuns) => onDevice({ programRuns, variant, attempt }, loaded, options),
+      (result) => ({ variants: { ...steps.sofar.variants, [variant]: result } }),
+    );
+  }
+  if (misses.threads) {
+    await steps.take<ThreadTimes>(
+      "threads",
+      async (attempt, programRuns) => onThreads(programRuns, await loaded, threads, runs, attempt),
+      (result) => ({ threads: result }),
+    );
+  }
+}
+
+/** What is known of a program, and grows step by step. */
+class ProgramSteps {
+  readonly #program: LoopProgram;
+  readonly #options: ProgramOptions;
+  readonly #title: string;
+  #programRuns: ProgramRuns;
+  #sofar: SpeculationProgram;
+
+  constructor({ name, size, create }: MeasuredProgram, options: ProgramOptions) {
+    this.#options = options;
+    this.#title = `${name}, ${size}`;
+    options.progress(`${this.#title}: its data`);
+    const began = performance.now();
+    this.#program = create();
+    this.#programRuns = new ProgramRuns(this.#program);
+    const { iterations } = this.#program;
+    const known = options.before ?? { name, size, iterations, variants: {}, took: {} };
+    this.#sofar = { ...known, took: { ...known.took, "its data": secondsSince(began) } };
+  }
+
+  get sofar(): SpeculationProgram {
+    return this.#sofar;
+  }
+
+  /** Does what `work` does, unless the time is up, adds what `add` makes of it, and saves. */
+  async take<T extends object>(
+    what: string,
+    work: (attempt: Attempt, programRuns: ProgramRuns) => Promise<T>,
+    add: (measured: T | Failed) => Partial<SpeculationProgram>,
+  ): Promise<void> {
+    const { isOver, progress, seconds, save } = this.#options;
+    if (isOver()) return;
+    progress(`${this.#title}: ${what}`);
+    const began = performance.now();
+    const programRuns = this.#programRuns;
+    programRuns.begin();
+    let isGivenUp = false;
+    const measured = await attempt<T>(seconds, (attempt) => {
+      attempt.signal.addEventListener("abort", () => {
+        isGivenUp = true;
+      });
+      return work(attempt, programRuns);
+    });
+    const { fastestCopy } = programRuns;
+    // What was given up may still change its arrays.
+    if (isGivenUp || "failed" in measured) this.#programRuns = new ProgramRuns(this.#program);
+    const took = { ...this.#sofar.took, [what]: secondsSince(began) };
+    this.#sofar = { ...this.#sofar, took, ...(fastestCopy > 0 && { fastestCopy }), ...add(measured) };
+    await save(this.#sofar);
+  }
+}
+
+/** Measures a variant on a device of its own, which does not outlive the attempt. */
+async function onDevice(
+  step: { readonly programRuns: ProgramRuns; readonly variant: Variant; readonly attempt: Attempt },
+  loaded: Promise<SpeculatedFunction>,
+  { newDevice, runs, warmUp }: ProgramOptions,
+): Promise<Measured> {
+  const device = await newDevice();
+  step.attempt.signal.addEventListener("abort", () => device.destroy());
+  try {
+    return await measureVariant({ ...step, run: await loaded, device, runs, warmUp });
+  } finally {
+    device.destroy();
+  }
+}
+
+/** Without reuse, the default engine is another one only where it had proven something. */
+function isNeedless(variant: Variant, known: SpeculationProgram | undefined): boolean {
+  const measured = known?.variants.default;
+  return variant === "no reuse" && !!measured && "plans" in measured && !measured.plans.includes("proven");
+}
+
+const secondsSince = (start: number) => (performance.now() - start) / 1000;

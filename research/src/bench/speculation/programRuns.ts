@@ -1,0 +1,210 @@
+import { readFile } from "node:fs/promises";
+import type { SpeculateCall, Speculated } from "belay-speculate/internal/engine/call/call";
+import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
+import { createJiti } from "jiti";
+
+/** What a function with loops takes: arrays, which it may change, and numbers. */
+export type Argument = Uint8Array | Uint16Array | Uint32Array | Float32Array | number;
+
+/** What executes the loops of a function. */
+export type Executor = (call: SpeculateCall) => Promise<Speculated>;
+
+/** A function whose loops are executed by whoever is asked to. */
+export type SpeculatedFunction = (execute: Executor, parameters: readonly Argument[]) => Promise<void>;
+
+/**
+ * Loads a function from a TypeScript or JavaScript file, its loops replaced as the plugin replaces
+ * them. Rejects when none is.
+ */
+export async function loadSpeculated(path: string, name: string): Promise<SpeculatedFunction> {
+  const { code, diagnostics } = replaceLoops(await readFile(path, "utf8"), path);
+  const refused = diagnostics.find(({ severity }) => severity === "error");
+  if (code === undefined || refused) {
+    throw new Error(refused?.message ?? `${path} has no loops to speculate`);
+  }
+  let executor: Executor | undefined;
+  const speculate: Executor = (call) => executor!(call);
+  const virtualModules = { "belay-speculate": { speculate } };
+  const jiti = createJiti(import.meta.url, { fsCache: false, virtualModules });
+  const module = await jiti.evalModule(code, { filename: path, async: true });
+  const run = (module as Record<string, (...parameters: readonly Argument[]) => Promise<void>>)[name]!;
+  return async (execute, parameters) => {
+    executor = execute;
+    await run(...parameters);
+  };
+}
+
+/** A function with loops at one size. */
+export interface LoopProgram {
+  readonly iterations: number;
+  inputs(): readonly Argument[];
+  verify(left: readonly Argument[]): { readonly ok: boolean; readonly message: string };
+}
+
+/** Bytes whose copy takes long enough to be timed. */
+const leastCopied = 2 ** 20;
+
+type Elements = Exclude<Argument, number>;
+
+/** What a verified run left in the arrays that it changed, by their places. */
+type Outcome = ReadonlyMap<number, Elements>;
+
+/**
+ * Outcomes that are kept: floats come out in another way on the CPU than on a GPU, and runs may
+ * change between them.
+ */
+const mostOutcomes = 3;
+
+/**
+ * The arguments of a program, run after run, and whether what the runs leave in them is right. Once
+ * it is known which arrays the program changes, only these are restored before a run and compared
+ * behind it; the others are compared in the {@link end}.
+ */
+export class ProgramRuns {
+  readonly #program: LoopProgram;
+  readonly #fresh: readonly Argument[];
+  readonly #arguments: readonly Argument[];
+  #outcomes: readonly Outcome[] = [];
+  #right = true;
+  #fastestCopy = 0;
+
+  constructor(program: LoopProgram) {
+    this.#program = program;
+    this.#fresh = program.inputs();
+    this.#arguments = this.#fresh.map((each) => (typeof each === "number" ? each : each.slice()));
+  }
+
+  /** Forgets that runs were wrong, as others are to come. */
+  begin(): void {
+    if (!this.#right) this.#outcomes = [];
+    this.#right = true;
+  }
+
+  /** Compares what no run should have changed. */
+  end(): void {
+    const changed = this.#changed;
+    this.#right &&= this.#fresh.every((before, n) => changed.has(n) || sameBits(before, this.#arguments[n]!));
+  }
+
+  /** Whether every run was right so far. */
+  get right(): boolean {
+    return this.#right;
+  }
+
+  get iterations(): number {
+    return this.#program.iterations;
+  }
+
+  /** Bytes of the arrays. */
+  get bytes(): number {
+    return this.#fresh.reduce<number>(
+      (sum, each) => sum + (typeof each === "number" ? 0 : each.byteLength),
+      0,
+    );
+  }
+
+  /**
+   * Bytes that one core of the host has copied in a millisecond, from array to array, at its
+   * fastest; zero where these are too few to tell.
+   */
+  get fastestCopy(): number {
+    return this.#fastestCopy;
+  }
+
+  /** The arguments as they are before a run; the same arrays each time. */
+  next(): readonly Argument[] {
+    const start = performance.now();
+    let bytes = 0;
+    for (const place of this.restored) {
+      const fresh = this.#fresh[place] as Elements;
+      (this.#arguments[place] as Elements).set(fresh);
+      bytes += fresh.byteLength;
+    }
+    if (bytes >= leastCopied)
+      this.#fastestCopy = Math.max(this.#fastestCopy, bytes / (performance.now() - start));
+    return this.#arguments;
+  }
+
+  /** The places of the arrays that {@link next} restores. */
+  get restored(): readonly number[] {
+    if (this.#outcomes.length > 0) return [...this.#changed];
+    return this.#fresh.flatMap((argument, place) => (typeof argument === "number" ? [] : [place]));
+  }
+
+  /** Whether a run elsewhere left these as it should. */
+  isRight(left: readonly Argument[]): boolean {
+    return this.#program.verify(left).ok;
+  }
+
+  /**
+   * Verifies what a run left, unless one that was right left the same bits, or one was wrong
+   * already.
+   */
+  check(): void {
+    if (!this.#right) return;
+    if (this.#outcomes.some((outcome) => this.#isAgain(outcome))) return;
+    this.#right = this.#program.verify(this.#arguments).ok;
+    if (this.#right) this.#outcomes = [this.#outcomeNow(), ...this.#outcomes.slice(0, mostOutcomes - 1)];
+  }
+
+  /** The places of the arrays that some run has changed. */
+  get #changed(): ReadonlySet<number> {
+    return new Set(this.#outcomes.flatMap((outcome) => [...outcome.keys()]));
+  }
+
+  #isAgain(outcome: Outcome): boolean {
+    return [...this.#changed].every((place) =>
+      sameBits(outcome.get(place) ?? this.#fresh[place]!, this.#arguments[place]!),
+    );
+  }
+
+  #outcomeNow(): Outcome {
+    const known = this.#changed;
+    const changed = this.#arguments.flatMap((argument, place): [number, Elements][] => {
+      if (typeof argument === "number") return [];
+      const isChanged = known.has(place) || !sameBits(argument, this.#fresh[place]!);
+      return isChanged ? [[place, argument.slice()]] : [];
+    });
+    return new Map(changed);
+  }
+}
+
+function sameBits(a: Argument, b: Argument): boolean {
+  if (typeof a === "number" || typeof b === "number") return a === b;
+  return Buffer.from(a.buffer, a.byteOffset, a.byteLength).equals(
+    Buffer.from(b.buffer, b.byteOffset, b.byteLength),
+  );
+}
+
+/** Calls after which JavaScript engines have compiled what executes loops. */
+const firstCalls = 50;
+/** Calls after which a device has what every loop needs. */
+const laterCalls = 5;
+
+/**
+ * A small program that is executed before others, so that the engine itself is as fast as in a
+ * program that has run for some time.
+ */
+export class WarmUp {
+  readonly #run: SpeculatedFunction;
+  readonly #program: LoopProgram;
+  readonly #warm = new Set<string>();
+
+  constructor(run: SpeculatedFunction, program: LoopProgram) {
+    this.#run = run;
+    this.#program = program;
+  }
+
+  /**
+   * Executes it on a new device: often the first time that this engine is used, and then a few
+   * times.
+   */
+  async run(engine: string, execute: Executor, signal: AbortSignal): Promise<void> {
+    const calls = this.#warm.has(engine) ? laterCalls : firstCalls;
+    for (let call = 0; call < calls; call++) {
+      await this.#run(execute, this.#program.inputs());
+      signal.throwIfAborted();
+    }
+    this.#warm.add(engine);
+  }
+}

@@ -1,0 +1,100 @@
+import type { Verdict } from "belay-cli/internal/report/report";
+import type { Fact, MeasuredOn } from "belay-cli/internal/shared/machine";
+import type { MemoryCode } from "belay-gpu/internal/codes/scheme";
+import type { Redundancy } from "belay-gpu/internal/compiler/contract";
+import { plural } from "belay-gpu/internal/diagnostics/plural";
+import type { EccResult } from "../../bench/ecc/ecc.ts";
+import type { Ceilings } from "../../bench/measuring/ceilings.ts";
+import type { Flavor } from "../../bench/measuring/configurations.ts";
+import type { Measurement } from "../../bench/rmt/program.ts";
+import type { RmtResult } from "../../bench/rmt/rmt.ts";
+import type { SpeculationResult } from "../../bench/speculation/speculation.ts";
+
+/** The result that `belay bench ecc --json` prints. */
+export interface EccRun extends EccResult, MeasuredOn {
+  readonly size: "small" | "full";
+  readonly runs: number;
+  readonly schemes: readonly MemoryCode[];
+  readonly redundancy: Redundancy;
+}
+
+/** The result that `belay bench rmt --json` prints. */
+export interface RmtRun extends RmtResult, MeasuredOn {
+  readonly size: "small" | "full";
+  readonly runs: number;
+  readonly measure: readonly Measurement[];
+  readonly flavors: readonly Flavor[];
+  /** What measured this: several commands where a run went on with an earlier one. */
+  readonly commands: readonly string[];
+}
+
+/** The result that `belay bench speculation --json` prints. */
+export interface SpeculationRun extends SpeculationResult, MeasuredOn {
+  readonly size: "small" | "documented" | "scaled" | "full";
+  readonly runs: number;
+  readonly threads: number;
+  /** The compiler of the versions in C; null where there is none. */
+  readonly compiler: string | null;
+  /** What measured this: several commands where one went on with the result of another. */
+  readonly commands: readonly string[];
+}
+
+/** Returns the rows that a report shows of a device's ceilings. */
+export function ceilingFacts({ memory, cache, flops, integers, invocations }: Ceilings): readonly Fact[] {
+  return [
+    ["Copy, in memory", rate(memory, "B/s")],
+    ["Copy, in the cache", rate(cache, "B/s")],
+    ["Fused multiply-adds", rate(flops, "FLOP/s")],
+    ["Integer multiply-adds", rate(integers, "op/s")],
+    ["Copies of a word", rate(invocations, "/s")],
+  ];
+}
+
+/** Measured quantities in words; what was not measured is left empty. */
+
+export const ratio = (value: number | null | undefined) => (value == null ? "" : `${value.toFixed(2)}x`);
+
+export const milliseconds = (value: number | undefined) =>
+  value === undefined ? "" : `${value.toFixed(3)} ms`;
+
+/** `3.40 TB/s`: so many units per second. */
+export const rate = (value: number, unit: string) =>
+  value >= 1e12 ? `${(value / 1e12).toFixed(2)} T${unit}` : `${(value / 1e9).toFixed(1)} G${unit}`;
+
+export const share = (value: number, of: number) => `${((100 * value) / of).toFixed(0)} %`;
+
+/**
+ * What a benchmark has measured: of what kind, and the names of those that are wrong, and of those
+ * that are incomplete.
+ */
+export interface Measurements {
+  readonly count: number;
+  readonly kind: string;
+  readonly wrong: readonly string[];
+  /** Nothing is wrong with these, but the machine was too slow, or the time was up. */
+  readonly incomplete: readonly string[];
+  /** What can be said when nothing is wrong, such as "every result right". */
+  readonly right: string;
+}
+
+/**
+ * Returns the verdict on measurements in words. What is wrong, and what a slow machine did not
+ * finish, are kept apart.
+ */
+export function judge({
+  count,
+  kind,
+  wrong,
+  incomplete,
+  right,
+}: Measurements): Pick<Verdict, "ok" | "headline"> {
+  const parts = [
+    wrong.length > 0
+      ? `${plural(wrong.length, kind)} of ${count} went wrong: ${wrong.join(", ")}`
+      : `${plural(count, kind)} measured, ${right}`,
+    ...(incomplete.length > 0
+      ? [`not measured in full, as that took too long or the time was up: ${incomplete.join(", ")}`]
+      : []),
+  ];
+  return { ok: wrong.length > 0 ? false : incomplete.length > 0 ? null : true, headline: parts.join("; ") };
+}
