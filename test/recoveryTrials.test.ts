@@ -42,7 +42,7 @@ it("a fault that strikes every time ends in the right error, and the device goes
   const expected = await workload(device);
   const { kernel, sites } = device.belay.faultSites().find(({ entryPoint }) => entryPoint === "step")!;
   const gaveUp = vi.fn();
-  device.belay.on("giveUp", gaveUp);
+  device.belay.addEventListener("giveUp", gaveUp);
   device.belay.arm({
     kernel,
     site: sites.findLast(({ kind }) => kind === "value")!.id,

@@ -41,7 +41,7 @@ export async function strike(policy: Policy) {
   const plain = await newDevice();
   const device = await harden(plain, { ...policy, injectFaults: true });
   const heard: DetectedFault[] = [];
-  device.belay.on("fault", (fault) => heard.push(fault));
+  device.belay.addEventListener("fault", ({ detail }) => heard.push(detail));
   await program.workload(device);
   const [kernel] = device.belay.faultSites();
   const source = program.kernelSources.sobel!;

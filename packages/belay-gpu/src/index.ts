@@ -41,7 +41,7 @@ export type { Rates } from "./compiler/memoryCost.ts";
 export { protect } from "./compiler/protect.ts";
 export { BelayError, type BelayErrorOptions } from "./diagnostics/belayError.ts";
 export type { Diagnostic, Severity, Span } from "./diagnostics/diagnostic.ts";
-export type { Belay, KernelFaultSites, KernelReport, Report } from "./runtime/belay.ts";
+export type { Belay, BelayEventListener, KernelFaultSites, KernelReport, Report } from "./runtime/belay.ts";
 export {
   type KernelCoverage,
   type LocatedDiagnostic,
@@ -55,7 +55,7 @@ export {
   type StoredDifference,
   type WorkgroupClass,
 } from "./runtime/context/detectedFault.ts";
-export type { BelayEvents } from "./runtime/context/events.ts";
+export { BelayEvent, type BelayEventDetails, type BelayEventType } from "./runtime/context/events.ts";
 export {
   type Correction,
   type MemoryError,

@@ -148,7 +148,7 @@ async function work(): Promise<Result> {
       const alarms: string[] = [];
       const device = await harden(native, policy);
       for (const event of ["fault", "unverified", "memoryFault", "corrected", "giveUp", "recovery"] as const)
-        device.belay.on(event, (happened) => alarms.push(`${event}: ${JSON.stringify(happened)}`));
+        device.belay.addEventListener(event, ({ message }) => alarms.push(`${event}: ${message}`));
       devices.push({ policy: JSON.stringify(policy), device, alarms });
     }
     for (let k = 0; k < 12 && done < runs && performance.now() < end; k++) {

@@ -30,7 +30,7 @@ import {
   conflictIn,
   type FixedOptions,
   placesOf,
-  refuseUnknown,
+  refuseUnknownOptions,
   type Settings,
   settingsOf,
 } from "./settings.ts";
@@ -71,7 +71,7 @@ export function protectInPasses(
   passOptions: PassOptions = {},
 ): Protection {
   if (typeof wgsl !== "string") throw new TypeError("the source of a module is text");
-  refuseUnknown(options);
+  refuseUnknownOptions(options);
   const source = read(wgsl, options, passOptions);
   if ("diagnostics" in source) return unchanged(wgsl, source.diagnostics);
   const { redundancy, ...others } = options;

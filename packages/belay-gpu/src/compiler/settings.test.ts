@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { shown } from "../diagnostics/options.ts";
 import type { ProtectOptions } from "./contract.ts";
 import { protect } from "./protect.ts";
 import { choices } from "./settings.ts";
@@ -8,9 +9,9 @@ const KERNEL = `
 @compute @workgroup_size(1) fn main() { out[0] = 1u; }`;
 
 it.each(Object.keys(choices))("refuses a value of %s that does not exist", (option) => {
-  for (const value of ["other", "constructor", 3])
+  for (const value of ["other", "constructor", 3, null, option === "memory" ? 4n : {}])
     expect(() => protect(KERNEL, { [option]: value } as ProtectOptions)).toThrow(
-      `the option ${option} cannot be ${JSON.stringify(value)}: it is one of `,
+      `the option ${option} cannot be ${shown(value)}: it is one of `,
     );
 });
 

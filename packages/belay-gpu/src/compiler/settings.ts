@@ -6,9 +6,10 @@ import { bindingPointOf, bindingPointsOf } from "../analysis/bindings.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import { memoryCodes } from "../codes/scheme.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { flag, listOf, oneOf, refuseUnknown, shown, type Values, wholeFrom } from "../diagnostics/options.ts";
 import { pairingConflict, subgroupsMissing } from "../diagnostics/protection.ts";
-import { refuseUnknownOptions } from "../diagnostics/refuseUnknownOptions.ts";
 import type { Program } from "../wgsl/program.ts";
+import { type Structure, structures } from "./configurations.ts";
 import type {
   BindingPoint,
   Channel,
@@ -22,6 +23,11 @@ import type {
   Redundancy,
 } from "./contract.ts";
 
+/** Takes lists of structures to cover. */
+export const structureList = listOf(structures.map(shown).join(", "), (each) =>
+  structures.includes(each as Structure),
+);
+
 /** The values of the options that are one of a few. */
 export const choices = {
   redundancy: ["none", "intra+lds", "intra-lds", "inter", "auto"],
@@ -29,39 +35,34 @@ export const choices = {
   channel: ["auto", "subgroup", "workgroup"],
   pairing: ["auto", "adjacent", "half-subgroup", "subgroups", "passes"],
   memory: ["none", ...memoryCodes],
+  injectFaults: [true, false, "profile"],
 } as const satisfies { readonly [K in keyof ProtectOptions]?: readonly ProtectOptions[K][] };
 
-const names: Readonly<Record<keyof ProtectOptions, true>> = {
-  redundancy: true,
-  cover: true,
-  entryPoint: true,
-  room: true,
-  check: true,
-  pairing: true,
-  channel: true,
-  memory: true,
-  memoryBindings: true,
-  reportBinding: true,
-  injectFaults: true,
-  strikeMachinery: true,
-  strict: true,
-  features: true,
-  subgroupSize: true,
-  limits: true,
-  constants: true,
+const anyCode = oneOf(choices.memory);
+
+/** The options of `protect`, with the values that they take. */
+const options: { readonly [Name in keyof Required<ProtectOptions>]: Values | null } = {
+  redundancy: oneOf(choices.redundancy),
+  cover: structureList,
+  entryPoint: null,
+  room: wholeFrom(0),
+  check: oneOf(choices.check),
+  pairing: oneOf(choices.pairing),
+  channel: oneOf(choices.channel),
+  memory: { ...anyCode, has: (value) => (typeof value === "object" && value !== null) || anyCode.has(value) },
+  memoryBindings: null,
+  reportBinding: null,
+  injectFaults: oneOf(choices.injectFaults),
+  strikeMachinery: flag,
+  strict: flag,
+  features: null,
+  subgroupSize: wholeFrom(1),
+  limits: null,
+  constants: null,
 };
 
-/** Throws a `TypeError` for options and values that do not exist. */
-export function refuseUnknown(options: ProtectOptions): void {
-  refuseUnknownOptions(options, names);
-  for (const [option, values] of Object.entries(choices)) {
-    const value = options[option as keyof typeof choices];
-    if (value === undefined || typeof value === "object") continue;
-    if ((values as readonly unknown[]).includes(value)) continue;
-    const listed = values.map((each) => JSON.stringify(each)).join(", ");
-    throw new TypeError(`the option ${option} cannot be ${JSON.stringify(value)}: it is one of ${listed}`);
-  }
-}
+/** Throws a `TypeError` for options and values that `protect` does not have. */
+export const refuseUnknownOptions = (given: ProtectOptions): void => refuseUnknown(given, options);
 
 /** The limits that every WebGPU device has (WebGPU specification, "Limits"). */
 const defaultLimits: KernelLimits = {

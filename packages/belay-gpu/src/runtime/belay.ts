@@ -1,7 +1,7 @@
 import type { FaultSite } from "../compiler/contract.ts";
 import type { KernelCoverage } from "./context/coverage.ts";
 import type { DetectedFault } from "./context/detectedFault.ts";
-import type { BelayEvents, Events } from "./context/events.ts";
+import type { BelayEvent, BelayEventDetails, BelayEventType, Events } from "./context/events.ts";
 import type { MemoryFault } from "./context/memoryFault.ts";
 import type { RuntimeContext } from "./context/runtimeContext.ts";
 import { BitFlips } from "./injection/bitFlips.ts";
@@ -61,15 +61,28 @@ export interface KernelFaultSites {
   readonly sites: readonly FaultSite[];
 }
 
-/** What a hardened device offers besides WebGPU. */
-export interface Belay {
+/** A listener of an event of a hardened device. */
+export type BelayEventListener<Type extends BelayEventType> =
+  | ((event: BelayEvent<Type>) => void)
+  | { handleEvent(event: BelayEvent<Type>): void };
+
+/** The events of a hardened device, and all that it offers besides WebGPU. */
+export interface Belay extends EventTarget {
   /**
-   * Calls the listener at every event of a kind. What it throws is written to the console. Throws a
-   * `TypeError` for an event that there is not.
+   * Calls the listener at every event of a type, as `EventTarget` does, with the options `once` and
+   * `signal`. Throws a `TypeError` for an unknown type.
    */
-  on<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void;
+  addEventListener<Type extends BelayEventType>(
+    type: Type,
+    listener: BelayEventListener<Type> | null,
+    options?: AddEventListenerOptions | boolean,
+  ): void;
   /** Stops calling a listener. */
-  off<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void;
+  removeEventListener<Type extends BelayEventType>(
+    type: Type,
+    listener: BelayEventListener<Type> | null,
+    options?: EventListenerOptions | boolean,
+  ): void;
   /**
    * Waits until all work submitted so far is verified; rejects when the latest check had to refuse
    * data.
@@ -130,11 +143,11 @@ export interface BelayParts {
 /** Faults kept for the report; older ones make room. */
 const KEPT_FAULTS = 1000;
 
-/** Returns the latest happenings of a kind, from now on. */
-function latestOf<Name extends keyof BelayEvents>(events: Events, name: Name): readonly BelayEvents[Name][] {
-  const latest: BelayEvents[Name][] = [];
-  events.on(name, (happened) => {
-    latest.push(happened);
+/** Returns the details of the latest events of a type, from now on. */
+function latestOf<Type extends BelayEventType>(events: Events, type: Type): BelayEventDetails[Type][] {
+  const latest: BelayEventDetails[Type][] = [];
+  events.addEventListener(type, (event) => {
+    latest.push((event as BelayEvent<Type>).detail);
     if (latest.length > KEPT_FAULTS) latest.shift();
   });
   return latest;
@@ -147,9 +160,7 @@ export function belayOf(parts: BelayParts): Belay {
   const flips = new BitFlips(device);
   const faults = latestOf(events, "fault");
   const memoryFaults = latestOf(events, "memoryFault");
-  return {
-    on: (event, listener) => events.on(event, listener),
-    off: (event, listener) => events.off(event, listener),
+  const offered: Omit<Belay, keyof EventTarget> = {
     verify: async () => {
       const { refused, lost } = await verifier.verify();
       if (lost ?? refused) throw lost ?? refused;
@@ -214,4 +225,5 @@ export function belayOf(parts: BelayParts): Belay {
       return new Profiler(reports).take(kernels, seed);
     },
   };
+  return Object.assign(events, offered) as Belay;
 }

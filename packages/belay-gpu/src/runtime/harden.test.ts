@@ -73,9 +73,13 @@ it("leaves the device it is given alone", async () => {
 it("refuses a policy that makes no sense", async () => {
   const plain = await newDevice();
   await expect(harden(plain, { onFault: "ignore" as never })).rejects.toThrow('"recover", "throw", "report"');
-  await expect(harden(plain, { retries: -1 })).rejects.toThrow("retries cannot be -1");
-  await expect(harden(plain, { redundant: true } as Policy)).rejects.toThrow("redundancy");
-  await expect(harden(plain, null as never)).rejects.toThrow("the policy is no object");
+  await expect(harden(plain, { retries: -1 })).rejects.toThrow(
+    "the option retries of the policy cannot be -1",
+  );
+  await expect(harden(plain, { redundant: true } as Policy)).rejects.toThrow(
+    "there is no option redundant of the policy: the options are redundancy,",
+  );
+  await expect(harden(plain, null as never)).rejects.toThrow("the options of the policy are no object");
   await expect(harden({} as never)).rejects.toThrow("only a GPUDevice can be hardened");
   plain.destroy();
 });

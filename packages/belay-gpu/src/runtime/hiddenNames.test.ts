@@ -89,7 +89,7 @@ describe("a program that hides names of the language", () => {
   it.each(policies)("learns of faults by its own names: %o", async (policy) => {
     const device = await harden(await newDevice(), { ...policy, injectFaults: true });
     const told: DetectedFault[] = [];
-    device.belay.on("fault", (fault) => told.push(fault));
+    device.belay.addEventListener("fault", ({ detail }) => told.push(detail));
     // The first run makes the kernel.
     await runOn(device, everything);
     const [{ kernel, entryPoint, sites }] = device.belay.faultSites() as [

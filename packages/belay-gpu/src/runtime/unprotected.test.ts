@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import { testDevices } from "../../../../test/support/testDevices.ts";
+import type { BelayEvent } from "./context/events.ts";
 import type { Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";
 
@@ -74,11 +75,11 @@ describe("a device hardened without a policy", () => {
 describe("a kernel that stays unprotected", () => {
   const subgroups: Policy = { redundancy: "intra+lds" };
 
-  it("is an event, once for each kernel, and no warning then", async () => {
+  it("is an event, once for each kernel, and no warning where a listener prevents it", async () => {
     const native = await full.newDevice();
     const device = await harden(native, subgroups);
-    const heard = vi.fn();
-    device.belay.on("unprotected", heard);
+    const heard = vi.fn((event: BelayEvent<"unprotected">) => event.preventDefault());
+    device.belay.addEventListener("unprotected", heard);
     await pipelineOn(device, sums, "first");
     await pipelineOn(device, sums, "first");
     device.createComputePipeline({
@@ -88,11 +89,13 @@ describe("a kernel that stays unprotected", () => {
     });
     await device.belay.report();
     expect(
-      heard.mock.calls.map(([{ kernel, redundancy, diagnostics }]) => [
-        kernel,
-        redundancy,
-        diagnostics.map(({ code, line }: { code: string; line: number }) => `${code} ${line}`),
-      ]),
+      heard.mock.calls.map(
+        ([
+          {
+            detail: { kernel, redundancy, diagnostics },
+          },
+        ]) => [kernel, redundancy, diagnostics.map(({ code, line }) => `${code} ${line}`)],
+      ),
     ).toEqual([
       ["first", "none", ["BELAY203 5"]],
       ["second", "none", ["BELAY203 5"]],
@@ -101,9 +104,10 @@ describe("a kernel that stays unprotected", () => {
     native.destroy();
   });
 
-  it("is a warning where nobody listens, one for each kernel", async () => {
+  it("is a warning where no listener prevents it, one for each kernel", async () => {
     const native = await full.newDevice();
     const device = await harden(native, subgroups);
+    device.belay.addEventListener("unprotected", () => {});
     for (let i = 0; i < 3; i++) await pipelineOn(device, sums, "mine");
     expect(warned.mock.calls).toEqual([
       [

@@ -1,11 +1,7 @@
-/**
- * The plugin that translates loops with directives while a bundler builds. Each bundler has an
- * entry point of its own beside this file.
- */
+/** Translates loops that have directives, in Vite, Rollup, Rolldown, esbuild and webpack. */
 
-import { refuseUnknownOptions } from "belay-gpu/internal/diagnostics/refuseUnknownOptions";
 import { renderDiagnostic } from "belay-gpu/internal/diagnostics/render";
-import { createUnplugin } from "unplugin";
+import { createUnplugin, type UnpluginInstance } from "unplugin";
 import { mayHaveLoops, replaceLoops } from "./replaceLoops.ts";
 import { asBuilt } from "./severity.ts";
 
@@ -18,31 +14,10 @@ export interface SpeculationPluginOptions {
   readonly strict?: boolean;
 }
 
-/**
- * Makes the plugin for one bundler. Throws a `TypeError` for options that do not exist.
- *
- * Plugins have no types of bundlers, as no program has all of those.
- */
-type PluginFactory<Plugin> = (options?: SpeculationPluginOptions) => Plugin;
-
-/** A plugin of Vite, Rollup or Rolldown. */
-export interface RollupPlugin {
-  readonly name: string;
-}
-
-/** A plugin of webpack or Rspack. */
-export interface WebpackPlugin {
-  apply(compiler: object): void;
-}
-
-/** A plugin of esbuild. */
-export interface EsbuildPlugin {
-  readonly name: string;
-  setup(build: object): void | Promise<void>;
-}
+type Plugins = UnpluginInstance<SpeculationPluginOptions | undefined>;
 
 /** Comes first: other tools remove comments, and the directives with them. */
-const plugins = createUnplugin<SpeculationPluginOptions, false>((options) => ({
+export const speculation: Plugins = createUnplugin((options) => ({
   name: "belay-speculation",
   enforce: "pre",
   transform: {
@@ -52,7 +27,7 @@ const plugins = createUnplugin<SpeculationPluginOptions, false>((options) => ({
       const filename = id.replace(/\?.*$/, "");
       const { code, map, diagnostics } = replaceLoops(source, filename);
       for (const found of diagnostics) {
-        const diagnostic = asBuilt(found, options.strict);
+        const diagnostic = asBuilt(found, options?.strict);
         const text = renderDiagnostic(diagnostic, source, { file: filename });
         if (diagnostic.severity === "error") this.error(text);
         else this.warn(text);
@@ -62,20 +37,14 @@ const plugins = createUnplugin<SpeculationPluginOptions, false>((options) => ({
   },
 }));
 
-/** Refuses unknown options at once: webpack makes plugins only when it begins to build. */
-const refusing =
-  <Plugin>(make: (options: SpeculationPluginOptions) => Plugin): PluginFactory<Plugin> =>
-  (options = {}) => {
-    refuseUnknownOptions(options, { strict: true });
-    return make(options);
-  };
-
-/** The plugin for each bundler. */
-export const speculation = {
-  vite: refusing<RollupPlugin>(plugins.vite),
-  rollup: refusing<RollupPlugin>(plugins.rollup),
-  rolldown: refusing<RollupPlugin>(plugins.rolldown),
-  webpack: refusing<WebpackPlugin>(plugins.webpack),
-  rspack: refusing<WebpackPlugin>(plugins.rspack),
-  esbuild: refusing<EsbuildPlugin>(plugins.esbuild),
-};
+// Their types are named, as no program has all bundlers.
+/** For Vite: `plugins: [vite()]`. */
+export const vite: Plugins["vite"] = speculation.vite;
+/** For Rollup: `plugins: [rollup()]`. */
+export const rollup: Plugins["rollup"] = speculation.rollup;
+/** For Rolldown: `plugins: [rolldown()]`. */
+export const rolldown: Plugins["rolldown"] = speculation.rolldown;
+/** For esbuild: `plugins: [esbuild()]`. */
+export const esbuild: Plugins["esbuild"] = speculation.esbuild;
+/** For webpack: `plugins: [webpack()]`. */
+export const webpack: Plugins["webpack"] = speculation.webpack;

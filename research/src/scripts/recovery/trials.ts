@@ -141,7 +141,7 @@ export async function runTrials(
     milliseconds: { clean: [], recovered: [] },
   };
   let faults = 0;
-  device.belay.on("detection", () => faults++);
+  device.belay.addEventListener("detection", () => faults++);
   await workload(device);
   let start = performance.now();
   const expected = await workload(device);

@@ -57,12 +57,11 @@ export class Session {
     void device.lost.then(({ message }) => {
       this.#lost = `the device is lost: ${message}`;
     });
-    device.belay.on("detection", (detection) => this.#disagreements.push(describeFault(detection)));
-    device.belay.on("memoryFault", (error) => this.#disagreements.push(describeMemoryError(error)));
-    device.belay.on("corrected", ({ count }) => {
-      this.#corrections += count;
+    for (const type of ["detection", "memoryFault", "unverified"] as const)
+      device.belay.addEventListener(type, ({ message }) => this.#disagreements.push(message));
+    device.belay.addEventListener("corrected", ({ detail }) => {
+      this.#corrections += detail.count;
     });
-    device.belay.on("unverified", ({ kernel, cause }) => this.#disagreements.push(`${kernel}: ${cause}`));
   }
 
   /**

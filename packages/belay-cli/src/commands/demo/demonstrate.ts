@@ -106,7 +106,7 @@ function judge(program: Program, expected: Outputs, actual: Outputs): Demonstrat
  */
 async function injectOne(program: Program, device: HardenedDevice): Promise<Injection> {
   const faults: DetectedFault[] = [];
-  device.belay.on("fault", (fault) => faults.push(fault));
+  device.belay.addEventListener("fault", ({ detail }) => faults.push(detail));
   // Every run is of the same kernels, and compiling them takes most of its time.
   const remembering = rememberPipelines(device);
   // Kernels and their sites are known once they have run.

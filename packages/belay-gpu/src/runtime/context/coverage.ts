@@ -50,12 +50,11 @@ export function shortfalls(diagnostics: readonly LocatedDiagnostic[]): LocatedDi
   return diagnostics.filter(({ code }) => !expected.includes(code));
 }
 
-/** Returns a kernel that is not protected as the policy asks, and why, in lines for a console. */
+/** Describes a kernel that is not protected as the policy asks, and why, in lines for a console. */
 export function describeShortfall({ kernel, diagnostics }: KernelCoverage): string {
-  return [
-    `belay: kernel "${kernel}" is not protected as the policy asks`,
-    ...diagnostics.map(describeGap),
-  ].join("\n");
+  return [`kernel "${kernel}" is not protected as the policy asks`, ...diagnostics.map(describeGap)].join(
+    "\n",
+  );
 }
 
 function describeGap({ code, message, line, column, help }: LocatedDiagnostic): string {

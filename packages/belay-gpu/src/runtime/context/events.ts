@@ -1,17 +1,19 @@
-import type { KernelCoverage } from "./coverage.ts";
-import type { DetectedFault, Detection } from "./detectedFault.ts";
-import type { Correction, MemoryFault } from "./memoryFault.ts";
+import { plural } from "../../diagnostics/plural.ts";
+import { describeShortfall, type KernelCoverage } from "./coverage.ts";
+import { type DetectedFault, type Detection, describeFault } from "./detectedFault.ts";
+import { type Correction, describeMemoryError, type MemoryFault } from "./memoryFault.ts";
 import type { GiveUp, Recovery } from "./recovery.ts";
-import type { Unverified } from "./unverified.ts";
+import { describeUnverified, type Unverified } from "./unverified.ts";
 
-/** What a hardened device tells its listeners, by the name of the event. */
-export interface BelayEvents {
+/** The details of the events of a hardened device, by the type of the event. */
+export interface BelayEventDetails {
   /**
    * A pipeline was made whose kernel runs unprotected, or is covered less than the policy asks for:
-   * `diagnostics` say why. Comes once for each kernel; while nobody listens, the console is warned.
+   * `diagnostics` say why. Comes once for each kernel, and warns on the console unless a listener
+   * calls `preventDefault()`.
    */
   readonly unprotected: KernelCoverage;
-  /** Replicas disagreed; what becomes of it is not known yet. */
+  /** Replicas disagreed; the outcome is not known yet. */
   readonly detection: Detection;
   /**
    * A detected fault whose outcome is known. Comes once for each invocation or workgroup whose
@@ -33,51 +35,51 @@ export interface BelayEvents {
   readonly giveUp: GiveUp;
 }
 
-const names: Readonly<Record<keyof BelayEvents, true>> = {
-  detection: true,
-  fault: true,
-  unverified: true,
-  corrected: true,
-  memoryFault: true,
-  recovery: true,
-  giveUp: true,
-  unprotected: true,
+/** The type of an event of a hardened device. */
+export type BelayEventType = keyof BelayEventDetails;
+
+/** Describe an event in words, by its type. */
+const descriptions: { readonly [Type in BelayEventType]: (detail: BelayEventDetails[Type]) => string } = {
+  detection: describeFault,
+  fault: (fault) => `${describeFault(fault)} (${fault.outcome})`,
+  unverified: describeUnverified,
+  corrected: ({ count, errors: [first] }) =>
+    `${plural(count, "error")} in memory corrected${first ? `: ${describeMemoryError(first)}` : ""}`,
+  memoryFault: (fault) => `${describeMemoryError(fault)} (${fault.outcome})`,
+  recovery: ({ attempts }) => `work ran again ${plural(attempts, "time")} until its check was clean`,
+  giveUp: ({ error }) => error.message,
+  unprotected: describeShortfall,
 };
 
-type Listener = (happened: never) => void;
+/** An event of a hardened device. */
+export class BelayEvent<Type extends BelayEventType = BelayEventType> extends Event {
+  declare readonly type: Type;
+  readonly detail: BelayEventDetails[Type];
 
-/** The listeners of a device. */
-export class Events {
-  readonly #listeners = new Map<keyof BelayEvents, Set<Listener>>();
+  constructor(type: Type, detail: BelayEventDetails[Type]) {
+    super(type, { cancelable: type === "unprotected" });
+    this.detail = detail;
+  }
 
-  /**
-   * Throws a `TypeError` for an event that there is not: its listener would never hear of a fault.
-   */
-  on<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void {
-    if (!Object.hasOwn(names, event)) {
-      throw new TypeError(`there is no event ${event}: the events are ${Object.keys(names).join(", ")}`);
+  /** Describes the event for people. */
+  get message(): string {
+    return descriptions[this.type](this.detail);
+  }
+}
+
+/** The events of one device. */
+export class Events extends EventTarget {
+  /** Throws a `TypeError` for an unknown type: its listener would never hear of a fault. */
+  override addEventListener(...given: Parameters<EventTarget["addEventListener"]>): void {
+    if (!Object.hasOwn(descriptions, given[0])) {
+      const types = Object.keys(descriptions).join(", ");
+      throw new TypeError(`there is no event ${given[0]}: the events are ${types}`);
     }
-    const listeners = this.#listeners.get(event) ?? new Set();
-    this.#listeners.set(event, listeners.add(listener));
+    super.addEventListener(...given);
   }
 
-  off<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void {
-    this.#listeners.get(event)?.delete(listener);
-  }
-
-  /** Whether anybody listens to an event. */
-  isHeard(event: keyof BelayEvents): boolean {
-    return (this.#listeners.get(event)?.size ?? 0) > 0;
-  }
-
-  /** Calls every listener, whatever another one throws. */
-  emit<Name extends keyof BelayEvents>(event: Name, happened: BelayEvents[Name]): void {
-    for (const listener of [...(this.#listeners.get(event) ?? [])]) {
-      try {
-        (listener as (happened: BelayEvents[Name]) => void)(happened);
-      } catch (error) {
-        console.error(`belay: a listener of "${event}" threw`, error);
-      }
-    }
+  /** Calls the listeners. Returns whether the default action is still wanted. */
+  emit<Type extends BelayEventType>(type: Type, detail: BelayEventDetails[Type]): boolean {
+    return this.dispatchEvent(new BelayEvent(type, detail));
   }
 }

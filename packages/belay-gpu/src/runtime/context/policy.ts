@@ -1,12 +1,12 @@
 import { memoryCodes } from "../../codes/scheme.ts";
-import { structures } from "../../compiler/configurations.ts";
 import type { Channel, Check, MemoryCode, Pairing, Redundancy, Structure } from "../../compiler/contract.ts";
 import {
   type automaticMemory,
   type MemoryChoiceOptions,
   memoryCodeFor,
 } from "../../compiler/memoryChoice.ts";
-import { conflictIn, choices as options, placesOf } from "../../compiler/settings.ts";
+import { choices, conflictIn, placesOf, structureList } from "../../compiler/settings.ts";
+import { flag, listOf, oneOf, refuseUnknown, type Values, wholeFrom } from "../../diagnostics/options.ts";
 import { longestWait } from "./timers.ts";
 
 /** What the program gets to see of a detected fault. */
@@ -84,23 +84,34 @@ export interface ResolvedPolicy extends Required<Policy> {
   readonly memory: MemoryCode | "none";
 }
 
-type ListedChoices = Omit<KernelPolicy, "cover">;
-
-const kernelChoices: { readonly [K in keyof ListedChoices]-?: readonly Required<ListedChoices>[K][] } = {
-  redundancy: options.redundancy,
-  check: ["store", "signature"],
-  channel: options.channel,
-  pairing: options.pairing,
-  strict: [true, false],
+/** The fields of a policy for a kernel, with the values that they take. */
+const kernelFields: { readonly [Name in keyof Required<KernelPolicy>]: Values } = {
+  redundancy: oneOf(choices.redundancy),
+  cover: structureList,
+  check: oneOf(["store", "signature"]),
+  channel: oneOf(choices.channel),
+  pairing: oneOf(choices.pairing),
+  strict: flag,
 };
 
-const choices = {
-  ...kernelChoices,
-  onFault: ["recover", "throw", "report"],
-  memory: ["none", "auto", "auto-detect", ...memoryCodes],
-  injectFaults: [true, false, "profile"],
-  strikeMachinery: [true, false],
-} satisfies { readonly [K in keyof Policy]?: readonly Policy[K][] };
+/** The fields of a policy, with the values that they take. */
+const policyFields: { readonly [Name in keyof Required<Policy>]: Values } = {
+  ...kernelFields,
+  onFault: oneOf(["recover", "throw", "report"]),
+  memory: oneOf(["none", "auto", "auto-detect", ...memoryCodes]),
+  memoryFor: listOf("WGSL sources", (each) => typeof each === "string"),
+  scrubInterval: {
+    what: `a number of milliseconds from 0 to ${longestWait}`,
+    has: (value) => typeof value === "number" && value >= 0 && value <= longestWait,
+  },
+  retries: wholeFrom(0),
+  injectFaults: oneOf(choices.injectFaults),
+  strikeMachinery: flag,
+  kernels: {
+    what: "an object of policies by label or entry point",
+    has: (value) => typeof value === "object" && value !== null,
+  },
+};
 
 const defaults: ResolvedPolicy = {
   redundancy: "auto",
@@ -127,21 +138,19 @@ export function resolvePolicy(
   policy: Policy = {},
   device: Pick<MemoryChoiceOptions, "features" | "limits"> = {},
 ): ResolvedPolicy {
-  if (typeof policy !== "object" || policy === null) throw new TypeError("the policy is no object");
-  const { kernels, ...fields } = policy;
-  const given = { ...defaults, ...checked(fields, "policy's", choices) };
+  refuseUnknown(policy, policyFields, " of the policy");
+  const given = { ...defaults, ...givenIn(policy) };
+  const kernels = Object.entries(given.kernels).map(([name, exception]) => {
+    refuseUnknown(exception, kernelFields, ` of the policy for kernel "${name}"`);
+    return [name, givenIn(exception)];
+  });
   const memory = memoryCodeFor(given.memory, given.memoryFor, device);
-  const resolved = { ...given, memory };
-  if (kernels === undefined) return resolved;
-  if (typeof kernels !== "object" || kernels === null) {
-    throw new TypeError("the policy's kernels are policies by label or entry point");
-  }
-  const exceptions = Object.entries(kernels).map(([name, exception]) => [
-    name,
-    checked(exception, `policy for kernel "${name}":`, kernelChoices),
-  ]);
-  return { ...resolved, kernels: Object.fromEntries(exceptions) };
+  return { ...given, memory, kernels: Object.fromEntries(kernels) };
 }
+
+/** Returns the fields that are given. */
+const givenIn = <T extends object>(fields: T): Partial<T> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
 
 /**
  * The policy for a kernel: the exception made for its pipeline's label, or for its entry point, or
@@ -180,50 +189,4 @@ export function doublesGrids({ redundancy, kernels }: ResolvedPolicy): boolean {
   return [{ redundancy }, ...Object.values(kernels)].some(
     (policy) => policy.redundancy === "inter" || policy.redundancy === "auto",
   );
-}
-
-/** The fields that are given. */
-function checked<T extends object>(
-  fields: T,
-  whose: string,
-  allowed: Readonly<Record<string, readonly unknown[]>>,
-): Partial<T> {
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
-  for (const [field, value] of given) {
-    const problem = problemOf(field, value, allowed);
-    if (problem) throw new TypeError(`the ${whose} ${field} cannot be ${JSON.stringify(value)}: ${problem}`);
-  }
-  return Object.fromEntries(given) as Partial<T>;
-}
-
-function problemOf(
-  field: string,
-  value: unknown,
-  allowed: Readonly<Record<string, readonly unknown[]>>,
-): string | undefined {
-  if (field === "scrubInterval" && allowed === choices) {
-    return typeof value === "number" && value >= 0 && value <= longestWait
-      ? undefined
-      : `it is a number of milliseconds from 0 to ${longestWait}`;
-  }
-  if (field === "retries" && allowed === choices) {
-    return Number.isInteger(value) && Number(value) >= 0 ? undefined : "it is a whole number from 0 on";
-  }
-  if (field === "memoryFor" && allowed === choices) {
-    const isListed = Array.isArray(value) && value.every((each) => typeof each === "string");
-    return isListed ? undefined : "it is a list of WGSL sources";
-  }
-  if (field === "cover") {
-    const isListed = Array.isArray(value) && value.every((each) => structures.includes(each));
-    return isListed
-      ? undefined
-      : `it is a list of ${structures.map((each) => JSON.stringify(each)).join(", ")}`;
-  }
-  const values = Object.hasOwn(allowed, field) ? allowed[field] : undefined;
-  if (!values) {
-    const fields = allowed === choices ? Object.keys(defaults) : [...Object.keys(allowed), "cover"];
-    return `the fields are ${fields.join(", ")}`;
-  }
-  if (values.includes(value)) return undefined;
-  return `it is one of ${values.map((choice) => JSON.stringify(choice)).join(", ")}`;
 }

@@ -1,4 +1,5 @@
 import { faultExtent, injectionWords } from "../../compiler/contract.ts";
+import { shown } from "../../diagnostics/options.ts";
 import type { ReportArena } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { type Kernel, type Kernels, noStrike, type ObservedWords } from "../pipelines/kernels.ts";
@@ -128,34 +129,33 @@ function problemOf(fault: ArmedFault, kernels: Kernels): string | undefined {
   const kernel = made.find(({ name }) => name === fault.kernel);
   if (!kernel) {
     const names = made.map(({ name }) => JSON.stringify(name)).join(", ") || "none yet";
-    return `there is no kernel ${quoted(fault.kernel)} in which a fault can be armed: the kernels are ${names}`;
+    return `there is no kernel ${shown(fault.kernel)} in which a fault can be armed: the kernels are ${names}`;
   }
   const { faultSites } = kernel.protection;
   if (!faultSites.some(({ id }) => id === fault.site))
-    return `the kernel "${kernel.name}" has no fault site ${quoted(fault.site)}: faultSites() lists those that it has`;
+    return `the kernel "${kernel.name}" has no fault site ${shown(fault.site)}: faultSites() lists those that it has`;
   if (fault.replica !== 0 && fault.replica !== 1)
-    return `a fault strikes replica 0 or 1, and not ${quoted(fault.replica)}`;
+    return `a fault strikes replica 0 or 1, and not ${shown(fault.replica)}`;
   const { effect, workgroup, extent = "invocation", duration = "once" } = fault;
   const word = effect && ("set" in effect ? effect.set : effect.xor);
   if (!Number.isInteger(word))
     return "a fault needs an effect, { xor: bits } or { set: word }, with a whole number";
   if (!Array.isArray(workgroup) || workgroup.length !== 3 || !workgroup.every(isCount))
-    return `a fault strikes a workgroup such as [0, 0, 0], and not ${quoted(workgroup)}`;
+    return `a fault strikes a workgroup such as [0, 0, 0], and not ${shown(workgroup)}`;
   for (const member of ["localIndex", "component", "occurrence", "dispatch", "line", "fuel"] as const) {
     const value: unknown = member === "localIndex" ? fault.localIndex : (fault[member] ?? 0);
     if (!isCount(value))
-      return `the ${member} of a fault is a whole number from 0 on, and not ${quoted(value)}`;
+      return `the ${member} of a fault is a whole number from 0 on, and not ${shown(value)}`;
   }
   if (!Object.hasOwn(faultExtent, extent))
-    return `there is no extent ${quoted(extent)}: a fault reaches an ${Object.keys(faultExtent).join(", ")}`;
+    return `there is no extent ${shown(extent)}: a fault reaches an ${Object.keys(faultExtent).join(", ")}`;
   if (duration !== "once" && duration !== "launch")
-    return `a fault lasts "once" or a "launch", and not ${quoted(duration)}`;
+    return `a fault lasts "once" or a "launch", and not ${shown(duration)}`;
   if (extent === "line" && fault.line === undefined)
     return "a fault in a line of memory needs the line, as samples of a profile have it";
   return undefined;
 }
 
-const quoted = (value: unknown) => JSON.stringify(value) ?? String(value);
 const isCount = (value: unknown) => Number.isInteger(value) && Number(value) >= 0;
 
 export function observedIn(report: Uint32Array): ObservedWords {

@@ -1,27 +1,26 @@
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
 
-/** A range of 32-bit words. */
+/** A stretch of words. */
 interface Extent {
   readonly first: number;
   readonly words: number;
 }
 
 const INITIAL_BYTES = 256 * 1024;
-const FEW_WORDS = 1024;
+const FEW = 1024;
 
 /**
- * The storage buffer with the check words of all buffers of a device. Each protected buffer has a
- * range in it. The arena grows by copying, so commands that were recorded earlier keep using an
- * older, smaller arena.
+ * The check words of all buffers of a device: one storage buffer, in which each buffer has a range.
+ * It grows by copying, so commands recorded before hold on to an older, smaller one.
  */
 export class CheckArena {
   readonly #device: GPUDevice;
   readonly #limit: number;
   #buffer: GPUBuffer;
   #failed: Promise<GPUError | null>;
-  /** The number of words up to the end of the last range that was ever in use. */
+  /** Words up to the end of the last range that was ever in use. */
   #used = 0;
-  /** The released ranges, ordered by their first word. No two of them are adjacent. */
+  /** Ranges that were given back, by their first word, no two adjacent. */
   #free: readonly Extent[] = [];
 
   constructor(device: GPUDevice) {
@@ -37,17 +36,17 @@ export class CheckArena {
     return this.#buffer;
   }
 
-  /** The error if the device had no memory for the arena, otherwise null. */
+  /** The error, if the device has no memory for it. */
   get failed(): Promise<GPUError | null> {
     return this.#failed;
   }
 
-  /** Returns whether the arena can hold this many more words within the limits of the device. */
+  /** Whether the device allows for so many more words. */
   hasRoom(words: number): boolean {
     return this.#holeFor(words) >= 0 || 4 * (this.#used + words) <= this.#limit;
   }
 
-  /** Reserves zeroed words and returns the index of the first. Call `hasRoom` before. */
+  /** Reserves zeroed words, for which there is room, and returns the index of the first. */
   allocate(words: number): number {
     const hole = this.#holeFor(words);
     if (hole < 0) return this.#extend(words);
@@ -71,14 +70,14 @@ export class CheckArena {
     this.#free = this.#free.toSpliced(at - Number(joinsBefore), replaced, merged);
   }
 
-  /** Copies the words that both arenas have room for. */
+  /** Copies what two arenas have in common. */
   carryOver(encoder: GPUCommandEncoder, from: GPUBuffer, to: GPUBuffer): void {
     encoder.copyBufferToBuffer(from, 0, to, 0, Math.min(from.size, to.size));
   }
 
   #clear(first: number, words: number): void {
-    // Writing a few words costs less CPU time than encoding a command.
-    if (words <= FEW_WORDS) {
+    // For a few words, a write costs the host less than commands.
+    if (words <= FEW) {
       this.#device.queue.writeBuffer(this.#buffer, 4 * first, new Uint32Array(words));
       return;
     }

@@ -3,42 +3,39 @@ import type { PassCommands } from "../webgpu/passCommands.ts";
 import { type BufferRange, whole } from "../webgpu/resources.ts";
 import { CARRY_OVER, MOVE, workgroupsFor } from "./checkKernels.ts";
 import type { Constants } from "./constants.ts";
-import { bytesOf, type GranuleRange, paddingAfter } from "./granules.ts";
+import { bytesOf, type Granules, paddingBehind } from "./granules.ts";
 import type { MemoryState } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
-/** A point of a command buffer at which Belay can run kernels of its own. */
-export interface EncodingPoint {
+/** Where in a command buffer kernels of Belay's own can run. */
+export interface Site {
   readonly state: MemoryState;
   run(encode: (commands: PassCommands) => void): void;
 }
 
-/** An encoding point between passes, where ranges of buffers can also be cleared. */
-interface ClearingPoint extends EncodingPoint {
+/** A site between passes, where parts of buffers can be cleared. */
+interface ClearingSite extends Site {
   clear(range: BufferRange): void;
 }
 
-/** The kernels that compute and verify the check words of granules on the device. */
+/** How the checks of granules are made and verified on the device. */
 export interface CheckWordPasses {
-  encode(point: EncodingPoint, granules: GranuleRange): void;
-  /** Corrects granules that do not match their check words, or reports them as damaged. */
-  verify(point: EncodingPoint, granules: GranuleRange): void;
+  encode(site: Site, granules: Granules): void;
+  /** Corrects granules that do not fit their check words, or reports them as damaged. */
+  verify(site: Site, granules: Granules): void;
   /**
-   * Verifies granules unless they are verified already, and replaces their check words by their
-   * syndromes.
+   * Verifies granules, unless that is done, and leaves their syndromes in place of their checks.
    */
-  beginParts(point: EncodingPoint, granules: GranuleRange, isVerified: boolean): void;
-  /** Replaces the syndromes of granules by check words of their current contents. */
-  endParts(point: EncodingPoint, granules: GranuleRange): void;
-  /**
-   * Writes all pending check words, before commands other than these kernels use the check words.
-   */
-  settle(point: EncodingPoint): void;
+  beginParts(site: Site, granules: Granules, isVerified: boolean): void;
+  /** Makes checks of the granules' contents and these syndromes. */
+  endParts(site: Site, granules: Granules): void;
+  /** Has the checks written that are still to be, before something else than passes uses them. */
+  settle(site: Site): void;
 }
 
 /**
- * Computes and verifies check words within command buffers, and tracks which ones are up to date
- * there.
+ * Makes and verifies check words on the device, within command buffers, and knows there which ones
+ * are up to date.
  */
 export class CheckWordEncoder {
   readonly #buffers: ProtectedBuffers;
@@ -51,11 +48,11 @@ export class CheckWordEncoder {
     device: GPUDevice,
     buffers: ProtectedBuffers,
     constants: Constants,
-    makePasses: (arenaAt: (point: EncodingPoint) => GPUBuffer) => CheckWordPasses,
+    makePasses: (arenaAt: (site: Site) => GPUBuffer) => CheckWordPasses,
   ) {
     this.#buffers = buffers;
     this.#constants = constants;
-    this.#passes = makePasses((point) => this.arenaAt(point));
+    this.#passes = makePasses((site) => this.arenaAt(site));
     const own = (label: string, code: string, ...types: ("read-only-storage" | "storage")[]) =>
       new OwnKernel(device, { label: `belay: ${label}`, code, buffers: types });
     const [read, write] = ["read-only-storage", "storage"] as const;
@@ -64,120 +61,118 @@ export class CheckWordEncoder {
   }
 
   /**
-   * Encodes the raw ranges that overlap the granules. Raw ranges were written after their check
-   * words had been computed.
+   * Makes the check words of granules that were written since theirs were made, among these and
+   * those written with them.
    */
-  encodeRaw(point: EncodingPoint, granules: GranuleRange): void {
-    const { raw } = point.state;
+  encodeRaw(site: Site, granules: Granules): void {
+    const { raw } = site.state;
     if (raw.isEmpty) return;
     for (const range of raw.overlapping(bytesOf(granules))) {
       raw.remove(range);
-      this.encode(point, this.#buffers.granulesIn(range)!);
+      this.encode(site, this.#buffers.granulesIn(range)!);
     }
   }
 
-  /** Encodes all raw ranges, at the end of a command buffer. */
-  finish(point: EncodingPoint): void {
-    for (const range of [...point.state.raw]) this.encodeRaw(point, this.#buffers.granulesIn(range)!);
-    this.#passes.settle(point);
+  /** As `encodeRaw`, for all there are: nothing comes behind that. */
+  finish(site: Site): void {
+    for (const range of [...site.state.raw]) this.encodeRaw(site, this.#buffers.granulesIn(range)!);
+    this.#passes.settle(site);
   }
 
   /**
-   * Verifies granules that are not verified yet: corrects them, or reports them as damaged. With
-   * `canWait`, the verification runs together with the sums of the next dispatch, which only loads
-   * the granules.
+   * Corrects granules that do not fit their check words, or reports them as damaged. `canWait`:
+   * until what a dispatch adds up has been taken, which changes nothing of them.
    */
-  ensureVerified(point: EncodingPoint, granules: GranuleRange, canWait = false): void {
-    this.encodeRaw(point, granules);
-    const { verified, waiting } = point.state;
+  ensureVerified(site: Site, granules: Granules, canWait = false): void {
+    this.encodeRaw(site, granules);
+    const { verified, waiting } = site.state;
     const range = bytesOf(granules);
     if (verified.has(range)) return;
     if (canWait) waiting.push(granules);
-    else this.verify(point, granules);
+    else this.verify(site, granules);
     verified.add(range);
   }
 
   /**
-   * Verifies granules before parts of them are written. Until `endParts`, their syndromes replace
-   * their check words, so a damaged granule does not get a matching check word.
+   * Prepares granules for a write to parts of them, and verifies them. Until `endParts` their
+   * syndromes stand in place of their check words, so that a damaged granule does not get a check
+   * word that fits.
    */
-  beginParts(point: EncodingPoint, granules: GranuleRange): void {
-    this.encodeRaw(point, granules);
+  beginParts(site: Site, granules: Granules): void {
+    this.encodeRaw(site, granules);
     const range = bytesOf(granules);
-    const isVerified = point.state.verified.has(range);
+    const isVerified = site.state.verified.has(range);
     if (!isVerified) granules.owner.counts.verifiedBytes += range.size;
-    this.#passes.beginParts(point, granules, isVerified);
+    this.#passes.beginParts(site, granules, isVerified);
   }
 
   /**
-   * Computes the check words of granules after parts of them were written. Damaged granules stay
+   * Makes the check words of granules once their parts are written; those that were damaged stay
    * damaged.
    */
-  endParts(point: EncodingPoint, granules: GranuleRange): void {
-    this.#passes.endParts(point, granules);
-    this.wrote(point.state, granules);
+  endParts(site: Site, granules: Granules): void {
+    this.#passes.endParts(site, granules);
+    this.wrote(site.state, granules);
   }
 
-  /** Marks granules as not verified, after they were written together with their check words. */
-  wrote({ verified }: MemoryState, granules: GranuleRange): void {
+  /** Granules were written together with their check words. */
+  wrote({ verified }: MemoryState, granules: Granules): void {
     verified.remove(bytesOf(granules));
   }
 
-  encode(point: EncodingPoint, granules: GranuleRange): void {
-    if (granules.count > 0) this.#passes.encode(point, granules);
+  encode(site: Site, granules: Granules): void {
+    if (granules.count > 0) this.#passes.encode(site, granules);
   }
 
-  verify(point: EncodingPoint, granules: GranuleRange): void {
+  verify(site: Site, granules: Granules): void {
     granules.owner.counts.verifiedBytes += bytesOf(granules).size;
-    if (granules.count > 0) this.#passes.verify(point, granules);
+    if (granules.count > 0) this.#passes.verify(site, granules);
+  }
+
+  /** Clears the padding behind granules: what flips there is put right without a code. */
+  clearPadding(site: ClearingSite, granules: Granules): void {
+    const padding = paddingBehind(granules);
+    if (!padding) return;
+    site.clear(padding.range);
+    if (padding.granules.count > 0) site.clear(this.checksAt(site, padding.granules));
   }
 
   /**
-   * Clears the padding after the granules, and its check words. Bit flips in padding need no code,
-   * as its contents are always zero.
+   * Copies the check words of granules to as many of another buffer, from the one numbered `first`
+   * on.
    */
-  clearPadding(point: ClearingPoint, granules: GranuleRange): void {
-    const padding = paddingAfter(granules);
-    if (!padding) return;
-    point.clear(padding.range);
-    if (padding.granules.count > 0) point.clear(this.checksAt(point, padding.granules));
-  }
-
-  /** Copies the check words of granules to the same number of granules of another buffer. */
-  move(point: EncodingPoint, from: GranuleRange, to: GranuleRange): void {
+  move(site: Site, from: Granules, to: Granules): void {
     if (to.count === 0) return;
-    this.#passes.settle(point);
-    const arena = this.arenaAt(point);
+    this.#passes.settle(site);
+    const arena = this.arenaAt(site);
     const words = to.count * this.#buffers.checkWords;
     const span = this.#constants.of([from.owner.first + from.first, to.owner.first + to.first, words]);
-    point.run((commands) => this.#move.encode(commands, [whole(arena), span], workgroupsFor(words)));
+    site.run((commands) => this.#move.encode(commands, [whole(arena), span], workgroupsFor(words)));
   }
 
-  /**
-   * Returns the range of the check words of granules, for commands that are recorded from now on.
-   */
-  checksAt(point: EncodingPoint, { owner, first, count }: GranuleRange): BufferRange {
-    this.#passes.settle(point);
+  /** Where the check words of granules are, for commands recorded from now on. */
+  checksAt(site: Site, { owner, first, count }: Granules): BufferRange {
+    this.#passes.settle(site);
     return {
-      buffer: this.arenaAt(point),
+      buffer: this.arenaAt(site),
       offset: 4 * (owner.first + first),
       size: 4 * count * this.#buffers.checkWords,
     };
   }
 
   /**
-   * Returns the arena for commands that are recorded from now on. If earlier commands of this
-   * command buffer used an older arena, encodes a copy of its words into the current one.
+   * The arena, for commands recorded from now on; what earlier ones did to an older arena is
+   * carried over.
    */
-  arenaAt(point: EncodingPoint): GPUBuffer {
-    const { state } = point;
+  arenaAt(site: Site): GPUBuffer {
+    const { state } = site;
     const { buffer } = this.#buffers.arena;
     const before = state.arena ?? buffer;
     state.firstArena ??= buffer;
     state.arena = buffer;
     if (before !== buffer) {
       const workgroups = workgroupsFor(before.size / 4);
-      point.run((commands) => this.#carryOver.encode(commands, [whole(before), whole(buffer)], workgroups));
+      site.run((commands) => this.#carryOver.encode(commands, [whole(before), whole(buffer)], workgroups));
     }
     return buffer;
   }

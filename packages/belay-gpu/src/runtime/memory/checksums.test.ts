@@ -46,7 +46,7 @@ class Program {
     this.#native = native;
     this.#code = code;
     this.#grid = grid;
-    device.belay.on("memoryFault", (fault) => this.faults.push(fault));
+    device.belay.addEventListener("memoryFault", ({ detail }) => this.faults.push(detail));
     const { STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
     this.buffers = ["first", "second", "third"].map((label) =>
       device.createBuffer({ label, size: 4 * words, usage: STORAGE | COPY_SRC | COPY_DST }),

@@ -13,32 +13,32 @@ import {
   settleRecord,
   sumList,
 } from "./checksumKernels.ts";
-import type { CheckWordPasses, EncodingPoint } from "./checkWordEncoder.ts";
+import type { CheckWordPasses, Site } from "./checkWordEncoder.ts";
 import type { Constants } from "./constants.ts";
-import type { GranuleRange, ProtectedBuffer } from "./granules.ts";
+import type { Granules, ProtectedBuffer } from "./granules.ts";
 import type { PendingSum } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 export interface ChecksumParts {
   readonly buffers: ProtectedBuffers;
   readonly constants: Constants;
-  /** The report in which errors are recorded. */
+  /** The report that findings are recorded in. */
   readonly slot: ReportSlot;
-  /** Returns the arena of checksums, for commands that are recorded from now on. */
-  readonly arenaAt: (point: EncodingPoint) => GPUBuffer;
+  /** The checksums, for commands recorded from now on. */
+  readonly arenaAt: (site: Site) => GPUBuffer;
 }
 
 /**
- * The passes of checksums. A pass, or a kernel of the program, adds up a buffer and leaves the sum
- * in a slot. Later, one workgroup compares all sums with the stored checksums, or stores them as
- * new checksums, and clears the slots.
+ * The passes of checksums. Whatever adds up a buffer, one of these passes or a kernel of the
+ * program's, leaves the sum in a slot; one workgroup later compares all sums with what had been
+ * stored, or takes them for that, and empties the slots.
  */
 export class Checksums implements CheckWordPasses {
   readonly #parts: ChecksumParts;
   readonly #sum: OwnKernel;
   readonly #settle: OwnKernel;
   readonly #slots: GPUBuffer;
-  /** The most bytes of one binding: a multiple of 256, which every device accepts as an offset. */
+  /** Bytes that can be bound at once, at an offset that every device accepts. */
   readonly #bindable: number;
 
   constructor(device: GPUDevice, parts: ChecksumParts) {
@@ -62,54 +62,54 @@ export class Checksums implements CheckWordPasses {
     this.#bindable = Math.floor(device.limits.maxStorageBufferBindingSize / 256) * 256;
   }
 
-  /** All slots, as one range that kernels bind. */
+  /** All slots, as kernels bind them. */
   get slots(): BufferRange {
     return whole(this.#slots);
   }
 
-  encode(point: EncodingPoint, { owner }: GranuleRange): void {
-    this.#pass(point, [{ owner, kind: "stored", weight: 1 }]);
+  encode(site: Site, { owner }: Granules): void {
+    this.#pass(site, [{ owner, kind: "stored", weight: 1 }]);
   }
 
-  verify(point: EncodingPoint, { owner }: GranuleRange): void {
-    this.#pass(point, [{ owner, kind: "loaded", weight: 1 }]);
+  verify(site: Site, { owner }: Granules): void {
+    this.#pass(site, [{ owner, kind: "loaded", weight: 1 }]);
   }
 
-  beginParts(point: EncodingPoint, { owner }: GranuleRange, isVerified: boolean): void {
-    this.#pass(point, [{ owner, kind: "begun", weight: 1, isVerified }]);
-    this.settle(point);
+  beginParts(site: Site, { owner }: Granules, isVerified: boolean): void {
+    this.#pass(site, [{ owner, kind: "begun", weight: 1, isVerified }]);
+    this.settle(site);
   }
 
-  endParts(point: EncodingPoint, { owner }: GranuleRange): void {
-    this.#pass(point, [{ owner, kind: "ended", weight: 1 }]);
-    this.settle(point);
+  endParts(site: Site, { owner }: Granules): void {
+    this.#pass(site, [{ owner, kind: "ended", weight: 1 }]);
+    this.settle(site);
   }
 
   /**
-   * Takes over the sums of a dispatch, which already have slots. Sums in doubt get a stand-in: a
-   * pass that adds up the buffer again. The pass runs at once, before the buffer changes, together
-   * with the verifications that wait.
+   * Takes what a dispatch has added up, for which there are slots. What is in doubt a pass adds up,
+   * if that turns out to be needed: right now, as nothing has changed the buffer since, together
+   * with what waits to be verified.
    */
-  add(point: EncodingPoint, sums: readonly (PendingSum | undefined)[]): void {
-    const first = point.state.pending.push(...sums) - sums.length;
+  add(site: Site, sums: readonly (PendingSum | undefined)[]): void {
+    const first = site.state.pending.push(...sums) - sums.length;
     const standIns = sums.flatMap((sum, i): PendingSum[] => {
       if (!sum?.doubt) return [];
       const { owner, kind } = sum;
       return [{ owner, kind, weight: 1, standsInFor: first + i }];
     });
-    const others = point.state.waiting.map(({ owner }): PendingSum => {
+    const others = site.state.waiting.map(({ owner }): PendingSum => {
       owner.counts.verifiedBytes += owner.granuleBytes;
       return { owner, kind: "loaded", weight: 1 };
     });
-    point.state.waiting = [];
+    site.state.waiting = [];
     const wanted = [...standIns, ...others];
-    if (wanted.length > 0) this.#pass(point, wanted);
+    if (wanted.length > 0) this.#pass(site, wanted);
   }
 
-  /** Encodes a pass that adds up several buffers. */
-  #pass(point: EncodingPoint, sums: readonly PendingSum[]): void {
-    const { pending } = point.state;
-    const slot = this.reserve(point, sums.length);
+  /** Adds up buffers, several at once. */
+  #pass(site: Site, sums: readonly PendingSum[]): void {
+    const { pending } = site.state;
+    const slot = this.reserve(site, sums.length);
     const wanted = sums.flatMap(({ owner: { contents, granuleBytes }, standsInFor: number }, i) => {
       const doubt = number === undefined ? undefined : pending[number]?.doubt;
       const instead = doubt && { number: number!, places: doubt.places };
@@ -121,7 +121,7 @@ export class Checksums implements CheckWordPasses {
         return { part, data: { buffer: contents, offset, size } };
       });
     });
-    point.run((commands) => {
+    site.run((commands) => {
       for (let at = 0; at < wanted.length; at += partsAtOnce) {
         const together = wanted.slice(at, at + partsAtOnce);
         const list = this.#parts.constants.of(sumList(together.map(({ part }) => part)));
@@ -130,21 +130,22 @@ export class Checksums implements CheckWordPasses {
         this.#sum.encode(commands, [this.slots, list, ...bound], groups * together.length);
       }
     });
-    point.state.pending.push(...sums);
+    site.state.pending.push(...sums);
   }
 
   /**
-   * Makes sure that there are slots for this many more sums, and returns the index of the first.
+   * Makes sure that there are slots for so many sums more, which are going to be pending; returns
+   * the number of the first.
    */
-  reserve(point: EncodingPoint, count: number): number {
-    if (point.state.pending.length + count > mostSlots) this.settle(point);
-    return point.state.pending.length;
+  reserve(site: Site, count: number): number {
+    if (site.state.pending.length + count > mostSlots) this.settle(site);
+    return site.state.pending.length;
   }
 
-  settle(point: EncodingPoint): void {
-    const { pending } = point.state;
+  settle(site: Site): void {
+    const { pending } = site.state;
     if (pending.length === 0) return;
-    point.state.pending = [];
+    site.state.pending = [];
     const { arenaAt, constants, slot } = this.#parts;
     const latest = new Map<ProtectedBuffer, number>();
     const references = pending.map((sum, i) => {
@@ -167,19 +168,14 @@ export class Checksums implements CheckWordPasses {
       });
     });
     const list = constants.of([pending.length, ...words]);
-    const arena = arenaAt(point);
-    point.run((commands) =>
-      this.#settle.encode(commands, [whole(arena), this.slots, list, rangeOf(slot)], 1),
-    );
+    const arena = arenaAt(site);
+    site.run((commands) => this.#settle.encode(commands, [whole(arena), this.slots, list, rangeOf(slot)], 1));
   }
 }
 
 const keptOf = { loaded: "nothing", stored: "sum", begun: "excess", ended: "total" } as const;
 
-/**
- * Returns the number of workgroups for one range. A range that is probably superfluous gets only
- * enough of them to fill a GPU.
- */
+/** A part that is probably superfluous gets no more workgroups than fill a GPU. */
 function workgroupsFor({ count, instead }: SumPart): number {
   return Math.min(instead ? 256 : 1024, Math.ceil(count / SUMMED_AT_ONCE));
 }

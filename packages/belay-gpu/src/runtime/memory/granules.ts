@@ -1,55 +1,57 @@
-/** Granules: the parts of a buffer that share check words. */
+/** Granules: the parts of a buffer that have a check word each. */
 import type { BufferRange } from "../webgpu/resources.ts";
 
-/** A buffer of the program whose contents have check words. */
+/** A buffer of the program's whose contents have check words. */
 export interface ProtectedBuffer {
   readonly buffer: GPUBuffer;
-  /** The buffer that kernels bind: the buffer itself, or the mirror of a mappable buffer. */
+  /**
+   * Where kernels find the contents: the buffer itself, or the mirror of one that can be mapped.
+   */
   readonly contents: GPUBuffer;
   /**
-   * The mode in which the host can map the buffer, if any. A mappable buffer also has its check
-   * words after its last granule.
+   * How the host can map it, if at all. Its check words then stand behind its whole granules, too.
    */
   readonly mapped: "read" | "write" | undefined;
-  /** The size of a granule in bytes. With a checksum, the whole buffer is one granule. */
+  /** Bytes of a granule; all of the buffer's where one checksum is for all of it. */
   readonly granuleBytes: number;
-  /** The number of granules, and the index of the first check word in the arena. */
+  /** Whole granules that it takes, and where in the arena the check word of the first one is. */
   readonly granules: number;
   readonly first: number;
   readonly counts: MemoryCounts;
 }
 
 /**
- * The counts of errors that were found in a buffer. A check names at most eight errors. It adds all
- * further errors to the buffer of the last named one, so the sum over all buffers is right.
+ * What was found in a buffer. A check that finds more than eight errors names the first eight; the
+ * others count for the buffer of the last of these, so that the sum over all buffers is always
+ * right.
  */
 export interface MemoryCounts {
-  /** The number of granules with a corrected error. */
+  /** Granules with an error that was corrected. */
   corrected: number;
-  /** The number of loads that kernels corrected, in registers. */
+  /** Loads that kernels corrected, in registers. */
   correctedLoads: number;
-  /** The number of times that a granule had more errors than the code corrects. */
+  /** Granules with more errors than the code corrects, each time that one was found. */
   uncorrectable: number;
-  /** The bytes that Belay verified outside of the program's own kernels. */
+  /** Bytes that Belay has verified, other than in the program's own kernels. */
   verifiedBytes: number;
 }
 
-/** A range of granules of a protected buffer. */
-export interface GranuleRange {
+/** Some granules of a protected buffer. */
+export interface Granules {
   readonly owner: ProtectedBuffer;
   readonly first: number;
   readonly count: number;
 }
 
 /**
- * The size of a vector. Buffers are allocated in whole vectors, as uniform buffers consist of
- * vectors, and in whole granules.
+ * Buffers are allocated in whole vectors, as uniform buffers are made of these, and in whole
+ * granules.
  */
 const VECTOR_BYTES = 16;
 
 /**
- * Returns the size of a binding, in bytes, rounded up to whole vectors and granules. A protected
- * buffer always has memory for the rounded size.
+ * Bytes of a binding in whole vectors and granules. What a binding of a protected buffer ends with
+ * is always allocated.
  */
 export function wholeGranules(size: number, granuleBytes: number): number {
   const unit = Math.max(VECTOR_BYTES, granuleBytes);
@@ -57,8 +59,8 @@ export function wholeGranules(size: number, granuleBytes: number): number {
 }
 
 /**
- * Returns the number and the size of a buffer's granules. An infinite granule size makes the whole
- * buffer one granule.
+ * How many granules a buffer takes, of how many bytes. Granules without an end make one of all of
+ * the buffer.
  */
 export function granulesFor(
   size: number,
@@ -68,28 +70,27 @@ export function granulesFor(
   return { granules: wholeGranules(size, granuleBytes) / granuleBytes, granuleBytes };
 }
 
-/** Returns all granules of a buffer. */
-export function allOf(owner: ProtectedBuffer): GranuleRange {
+/** All granules of a buffer. */
+export function allOf(owner: ProtectedBuffer): Granules {
   return { owner, first: 0, count: owner.granules };
 }
 
-/** Returns the granules that have a byte in a range of a buffer. */
-export function granulesIn(owner: ProtectedBuffer, { offset, size }: Extent): GranuleRange {
+/** The granules that have a byte in a part of a buffer. */
+export function granulesIn(owner: ProtectedBuffer, { offset, size }: Extent): Granules {
   const first = Math.min(owner.granules, Math.floor(offset / owner.granuleBytes));
   const end = Math.min(owner.granules, Math.ceil((offset + size) / owner.granuleBytes));
   return { owner, first, count: Math.max(0, end - first) };
 }
 
-/** Returns the byte range of granules. */
-export function bytesOf({ owner, first, count }: GranuleRange): BufferRange {
+/** The same granules in bytes. */
+export function bytesOf({ owner, first, count }: Granules): BufferRange {
   const { buffer, granuleBytes } = owner;
   return { buffer, offset: first * granuleBytes, size: count * granuleBytes };
 }
 
 /**
- * Returns the granules whose bytes a write replaces completely (`body`), and those of which it
- * keeps some bytes (`edges`). Bytes after the end of a buffer are always zero, so nothing is kept
- * there.
+ * The granules of which a write to a part of a buffer replaces all bytes, and those of which it
+ * leaves some. What is behind the end of a buffer is always zero.
  */
 export function splitWrite(owner: ProtectedBuffer, { offset, size }: Extent) {
   const start = offset / owner.granuleBytes;
@@ -106,18 +107,15 @@ export function splitWrite(owner: ProtectedBuffer, { offset, size }: Extent) {
   return { body: granules(first, last), edges: edges.filter(({ count }) => count > 0) };
 }
 
-/** The zero bytes after the end of a buffer that fill its last granules and vectors. */
+/** What a buffer has behind its end to fill granules and vectors: always zero. */
 export interface Padding {
   readonly range: BufferRange;
-  /** The granules that consist of padding only. */
-  readonly granules: GranuleRange;
+  /** The granules that have nothing else. */
+  readonly granules: Granules;
 }
 
-/**
- * Returns the padding after granules that reach the end of their buffer; undefined if there is
- * none.
- */
-export function paddingAfter({ owner, first, count }: GranuleRange): Padding | undefined {
+/** Returns the padding behind granules, where these reach the end of a buffer that has any. */
+export function paddingBehind({ owner, first, count }: Granules): Padding | undefined {
   const { buffer, contents, granules, granuleBytes } = owner;
   const offset = Math.ceil(buffer.size / 4) * 4;
   const size = granules * granuleBytes - offset;

@@ -1,32 +1,30 @@
 import { flags } from "../webgpu/nativeObjects.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { CheckWordEncoder } from "./checkWordEncoder.ts";
-import { bytesOf, type GranuleRange, splitWrite } from "./granules.ts";
-import type { EncoderPoint } from "./memoryCommands.ts";
+import { bytesOf, type Granules, splitWrite } from "./granules.ts";
+import type { EncoderSite } from "./memoryCommands.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
-/** The effect on buffers of a command that moves data. */
+/** What a command that moves data does to buffers. */
 export interface Transfer {
   readonly source?: BufferRange;
   readonly target?: BufferRange;
-  /**
-   * The new contents of the target: the source's bytes, or zeros. Undefined for all other contents.
-   */
+  /** What the target holds then: the source's bytes, zeros, or else anything. */
   readonly result?: "copy" | "zeros";
-  /** True if the target keeps some of its bytes in the middle of the range. */
+  /** Whether the target keeps some of its bytes, somewhere in between. */
   readonly leavesGaps?: boolean;
 }
 
-/** The buffers to encode the command with. Each is present if the transfer has it. */
+/** The buffers to encode the command with, where it has any. */
 export interface StandIns {
   readonly source: GPUBuffer;
   readonly target: GPUBuffer;
 }
 
 /**
- * Keeps check words up to date when commands outside of passes move data. Check words are copied if
- * the data keeps its division into granules. Data is verified first if it is joined with other data
- * or leaves protected memory.
+ * Keeps check words right where commands outside of passes move data. Check words move along where
+ * data fills granules as it did before; what is joined to other data, or leaves protected memory,
+ * is verified first.
  */
 export class GuardedTransfers {
   readonly #buffers: ProtectedBuffers;
@@ -37,16 +35,16 @@ export class GuardedTransfers {
     this.#words = words;
   }
 
-  /** Encodes a command together with the check-word updates that it needs. */
-  encode(point: EncoderPoint, transfer: Transfer, encode: (buffers: StandIns) => void): void {
+  /** Encodes what has to happen around a command, and has the command encoded in between. */
+  around(site: EncoderSite, transfer: Transfer, encode: (buffers: StandIns) => void): void {
     const { source, target } = transfer;
-    // WebGPU validation must see a command that it rejects with the program's own buffers.
-    const isAccepted = (!source || isValidSource(source)) && (!target || isValidTarget(target));
+    // What the device is going to refuse, it has to see as it is.
+    const isAccepted = (!source || canTake(source)) && (!target || canReplace(target));
     const from = isAccepted && source ? this.#buffers.granulesIn(source) : undefined;
     const to = isAccepted && target ? this.#buffers.granulesIn(target) : undefined;
-    if (from?.owner.mapped) this.#fetch(point, from);
-    const finish = to ? this.#write(point, to, transfer, from) : undefined;
-    if (from && !to) this.#words.ensureVerified(point, from);
+    if (from?.owner.mapped) this.#fetch(site, from);
+    const finish = to ? this.#write(site, to, transfer, from) : undefined;
+    if (from && !to) this.#words.ensureVerified(site, from);
     encode({
       source: (from ? from.owner.contents : source?.buffer) as GPUBuffer,
       target: (to ? to.owner.contents : target?.buffer) as GPUBuffer,
@@ -55,14 +53,14 @@ export class GuardedTransfers {
   }
 
   /**
-   * Prepares a write: verifies the bytes that it keeps, and sources whose check words cannot be
-   * copied. Returns a function that encodes the updates after the write.
+   * Verifies what a write leaves of granules, and what it takes parts of; returns what is to be
+   * done after it.
    */
   #write(
-    point: EncoderPoint,
-    to: GranuleRange,
+    site: EncoderSite,
+    to: Granules,
     { source, target, result, leavesGaps = false }: Transfer,
-    from: GranuleRange | undefined,
+    from: Granules | undefined,
   ): () => void {
     const words = this.#words;
     const { body, edges } = splitWrite(to.owner, target!);
@@ -70,65 +68,57 @@ export class GuardedTransfers {
       result === "copy" && from?.owner.granuleBytes === to.owner.granuleBytes
         ? shiftOf(source!, target!, to.owner.granuleBytes)
         : undefined;
-    const counterpart = ({ first, count }: GranuleRange) => ({
+    const counterpart = ({ first, count }: Granules) => ({
       owner: from!.owner,
       first: first + shift!,
       count,
     });
-    words.encodeRaw(point, to);
-    // Data for the host is verified at its source, so that errors are corrected, and named, there.
+    words.encodeRaw(site, to);
+    // What the host is going to read is verified where it comes from, so that errors are put right,
+    // and named, there.
     if (from && (shift === undefined || to.owner.mapped)) {
-      words.ensureVerified(point, from);
+      words.ensureVerified(site, from);
     } else if (from) {
-      words.encodeRaw(point, from);
-      for (const edge of edges) words.ensureVerified(point, counterpart(edge));
+      words.encodeRaw(site, from);
+      for (const edge of edges) words.ensureVerified(site, counterpart(edge));
     }
     const kept = leavesGaps ? [to] : edges;
-    for (const granules of kept) words.beginParts(point, granules);
+    for (const granules of kept) words.beginParts(site, granules);
     return () => {
-      words.wrote(point.state, to);
+      words.wrote(site.state, to);
       if (!leavesGaps) {
-        words.clearPadding(point, body);
-        if (result === "zeros" && body.count > 0) point.clear(words.checksAt(point, body));
-        else if (shift === undefined) words.encode(point, body);
-        else words.move(point, counterpart(body), body);
+        words.clearPadding(site, body);
+        if (result === "zeros" && body.count > 0) site.clear(words.checksAt(site, body));
+        else if (shift === undefined) words.encode(site, body);
+        else words.move(site, counterpart(body), body);
       }
-      for (const granules of kept) words.endParts(point, granules);
-      if (to.owner.mapped) this.flush(point, to);
+      for (const granules of kept) words.endParts(site, granules);
+      if (to.owner.mapped) this.flush(site, to);
     };
   }
 
-  /**
-   * Copies the contents and check words of a buffer that the host has written into its mirror and
-   * the arena.
-   */
-  #fetch(point: EncoderPoint, granules: GranuleRange): void {
+  /** Brings the mirror of a buffer that the host has written up to date. */
+  #fetch(site: EncoderSite, granules: Granules): void {
     const { owner } = granules;
     const data = bytesOf(granules);
-    point.copy(data, owner.contents, data.offset);
-    const { buffer, offset, size } = this.#words.checksAt(point, granules);
+    site.copy(data, owner.contents, data.offset);
+    const { buffer, offset, size } = this.#words.checksAt(site, granules);
     const checks = this.#buffers.checksOf(owner).offset + 4 * granules.first;
-    point.copy({ buffer: owner.buffer, offset: checks, size }, buffer, offset);
-    this.#words.wrote(point.state, granules);
+    site.copy({ buffer: owner.buffer, offset: checks, size }, buffer, offset);
+    this.#words.wrote(site.state, granules);
   }
 
-  /**
-   * Copies the mirror and the check words into a buffer that the host is going to read. The mirror
-   * must be verified.
-   */
-  flush(point: EncoderPoint, granules: GranuleRange): void {
+  /** Brings a buffer that the host is going to read up to date with its mirror, which is right. */
+  flush(site: EncoderSite, granules: Granules): void {
     const { owner } = granules;
     const data = bytesOf(granules);
-    point.copy({ ...data, buffer: owner.contents }, owner.buffer, data.offset);
+    site.copy({ ...data, buffer: owner.contents }, owner.buffer, data.offset);
     const checks = this.#buffers.checksOf(owner).offset + 4 * granules.first;
-    point.copy(this.#words.checksAt(point, granules), owner.buffer, checks);
+    site.copy(this.#words.checksAt(site, granules), owner.buffer, checks);
   }
 }
 
-/**
- * Returns the offset from target granules to source granules, in granules. Undefined if the copied
- * granules differ from the target's.
- */
+/** How many granules further the source of a copy is, if its granules are those of the target. */
 function shiftOf(source: BufferRange, target: BufferRange, granuleBytes: number): number | undefined {
   const shift = (source.offset - target.offset) / granuleBytes;
   const end = target.offset + target.size;
@@ -140,23 +130,17 @@ function isAtEnd({ buffer, offset, size }: BufferRange): boolean {
   return offset + size === buffer.size;
 }
 
-/**
- * Returns whether a copy from the range is valid, as far as the device cannot check it. The device
- * checks only the buffers of the encoded command.
- */
-function isValidSource(range: BufferRange): boolean {
+/** Whether data can be copied from a range, as far as the device does not judge it by itself. */
+function canTake(range: BufferRange): boolean {
   return isInside(range) && fitsMirror(range.buffer, flags.bufferMapWrite | flags.bufferCopySrc);
 }
 
-/** Returns whether a copy to the range is valid, as far as the device cannot check it. */
-export function isValidTarget(range: BufferRange): boolean {
+/** As `canTake`, for copies to it. */
+export function canReplace(range: BufferRange): boolean {
   return isInside(range) && fitsMirror(range.buffer, flags.bufferMapRead | flags.bufferCopyDst);
 }
 
-/**
- * Returns whether the usage of a buffer allows the copy. The device does not see the buffer if its
- * mirror is used.
- */
+/** The device does not see copies from and to buffers that have a mirror. */
 function fitsMirror({ usage }: GPUBuffer, needed: number): boolean {
   return (usage & (flags.bufferMapRead | flags.bufferMapWrite)) === 0 || usage === needed;
 }

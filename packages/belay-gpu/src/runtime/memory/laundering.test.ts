@@ -20,7 +20,7 @@ async function openMemory(memory: NonNullable<Policy["memory"]>) {
   const native = await newDevice();
   const device = await harden(native, { redundancy: "none", memory });
   const faults: MemoryFault[] = [];
-  device.belay.on("memoryFault", (fault) => faults.push(fault));
+  device.belay.addEventListener("memoryFault", ({ detail }) => faults.push(detail));
   return { device, faults, flips: new BulkFlips(native) };
 }
 

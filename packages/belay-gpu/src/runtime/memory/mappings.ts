@@ -8,74 +8,69 @@ import type { ProtectedBuffer } from "./granules.ts";
 import { checkWordsOf, encodeBytes, verifyBytes } from "./hostCodes.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
-/** A bit flip that is injected when the buffer is mapped. */
+/** A bit flip that a buffer finds when it is mapped. */
 interface PendingFlip {
   readonly byteOffset: number;
   readonly mask: number;
 }
 
-/** The parameters of {@link Mappings}. */
+/** What the host's side of mapped buffers needs. */
 export interface MappingParts {
   readonly scheme: HostCode;
   readonly buffers: ProtectedBuffers;
   /**
-   * The number of times that damaged data is sent again, and true if data that stays damaged is
-   * refused.
+   * How often data that arrives damaged is sent again, and whether it is refused when that does not
+   * help.
    */
   readonly retries: number;
   readonly refuses: boolean;
-  /** Copies the contents of a mirror to its buffer again. */
+  /** Sends the contents of a mirror to its buffer once more. */
   send(owner: ProtectedBuffer): void;
   /**
-   * Writes the initial contents to the mirror, if there is one, and their check words to the arena.
+   * Writes what a buffer was made with to where the device keeps it, as far as that is somewhere
+   * else.
    */
   initialize(owner: ProtectedBuffer, bytes: Uint8Array<ArrayBuffer>, checks: Uint32Array<ArrayBuffer>): void;
-  /** Records that the host replaced a range of a buffer. */
+  /** Notes that the host has replaced a part of a buffer. */
   replaced(range: BufferRange): void;
   corrected(owner: ProtectedBuffer, count: number): void;
-  /** Emits an event for damaged granules, and returns the error that names them. */
+  /** Tells of damaged granules; returns the error that names them. */
   damaged(owner: ProtectedBuffer, granules: readonly number[], outcome: MemoryOutcome): MemoryFaultError;
 }
 
-/** The mapping of a buffer. */
+/** A buffer that is mapped. */
 interface Mapping {
-  /** The range that the program mapped. */
+  /** What the program has mapped. */
   readonly offset: number;
   readonly size: number;
-  /** The byte offset of the first granule in the range. */
+  /** All granules that have a byte in it, as far as the buffer goes, and where they begin. */
   readonly start: number;
-  /**
-   * The bytes of all granules in the range. They are the device's memory if the host reads, and
-   * memory of the host's own if it writes.
-   */
+  /** The device's memory where the host reads, and memory of the host's own where it writes. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly isWritten: boolean;
-  /** The array buffers that `getMappedRange` returned. */
-  readonly returned: { readonly offset: number; readonly buffer: ArrayBuffer }[];
+  /** What the program was given of it. */
+  readonly given: { readonly offset: number; readonly buffer: ArrayBuffer }[];
 }
 
-/** The state of a buffer's mapping. */
+/** What is known of a buffer's mapping. */
 interface HostSide {
   readonly owner: ProtectedBuffer;
-  /** The arguments of the program's latest `mapAsync`. */
-  requested: { readonly mode: number; readonly offset: number; readonly size: number };
+  /** What the program asked to be mapped. */
+  asked: { readonly mode: number; readonly offset: number; readonly size: number };
   mapping: Mapping | undefined;
-  /** True if the buffer is mapped at creation. */
+  /** Whether it is mapped as it was made. */
   isFirst: boolean;
 }
 
-const nothingRequested = { mode: 0, offset: 0, size: 0 };
+const nothingAsked = { mode: 0, offset: 0, size: 0 };
 
 /**
- * Verifies data that the host reads from mapped buffers, and computes check words of data that it
- * writes to them. Written data stays in the host's memory until unmapped, as reading GPU memory
- * that is mapped for writing takes the host seconds.
+ * Verifies what the host reads through mapped buffers, and makes check words of what it writes
+ * through them. What it writes is kept in the host's memory: a GPU's memory that is mapped for
+ * writing takes the host seconds to read.
  */
 export class Mappings {
-  /**
-   * The bit flips to inject into buffers on the host. Each of them strikes when its word is mapped
-   * next.
-   */
+  /** Bit flips in the memory of buffers on the host: each strikes when its word is mapped next. */
   readonly #flips = new WeakMap<ProtectedBuffer, readonly PendingFlip[]>();
   readonly #parts: MappingParts;
   readonly #written = new WeakMap<ProtectedBuffer, Uint8Array<ArrayBuffer>>();
@@ -85,24 +80,21 @@ export class Mappings {
     this.#parts = parts;
     const end = (side: HostSide, native: GPUBuffer) => this.#end(side, native);
     this.#layer = new Layer((native, sideOf) => ({
-      mapAsync(mode, offset = 0, requested) {
-        // WebGPU validation rejects invalid arguments.
-        if (!isMappable(this, mode, offset, requested))
-          return native.mapAsync.call(this, mode, offset, requested);
-        const size = requested ?? this.size - offset;
+      mapAsync(mode, offset = 0, asked) {
+        // A mistake of the program's is for the device to name.
+        if (!isMappable(this, mode, offset, asked)) return native.mapAsync.call(this, mode, offset, asked);
+        const size = asked ?? this.size - offset;
         const isUnmapped = Reflect.get(native, "mapState", this) === "unmapped";
-        // The device rejects a call for a buffer that is mapped or destroyed. An earlier mapping
-        // continues.
+        // The device refuses to map what is mapped or destroyed, and the mapping before goes on.
         if (!isUnmapped || !parts.buffers.of(this)) return native.mapAsync.call(this, mode, offset, size);
-        if (this.mapState === "unmapped") sideOf(this).requested = { mode, offset, size };
+        if (this.mapState === "unmapped") sideOf(this).asked = { mode, offset, size };
         return native.mapAsync.call(this, mode);
       },
       getMappedRange(offset = 0, size?) {
         const { mapping } = sideOf(this);
-        const returned = mapping && mappedRange(mapping, this, offset, size);
-        if (returned) return returned;
-        // The native mapping is larger than the program's, so a range outside of the program's must
-        // fail here.
+        const given = mapping && give(mapping, this, offset, size);
+        if (given) return given;
+        // More is mapped than the program knows.
         const isNumber = offset >= 0 && (size ?? 0) >= 0;
         return native.getMappedRange.call(this, ...(isNumber ? [BEYOND, 0] : [offset, size]));
       },
@@ -117,22 +109,22 @@ export class Mappings {
     }));
   }
 
-  /** Attaches the overlay to a buffer that can be mapped, or is mapped at creation. */
+  /** Attaches to the mapping methods of a buffer that can be mapped, or is mapped as it is made. */
   attach(owner: ProtectedBuffer, isMappedNow: boolean): void {
     const { buffer } = owner;
     const mapping = isMappedNow ? this.#begin(owner, buffer, 0, buffer.size, true) : undefined;
-    this.#layer.attach(buffer, { owner, requested: nothingRequested, mapping, isFirst: isMappedNow });
+    this.#layer.attach(buffer, { owner, asked: nothingAsked, mapping, isFirst: isMappedNow });
   }
 
   /**
-   * Verifies a mapping before the program sees it. Corrects the contents, copies damaged contents
-   * again, and rejects if they stay damaged.
+   * Verifies a mapping before the program gets at it: corrects the contents, has them sent again
+   * where they are damaged, and rejects when that does not help.
    */
-  async verifyMapping(buffer: GPUBuffer): Promise<void> {
+  async arrived(buffer: GPUBuffer): Promise<void> {
     const side = this.#layer.stateOf(buffer);
     if (!side) return;
-    const { owner, requested } = side;
-    const { mode, offset, size } = requested;
+    const { owner, asked } = side;
+    const { mode, offset, size } = asked;
     const native = this.#layer.below(buffer);
     const isWritten = mode !== flags.mapRead;
     const { retries, refuses, damaged, send } = this.#parts;
@@ -158,12 +150,12 @@ export class Mappings {
     }
   }
 
-  /** Flips bits of a buffer's memory on the host when the word is mapped next. */
+  /** Flips bits of a buffer's memory on the host when its word is mapped next. */
   flipNext(owner: ProtectedBuffer, flip: PendingFlip): void {
     this.#flips.set(owner, [...(this.#flips.get(owner) ?? []), flip]);
   }
 
-  /** Applies the pending bit flips of a range that begins at the byte `start`. */
+  /** Flips the bits that are to be flipped in a part of a buffer, from the byte `start` on. */
   #strike(owner: ProtectedBuffer, start: number, bytes: Uint8Array): void {
     const flips = this.#flips.get(owner) ?? [];
     const isMapped = ({ byteOffset }: PendingFlip) =>
@@ -183,12 +175,12 @@ export class Mappings {
     // A lost device maps nothing.
     if (mapping?.isWritten && owner.buffer.mapState === "mapped")
       this.#finish(owner, mapping, native, isFirst);
-    for (const { buffer: part } of mapping?.returned ?? []) {
+    for (const { buffer: part } of mapping?.given ?? []) {
       const isAll = part === mapping?.bytes.buffer;
-      // The device detaches its own memory. Transferring it would copy it.
+      // The device takes its own memory away; to move that would copy it.
       if (isAll && !mapping?.isWritten) continue;
-      const taken = detach(part);
-      // The next mapping for writing shows what was written before.
+      const taken = takeAway(part);
+      // Mapped again, a buffer shows what was written before.
       if (isAll) this.#written.set(owner, new Uint8Array(taken));
     }
     if (owner.mapped !== "write") this.#written.delete(owner);
@@ -211,10 +203,10 @@ export class Mappings {
     const bytes = isWritten
       ? this.#writtenTo(owner).subarray(start, end)
       : new Uint8Array(native.getMappedRange.call(owner.buffer, start, end - start));
-    return { offset, size, start, bytes, isWritten, returned: [] };
+    return { offset, size, start, bytes, isWritten, given: [] };
   }
 
-  /** Returns the bytes that the host wrote to a buffer. They are zero at first. */
+  /** What the host has written to a buffer; a new one is zero. */
   #writtenTo(owner: ProtectedBuffer): Uint8Array<ArrayBuffer> {
     const written = this.#written.get(owner) ?? new Uint8Array(Math.ceil(owner.buffer.size / 4) * 4);
     this.#written.set(owner, written);
@@ -222,8 +214,8 @@ export class Mappings {
   }
 
   /**
-   * Returns the check words of a mapping, in the device's memory. Undefined if the buffer does not
-   * contain its check words.
+   * The check words of what is mapped, as the device has them; undefined where they are kept
+   * elsewhere.
    */
   #checksOf(owner: ProtectedBuffer, { start, bytes }: Mapping, native: GPUBuffer): Uint32Array | undefined {
     const { buffers } = this.#parts;
@@ -238,7 +230,7 @@ export class Mappings {
     );
   }
 
-  /** Corrects the mapped bytes. Returns the granules that are damaged. */
+  /** Corrects what arrived; returns the granules that are damaged. */
   #verify(owner: ProtectedBuffer, mapping: Mapping, native: GPUBuffer): readonly number[] {
     const { start, bytes } = mapping;
     if (bytes.length === 0) return [];
@@ -252,16 +244,16 @@ export class Mappings {
     return uncorrectable.map((granule) => start / owner.granuleBytes + granule);
   }
 
-  /** Copies the program's bytes and their check words to the device's memory. */
+  /** Hands the device what the program has written, and its check words. */
   #finish(owner: ProtectedBuffer, mapping: Mapping, native: GPUBuffer, isFirst: boolean): void {
-    const { start, bytes, returned } = mapping;
+    const { start, bytes, given } = mapping;
     if (bytes.length === 0) return;
-    for (const { offset, buffer } of returned) {
+    for (const { offset, buffer } of given) {
       if (buffer !== bytes.buffer) bytes.set(new Uint8Array(buffer), offset - start);
     }
     const { scheme } = this.#parts;
     const checks = this.#checksOf(owner, mapping, native);
-    // Check words that are read again are computed in the host's own memory.
+    // What is to be read again is made in the host's own memory.
     const made = !isFirst && checks ? checks : new Uint32Array(checkWordsOf(scheme, bytes));
     encodeBytes(scheme, bytes, made);
     if (made !== checks) checks?.set(made);
@@ -274,30 +266,30 @@ export class Mappings {
 }
 
 /**
- * Returns a range of the mapping by the rules of `getMappedRange`: the whole memory itself, or a
- * copy of a part. Undefined if the rules reject the range.
+ * Returns a part of what is mapped, by the rules of `getMappedRange`: the memory itself, or a copy
+ * of some of it. Undefined where the rules refuse it.
  */
-function mappedRange(
-  { offset: first, size: all, start, bytes, returned }: Mapping,
+function give(
+  { offset: first, size: all, start, bytes, given }: Mapping,
   buffer: GPUBuffer,
   offset = 0,
   size = Math.max(0, buffer.size - offset),
 ): ArrayBuffer | undefined {
   const isInside = offset >= first && offset + size <= first + all;
-  const isTaken = returned.some(
+  const isTaken = given.some(
     (part) => offset < part.offset + part.buffer.byteLength && part.offset < offset + size,
   );
   if (!isInside || isTaken || offset % 8 !== 0 || size % 4 !== 0) return undefined;
   const isAll = offset === start && size === bytes.buffer.byteLength;
   const part = isAll ? bytes.buffer : bytes.slice(offset - start, offset - start + size).buffer;
-  returned.push({ offset, buffer: part as ArrayBuffer });
+  given.push({ offset, buffer: part as ArrayBuffer });
   return part as ArrayBuffer;
 }
 
 /**
- * Detaches the program's array buffer as WebGPU does when a buffer is unmapped. Returns the same
- * memory as a new array buffer.
+ * Takes memory away from the program when its buffer is unmapped, as WebGPU does; returns it under
+ * another name.
  */
-function detach(buffer: ArrayBuffer): ArrayBuffer {
+function takeAway(buffer: ArrayBuffer): ArrayBuffer {
   return structuredClone(buffer, { transfer: [buffer] });
 }

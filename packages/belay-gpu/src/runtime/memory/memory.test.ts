@@ -98,8 +98,8 @@ describe("protected memory", () => {
     const program = await newProgram({ memory });
     const { device, buffers } = program;
     const corrected: string[] = [];
-    device.belay.on("corrected", ({ errors }) => {
-      corrected.push(...errors.map(({ buffer, byteOffset }) => `${buffer} ${byteOffset}`));
+    device.belay.addEventListener("corrected", ({ detail }) => {
+      corrected.push(...detail.errors.map(({ buffer, byteOffset }) => `${buffer} ${byteOffset}`));
     });
     device.belay.flip(buffers.input, 8, 1 << 7);
     program.step();
@@ -136,7 +136,7 @@ describe.each(["secded128", "detect", "checksum"] as const)("damage, %s", (memor
   it("is repaired where the data can be made again", async () => {
     const program = await newProgram({ memory });
     const faults: MemoryFault[] = [];
-    program.device.belay.on("memoryFault", (fault) => faults.push(fault));
+    program.device.belay.addEventListener("memoryFault", ({ detail }) => faults.push(detail));
     program.step();
     program.device.belay.flip(program.buffers.output, 64, mask);
     program.device.belay.flip(program.buffers.staging, 16, mask);

@@ -1,58 +1,57 @@
 import { RangeSet } from "../webgpu/rangeSet.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { Trial } from "./checksumKernels.ts";
-import type { GranuleRange, ProtectedBuffer } from "./granules.ts";
+import type { Granules, ProtectedBuffer } from "./granules.ts";
 
-/**
- * A sum of a buffer that has not been compared yet. Its index in the list is the number of its
- * slot.
- */
+/** What was added up of a buffer, in the slot of its number in the list. */
 export interface PendingSum {
   readonly owner: ProtectedBuffer;
   /**
-   * `"loaded"`: the sum must be `weight` times the checksum. `"stored"`: the sum becomes the
-   * checksum. `"begun"`: the checksum less the sum replaces the checksum, until a sum that
-   * `"ended"` is added.
+   * `"loaded"`: it has to be what was stored, `weight` times. `"stored"`: it is the buffer's
+   * checksum from then on. `"begun"`: what the checksum exceeds it by stands in the checksum's
+   * place, until a sum that `"ended"` is added to that.
    */
   readonly kind: "loaded" | "stored" | "begun" | "ended";
-  /** True if a `"begun"` sum need not be compared with the checksum. */
+  /** Set where a sum that has begun need not be compared. */
   readonly isVerified?: boolean;
   readonly weight: number;
   /**
-   * Set if the kernel may not have accessed each word equally often: the count of places if it did,
-   * and where to record the outcome. Nothing relies on such a sum but its stand-in.
+   * Set where a kernel may not have accessed each word as often: the count of places if it has, and
+   * where to tell. Nobody relies on such a sum but the one that stands in for it.
    */
   readonly doubt?: { readonly places: number; readonly trial?: Trial | undefined };
-  /** The index of the sum in doubt that this sum replaces if words were accessed unequally. */
+  /**
+   * The number of the sum in doubt that this one is made for, where that one is not of each word as
+   * often.
+   */
   readonly standsInFor?: number;
 }
 
 /**
- * The state of protected memory in a command buffer while it is recorded, and the work to do before
- * and after it.
+ * What a command buffer knows of protected memory while it is recorded, and what has to happen
+ * around it.
  */
 export class MemoryState {
-  /** The ranges that were written after their check words had been computed. */
+  /** Parts that were written since their check words were made. */
   readonly raw = new RangeSet();
-  /** The ranges that were verified and have not been written since. */
+  /** Parts that were verified and have not been written since. */
   readonly verified = new RangeSet();
   /**
-   * The buffers that render passes use. They are verified before the command buffer, as a render
-   * pass cannot contain a verification.
+   * What render passes read, and have no place to verify: that is done before the command buffer.
    */
   readonly drawn = new Set<GPUBuffer>();
-  /** The arenas that the first and the latest commands use. */
+  /** The arenas that its first and its latest commands use. */
   firstArena: GPUBuffer | undefined;
   arena: GPUBuffer | undefined;
   /**
-   * The sums that have not been compared yet, in the order of their computation. The index of a sum
-   * is its slot. An entry is undefined if its sum will not be used.
+   * Sums of which nothing has been made yet, in the order of what they were added up from; each has
+   * a slot, by its number. Of some nothing is going to be made.
    */
   pending: (PendingSum | undefined)[] = [];
-  /** The granules to verify together with the sums of the next dispatch. */
-  waiting: GranuleRange[] = [];
+  /** What is to be verified together with what the next dispatch adds up. */
+  waiting: Granules[] = [];
 
-  /** Marks granules as raw, after a write that computed no check words. */
+  /** Granules were written by what makes no check words. */
   wroteRaw(granules: BufferRange): void {
     this.verified.remove(granules);
     this.raw.add(granules);

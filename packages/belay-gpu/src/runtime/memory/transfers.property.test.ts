@@ -209,7 +209,7 @@ it.each(["secded32", "secded128", "secded256", "checksum"] as const)("%s", async
   const plain = await newDevice();
   const hardened = await harden(await newDevice(), { redundancy: "none", memory, injectFaults: true });
   const damaged: unknown[] = [];
-  hardened.belay.on("memoryFault", (fault) => damaged.push(fault));
+  hardened.belay.addEventListener("memoryFault", ({ detail }) => damaged.push(detail));
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 4, maxLength: 24 }), async (all) => {
       const commands = all.filter((each) => each.do !== "flip" || corrects(memory));

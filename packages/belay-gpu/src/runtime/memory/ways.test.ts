@@ -23,7 +23,9 @@ async function corrections(policy: Policy, program: (tools: Tools) => Promise<vo
   const native = await newDevice();
   const device = await harden(native, { redundancy: "none", injectFaults: true, ...policy });
   const found: string[] = [];
-  device.belay.on("corrected", ({ errors }) => found.push(...errors.map(({ buffer }) => buffer)));
+  device.belay.addEventListener("corrected", ({ detail }) =>
+    found.push(...detail.errors.map(({ buffer }) => buffer)),
+  );
   const encode: Tools["encode"] = (record) => {
     const encoder = device.createCommandEncoder();
     record(encoder);

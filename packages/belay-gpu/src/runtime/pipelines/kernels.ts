@@ -303,9 +303,8 @@ export class Kernels {
   }
 
   /**
-   * Tells whoever listens of a kernel that runs unprotected although the policy asks for
-   * protection, or that is covered less than asked for: once for each kernel. Call when its
-   * pipeline is made.
+   * Emits `unprotected` for a kernel that runs unprotected although the policy asks for protection,
+   * or that is covered less than asked for: once for each kernel. Call when its pipeline is made.
    */
   tell({ coverage }: KernelChoice): void {
     const diagnostics = shortfalls(coverage.diagnostics);
@@ -314,8 +313,7 @@ export class Kernels {
     if (diagnostics.length === 0 || this.#toldOf.has(key)) return;
     this.#toldOf.add(key);
     const shortfall = { ...coverage, diagnostics };
-    if (this.#events.isHeard("unprotected")) this.#events.emit("unprotected", shortfall);
-    else console.warn(describeShortfall(shortfall));
+    if (this.#events.emit("unprotected", shortfall)) console.warn(`belay: ${describeShortfall(shortfall)}`);
   }
 
   /**

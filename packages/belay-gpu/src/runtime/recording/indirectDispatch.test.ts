@@ -128,7 +128,7 @@ describe("indirect dispatches", () => {
   it("end with an error when no dimension has room", async () => {
     const { device, done } = await hardened({ onFault: "throw" }, 4);
     const seen: unknown[] = [];
-    device.belay.on("unverified", (unverified) => seen.push(unverified));
+    device.belay.addEventListener("unverified", ({ detail }) => seen.push(detail));
     const args = [3, 3, 3];
     await expect(numberAll(device, args, [0])).rejects.toMatchObject({ code: "BELAY331" });
     expect(seen).toMatchObject([{ kernel: "number", cause: "gridTooLarge" }]);

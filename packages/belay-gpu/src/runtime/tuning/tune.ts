@@ -70,7 +70,7 @@ export async function tune(workload: Workload, options: TuneOptions): Promise<Tu
     const native = await newDevice();
     const device = await harden(native, { ...configuration, onFault: "throw" });
     // A flavor that does not fit a kernel is left out, and no news.
-    device.belay.on("unprotected", () => {});
+    device.belay.addEventListener("unprotected", (event) => event.preventDefault());
     const { times } = await inAlternation(baseline, new TimedWorkload(workload, device), runs);
     const { kernels } = await device.belay.report();
     const isProtected = kernels.every(({ redundancy }) => redundancy !== "none");

@@ -3,9 +3,8 @@ import { describe, expect, it, vi } from "vitest";
 import { standInProtect } from "../../../../../test/support/standInCompiler.ts";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
 import type { Protect } from "../../compiler/contract.ts";
-import type { DetectedFault } from "../context/detectedFault.ts";
+import type { BelayEvent } from "../context/events.ts";
 import type { Policy } from "../context/policy.ts";
-import type { GiveUp } from "../context/recovery.ts";
 import { type HardenedDevice, hardenWith } from "../hardenedDevice.ts";
 import type { ArmedFault } from "../injection/injector.ts";
 
@@ -90,8 +89,8 @@ async function harden(policy?: Policy, protect: Protect = standInProtect): Promi
 describe("recovery", () => {
   it("puts buffers back and runs the work again before anybody sees the result", async () => {
     const device = await harden();
-    const listener = vi.fn<(fault: DetectedFault) => void>();
-    device.belay.on("fault", listener);
+    const listener = vi.fn<(event: BelayEvent<"fault">) => void>();
+    device.belay.addEventListener("fault", listener);
     const program = new Program(device);
     program.run("increment", 0);
     device.belay.arm(faultIn("triple"));
@@ -103,7 +102,7 @@ describe("recovery", () => {
     expect(first).toEqual([4, 101, 4, 4, 4, 4, 4, 4]);
     expect(second).toEqual([0, 3, 3, 3, 3, 0, 0, 0]);
     expect(listener).toHaveBeenCalledOnce();
-    expect(listener.mock.calls[0]![0]).toMatchObject({
+    expect(listener.mock.calls[0]![0].detail).toMatchObject({
       kernel: "triple",
       localIndex: 5,
       outcome: "recovered",
@@ -138,8 +137,8 @@ describe("recovery", () => {
   it("refuses the data when the work cannot be run again", async () => {
     const plain = await newDevice();
     const device = hardenWith(standInProtect, plain, { injectFaults: true });
-    const gaveUp = vi.fn<(event: GiveUp) => void>();
-    device.belay.on("giveUp", gaveUp);
+    const gaveUp = vi.fn<(event: BelayEvent<"giveUp">) => void>();
+    device.belay.addEventListener("giveUp", gaveUp);
     const program = new Program(device);
     device.belay.arm(faultIn("increment"));
     program.run("increment", 0);
@@ -147,7 +146,7 @@ describe("recovery", () => {
     device.queue.submit([plain.createCommandEncoder().finish()]);
     await expect(program.read(0)).rejects.toThrow("not recovered: it holds commands from elsewhere");
     expect(gaveUp).toHaveBeenCalledOnce();
-    expect(gaveUp.mock.calls[0]![0]).toMatchObject({ attempts: 0 });
+    expect(gaveUp.mock.calls[0]![0].detail).toMatchObject({ attempts: 0 });
     expect((await device.belay.report()).faults).toMatchObject([{ outcome: "refused" }]);
     device.destroy();
   });

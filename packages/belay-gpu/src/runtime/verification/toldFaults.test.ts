@@ -21,7 +21,7 @@ const BYTES = 256;
 async function prepare(code: string, policy: Policy, bindings = 1, plain?: GPUDevice) {
   const device = await harden(plain ?? (await newDevice()), { injectFaults: true, ...policy });
   const told: DetectedFault[] = [];
-  device.belay.on("fault", (fault) => told.push(fault));
+  device.belay.addEventListener("fault", ({ detail }) => told.push(detail));
   const module = device.createShaderModule({ code });
   const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute: { module } });
   const buffers = Array.from({ length: bindings }, () => resultBuffer(device, BYTES));
@@ -149,7 +149,7 @@ fn main(@builtin(local_invocation_index) i: u32) {
 }`;
     const device = await harden(await newDevice(), { injectFaults: true });
     const told: DetectedFault[] = [];
-    device.belay.on("fault", (fault) => told.push(fault));
+    device.belay.addEventListener("fault", ({ detail }) => told.push(detail));
     const texture = device.createTexture({
       size: [4, 2],
       format: "r32float",
@@ -220,7 +220,7 @@ fn main(@builtin(local_invocation_index) i: u32) {
 }`;
     const device = await harden(await newDevice(), { injectFaults: true });
     const told: DetectedFault[] = [];
-    device.belay.on("fault", (fault) => told.push(fault));
+    device.belay.addEventListener("fault", ({ detail }) => told.push(detail));
     const visibility = GPUShaderStage.COMPUTE;
     const layout = device.createBindGroupLayout({
       entries: [

@@ -1,0 +1,66 @@
+/** The values that an option takes. */
+export interface Values {
+  /** Names the values, such as `a list of WGSL sources`. */
+  readonly what: string;
+  has(value: unknown): boolean;
+}
+
+/** Returns a value as it appears in a message. */
+export function shown(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return String(value);
+  }
+}
+
+/** Takes the listed values. */
+export const oneOf = (values: readonly unknown[]): Values => ({
+  what: `one of ${values.map(shown).join(", ")}`,
+  has: (value) => values.includes(value),
+});
+
+export const flag = oneOf([true, false]);
+
+/** Takes whole numbers from `least` on. */
+export const wholeFrom = (least: number): Values => ({
+  what: `a whole number from ${least} on`,
+  has: (value) => Number.isSafeInteger(value) && Number(value) >= least,
+});
+
+/** Takes functions. */
+export const aFunction: Values = { what: "a function", has: (value) => typeof value === "function" };
+
+/** Takes an `AbortSignal`. */
+export const aSignal: Values = {
+  what: "an AbortSignal",
+  has: (value) => value instanceof AbortSignal,
+};
+
+/** Takes lists of `what`. */
+export const listOf = (what: string, has: (value: unknown) => boolean): Values => ({
+  what: `a list of ${what}`,
+  has: (value) => Array.isArray(value) && value.every(has),
+});
+
+/**
+ * Throws a `TypeError` for an option or a value that does not exist, which types do not keep
+ * JavaScript from passing. An option with `null` takes any value. `of` tells whose options they
+ * are, such as ` of the policy`.
+ */
+export function refuseUnknown<T extends object>(
+  given: T,
+  options: { readonly [Name in keyof Required<T>]: Values | null },
+  of = "",
+): void {
+  if (typeof given !== "object" || given === null) throw new TypeError(`the options${of} are no object`);
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(options, name))
+      throw new TypeError(
+        `there is no option ${name}${of}: the options are ${Object.keys(options).join(", ")}`,
+      );
+    const values = options[name as keyof T];
+    if (value !== undefined && values && !values.has(value))
+      throw new TypeError(`the option ${name}${of} cannot be ${shown(value)}: it is ${values.what}`);
+  }
+}

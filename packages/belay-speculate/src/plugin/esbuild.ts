@@ -1,4 +1,0 @@
-import { speculation } from "./plugin.ts";
-
-/** Makes the plugin for esbuild: `build({ plugins: [speculation()] })`. */
-export default speculation.esbuild;

@@ -1,4 +1,0 @@
-import { speculation } from "./plugin.ts";
-
-/** Makes the plugin for Rollup: `plugins: [speculation()]` in `rollup.config.js`. */
-export default speculation.rollup;

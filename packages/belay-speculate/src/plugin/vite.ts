@@ -1,4 +1,0 @@
-import { speculation } from "./plugin.ts";
-
-/** Makes the plugin for Vite: `plugins: [speculation()]` in `vite.config.ts`. */
-export default speculation.vite;
