@@ -1,6 +1,6 @@
 /**
  * Plays the part of a host of kernels that check their memory: check words, their table, and what
- * is bracketed.
+ * is verified by passes.
  */
 import { type MemoryCode, schemeOf } from "belay-gpu/internal/codes/scheme";
 import { type ProtectResult, reportWords, tableRow } from "belay-gpu/internal/compiler/contract";
@@ -62,7 +62,7 @@ export async function runCoded(
     const words = contents[of.binding]!;
     const granuleWords = schemeOf(scheme).granuleBytes / 4;
     padded[of.binding] = atLeast(words, granuleWords, 4);
-    if (mode === "bracketed") return [];
+    if (mode === "passVerified") return [];
     const base = end;
     const size = Math.ceil(words.length / granuleWords);
     end = base + size + 1;

@@ -150,10 +150,10 @@ export interface ProtectedBinding {
   /**
    * `"checked"`: the kernel checks what it loads and keeps the check words up to date. `"summed"`:
    * it adds up a checksum of what it loads or stores, for whoever dispatches it to compare.
-   * `"bracketed"`: it runs on raw words, so whoever dispatches it verifies the binding before, and
+   * `"passVerified"`: it runs on raw words, so whoever dispatches it verifies the binding before, and
    * encodes it after where it `stores`.
    */
-  readonly mode: "checked" | "summed" | "bracketed";
+  readonly mode: "checked" | "summed" | "passVerified";
   /** Set when it is summed: how often invocations add what they access. */
   readonly sums?: readonly SumWeights[];
   /**

@@ -13,7 +13,7 @@ import { type LoadStoreFrontier, loadStoreFrontierIn } from "../analysis/loadSto
 import { addressSpaceOf, rootVariable } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { leftAlone, moreBindings } from "../diagnostics/protection.ts";
-import { arrivalWorkgroupBytes, wordsOfWorkgroup } from "../transforms/redundancy/arriveBeforeStores.ts";
+import { arrivalWorkgroupBytes, wordsOfWorkgroup } from "../transforms/redundancy/lastArriverCommit.ts";
 import { wrapperBytes } from "../transforms/redundancy/replicateWorkgroups.ts";
 import type { CallExpression, GlobalVariable } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";

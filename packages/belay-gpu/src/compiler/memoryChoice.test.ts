@@ -51,7 +51,7 @@ describe("the code with the lowest predicted cost", () => {
     const features = ["subgroups"];
     const candidates = ["secded128", "secded32"] as const;
     const [pairs] = rankSchemes([copy("vec2f")], { features, candidates });
-    expect(pairs).toMatchObject({ scheme: "secded128", kernels: [{ checked: 2, bracketed: 0 }] });
+    expect(pairs).toMatchObject({ scheme: "secded128", kernels: [{ checked: 2, passVerified: 0 }] });
     expect(rankSchemes([copy("f32")], { features, candidates })[0]!.scheme).toBe("secded32");
   });
 
@@ -99,7 +99,7 @@ describe("the code with the lowest predicted cost", () => {
   it("counts the passes over what a kernel does not check itself", () => {
     const [, ...others] = rankSchemes([copy("f32")]);
     expect(others[0]!.kernels).toMatchObject([
-      { name: "main", checked: 1, bracketed: 1, reason: expect.stringContaining("passes over 1 of 2") },
+      { name: "main", checked: 1, passVerified: 1, reason: expect.stringContaining("passes over 1 of 2") },
     ]);
   });
 

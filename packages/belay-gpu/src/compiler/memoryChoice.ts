@@ -39,7 +39,7 @@ export interface RankedKernel {
   /** Why it costs that, in a sentence. */
   readonly reason: string;
   readonly checked: number;
-  readonly bracketed: number;
+  readonly passVerified: number;
 }
 
 /** The codes that correct, one for each size of granule. */
@@ -151,11 +151,11 @@ interface Text {
 function costOf(before: Text, after: Text, bindings: readonly ProtectedBinding[], rates: Rates): KernelCost {
   const plain = runSubgroups(before.program, before.fn);
   const guarded = runSubgroups(after.program, after.fn, { isCold });
-  const bracketed = bindings.filter(({ mode }) => mode === "bracketed");
-  // What is bracketed stays as it is between dispatches, and a kernel that works in place is
+  const passVerified = bindings.filter(({ mode }) => mode === "passVerified");
+  // What passes verify stays as it is between dispatches, and a kernel that works in place is
   // dispatched again and again.
   const passes =
-    bracketed.reduce((sum, each) => sum + passedBytes(before.program, plain[0]!, each), 0) /
+    passVerified.reduce((sum, each) => sum + passedBytes(before.program, plain[0]!, each), 0) /
     (worksInPlace(plain[0]!) ? assumedTrips : 1);
   const times = { plain: timesOf(plain, rates), guarded: timesOf(guarded, rates) };
   const time = timeOf(times.plain);
@@ -163,9 +163,9 @@ function costOf(before: Text, after: Text, bindings: readonly ProtectedBinding[]
     name: before.fn.name,
     time,
     predicted: (timeOf(times.guarded) + (passSlowdown * passes) / rates.memory) / time,
-    reason: reasonFor(times.plain, times.guarded, passes > 0 ? bracketed.length : 0, bindings.length),
-    checked: bindings.length - bracketed.length,
-    bracketed: bracketed.length,
+    reason: reasonFor(times.plain, times.guarded, passes > 0 ? passVerified.length : 0, bindings.length),
+    checked: bindings.length - passVerified.length,
+    passVerified: passVerified.length,
   };
 }
 
@@ -182,7 +182,7 @@ function worksInPlace({ accesses }: SubgroupRun): boolean {
 }
 
 /**
- * All that is bracketed is verified before, also what is only stored, and what is stored is encoded
+ * All that passes verify is verified before, also what is only stored, and what is stored is encoded
  * after.
  */
 function passedBytes(program: Program, run: SubgroupRun, { of, scheme, stores }: ProtectedBinding): number {

@@ -15,7 +15,7 @@ const kernel = (words: number) => `
 
 it.each([
   [4088, "summed"],
-  [4090, "bracketed"],
+  [4090, "passVerified"],
 ])("a kernel with %i words of workgroup memory has its buffers %s", (words, mode) => {
   const limits = { maxComputeWorkgroupStorageSize: 16_384 };
   const { entryPoints } = protect(kernel(words), { redundancy: "none", memory: "checksum", limits });
@@ -26,7 +26,7 @@ it.each([
   [undefined, "summed", [true, true]],
   [0, "summed", [true, false]],
   [1, "summed", [false, true]],
-  [2, "bracketed", [false, false]],
+  [2, "passVerified", [false, false]],
 ] as const)(
   "of two loads, where %s is the only one that is wanted, the buffer is %s",
   (site, mode, summed) => {

@@ -11,12 +11,12 @@ import type { Dependences } from "../analysis/valueDependences.ts";
 import { slotWords } from "../codes/checksum.ts";
 import { type MemoryScheme, schemes } from "../codes/scheme.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { memoryBracketed } from "../diagnostics/protection.ts";
+import { memoryPassVerified } from "../diagnostics/protection.ts";
 import type { PieceBytes } from "../transforms/memory/checkedVariable.ts";
 import type { ArenaAccess } from "../transforms/memory/checkWords.ts";
+import { type PatternsOf, patternsIn } from "../transforms/memory/coalescedPattern.ts";
 import { fillsGranules, isAccessible } from "../transforms/memory/coverage.ts";
 import { type LinePlan, linePlan } from "../transforms/memory/linePlan.ts";
-import { type PatternsOf, patternsIn } from "../transforms/memory/sideBySide.ts";
 import { type SumClass, summedAccesses } from "../transforms/memory/summedAccesses.ts";
 import type { Expression, GlobalVariable } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
@@ -41,7 +41,7 @@ export interface CodedVariable extends ProtectedBinding {
   readonly pieceBytes?: PieceBytes;
   /** Set when it is summed; `varies` where the contents of memory also decide what is accessed. */
   readonly classes?: readonly SumClass[];
-  /** Why it is bracketed. */
+  /** The reason why passes verify it instead of the kernel. */
   readonly why?: string;
 }
 
@@ -105,7 +105,7 @@ export function memoryPlan(
             patternsOf,
             loadsLittle,
           });
-    const mode = "why" in way ? "bracketed" : "classes" in way ? "summed" : "checked";
+    const mode = "why" in way ? "passVerified" : "classes" in way ? "summed" : "checked";
     return [{ ...point, ...uses, variable, mode, ...way }];
   });
   const checked = variables.filter(({ mode }) => mode === "checked");
@@ -181,20 +181,23 @@ export function memorySummary(plan: MemoryPlan, settings: MemorySettings): Memor
 }
 
 /** What a kernel that is left alone leaves to its host. */
-export function bracketed(accesses: readonly BindingAccess[], { coded }: MemorySettings): MemorySummary {
+export function passVerifiedSummary(
+  accesses: readonly BindingAccess[],
+  { coded }: MemorySettings,
+): MemorySummary {
   const bindings = accesses.flatMap(({ access, ...of }): ProtectedBinding[] => {
     const point = coded.find((each) => isSame(each.of, of));
     const uses = { loads: access !== "write", stores: access !== "read" };
-    return point ? [{ ...point, mode: "bracketed", ...uses }] : [];
+    return point ? [{ ...point, mode: "passVerified", ...uses }] : [];
   });
   return { bindings };
 }
 
 /** The buffers whose bits nobody checks while a kernel runs, each told once. */
-export function bracketedMemory(plans: readonly (readonly [string, MemoryPlan])[]): Diagnostic[] {
+export function passVerifiedMemory(plans: readonly (readonly [string, MemoryPlan])[]): Diagnostic[] {
   return plans.flatMap(([kernel, { variables }]) =>
     variables.flatMap(({ variable, why }) =>
-      why ? [memoryBracketed(variable.nameSpan, variable.name, kernel, why)] : [],
+      why ? [memoryPassVerified(variable.nameSpan, variable.name, kernel, why)] : [],
     ),
   );
 }

@@ -18,12 +18,12 @@ import { normalizeAccesses } from "../transforms/normalize/normalizeAccesses.ts"
 import { resolvePointers } from "../transforms/normalize/resolvePointers.ts";
 import { splitSharedFunctions } from "../transforms/normalize/splitSharedFunctions.ts";
 import { uniqueNames } from "../transforms/normalize/uniqueNames.ts";
-import { arriveBeforeStores } from "../transforms/redundancy/arriveBeforeStores.ts";
 import { compareStores } from "../transforms/redundancy/compareStores.ts";
 import type { Comparison } from "../transforms/redundancy/comparison/comparison.ts";
 import { declareReport } from "../transforms/redundancy/declareReport.ts";
 import { enableSubgroups } from "../transforms/redundancy/enableSubgroups.ts";
 import { executeAtomicsOnce } from "../transforms/redundancy/executeAtomicsOnce.ts";
+import { lastArriverCommit } from "../transforms/redundancy/lastArriverCommit.ts";
 import { repeatInvocations } from "../transforms/redundancy/repeatInvocations.ts";
 import { replicateInvocations } from "../transforms/redundancy/replicateInvocations.ts";
 import { replicateWorkgroupMemory } from "../transforms/redundancy/replicateWorkgroupMemory.ts";
@@ -223,13 +223,13 @@ export const passes: readonly Pass[] = [
   },
   {
     // Lets whoever comes last of two replicas store in place.
-    name: "arriveBeforeStores",
+    name: "lastArriverCommit",
     phase: "protection",
     requires: ["accessNormalForm", "report"],
     ensures: [],
     when: ({ report }) => report.arrivals > 0,
     run: ({ program, names, plan, comparison, functions }) =>
-      arriveBeforeStores(program, names, {
+      lastArriverCommit(program, names, {
         comparison,
         isCompared: plan.settings.check !== "none",
         subgroups: isDoubled(plan) && plan.settings.channel === "subgroup",

@@ -8,7 +8,7 @@ import { replicaSyncPoints } from "../analysis/replicaSyncPoints.ts";
 import { waitsOf } from "../analysis/waits.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { leftAlone } from "../diagnostics/protection.ts";
-import { arrivalWords } from "../transforms/redundancy/arriveBeforeStores.ts";
+import { arrivalWords } from "../transforms/redundancy/lastArriverCommit.ts";
 import { mailboxBytes, mailWords } from "../transforms/redundancy/mailbox.ts";
 import { cellCount, type ReportLayout, reportWords } from "../transforms/redundancy/reportBuffer.ts";
 import type { GlobalVariable } from "../wgsl/ast.ts";
@@ -16,7 +16,7 @@ import type { Program } from "../wgsl/program.ts";
 import type { ShadowBinding } from "./contract.ts";
 import type { KernelFacts, ProgramFacts } from "./facts.ts";
 import { interGroupPlan, type KernelPlan, namesOf, passesPlan } from "./kernelPlan.ts";
-import { bracketedMemory, isSumming, type MemoryPlan, memoryPlan } from "./memoryPlan.ts";
+import { isSumming, type MemoryPlan, memoryPlan, passVerifiedMemory } from "./memoryPlan.ts";
 import { plansEachKernel, type Settings } from "./settings.ts";
 import { lanesOf, replicatedVariables } from "./workgroups.ts";
 
@@ -90,7 +90,7 @@ export function planProtection(
   // A kernel that checks nothing is as good as it was.
   if (isPlain) for (const [name, plan] of memory) if (!plan.arena && !isSumming(plan)) fit.delete(name);
   const isWhole = fit.size === entryPoints.size;
-  diagnostics.push(...bracketedMemory([...memory].filter(([name]) => isWhole || !fit.has(name))));
+  diagnostics.push(...passVerifiedMemory([...memory].filter(([name]) => isWhole || !fit.has(name))));
   if (!isWhole) return { fit, diagnostics };
 
   const shadows = shadowBindings(facts.program, settings, plans.values(), checkingKernels(memory).length > 0);

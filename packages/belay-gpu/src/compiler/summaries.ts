@@ -1,12 +1,12 @@
 /** What became of each compute entry point, as its host is told. */
-import { mostArriving } from "../transforms/redundancy/arriveBeforeStores.ts";
+import { mostArriving } from "../transforms/redundancy/lastArriverCommit.ts";
 import { patienceOf } from "../transforms/redundancy/mailbox.ts";
 import { doublingOf } from "../transforms/redundancy/replicateWorkgroups.ts";
 import type { CheckSites } from "../transforms/redundancy/reportBuffer.ts";
 import type { Names } from "../transforms/shared/names.ts";
 import type { EntryPointSummary, InterGroup } from "./contract.ts";
 import type { KernelFacts, ProgramFacts } from "./facts.ts";
-import { bracketed, memorySummary } from "./memoryPlan.ts";
+import { memorySummary, passVerifiedSummary } from "./memoryPlan.ts";
 import type { ProtectionPlan } from "./plan.ts";
 import type { Settings } from "./settings.ts";
 
@@ -26,7 +26,7 @@ export function unprotectedSummary(
     usesReport: false,
     bindings,
     ...(fills.length > 0 && { fills }),
-    ...(memory.coded.length > 0 && { memory: bracketed(bindings, memory) }),
+    ...(memory.coded.length > 0 && { memory: passVerifiedSummary(bindings, memory) }),
   };
 }
 

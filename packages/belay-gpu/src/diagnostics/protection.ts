@@ -65,7 +65,12 @@ export const coversLess = (
     { entryPoints: [entryPoint] },
   );
 
-export const memoryBracketed = (span: Span, variable: string, entryPoint: string, why: string): Diagnostic =>
+export const memoryPassVerified = (
+  span: Span,
+  variable: string,
+  entryPoint: string,
+  why: string,
+): Diagnostic =>
   warning(
     "BELAY216",
     `the bits of "${variable}" are not checked while "${entryPoint}" runs, but before and after: ${why}`,

@@ -12,7 +12,7 @@ const overhead: MemoryOverhead = {
   ratio: 1.25,
   predicted: 1.31,
   kernels: [
-    { name: "main", predicted: 1.31, reason: "bound by memory; something", checked: 2, bracketed: 0 },
+    { name: "main", predicted: 1.31, reason: "bound by memory; something", checked: 2, passVerified: 0 },
   ],
   storage: 0.25,
   errors: 0,

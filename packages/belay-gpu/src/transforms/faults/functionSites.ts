@@ -5,37 +5,37 @@ import type { Program } from "../../wgsl/program.ts";
 import type { Type } from "../../wgsl/types.ts";
 import type { Names } from "../shared/names.ts";
 import type { FaultSite, FaultSites } from "./faultSites.ts";
-import type { Loads } from "./loads.ts";
 import { componentsOf, isStrikeable, type Strikes } from "./strikes.ts";
+import type { StruckLoads } from "./struckLoads.ts";
 
 /** What is known of the program, and what its sites share. */
-export interface Facts {
+export interface SiteContext {
   readonly program: Program;
   readonly names: Names;
   readonly uniform: Uniformity;
   readonly isDivergent: IsDivergent;
   readonly sites: FaultSites;
   readonly strikes: Strikes;
-  readonly loads: Loads;
+  readonly loads: StruckLoads;
 }
 
 /** Makes the sites of one function. */
 export class FunctionSites {
-  readonly facts: Facts;
+  readonly context: SiteContext;
   readonly #functionName: string;
 
-  constructor(facts: Facts, functionName: string) {
-    this.facts = facts;
+  constructor(facts: SiteContext, functionName: string) {
+    this.context = facts;
     this.#functionName = functionName;
   }
 
   add(site: Omit<FaultSite, "id" | "functionName">): number {
-    return this.facts.sites.add({ ...site, functionName: this.#functionName });
+    return this.context.sites.add({ ...site, functionName: this.#functionName });
   }
 
   /** The expression with its loads struck. */
   loads(expression: Expression): Expression {
-    return this.facts.loads.struck(expression, this.#functionName);
+    return this.context.loads.struck(expression, this.#functionName);
   }
 
   /**
@@ -44,7 +44,7 @@ export class FunctionSites {
    */
   value(kind: FaultSite["kind"], value: Expression, type: Type, original: Expression): Expression {
     if (!isStrikeable(type)) return value;
-    const { isDivergent, strikes } = this.facts;
+    const { isDivergent, strikes } = this.context;
     const components = componentsOf(type);
     const site = this.add({ kind, uniform: !isDivergent(original), span: value.span, components });
     return strikes.value(site, type, value);
@@ -55,7 +55,7 @@ export class FunctionSites {
    * it does once it is struck.
    */
   mayDiffer(expression: Expression): boolean {
-    const { program, uniform } = this.facts;
+    const { program, uniform } = this.context;
     return !uniform.expressions.has(expression) && program.stageOf(expression) === "runtime";
   }
 }

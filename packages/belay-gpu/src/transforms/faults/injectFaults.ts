@@ -21,8 +21,8 @@ import { wrapEntryPoint } from "../shared/entryPointWrapper.ts";
 import type { Names } from "../shared/names.ts";
 import type { FaultSites } from "./faultSites.ts";
 import { FunctionSites } from "./functionSites.ts";
-import { Loads } from "./loads.ts";
 import type { Strikes } from "./strikes.ts";
+import { StruckLoads } from "./struckLoads.ts";
 import { struckStatement } from "./struckStatement.ts";
 
 export interface InjectFaultsOptions {
@@ -37,7 +37,14 @@ export function injectFaults(program: Program, names: Names, options: InjectFaul
   const uniform = uniformity(program);
   const isDivergent = divergence(program);
   const { sites, strikes } = options;
-  const loads = new Loads({ program, names, sites, strikes, isDivergent, uniform: uniform.expressions });
+  const loads = new StruckLoads({
+    program,
+    names,
+    sites,
+    strikes,
+    isDivergent,
+    uniform: uniform.expressions,
+  });
   const facts = { program, names, uniform, isDivergent, sites, strikes, loads };
   const functions = program.module.declarations.flatMap((declaration) => {
     if (declaration.kind !== "function" || !options.functions.has(declaration)) return [declaration];
@@ -98,7 +105,7 @@ class Injection {
       case "increment":
       case "callStatement": {
         const struck = struckStatement(this.#sites, s);
-        const { uniform, strikes } = this.#sites.facts;
+        const { uniform, strikes } = this.#sites.context;
         if (uniform.uniformlyReached.has(s) || (s.kind === "assign" && !s.target)) return struck;
         const site = this.#sites.add({ kind: "statement", uniform: false, span: s.span, components: 0 });
         return [strikes.statement(site, struck)];
@@ -116,14 +123,14 @@ class Injection {
 
   #condition(condition: Expression): Expression {
     if (!this.#sites.mayDiffer(condition)) return condition;
-    const uniform = !this.#sites.facts.isDivergent(condition);
+    const uniform = !this.#sites.context.isDivergent(condition);
     const site = this.#sites.add({ kind: "branch", uniform, span: condition.span, components: 1 });
-    return this.#sites.facts.strikes.condition(site, this.#sites.loads(condition));
+    return this.#sites.context.strikes.condition(site, this.#sites.loads(condition));
   }
 
   #selector(selector: Expression): Expression {
     if (!this.#sites.mayDiffer(selector)) return selector;
-    const type = this.#sites.facts.program.valueTypeOf(selector);
+    const type = this.#sites.context.program.valueTypeOf(selector);
     return this.#sites.value("branch", this.#sites.loads(selector), type, selector);
   }
 
@@ -133,7 +140,7 @@ class Injection {
    * have nothing behind it.
    */
   #limit(loop: Statement): Statement[] {
-    const { uniform, strikes } = this.#sites.facts;
+    const { uniform, strikes } = this.#sites.context;
     return uniform.uniformlyReached.has(loop) || !mayReachEnd([loop]) ? [] : strikes.limit();
   }
 }

@@ -16,7 +16,7 @@ type Statements = readonly [Statement, ...Statement[]];
  * struck.
  */
 export function struckStatement(sites: FunctionSites, s: Statement): Statements {
-  const { uniform } = sites.facts;
+  const { uniform } = sites.context;
   switch (s.kind) {
     case "let":
     case "var": {
@@ -41,7 +41,7 @@ export function struckStatement(sites: FunctionSites, s: Statement): Statements 
 }
 
 function struckAssignment(sites: FunctionSites, s: Assignment): Statements {
-  const { program, names, uniform } = sites.facts;
+  const { program, names, uniform } = sites.context;
   const { span, target } = s;
   if (uniform.uniformlyReached.has(s)) return [s];
   if (!target) return [{ ...s, value: sites.loads(s.value) }];
@@ -69,13 +69,13 @@ function struckAssignment(sites: FunctionSites, s: Assignment): Statements {
     right: sites.loads(s.value),
   };
   // The result diverges where the operand does, and what the variable was.
-  const isDivergent = sites.facts.isDivergent(s.value) ? s.value : target;
+  const isDivergent = sites.context.isDivergent(s.value) ? s.value : target;
   const value = sites.value("value", sum, program.valueTypeOf(target), isDivergent);
   return [{ ...s, operator: "=", value }];
 }
 
 function struckIncrement(sites: FunctionSites, s: Increment): Statement {
-  const { program, uniform } = sites.facts;
+  const { program, uniform } = sites.context;
   const { span, target } = s;
   if (target.kind !== "identifier" || uniform.uniformlyReached.has(s)) return s;
   const operator = s.operator === "++" ? "+" : "-";
@@ -90,7 +90,7 @@ function struckIncrement(sites: FunctionSites, s: Increment): Statement {
  * was computed.
  */
 function struckValue(sites: FunctionSites, value: Expression): Expression {
-  const { program, names } = sites.facts;
+  const { program, names } = sites.context;
   const isSaved = value.kind === "identifier" && names.isGenerated(value.name);
   if (isSaved || program.stageOf(value) !== "runtime") return value;
   return sites.value("value", sites.loads(value), program.valueTypeOf(value), value);
@@ -104,7 +104,7 @@ function struckOperation(
   sites: FunctionSites,
   value: Expression,
 ): { before: Statement[]; operation?: Expression } {
-  const { program, uniform } = sites.facts;
+  const { program, uniform } = sites.context;
   if (isTextureStore(program, value)) return { before: [], operation: value };
   if (value.kind !== "call" || !isMemoryOperation(program, value)) return { before: [] };
   const [pointer, ...operands] = value.args;
@@ -116,7 +116,7 @@ function struckOperation(
 
 /** A place in shared memory, each of whose indices is struck. */
 function struckAddress(sites: FunctionSites, place: Expression): { before: Statement[]; place: Expression } {
-  const { program, names } = sites.facts;
+  const { program, names } = sites.context;
   const before: Statement[] = [];
   const struck = mapIndices(place, (index) => {
     if (program.stageOf(index) !== "runtime") return index;

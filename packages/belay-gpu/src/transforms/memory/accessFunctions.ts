@@ -4,9 +4,9 @@ import type { Expression } from "../../wgsl/ast.ts";
 import { sizeOf } from "../../wgsl/layout.ts";
 import type { Names } from "../shared/names.ts";
 import { asIs, type CheckedVariable, type GranuleWords, unitOf } from "./checkedVariable.ts";
-import type { LoadKind } from "./findings.ts";
-import type { Granules } from "./granules.ts";
-import type { AccessFunction, CheckedKernel, OpenPlace, OpenPlaces } from "./openPlaces.ts";
+import type { LoadKind } from "./findingFunctions.ts";
+import type { GranuleFunctions } from "./granuleFunctions.ts";
+import type { AccessFunction, AddressedPlace, CheckedKernel, PlaceFunctions } from "./placeFunctions.ts";
 import { ValueWriter } from "./valueWriter.ts";
 import { type GranuleCode, typeText, ValueReader } from "./wordValues.ts";
 
@@ -20,7 +20,7 @@ export interface AccessFunctionsOptions {
   readonly kernel: CheckedKernel;
   /** Those that the kernel needs are added. */
   readonly uniforms: UniformGranules;
-  readonly places: OpenPlaces;
+  readonly places: PlaceFunctions;
 }
 
 /**
@@ -31,12 +31,16 @@ const mostKeptGranules = 16;
 
 export class AccessFunctions {
   readonly #names: Names;
-  readonly #granules: Granules;
-  readonly #places: OpenPlaces;
+  readonly #granules: GranuleFunctions;
+  readonly #places: PlaceFunctions;
   readonly #kernel: CheckedKernel;
   readonly #uniforms: UniformGranules;
 
-  constructor(names: Names, granules: Granules, { kernel, uniforms, places }: AccessFunctionsOptions) {
+  constructor(
+    names: Names,
+    granules: GranuleFunctions,
+    { kernel, uniforms, places }: AccessFunctionsOptions,
+  ) {
     this.#names = names;
     this.#granules = granules;
     this.#places = places;
@@ -56,13 +60,13 @@ export class AccessFunctions {
 
   /** Whether a place is in granules that the kernel has loaded at its start. */
   isKept(expression: Expression): boolean {
-    const { variable, type, address, checked } = this.#places.open(expression);
+    const { variable, type, address, checked } = this.#places.addressed(expression);
     const end = (address.at + sizeOf(type)) / unitOf(checked);
     return addressSpaceOf(variable) === "uniform" && address.terms.length === 0 && end <= mostKeptGranules;
   }
 
   load(expression: Expression, kind: LoadKind): AccessFunction {
-    const place = this.#places.open(expression);
+    const place = this.#places.addressed(expression);
     const reader = new ValueReader(this.#codeOf(place, kind));
     const value = reader.value(place.type, place.address);
     const body = [...place.statements, ...reader.statements, `return ${value};`];
@@ -76,14 +80,14 @@ export class AccessFunctions {
 
   /** The value is the last argument. What is out of bounds is not stored. */
   store(target: Expression): AccessFunction {
-    const place = this.#places.open(target, "dropped");
+    const place = this.#places.addressed(target, "dropped");
     const stored = this.#names.the("value");
     const body = [...place.statements, ...this.#storeStatements(place, stored)];
     const parameters = this.#places.parameters(place, `${stored}: ${typeText(place.type)}`);
     return { name: this.#places.function("store", `(${parameters})`, body), indices: place.indices };
   }
 
-  #storeStatements(place: OpenPlace, value: string): readonly string[] {
+  #storeStatements(place: AddressedPlace, value: string): readonly string[] {
     const { checked } = place;
     const code = this.#codeOf(place, "corrected");
     const words = { name: this.words(checked), isUniform: false };
@@ -95,7 +99,7 @@ export class AccessFunctions {
 
   /** The length of a runtime-sized array, which follows from the size of the binding. */
   length(array: Expression): string {
-    const { type, address } = this.#places.open(array);
+    const { type, address } = this.#places.addressed(array);
     const checked = this.checked(array)!;
     if (type.kind !== "array") throw new Error("only an array has a length");
     const body = [
@@ -105,7 +109,7 @@ export class AccessFunctions {
     return this.#places.function("length", "() -> u32", body);
   }
 
-  #codeOf({ variable, checked }: OpenPlace, kind: LoadKind): GranuleCode {
+  #codeOf({ variable, checked }: AddressedPlace, kind: LoadKind): GranuleCode {
     const { arena } = this.#kernel;
     const isUniform = addressSpaceOf(variable) === "uniform";
     const words = { name: this.words(checked), isUniform };

@@ -5,9 +5,9 @@ import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import { type AnyNode, mapChildren } from "../../wgsl/traverse.ts";
 import type { Names } from "../shared/names.ts";
-import { type Address, indexed, inUnits, moved } from "./address.ts";
+import { type ByteOffset, indexed, inUnits, moved } from "./byteOffset.ts";
 import { typedSteps } from "./coverage.ts";
-import type { Library } from "./library.ts";
+import type { GeneratedDeclarations } from "./generatedDeclarations.ts";
 import { wordsIn } from "./summedAccesses.ts";
 import { typeText } from "./wordValues.ts";
 
@@ -23,12 +23,12 @@ interface SummedAccess {
 export class AccessSums {
   readonly #program: Program;
   readonly #names: Names;
-  readonly #library: Library;
+  readonly #library: GeneratedDeclarations;
   /** The names of functions, by their text behind the name. */
   readonly #functions = new Map<string, string>();
   readonly #seen = new Map<Expression, SummedAccess>();
 
-  constructor(program: Program, names: Names, library: Library) {
+  constructor(program: Program, names: Names, library: GeneratedDeclarations) {
     this.#program = program;
     this.#names = names;
     this.#library = library;
@@ -86,7 +86,7 @@ export class AccessSums {
   /** A place as a function names it, its address, and the indices that the function is given. */
   #open(place: Place) {
     let path = place.variable.name;
-    let address: Address = { terms: [], at: 0 };
+    let address: ByteOffset = { terms: [], at: 0 };
     const indices: Expression[] = [];
     for (const { step } of typedSteps(this.#program, place)) {
       if (step.kind === "member") {

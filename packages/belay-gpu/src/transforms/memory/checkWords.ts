@@ -2,7 +2,7 @@ import type { BindingPoint } from "../../analysis/bindings.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../shared/names.ts";
 import type { CheckedVariable } from "./checkedVariable.ts";
-import type { Library } from "./library.ts";
+import type { GeneratedDeclarations } from "./generatedDeclarations.ts";
 
 /**
  * How a kernel accesses the arena: it loads check words, stores them too, or changes them by atomic
@@ -20,10 +20,10 @@ export interface CheckWordsOptions {
 /** The arena of check words, and the table of where the buffers have theirs, as WGSL. */
 export class CheckWords {
   readonly #names: Names;
-  readonly #library: Library;
+  readonly #library: GeneratedDeclarations;
   readonly #options: CheckWordsOptions;
 
-  constructor(names: Names, library: Library, options: CheckWordsOptions) {
+  constructor(names: Names, library: GeneratedDeclarations, options: CheckWordsOptions) {
     this.#names = names;
     this.#library = library;
     this.#options = options;

@@ -93,7 +93,7 @@ describe.each(flavors)("$redundancy, $check, $pairing", (flavor) => {
       1: ["checked", true, false],
       2: ["checked", false, true],
       3: ["checked", true, true],
-      4: ["bracketed", true, true],
+      4: ["passVerified", true, true],
     });
     expect(modes("other")).toEqual({ 2: ["checked", true, false], 3: ["checked", false, true] });
     expect(result.diagnostics.map(({ code }) => code)).toContain("BELAY216");
@@ -104,5 +104,5 @@ it("leaves all to the host where the device has no storage buffer left for check
   const limits = { maxStorageBuffersPerShaderStage: 5 };
   const { entryPoints } = protect(code, { redundancy: "none", memory: "secded32", limits });
   const modes = entryPoints.map(({ memory }) => new Set(memory!.bindings.map(({ mode }) => mode)));
-  expect(modes).toEqual([new Set(["bracketed"]), new Set(["checked"])]);
+  expect(modes).toEqual([new Set(["passVerified"]), new Set(["checked"])]);
 });

@@ -6,14 +6,14 @@ import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../shared/names.ts";
 import { asIs, unitOf } from "./checkedVariable.ts";
-import type { Granules } from "./granules.ts";
-import type { AccessFunction, OpenPlace, OpenPlaces } from "./openPlaces.ts";
-import { type PatternsOf, sideBySide } from "./sideBySide.ts";
+import { coalescedPieceBytes, type PatternsOf } from "./coalescedPattern.ts";
+import type { GranuleFunctions } from "./granuleFunctions.ts";
+import type { AccessFunction, AddressedPlace, PlaceFunctions } from "./placeFunctions.ts";
 import { ValueWriter } from "./valueWriter.ts";
 import { type GranuleCode, typeText, ValueReader } from "./wordValues.ts";
 
 export interface LineAccessOptions {
-  readonly places: OpenPlaces;
+  readonly places: PlaceFunctions;
   readonly patternsOf: PatternsOf;
 }
 
@@ -30,10 +30,10 @@ export interface LineAccess {
 export class LineAccessFunctions {
   readonly #program: Program;
   readonly #names: Names;
-  readonly #granules: Granules;
+  readonly #granules: GranuleFunctions;
   readonly #options: LineAccessOptions;
 
-  constructor(program: Program, names: Names, granules: Granules, options: LineAccessOptions) {
+  constructor(program: Program, names: Names, granules: GranuleFunctions, options: LineAccessOptions) {
     this.#program = program;
     this.#names = names;
     this.#granules = granules;
@@ -47,7 +47,7 @@ export class LineAccessFunctions {
     const place = placeOf(this.#program, expression);
     if (!checked?.pieceBytes || !place) return undefined;
     const { granuleBytes } = checked.scheme;
-    if (sideBySide(place, granuleBytes, patternsOf) !== checked.pieceBytes) return undefined;
+    if (coalescedPieceBytes(place, granuleBytes, patternsOf) !== checked.pieceBytes) return undefined;
     const sums = sumsOf(this.#program, place);
     const known = place.steps.reduce(
       (bytes, step, i) => bytes + (step.kind === "index" ? sums[i]!.known * BigInt(step.stride) : 0n),
@@ -69,7 +69,7 @@ export class LineAccessFunctions {
    */
   note(expression: Expression): AccessFunction {
     const { places } = this.#options;
-    const place = places.open(expression);
+    const place = places.addressed(expression);
     const { checked } = place;
     const noted = this.#noted(typeText(place.type));
     const [code, pieces] = this.#whole(place);
@@ -90,7 +90,7 @@ export class LineAccessFunctions {
   /** Gives the number of a piece, whether it is in bounds or not. */
   pieceOf(target: Expression): AccessFunction {
     const { places } = this.#options;
-    const place = places.open(target, "dropped");
+    const place = places.addressed(target, "dropped");
     const [code, pieces] = this.#whole(place);
     new ValueReader(code).value(place.type, place.address);
     const name = places.function("piece", `(${places.parameters(place)}) -> u32`, [`return ${pieces[0]};`]);
@@ -100,7 +100,7 @@ export class LineAccessFunctions {
   /** Says whether all indices are in bounds. */
   fits(target: Expression): AccessFunction {
     const { places } = this.#options;
-    const place = places.open(target, "dropped");
+    const place = places.addressed(target, "dropped");
     const strays = place.strays.join(" || ") || "false";
     const name = places.function("fits", `(${places.parameters(place)}) -> bool`, [`return !(${strays});`]);
     return { name, indices: place.indices };
@@ -112,7 +112,7 @@ export class LineAccessFunctions {
    */
   kept(target: Expression): AccessFunction | undefined {
     const { places } = this.#options;
-    const place = places.open(target, "dropped");
+    const place = places.addressed(target, "dropped");
     const { checked } = place;
     const [code, pieces] = this.#whole(place);
     const writer = new ValueWriter(code, place.address.terms);
@@ -134,7 +134,7 @@ export class LineAccessFunctions {
    */
   put(target: Expression): AccessFunction {
     const { places } = this.#options;
-    const place = places.open(target, "dropped");
+    const place = places.addressed(target, "dropped");
     const { checked } = place;
     const { lines } = this.#granules;
     const words = { name: places.words(checked), isUniform: false };
@@ -155,7 +155,7 @@ export class LineAccessFunctions {
   }
 
   /** Reads `data`, and keeps the number of the piece that this stands for. */
-  #whole({ checked }: OpenPlace): [GranuleCode, string[]] {
+  #whole({ checked }: AddressedPlace): [GranuleCode, string[]] {
     const pieces: string[] = [];
     let names = 0;
     const code: GranuleCode = {

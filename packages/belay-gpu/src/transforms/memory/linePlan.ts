@@ -7,8 +7,8 @@ import type { MemoryScheme } from "../../codes/scheme.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import type { PieceBytes } from "./checkedVariable.ts";
+import { coalescedPieceBytes, type PatternsOf } from "./coalescedPattern.ts";
 import { fillsGranules } from "./coverage.ts";
-import { type PatternsOf, sideBySide } from "./sideBySide.ts";
 
 /** The bytes of the pieces, or why they cannot. */
 export type LinePlan = { readonly pieceBytes: PieceBytes } | { readonly why: string };
@@ -25,7 +25,7 @@ export function linePlan(
   patternsOf: PatternsOf,
 ): LinePlan {
   if (addressSpaceOf(variable) === "uniform") return { pieceBytes: 16 };
-  const pieces = accesses.map(({ place }) => place && sideBySide(place, granuleBytes, patternsOf));
+  const pieces = accesses.map(({ place }) => place && coalescedPieceBytes(place, granuleBytes, patternsOf));
   const known = new Set(pieces.filter((bytes) => bytes !== undefined));
   if (known.size > 1) return { why: "lanes access pieces of different sizes of it" };
   const pieceBytes = [...known][0] ?? 16;

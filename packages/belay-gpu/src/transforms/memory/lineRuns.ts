@@ -12,7 +12,7 @@ import type { CallExpression, Expression, Statement } from "../../wgsl/ast.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../shared/names.ts";
 import type { ArenaAccess } from "./checkWords.ts";
-import type { Findings } from "./findings.ts";
+import type { FindingFunctions } from "./findingFunctions.ts";
 import type { LineAccess, LineAccessFunctions } from "./lineAccess.ts";
 import type { LineSums } from "./lineSums.ts";
 
@@ -39,7 +39,7 @@ interface LineStore extends LineAccess {
 export interface LineRunsOptions {
   readonly sums: LineSums;
   readonly access: LineAccessFunctions;
-  readonly findings: Findings;
+  readonly findings: FindingFunctions;
   readonly arena: ArenaAccess;
 }
 

@@ -8,15 +8,15 @@
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../shared/names.ts";
 import type { ArenaAccess, CheckWords } from "./checkWords.ts";
-import type { Library } from "./library.ts";
+import type { GeneratedDeclarations } from "./generatedDeclarations.ts";
 
 /** Each method gives the name of what it declares. */
 export class LineSums {
   readonly #names: Names;
-  readonly #library: Library;
+  readonly #library: GeneratedDeclarations;
   readonly #checkWords: CheckWords;
 
-  constructor(names: Names, library: Library, checkWords: CheckWords) {
+  constructor(names: Names, library: GeneratedDeclarations, checkWords: CheckWords) {
     this.#names = names;
     this.#library = library;
     this.#checkWords = checkWords;

@@ -9,22 +9,22 @@ import { memoryStatus } from "../redundancy/reportBuffer.ts";
 import type { Names } from "../shared/names.ts";
 import { asIs, type CheckedVariable, type GranuleWords, wordsType } from "./checkedVariable.ts";
 import type { ArenaAccess, CheckWords } from "./checkWords.ts";
-import type { Findings, LoadKind } from "./findings.ts";
-import type { Library } from "./library.ts";
+import type { FindingFunctions, LoadKind } from "./findingFunctions.ts";
+import type { GeneratedDeclarations } from "./generatedDeclarations.ts";
 
 export interface LinesOptions {
   readonly checkWords: CheckWords;
-  readonly findings: Findings;
+  readonly findings: FindingFunctions;
   /** The prefix of a code's functions. */
   readonly code: (scheme: MemoryScheme) => string;
 }
 
 export class Lines {
   readonly #names: Names;
-  readonly #library: Library;
+  readonly #library: GeneratedDeclarations;
   readonly #options: LinesOptions;
 
-  constructor(names: Names, library: Library, options: LinesOptions) {
+  constructor(names: Names, library: GeneratedDeclarations, options: LinesOptions) {
     this.#names = names;
     this.#library = library;
     this.#options = options;

@@ -25,11 +25,11 @@ import { mapFunctions } from "../shared/mapFunctions.ts";
 import type { Names } from "../shared/names.ts";
 import { AccessFunctions, type UniformGranules } from "./accessFunctions.ts";
 import type { CheckWordsOptions } from "./checkWords.ts";
-import { Granules } from "./granules.ts";
+import { patternsIn } from "./coalescedPattern.ts";
+import { GranuleFunctions } from "./granuleFunctions.ts";
 import { LineAccessFunctions } from "./lineAccess.ts";
 import { LineRuns } from "./lineRuns.ts";
-import { type CheckedKernel, type MadeFunctions, OpenPlaces } from "./openPlaces.ts";
-import { patternsIn } from "./sideBySide.ts";
+import { type CheckedKernel, type MadeFunctions, PlaceFunctions } from "./placeFunctions.ts";
 import { WordBuffers } from "./wordBuffers.ts";
 
 export interface ProtectMemoryOptions extends CheckWordsOptions {
@@ -44,7 +44,7 @@ export interface ProtectMemoryOptions extends CheckWordsOptions {
 }
 
 export function protectMemory(program: Program, names: Names, options: ProtectMemoryOptions): Module {
-  const granules = new Granules(names, options);
+  const granules = new GranuleFunctions(names, options);
   const made: MadeFunctions = new Map();
   const uniform = uniformity(program);
   const hasEffects = effectsOf(program);
@@ -53,7 +53,7 @@ export function protectMemory(program: Program, names: Names, options: ProtectMe
   const functionsMade: { readonly of: FunctionDeclaration; readonly fn: FunctionDeclaration }[] = [];
   for (const { functions, entryPoint, ...kernel } of options.kernels) {
     const uniforms: UniformGranules = new Map();
-    const places = new OpenPlaces(program, names, granules, { kernel, made });
+    const places = new PlaceFunctions(program, names, granules, { kernel, made });
     const patternsOf = patternsIn(program, [...functions].find(({ name }) => name === entryPoint)!);
     const { sums, findings } = granules;
     const lineAccess = new LineAccessFunctions(program, names, granules, { places, patternsOf });

@@ -27,12 +27,12 @@ import type { Program } from "../../wgsl/program.ts";
 import { mapFunctions, withDeclarations } from "../shared/mapFunctions.ts";
 import type { Names } from "../shared/names.ts";
 import { AccessSums } from "./accessSums.ts";
-import { Library } from "./library.ts";
+import { GeneratedDeclarations } from "./generatedDeclarations.ts";
 import { SumEnds } from "./sumEnds.ts";
 import { summedAccesses } from "./summedAccesses.ts";
 
 export function sumAccesses(program: Program, names: Names, options: SumAccessesOptions): Module {
-  const library = new Library();
+  const library = new GeneratedDeclarations();
   const rewritten = new Map<FunctionDeclaration, FunctionDeclaration>();
   for (const { functions, entryPoint, summed } of options.kernels) {
     const kernel = [...functions].find(({ name }) => name === entryPoint)!;

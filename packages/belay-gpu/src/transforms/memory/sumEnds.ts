@@ -4,7 +4,7 @@ import { slotStripes, slotWords, stripeWords } from "../../codes/checksum.ts";
 import type { FunctionDeclaration } from "../../wgsl/ast.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../shared/names.ts";
-import type { Library } from "./library.ts";
+import type { GeneratedDeclarations } from "./generatedDeclarations.ts";
 import type { SumClass } from "./summedAccesses.ts";
 
 /** The sums of kernels, and where their slots are bound. */
@@ -32,7 +32,7 @@ interface SummedVariable {
 /** What a kernel does with its sums before it ends. */
 export class SumEnds {
   readonly #names: Names;
-  readonly #library: Library;
+  readonly #library: GeneratedDeclarations;
   readonly #options: SumAccessesOptions;
   readonly #kernel: FunctionDeclaration;
   readonly #sizes: readonly number[];
@@ -41,7 +41,7 @@ export class SumEnds {
 
   constructor(
     names: Names,
-    library: Library,
+    library: GeneratedDeclarations,
     options: SumAccessesOptions,
     kernel: FunctionDeclaration,
     sizes: readonly number[],

@@ -1,6 +1,6 @@
 import { strideOf } from "../../wgsl/layout.ts";
 import type { ArrayType, Type } from "../../wgsl/types.ts";
-import { type Address, indexed, inUnits, moved } from "./address.ts";
+import { type ByteOffset, indexed, inUnits, moved } from "./byteOffset.ts";
 import { type GranuleCode, isLong, partOf, partsOf } from "./wordValues.ts";
 
 /** What is stored to a word: all of it, or halves. */
@@ -15,12 +15,12 @@ const letters = "xyzw";
 export class ValueWriter {
   readonly statements: string[] = [];
   readonly #code: GranuleCode;
-  readonly #terms: Address["terms"];
+  readonly #terms: ByteOffset["terms"];
   /** By their index among the words behind the unknown part of the address. */
   readonly #words = new Map<number, StoredWord>();
 
   /** All addresses have these terms, multiples of granules. */
-  constructor(code: GranuleCode, terms: Address["terms"]) {
+  constructor(code: GranuleCode, terms: ByteOffset["terms"]) {
     this.#code = code;
     this.#terms = terms;
   }

@@ -7,7 +7,7 @@
  *          let x = v + w;   store_1(i, x);
  *
  * Loads run ahead of the statements that use them, as many as do not depend on each other, with one look at their syndromes
- * together (`loadRun.ts`). What may not be evaluated, such as the right operand of `&&`, is checked where it stands.
+ * together (`speculativeLoads.ts`). What may not be evaluated, such as the right operand of `&&`, is checked where it stands.
  *
  * Indices are clamped to the arrays that the program has, whose lengths follow from the size that the program has bound:
  * what is out of bounds there never reaches padding, another buffer or a wrong check word.
@@ -21,16 +21,16 @@ import { quote } from "../../wgsl/quote.ts";
 import { type AnyNode, isExpression, mapChildren, walk } from "../../wgsl/traverse.ts";
 import type { Names } from "../shared/names.ts";
 import type { AccessFunctions } from "./accessFunctions.ts";
-import type { Findings } from "./findings.ts";
+import type { FindingFunctions } from "./findingFunctions.ts";
 import type { LineRuns } from "./lineRuns.ts";
-import { LoadRun } from "./loadRun.ts";
-import { Replays } from "./replay.ts";
+import { ReexecutableRegions } from "./reexecutableRegion.ts";
+import { SpeculativeLoads } from "./speculativeLoads.ts";
 import { conditionally, type InPlace, type Where, WordExpressions } from "./wordExpressions.ts";
 
 export interface WordBuffersOptions {
   readonly access: AccessFunctions;
   readonly lines: LineRuns;
-  readonly findings: Findings;
+  readonly findings: FindingFunctions;
   /** What WGSL demands to be uniform. */
   readonly uniform: Uniformity;
   /** Whether a call may store to memory, or wait for others. */
@@ -46,7 +46,7 @@ export class WordBuffers {
   readonly #names: Names;
   readonly #options: WordBuffersOptions;
   readonly #expressions: WordExpressions;
-  readonly #replays: Replays;
+  readonly #replays: ReexecutableRegions;
   readonly #made = new Map<string, { readonly of: FunctionDeclaration; readonly fn: FunctionDeclaration }>();
 
   constructor(program: Program, names: Names, options: WordBuffersOptions) {
@@ -60,7 +60,7 @@ export class WordBuffers {
       isTransparent: (fn) => this.#replays.isTransparent(fn),
       madeWith: (fn, kind) => (kind === "corrected" ? fn.name : this.#functionWith(fn, kind)),
     });
-    this.#replays = new Replays(program, {
+    this.#replays = new ReexecutableRegions(program, {
       isLoad: (expression) => this.#expressions.isLoad(expression),
       isFixed: (expression) => this.#isFixed(expression),
       uniform: uniform.variables,
@@ -89,7 +89,7 @@ export class WordBuffers {
       return { ...block, statements: block.statements.flatMap((each) => this.#statement(each, where)) };
     const { access, lines, findings } = this.#options;
     const newRun = () =>
-      new LoadRun(this.#program, this.#names, {
+      new SpeculativeLoads(this.#program, this.#names, {
         lines,
         findings,
         replays: this.#replays,

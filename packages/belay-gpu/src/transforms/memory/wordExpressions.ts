@@ -10,18 +10,19 @@ import { quote } from "../../wgsl/quote.ts";
 import { isExpression, mapChildren } from "../../wgsl/traverse.ts";
 import type { Names } from "../shared/names.ts";
 import type { AccessFunctions } from "./accessFunctions.ts";
-import type { LoadKind } from "./findings.ts";
+import type { LoadKind } from "./findingFunctions.ts";
 import type { LineRuns } from "./lineRuns.ts";
-import { LoadRun } from "./loadRun.ts";
+import { SpeculativeLoads } from "./speculativeLoads.ts";
 
 /** How loads are made where they stand. */
 export type InPlace = Exclude<LoadKind, "uniform">;
 
 /** Where loads are made: ahead, or where they stand. */
-export type Where = LoadRun | InPlace;
+export type Where = SpeculativeLoads | InPlace;
 
 /** Where loads are made that may not be evaluated, or only later. */
-export const conditionally = (where: Where): InPlace => (where instanceof LoadRun ? "corrected" : where);
+export const conditionally = (where: Where): InPlace =>
+  where instanceof SpeculativeLoads ? "corrected" : where;
 
 export interface WordExpressionsOptions {
   readonly access: AccessFunctions;
@@ -93,7 +94,7 @@ export class WordExpressions {
   #load(expression: Expression, where: Where, isUniform: boolean): Expression {
     const { access, lines } = this.#options;
     const { expression: make } = quote(expression.span);
-    const isAhead = where instanceof LoadRun && !isUniform && !access.isKept(expression);
+    const isAhead = where instanceof SpeculativeLoads && !isUniform && !access.isKept(expression);
     const kind = isUniform ? "uniform" : isAhead ? "peeked" : conditionally(where);
     const { name: made, indices } = access.load(expression, kind);
     const args = indices.map((index) => make`u32(${this.value(index, where, isUniform)})`);
@@ -110,7 +111,7 @@ export class WordExpressions {
     const { expression: make } = quote(expression.span);
     const given = expression.args.map((arg) => this.value(arg, where));
     const call = (kind: InPlace, own = given) => make`${this.#options.madeWith(fn, kind)}(${own})`;
-    if (!(where instanceof LoadRun)) return call(where);
+    if (!(where instanceof SpeculativeLoads)) return call(where);
     const name = this.#names.fresh("loaded");
     const words = wordsOf(this.#program.typeOf(expression));
     where.add({ name, peek: call("peeked"), load: call("repaired", structuredClone(given)), words });

@@ -5,7 +5,7 @@ import { memberOffsets, sizeOf, strideOf } from "../../wgsl/layout.ts";
 import { printType } from "../../wgsl/printer.ts";
 import { typeExpressionOf } from "../../wgsl/typeNames.ts";
 import type { ArrayType, MatrixType, StructType, Type, VectorType } from "../../wgsl/types.ts";
-import { type Address, alignmentOf, indexed, inUnits, moved } from "./address.ts";
+import { alignmentOf, type ByteOffset, indexed, inUnits, moved } from "./byteOffset.ts";
 
 /** What functions over granules are written with. */
 export interface GranuleCode {
@@ -71,7 +71,7 @@ export class ValueReader {
   }
 
   /** An expression for the value of a type at an address. */
-  value(type: Type, address: Address): string {
+  value(type: Type, address: ByteOffset): string {
     if (type.kind === "array" && isLong(type)) return this.#longArray(type, address);
     const parts = partsOf(type);
     if (parts)
@@ -86,7 +86,7 @@ export class ValueReader {
   }
 
   /** `count` words from an address on, as a `u32` or a vector of them. */
-  words(count: number, address: Address): string {
+  words(count: number, address: ByteOffset): string {
     const granuleWords = this.#code.granuleBytes / 4;
     if (this.#isKnown(address)) {
       const first = (address.at % this.#code.granuleBytes) / 4;
@@ -106,8 +106,8 @@ export class ValueReader {
     return `vec${count}<u32>(${each.join(", ")})`;
   }
 
-  #halves(count: number, address: Address): string {
-    const pair = (at: Address) => `bitcast<vec2<f16>>(${this.words(1, at)})`;
+  #halves(count: number, address: ByteOffset): string {
+    const pair = (at: ByteOffset) => `bitcast<vec2<f16>>(${this.words(1, at)})`;
     if (count > 1) {
       const pairs = [pair(address), ...(count > 2 ? [pair(moved(address, 4))] : [])];
       const all = pairs.length === 1 ? pairs[0]! : `vec4<f16>(${pairs.join(", ")})`;
@@ -122,7 +122,7 @@ export class ValueReader {
     return `select(bitcast<vec2<f16>>(${word}).x, bitcast<vec2<f16>>(${word}).y, (${byte} & 2u) != 0u)`;
   }
 
-  #longArray(type: ArrayType, address: Address): string {
+  #longArray(type: ArrayType, address: ByteOffset): string {
     const [array, i] = [this.#code.fresh("array"), this.#code.fresh("i")];
     const body = new ValueReader(this.#code);
     const element = body.value(type.element, indexed(address, i, strideOf(type)));
@@ -134,7 +134,7 @@ export class ValueReader {
   }
 
   /** Whether it is known now where in its granule the address is. */
-  #isKnown(address: Address): boolean {
+  #isKnown(address: ByteOffset): boolean {
     return alignmentOf(address, this.#code.granuleBytes) === this.#code.granuleBytes;
   }
 

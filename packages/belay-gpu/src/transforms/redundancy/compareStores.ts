@@ -34,7 +34,7 @@ import { mapStatements } from "../../wgsl/traverse.ts";
 import { mapBodies, withDeclarations } from "../shared/mapFunctions.ts";
 import type { Names } from "../shared/names.ts";
 import type { Comparison } from "./comparison/comparison.ts";
-import { keepComputed, useComputed } from "./comparison/nothingCompared.ts";
+import { keepComputed, useComputed } from "./comparison/comparisonDisabled.ts";
 import type { Words } from "./comparison/valueWords.ts";
 import type { CheckSites } from "./reportBuffer.ts";
 

@@ -19,7 +19,7 @@ import { type ReportLayout, reportWords } from "./reportBuffer.ts";
 export interface DeclareReportOptions extends ReportLayout {
   /** Words of mail behind the cells (see mailbox.ts). */
   readonly mail?: number;
-  /** Words of arrivals behind that (see arriveBeforeStores.ts). */
+  /** Words of arrivals behind that (see lastArriverCommit.ts). */
   readonly arrivals?: number;
   /** Whether replicas are workgroups, so that an invocation knows the number of its own. */
   readonly pairs?: boolean;

@@ -27,7 +27,7 @@ import type { Program, Target } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import { invocationsOf, wrapEntryPoint } from "../shared/entryPointWrapper.ts";
 import type { Names } from "../shared/names.ts";
-import { inTurnOf } from "./arriveBeforeStores.ts";
+import { inTurnOf } from "./lastArriverCommit.ts";
 import { mailboxDeclarations, mailboxWorkgroupBytes } from "./mailbox.ts";
 
 export interface ReplicateWorkgroupsOptions {
@@ -40,7 +40,7 @@ export interface ReplicateWorkgroupsOptions {
   readonly inTurn?: ReadonlySet<string>;
   /**
    * Those among the latter that may run at once, too, as whoever comes last stores
-   * (arriveBeforeStores.ts).
+   * (lastArriverCommit.ts).
    */
   readonly arriving?: ReadonlySet<string>;
   /** Words of mail (see mailbox.ts). */

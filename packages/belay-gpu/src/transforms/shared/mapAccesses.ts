@@ -4,7 +4,7 @@ import type { Assignment, Expression, GlobalVariable, Statement } from "../../wg
 import type { Program } from "../../wgsl/program.ts";
 import { type AnyNode, isExpression, mapChildren } from "../../wgsl/traverse.ts";
 
-export interface Replacement {
+export interface AccessReplacement {
   /** Whether accesses to the variable are replaced. */
   readonly selects: (variable: GlobalVariable) => boolean;
   /**
@@ -23,7 +23,7 @@ export interface Replacement {
  * What an address is taken of is not loaded: atomic operations and lengths stay as they are.
  * Requires access normal form.
  */
-export function mapAccesses<T extends AnyNode>(program: Program, node: T, replacement: Replacement): T {
+export function mapAccesses<T extends AnyNode>(program: Program, node: T, replacement: AccessReplacement): T {
   const isSelected = (place: Expression) => {
     const root = rootVariable(program, place);
     return root !== undefined && replacement.selects(root.variable);

@@ -2,7 +2,7 @@ import type { Library } from "./library.ts";
 import { type Words, wordType } from "./valueWords.ts";
 
 /** What an agreement compares. */
-export interface Compared {
+export interface ComparedValues {
   /** Whether the parameter `address` takes part. */
   readonly address: boolean;
   readonly words: Words | null;
@@ -12,12 +12,12 @@ export interface Compared {
  * How the replicas of an invocation talk. Each method returns the name of a WGSL function or an
  * expression.
  */
-export interface Channel {
+export interface ReplicaChannel {
   /**
    * `fn (site: u32, address: u32[, value: words]) -> bool`: true when both replicas are here with
    * the same words. A disagreement is recorded.
    */
-  agree(compared: Compared): string;
+  agree(compared: ComparedValues): string;
   /** `fn (site: u32, value: words) -> words`: the words of the replica that leads. */
   share(count: Words["count"]): string;
   /** An expression, true when a replica knows that its partner is not there. */
@@ -27,7 +27,7 @@ export interface Channel {
 }
 
 /** The parameters of an agreement function. */
-export const agreementParameters = ({ words }: Compared): string =>
+export const agreementParameters = ({ words }: ComparedValues): string =>
   ["site: u32", "address: u32", ...(words ? [`value: ${wordType(words.count)}`] : [])].join(", ");
 
 /** The words of the parameter `value`, one by one. */
@@ -39,7 +39,7 @@ export const recordedValue = (count: number): string =>
   `vec4<u32>(${[...components(count), "0u", "0u", "0u", "0u"].slice(0, 4).join(", ")})`;
 
 /** The name of an agreement function, which its parameters decide. */
-export const agreementName = ({ address, words }: Compared): string =>
+export const agreementName = ({ address, words }: ComparedValues): string =>
   `agree${words?.count ?? 0}${address ? "at" : ""}`;
 
 /** The `share` of a channel that shares word by word, by the function `one`. */

@@ -10,7 +10,7 @@ import type { Type } from "../../../wgsl/types.ts";
 import type { Names } from "../../shared/names.ts";
 import { distanceOf, type Pairing } from "../pairing.ts";
 import { balance, type Cells } from "./cells.ts";
-import type { Channel } from "./channel.ts";
+import type { ReplicaChannel } from "./channel.ts";
 import {
   concludeByBarrier,
   concludeByExchange,
@@ -55,7 +55,7 @@ export interface ComparisonOptions {
 
 export class Comparison {
   readonly #library: Library;
-  readonly #channel: Channel;
+  readonly #channel: ReplicaChannel;
   readonly #check: "store" | "signature" | "none";
   readonly #meets: boolean;
   /** The call that compares what the replicas have come to, for a site where it needs one. */

@@ -3,8 +3,8 @@ import { recordCause } from "../reportBuffer.ts";
 import {
   agreementName,
   agreementParameters,
-  type Channel,
   components,
+  type ReplicaChannel,
   recordedValue,
   shareEach,
 } from "./channel.ts";
@@ -28,7 +28,7 @@ const glance = 2 ** 10;
  * vain never waits again, nor does any other invocation of a workgroup that has given up, or of one that starts later.
  * Source: Wadden et al. 2014, section 7.
  */
-export function interGroupChannel(library: Library): Channel {
+export function interGroupChannel(library: Library): ReplicaChannel {
   const { names } = library;
   const n = (thing: string) => names.the(thing);
   const [report, replica] = [n("report"), n("replica")];

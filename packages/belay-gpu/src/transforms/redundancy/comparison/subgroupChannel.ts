@@ -1,5 +1,5 @@
 import { recordCause } from "../reportBuffer.ts";
-import { agreementName, agreementParameters, type Channel, recordedValue } from "./channel.ts";
+import { agreementName, agreementParameters, type ReplicaChannel, recordedValue } from "./channel.ts";
 import type { Library } from "./library.ts";
 import { type Words, wordType } from "./valueWords.ts";
 
@@ -8,7 +8,7 @@ import { type Words, wordType } from "./valueWords.ts";
  * there, as what a lane reads from an inactive one is not defined.
  * Source: Wadden et al. 2014, section 8.
  */
-export function subgroupChannel(library: Library, distance: string): Channel {
+export function subgroupChannel(library: Library, distance: string): ReplicaChannel {
   const { names } = library;
   const together = () =>
     library.once(

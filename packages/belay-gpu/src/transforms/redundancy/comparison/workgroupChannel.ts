@@ -2,8 +2,8 @@ import { recordCause } from "../reportBuffer.ts";
 import {
   agreementName,
   agreementParameters,
-  type Channel,
   components,
+  type ReplicaChannel,
   recordedValue,
   shareEach,
 } from "./channel.ts";
@@ -35,7 +35,7 @@ export const slotBytes = banks * 4 * 2;
  * `lanes` is the number of invocations of the doubled workgroup, as a WGSL expression (the largest,
  * when several entry points share the slots).
  */
-export function workgroupChannel(library: Library, lanes: string): Channel {
+export function workgroupChannel(library: Library, lanes: string): ReplicaChannel {
   const { names } = library;
   const alone = () => library.once("alone", (name) => `var<private> ${name}: bool;`);
   const turn = () => library.once("turn", (name) => `var<private> ${name}: u32;`);

@@ -14,7 +14,7 @@ import type { FaultSites } from "./faultSites.ts";
 import { lineBytes } from "./injectionWords.ts";
 import { componentsOf, isStrikeable, type Strikes } from "./strikes.ts";
 
-export interface LoadsOptions {
+export interface StruckLoadsOptions {
   readonly program: Program;
   readonly names: Names;
   readonly sites: FaultSites;
@@ -30,11 +30,11 @@ export interface LoadsOptions {
  *   a[i]  becomes  load_1(i), with  fn load_1(i: u32) -> f32 {
  *     let j = strike_u32(1, i); return strike_load_f32(2, j * 4 / 128, a[j]); }
  */
-export class Loads {
-  readonly #options: LoadsOptions;
+export class StruckLoads {
+  readonly #options: StruckLoadsOptions;
   readonly #declarations: Declaration[] = [];
 
-  constructor(options: LoadsOptions) {
+  constructor(options: StruckLoadsOptions) {
     this.#options = options;
   }
 

@@ -6,11 +6,11 @@ import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { ArrayType, Type } from "../../wgsl/types.ts";
 import type { Names } from "../shared/names.ts";
-import { type Address, indexed, moved } from "./address.ts";
+import { type ByteOffset, indexed, moved } from "./byteOffset.ts";
 import type { CheckedVariable } from "./checkedVariable.ts";
 import type { ArenaAccess } from "./checkWords.ts";
 import { typedSteps } from "./coverage.ts";
-import type { Granules } from "./granules.ts";
+import type { GranuleFunctions } from "./granuleFunctions.ts";
 
 /** What a kernel does about its buffers. */
 export interface CheckedKernel {
@@ -29,10 +29,10 @@ export interface AccessFunction {
 }
 
 /** A place as a function computes it. */
-export interface OpenPlace {
+export interface AddressedPlace {
   readonly variable: GlobalVariable;
   readonly type: Type;
-  readonly address: Address;
+  readonly address: ByteOffset;
   readonly indices: readonly Expression[];
   readonly checked: CheckedVariable;
   /** What clamps the indices, or returns. */
@@ -41,20 +41,25 @@ export interface OpenPlace {
   readonly strays: readonly string[];
 }
 
-export interface OpenPlacesOptions {
+export interface PlaceFunctionsOptions {
   readonly kernel: CheckedKernel;
   /** Functions made for one kernel serve others. */
   readonly made: MadeFunctions;
 }
 
-export class OpenPlaces {
+export class PlaceFunctions {
   readonly #program: Program;
   readonly #names: Names;
-  readonly #granules: Granules;
+  readonly #granules: GranuleFunctions;
   readonly #kernel: CheckedKernel;
   readonly #made: MadeFunctions;
 
-  constructor(program: Program, names: Names, granules: Granules, { kernel, made }: OpenPlacesOptions) {
+  constructor(
+    program: Program,
+    names: Names,
+    granules: GranuleFunctions,
+    { kernel, made }: PlaceFunctionsOptions,
+  ) {
     this.#program = program;
     this.#names = names;
     this.#granules = granules;
@@ -83,11 +88,11 @@ export class OpenPlaces {
   }
 
   /** Indices out of bounds are clamped, or the function returns. */
-  open(expression: Expression, outOfBounds: "clamped" | "dropped" = "clamped"): OpenPlace {
+  addressed(expression: Expression, outOfBounds: "clamped" | "dropped" = "clamped"): AddressedPlace {
     const place = placeOf(this.#program, expression);
     const checked = this.checked(expression);
     if (!place || !checked) throw new Error("accesses to coded buffers are places");
-    let address: Address = { terms: [], at: 0 };
+    let address: ByteOffset = { terms: [], at: 0 };
     const indices: Expression[] = [];
     const statements: string[] = [];
     const strays: string[] = [];
@@ -117,7 +122,7 @@ export class OpenPlaces {
       : `${Number(type.count) - 1}u`;
   }
 
-  parameters({ indices }: OpenPlace, ...others: readonly string[]): string {
+  parameters({ indices }: AddressedPlace, ...others: readonly string[]): string {
     return [...indices.map((_, i) => `${this.#names.the(`index_${i + 1}`)}: u32`), ...others].join(", ");
   }
 

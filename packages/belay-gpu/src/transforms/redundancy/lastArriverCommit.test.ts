@@ -3,10 +3,10 @@ import { goldens, type Step } from "../../../../../test/support/goldens.ts";
 import { buffersInPlace } from "../../analysis/bindings.ts";
 import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
 import { loadStoreFrontierIn } from "../../analysis/loadStoreFrontier.ts";
-import { arrivalWords, arriveBeforeStores, wordsOfWorkgroup } from "./arriveBeforeStores.ts";
 import { Comparison } from "./comparison/comparison.ts";
 import { declareReport } from "./declareReport.ts";
 import { enableSubgroups } from "./enableSubgroups.ts";
+import { arrivalWords, lastArriverCommit, wordsOfWorkgroup } from "./lastArriverCommit.ts";
 import { reportWords } from "./reportBuffer.ts";
 
 const golden = goldens("arriveBeforeStores");
@@ -26,7 +26,7 @@ const arrive =
     const functions = reachableFrom(program, [kernel]);
     const arrival = loadStoreFrontierIn(program, kernel)!;
     const inPlace = new Set([...buffersInPlace(program, functions)].map(({ name }) => name));
-    return arriveBeforeStores(program, names, {
+    return lastArriverCommit(program, names, {
       kernels: [{ functions, inPlace, arrival, words: wordsOfWorkgroup(arrival, 64) }],
       comparison: new Comparison(names, { channel: "mailbox", lanes: "64u" }),
       isCompared,

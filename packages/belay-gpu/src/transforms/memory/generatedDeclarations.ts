@@ -1,7 +1,7 @@
 import type { Declaration } from "../../wgsl/ast.ts";
 
 /** Declarations that a module gets, each when it is first asked for. */
-export class Library {
+export class GeneratedDeclarations {
   readonly #made = new Map<string, readonly Declaration[]>();
 
   get declarations(): Declaration[] {

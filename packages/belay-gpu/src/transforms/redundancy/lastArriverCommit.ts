@@ -41,7 +41,7 @@ import { mapFunctions } from "../shared/mapFunctions.ts";
 import type { Names } from "../shared/names.ts";
 import type { Comparison } from "./comparison/comparison.ts";
 
-export interface ArriveBeforeStoresOptions {
+export interface LastArriverCommitOptions {
   readonly kernels: readonly {
     readonly functions: ReadonlySet<FunctionDeclaration>;
     /** The buffers that it changes in place: names of variables. */
@@ -83,11 +83,7 @@ export const wordsOfWorkgroup = ({ together }: LoadStoreFrontier, invocations: n
  */
 export const inTurnOf = (names: Names): string => names.the("in_turn");
 
-export function arriveBeforeStores(
-  program: Program,
-  names: Names,
-  options: ArriveBeforeStoresOptions,
-): Module {
+export function lastArriverCommit(program: Program, names: Names, options: LastArriverCommitOptions): Module {
   const { kernels, comparison } = options;
   const loads = new Loads(names, comparison);
   const module = mapFunctions(program.module, (fn) => {
@@ -151,7 +147,7 @@ class Loads {
 /** The function that has an invocation arrive, or all of a workgroup. */
 function arrivalFunction(
   names: Names,
-  { comparison, isCompared, subgroups }: ArriveBeforeStoresOptions,
+  { comparison, isCompared, subgroups }: LastArriverCommitOptions,
   together: boolean,
 ): string {
   const [replica, local, pair, loaded] = ["replica", "local", "pair", "loaded"].map((name) =>

@@ -16,15 +16,15 @@ import type { Program, Target } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import { type AnyNode, isExpression, mapChildren, walk } from "../../wgsl/traverse.ts";
 import type { Names } from "../shared/names.ts";
-import type { Findings } from "./findings.ts";
+import type { FindingFunctions } from "./findingFunctions.ts";
 import type { LineRuns, NotedLoad } from "./lineRuns.ts";
-import type { Replay, Replays } from "./replay.ts";
+import type { ReexecutableRegion, ReexecutableRegions } from "./reexecutableRegion.ts";
 import { changedIn } from "./taint.ts";
 
-export interface LoadRunOptions {
+export interface SpeculativeLoadsOptions {
   readonly lines: LineRuns;
-  readonly findings: Findings;
-  readonly replays: Replays;
+  readonly findings: FindingFunctions;
+  readonly replays: ReexecutableRegions;
   /** Whether an expression is a load, or calls a function for one. */
   readonly isLoad: (expression: Expression) => boolean;
 }
@@ -61,10 +61,10 @@ interface Step {
   readonly again?: readonly Statement[];
 }
 
-export class LoadRun {
+export class SpeculativeLoads {
   readonly #program: Program;
   readonly #names: Names;
-  readonly #options: LoadRunOptions;
+  readonly #options: SpeculativeLoadsOptions;
   readonly #loads: Load[] = [];
   /** Of pieces of lines, which are looked at together. */
   readonly #noted: NotedLoad[] = [];
@@ -74,7 +74,7 @@ export class LoadRun {
   /** What calls that run ahead return. */
   #words = 0;
 
-  constructor(program: Program, names: Names, options: LoadRunOptions) {
+  constructor(program: Program, names: Names, options: SpeculativeLoadsOptions) {
     this.#program = program;
     this.#names = names;
     this.#options = options;
@@ -188,12 +188,12 @@ export class LoadRun {
 }
 
 /** What gets its value again is a variable. */
-function firstTime({ source, made }: Step, { renewed }: Replay): readonly Statement[] {
+function firstTime({ source, made }: Step, { renewed }: ReexecutableRegion): readonly Statement[] {
   if (source.kind !== "let" || !renewed.has(source)) return made;
   return made.map((each) => (each.kind === "let" ? { ...each, kind: "var", qualifiers: [] } : each));
 }
 
-function secondTime({ source, made, again }: Step, { renewed }: Replay): readonly Statement[] {
+function secondTime({ source, made, again }: Step, { renewed }: ReexecutableRegion): readonly Statement[] {
   if (again) return again;
   if (source.kind === "assign" || source.kind === "increment") return structuredClone(made);
   if (!renewed.has(source as Target)) return [];

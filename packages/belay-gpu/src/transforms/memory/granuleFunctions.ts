@@ -5,25 +5,25 @@ import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../shared/names.ts";
 import { asIs, type CheckedVariable, type GranuleWords, unitOf, wordsType } from "./checkedVariable.ts";
 import { type ArenaAccess, CheckWords, type CheckWordsOptions } from "./checkWords.ts";
-import { Findings, type LoadKind } from "./findings.ts";
-import { Library } from "./library.ts";
+import { FindingFunctions, type LoadKind } from "./findingFunctions.ts";
+import { GeneratedDeclarations } from "./generatedDeclarations.ts";
 import { LineSums } from "./lineSums.ts";
 import { Lines } from "./lines.ts";
 
 /** Makes each function when it is first asked for. */
-export class Granules {
+export class GranuleFunctions {
   readonly #names: Names;
-  readonly #library: Library;
-  readonly findings: Findings;
+  readonly #library: GeneratedDeclarations;
+  readonly findings: FindingFunctions;
   readonly checkWords: CheckWords;
   readonly lines: Lines;
   readonly sums: LineSums;
 
   constructor(names: Names, options: CheckWordsOptions) {
     this.#names = names;
-    this.#library = new Library();
+    this.#library = new GeneratedDeclarations();
     this.checkWords = new CheckWords(names, this.#library, options);
-    this.findings = new Findings(names, this.#library, () => this.checkWords.table());
+    this.findings = new FindingFunctions(names, this.#library, () => this.checkWords.table());
     const { checkWords, findings } = this;
     this.sums = new LineSums(names, this.#library, checkWords);
     this.lines = new Lines(names, this.#library, {

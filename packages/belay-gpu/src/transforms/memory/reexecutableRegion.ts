@@ -18,14 +18,14 @@ import { type AnyNode, children, isExpression, walk } from "../../wgsl/traverse.
 import { changedIn, isDeclaration, Taint } from "./taint.ts";
 
 /** How statements run again. */
-export interface Replay {
+export interface ReexecutableRegion {
   /** Locals that they declare and that have to get their values again. */
   readonly renewed: ReadonlySet<Target>;
   /** Variables from before that they change, and that first have to be what they were. */
   readonly restored: readonly VarStatement[];
 }
 
-export interface ReplaysOptions {
+export interface ReexecutableRegionsOptions {
   /** Whether an expression is a load that can be looked at later. */
   readonly isLoad: (expression: Expression) => boolean;
   /** Whether an expression must be evaluated once, where it stands. */
@@ -39,12 +39,12 @@ export interface ReplaysOptions {
   readonly lasting: ReadonlySet<AnyNode>;
 }
 
-export class Replays {
+export class ReexecutableRegions {
   readonly #program: Program;
-  readonly #options: ReplaysOptions;
+  readonly #options: ReexecutableRegionsOptions;
   readonly #transparent = new Map<FunctionDeclaration, boolean>();
 
-  constructor(program: Program, options: ReplaysOptions) {
+  constructor(program: Program, options: ReexecutableRegionsOptions) {
     this.#program = program;
     this.#options = options;
   }
@@ -80,7 +80,7 @@ export class Replays {
   }
 
   /** How statements of one block run again; undefined where they may not. */
-  of(statements: readonly Statement[]): Replay | undefined {
+  of(statements: readonly Statement[]): ReexecutableRegion | undefined {
     const isAllowed = statements.every(
       (each) =>
         this.#isAllowed(each) &&

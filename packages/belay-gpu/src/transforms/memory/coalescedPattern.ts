@@ -31,7 +31,11 @@ export function patternsIn(program: Program, kernel: FunctionDeclaration): Patte
  * The bytes of a piece, where neighbours that access a place have the pieces of a line between
  * them, in order; undefined where they do not, or it does not show.
  */
-export function sideBySide(place: Place, lineBytes: number, patternsOf: PatternsOf): PieceBytes | undefined {
+export function coalescedPieceBytes(
+  place: Place,
+  lineBytes: number,
+  patternsOf: PatternsOf,
+): PieceBytes | undefined {
   const at = place.steps.reduce((sum, step) => sum + (step.kind === "member" ? step.offset : 0), 0);
   for (const ranked of place.steps) {
     if (ranked.kind !== "index" || !isPiece(ranked.stride) || ranked.stride >= lineBytes) continue;

@@ -2,7 +2,7 @@
 import { quote } from "../../wgsl/quote.ts";
 import { memoryStatus, reportWords } from "../redundancy/reportBuffer.ts";
 import type { Names } from "../shared/names.ts";
-import type { Library } from "./library.ts";
+import type { GeneratedDeclarations } from "./generatedDeclarations.ts";
 
 /**
  * How a granule is loaded: `"corrected"` and, if that was needed, told of; `"peeked"` at, its
@@ -13,14 +13,14 @@ import type { Library } from "./library.ts";
 export type LoadKind = "corrected" | "peeked" | "repaired" | "uniform";
 
 /** Each method but `reaction` gives the name of what it declares. */
-export class Findings {
+export class FindingFunctions {
   readonly #names: Names;
-  readonly #library: Library;
+  readonly #library: GeneratedDeclarations;
 
   /** Declares the table of bindings. */
   readonly #table: () => string;
 
-  constructor(names: Names, library: Library, table: () => string) {
+  constructor(names: Names, library: GeneratedDeclarations, table: () => string) {
     this.#names = names;
     this.#library = library;
     this.#table = table;
