@@ -26,6 +26,19 @@ describe.each(workspaces)("$manifest.name", ({ folder, manifest }) => {
     expect([...imported].filter((name) => !manifest.dependencies?.[name])).toEqual([]);
   });
 
+  it("ships the license", () => {
+    expect(readFileSync(join(root, folder, "LICENSE"), "utf8")).toBe(
+      readFileSync(join(root, "LICENSE"), "utf8"),
+    );
+  });
+
+  it("has a README without links into the repository, which a registry would not resolve", () => {
+    const links = readFileSync(join(root, folder, "README.md"), "utf8").matchAll(/\]\(([^)]+)\)/g);
+    expect([...links].map(([, target]) => target).filter((target) => !/^https:|^#/.test(target!))).toEqual(
+      [],
+    );
+  });
+
   it("ships its sources without tests, for its source maps", () => {
     expect(manifest.files).toEqual(expect.arrayContaining(["dist", "src", "!**/*.test.ts", "!**/goldens"]));
   });
