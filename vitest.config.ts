@@ -7,14 +7,14 @@ const conditions = ["belay-source"];
 
 const include = ["packages/*/src/**/*.test.ts", "research/src/**/*.test.ts", "test/**/*.test.ts"];
 /**
- * Files that count calls (`test/support/countCalls.ts`). Each has a process of its own: V8 walks the
+ * Files that count calls (`test/support/devices/countCalls.ts`). Each has a process of its own: V8 walks the
  * heap for each count, and drops the optimized code of everything in it.
  */
 const counting = [
   "packages/belay-gpu/src/compiler/complexity.test.ts",
   "packages/belay-gpu/src/wgsl/parser.test.ts",
   "packages/belay-speculate/src/loops/hostile.test.ts",
-  "test/fuzz.test.ts",
+  "test/wgsl/fuzz.test.ts",
 ];
 
 export default defineConfig({
@@ -29,7 +29,7 @@ export default defineConfig({
     hookTimeout: 600_000,
     teardownTimeout: 600_000,
     // These reach no thread that is blocked.
-    setupFiles: ["test/support/watchdogSetup.ts"],
+    setupFiles: ["test/support/processes/watchdogSetup.ts"],
     // Dawn and SwiftShader are native code: a process keeps a crash from taking the runner along.
     // Files share processes, as loading the compiler and a driver for each would take a third of
     // the time.

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 /** Runs a process that is watched; returns how it ends, and what it says. */
 const run = (...args: readonly string[]) =>
   new Promise<{ status: number | null; signal: string | null; said: string }>((done) => {
-    const script = join(import.meta.dirname, "support/watchedProcess.ts");
+    const script = join(import.meta.dirname, "support/processes/watchedProcess.ts");
     const child = spawn(process.execPath, ["--import", "jiti/register", script, ...args]);
     let said = "";
     child.stderr.on("data", (text) => {

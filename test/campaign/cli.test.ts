@@ -6,7 +6,7 @@ import type { Settings } from "belay-cli/internal/campaign/model/records";
 import { readStore, Store } from "belay-cli/internal/campaign/store/store";
 import { openGpu } from "belay-node/internal/adapter";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { belay } from "../support/belay.ts";
+import { belay } from "../support/processes/belay.ts";
 import { campaignSettings } from "./settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-campaign-cli-"));

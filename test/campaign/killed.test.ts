@@ -7,7 +7,7 @@ import { readResults } from "belay-cli/internal/campaign/store/merge";
 import { storePath } from "belay-cli/internal/campaign/store/store";
 import { randomBelow } from "belay-research/internal/workloads/random";
 import { afterAll, expect, it } from "vitest";
-import { isGone } from "../support/processes.ts";
+import { isGone } from "../support/processes/processes.ts";
 import { everything } from "../support/sample.ts";
 import { until } from "../support/until.ts";
 

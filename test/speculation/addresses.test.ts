@@ -10,7 +10,7 @@ import { addressLoop } from "belay-speculate/internal/loops/analysis/addressLoop
 import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
 import { arbitraryArrays, arbitraryLoop, initialValues } from "./arbitraryLoops.ts";
 import { loopFrom } from "./sourceLoops.ts";
 

@@ -6,7 +6,7 @@ import { speculate } from "belay-speculate/internal/engine/speculate";
 import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
 import { arbitraryArrays, arbitraryLoop, initialValues } from "./arbitraryLoops.ts";
 
 const devices = testDevices({ full: true });

@@ -9,9 +9,9 @@ import { hasOpenRounding } from "belay-speculate/internal/loops/analysis/openRou
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { arbitraryLoop, type LoopInput, loopInput, parametersOf } from "../support/arbitraryLoops.ts";
-import { evaluate } from "../support/loopPrograms.ts";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
+import { arbitraryLoop, type LoopInput, loopInput, parametersOf } from "../support/loops/arbitraryLoops.ts";
+import { evaluate } from "../support/loops/loopPrograms.ts";
 
 const devices = testDevices({ full: true });
 /** `ARBITRARY_SOURCES=1000` for a long search. */

@@ -5,7 +5,7 @@ import { publishedEngine } from "belay-research/internal/published/published";
 import { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { resident } from "belay-speculate/internal/engine/transfer/resident";
 import { expect, it } from "vitest";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices({ full: true });

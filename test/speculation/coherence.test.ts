@@ -9,7 +9,7 @@ import { resident } from "belay-speculate/internal/engine/transfer/resident";
 import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
 import { loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();

@@ -10,7 +10,7 @@ import { resident } from "belay-speculate/internal/engine/transfer/resident";
 import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import { mostEpochs } from "belay-speculate/internal/loops/kernels/control";
 import { describe, expect, it, vi } from "vitest";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
 import { changeKernels } from "./changedKernels.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 

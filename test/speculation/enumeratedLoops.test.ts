@@ -5,7 +5,7 @@ import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/c
 import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { describe, expect, it } from "vitest";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
 import { type AbstractLoop, runInOrder } from "./abstractLoops.ts";
 import { changeKernels } from "./changedKernels.ts";
 import { encode, encodedLoop } from "./encodedLoop.ts";

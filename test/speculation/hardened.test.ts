@@ -5,7 +5,7 @@ import { publishedEngine } from "belay-research/internal/published/published";
 import type { SpeculateOptions } from "belay-speculate/internal/engine/call/call";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { describe, expect, it } from "vitest";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
 import { type AbstractLoop, runInOrder } from "./abstractLoops.ts";
 import { encode, encodedLoop } from "./encodedLoop.ts";
 import { dependentIterations, loopsOf } from "./enumerations.ts";

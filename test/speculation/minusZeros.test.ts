@@ -7,8 +7,8 @@ import { speculate } from "belay-speculate/internal/engine/speculate";
 import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import { translate } from "belay-speculate/internal/loops/translate";
 import { describe, expect, it } from "vitest";
-import { evaluate, evaluateTranslated } from "../support/loopPrograms.ts";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
+import { evaluate, evaluateTranslated } from "../support/loops/loopPrograms.ts";
 
 const devices = testDevices({ full: true });
 

@@ -8,8 +8,8 @@ import { type Resident, resident } from "belay-speculate/internal/engine/transfe
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { evaluate } from "../support/loopPrograms.ts";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
+import { evaluate } from "../support/loops/loopPrograms.ts";
 
 const devices = testDevices();
 /** `MIXED_CALLS=3000` for a long search. */

@@ -9,8 +9,8 @@ import { Turn } from "belay-speculate/internal/engine/transfer/turns";
 import { LoopTurn } from "belay-speculate/internal/engine/writtenLoops";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { evaluate } from "../support/loopPrograms.ts";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
+import { evaluate } from "../support/loops/loopPrograms.ts";
 
 const devices = testDevices();
 

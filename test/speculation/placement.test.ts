@@ -4,7 +4,7 @@ import { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { type Costs, isSmall } from "belay-speculate/internal/engine/policy/placement";
 import { Resident } from "belay-speculate/internal/engine/transfer/resident";
 import { afterEach, expect, it, vi } from "vitest";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();

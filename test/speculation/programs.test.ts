@@ -3,8 +3,8 @@
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import { expect, it } from "vitest";
-import { evaluate } from "../support/loopPrograms.ts";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
+import { evaluate } from "../support/loops/loopPrograms.ts";
 
 const devices = testDevices();
 

@@ -7,7 +7,7 @@ import { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { numbersOf } from "belay-speculate/internal/engine/rounds/execution";
 import { specialize } from "belay-speculate/internal/loops/analysis/specialization/specialize";
 import { describe, expect, it } from "vitest";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();

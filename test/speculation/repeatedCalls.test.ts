@@ -6,7 +6,7 @@ import { speculate, useDevice } from "belay-speculate/internal/engine/speculate"
 import { Resident } from "belay-speculate/internal/engine/transfer/resident";
 import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
 import { loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();

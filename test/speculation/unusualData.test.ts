@@ -8,7 +8,7 @@ import { speculate, useDevice } from "belay-speculate/internal/engine/speculate"
 import { resident } from "belay-speculate/internal/engine/transfer/resident";
 import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import { describe, expect, it } from "vitest";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();

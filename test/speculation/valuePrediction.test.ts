@@ -1,7 +1,7 @@
 /** Variables that iterations hand on, and addresses that follow from them. */
 
 import { describe, expect, it } from "vitest";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
 import { changeKernels } from "./changedKernels.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 

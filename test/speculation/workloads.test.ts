@@ -10,7 +10,7 @@ import { loops } from "belay-research/internal/workloads/loops/index";
 import type { SpeculateOptions, Statistics } from "belay-speculate/internal/engine/call/call";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { describe, expect, it } from "vitest";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
 import { root } from "../support/workspaces.ts";
 
 const devices = testDevices({ full: true });

@@ -7,7 +7,7 @@ import { randomBelow } from "belay-research/internal/workloads/random";
 import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
 import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import { describe, expect, it, vi } from "vitest";
-import { testDevices } from "../support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
 import { changeKernels } from "./changedKernels.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 

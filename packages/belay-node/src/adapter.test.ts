@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { changeKernel } from "../../../test/support/changeKernel.ts";
+import { changeKernel } from "../../../test/support/devices/changeKernel.ts";
 import { NoAdapterError, type OpenedGpu, openGpu } from "./adapter.ts";
 import { diagnoseAdapters } from "./adapterDiagnosis.ts";
 import { probeSubgroupPairing, selfTest } from "./adapterSelfTest.ts";

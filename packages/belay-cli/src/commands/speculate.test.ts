@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { belay } from "../../../../test/support/belay.ts";
+import { belay } from "../../../../test/support/processes/belay.ts";
 
 const relax = `export async function relax(a: Float32Array, p: Uint32Array, n: number) {
   "use speculate";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { resolved } from "../../../../test/support/resolved.ts";
+import { resolved } from "../../../../test/support/wgsl/resolved.ts";
 import { bindingAccesses, bindingPointsOf, buffersInPlace } from "./bindings.ts";
 import { functionsOf, reachableFrom } from "./callGraph.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { typed } from "../../../../test/support/goldens.ts";
+import { typed } from "../../../../test/support/wgsl/goldens.ts";
 import type { CallExpression } from "../wgsl/ast.ts";
 import { walk } from "../wgsl/traverse.ts";
 import { functionsOf } from "./callGraph.ts";

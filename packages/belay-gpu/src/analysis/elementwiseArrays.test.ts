@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { typed } from "../../../../test/support/goldens.ts";
+import { typed } from "../../../../test/support/wgsl/goldens.ts";
 import { functionsOf } from "./callGraph.ts";
 import { elementwiseArrays } from "./elementwiseArrays.ts";
 

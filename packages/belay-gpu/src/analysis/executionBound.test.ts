@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { resolved } from "../../../../test/support/resolved.ts";
+import { resolved } from "../../../../test/support/wgsl/resolved.ts";
 import { functionsOf } from "./callGraph.ts";
 import { executionBound } from "./executionBound.ts";
 import { memoryAccesses } from "./memoryAccesses.ts";

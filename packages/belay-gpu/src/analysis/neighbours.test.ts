@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { resolved } from "../../../../test/support/resolved.ts";
+import { resolved } from "../../../../test/support/wgsl/resolved.ts";
 import type { Expression } from "../wgsl/ast.ts";
 import { walk } from "../wgsl/traverse.ts";
 import { functionsOf } from "./callGraph.ts";

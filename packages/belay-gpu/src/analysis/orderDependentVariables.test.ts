@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { resolved } from "../../../../test/support/resolved.ts";
+import { resolved } from "../../../../test/support/wgsl/resolved.ts";
 import { functionsOf, stageOf } from "./callGraph.ts";
 import { orderDependentVariables } from "./orderDependentVariables.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { typed } from "../../../../test/support/goldens.ts";
+import { typed } from "../../../../test/support/wgsl/goldens.ts";
 import type { Expression } from "../wgsl/ast.ts";
 import { printExpression } from "../wgsl/printer.ts";
 import { describeType } from "../wgsl/typeNames.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { typed } from "../../../../test/support/goldens.ts";
+import { typed } from "../../../../test/support/wgsl/goldens.ts";
 import { desugarLoops } from "../transforms/normalize/desugarLoops.ts";
 import { normalizeAccesses } from "../transforms/normalize/normalizeAccesses.ts";
 import { resolvePointers } from "../transforms/normalize/resolvePointers.ts";

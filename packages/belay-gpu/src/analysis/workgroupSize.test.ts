@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { resolved } from "../../../../test/support/resolved.ts";
+import { resolved } from "../../../../test/support/wgsl/resolved.ts";
 import { functionsOf } from "./callGraph.ts";
 import { knownWorkgroupSize, workgroupSize } from "./workgroupSize.ts";
 

@@ -3,7 +3,7 @@
  */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { checksOf, wordsOf } from "../../../../test/support/wrongGranules.ts";
+import { checksOf, wordsOf } from "../../../../test/support/devices/wrongGranules.ts";
 import { codeOperations } from "../compiler/codeOperations.ts";
 import { type MemoryScheme, type SchemeName, schemes } from "./scheme.ts";
 

@@ -5,7 +5,7 @@ import {
   checksOf,
   wordsOf,
   wrongGranules,
-} from "../../../../test/support/wrongGranules.ts";
+} from "../../../../test/support/devices/wrongGranules.ts";
 import { tablePasses } from "./byteTables.ts";
 import { hsiao } from "./hsiao.ts";
 import { type MemoryScheme, memoryScheme, type SchemeName, schemes } from "./scheme.ts";

@@ -2,9 +2,7 @@
 
 import { randomNumbers } from "belay-research/internal/bench/ecc/randomStrikes";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type DawnValidator, startDawn } from "../../../../test/support/dawnValidator.ts";
-import { runKernel } from "../../../../test/support/kernelRunner.ts";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import {
   arbitraryWords,
   bitsOf,
@@ -12,7 +10,9 @@ import {
   checksOf,
   wordsOf,
   wrongGranules,
-} from "../../../../test/support/wrongGranules.ts";
+} from "../../../../test/support/devices/wrongGranules.ts";
+import { runKernel } from "../../../../test/support/kernels/kernelRunner.ts";
+import { type DawnValidator, startDawn } from "../../../../test/support/wgsl/dawnValidator.ts";
 import { parse, resolve } from "../wgsl/index.ts";
 import { type MemoryScheme, schemes } from "./scheme.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callCounter } from "../../../../test/support/countCalls.ts";
+import { callCounter } from "../../../../test/support/devices/countCalls.ts";
 import type { ProtectOptions } from "./contract.ts";
 import { protect } from "./protect.ts";
 

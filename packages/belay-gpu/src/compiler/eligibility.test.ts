@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type DawnValidator, startDawn } from "../../../../test/support/dawnValidator.ts";
+import { type DawnValidator, startDawn } from "../../../../test/support/wgsl/dawnValidator.ts";
 import type { ProtectOptions } from "./contract.ts";
 import { protect } from "./protect.ts";
 

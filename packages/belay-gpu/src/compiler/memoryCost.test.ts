@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { typed } from "../../../../test/support/goldens.ts";
+import { typed } from "../../../../test/support/wgsl/goldens.ts";
 import { functionsOf } from "../analysis/callGraph.ts";
 import { runSubgroup } from "../analysis/subgroup/subgroupRun.ts";
 import { type Rates, timeOf, timesOf } from "./memoryCost.ts";

@@ -3,7 +3,7 @@
  * is left alone with a reason.
  */
 import { describe, expect, it } from "vitest";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import type { ProtectOptions } from "./contract.ts";
 import { protect } from "./protect.ts";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it, vi } from "vitest";
-import { typed } from "../../../../test/support/goldens.ts";
+import { typed } from "../../../../test/support/wgsl/goldens.ts";
 import { Names } from "../transforms/shared/names.ts";
 import { type Invariant, invariants, verifyInvariants } from "./invariants.ts";
 import { passes } from "./passes.ts";

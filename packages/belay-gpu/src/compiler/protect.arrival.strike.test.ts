@@ -3,8 +3,13 @@
  * in that stays silent.
  */
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Armed, type Host, type KernelInput, runKernel } from "../../../../test/support/kernelRunner.ts";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
+import {
+  type Armed,
+  type Host,
+  type KernelInput,
+  runKernel,
+} from "../../../../test/support/kernels/kernelRunner.ts";
 import { injectionWords, type ProtectOptions, type ProtectResult } from "./contract.ts";
 import { protect } from "./protect.ts";
 

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { adjacent, halfSubgroup, passes, subgroups } from "../../../../test/support/configurations.ts";
-import { type FeatureKernel, featureKernels } from "../../../../test/support/featureKernels.ts";
-import { runKernel } from "../../../../test/support/kernelRunner.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
+import { type FeatureKernel, featureKernels } from "../../../../test/support/kernels/featureKernels.ts";
+import { runKernel } from "../../../../test/support/kernels/kernelRunner.ts";
 import { everything, sample } from "../../../../test/support/sample.ts";
-import { testDevices } from "../../../../test/support/testDevices.ts";
 import { type ProtectOptions, type ProtectResult, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 

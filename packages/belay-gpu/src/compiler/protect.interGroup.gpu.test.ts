@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { type FeatureKernel, featureKernels } from "../../../../test/support/featureKernels.ts";
-import { type Host, runKernel, runTwins } from "../../../../test/support/kernelRunner.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
+import { type FeatureKernel, featureKernels } from "../../../../test/support/kernels/featureKernels.ts";
+import { type Host, runKernel, runTwins } from "../../../../test/support/kernels/kernelRunner.ts";
 import { sample } from "../../../../test/support/sample.ts";
-import { testDevices } from "../../../../test/support/testDevices.ts";
 import { type ProtectOptions, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import {
   type Armed,
   type Host,
@@ -7,8 +8,7 @@ import {
   type KernelOutput,
   runKernel,
   runTwins,
-} from "../../../../test/support/kernelRunner.ts";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+} from "../../../../test/support/kernels/kernelRunner.ts";
 import {
   injectionWords,
   type ProtectOptions,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { type KernelInput, runKernel } from "../../../../test/support/kernelRunner.ts";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
+import { type KernelInput, runKernel } from "../../../../test/support/kernels/kernelRunner.ts";
 import { type ProtectResult, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 

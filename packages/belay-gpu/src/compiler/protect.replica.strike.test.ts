@@ -3,13 +3,13 @@
  * stays silent.
  */
 import { beforeAll, describe, expect, it } from "vitest";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import {
   type KernelInput,
   type KernelOutput,
   runKernel,
   runTwins,
-} from "../../../../test/support/kernelRunner.ts";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+} from "../../../../test/support/kernels/kernelRunner.ts";
 import { configurationsFor, nameOf } from "./configurations.ts";
 import { injectionWords, type ProtectResult, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";

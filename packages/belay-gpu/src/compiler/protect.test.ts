@@ -1,9 +1,9 @@
 import { catalog } from "belay-research/internal/workloads/samples/index";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type DawnValidator, startDawn } from "../../../../test/support/dawnValidator.ts";
-import { featureKernels } from "../../../../test/support/featureKernels.ts";
-import { typed } from "../../../../test/support/goldens.ts";
+import { featureKernels } from "../../../../test/support/kernels/featureKernels.ts";
 import { sample } from "../../../../test/support/sample.ts";
+import { type DawnValidator, startDawn } from "../../../../test/support/wgsl/dawnValidator.ts";
+import { typed } from "../../../../test/support/wgsl/goldens.ts";
 import { print } from "../wgsl/printer.ts";
 import { walk } from "../wgsl/traverse.ts";
 import { type ProtectOptions, reportWords } from "./contract.ts";

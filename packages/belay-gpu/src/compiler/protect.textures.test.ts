@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { injectionWords, type ProtectOptions, type ProtectResult, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 

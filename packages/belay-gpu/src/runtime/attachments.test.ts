@@ -3,8 +3,8 @@
  * reads, or does not cover.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { standInProtect } from "../../../../test/support/standInCompiler.ts";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { standInProtect } from "../../../../test/support/devices/standInCompiler.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 
 const { newDevice } = testDevices({ full: true });

@@ -1,7 +1,7 @@
 /** Kernels that leave no bind group free for the report. */
 import { describe, expect, it } from "vitest";
-import { standInProtect } from "../../../../test/support/standInCompiler.ts";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { standInProtect } from "../../../../test/support/devices/standInCompiler.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { protect } from "../compiler/protect.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 

@@ -3,8 +3,8 @@
  * wrong data.
  */
 import { describe, expect, it } from "vitest";
-import { stuckProtect } from "../../../../test/support/standInCompiler.ts";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { stuckProtect } from "../../../../test/support/devices/standInCompiler.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 
 const { newDevice } = testDevices();

@@ -1,6 +1,6 @@
 /** WebGPU reads a descriptor member by member, wherever the object has them from. */
 import { beforeAll, expect, it } from "vitest";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { harden } from "./harden.ts";
 import type { HardenedDevice } from "./hardenedDevice.ts";
 

@@ -1,7 +1,11 @@
 /** What each flavor detects of faults in each structure: the coverage tables, by outcome. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { prepareStruckKernel, struckAtomics, struckCode } from "../../../../test/support/struckKernel.ts";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import {
+  prepareStruckKernel,
+  struckAtomics,
+  struckCode,
+} from "../../../../test/support/devices/struckKernel.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import type { FaultSite } from "../compiler/contract.ts";
 import type { Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";

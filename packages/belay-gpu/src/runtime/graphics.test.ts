@@ -3,8 +3,8 @@
  * recovered too.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { standInProtect } from "../../../../test/support/standInCompiler.ts";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { standInProtect } from "../../../../test/support/devices/standInCompiler.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import type { Policy } from "./context/policy.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { standInProtect } from "../../../../test/support/standInCompiler.ts";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { standInProtect } from "../../../../test/support/devices/standInCompiler.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { uncaughtIn } from "../../../../test/support/uncaught.ts";
 import type { Protect } from "../compiler/contract.ts";
 import { ProtectionError } from "./context/coverage.ts";

@@ -2,7 +2,7 @@
 
 import { bindBuffers, readBuffers, resultBuffer } from "belay-research/internal/workloads/buffers";
 import { describe, expect, it } from "vitest";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import type { DetectedFault } from "./context/detectedFault.ts";
 import type { Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";

@@ -3,8 +3,8 @@
  * nothing of it.
  */
 import { describe, expect, it } from "vitest";
-import { download, upload } from "../../../../test/support/storageBuffers.ts";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { download, upload } from "../../../../test/support/devices/storageBuffers.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { type Protect, recordCause } from "../compiler/contract.ts";
 import { protect } from "../compiler/protect.ts";
 import { describeFault } from "./context/detectedFault.ts";

@@ -3,7 +3,7 @@
  * way.
  */
 import { beforeAll, describe, expect, it } from "vitest";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { harden } from "./harden.ts";
 import { flags } from "./webgpu/nativeObjects.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { standInProtect } from "../../../../test/support/standInCompiler.ts";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { standInProtect } from "../../../../test/support/devices/standInCompiler.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { protect } from "../compiler/protect.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 import type { Workload } from "./tuning/workload.ts";

@@ -3,7 +3,7 @@
  * the compiler.
  */
 import { describe, expect, it } from "vitest";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { harden } from "./harden.ts";
 
 const { newDevice } = testDevices({ full: true });

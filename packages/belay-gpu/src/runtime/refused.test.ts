@@ -3,7 +3,7 @@
  * again does not do it after all.
  */
 import { describe, expect, it } from "vitest";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { harden } from "./harden.ts";
 
 const { newDevice } = testDevices();

@@ -3,7 +3,7 @@
  * has none is told.
  */
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import type { BelayEvent } from "./context/events.ts";
 import type { Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";

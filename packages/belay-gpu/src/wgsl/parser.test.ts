@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { withoutSpans } from "../../../../test/support/arbitraryWgsl.ts";
-import { callCounter } from "../../../../test/support/countCalls.ts";
+import { callCounter } from "../../../../test/support/devices/countCalls.ts";
+import { withoutSpans } from "../../../../test/support/wgsl/arbitraryWgsl.ts";
 import { parse, parseExpression, parseStatements } from "./parser.ts";
 import { printExpression } from "./printer.ts";
 import { walk } from "./traverse.ts";

@@ -4,7 +4,7 @@ import {
   arbitraryExpression,
   arbitraryModule,
   withoutSpans,
-} from "../../../../test/support/arbitraryWgsl.ts";
+} from "../../../../test/support/wgsl/arbitraryWgsl.ts";
 import { parse, parseExpression } from "./parser.ts";
 import { print, printExpression } from "./printer.ts";
 

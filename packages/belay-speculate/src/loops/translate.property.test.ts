@@ -5,8 +5,8 @@ import {
   type LoopInput,
   loopInput,
   parametersOf,
-} from "../../../../test/support/arbitraryLoops.ts";
-import { evaluate, evaluateTranslated } from "../../../../test/support/loopPrograms.ts";
+} from "../../../../test/support/loops/arbitraryLoops.ts";
+import { evaluate, evaluateTranslated } from "../../../../test/support/loops/loopPrograms.ts";
 
 type Run = (...parameters: never[]) => unknown;
 

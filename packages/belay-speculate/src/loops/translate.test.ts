@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { evaluate, evaluateTranslated } from "../../../../test/support/loopPrograms.ts";
+import { evaluate, evaluateTranslated } from "../../../../test/support/loops/loopPrograms.ts";
 import { translate } from "./translate.ts";
 import type { Loop } from "./tree/ir.ts";
 

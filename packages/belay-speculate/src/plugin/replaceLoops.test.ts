@@ -1,6 +1,6 @@
 import { SourceMap } from "node:module";
 import { describe, expect, it } from "vitest";
-import { evaluate } from "../../../../test/support/loopPrograms.ts";
+import { evaluate } from "../../../../test/support/loops/loopPrograms.ts";
 import { replaceLoops } from "./replaceLoops.ts";
 
 const relax = `export async function relax(a: Int32Array, p: Uint32Array, n: number) {

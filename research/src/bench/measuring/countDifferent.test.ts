@@ -1,6 +1,6 @@
 import type { Prepared } from "belay-gpu/internal/runtime/tuning/workload";
 import { expect, it } from "vitest";
-import { testDevices } from "../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { bindBuffers, readBuffers, resultBuffer } from "../../workloads/buffers.ts";
 import * as bitonicSort from "../../workloads/samples/bitonicSort.ts";
 import * as reduction from "../../workloads/samples/reduction.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describePrograms } from "../../../../test/support/programSuite.ts";
+import { describePrograms } from "../../../../test/support/devices/programSuite.ts";
 import type { Program } from "../program.ts";
 import * as binarySearch from "./binarySearch.ts";
 import * as binomialOption from "./binomialOption.ts";

@@ -8,7 +8,7 @@ import {
   uploadBuffer,
 } from "belay-research/internal/workloads/buffers";
 import { expect, it } from "vitest";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { until } from "../../../../../test/support/until.ts";
 import { makeReady } from "./readyProgram.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { rememberPipelines } from "./rememberPipelines.ts";
 
 const { newDevice } = testDevices();

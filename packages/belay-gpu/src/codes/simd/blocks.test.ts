@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { arbitraryWords } from "../../../../../test/support/wrongGranules.ts";
+import { arbitraryWords } from "../../../../../test/support/devices/wrongGranules.ts";
 import { hsiao } from "../hsiao.ts";
 import { checkWord, type HostPasses, type LinearCode } from "../linearCode.ts";
 import { packed } from "../packed.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { standInProtect } from "../../../../../test/support/standInCompiler.ts";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { standInProtect } from "../../../../../test/support/devices/standInCompiler.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { uncaughtIn } from "../../../../../test/support/uncaught.ts";
 import { until } from "../../../../../test/support/until.ts";
 import type { Protect } from "../../compiler/contract.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { prepareStruckKernel, struckCode } from "../../../../../test/support/struckKernel.ts";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { prepareStruckKernel, struckCode } from "../../../../../test/support/devices/struckKernel.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import type { Execution } from "./injector.ts";

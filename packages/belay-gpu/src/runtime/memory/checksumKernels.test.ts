@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { checksumOf, placesOf, slotStripes, slotWords, stripeWords } from "../../codes/checksum.ts";
 import { bytesOfSlots, partsAtOnce, SUM, sumList } from "./checksumKernels.ts";
 

@@ -1,7 +1,7 @@
 /** Buffers with a checksum each, which kernels add up as they go. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { MemoryFault } from "../context/memoryFault.ts";
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";

@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { until } from "../../../../../test/support/until.ts";
 import { MemoryFaultError } from "../context/memoryFault.ts";
 import type { Policy } from "../context/policy.ts";

@@ -5,7 +5,7 @@
 
 import { BulkFlips } from "belay-research/internal/bench/ecc/flips";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { type MemoryFault, MemoryFaultError } from "../context/memoryFault.ts";
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";

@@ -1,6 +1,6 @@
 /** Kernels that keep lines, on buffers and parts of buffers that end within one. */
 import { expect, it } from "vitest";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { harden } from "../harden.ts";
 
 const { newDevice } = testDevices({ full: true });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { schemes } from "../../codes/scheme.ts";
 import type { SchemeName } from "../../compiler/contract.ts";
 import type { MemoryFault } from "../context/memoryFault.ts";

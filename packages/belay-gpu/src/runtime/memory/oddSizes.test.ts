@@ -1,6 +1,6 @@
 /** Buffers that end within a granule, or are smaller than one. */
 import { describe, expect, it } from "vitest";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { harden } from "../harden.ts";
 
 const { newDevice } = testDevices();

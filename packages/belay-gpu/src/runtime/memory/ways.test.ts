@@ -2,7 +2,7 @@
  * Every way in which bytes get into protected memory, and out of it, with a bit flipped on the way.
  */
 import { expect, it } from "vitest";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";

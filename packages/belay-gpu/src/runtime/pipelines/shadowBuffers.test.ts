@@ -3,8 +3,8 @@
  * works on a copy.
  */
 import { describe, expect, it, vi } from "vitest";
-import { download, upload } from "../../../../../test/support/storageBuffers.ts";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { download, upload } from "../../../../../test/support/devices/storageBuffers.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";

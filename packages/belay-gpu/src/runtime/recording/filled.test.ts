@@ -1,6 +1,6 @@
 /** What dispatches are known to fill: told from the text, and looked at on a device. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { protect } from "../../compiler/protect.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import { filledBy, workgroupsOf } from "./filled.ts";

@@ -1,7 +1,7 @@
 /** Indirect dispatches on doubled grids, which only the GPU knows. */
 import { describe, expect, it } from "vitest";
-import { download, upload } from "../../../../../test/support/storageBuffers.ts";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { download, upload } from "../../../../../test/support/devices/storageBuffers.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";

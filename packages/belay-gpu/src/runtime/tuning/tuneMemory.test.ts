@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { tuneMemory } from "./tuneMemory.ts";
 import type { Workload } from "./workload.ts";
 

@@ -1,7 +1,7 @@
 /** After a refusal, data that is brought anew is released: no way of replacing all that a fault may have reached leaves a trace. */
 import { describe, expect, it } from "vitest";
-import { stuckProtect } from "../../../../../test/support/standInCompiler.ts";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { stuckProtect } from "../../../../../test/support/devices/standInCompiler.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import { type HardenedDevice, hardenWith } from "../hardenedDevice.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { standInProtect } from "../../../../../test/support/standInCompiler.ts";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { standInProtect } from "../../../../../test/support/devices/standInCompiler.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { hardenWith } from "../hardenedDevice.ts";
 
 const { newDevice } = testDevices();

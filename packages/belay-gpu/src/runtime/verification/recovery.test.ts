@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { standInProtect } from "../../../../../test/support/standInCompiler.ts";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { standInProtect } from "../../../../../test/support/devices/standInCompiler.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { Protect } from "../../compiler/contract.ts";
 import type { BelayEvent } from "../context/events.ts";
 import type { Policy } from "../context/policy.ts";

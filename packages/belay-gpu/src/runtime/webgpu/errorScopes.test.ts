@@ -2,7 +2,7 @@
  * A program hears of its errors as on a plain device: in the same scopes, in the same order, once.
  */
 import { expect, it, vi } from "vitest";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { harden } from "../harden.ts";
 
 const { newDevice } = testDevices();

@@ -3,8 +3,8 @@
  * it accepts.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { barrierKernel } from "../../../../../test/support/barrierKernels.ts";
-import { type DawnValidator, startDawn } from "../../../../../test/support/dawnValidator.ts";
+import { barrierKernel } from "../../../../../test/support/kernels/barrierKernels.ts";
+import { type DawnValidator, startDawn } from "../../../../../test/support/wgsl/dawnValidator.ts";
 import { protect } from "../../compiler/protect.ts";
 
 let dawn: DawnValidator;

@@ -1,5 +1,5 @@
 import { describe, it } from "vitest";
-import { goldens, type Step } from "../../../../../test/support/goldens.ts";
+import { goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
 import { functionsOf } from "../../analysis/callGraph.ts";
 import { normalizeAccesses } from "../normalize/normalizeAccesses.ts";
 import { declareReport } from "../redundancy/declareReport.ts";

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { bufferKernels } from "../../../../../test/support/arbitraryBuffers.ts";
-import { type CodedOutput, type Flip, runCoded } from "../../../../../test/support/codedKernels.ts";
-import { type KernelOutput, runKernel } from "../../../../../test/support/kernelRunner.ts";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { bufferKernels } from "../../../../../test/support/devices/arbitraryBuffers.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
+import { type CodedOutput, type Flip, runCoded } from "../../../../../test/support/kernels/codedKernels.ts";
+import { type KernelOutput, runKernel } from "../../../../../test/support/kernels/kernelRunner.ts";
 import { schemes } from "../../codes/scheme.ts";
 import { type ProtectResult, reportWords } from "../../compiler/contract.ts";
 import { protect } from "../../compiler/protect.ts";

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { runCoded } from "../../../../../test/support/codedKernels.ts";
-import { featureKernels } from "../../../../../test/support/featureKernels.ts";
-import { runKernel } from "../../../../../test/support/kernelRunner.ts";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
+import { runCoded } from "../../../../../test/support/kernels/codedKernels.ts";
+import { featureKernels } from "../../../../../test/support/kernels/featureKernels.ts";
+import { runKernel } from "../../../../../test/support/kernels/kernelRunner.ts";
 import { reportWords } from "../../compiler/contract.ts";
 import { protect } from "../../compiler/protect.ts";
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { runCoded } from "../../../../../test/support/codedKernels.ts";
-import { runKernel } from "../../../../../test/support/kernelRunner.ts";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
+import { runCoded } from "../../../../../test/support/kernels/codedKernels.ts";
+import { runKernel } from "../../../../../test/support/kernels/kernelRunner.ts";
 import { protect } from "../../compiler/protect.ts";
 
 const { newDevice } = testDevices({ full: true });

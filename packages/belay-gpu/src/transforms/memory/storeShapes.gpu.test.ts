@@ -10,10 +10,10 @@ import {
   wordsOfShapes,
 } from "belay-research/internal/scripts/storeFlips/shapes";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Flip, runCoded } from "../../../../../test/support/codedKernels.ts";
-import { runKernel } from "../../../../../test/support/kernelRunner.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
+import { type Flip, runCoded } from "../../../../../test/support/kernels/codedKernels.ts";
+import { runKernel } from "../../../../../test/support/kernels/kernelRunner.ts";
 import { sample } from "../../../../../test/support/sample.ts";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
 import { type SchemeName, schemes } from "../../codes/scheme.ts";
 import type { Redundancy } from "../../compiler/contract.ts";
 import { protect } from "../../compiler/protect.ts";

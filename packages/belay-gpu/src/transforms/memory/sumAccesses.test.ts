@@ -1,5 +1,5 @@
 import { it } from "vitest";
-import { goldens, type Step } from "../../../../../test/support/goldens.ts";
+import { goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
 import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { normalizeAccesses } from "../normalize/normalizeAccesses.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { typed } from "../../../../../test/support/goldens.ts";
+import { typed } from "../../../../../test/support/wgsl/goldens.ts";
 import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
 import { dependencesOfPlaces } from "../../analysis/dependences.ts";
 import { memoryAccesses } from "../../analysis/memoryAccesses.ts";

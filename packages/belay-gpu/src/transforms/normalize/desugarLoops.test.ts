@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { applySteps, goldens } from "../../../../../test/support/goldens.ts";
+import { applySteps, goldens } from "../../../../../test/support/wgsl/goldens.ts";
 import { desugarLoops } from "./desugarLoops.ts";
 
 const golden = goldens("desugarLoops");

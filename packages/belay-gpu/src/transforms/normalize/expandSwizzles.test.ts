@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { applySteps, goldens } from "../../../../../test/support/goldens.ts";
+import { applySteps, goldens } from "../../../../../test/support/wgsl/goldens.ts";
 import { expandSwizzles } from "./expandSwizzles.ts";
 import { normalizeAccesses } from "./normalizeAccesses.ts";
 

@@ -1,5 +1,5 @@
 import { describe, it } from "vitest";
-import { goldens } from "../../../../../test/support/goldens.ts";
+import { goldens } from "../../../../../test/support/wgsl/goldens.ts";
 import { desugarLoops } from "./desugarLoops.ts";
 import { resolvePointers } from "./resolvePointers.ts";
 

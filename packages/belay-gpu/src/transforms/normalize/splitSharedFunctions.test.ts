@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { goldens } from "../../../../../test/support/goldens.ts";
+import { goldens } from "../../../../../test/support/wgsl/goldens.ts";
 import { parse } from "../../wgsl/parser.ts";
 import { print } from "../../wgsl/printer.ts";
 import { resolve } from "../../wgsl/resolve/index.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { goldens, type Step, typed } from "../../../../../test/support/goldens.ts";
+import { goldens, type Step, typed } from "../../../../../test/support/wgsl/goldens.ts";
 import { Names } from "../shared/names.ts";
 import { uniqueNames } from "./uniqueNames.ts";
 

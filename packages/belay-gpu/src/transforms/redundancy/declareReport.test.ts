@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { applySteps, goldens } from "../../../../../test/support/goldens.ts";
+import { applySteps, goldens } from "../../../../../test/support/wgsl/goldens.ts";
 import { memberOffsets, sizeOf, strideOf } from "../../wgsl/layout.ts";
 import { injectionMembers, injectionWords } from "../faults/injectionWords.ts";
 import { declareReport } from "./declareReport.ts";

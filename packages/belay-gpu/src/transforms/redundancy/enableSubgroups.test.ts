@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { goldens, typed } from "../../../../../test/support/goldens.ts";
+import { goldens, typed } from "../../../../../test/support/wgsl/goldens.ts";
 import { enableSubgroups } from "./enableSubgroups.ts";
 
 const golden = goldens("enableSubgroups");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { applySteps, goldens, type Step } from "../../../../../test/support/goldens.ts";
+import { applySteps, goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
 import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
 import { normalizeAccesses } from "../normalize/normalizeAccesses.ts";
 import { Comparison } from "./comparison/comparison.ts";

@@ -1,5 +1,5 @@
 import { describe, it } from "vitest";
-import { goldens, type Step } from "../../../../../test/support/goldens.ts";
+import { goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
 import { buffersInPlace } from "../../analysis/bindings.ts";
 import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
 import { loadStoreFrontierIn } from "../../analysis/loadStoreFrontier.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { typed } from "../../../../../test/support/goldens.ts";
+import { typed } from "../../../../../test/support/wgsl/goldens.ts";
 import { sizeOf } from "../../wgsl/layout.ts";
 import { print } from "../../wgsl/printer.ts";
 import { Names } from "../shared/names.ts";

@@ -1,5 +1,5 @@
 import { describe, it } from "vitest";
-import { goldens, type Step } from "../../../../../test/support/goldens.ts";
+import { goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
 import { Comparison } from "./comparison/comparison.ts";
 import { declareReport } from "./declareReport.ts";
 import { repeatInvocations } from "./repeatInvocations.ts";

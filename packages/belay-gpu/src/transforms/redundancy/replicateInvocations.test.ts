@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { goldens, type Step, typed } from "../../../../../test/support/goldens.ts";
+import { goldens, type Step, typed } from "../../../../../test/support/wgsl/goldens.ts";
 import { functionsOf } from "../../analysis/callGraph.ts";
 import { invocationsOf, workgroupSizeOf } from "../shared/entryPointWrapper.ts";
 import { declareReport } from "./declareReport.ts";

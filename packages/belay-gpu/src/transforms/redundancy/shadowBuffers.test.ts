@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { applySteps, goldens, type Step } from "../../../../../test/support/goldens.ts";
+import { applySteps, goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
 import { buffersInPlace } from "../../analysis/bindings.ts";
 import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
 import type { Program } from "../../wgsl/program.ts";

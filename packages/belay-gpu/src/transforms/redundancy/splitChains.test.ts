@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { applySteps, goldens, type Step } from "../../../../../test/support/goldens.ts";
+import { applySteps, goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
 import { splitChains } from "./splitChains.ts";
 
 const golden = goldens("splitChains");

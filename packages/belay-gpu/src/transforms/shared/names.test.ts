@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { typed } from "../../../../../test/support/goldens.ts";
+import { typed } from "../../../../../test/support/wgsl/goldens.ts";
 import { Names } from "./names.ts";
 
 const namesOf = (wgsl: string) => new Names(typed(wgsl));

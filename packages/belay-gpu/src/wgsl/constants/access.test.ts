@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { literal, outcome, vector } from "../../../../../test/support/constantValues.ts";
+import { literal, outcome, vector } from "../../../../../test/support/wgsl/constantValues.ts";
 import { resultStruct } from "../resolve/resultStructs.ts";
 import { abstractFloatType } from "../types.ts";
 import type { Value } from "../values.ts";

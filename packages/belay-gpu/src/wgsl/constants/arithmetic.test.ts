@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { literal, outcome, scalar, vector } from "../../../../../test/support/constantValues.ts";
+import { literal, outcome, scalar, vector } from "../../../../../test/support/wgsl/constantValues.ts";
 import type { BinaryOperator, UnaryOperator } from "../ast.ts";
 import { matrixType, vectorType } from "../conversion.ts";
 import { abstractIntType, boolType, f16Type, f32Type, i32Type, type ScalarType, u32Type } from "../types.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { literal, outcome, scalar, vector } from "../../../../../test/support/constantValues.ts";
+import { literal, outcome, scalar, vector } from "../../../../../test/support/wgsl/constantValues.ts";
 import { matrixType, vectorType } from "../conversion.ts";
 import {
   abstractFloatType,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { literal, outcome, scalar, vector } from "../../../../../test/support/constantValues.ts";
+import { literal, outcome, scalar, vector } from "../../../../../test/support/wgsl/constantValues.ts";
 import { vectorType } from "../conversion.ts";
 import { resultStruct } from "../resolve/resultStructs.ts";
 import {

@@ -3,8 +3,8 @@
  * same errors.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { constructorText, expressionText } from "../../../../../test/support/constantValues.ts";
-import { type DawnValidator, startDawn } from "../../../../../test/support/dawnValidator.ts";
+import { constructorText, expressionText } from "../../../../../test/support/wgsl/constantValues.ts";
+import { type DawnValidator, startDawn } from "../../../../../test/support/wgsl/dawnValidator.ts";
 import type { BinaryOperator, UnaryOperator } from "../ast.ts";
 import { isAbstract, matrixType, sameType, scalarTypes, vectorType } from "../conversion.ts";
 import { selectOverload } from "../resolve/overloads.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { outcome } from "../../../../../test/support/constantValues.ts";
+import { outcome } from "../../../../../test/support/wgsl/constantValues.ts";
 import { parseLiteral } from "./index.ts";
 
 function typed(text: string): [unknown, string] | string {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findings, typeOf } from "../../../../../test/support/resolved.ts";
+import { findings, typeOf } from "../../../../../test/support/wgsl/resolved.ts";
 
 const declarations = `
 struct S { a: f32, b: vec2<i32> }

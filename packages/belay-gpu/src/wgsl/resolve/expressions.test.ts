@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { factsOf, findings, typeOf } from "../../../../../test/support/resolved.ts";
+import { factsOf, findings, typeOf } from "../../../../../test/support/wgsl/resolved.ts";
 
 const declarations = `
 struct S { a: f32, v: vec3<i32>, m: mat3x2<f32>, cells: array<vec2<u32>, 4> }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findings, resolved, typeOf } from "../../../../../test/support/resolved.ts";
+import { findings, resolved, typeOf } from "../../../../../test/support/wgsl/resolved.ts";
 import { parse } from "../parser.ts";
 import { resolve } from "./resolve.ts";
 import { similarName } from "./suggest.ts";

@@ -3,9 +3,9 @@
  * refuses.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type DawnValidator, startDawn } from "../../../../../test/support/dawnValidator.ts";
-import { withInferredTypes } from "../../../../../test/support/inferredTypes.ts";
-import { resolved } from "../../../../../test/support/resolved.ts";
+import { type DawnValidator, startDawn } from "../../../../../test/support/wgsl/dawnValidator.ts";
+import { withInferredTypes } from "../../../../../test/support/wgsl/inferredTypes.ts";
+import { resolved } from "../../../../../test/support/wgsl/resolved.ts";
 import { vectorType } from "../conversion.ts";
 import { parse } from "../parser.ts";
 import { print } from "../printer.ts";

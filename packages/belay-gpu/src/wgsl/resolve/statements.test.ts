@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findings, resolved } from "../../../../../test/support/resolved.ts";
+import { findings, resolved } from "../../../../../test/support/wgsl/resolved.ts";
 
 const declarations = `
 struct S { v: vec4<f32> }

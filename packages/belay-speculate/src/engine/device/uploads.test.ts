@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { resident } from "../transfer/resident.ts";
 import { Workspace } from "./workspace.ts";
 

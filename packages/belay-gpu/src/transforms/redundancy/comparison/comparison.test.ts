@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { goldens, type Step, typed } from "../../../../../../test/support/goldens.ts";
+import { goldens, type Step, typed } from "../../../../../../test/support/wgsl/goldens.ts";
 import { functionsOf } from "../../../analysis/callGraph.ts";
 import { printExpression, printStatement } from "../../../wgsl/printer.ts";
 import { quote } from "../../../wgsl/quote.ts";

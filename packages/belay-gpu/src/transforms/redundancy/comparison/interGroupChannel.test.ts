@@ -1,5 +1,5 @@
 import { it } from "vitest";
-import { goldens, type Step } from "../../../../../../test/support/goldens.ts";
+import { goldens, type Step } from "../../../../../../test/support/wgsl/goldens.ts";
 import { quote } from "../../../wgsl/quote.ts";
 import { declareReport } from "../declareReport.ts";
 import { mailWords } from "../mailbox.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from "vitest";
-import { runKernel } from "../../../../../../test/support/kernelRunner.ts";
-import { testDevices } from "../../../../../../test/support/testDevices.ts";
+import { testDevices } from "../../../../../../test/support/devices/testDevices.ts";
+import { runKernel } from "../../../../../../test/support/kernels/kernelRunner.ts";
 import { parse } from "../../../wgsl/parser.ts";
 import { print, printExpression } from "../../../wgsl/printer.ts";
 import { quote } from "../../../wgsl/quote.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { literal, outcome, scalar, vector } from "../../../../../../test/support/constantValues.ts";
+import { literal, outcome, scalar, vector } from "../../../../../../test/support/wgsl/constantValues.ts";
 import { matrixType, vectorType } from "../../conversion.ts";
 import { resultStruct } from "../../resolve/resultStructs.ts";
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type DawnValidator, startDawn } from "../../../../../../test/support/dawnValidator.ts";
+import { type DawnValidator, startDawn } from "../../../../../../test/support/wgsl/dawnValidator.ts";
 import type { Expression, Loop, LoopArray, Statement } from "../../tree/ir.ts";
 import { arithmeticFor } from "./arithmetic.ts";
 import { type Effects, emitBody } from "./body.ts";

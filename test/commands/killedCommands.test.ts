@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { isGone } from "./support/processes.ts";
-import { until } from "./support/until.ts";
+import { isGone } from "../support/processes/processes.ts";
+import { until } from "../support/until.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-killed-commands-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -30,7 +30,7 @@ async function start(
   args: readonly string[],
 ): Promise<{ belay: ChildProcess; child: number; ended: Promise<string> }> {
   const file = path(`pid${started++}`);
-  const script = join(import.meta.dirname, "support/watchedCommand.ts");
+  const script = join(import.meta.dirname, "../support/processes/watchedCommand.ts");
   const belay = spawn(
     process.execPath,
     ["--conditions=belay-source", "--import", "jiti/register", script, file, then, ...args],

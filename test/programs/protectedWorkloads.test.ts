@@ -29,8 +29,8 @@ import * as sobelFilter from "belay-research/internal/workloads/samples/sobelFil
 import * as urng from "belay-research/internal/workloads/samples/urng";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { everything, sample } from "./support/sample.ts";
-import { testDevices } from "./support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
+import { everything, sample } from "../support/sample.ts";
 
 const { newDevice } = testDevices({ full: true });
 let plain: GPUDevice;

@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { belay } from "./support/belay.ts";
+import { belay } from "../support/processes/belay.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-cli-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -472,7 +472,7 @@ describe("belay doctor", () => {
 });
 
 describe("the belay process", () => {
-  const main = join(import.meta.dirname, "../packages/belay-cli/src/main.ts");
+  const main = join(import.meta.dirname, "../../packages/belay-cli/src/main.ts");
 
   /**
    * Runs the program as its own process; `closeAt` stops reading its output after that many bytes.

@@ -13,11 +13,11 @@ import { uniqueNames } from "belay-gpu/internal/transforms/normalize/uniqueNames
 import { print } from "belay-gpu/internal/wgsl/printer";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { kernel, kernelInput } from "./support/arbitraryKernels.ts";
-import { applySteps } from "./support/goldens.ts";
-import { runKernel, runTwins } from "./support/kernelRunner.ts";
-import { everything } from "./support/sample.ts";
-import { testDevices } from "./support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
+import { kernel, kernelInput } from "../support/kernels/arbitraryKernels.ts";
+import { runKernel, runTwins } from "../support/kernels/kernelRunner.ts";
+import { everything } from "../support/sample.ts";
+import { applySteps } from "../support/wgsl/goldens.ts";
 
 const { newDevice } = testDevices({ full: true });
 let device: GPUDevice;

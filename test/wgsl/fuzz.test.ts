@@ -7,8 +7,8 @@ import { print } from "belay-gpu/internal/wgsl/printer";
 import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
 import { walk } from "belay-gpu/internal/wgsl/traverse";
 import { expect, test } from "vitest";
-import { callCounter } from "./support/countCalls.ts";
-import { type Mutation, mutant, pieces } from "./support/mutants.ts";
+import { callCounter } from "../support/devices/countCalls.ts";
+import { type Mutation, mutant, pieces } from "../support/wgsl/mutants.ts";
 
 const seeds = [
   `enable f16, subgroups; requires pointer_composite_access; diagnostic(off, chromium.unreachable_code);

@@ -2,8 +2,8 @@ import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
 import { parse, print } from "belay-gpu/wgsl";
 import { catalog } from "belay-research/internal/workloads/samples/index";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type DawnValidator, startDawn } from "./support/dawnValidator.ts";
-import { withInferredTypes } from "./support/inferredTypes.ts";
+import { type DawnValidator, startDawn } from "../support/wgsl/dawnValidator.ts";
+import { withInferredTypes } from "../support/wgsl/inferredTypes.ts";
 
 let dawn: DawnValidator;
 beforeAll(async () => {

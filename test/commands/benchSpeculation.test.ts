@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { belay } from "./support/belay.ts";
+import { belay } from "../support/processes/belay.ts";
 
 describe("belay bench speculation", () => {
   let directory: string;

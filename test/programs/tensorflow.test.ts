@@ -5,7 +5,7 @@
 import { createRequire } from "node:module";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import { beforeAll, describe, expect, it } from "vitest";
-import { testDevices } from "./support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
 
 const { newDevice } = testDevices({ full: true });
 

@@ -6,11 +6,11 @@ import * as sobelFilter from "belay-research/internal/workloads/samples/sobelFil
 import type { Page } from "playwright-core";
 import { rolldown } from "rolldown";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type LaunchedChromium, launchChromium } from "./support/chromium.ts";
-import { everything, sample } from "./support/sample.ts";
+import { type LaunchedChromium, launchChromium } from "../support/processes/chromium.ts";
+import { everything, sample } from "../support/sample.ts";
 
 /** What the bundle defines in the page. */
-declare const belayPage: typeof import("./support/browserPage.ts");
+declare const belayPage: typeof import("../support/processes/browserPage.ts");
 
 let launched: LaunchedChromium;
 let page: Page;
@@ -34,7 +34,7 @@ afterEach(() => expect(pageErrors.splice(0)).toEqual([]));
 /** One script of the page and all it imports. Fails when anything in it is not for browsers. */
 async function bundlePage(): Promise<string> {
   const build = await rolldown({
-    input: join(import.meta.dirname, "support/browserPage.ts"),
+    input: join(import.meta.dirname, "../support/processes/browserPage.ts"),
     platform: "browser",
     resolve: { conditionNames: ["belay-source", "import", "browser", "default"] },
     onLog: (_level, { message }) => {

@@ -6,9 +6,9 @@
 import type { ProtectOptions } from "belay-gpu/internal/compiler/contract";
 import { protect } from "belay-gpu/internal/compiler/protect";
 import { expect, test } from "vitest";
-import { startDawn } from "./support/dawnValidator.ts";
-import { featureKernels } from "./support/featureKernels.ts";
-import { type Mutation, mutant, type Pieces } from "./support/mutants.ts";
+import { featureKernels } from "../support/kernels/featureKernels.ts";
+import { startDawn } from "../support/wgsl/dawnValidator.ts";
+import { type Mutation, mutant, type Pieces } from "../support/wgsl/mutants.ts";
 
 const placesOf = (mutant: Pieces, pattern: RegExp) =>
   mutant.flatMap((piece, i) => (pattern.test(piece) ? [i] : []));

@@ -11,7 +11,7 @@ import { parseHTML } from "linkedom";
 import { describe, expect, it } from "vitest";
 
 const published: DemoResult = JSON.parse(
-  readFileSync(join(import.meta.dirname, "../docs/demo.json"), "utf8"),
+  readFileSync(join(import.meta.dirname, "../../docs/demo.json"), "utf8"),
 );
 
 describe("demonstrate", () => {
@@ -77,6 +77,6 @@ describe("describeDemo", () => {
   });
 
   it("draws the picture in the README", async () => {
-    await expect(renderPicture(describeDemo(published))).toMatchFileSnapshot("../docs/demo.svg");
+    await expect(renderPicture(describeDemo(published))).toMatchFileSnapshot("../../docs/demo.svg");
   });
 });

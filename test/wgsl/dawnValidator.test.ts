@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type DawnValidator, startDawn } from "./support/dawnValidator.ts";
+import { type DawnValidator, startDawn } from "../support/wgsl/dawnValidator.ts";
 
 let dawn: DawnValidator;
 beforeAll(async () => {

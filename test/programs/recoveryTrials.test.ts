@@ -7,7 +7,7 @@ import { rememberPipelines } from "belay-cli/internal/shared/workloads/rememberP
 import { harden } from "belay-gpu/internal/runtime/harden";
 import { runTrials, trialWorkloads } from "belay-research/internal/scripts/recovery/trials";
 import { expect, it, vi } from "vitest";
-import { testDevices } from "./support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
 
 const { newDevice } = testDevices({ full: true });
 

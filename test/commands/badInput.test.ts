@@ -11,9 +11,9 @@ import { walk } from "belay-gpu/internal/wgsl/traverse";
 import type { Program } from "belay-research/internal/workloads/program";
 import * as matrixProduct from "belay-research/internal/workloads/samples/matrixProduct";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { belay } from "./support/belay.ts";
-import { type DawnValidator, startDawn } from "./support/dawnValidator.ts";
-import { testDevices } from "./support/testDevices.ts";
+import { testDevices } from "../support/devices/testDevices.ts";
+import { belay } from "../support/processes/belay.ts";
+import { type DawnValidator, startDawn } from "../support/wgsl/dawnValidator.ts";
 
 const kernel = (body: string) => `
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
