@@ -8,7 +8,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { speculation } from "belay-speculate/internal/plugin/plugin";
+import esbuildPlugin from "belay-speculate/esbuild";
+import rolldownPlugin from "belay-speculate/rolldown";
+import rollupPlugin from "belay-speculate/rollup";
+import rspackPlugin from "belay-speculate/rspack";
+import vitePlugin from "belay-speculate/vite";
+import webpackPlugin from "belay-speculate/webpack";
 import { build as esbuild } from "esbuild";
 import { rolldown } from "rolldown";
 import { rollup } from "rollup";
@@ -93,21 +98,21 @@ describe("the plugin", () => {
       root: folder,
       logLevel: "silent",
       configFile: false,
-      plugins: [speculation.vite()],
+      plugins: [vitePlugin()],
       build: { lib: { entry: main, formats: ["es"], fileName: "vite" }, outDir: "vite", minify: true },
     });
     expect(await resultOf(join(folder, "vite/vite.js"))).toEqual(result);
   });
 
   it("translates for Rollup", async () => {
-    const plugins = [speculation.rollup()];
+    const plugins = [rollupPlugin()];
     const bundle = await rollup({ input: main, external: /belay-gpu/, plugins, onwarn: () => {} });
     await bundle.write({ file: join(folder, "rollup.js"), sourcemap: true });
     expect(await resultOf(join(folder, "rollup.js"))).toEqual(result);
   });
 
   it("translates for Rolldown", async () => {
-    const plugins = [speculation.rolldown()];
+    const plugins = [rolldownPlugin()];
     const bundle = await rolldown({ input: main, external: /belay-gpu/, plugins, logLevel: "silent" });
     await bundle.write({ file: join(folder, "rolldown.js") });
     expect(await resultOf(join(folder, "rolldown.js"))).toEqual(result);
@@ -121,7 +126,7 @@ describe("the plugin", () => {
       bundle: true,
       minify: true,
       logLevel: "silent",
-      plugins: [speculation.esbuild()],
+      plugins: [esbuildPlugin()],
     });
     expect(await resultOf(join(folder, "esbuild.js"))).toEqual(result);
   });
@@ -134,19 +139,31 @@ describe("the plugin", () => {
       target: "node",
       experiments: { outputModule: true },
       output: { path: folder, filename: "webpack.js", module: true, library: { type: "module" } },
-      plugins: [speculation.webpack()],
+      plugins: [webpackPlugin()],
     });
     const stats = await promisify(compiler.run.bind(compiler))();
     expect(stats?.toJson({ all: false, errors: true }).errors).toEqual([]);
     expect(await resultOf(join(folder, "webpack.js"))).toEqual(result);
   });
 
+  it("is one for Rspack, which is no dependency of the tests", () => {
+    expect(rspackPlugin({ strict: true }).apply).toBeTypeOf("function");
+  });
+
+  it.each([vitePlugin, rollupPlugin, rolldownPlugin, webpackPlugin, rspackPlugin, esbuildPlugin])(
+    "refuses options that do not exist",
+    (plugin) => {
+      const refusal = new TypeError("there is no option stric: the options are strict");
+      expect(() => plugin({ stric: true } as never)).toThrow(refusal);
+    },
+  );
+
   const build = (source: string, name: string, strict = false) => {
     const warnings: string[] = [];
     const done = rollup({
       input: file(name, source),
       external: /belay-gpu/,
-      plugins: [speculation.rollup({ strict })],
+      plugins: [rollupPlugin({ strict })],
       onwarn: ({ message }) => warnings.push(message),
     });
     return done.then(

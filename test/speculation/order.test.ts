@@ -281,7 +281,7 @@ describe("what is refused at once", () => {
 
   it.each([
     [{ fallback: "never" }, "there is no option fallback: the options are onExecuted"],
-    [{ onExecuted: 3 }, "the option onExecuted is no function"],
+    [{ onExecuted: 3 }, "the option onExecuted cannot be 3: it is a function"],
     [5, "the options are no object"],
     ["x", "the options are no object"],
     [null, "the options are no object"],

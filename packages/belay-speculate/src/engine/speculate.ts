@@ -1,3 +1,4 @@
+import { aFunction, refuseUnknown } from "belay-gpu/internal/diagnostics/options";
 import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/javascript/sequential.ts";
 import type { Loop } from "../loops/tree/ir.ts";
@@ -37,19 +38,9 @@ let use: DeviceUse = {};
  */
 export function useDevice(device: GPUDevice | null, options: DeviceUse = {}): void {
   if (device !== null) requireDevice(device);
-  refuseUnknown(options);
+  refuseUnknown(options, { onExecuted: aFunction });
   usedDevice = device;
   use = options;
-}
-
-/** Throws a `TypeError` for options of `useDevice` that do not exist. */
-function refuseUnknown(options: DeviceUse): void {
-  if (typeof options !== "object" || options === null) throw new TypeError("the options are no object");
-  const unknown = Object.keys(options).find((name) => name !== "onExecuted");
-  if (unknown !== undefined) throw new TypeError(`there is no option ${unknown}: the options are onExecuted`);
-  const { onExecuted } = options;
-  if (onExecuted !== undefined && typeof onExecuted !== "function")
-    throw new TypeError("the option onExecuted is no function");
 }
 
 /** Refuses what has not what loops use of a device. */

@@ -1,7 +1,11 @@
-/** Translates loops that have directives, in Vite, Rollup, Rolldown, esbuild and webpack. */
+/**
+ * The plugin that translates loops with directives while a bundler builds. Each bundler has an
+ * entry point of its own beside this file.
+ */
 
+import { flag, refuseUnknown } from "belay-gpu/internal/diagnostics/options";
 import { renderDiagnostic } from "belay-gpu/internal/diagnostics/render";
-import { createUnplugin, type UnpluginInstance } from "unplugin";
+import { createUnplugin } from "unplugin";
 import { mayHaveLoops, replaceLoops } from "./replaceLoops.ts";
 import { asBuilt } from "./severity.ts";
 
@@ -14,10 +18,31 @@ export interface SpeculationPluginOptions {
   readonly strict?: boolean;
 }
 
-type Plugins = UnpluginInstance<SpeculationPluginOptions | undefined>;
+/**
+ * Makes the plugin for one bundler. Throws a `TypeError` for options that do not exist.
+ *
+ * Plugins have no types of bundlers, as no program has all of those.
+ */
+type PluginFactory<Plugin> = (options?: SpeculationPluginOptions) => Plugin;
+
+/** A plugin of Vite, Rollup or Rolldown. */
+export interface RollupPlugin {
+  readonly name: string;
+}
+
+/** A plugin of webpack or Rspack. */
+export interface WebpackPlugin {
+  apply(compiler: object): void;
+}
+
+/** A plugin of esbuild. */
+export interface EsbuildPlugin {
+  readonly name: string;
+  setup(build: object): void | Promise<void>;
+}
 
 /** Comes first: other tools remove comments, and the directives with them. */
-export const speculation: Plugins = createUnplugin((options) => ({
+const plugins = createUnplugin<SpeculationPluginOptions, false>((options) => ({
   name: "belay-speculation",
   enforce: "pre",
   transform: {
@@ -27,7 +52,7 @@ export const speculation: Plugins = createUnplugin((options) => ({
       const filename = id.replace(/\?.*$/, "");
       const { code, map, diagnostics } = replaceLoops(source, filename);
       for (const found of diagnostics) {
-        const diagnostic = asBuilt(found, options?.strict);
+        const diagnostic = asBuilt(found, options.strict);
         const text = renderDiagnostic(diagnostic, source, { file: filename });
         if (diagnostic.severity === "error") this.error(text);
         else this.warn(text);
@@ -37,14 +62,20 @@ export const speculation: Plugins = createUnplugin((options) => ({
   },
 }));
 
-// Their types are named, as no program has all bundlers.
-/** For Vite: `plugins: [vite()]`. */
-export const vite: Plugins["vite"] = speculation.vite;
-/** For Rollup: `plugins: [rollup()]`. */
-export const rollup: Plugins["rollup"] = speculation.rollup;
-/** For Rolldown: `plugins: [rolldown()]`. */
-export const rolldown: Plugins["rolldown"] = speculation.rolldown;
-/** For esbuild: `plugins: [esbuild()]`. */
-export const esbuild: Plugins["esbuild"] = speculation.esbuild;
-/** For webpack: `plugins: [webpack()]`. */
-export const webpack: Plugins["webpack"] = speculation.webpack;
+/** Refuses unknown options at once: webpack makes plugins only when it begins to build. */
+const refusing =
+  <Plugin>(make: (options: SpeculationPluginOptions) => Plugin): PluginFactory<Plugin> =>
+  (options = {}) => {
+    refuseUnknown(options, { strict: flag });
+    return make(options);
+  };
+
+/** The plugin for each bundler. */
+export const speculation = {
+  vite: refusing<RollupPlugin>(plugins.vite),
+  rollup: refusing<RollupPlugin>(plugins.rollup),
+  rolldown: refusing<RollupPlugin>(plugins.rolldown),
+  webpack: refusing<WebpackPlugin>(plugins.webpack),
+  rspack: refusing<WebpackPlugin>(plugins.rspack),
+  esbuild: refusing<EsbuildPlugin>(plugins.esbuild),
+};

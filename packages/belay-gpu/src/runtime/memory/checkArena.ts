@@ -1,26 +1,27 @@
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
 
-/** A stretch of words. */
+/** A range of 32-bit words. */
 interface Extent {
   readonly first: number;
   readonly words: number;
 }
 
 const INITIAL_BYTES = 256 * 1024;
-const FEW = 1024;
+const FEW_WORDS = 1024;
 
 /**
- * The check words of all buffers of a device: one storage buffer, in which each buffer has a range.
- * It grows by copying, so commands recorded before hold on to an older, smaller one.
+ * The storage buffer with the check words of all buffers of a device. Each protected buffer has a
+ * range in it. The arena grows by copying, so commands that were recorded earlier keep using an
+ * older, smaller arena.
  */
 export class CheckArena {
   readonly #device: GPUDevice;
   readonly #limit: number;
   #buffer: GPUBuffer;
   #failed: Promise<GPUError | null>;
-  /** Words up to the end of the last range that was ever in use. */
+  /** The number of words up to the end of the last range that was ever in use. */
   #used = 0;
-  /** Ranges that were given back, by their first word, no two adjacent. */
+  /** The released ranges, ordered by their first word. No two of them are adjacent. */
   #free: readonly Extent[] = [];
 
   constructor(device: GPUDevice) {
@@ -36,17 +37,17 @@ export class CheckArena {
     return this.#buffer;
   }
 
-  /** The error, if the device has no memory for it. */
+  /** The error if the device had no memory for the arena, otherwise null. */
   get failed(): Promise<GPUError | null> {
     return this.#failed;
   }
 
-  /** Whether the device allows for so many more words. */
+  /** Returns whether the arena can hold this many more words within the limits of the device. */
   hasRoom(words: number): boolean {
     return this.#holeFor(words) >= 0 || 4 * (this.#used + words) <= this.#limit;
   }
 
-  /** Reserves zeroed words, for which there is room, and returns the index of the first. */
+  /** Reserves zeroed words and returns the index of the first. Call `hasRoom` before. */
   allocate(words: number): number {
     const hole = this.#holeFor(words);
     if (hole < 0) return this.#extend(words);
@@ -70,14 +71,14 @@ export class CheckArena {
     this.#free = this.#free.toSpliced(at - Number(joinsBefore), replaced, merged);
   }
 
-  /** Copies what two arenas have in common. */
+  /** Copies the words that both arenas have room for. */
   carryOver(encoder: GPUCommandEncoder, from: GPUBuffer, to: GPUBuffer): void {
     encoder.copyBufferToBuffer(from, 0, to, 0, Math.min(from.size, to.size));
   }
 
   #clear(first: number, words: number): void {
-    // For a few words, a write costs the host less than commands.
-    if (words <= FEW) {
+    // Writing a few words costs less CPU time than encoding a command.
+    if (words <= FEW_WORDS) {
       this.#device.queue.writeBuffer(this.#buffer, 4 * first, new Uint32Array(words));
       return;
     }

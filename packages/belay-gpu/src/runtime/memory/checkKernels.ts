@@ -1,10 +1,13 @@
 import type { MemoryScheme } from "../../codes/scheme.ts";
 import { memoryStatus, reportWords } from "../../compiler/contract.ts";
 
-/** Invocations of a workgroup, each of which takes one granule at a time. */
+/** The invocations of a workgroup. Each of them processes one granule at a time. */
 const GRANULES_PER_WORKGROUP = 64;
 
-/** Enough workgroups to fill a GPU; the invocations loop over what is beyond. */
+/**
+ * The most workgroups of a dispatch, enough to fill a GPU. Invocations loop over the remaining
+ * granules.
+ */
 const MAX_WORKGROUPS = 16_384;
 
 export function workgroupsFor(granules: number): number {
@@ -12,12 +15,12 @@ export function workgroupsFor(granules: number): number {
 }
 
 /**
- * Words of a span: the index of its first granule in what is bound, and that of its check word in
- * the arena; how many.
+ * The arguments of a kernel: the index of the first granule in the bound data, the index of its
+ * check word in the arena, and the number of granules.
  */
 const SPAN = "struct Span { granule: u32, check: u32, count: u32 }";
 
-/** An entry point that calls `each(granule, check)` for all granules of the span. */
+/** Returns an entry point that calls `each(granule, check)` for all granules of the span. */
 function overSpan(name: string, each: string): string {
   return `
 ${SPAN}
@@ -31,17 +34,19 @@ fn ${name}(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
 }`;
 }
 
-/** Returns a kernel that makes the check words of a span. */
+/** Returns a kernel that computes the check words of a span. */
 export const encodeKernel = (scheme: MemoryScheme): string => storingKernel("encodeSpan", scheme, "=");
 
 /**
- * Returns a kernel that turns check words of a span into syndromes, and syndromes into check words,
- * as codes are linear. A granule that is damaged keeps its syndrome whatever is written in between,
- * so it stays damaged.
+ * Returns a kernel that turns the check words of a span into syndromes, and syndromes back into
+ * check words. Both are the same operation, as the codes are linear. A damaged granule keeps its
+ * syndrome whatever is written in between, so it stays damaged.
  */
 export const toggleKernel = (scheme: MemoryScheme): string => storingKernel("toggleSpan", scheme, "^=");
 
-/** Returns a kernel that stores what each granule encodes to. */
+/**
+ * Returns a kernel that combines each check word with the encoding of its granule, by `=` or `^=`.
+ */
 function storingKernel(name: string, scheme: MemoryScheme, operator: "=" | "^="): string {
   return `
 @group(0) @binding(0) var<storage, read> data: array<${scheme.granuleType}>;
@@ -51,7 +56,10 @@ ${scheme.wgsl("code_")}
 ${overSpan(name, `arena[check] ${operator} code_encode(data[granule]);`)}`;
 }
 
-/** Verifies a span, corrects what it can, in data and check words, and records what it finds. */
+/**
+ * Returns a kernel that verifies a span, corrects data and check words where the code can, and
+ * records each error.
+ */
 export function verifyKernel(scheme: MemoryScheme): string {
   const { corrected, memoryRecords, memoryRecordStride, memoryRecordCapacity } = reportWords;
   return `
@@ -82,13 +90,13 @@ ${overSpan(
 )}`;
 }
 
-/** Copies check words; `span.granule` is where they come from. */
+/** A kernel that copies check words within the arena, from the index `span.granule` on. */
 export const MOVE = `
 @group(0) @binding(0) var<storage, read_write> arena: array<u32>;
 @group(0) @binding(1) var<storage, read> span: Span;
 ${overSpan("moveChecks", "arena[check] = arena[granule];")}`;
 
-/** Copies an arena to a larger one, in a pass. */
+/** A kernel that copies an arena into a larger one. */
 export const CARRY_OVER = `
 @group(0) @binding(0) var<storage, read> older: array<u32>;
 @group(0) @binding(1) var<storage, read_write> arena: array<u32>;

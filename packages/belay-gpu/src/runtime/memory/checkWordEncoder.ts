@@ -3,39 +3,42 @@ import type { PassCommands } from "../webgpu/passCommands.ts";
 import { type BufferRange, whole } from "../webgpu/resources.ts";
 import { CARRY_OVER, MOVE, workgroupsFor } from "./checkKernels.ts";
 import type { Constants } from "./constants.ts";
-import { bytesOf, type Granules, paddingBehind } from "./granules.ts";
+import { bytesOf, type GranuleRange, paddingAfter } from "./granules.ts";
 import type { MemoryState } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
-/** Where in a command buffer kernels of Belay's own can run. */
-export interface Site {
+/** A point of a command buffer at which Belay can run kernels of its own. */
+export interface EncodingPoint {
   readonly state: MemoryState;
   run(encode: (commands: PassCommands) => void): void;
 }
 
-/** A site between passes, where parts of buffers can be cleared. */
-interface ClearingSite extends Site {
+/** An encoding point between passes, where ranges of buffers can also be cleared. */
+interface ClearingPoint extends EncodingPoint {
   clear(range: BufferRange): void;
 }
 
-/** How the checks of granules are made and verified on the device. */
+/** The kernels that compute and verify the check words of granules on the device. */
 export interface CheckWordPasses {
-  encode(site: Site, granules: Granules): void;
-  /** Corrects granules that do not fit their check words, or reports them as damaged. */
-  verify(site: Site, granules: Granules): void;
+  encode(point: EncodingPoint, granules: GranuleRange): void;
+  /** Corrects granules that do not match their check words, or reports them as damaged. */
+  verify(point: EncodingPoint, granules: GranuleRange): void;
   /**
-   * Verifies granules, unless that is done, and leaves their syndromes in place of their checks.
+   * Verifies granules unless they are verified already, and replaces their check words by their
+   * syndromes.
    */
-  beginParts(site: Site, granules: Granules, isVerified: boolean): void;
-  /** Makes checks of the granules' contents and these syndromes. */
-  endParts(site: Site, granules: Granules): void;
-  /** Has the checks written that are still to be, before something else than passes uses them. */
-  settle(site: Site): void;
+  beginParts(point: EncodingPoint, granules: GranuleRange, isVerified: boolean): void;
+  /** Replaces the syndromes of granules by check words of their current contents. */
+  endParts(point: EncodingPoint, granules: GranuleRange): void;
+  /**
+   * Writes all pending check words, before commands other than these kernels use the check words.
+   */
+  settle(point: EncodingPoint): void;
 }
 
 /**
- * Makes and verifies check words on the device, within command buffers, and knows there which ones
- * are up to date.
+ * Computes and verifies check words within command buffers, and tracks which ones are up to date
+ * there.
  */
 export class CheckWordEncoder {
   readonly #buffers: ProtectedBuffers;
@@ -48,11 +51,11 @@ export class CheckWordEncoder {
     device: GPUDevice,
     buffers: ProtectedBuffers,
     constants: Constants,
-    makePasses: (arenaAt: (site: Site) => GPUBuffer) => CheckWordPasses,
+    makePasses: (arenaAt: (point: EncodingPoint) => GPUBuffer) => CheckWordPasses,
   ) {
     this.#buffers = buffers;
     this.#constants = constants;
-    this.#passes = makePasses((site) => this.arenaAt(site));
+    this.#passes = makePasses((point) => this.arenaAt(point));
     const own = (label: string, code: string, ...types: ("read-only-storage" | "storage")[]) =>
       new OwnKernel(device, { label: `belay: ${label}`, code, buffers: types });
     const [read, write] = ["read-only-storage", "storage"] as const;
@@ -61,118 +64,120 @@ export class CheckWordEncoder {
   }
 
   /**
-   * Makes the check words of granules that were written since theirs were made, among these and
-   * those written with them.
+   * Encodes the raw ranges that overlap the granules. Raw ranges were written after their check
+   * words had been computed.
    */
-  encodeRaw(site: Site, granules: Granules): void {
-    const { raw } = site.state;
+  encodeRaw(point: EncodingPoint, granules: GranuleRange): void {
+    const { raw } = point.state;
     if (raw.isEmpty) return;
     for (const range of raw.overlapping(bytesOf(granules))) {
       raw.remove(range);
-      this.encode(site, this.#buffers.granulesIn(range)!);
+      this.encode(point, this.#buffers.granulesIn(range)!);
     }
   }
 
-  /** As `encodeRaw`, for all there are: nothing comes behind that. */
-  finish(site: Site): void {
-    for (const range of [...site.state.raw]) this.encodeRaw(site, this.#buffers.granulesIn(range)!);
-    this.#passes.settle(site);
+  /** Encodes all raw ranges, at the end of a command buffer. */
+  finish(point: EncodingPoint): void {
+    for (const range of [...point.state.raw]) this.encodeRaw(point, this.#buffers.granulesIn(range)!);
+    this.#passes.settle(point);
   }
 
   /**
-   * Corrects granules that do not fit their check words, or reports them as damaged. `canWait`:
-   * until what a dispatch adds up has been taken, which changes nothing of them.
+   * Verifies granules that are not verified yet: corrects them, or reports them as damaged. With
+   * `canWait`, the verification runs together with the sums of the next dispatch, which only loads
+   * the granules.
    */
-  ensureVerified(site: Site, granules: Granules, canWait = false): void {
-    this.encodeRaw(site, granules);
-    const { verified, waiting } = site.state;
+  ensureVerified(point: EncodingPoint, granules: GranuleRange, canWait = false): void {
+    this.encodeRaw(point, granules);
+    const { verified, waiting } = point.state;
     const range = bytesOf(granules);
     if (verified.has(range)) return;
     if (canWait) waiting.push(granules);
-    else this.verify(site, granules);
+    else this.verify(point, granules);
     verified.add(range);
   }
 
   /**
-   * Prepares granules for a write to parts of them, and verifies them. Until `endParts` their
-   * syndromes stand in place of their check words, so that a damaged granule does not get a check
-   * word that fits.
+   * Verifies granules before parts of them are written. Until `endParts`, their syndromes replace
+   * their check words, so a damaged granule does not get a matching check word.
    */
-  beginParts(site: Site, granules: Granules): void {
-    this.encodeRaw(site, granules);
+  beginParts(point: EncodingPoint, granules: GranuleRange): void {
+    this.encodeRaw(point, granules);
     const range = bytesOf(granules);
-    const isVerified = site.state.verified.has(range);
+    const isVerified = point.state.verified.has(range);
     if (!isVerified) granules.owner.counts.verifiedBytes += range.size;
-    this.#passes.beginParts(site, granules, isVerified);
+    this.#passes.beginParts(point, granules, isVerified);
   }
 
   /**
-   * Makes the check words of granules once their parts are written; those that were damaged stay
+   * Computes the check words of granules after parts of them were written. Damaged granules stay
    * damaged.
    */
-  endParts(site: Site, granules: Granules): void {
-    this.#passes.endParts(site, granules);
-    this.wrote(site.state, granules);
+  endParts(point: EncodingPoint, granules: GranuleRange): void {
+    this.#passes.endParts(point, granules);
+    this.wrote(point.state, granules);
   }
 
-  /** Granules were written together with their check words. */
-  wrote({ verified }: MemoryState, granules: Granules): void {
+  /** Marks granules as not verified, after they were written together with their check words. */
+  wrote({ verified }: MemoryState, granules: GranuleRange): void {
     verified.remove(bytesOf(granules));
   }
 
-  encode(site: Site, granules: Granules): void {
-    if (granules.count > 0) this.#passes.encode(site, granules);
+  encode(point: EncodingPoint, granules: GranuleRange): void {
+    if (granules.count > 0) this.#passes.encode(point, granules);
   }
 
-  verify(site: Site, granules: Granules): void {
+  verify(point: EncodingPoint, granules: GranuleRange): void {
     granules.owner.counts.verifiedBytes += bytesOf(granules).size;
-    if (granules.count > 0) this.#passes.verify(site, granules);
-  }
-
-  /** Clears the padding behind granules: what flips there is put right without a code. */
-  clearPadding(site: ClearingSite, granules: Granules): void {
-    const padding = paddingBehind(granules);
-    if (!padding) return;
-    site.clear(padding.range);
-    if (padding.granules.count > 0) site.clear(this.checksAt(site, padding.granules));
+    if (granules.count > 0) this.#passes.verify(point, granules);
   }
 
   /**
-   * Copies the check words of granules to as many of another buffer, from the one numbered `first`
-   * on.
+   * Clears the padding after the granules, and its check words. Bit flips in padding need no code,
+   * as its contents are always zero.
    */
-  move(site: Site, from: Granules, to: Granules): void {
-    if (to.count === 0) return;
-    this.#passes.settle(site);
-    const arena = this.arenaAt(site);
-    const words = to.count * this.#buffers.checkWords;
-    const span = this.#constants.of([from.owner.first + from.first, to.owner.first + to.first, words]);
-    site.run((commands) => this.#move.encode(commands, [whole(arena), span], workgroupsFor(words)));
+  clearPadding(point: ClearingPoint, granules: GranuleRange): void {
+    const padding = paddingAfter(granules);
+    if (!padding) return;
+    point.clear(padding.range);
+    if (padding.granules.count > 0) point.clear(this.checksAt(point, padding.granules));
   }
 
-  /** Where the check words of granules are, for commands recorded from now on. */
-  checksAt(site: Site, { owner, first, count }: Granules): BufferRange {
-    this.#passes.settle(site);
+  /** Copies the check words of granules to the same number of granules of another buffer. */
+  move(point: EncodingPoint, from: GranuleRange, to: GranuleRange): void {
+    if (to.count === 0) return;
+    this.#passes.settle(point);
+    const arena = this.arenaAt(point);
+    const words = to.count * this.#buffers.checkWords;
+    const span = this.#constants.of([from.owner.first + from.first, to.owner.first + to.first, words]);
+    point.run((commands) => this.#move.encode(commands, [whole(arena), span], workgroupsFor(words)));
+  }
+
+  /**
+   * Returns the range of the check words of granules, for commands that are recorded from now on.
+   */
+  checksAt(point: EncodingPoint, { owner, first, count }: GranuleRange): BufferRange {
+    this.#passes.settle(point);
     return {
-      buffer: this.arenaAt(site),
+      buffer: this.arenaAt(point),
       offset: 4 * (owner.first + first),
       size: 4 * count * this.#buffers.checkWords,
     };
   }
 
   /**
-   * The arena, for commands recorded from now on; what earlier ones did to an older arena is
-   * carried over.
+   * Returns the arena for commands that are recorded from now on. If earlier commands of this
+   * command buffer used an older arena, encodes a copy of its words into the current one.
    */
-  arenaAt(site: Site): GPUBuffer {
-    const { state } = site;
+  arenaAt(point: EncodingPoint): GPUBuffer {
+    const { state } = point;
     const { buffer } = this.#buffers.arena;
     const before = state.arena ?? buffer;
     state.firstArena ??= buffer;
     state.arena = buffer;
     if (before !== buffer) {
       const workgroups = workgroupsFor(before.size / 4);
-      site.run((commands) => this.#carryOver.encode(commands, [whole(before), whole(buffer)], workgroups));
+      point.run((commands) => this.#carryOver.encode(commands, [whole(before), whole(buffer)], workgroups));
     }
     return buffer;
   }

@@ -1,31 +1,31 @@
-/** The kernels that add up buffers, and that compare sums. */
+/** The kernels that compute checksums of buffers and compare them. */
 import { checksumWgsl, mostSlots, slotStripes, slotWords, stripeWords } from "../../codes/checksum.ts";
 import { memoryStatus, reportWords } from "../../compiler/contract.ts";
 
-/** The cells of a report in which trials are told of. */
+/** The number of report cells in which trials are recorded. */
 export const trialCells = 256;
-/** Bytes of all slots. */
+/** The size of all slots, in bytes. */
 export const bytesOfSlots = 4 * slotStripes * stripeWords;
 
 const INVOCATIONS = 256;
-/** Quads that a workgroup adds up at a time. */
+/** The number of quads, of 16 bytes each, that a workgroup adds up at a time. */
 export const SUMMED_AT_ONCE = 4 * INVOCATIONS;
 
-/** Parts of buffers that are added up at once. */
+/** The number of buffer ranges that one dispatch adds up. */
 export const partsAtOnce = 4;
 const parts = Array.from({ length: partsAtOnce }, (_, i) => i);
 
-/** What is added up of a buffer. */
+/** A range of a buffer that a dispatch adds up. */
 export interface SumPart {
   readonly slot: number;
-  /** The number of the first quad in the whole buffer, and of how many. */
+  /** The index of the first quad in the whole buffer, and the number of quads. */
   readonly quad: number;
   readonly count: number;
-  /** The number of a sum that makes this superfluous where it counts so many places. */
+  /** The sum that makes this one superfluous if it counts this number of places. */
   readonly instead: { readonly number: number; readonly places: number } | undefined;
 }
 
-/** Some parts in words, in the order of `List`. */
+/** Returns the words of a list of ranges, in the layout of `List`. */
 export const sumList = (all: readonly SumPart[]): number[] => [
   all.length,
   ...all.flatMap(({ slot, quad, count, instead }) => [
@@ -37,7 +37,10 @@ export const sumList = (all: readonly SumPart[]): number[] => [
   ]),
 ];
 
-/** Adds up parts of buffers, each into a slot. Workgroups take parts in turn. */
+/**
+ * A kernel that adds up ranges of buffers, each into a slot. The workgroups are dealt out to the
+ * ranges in turn.
+ */
 export const SUM = `
 struct Span { slot: u32, quad: u32, count: u32, instead: u32, places: u32 }
 struct List { count: u32, spans: array<Span> }
@@ -97,38 +100,43 @@ fn sum(
 }`;
 
 /**
- * Where to tell whether a sum has the right places: a cell of the report, and what is told there,
- * so that it is known whose it is.
+ * A place in the report where the device records if a sum accessed each word equally often. The tag
+ * tells which trial wrote the cell.
  */
 export interface Trial {
   readonly cell: number;
-  /** From 1 on. The cell has twice that, and one more if the places are right. */
+  /**
+   * A number from 1 on. The device writes twice the tag, plus one if the count of places is right.
+   */
   readonly tag: number;
 }
 
-/** What is to be done about a sum. */
+/** The operations on one sum when sums are compared. */
 export interface SettleRecord {
-  /** Where in the arena the buffer's checksum is. */
+  /** The index of the buffer's checksum in the arena. */
   readonly checksum: number;
-  /** The number of the sum that is the checksum by then, where it is not the one in the arena. */
+  /**
+   * The index of an earlier sum in the list that replaces the checksum of the arena in the
+   * comparison.
+   */
   readonly reference?: number | undefined;
   readonly weight: number;
   readonly isCompared: boolean;
   /**
-   * What stands in the place of the checksum in the end, if that changes: the sum, what the
-   * checksum exceeds it by, or both together.
+   * The new value of the checksum: unchanged, the sum, the checksum less the sum, or the checksum
+   * plus the sum.
    */
   readonly kept: keyof typeof keeping;
-  /** The count of places of a sum of all words, where that is to be seen. */
+  /** The count of places of a sum over all words, if the device is to compare it. */
   readonly places?: number;
   readonly trial?: Trial | undefined;
-  /** The number of a sum that counts in place of this one where that has so many places. */
+  /** The index of a sum that is used in place of this one if that sum counts `places` places. */
   readonly instead?: number | undefined;
 }
 
 const keeping = { nothing: 0, sum: 1, excess: 2, total: 3 } as const;
 
-/** Its words, in the order of `Record`. */
+/** Returns the words of a record, in the layout of `Record`. */
 export function settleRecord(record: SettleRecord): number[] {
   const { checksum, weight, isCompared, kept, places = 0 } = record;
   const numbered = (number = -1) => number + 1;
@@ -146,7 +154,10 @@ export function settleRecord(record: SettleRecord): number[] {
   ];
 }
 
-/** Compares sums with checksums, keeps those that are, tells of trials. */
+/**
+ * A kernel of one workgroup that compares sums with checksums, stores new checksums, and records
+ * trials.
+ */
 export const SETTLE = `
 struct Record {
   checksum: u32, reference: u32, weight: u32, isCompared: u32, kept: u32,

@@ -13,32 +13,32 @@ import {
   settleRecord,
   sumList,
 } from "./checksumKernels.ts";
-import type { CheckWordPasses, Site } from "./checkWordEncoder.ts";
+import type { CheckWordPasses, EncodingPoint } from "./checkWordEncoder.ts";
 import type { Constants } from "./constants.ts";
-import type { Granules, ProtectedBuffer } from "./granules.ts";
+import type { GranuleRange, ProtectedBuffer } from "./granules.ts";
 import type { PendingSum } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 export interface ChecksumParts {
   readonly buffers: ProtectedBuffers;
   readonly constants: Constants;
-  /** The report that findings are recorded in. */
+  /** The report in which errors are recorded. */
   readonly slot: ReportSlot;
-  /** The checksums, for commands recorded from now on. */
-  readonly arenaAt: (site: Site) => GPUBuffer;
+  /** Returns the arena of checksums, for commands that are recorded from now on. */
+  readonly arenaAt: (point: EncodingPoint) => GPUBuffer;
 }
 
 /**
- * The passes of checksums. Whatever adds up a buffer, one of these passes or a kernel of the
- * program's, leaves the sum in a slot; one workgroup later compares all sums with what had been
- * stored, or takes them for that, and empties the slots.
+ * The passes of checksums. A pass, or a kernel of the program, adds up a buffer and leaves the sum
+ * in a slot. Later, one workgroup compares all sums with the stored checksums, or stores them as
+ * new checksums, and clears the slots.
  */
 export class Checksums implements CheckWordPasses {
   readonly #parts: ChecksumParts;
   readonly #sum: OwnKernel;
   readonly #settle: OwnKernel;
   readonly #slots: GPUBuffer;
-  /** Bytes that can be bound at once, at an offset that every device accepts. */
+  /** The most bytes of one binding: a multiple of 256, which every device accepts as an offset. */
   readonly #bindable: number;
 
   constructor(device: GPUDevice, parts: ChecksumParts) {
@@ -62,54 +62,54 @@ export class Checksums implements CheckWordPasses {
     this.#bindable = Math.floor(device.limits.maxStorageBufferBindingSize / 256) * 256;
   }
 
-  /** All slots, as kernels bind them. */
+  /** All slots, as one range that kernels bind. */
   get slots(): BufferRange {
     return whole(this.#slots);
   }
 
-  encode(site: Site, { owner }: Granules): void {
-    this.#pass(site, [{ owner, kind: "stored", weight: 1 }]);
+  encode(point: EncodingPoint, { owner }: GranuleRange): void {
+    this.#pass(point, [{ owner, kind: "stored", weight: 1 }]);
   }
 
-  verify(site: Site, { owner }: Granules): void {
-    this.#pass(site, [{ owner, kind: "loaded", weight: 1 }]);
+  verify(point: EncodingPoint, { owner }: GranuleRange): void {
+    this.#pass(point, [{ owner, kind: "loaded", weight: 1 }]);
   }
 
-  beginParts(site: Site, { owner }: Granules, isVerified: boolean): void {
-    this.#pass(site, [{ owner, kind: "begun", weight: 1, isVerified }]);
-    this.settle(site);
+  beginParts(point: EncodingPoint, { owner }: GranuleRange, isVerified: boolean): void {
+    this.#pass(point, [{ owner, kind: "begun", weight: 1, isVerified }]);
+    this.settle(point);
   }
 
-  endParts(site: Site, { owner }: Granules): void {
-    this.#pass(site, [{ owner, kind: "ended", weight: 1 }]);
-    this.settle(site);
+  endParts(point: EncodingPoint, { owner }: GranuleRange): void {
+    this.#pass(point, [{ owner, kind: "ended", weight: 1 }]);
+    this.settle(point);
   }
 
   /**
-   * Takes what a dispatch has added up, for which there are slots. What is in doubt a pass adds up,
-   * if that turns out to be needed: right now, as nothing has changed the buffer since, together
-   * with what waits to be verified.
+   * Takes over the sums of a dispatch, which already have slots. Sums in doubt get a stand-in: a
+   * pass that adds up the buffer again. The pass runs at once, before the buffer changes, together
+   * with the verifications that wait.
    */
-  add(site: Site, sums: readonly (PendingSum | undefined)[]): void {
-    const first = site.state.pending.push(...sums) - sums.length;
+  add(point: EncodingPoint, sums: readonly (PendingSum | undefined)[]): void {
+    const first = point.state.pending.push(...sums) - sums.length;
     const standIns = sums.flatMap((sum, i): PendingSum[] => {
       if (!sum?.doubt) return [];
       const { owner, kind } = sum;
       return [{ owner, kind, weight: 1, standsInFor: first + i }];
     });
-    const others = site.state.waiting.map(({ owner }): PendingSum => {
+    const others = point.state.waiting.map(({ owner }): PendingSum => {
       owner.counts.verifiedBytes += owner.granuleBytes;
       return { owner, kind: "loaded", weight: 1 };
     });
-    site.state.waiting = [];
+    point.state.waiting = [];
     const wanted = [...standIns, ...others];
-    if (wanted.length > 0) this.#pass(site, wanted);
+    if (wanted.length > 0) this.#pass(point, wanted);
   }
 
-  /** Adds up buffers, several at once. */
-  #pass(site: Site, sums: readonly PendingSum[]): void {
-    const { pending } = site.state;
-    const slot = this.reserve(site, sums.length);
+  /** Encodes a pass that adds up several buffers. */
+  #pass(point: EncodingPoint, sums: readonly PendingSum[]): void {
+    const { pending } = point.state;
+    const slot = this.reserve(point, sums.length);
     const wanted = sums.flatMap(({ owner: { contents, granuleBytes }, standsInFor: number }, i) => {
       const doubt = number === undefined ? undefined : pending[number]?.doubt;
       const instead = doubt && { number: number!, places: doubt.places };
@@ -121,7 +121,7 @@ export class Checksums implements CheckWordPasses {
         return { part, data: { buffer: contents, offset, size } };
       });
     });
-    site.run((commands) => {
+    point.run((commands) => {
       for (let at = 0; at < wanted.length; at += partsAtOnce) {
         const together = wanted.slice(at, at + partsAtOnce);
         const list = this.#parts.constants.of(sumList(together.map(({ part }) => part)));
@@ -130,22 +130,21 @@ export class Checksums implements CheckWordPasses {
         this.#sum.encode(commands, [this.slots, list, ...bound], groups * together.length);
       }
     });
-    site.state.pending.push(...sums);
+    point.state.pending.push(...sums);
   }
 
   /**
-   * Makes sure that there are slots for so many sums more, which are going to be pending; returns
-   * the number of the first.
+   * Makes sure that there are slots for this many more sums, and returns the index of the first.
    */
-  reserve(site: Site, count: number): number {
-    if (site.state.pending.length + count > mostSlots) this.settle(site);
-    return site.state.pending.length;
+  reserve(point: EncodingPoint, count: number): number {
+    if (point.state.pending.length + count > mostSlots) this.settle(point);
+    return point.state.pending.length;
   }
 
-  settle(site: Site): void {
-    const { pending } = site.state;
+  settle(point: EncodingPoint): void {
+    const { pending } = point.state;
     if (pending.length === 0) return;
-    site.state.pending = [];
+    point.state.pending = [];
     const { arenaAt, constants, slot } = this.#parts;
     const latest = new Map<ProtectedBuffer, number>();
     const references = pending.map((sum, i) => {
@@ -168,14 +167,19 @@ export class Checksums implements CheckWordPasses {
       });
     });
     const list = constants.of([pending.length, ...words]);
-    const arena = arenaAt(site);
-    site.run((commands) => this.#settle.encode(commands, [whole(arena), this.slots, list, rangeOf(slot)], 1));
+    const arena = arenaAt(point);
+    point.run((commands) =>
+      this.#settle.encode(commands, [whole(arena), this.slots, list, rangeOf(slot)], 1),
+    );
   }
 }
 
 const keptOf = { loaded: "nothing", stored: "sum", begun: "excess", ended: "total" } as const;
 
-/** A part that is probably superfluous gets no more workgroups than fill a GPU. */
+/**
+ * Returns the number of workgroups for one range. A range that is probably superfluous gets only
+ * enough of them to fill a GPU.
+ */
 function workgroupsFor({ count, instead }: SumPart): number {
   return Math.min(instead ? 256 : 1024, Math.ceil(count / SUMMED_AT_ONCE));
 }

@@ -2,12 +2,12 @@ import { flags } from "../webgpu/nativeObjects.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 
 export const PAGE_BYTES = 64 * 1024;
-/** Every device accepts uniform and storage buffer offsets of this alignment. */
+/** An offset alignment that every device accepts, for uniform and storage buffers. */
 const ALIGNMENT = 256;
 
 /**
- * Pages whose lists are found again; older ones belong to the commands that use them, and go with
- * these.
+ * The number of pages whose lists can be reused. Older pages live as long as the commands that use
+ * them.
  */
 export const KEPT_PAGES = 4;
 
@@ -18,20 +18,20 @@ interface Page {
 }
 
 /**
- * Lists of words that kernels read and that never change. Commands can neither take numbers along
- * nor wait for them to be written in time, as they may be submitted late or run again; so each list
- * is written once and found again by its contents, among the latest ones.
+ * Lists of words that kernels read and that never change. Commands may be submitted late or run
+ * again, so they cannot carry their numbers nor wait for a write. Each list is therefore written
+ * once. Lists on the latest pages are found again by their contents.
  */
 export class Constants {
   readonly #device: GPUDevice;
-  /** The latest first. */
+  /** The pages, the latest first. */
   #pages: readonly Page[] = [];
 
   constructor(device: GPUDevice) {
     this.#device = device;
   }
 
-  /** Bytes of GPU memory for the lists that are found again. */
+  /** The GPU memory of the pages whose lists can be reused, in bytes. */
   get held(): number {
     return this.#pages.reduce((sum, { buffer }) => sum + buffer.size, 0);
   }

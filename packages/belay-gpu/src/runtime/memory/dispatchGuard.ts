@@ -1,30 +1,30 @@
 import type { BufferRange } from "../webgpu/resources.ts";
-import type { CheckWordEncoder, Site } from "./checkWordEncoder.ts";
-import { bytesOf, type Granules } from "./granules.ts";
+import type { CheckWordEncoder, EncodingPoint } from "./checkWordEncoder.ts";
+import { bytesOf, type GranuleRange } from "./granules.ts";
 import type { MemoryState } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
-/** A part of a buffer that a dispatch uses. */
+/** A range of a buffer that a dispatch uses. */
 export interface Use {
   readonly range: BufferRange;
   readonly stores: boolean;
-  /** Whether the kernel itself verifies what it loads, and makes check words of what it stores. */
+  /** True if the kernel itself verifies its loads and computes check words of its stores. */
   readonly isChecked: boolean;
-  /** Whether the kernel may turn out to store only some of what a pass after it adds up. */
+  /** True if the kernel may store only some of the words that a pass after it adds up. */
   readonly mayLeaveWords: boolean;
 }
 
-/** As `Use`, of a buffer that has check words. */
+/** A {@link Use} of a buffer that has check words. */
 export interface GuardedUse extends Omit<Use, "range"> {
-  readonly granules: Granules;
+  readonly granules: GranuleRange;
   readonly range: BufferRange;
 }
 
 /**
- * Guards dispatches. A kernel that knows nothing of check words is verified by passes: the ranges
- * that it uses are verified before. The ranges that it may have stored to are encoded before
- * anything else relies on them, at the end of the command buffer at the latest. A range that it
- * uses again in between stays raw.
+ * Guards dispatches. Passes verify the memory of a kernel that has no checks of its own: they
+ * verify the ranges that it uses before the dispatch. Ranges that it may have stored to are raw.
+ * They are encoded before anything else relies on them, at the latest at the end of the command
+ * buffer. A range that the kernel uses again in between stays raw.
  */
 export class DispatchGuard {
   readonly #buffers: ProtectedBuffers;
@@ -35,7 +35,7 @@ export class DispatchGuard {
     this.#words = words;
   }
 
-  /** Returns the uses that have to be guarded. */
+  /** Returns the uses of buffers that have check words. */
   guarded(uses: readonly Use[]): readonly GuardedUse[] {
     return uses.flatMap((use) => {
       const granules = this.#buffers.granulesIn(use.range);
@@ -43,15 +43,18 @@ export class DispatchGuard {
     });
   }
 
-  /** `canWait`: a pass after the dispatch may verify what that only loads. */
-  before(site: Site, uses: readonly GuardedUse[], canWait: boolean): void {
-    if (uses.some(({ isChecked }) => isChecked)) this.#words.arenaAt(site);
-    const { raw, verified } = site.state;
+  /**
+   * Encodes and verifies the used ranges before a dispatch. With `canWait`, a pass after the
+   * dispatch may verify ranges that are only loaded.
+   */
+  before(point: EncodingPoint, uses: readonly GuardedUse[], canWait: boolean): void {
+    if (uses.some(({ isChecked }) => isChecked)) this.#words.arenaAt(point);
+    const { raw, verified } = point.state;
     for (const { granules, range, isChecked, mayLeaveWords, stores } of uses) {
-      if (mayLeaveWords) this.#words.ensureVerified(site, granules);
-      else if (isChecked) this.#words.encodeRaw(site, granules);
+      if (mayLeaveWords) this.#words.ensureVerified(point, granules);
+      else if (isChecked) this.#words.encodeRaw(point, granules);
       else if (!raw.has(range) && !verified.has(range))
-        this.#words.ensureVerified(site, granules, canWait && !stores);
+        this.#words.ensureVerified(point, granules, canWait && !stores);
     }
   }
 

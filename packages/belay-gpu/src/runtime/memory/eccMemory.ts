@@ -7,7 +7,7 @@ import { Signal } from "../context/signal.ts";
 import { type BufferRange, isTexture, type Resource, whole } from "../webgpu/resources.ts";
 import { trialCells } from "./checksumKernels.ts";
 import { Checksums } from "./checksums.ts";
-import { CheckWordEncoder, type Site } from "./checkWordEncoder.ts";
+import { CheckWordEncoder, type EncodingPoint } from "./checkWordEncoder.ts";
 import { Constants } from "./constants.ts";
 import { DispatchGuard, type GuardedUse } from "./dispatchGuard.ts";
 import { EccPasses } from "./eccPasses.ts";
@@ -16,7 +16,7 @@ import { GuardedTransfers, type StandIns, type Transfer } from "./guardedTransfe
 import { HostWrites } from "./hostWrites.ts";
 import { type DispatchSums, KernelSums, type SummingDispatch, type SumsOnGrid } from "./kernelSums.ts";
 import { Mappings } from "./mappings.ts";
-import { EncoderSite, MemoryCommands, type RecordedCommands } from "./memoryCommands.ts";
+import { EncoderPoint, MemoryCommands, type RecordedCommands } from "./memoryCommands.ts";
 import {
   type Corrected,
   type Damage,
@@ -32,11 +32,11 @@ import { describeUnprotected, UnprotectedBufferError } from "./unprotectedBuffer
 
 type Checks = NonNullable<MemorySummary["checks"]>;
 
-/** The protected memory of a device: a check word for every granule of every buffer. */
+/** The protected memory of a device, with check words for each granule of each protected buffer. */
 export class EccMemory implements MemoryProtection {
   readonly canFindDamage = true;
   readonly mappedWrites = new Signal<BufferRange>();
-  /** Whether every buffer has to have check words. */
+  /** True if a buffer that cannot have check words is an error. */
   readonly #strict: boolean;
   readonly #buffers: ProtectedBuffers;
   readonly #constants: Constants;
@@ -49,10 +49,10 @@ export class EccMemory implements MemoryProtection {
   readonly #mappings: Mappings;
   /** The report of Belay's own kernels. */
   readonly #slot: ReportSlot;
-  /** What kernels add up, where memory has checksums. */
+  /** The sums of the program's kernels, if the code is a checksum. */
   readonly #sums: KernelSums;
   readonly #checksums: Checksums | undefined;
-  /** Damaged contents whose check words fit, by where they begin. */
+  /** The damaged ranges that got matching check words, by buffer and byte offset. */
   readonly #accepted = new WeakMap<GPUBuffer, Map<number, BufferRange>>();
 
   constructor({ device, policy, events, reports }: RuntimeContext, code: MemoryCode) {
@@ -72,7 +72,7 @@ export class EccMemory implements MemoryProtection {
     });
     const transfers = new GuardedTransfers(buffers, words);
     const commands = new MemoryCommands(device, buffers, words);
-    const submit = (encode: (site: EncoderSite) => void) => commands.submit(encode);
+    const submit = (encode: (point: EncoderPoint) => void) => commands.submit(encode);
     const writes = new HostWrites({ queue: device.queue, scheme, buffers, words, transfers, submit });
     this.#strict = policy.strict;
     this.#buffers = buffers;
@@ -92,9 +92,9 @@ export class EccMemory implements MemoryProtection {
       retries: policy.retries,
       refuses: refusesFaults(policy),
       send: (owner) =>
-        submit((site) => {
-          words.ensureVerified(site, allOf(owner));
-          transfers.flush(site, allOf(owner));
+        submit((point) => {
+          words.ensureVerified(point, allOf(owner));
+          transfers.flush(point, allOf(owner));
         }),
       replaced: (range) => this.mappedWrites.emit(range),
       initialize: (owner, bytes, checks) => writes.initialize(owner, bytes, checks),
@@ -122,8 +122,8 @@ export class EccMemory implements MemoryProtection {
     }
   }
 
-  arrived(buffer: GPUBuffer): Promise<void> {
-    return this.#mappings.arrived(buffer);
+  verifyMapping(buffer: GPUBuffer): Promise<void> {
+    return this.#mappings.verifyMapping(buffer);
   }
 
   checksOf(buffer: GPUBuffer): BufferRange | undefined {
@@ -173,9 +173,9 @@ export class EccMemory implements MemoryProtection {
     ];
   }
 
-  verifyIn(site: Site, range: BufferRange): void {
+  verifyIn(point: EncodingPoint, range: BufferRange): void {
     const granules = this.#buffers.granulesIn(range);
-    if (granules) this.#words.ensureVerified(site, granules);
+    if (granules) this.#words.ensureVerified(point, granules);
   }
 
   sumsOn(dispatch: SummingDispatch, grid: readonly number[]): SumsOnGrid {
@@ -186,21 +186,21 @@ export class EccMemory implements MemoryProtection {
     return this.#dispatches.guarded(dispatch.uses(sums));
   }
 
-  beforeDispatch(site: Site, uses: readonly GuardedUse[], canWait: boolean): void {
-    if (uses.length > 0) this.#dispatches.before(site, uses, canWait);
+  beforeDispatch(point: EncodingPoint, uses: readonly GuardedUse[], canWait: boolean): void {
+    if (uses.length > 0) this.#dispatches.before(point, uses, canWait);
   }
 
-  reserve(site: Site, sums: DispatchSums): number {
+  reserve(point: EncodingPoint, sums: DispatchSums): number {
     const wanted = [...sums.values()].reduce((count, sum) => count + (sum?.doubt ? 2 : 1), 0);
-    return this.#checksums!.reserve(site, wanted + site.state.waiting.length);
+    return this.#checksums!.reserve(point, wanted + point.state.waiting.length);
   }
 
-  afterDispatch(site: Site, uses: readonly GuardedUse[], sums: DispatchSums | undefined): void {
-    if (sums) this.#checksums!.add(site, [...sums.values()]);
-    this.#dispatches.after(site.state, uses);
+  afterDispatch(point: EncodingPoint, uses: readonly GuardedUse[], sums: DispatchSums | undefined): void {
+    if (sums) this.#checksums!.add(point, [...sums.values()]);
+    this.#dispatches.after(point.state, uses);
   }
 
-  draws(state: MemoryState, read: Iterable<Resource>, written: Iterable<Resource>): void {
+  recordRenderPass(state: MemoryState, read: Iterable<Resource>, written: Iterable<Resource>): void {
     for (const each of [...read, ...written]) if (!isTexture(each)) state.drawn.add(each);
     for (const owner of this.ownersOf(written)) state.wroteRaw(bytesOf(allOf(owner)));
   }
@@ -212,22 +212,22 @@ export class EccMemory implements MemoryProtection {
     transfer: Transfer,
     encode: (buffers: StandIns) => void,
   ): void {
-    this.#transfers.around(new EncoderSite(encoder, native, record), transfer, encode);
+    this.#transfers.encode(new EncoderPoint(encoder, native, record), transfer, encode);
   }
 
   finish(encoder: GPUCommandEncoder, native: GPUCommandEncoder, record: RecordedCommands): void {
-    this.#words.finish(new EncoderSite(encoder, native, record));
+    this.#words.finish(new EncoderPoint(encoder, native, record));
   }
 
-  around(
+  withUpdates(
     commands: readonly GPUCommandBuffer[],
     records: readonly (RecordedCommands | undefined)[],
   ): readonly GPUCommandBuffer[] {
-    return commands.flatMap((each, i) => this.#commands.around(each, records[i]));
+    return commands.flatMap((each, i) => this.#commands.withUpdates(each, records[i]));
   }
 
   hostWrite(range: BufferRange): ((bytes: Uint8Array<ArrayBuffer>) => void) | undefined {
-    return this.#writes.into(range);
+    return this.#writes.writerFor(range);
   }
 
   get slots(): readonly ReportSlot[] {
@@ -248,8 +248,8 @@ export class EccMemory implements MemoryProtection {
     return this.#log.readKernel(words, kernel);
   }
 
-  disbelieved(corrected: Corrected): readonly Damage[] {
-    return this.#log.disbelieved(corrected);
+  untrusted(corrected: Corrected): readonly Damage[] {
+    return this.#log.untrusted(corrected);
   }
 
   ownersOf(resources: Iterable<Resource>): readonly ProtectedBuffer[] {
@@ -260,10 +260,10 @@ export class EccMemory implements MemoryProtection {
     const kept = [...owners].filter(({ mapped }) => mapped !== "write");
     if (kept.length === 0) return;
     this.#log.scrubs++;
-    this.#commands.submit((site) => {
+    this.#commands.submit((point) => {
       for (const owner of kept) {
-        this.#words.clearPadding(site, allOf(owner));
-        this.#words.verify(site, allOf(owner));
+        this.#words.clearPadding(point, allOf(owner));
+        this.#words.verify(point, allOf(owner));
       }
     });
   }
@@ -276,12 +276,12 @@ export class EccMemory implements MemoryProtection {
       const accepted = this.#accepted.get(buffer) ?? new Map<number, BufferRange>();
       this.#accepted.set(buffer, accepted.set(offset, { buffer, offset, size }));
     }
-    this.#commands.submit((site) => {
-      for (const granules of damaged) this.#words.encode(site, granules);
+    this.#commands.submit((point) => {
+      for (const granules of damaged) this.#words.encode(point, granules);
     });
   }
 
-  damaged(isWrong: (place: BufferRange) => boolean): readonly BufferRange[] {
+  acceptedDamage(isWrong: (place: BufferRange) => boolean): readonly BufferRange[] {
     return [...this.#buffers].flatMap(({ buffer }) => {
       const accepted = [...(this.#accepted.get(buffer) ?? [])].filter(([, place]) => isWrong(place));
       if (accepted.length === 0) this.#accepted.delete(buffer);

@@ -3,30 +3,30 @@ import { type ReportSlot, rangeOf } from "../context/reportArena.ts";
 import { OwnKernel } from "../webgpu/ownKernel.ts";
 import { type BufferRange, whole } from "../webgpu/resources.ts";
 import { encodeKernel, toggleKernel, verifyKernel, workgroupsFor } from "./checkKernels.ts";
-import type { CheckWordPasses, Site } from "./checkWordEncoder.ts";
+import type { CheckWordPasses, EncodingPoint } from "./checkWordEncoder.ts";
 import type { Constants } from "./constants.ts";
-import type { Granules } from "./granules.ts";
+import type { GranuleRange } from "./granules.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 export interface EccPassesParts {
   readonly scheme: MemoryScheme;
   readonly buffers: ProtectedBuffers;
   readonly constants: Constants;
-  /** The report that findings are recorded in. */
+  /** The report in which errors are recorded. */
   readonly slot: ReportSlot;
-  /** The check words, for commands recorded from now on. */
-  readonly arenaAt: (site: Site) => GPUBuffer;
+  /** Returns the arena of check words, for commands that are recorded from now on. */
+  readonly arenaAt: (point: EncodingPoint) => GPUBuffer;
 }
 
-/** The passes of a code that has a check word for each granule. */
+/** The passes of a code with check words for each granule. */
 export class EccPasses implements CheckWordPasses {
   readonly #parts: EccPassesParts;
   readonly #encode: OwnKernel;
   readonly #verify: OwnKernel;
   readonly #toggle: OwnKernel;
   /**
-   * Granules that can be bound at once: a multiple of 256, as every device accepts offsets of 256
-   * bytes.
+   * The most granules of one binding: a multiple of 256, so that each binding begins at an offset
+   * that every device accepts.
    */
   readonly #bindable: number;
 
@@ -52,35 +52,35 @@ export class EccPasses implements CheckWordPasses {
     this.#bindable = Math.floor(device.limits.maxStorageBufferBindingSize / scheme.granuleBytes / 256) * 256;
   }
 
-  encode(site: Site, granules: Granules): void {
-    this.#overData(site, this.#encode, granules, []);
+  encode(point: EncodingPoint, granules: GranuleRange): void {
+    this.#overData(point, this.#encode, granules, []);
   }
 
-  verify(site: Site, granules: Granules): void {
-    this.#overData(site, this.#verify, granules, [rangeOf(this.#parts.slot)]);
+  verify(point: EncodingPoint, granules: GranuleRange): void {
+    this.#overData(point, this.#verify, granules, [rangeOf(this.#parts.slot)]);
   }
 
-  beginParts(site: Site, granules: Granules, isVerified: boolean): void {
-    if (!isVerified) this.verify(site, granules);
-    this.#overData(site, this.#toggle, granules, []);
+  beginParts(point: EncodingPoint, granules: GranuleRange, isVerified: boolean): void {
+    if (!isVerified) this.verify(point, granules);
+    this.#overData(point, this.#toggle, granules, []);
   }
 
-  endParts(site: Site, granules: Granules): void {
-    this.#overData(site, this.#toggle, granules, []);
+  endParts(point: EncodingPoint, granules: GranuleRange): void {
+    this.#overData(point, this.#toggle, granules, []);
   }
 
-  /** Nothing is left to be written. */
+  /** Does nothing: these passes write check words at once. */
   settle(): void {}
 
   #overData(
-    site: Site,
+    point: EncodingPoint,
     kernel: OwnKernel,
-    { owner: { contents, granuleBytes, granules, first: base }, first, count }: Granules,
+    { owner: { contents, granuleBytes, granules, first: base }, first, count }: GranuleRange,
     more: readonly BufferRange[],
   ): void {
     const { arenaAt, constants } = this.#parts;
-    const arena = arenaAt(site);
-    site.run((commands) => {
+    const arena = arenaAt(point);
+    point.run((commands) => {
       for (let at = first; at < first + count; ) {
         const start = at - (at % this.#bindable);
         const end = Math.min(first + count, start + this.#bindable);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import {
   allOf,
   bytesOf,
-  type Granules,
+  type GranuleRange,
   granulesFor,
   granulesIn,
   type ProtectedBuffer,
@@ -13,7 +13,7 @@ function bufferOf(size: number, granuleBytes: number): ProtectedBuffer {
   return { buffer: { size }, ...granulesFor(size, granuleBytes) } as ProtectedBuffer;
 }
 
-const indices = ({ first, count }: Granules) => Array.from({ length: count }, (_, i) => first + i);
+const indices = ({ first, count }: GranuleRange) => Array.from({ length: count }, (_, i) => first + i);
 
 test.each([
   [4, 4, 4],

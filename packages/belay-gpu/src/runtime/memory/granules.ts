@@ -1,57 +1,55 @@
-/** Granules: the parts of a buffer that have a check word each. */
+/** Granules: the parts of a buffer that share check words. */
 import type { BufferRange } from "../webgpu/resources.ts";
 
-/** A buffer of the program's whose contents have check words. */
+/** A buffer of the program whose contents have check words. */
 export interface ProtectedBuffer {
   readonly buffer: GPUBuffer;
-  /**
-   * Where kernels find the contents: the buffer itself, or the mirror of one that can be mapped.
-   */
+  /** The buffer that kernels bind: the buffer itself, or the mirror of a mappable buffer. */
   readonly contents: GPUBuffer;
   /**
-   * How the host can map it, if at all. Its check words then stand behind its whole granules, too.
+   * The mode in which the host can map the buffer, if any. A mappable buffer also has its check
+   * words after its last granule.
    */
   readonly mapped: "read" | "write" | undefined;
-  /** Bytes of a granule; all of the buffer's where one checksum is for all of it. */
+  /** The size of a granule in bytes. With a checksum, the whole buffer is one granule. */
   readonly granuleBytes: number;
-  /** Whole granules that it takes, and where in the arena the check word of the first one is. */
+  /** The number of granules, and the index of the first check word in the arena. */
   readonly granules: number;
   readonly first: number;
   readonly counts: MemoryCounts;
 }
 
 /**
- * What was found in a buffer. A check that finds more than eight errors names the first eight; the
- * others count for the buffer of the last of these, so that the sum over all buffers is always
- * right.
+ * The counts of errors that were found in a buffer. A check names at most eight errors. It adds all
+ * further errors to the buffer of the last named one, so the sum over all buffers is right.
  */
 export interface MemoryCounts {
-  /** Granules with an error that was corrected. */
+  /** The number of granules with a corrected error. */
   corrected: number;
-  /** Loads that kernels corrected, in registers. */
+  /** The number of loads that kernels corrected, in registers. */
   correctedLoads: number;
-  /** Granules with more errors than the code corrects, each time that one was found. */
+  /** The number of times that a granule had more errors than the code corrects. */
   uncorrectable: number;
-  /** Bytes that Belay has verified, other than in the program's own kernels. */
+  /** The bytes that Belay verified outside of the program's own kernels. */
   verifiedBytes: number;
 }
 
-/** Some granules of a protected buffer. */
-export interface Granules {
+/** A range of granules of a protected buffer. */
+export interface GranuleRange {
   readonly owner: ProtectedBuffer;
   readonly first: number;
   readonly count: number;
 }
 
 /**
- * Buffers are allocated in whole vectors, as uniform buffers are made of these, and in whole
- * granules.
+ * The size of a vector. Buffers are allocated in whole vectors, as uniform buffers consist of
+ * vectors, and in whole granules.
  */
 const VECTOR_BYTES = 16;
 
 /**
- * Bytes of a binding in whole vectors and granules. What a binding of a protected buffer ends with
- * is always allocated.
+ * Returns the size of a binding, in bytes, rounded up to whole vectors and granules. A protected
+ * buffer always has memory for the rounded size.
  */
 export function wholeGranules(size: number, granuleBytes: number): number {
   const unit = Math.max(VECTOR_BYTES, granuleBytes);
@@ -59,8 +57,8 @@ export function wholeGranules(size: number, granuleBytes: number): number {
 }
 
 /**
- * How many granules a buffer takes, of how many bytes. Granules without an end make one of all of
- * the buffer.
+ * Returns the number and the size of a buffer's granules. An infinite granule size makes the whole
+ * buffer one granule.
  */
 export function granulesFor(
   size: number,
@@ -70,27 +68,28 @@ export function granulesFor(
   return { granules: wholeGranules(size, granuleBytes) / granuleBytes, granuleBytes };
 }
 
-/** All granules of a buffer. */
-export function allOf(owner: ProtectedBuffer): Granules {
+/** Returns all granules of a buffer. */
+export function allOf(owner: ProtectedBuffer): GranuleRange {
   return { owner, first: 0, count: owner.granules };
 }
 
-/** The granules that have a byte in a part of a buffer. */
-export function granulesIn(owner: ProtectedBuffer, { offset, size }: Extent): Granules {
+/** Returns the granules that have a byte in a range of a buffer. */
+export function granulesIn(owner: ProtectedBuffer, { offset, size }: Extent): GranuleRange {
   const first = Math.min(owner.granules, Math.floor(offset / owner.granuleBytes));
   const end = Math.min(owner.granules, Math.ceil((offset + size) / owner.granuleBytes));
   return { owner, first, count: Math.max(0, end - first) };
 }
 
-/** The same granules in bytes. */
-export function bytesOf({ owner, first, count }: Granules): BufferRange {
+/** Returns the byte range of granules. */
+export function bytesOf({ owner, first, count }: GranuleRange): BufferRange {
   const { buffer, granuleBytes } = owner;
   return { buffer, offset: first * granuleBytes, size: count * granuleBytes };
 }
 
 /**
- * The granules of which a write to a part of a buffer replaces all bytes, and those of which it
- * leaves some. What is behind the end of a buffer is always zero.
+ * Returns the granules whose bytes a write replaces completely (`body`), and those of which it
+ * keeps some bytes (`edges`). Bytes after the end of a buffer are always zero, so nothing is kept
+ * there.
  */
 export function splitWrite(owner: ProtectedBuffer, { offset, size }: Extent) {
   const start = offset / owner.granuleBytes;
@@ -107,15 +106,18 @@ export function splitWrite(owner: ProtectedBuffer, { offset, size }: Extent) {
   return { body: granules(first, last), edges: edges.filter(({ count }) => count > 0) };
 }
 
-/** What a buffer has behind its end to fill granules and vectors: always zero. */
+/** The zero bytes after the end of a buffer that fill its last granules and vectors. */
 export interface Padding {
   readonly range: BufferRange;
-  /** The granules that have nothing else. */
-  readonly granules: Granules;
+  /** The granules that consist of padding only. */
+  readonly granules: GranuleRange;
 }
 
-/** Returns the padding behind granules, where these reach the end of a buffer that has any. */
-export function paddingBehind({ owner, first, count }: Granules): Padding | undefined {
+/**
+ * Returns the padding after granules that reach the end of their buffer; undefined if there is
+ * none.
+ */
+export function paddingAfter({ owner, first, count }: GranuleRange): Padding | undefined {
   const { buffer, contents, granules, granuleBytes } = owner;
   const offset = Math.ceil(buffer.size / 4) * 4;
   const size = granules * granuleBytes - offset;

@@ -1,30 +1,32 @@
 import { flags } from "../webgpu/nativeObjects.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { CheckWordEncoder } from "./checkWordEncoder.ts";
-import { bytesOf, type Granules, splitWrite } from "./granules.ts";
-import type { EncoderSite } from "./memoryCommands.ts";
+import { bytesOf, type GranuleRange, splitWrite } from "./granules.ts";
+import type { EncoderPoint } from "./memoryCommands.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
-/** What a command that moves data does to buffers. */
+/** The effect on buffers of a command that moves data. */
 export interface Transfer {
   readonly source?: BufferRange;
   readonly target?: BufferRange;
-  /** What the target holds then: the source's bytes, zeros, or else anything. */
+  /**
+   * The new contents of the target: the source's bytes, or zeros. Undefined for all other contents.
+   */
   readonly result?: "copy" | "zeros";
-  /** Whether the target keeps some of its bytes, somewhere in between. */
+  /** True if the target keeps some of its bytes in the middle of the range. */
   readonly leavesGaps?: boolean;
 }
 
-/** The buffers to encode the command with, where it has any. */
+/** The buffers to encode the command with. Each is present if the transfer has it. */
 export interface StandIns {
   readonly source: GPUBuffer;
   readonly target: GPUBuffer;
 }
 
 /**
- * Keeps check words right where commands outside of passes move data. Check words move along where
- * data fills granules as it did before; what is joined to other data, or leaves protected memory,
- * is verified first.
+ * Keeps check words up to date when commands outside of passes move data. Check words are copied if
+ * the data keeps its division into granules. Data is verified first if it is joined with other data
+ * or leaves protected memory.
  */
 export class GuardedTransfers {
   readonly #buffers: ProtectedBuffers;
@@ -35,16 +37,16 @@ export class GuardedTransfers {
     this.#words = words;
   }
 
-  /** Encodes what has to happen around a command, and has the command encoded in between. */
-  around(site: EncoderSite, transfer: Transfer, encode: (buffers: StandIns) => void): void {
+  /** Encodes a command together with the check-word updates that it needs. */
+  encode(point: EncoderPoint, transfer: Transfer, encode: (buffers: StandIns) => void): void {
     const { source, target } = transfer;
-    // What the device is going to refuse, it has to see as it is.
-    const isAccepted = (!source || canTake(source)) && (!target || canReplace(target));
+    // WebGPU validation must see a command that it rejects with the program's own buffers.
+    const isAccepted = (!source || isValidSource(source)) && (!target || isValidTarget(target));
     const from = isAccepted && source ? this.#buffers.granulesIn(source) : undefined;
     const to = isAccepted && target ? this.#buffers.granulesIn(target) : undefined;
-    if (from?.owner.mapped) this.#fetch(site, from);
-    const finish = to ? this.#write(site, to, transfer, from) : undefined;
-    if (from && !to) this.#words.ensureVerified(site, from);
+    if (from?.owner.mapped) this.#fetch(point, from);
+    const finish = to ? this.#write(point, to, transfer, from) : undefined;
+    if (from && !to) this.#words.ensureVerified(point, from);
     encode({
       source: (from ? from.owner.contents : source?.buffer) as GPUBuffer,
       target: (to ? to.owner.contents : target?.buffer) as GPUBuffer,
@@ -53,14 +55,14 @@ export class GuardedTransfers {
   }
 
   /**
-   * Verifies what a write leaves of granules, and what it takes parts of; returns what is to be
-   * done after it.
+   * Prepares a write: verifies the bytes that it keeps, and sources whose check words cannot be
+   * copied. Returns a function that encodes the updates after the write.
    */
   #write(
-    site: EncoderSite,
-    to: Granules,
+    point: EncoderPoint,
+    to: GranuleRange,
     { source, target, result, leavesGaps = false }: Transfer,
-    from: Granules | undefined,
+    from: GranuleRange | undefined,
   ): () => void {
     const words = this.#words;
     const { body, edges } = splitWrite(to.owner, target!);
@@ -68,57 +70,65 @@ export class GuardedTransfers {
       result === "copy" && from?.owner.granuleBytes === to.owner.granuleBytes
         ? shiftOf(source!, target!, to.owner.granuleBytes)
         : undefined;
-    const counterpart = ({ first, count }: Granules) => ({
+    const counterpart = ({ first, count }: GranuleRange) => ({
       owner: from!.owner,
       first: first + shift!,
       count,
     });
-    words.encodeRaw(site, to);
-    // What the host is going to read is verified where it comes from, so that errors are put right,
-    // and named, there.
+    words.encodeRaw(point, to);
+    // Data for the host is verified at its source, so that errors are corrected, and named, there.
     if (from && (shift === undefined || to.owner.mapped)) {
-      words.ensureVerified(site, from);
+      words.ensureVerified(point, from);
     } else if (from) {
-      words.encodeRaw(site, from);
-      for (const edge of edges) words.ensureVerified(site, counterpart(edge));
+      words.encodeRaw(point, from);
+      for (const edge of edges) words.ensureVerified(point, counterpart(edge));
     }
     const kept = leavesGaps ? [to] : edges;
-    for (const granules of kept) words.beginParts(site, granules);
+    for (const granules of kept) words.beginParts(point, granules);
     return () => {
-      words.wrote(site.state, to);
+      words.wrote(point.state, to);
       if (!leavesGaps) {
-        words.clearPadding(site, body);
-        if (result === "zeros" && body.count > 0) site.clear(words.checksAt(site, body));
-        else if (shift === undefined) words.encode(site, body);
-        else words.move(site, counterpart(body), body);
+        words.clearPadding(point, body);
+        if (result === "zeros" && body.count > 0) point.clear(words.checksAt(point, body));
+        else if (shift === undefined) words.encode(point, body);
+        else words.move(point, counterpart(body), body);
       }
-      for (const granules of kept) words.endParts(site, granules);
-      if (to.owner.mapped) this.flush(site, to);
+      for (const granules of kept) words.endParts(point, granules);
+      if (to.owner.mapped) this.flush(point, to);
     };
   }
 
-  /** Brings the mirror of a buffer that the host has written up to date. */
-  #fetch(site: EncoderSite, granules: Granules): void {
+  /**
+   * Copies the contents and check words of a buffer that the host has written into its mirror and
+   * the arena.
+   */
+  #fetch(point: EncoderPoint, granules: GranuleRange): void {
     const { owner } = granules;
     const data = bytesOf(granules);
-    site.copy(data, owner.contents, data.offset);
-    const { buffer, offset, size } = this.#words.checksAt(site, granules);
+    point.copy(data, owner.contents, data.offset);
+    const { buffer, offset, size } = this.#words.checksAt(point, granules);
     const checks = this.#buffers.checksOf(owner).offset + 4 * granules.first;
-    site.copy({ buffer: owner.buffer, offset: checks, size }, buffer, offset);
-    this.#words.wrote(site.state, granules);
+    point.copy({ buffer: owner.buffer, offset: checks, size }, buffer, offset);
+    this.#words.wrote(point.state, granules);
   }
 
-  /** Brings a buffer that the host is going to read up to date with its mirror, which is right. */
-  flush(site: EncoderSite, granules: Granules): void {
+  /**
+   * Copies the mirror and the check words into a buffer that the host is going to read. The mirror
+   * must be verified.
+   */
+  flush(point: EncoderPoint, granules: GranuleRange): void {
     const { owner } = granules;
     const data = bytesOf(granules);
-    site.copy({ ...data, buffer: owner.contents }, owner.buffer, data.offset);
+    point.copy({ ...data, buffer: owner.contents }, owner.buffer, data.offset);
     const checks = this.#buffers.checksOf(owner).offset + 4 * granules.first;
-    site.copy(this.#words.checksAt(site, granules), owner.buffer, checks);
+    point.copy(this.#words.checksAt(point, granules), owner.buffer, checks);
   }
 }
 
-/** How many granules further the source of a copy is, if its granules are those of the target. */
+/**
+ * Returns the offset from target granules to source granules, in granules. Undefined if the copied
+ * granules differ from the target's.
+ */
 function shiftOf(source: BufferRange, target: BufferRange, granuleBytes: number): number | undefined {
   const shift = (source.offset - target.offset) / granuleBytes;
   const end = target.offset + target.size;
@@ -130,17 +140,23 @@ function isAtEnd({ buffer, offset, size }: BufferRange): boolean {
   return offset + size === buffer.size;
 }
 
-/** Whether data can be copied from a range, as far as the device does not judge it by itself. */
-function canTake(range: BufferRange): boolean {
+/**
+ * Returns whether a copy from the range is valid, as far as the device cannot check it. The device
+ * checks only the buffers of the encoded command.
+ */
+function isValidSource(range: BufferRange): boolean {
   return isInside(range) && fitsMirror(range.buffer, flags.bufferMapWrite | flags.bufferCopySrc);
 }
 
-/** As `canTake`, for copies to it. */
-export function canReplace(range: BufferRange): boolean {
+/** Returns whether a copy to the range is valid, as far as the device cannot check it. */
+export function isValidTarget(range: BufferRange): boolean {
   return isInside(range) && fitsMirror(range.buffer, flags.bufferMapRead | flags.bufferCopyDst);
 }
 
-/** The device does not see copies from and to buffers that have a mirror. */
+/**
+ * Returns whether the usage of a buffer allows the copy. The device does not see the buffer if its
+ * mirror is used.
+ */
 function fitsMirror({ usage }: GPUBuffer, needed: number): boolean {
   return (usage & (flags.bufferMapRead | flags.bufferMapWrite)) === 0 || usage === needed;
 }

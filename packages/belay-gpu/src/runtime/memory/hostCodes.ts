@@ -1,11 +1,11 @@
 import type { HostCode, Verification } from "../../codes/scheme.ts";
 
-/** How many check words bytes have that need not fill the last granule. */
+/** Returns the number of check words of bytes. The bytes need not fill the last granule. */
 export function checkWordsOf({ granuleBytes, checkWords }: HostCode, bytes: Uint8Array): number {
   return Math.max(1, Math.ceil(bytes.length / granuleBytes)) * checkWords;
 }
 
-/** Writes these check words: what the last granule lacks are zeros. */
+/** Writes the check words of bytes and returns them. The last granule is padded with zeros. */
 export function encodeBytes<Checks extends Uint32Array>(
   scheme: HostCode,
   bytes: Uint8Array,
@@ -17,11 +17,14 @@ export function encodeBytes<Checks extends Uint32Array>(
   return checks;
 }
 
-/** Corrects bytes and check words in place, as far as they can be. */
+/**
+ * Corrects bytes and check words in place where the code can. Returns the granules that it cannot
+ * correct.
+ */
 export function verifyBytes(scheme: HostCode, bytes: Uint8Array, checks: Uint32Array): Verification {
   const { whole, rest, count } = granulesOf(scheme, bytes);
   const found = scheme.verify(whole, checks.subarray(0, count * scheme.checkWords));
-  // Bytes that did not begin at a word were copied.
+  // Bytes that did not begin at a multiple of four were copied.
   if (whole.buffer !== bytes.buffer && found.corrected > 0) bytes.set(bytesOf(whole));
   if (!rest) return found;
   const atEnd = scheme.verify(rest, checks.subarray(count));
@@ -34,11 +37,11 @@ export function verifyBytes(scheme: HostCode, bytes: Uint8Array, checks: Uint32A
 }
 
 /**
- * The words of whole granules, which are the bytes themselves where these begin at a word, and of
- * one that is filled up.
+ * Returns the words of all whole granules, and of a last granule padded with zeros. The former
+ * share memory with the bytes if these begin at a multiple of four.
  */
 function granulesOf(scheme: HostCode, bytes: Uint8Array) {
-  // Zeros behind the end change no checksum.
+  // A checksum is the same for any number of zeros at the end.
   const granuleBytes = Number.isFinite(scheme.granuleBytes) ? scheme.granuleBytes : bytes.length;
   const size = bytes.length - (bytes.length % granuleBytes);
   const { buffer, byteOffset } = byteOffsetIsWord(bytes) ? bytes : bytes.slice(0, size);

@@ -1,10 +1,10 @@
 import type { HostCode } from "../../codes/scheme.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { CheckWordEncoder } from "./checkWordEncoder.ts";
-import { type ProtectedBuffer, paddingBehind, splitWrite } from "./granules.ts";
-import { canReplace, type GuardedTransfers } from "./guardedTransfers.ts";
+import { type ProtectedBuffer, paddingAfter, splitWrite } from "./granules.ts";
+import { type GuardedTransfers, isValidTarget } from "./guardedTransfers.ts";
 import { checkWordsOf, encodeBytes } from "./hostCodes.ts";
-import type { EncoderSite } from "./memoryCommands.ts";
+import type { EncoderPoint } from "./memoryCommands.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 interface HostWriteParts {
@@ -14,18 +14,18 @@ interface HostWriteParts {
   readonly words: CheckWordEncoder;
   readonly transfers: GuardedTransfers;
   /** Submits commands of Belay's own. */
-  readonly submit: (encode: (site: EncoderSite) => void) => void;
+  readonly submit: (encode: (point: EncoderPoint) => void) => void;
 }
 
 /**
- * Check words that are written at once: few enough for the processor's cache to keep them until the
- * queue has taken them.
+ * The most check words of one write: few enough to stay in the processor's cache until the queue
+ * takes them.
  */
 const mostAtOnce = 2 ** 18;
 
 /**
- * Writes of the host's through the queue: their check words are made of the bytes that the program
- * gives.
+ * Writes of the host through the queue. Their check words are computed on the CPU, from the bytes
+ * that the program passes.
  */
 export class HostWrites {
   readonly #parts: HostWriteParts;
@@ -36,25 +36,25 @@ export class HostWrites {
   }
 
   /**
-   * Writes to a part of a buffer; undefined when it has no check words, or the device is going to
-   * refuse the write.
+   * Returns a function that writes bytes to a range. Undefined if the buffer has no check words, or
+   * if the write is invalid and the device will reject it.
    */
-  into(range: BufferRange): ((bytes: Uint8Array<ArrayBuffer>) => void) | undefined {
-    const isGuarded = canReplace(range) && this.#parts.buffers.of(range.buffer) !== undefined;
+  writerFor(range: BufferRange): ((bytes: Uint8Array<ArrayBuffer>) => void) | undefined {
+    const isGuarded = isValidTarget(range) && this.#parts.buffers.of(range.buffer) !== undefined;
     return isGuarded ? (bytes) => this.#write(range, bytes) : undefined;
   }
 
   /**
-   * Writes bytes and check words. Granules that keep some of their bytes are verified before, and
-   * stay damaged if they are.
+   * Writes bytes and their check words. Granules that keep some of their bytes are verified first,
+   * and damaged ones stay damaged.
    */
   #write(range: BufferRange, bytes: Uint8Array<ArrayBuffer>): void {
     const { queue, buffers, words, transfers, submit } = this.#parts;
     const granules = buffers.granulesIn(range)!;
     const { owner } = granules;
     const { body, edges } = splitWrite(owner, range);
-    const beginParts = (site: EncoderSite) => {
-      for (const edge of edges) words.beginParts(site, edge);
+    const beginParts = (point: EncoderPoint) => {
+      for (const edge of edges) words.beginParts(point, edge);
     };
     if (edges.length > 0) submit(beginParts);
     queue.writeBuffer(owner.contents, range.offset, bytes);
@@ -63,15 +63,15 @@ export class HostWrites {
       const granulesBytes = bytes.subarray(start, start + body.count * owner.granuleBytes);
       this.#writeChecks(owner.first + body.first, granulesBytes);
     }
-    if (edges.length === 0 && !owner.mapped && !paddingBehind(body)) return;
-    submit((site) => {
-      words.clearPadding(site, body);
-      for (const edge of edges) words.endParts(site, edge);
-      if (owner.mapped) transfers.flush(site, granules);
+    if (edges.length === 0 && !owner.mapped && !paddingAfter(body)) return;
+    submit((point) => {
+      words.clearPadding(point, body);
+      for (const edge of edges) words.endParts(point, edge);
+      if (owner.mapped) transfers.flush(point, granules);
     });
   }
 
-  /** Writes the check words of bytes from one of the arena on. */
+  /** Writes the check words of bytes to the arena, starting at the word `first`. */
   #writeChecks(first: number, bytes: Uint8Array<ArrayBuffer>): void {
     const { queue, scheme, buffers } = this.#parts;
     const most = mostAtOnce * scheme.granuleBytes;
@@ -85,8 +85,8 @@ export class HostWrites {
   }
 
   /**
-   * Writes what a buffer was mapped with when it was made; `bytes` stay where they are in one that
-   * has no mirror.
+   * Writes the initial contents and check words of a buffer that was mapped at creation. The
+   * contents need no write if the buffer has no mirror.
    */
   initialize(
     { buffer, contents, first }: ProtectedBuffer,

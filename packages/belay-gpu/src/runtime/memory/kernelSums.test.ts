@@ -33,10 +33,10 @@ it("learns from the GPU whether to count places, or to add up something else", (
     [false, [{ ...scheme, site: 0 }]],
   ] as const) {
     const [sums, bound] = [made(), loading()];
-    expect(sums.on(bound, grid).less).toBeUndefined();
+    expect(sums.on(bound, grid).variant).toBeUndefined();
     sums.read(told(sums, bound, isRight));
-    expect(sums.on(bound, grid).less).toEqual(less);
-    expect(sums.on(bound, [2, 1, 1]).less).toBeUndefined();
+    expect(sums.on(bound, grid).variant).toEqual(less);
+    expect(sums.on(bound, [2, 1, 1]).variant).toBeUndefined();
   }
 });
 
@@ -47,7 +47,7 @@ it("takes for no kernel's what is told late of another one, in the same cell", (
   const own = told(sums, second, false);
   expect(own.findIndex((cell) => cell > 0)).toBe(late.findIndex((cell) => cell > 0));
   sums.read(late);
-  expect(sums.on(second, grid).less).toBeUndefined();
+  expect(sums.on(second, grid).variant).toBeUndefined();
   sums.read(own);
-  expect(sums.on(second, grid).less).toEqual([{ ...scheme, site: 0 }]);
+  expect(sums.on(second, grid).variant).toEqual([{ ...scheme, site: 0 }]);
 });

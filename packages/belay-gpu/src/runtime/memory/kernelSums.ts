@@ -13,12 +13,12 @@ import type { PendingSum } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 /**
- * What a dispatch adds up, by rows and in their order, which is that of the slots; what nobody is
- * going to look at has no sum. A sum stands for a verification, or an encoding.
+ * The sums of a dispatch by table row, in the order of their slots. A slot is undefined if its sum
+ * will not be used. A sum replaces a verification or an encoding of its buffer.
  */
 export type DispatchSums = ReadonlyMap<number, PendingSum | undefined>;
 
-/** A kernel, by what it does about the memory that it uses. */
+/** A kernel with its use of memory. */
 interface SummingKernel {
   readonly memory: MemorySummary | undefined;
 }
@@ -29,67 +29,70 @@ export interface SummingDispatch {
   rangeAt(of: BindingPoint): BufferRange | undefined;
 }
 
-/** What a kernel sums, and the buffer if all of it is bound. */
+/**
+ * A binding that a kernel sums, with its size in bytes. The owner is undefined if the binding is
+ * not a whole protected buffer.
+ */
 interface Summed {
   readonly binding: ProtectedBinding;
   readonly size: number;
   readonly owner: ProtectedBuffer | undefined;
 }
 
-/** What there is to do of a kernel on a grid. */
+/** The sums of a kernel on a grid, or the variant of the kernel to use instead. */
 export interface SumsOnGrid {
   /**
-   * What to add up rather than what it does, once that is known. Where what it does turned out to
-   * be of no use: of a buffer that it loads in several places, one of these after the other. Where
-   * it always is of use: no places.
+   * The schemes of another variant of the kernel, once trials decided for it. If a load site did
+   * not access each word equally often, the variant sums at the next site. If the sums always do,
+   * the variant counts no places.
    */
-  readonly less: readonly BindingScheme[] | undefined;
-  /** Otherwise what it adds up; undefined where that is of no use. */
+  readonly variant: readonly BindingScheme[] | undefined;
+  /** The sums, if the kernel itself is used. Undefined if it has none. */
   readonly sums: DispatchSums | undefined;
 }
 
-/** What is known of a kernel on a grid with arrays of some sizes. */
-interface Coverage {
-  /** Whether each word is accessed as often, by rows. */
+/** The results of trials of a kernel, for one grid and one set of array sizes. */
+interface TrialResults {
+  /** True if each word is accessed equally often, by table row. */
   readonly outcomes: Map<number, boolean>;
   /**
-   * What to add up rather than what it does, once that has been asked for since there was an
+   * The schemes of the variant to use instead. Absent until first asked for after the latest
    * outcome.
    */
-  less?: { readonly schemes: readonly BindingScheme[] | undefined } | undefined;
+  variant?: { readonly schemes: readonly BindingScheme[] | undefined } | undefined;
 }
 
 /**
- * Knows of which dispatches a kernel accesses each word of a buffer equally often. The count of
- * places tells: where the grid and the sizes of arrays alone decide, once and for all, and where
- * uniform buffers do too, of each dispatch anew.
+ * The dispatches of which a kernel accesses each word of a buffer equally often. The device
+ * compares the count of places. One comparison decides if the accesses depend only on the grid and
+ * the sizes of arrays. If they also depend on uniform buffers, each dispatch is compared.
  */
 export class KernelSums {
   readonly #buffers: ProtectedBuffers;
-  readonly #known = new WeakMap<SummingKernel, Map<string, Coverage>>();
+  readonly #known = new WeakMap<SummingKernel, Map<string, TrialResults>>();
   /**
-   * What is tried, by cells of the report. Cells are used again while earlier trials may still be
-   * told of in them.
+   * The running trials, by report cell. A cell is reused while it may still hold the outcome of an
+   * earlier trial, so each trial has a tag.
    */
-  readonly #trials: { readonly coverage: Coverage; readonly row: number; readonly trial: Trial }[] = [];
+  readonly #trials: { readonly results: TrialResults; readonly row: number; readonly trial: Trial }[] = [];
   #tags = 0;
   readonly #places = new Map<number, number>();
-  /** By their text. */
+  /** The schemes by their JSON text, so that equal schemes are the same object. */
   readonly #schemes = new Map<string, readonly BindingScheme[]>();
 
   constructor(buffers: ProtectedBuffers) {
     this.#buffers = buffers;
   }
 
-  /** What a kernel is to do on a grid: less than it does, or what it adds up. */
+  /** Returns the sums of a kernel on a grid, or the schemes of the variant to use instead. */
   on(bound: SummingDispatch, grid: readonly number[]): SumsOnGrid {
-    const { summed, coverage } = this.#dispatchOf(bound, grid);
-    coverage.less ??= { schemes: this.#lessOf(bound.kernel, summed, coverage) };
-    const less = coverage.less.schemes;
-    return { less, sums: less ? undefined : this.#sumsOf(summed, coverage, grid) };
+    const { summed, results } = this.#dispatchOf(bound, grid);
+    results.variant ??= { schemes: this.#variantOf(bound.kernel, summed, results) };
+    const variant = results.variant.schemes;
+    return { variant, sums: variant ? undefined : this.#sumsOf(summed, results, grid) };
   }
 
-  #lessOf(kernel: SummingKernel | undefined, summed: readonly Summed[], { outcomes }: Coverage) {
+  #variantOf(kernel: SummingKernel | undefined, summed: readonly Summed[], { outcomes }: TrialResults) {
     const tried = summed.flatMap(({ binding, owner }) => (owner && !binding.isKnown ? [binding] : []));
     const misses = tried.filter(({ index }) => outcomes.get(index) === false);
     const isSettled = misses.length === 0 && tried.every(({ index }) => outcomes.has(index));
@@ -111,7 +114,11 @@ export class KernelSums {
     return same;
   }
 
-  #sumsOf(summed: readonly Summed[], coverage: Coverage, grid: readonly number[]): DispatchSums | undefined {
+  #sumsOf(
+    summed: readonly Summed[],
+    results: TrialResults,
+    grid: readonly number[],
+  ): DispatchSums | undefined {
     const sums = new Map<number, PendingSum | undefined>();
     for (const { binding, size, owner } of summed) {
       const { index, stores, sums: weights = [], isKnown } = binding;
@@ -119,30 +126,33 @@ export class KernelSums {
       if (!owner) continue;
       const sum = { owner, kind: stores ? "stored" : "loaded", weight: weightOf(weights, grid) } as const;
       const places = Math.imul(sum.weight, this.#placesIn(size / 4)) >>> 0;
-      const trial = coverage.outcomes.has(index) ? undefined : this.#trialOf(coverage, index);
+      const trial = results.outcomes.has(index) ? undefined : this.#trialOf(results, index);
       sums.set(index, isKnown ? sum : { ...sum, doubt: { places, trial } });
     }
     return [...sums.values()].some((sum) => sum) ? sums : undefined;
   }
 
-  /** Reads what came of trials. */
+  /** Reads the outcomes of trials. */
   read(cells: Uint32Array): void {
-    for (const { coverage, row, trial } of this.#trials) {
+    for (const { results, row, trial } of this.#trials) {
       const found = cells[trial.cell] ?? 0;
       if (found >>> 1 !== trial.tag) continue;
-      coverage.outcomes.set(row, (coverage.outcomes.get(row) ?? true) && found % 2 === 1);
-      coverage.less = undefined;
+      results.outcomes.set(row, (results.outcomes.get(row) ?? true) && found % 2 === 1);
+      results.variant = undefined;
     }
-    // What has an outcome needs no cell.
-    while (this.#trials.length > 0 && this.#trials.every(({ coverage, row }) => coverage.outcomes.has(row)))
+    // Trials with an outcome need no cell. Cells are freed from the end.
+    while (this.#trials.length > 0 && this.#trials.every(({ results, row }) => results.outcomes.has(row)))
       this.#trials.pop();
   }
 
-  /** What is summed, in the order of rows, with the buffers that are bound as a whole. */
+  /**
+   * Returns the bindings to sum by table row, and the known trials. The owner is present if the
+   * whole buffer is bound.
+   */
   #dispatchOf(
     bound: SummingDispatch,
     grid: readonly number[],
-  ): { summed: readonly Summed[]; coverage: Coverage } {
+  ): { summed: readonly Summed[]; results: TrialResults } {
     const { kernel } = bound;
     const all = (kernel?.memory?.bindings ?? []).map((binding) => ({
       binding,
@@ -156,25 +166,25 @@ export class KernelSums {
         owner: range && isWhole(range) ? this.#buffers.of(range.buffer) : undefined,
       }))
       .sort((a, b) => a.binding.index - b.binding.index);
-    // The size of any array may decide what is accessed.
+    // Accesses may depend on the size of any array.
     const key = `${grid} ${all.map(({ range }) => range?.size)} ${summed.map(({ owner }) => owner !== undefined)}`;
-    const coverage = kernel ? this.#coverageOf(kernel, key) : { outcomes: new Map() };
-    return { summed, coverage };
+    const results = kernel ? this.#resultsOf(kernel, key) : { outcomes: new Map() };
+    return { summed, results };
   }
 
-  #coverageOf(kernel: SummingKernel, key: string): Coverage {
-    const ofKernel = this.#known.get(kernel) ?? new Map<string, Coverage>();
+  #resultsOf(kernel: SummingKernel, key: string): TrialResults {
+    const ofKernel = this.#known.get(kernel) ?? new Map<string, TrialResults>();
     this.#known.set(kernel, ofKernel);
-    const coverage = ofKernel.get(key) ?? { outcomes: new Map<number, boolean>() };
-    ofKernel.set(key, coverage);
-    return coverage;
+    const results = ofKernel.get(key) ?? { outcomes: new Map<number, boolean>() };
+    ofKernel.set(key, results);
+    return results;
   }
 
-  #trialOf(coverage: Coverage, row: number): Trial | undefined {
-    const known = this.#trials.find((each) => each.coverage === coverage && each.row === row);
+  #trialOf(results: TrialResults, row: number): Trial | undefined {
+    const known = this.#trials.find((each) => each.results === results && each.row === row);
     if (known || this.#trials.length === trialCells) return known?.trial;
     const trial = { cell: this.#trials.length, tag: ++this.#tags };
-    this.#trials.push({ coverage, row, trial });
+    this.#trials.push({ results, row, trial });
     return trial;
   }
 
@@ -185,7 +195,7 @@ export class KernelSums {
   }
 }
 
-/** Whether a binding is all of its buffer, in whole words. */
+/** Returns whether a binding covers its whole buffer, in whole words. */
 function isWhole({ buffer, offset, size }: BufferRange): boolean {
   return offset === 0 && size >= buffer.size && size % 4 === 0;
 }

@@ -8,69 +8,74 @@ import type { ProtectedBuffer } from "./granules.ts";
 import { checkWordsOf, encodeBytes, verifyBytes } from "./hostCodes.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
-/** A bit flip that a buffer finds when it is mapped. */
+/** A bit flip that is injected when the buffer is mapped. */
 interface PendingFlip {
   readonly byteOffset: number;
   readonly mask: number;
 }
 
-/** What the host's side of mapped buffers needs. */
+/** The parameters of {@link Mappings}. */
 export interface MappingParts {
   readonly scheme: HostCode;
   readonly buffers: ProtectedBuffers;
   /**
-   * How often data that arrives damaged is sent again, and whether it is refused when that does not
-   * help.
+   * The number of times that damaged data is sent again, and true if data that stays damaged is
+   * refused.
    */
   readonly retries: number;
   readonly refuses: boolean;
-  /** Sends the contents of a mirror to its buffer once more. */
+  /** Copies the contents of a mirror to its buffer again. */
   send(owner: ProtectedBuffer): void;
   /**
-   * Writes what a buffer was made with to where the device keeps it, as far as that is somewhere
-   * else.
+   * Writes the initial contents to the mirror, if there is one, and their check words to the arena.
    */
   initialize(owner: ProtectedBuffer, bytes: Uint8Array<ArrayBuffer>, checks: Uint32Array<ArrayBuffer>): void;
-  /** Notes that the host has replaced a part of a buffer. */
+  /** Records that the host replaced a range of a buffer. */
   replaced(range: BufferRange): void;
   corrected(owner: ProtectedBuffer, count: number): void;
-  /** Tells of damaged granules; returns the error that names them. */
+  /** Emits an event for damaged granules, and returns the error that names them. */
   damaged(owner: ProtectedBuffer, granules: readonly number[], outcome: MemoryOutcome): MemoryFaultError;
 }
 
-/** A buffer that is mapped. */
+/** The mapping of a buffer. */
 interface Mapping {
-  /** What the program has mapped. */
+  /** The range that the program mapped. */
   readonly offset: number;
   readonly size: number;
-  /** All granules that have a byte in it, as far as the buffer goes, and where they begin. */
+  /** The byte offset of the first granule in the range. */
   readonly start: number;
-  /** The device's memory where the host reads, and memory of the host's own where it writes. */
+  /**
+   * The bytes of all granules in the range. They are the device's memory if the host reads, and
+   * memory of the host's own if it writes.
+   */
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly isWritten: boolean;
-  /** What the program was given of it. */
-  readonly given: { readonly offset: number; readonly buffer: ArrayBuffer }[];
+  /** The array buffers that `getMappedRange` returned. */
+  readonly returned: { readonly offset: number; readonly buffer: ArrayBuffer }[];
 }
 
-/** What is known of a buffer's mapping. */
+/** The state of a buffer's mapping. */
 interface HostSide {
   readonly owner: ProtectedBuffer;
-  /** What the program asked to be mapped. */
-  asked: { readonly mode: number; readonly offset: number; readonly size: number };
+  /** The arguments of the program's latest `mapAsync`. */
+  requested: { readonly mode: number; readonly offset: number; readonly size: number };
   mapping: Mapping | undefined;
-  /** Whether it is mapped as it was made. */
+  /** True if the buffer is mapped at creation. */
   isFirst: boolean;
 }
 
-const nothingAsked = { mode: 0, offset: 0, size: 0 };
+const nothingRequested = { mode: 0, offset: 0, size: 0 };
 
 /**
- * Verifies what the host reads through mapped buffers, and makes check words of what it writes
- * through them. What it writes is kept in the host's memory: a GPU's memory that is mapped for
- * writing takes the host seconds to read.
+ * Verifies data that the host reads from mapped buffers, and computes check words of data that it
+ * writes to them. Written data stays in the host's memory until unmapped, as reading GPU memory
+ * that is mapped for writing takes the host seconds.
  */
 export class Mappings {
-  /** Bit flips in the memory of buffers on the host: each strikes when its word is mapped next. */
+  /**
+   * The bit flips to inject into buffers on the host. Each of them strikes when its word is mapped
+   * next.
+   */
   readonly #flips = new WeakMap<ProtectedBuffer, readonly PendingFlip[]>();
   readonly #parts: MappingParts;
   readonly #written = new WeakMap<ProtectedBuffer, Uint8Array<ArrayBuffer>>();
@@ -80,21 +85,24 @@ export class Mappings {
     this.#parts = parts;
     const end = (side: HostSide, native: GPUBuffer) => this.#end(side, native);
     this.#layer = new Layer((native, sideOf) => ({
-      mapAsync(mode, offset = 0, asked) {
-        // A mistake of the program's is for the device to name.
-        if (!isMappable(this, mode, offset, asked)) return native.mapAsync.call(this, mode, offset, asked);
-        const size = asked ?? this.size - offset;
+      mapAsync(mode, offset = 0, requested) {
+        // WebGPU validation rejects invalid arguments.
+        if (!isMappable(this, mode, offset, requested))
+          return native.mapAsync.call(this, mode, offset, requested);
+        const size = requested ?? this.size - offset;
         const isUnmapped = Reflect.get(native, "mapState", this) === "unmapped";
-        // The device refuses to map what is mapped or destroyed, and the mapping before goes on.
+        // The device rejects a call for a buffer that is mapped or destroyed. An earlier mapping
+        // continues.
         if (!isUnmapped || !parts.buffers.of(this)) return native.mapAsync.call(this, mode, offset, size);
-        if (this.mapState === "unmapped") sideOf(this).asked = { mode, offset, size };
+        if (this.mapState === "unmapped") sideOf(this).requested = { mode, offset, size };
         return native.mapAsync.call(this, mode);
       },
       getMappedRange(offset = 0, size?) {
         const { mapping } = sideOf(this);
-        const given = mapping && give(mapping, this, offset, size);
-        if (given) return given;
-        // More is mapped than the program knows.
+        const returned = mapping && mappedRange(mapping, this, offset, size);
+        if (returned) return returned;
+        // The native mapping is larger than the program's, so a range outside of the program's must
+        // fail here.
         const isNumber = offset >= 0 && (size ?? 0) >= 0;
         return native.getMappedRange.call(this, ...(isNumber ? [BEYOND, 0] : [offset, size]));
       },
@@ -109,22 +117,22 @@ export class Mappings {
     }));
   }
 
-  /** Attaches to the mapping methods of a buffer that can be mapped, or is mapped as it is made. */
+  /** Attaches the overlay to a buffer that can be mapped, or is mapped at creation. */
   attach(owner: ProtectedBuffer, isMappedNow: boolean): void {
     const { buffer } = owner;
     const mapping = isMappedNow ? this.#begin(owner, buffer, 0, buffer.size, true) : undefined;
-    this.#layer.attach(buffer, { owner, asked: nothingAsked, mapping, isFirst: isMappedNow });
+    this.#layer.attach(buffer, { owner, requested: nothingRequested, mapping, isFirst: isMappedNow });
   }
 
   /**
-   * Verifies a mapping before the program gets at it: corrects the contents, has them sent again
-   * where they are damaged, and rejects when that does not help.
+   * Verifies a mapping before the program sees it. Corrects the contents, copies damaged contents
+   * again, and rejects if they stay damaged.
    */
-  async arrived(buffer: GPUBuffer): Promise<void> {
+  async verifyMapping(buffer: GPUBuffer): Promise<void> {
     const side = this.#layer.stateOf(buffer);
     if (!side) return;
-    const { owner, asked } = side;
-    const { mode, offset, size } = asked;
+    const { owner, requested } = side;
+    const { mode, offset, size } = requested;
     const native = this.#layer.below(buffer);
     const isWritten = mode !== flags.mapRead;
     const { retries, refuses, damaged, send } = this.#parts;
@@ -150,12 +158,12 @@ export class Mappings {
     }
   }
 
-  /** Flips bits of a buffer's memory on the host when its word is mapped next. */
+  /** Flips bits of a buffer's memory on the host when the word is mapped next. */
   flipNext(owner: ProtectedBuffer, flip: PendingFlip): void {
     this.#flips.set(owner, [...(this.#flips.get(owner) ?? []), flip]);
   }
 
-  /** Flips the bits that are to be flipped in a part of a buffer, from the byte `start` on. */
+  /** Applies the pending bit flips of a range that begins at the byte `start`. */
   #strike(owner: ProtectedBuffer, start: number, bytes: Uint8Array): void {
     const flips = this.#flips.get(owner) ?? [];
     const isMapped = ({ byteOffset }: PendingFlip) =>
@@ -175,12 +183,12 @@ export class Mappings {
     // A lost device maps nothing.
     if (mapping?.isWritten && owner.buffer.mapState === "mapped")
       this.#finish(owner, mapping, native, isFirst);
-    for (const { buffer: part } of mapping?.given ?? []) {
+    for (const { buffer: part } of mapping?.returned ?? []) {
       const isAll = part === mapping?.bytes.buffer;
-      // The device takes its own memory away; to move that would copy it.
+      // The device detaches its own memory. Transferring it would copy it.
       if (isAll && !mapping?.isWritten) continue;
-      const taken = takeAway(part);
-      // Mapped again, a buffer shows what was written before.
+      const taken = detach(part);
+      // The next mapping for writing shows what was written before.
       if (isAll) this.#written.set(owner, new Uint8Array(taken));
     }
     if (owner.mapped !== "write") this.#written.delete(owner);
@@ -203,10 +211,10 @@ export class Mappings {
     const bytes = isWritten
       ? this.#writtenTo(owner).subarray(start, end)
       : new Uint8Array(native.getMappedRange.call(owner.buffer, start, end - start));
-    return { offset, size, start, bytes, isWritten, given: [] };
+    return { offset, size, start, bytes, isWritten, returned: [] };
   }
 
-  /** What the host has written to a buffer; a new one is zero. */
+  /** Returns the bytes that the host wrote to a buffer. They are zero at first. */
   #writtenTo(owner: ProtectedBuffer): Uint8Array<ArrayBuffer> {
     const written = this.#written.get(owner) ?? new Uint8Array(Math.ceil(owner.buffer.size / 4) * 4);
     this.#written.set(owner, written);
@@ -214,8 +222,8 @@ export class Mappings {
   }
 
   /**
-   * The check words of what is mapped, as the device has them; undefined where they are kept
-   * elsewhere.
+   * Returns the check words of a mapping, in the device's memory. Undefined if the buffer does not
+   * contain its check words.
    */
   #checksOf(owner: ProtectedBuffer, { start, bytes }: Mapping, native: GPUBuffer): Uint32Array | undefined {
     const { buffers } = this.#parts;
@@ -230,7 +238,7 @@ export class Mappings {
     );
   }
 
-  /** Corrects what arrived; returns the granules that are damaged. */
+  /** Corrects the mapped bytes. Returns the granules that are damaged. */
   #verify(owner: ProtectedBuffer, mapping: Mapping, native: GPUBuffer): readonly number[] {
     const { start, bytes } = mapping;
     if (bytes.length === 0) return [];
@@ -244,16 +252,16 @@ export class Mappings {
     return uncorrectable.map((granule) => start / owner.granuleBytes + granule);
   }
 
-  /** Hands the device what the program has written, and its check words. */
+  /** Copies the program's bytes and their check words to the device's memory. */
   #finish(owner: ProtectedBuffer, mapping: Mapping, native: GPUBuffer, isFirst: boolean): void {
-    const { start, bytes, given } = mapping;
+    const { start, bytes, returned } = mapping;
     if (bytes.length === 0) return;
-    for (const { offset, buffer } of given) {
+    for (const { offset, buffer } of returned) {
       if (buffer !== bytes.buffer) bytes.set(new Uint8Array(buffer), offset - start);
     }
     const { scheme } = this.#parts;
     const checks = this.#checksOf(owner, mapping, native);
-    // What is to be read again is made in the host's own memory.
+    // Check words that are read again are computed in the host's own memory.
     const made = !isFirst && checks ? checks : new Uint32Array(checkWordsOf(scheme, bytes));
     encodeBytes(scheme, bytes, made);
     if (made !== checks) checks?.set(made);
@@ -266,30 +274,30 @@ export class Mappings {
 }
 
 /**
- * Returns a part of what is mapped, by the rules of `getMappedRange`: the memory itself, or a copy
- * of some of it. Undefined where the rules refuse it.
+ * Returns a range of the mapping by the rules of `getMappedRange`: the whole memory itself, or a
+ * copy of a part. Undefined if the rules reject the range.
  */
-function give(
-  { offset: first, size: all, start, bytes, given }: Mapping,
+function mappedRange(
+  { offset: first, size: all, start, bytes, returned }: Mapping,
   buffer: GPUBuffer,
   offset = 0,
   size = Math.max(0, buffer.size - offset),
 ): ArrayBuffer | undefined {
   const isInside = offset >= first && offset + size <= first + all;
-  const isTaken = given.some(
+  const isTaken = returned.some(
     (part) => offset < part.offset + part.buffer.byteLength && part.offset < offset + size,
   );
   if (!isInside || isTaken || offset % 8 !== 0 || size % 4 !== 0) return undefined;
   const isAll = offset === start && size === bytes.buffer.byteLength;
   const part = isAll ? bytes.buffer : bytes.slice(offset - start, offset - start + size).buffer;
-  given.push({ offset, buffer: part as ArrayBuffer });
+  returned.push({ offset, buffer: part as ArrayBuffer });
   return part as ArrayBuffer;
 }
 
 /**
- * Takes memory away from the program when its buffer is unmapped, as WebGPU does; returns it under
- * another name.
+ * Detaches the program's array buffer as WebGPU does when a buffer is unmapped. Returns the same
+ * memory as a new array buffer.
  */
-function takeAway(buffer: ArrayBuffer): ArrayBuffer {
+function detach(buffer: ArrayBuffer): ArrayBuffer {
   return structuredClone(buffer, { transfer: [buffer] });
 }

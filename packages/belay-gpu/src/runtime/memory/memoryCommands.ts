@@ -1,28 +1,28 @@
 import { PassCommands } from "../webgpu/passCommands.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { Step } from "../webgpu/steps.ts";
-import type { CheckWordEncoder, Site } from "./checkWordEncoder.ts";
+import type { CheckWordEncoder, EncodingPoint } from "./checkWordEncoder.ts";
 import { allOf } from "./granules.ts";
 import { MemoryState } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
-/** What encoding needs to know of a command buffer. */
+/** The state and the recorded steps of one command buffer. */
 export interface RecordedCommands {
   readonly memory: MemoryState;
   readonly steps: Step<GPUCommandEncoder>[];
 }
 
 /**
- * Encodes into a command encoder what the program does not know of, and remembers each command to
- * be encoded again.
+ * An encoding point in a command encoder of the program. It records each command so that the
+ * command can be encoded again.
  */
-export class EncoderSite implements Site {
+export class EncoderPoint implements EncodingPoint {
   readonly state: MemoryState;
   readonly #encoder: GPUCommandEncoder;
   readonly #native: GPUCommandEncoder;
   readonly #steps: Step<GPUCommandEncoder>[];
 
-  /** `native`: where the encoder's original methods are. */
+  /** `native` has the encoder's original methods. */
   constructor(encoder: GPUCommandEncoder, native: GPUCommandEncoder, { memory, steps }: RecordedCommands) {
     this.#encoder = encoder;
     this.#native = native;
@@ -54,8 +54,8 @@ export class EncoderSite implements Site {
 }
 
 /**
- * The command buffers that keep check words besides the program's: those of their own, and those
- * around one of the program's.
+ * The command buffers that update check words: some of their own, and some before or after one of
+ * the program's.
  */
 export class MemoryCommands {
   readonly #device: GPUDevice;
@@ -68,25 +68,25 @@ export class MemoryCommands {
     this.#words = words;
   }
 
-  submit(encode: (site: EncoderSite) => void): void {
+  submit(encode: (point: EncoderPoint) => void): void {
     this.#device.queue.submit([this.#encode(encode)]);
   }
 
   /**
-   * What to submit for commands: what has to happen before them, they themselves, and what has to
-   * happen after.
+   * Returns the command buffers to submit for one of the program's: updates before it, the
+   * commands, and updates after it.
    */
-  around(commands: GPUCommandBuffer, record: RecordedCommands | undefined): readonly GPUCommandBuffer[] {
+  withUpdates(commands: GPUCommandBuffer, record: RecordedCommands | undefined): readonly GPUCommandBuffer[] {
     if (!record) return [commands];
     const { firstArena, arena, drawn } = record.memory;
     const { buffer } = this.#buffers.arena;
     const isOutdated = firstArena !== undefined && firstArena !== buffer;
     const drawnFrom = [...drawn].flatMap((each) => this.#buffers.of(each) ?? []);
-    const before = (site: EncoderSite) => {
-      for (const owner of drawnFrom) this.#words.ensureVerified(site, allOf(owner));
-      if (isOutdated) site.copy(common(buffer, firstArena), firstArena, 0);
+    const before = (point: EncoderPoint) => {
+      for (const owner of drawnFrom) this.#words.ensureVerified(point, allOf(owner));
+      if (isOutdated) point.copy(common(buffer, firstArena), firstArena, 0);
     };
-    const after = (site: EncoderSite) => site.copy(common(arena!, buffer), buffer, 0);
+    const after = (point: EncoderPoint) => point.copy(common(arena!, buffer), buffer, 0);
     return [
       ...(isOutdated || drawnFrom.length > 0 ? [this.#encode(before)] : []),
       commands,
@@ -94,16 +94,16 @@ export class MemoryCommands {
     ];
   }
 
-  #encode(encode: (site: EncoderSite) => void): GPUCommandBuffer {
+  #encode(encode: (point: EncoderPoint) => void): GPUCommandBuffer {
     const encoder = this.#device.createCommandEncoder({ label: "belay: memory" });
-    const site = new EncoderSite(encoder, encoder, { memory: new MemoryState(), steps: [] });
-    encode(site);
-    this.#words.finish(site);
+    const point = new EncoderPoint(encoder, encoder, { memory: new MemoryState(), steps: [] });
+    encode(point);
+    this.#words.finish(point);
     return encoder.finish();
   }
 }
 
-/** What two arenas have in common. */
+/** Returns the range of words that both arenas have room for. */
 function common(from: GPUBuffer, to: GPUBuffer): BufferRange {
   return { buffer: from, offset: 0, size: Math.min(from.size, to.size) };
 }

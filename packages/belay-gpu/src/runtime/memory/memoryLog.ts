@@ -7,13 +7,13 @@ import type { MemoryCounts, ProtectedBuffer } from "./granules.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 import type { UnprotectedBuffer } from "./unprotectedBuffer.ts";
 
-/** A granule with an error, and the buffer that it is in, while that exists. */
+/** A granule with an error, and its buffer if that still exists. */
 export interface Damage {
   readonly error: MemoryError;
   readonly owner: ProtectedBuffer | undefined;
 }
 
-/** Returns the first error of each granule. Errors in buffers that are gone are all kept. */
+/** Returns the first error of each granule. Errors in buffers that no longer exist are all kept. */
 export function distinct(damage: readonly Damage[]): readonly Damage[] {
   const known = new Map<ProtectedBuffer, Set<number | null>>();
   return damage.filter(({ owner, error: { byteOffset } }) => {
@@ -24,67 +24,71 @@ export function distinct(damage: readonly Damage[]): readonly Damage[] {
   });
 }
 
-/** Damaged granules that a report tells of: how many, and the first ones. */
+/** The damaged granules of a report: their number, and the first of them. */
 export interface Damaged {
   readonly count: number;
   readonly damage: readonly Damage[];
-  /** Granules that were corrected. */
+  /** The granules that were corrected. */
   readonly corrected: Corrected;
 }
 
-/** Granules that were corrected: how many, and the first ones. */
+/** The corrected granules: their number, and the first of them. */
 export interface Corrected {
   readonly count: number;
   readonly places: readonly Damage[];
 }
 
-/** As `Damaged`, by a kernel, and all buffers in which it may have found errors. */
+/**
+ * The {@link Damaged} granules that a kernel found, and all buffers in which it may have found
+ * errors.
+ */
 export interface KernelDamaged extends Damaged {
   readonly owners: ReadonlySet<ProtectedBuffer>;
   /**
-   * Whether it stored to a part of a granule that was wrong, so that an error may now be in a check
-   * word of right data.
+   * True if the kernel stored to a part of a wrong granule. The error may then be in the check word
+   * of right data.
    */
   readonly leavesDoubt: boolean;
 }
 
-/** What protected memory takes, and what was found in it. */
+/** The costs of protected memory, and the errors that were found in it. */
 export interface MemoryReport {
   readonly scheme: MemoryCode;
   /**
-   * Bytes of GPU memory for check words, for tables of where these are, and for mirrors of buffers
-   * that can be mapped.
+   * The GPU memory for check words, for tables of their locations, and for mirrors of mappable
+   * buffers, in bytes.
    */
   readonly held: number;
   /**
-   * Corrected errors, and granules with more than the code corrects each time that one was found.
+   * The number of corrected errors. The number of times that a granule had more errors than the
+   * code corrects.
    */
   readonly corrected: number;
   readonly uncorrectable: number;
   /**
-   * Loads that kernels corrected; the granules count as corrected when they are put right in
-   * memory.
+   * The number of loads that kernels corrected. Their granules count as corrected when memory is
+   * corrected.
    */
   readonly correctedLoads: number;
-  /** How often memory was scrubbed. */
+  /** The number of times that memory was scrubbed. */
   readonly scrubs: number;
-  /** The buffers that exist. */
+  /** The protected buffers that exist. */
   readonly buffers: readonly ProtectedBufferReport[];
-  /** Buffers that could be given no check words. */
+  /** The buffers that could not be given check words. */
   readonly unprotected: readonly UnprotectedBuffer[];
 }
 
-/** A protected buffer, and what was found in it. */
+/** A protected buffer, and the errors that were found in it. */
 export interface ProtectedBufferReport extends Readonly<MemoryCounts> {
   readonly label: string;
   readonly size: number;
 }
 
-/** Granules that an error of the host's side names; there may be more. */
+/** The most granules that an error from the host names. There may be more. */
 const NAMED = 8;
 
 /**
- * Reads what kernels report about memory, gives the granules their buffers, tells of them and
+ * Reads the memory errors in kernels' reports, finds the buffers of the granules, emits events, and
  * counts.
  */
 export class MemoryLog {
@@ -119,8 +123,8 @@ export class MemoryLog {
   }
 
   /**
-   * Reads the report of Belay's own kernels: tells of corrected granules, and returns the damaged
-   * ones.
+   * Reads the report of Belay's own kernels. Emits an event for corrected granules, and returns the
+   * damaged ones.
    */
   read(words: Uint32Array): Damaged {
     const corrected = memoryFindings(words, "corrected");
@@ -133,7 +137,8 @@ export class MemoryLog {
   }
 
   /**
-   * As `read`, for the report of a kernel that checks its memory and leaves memory itself as it is.
+   * Reads the report of a kernel that checks its own memory. Such a kernel corrects loads in
+   * registers and leaves memory as it is.
    */
   readKernel(words: Uint32Array, kernel: string): KernelDamaged {
     const corrected = memoryFindings(words, "corrected");
@@ -143,16 +148,16 @@ export class MemoryLog {
     const damage = this.#damageIn(uncorrectable, kernel);
     if (corrected.count > 0) {
       this.#correctedLoads += corrected.count;
-      share(corrected.count, loads, "correctedLoads");
+      countFindings(corrected.count, loads, "correctedLoads");
       this.#events.emit("corrected", { count: corrected.count, errors: loads.map(({ error }) => error) });
     }
     this.#recordDamaged(uncorrectable.count, damage);
     const suspects = this.#damageIn(suspect, kernel);
-    const repaired = suspects.filter(({ error }) => this.#isSingle(error.syndrome!));
+    const repaired = suspects.filter(({ error }) => this.#isCorrectable(error.syndrome!));
     this.#recordCorrected(repaired.length, repaired);
     const found = [...loads, ...damage, ...suspects];
     const named = found.flatMap(({ owner }) => owner ?? []);
-    // Where not all is recorded, it may be anywhere.
+    // An error that is not recorded may be in any buffer.
     const isAll = named.length === corrected.count + uncorrectable.count + suspect.count;
     return {
       count: uncorrectable.count,
@@ -164,27 +169,30 @@ export class MemoryLog {
   }
 
   /**
-   * Returns what is damaged where corrections are not to be believed: all buffers where not each
-   * place is recorded.
+   * Returns the granules to treat as damaged if corrections cannot be trusted. Returns all buffers
+   * if some granule is not recorded.
    */
-  disbelieved({ count, places }: Corrected): readonly Damage[] {
+  untrusted({ count, places }: Corrected): readonly Damage[] {
     const areAllKnown = places.length === count && places.every(({ owner }) => owner);
     if (areAllKnown) return places;
     return [...this.#buffers].map((owner) => ({ owner, error: this.#errorIn(owner) }));
   }
 
-  /** Whether a syndrome is that of an error that is corrected. */
-  #isSingle(syndrome: number): boolean {
+  /** Returns whether a syndrome belongs to an error that the code corrects. */
+  #isCorrectable(syndrome: number): boolean {
     const { granuleBytes, verify } = hostCodeOf(this.#scheme);
     return verify(new Uint32Array(granuleBytes / 4), Uint32Array.of(syndrome)).uncorrectable.length === 0;
   }
 
-  /** The host corrected bits of a buffer. */
+  /** Records that the host corrected bits of a buffer. */
   correctedOnHost(owner: ProtectedBuffer, count: number): void {
     this.#recordCorrected(count, [{ owner, error: this.#errorIn(owner) }]);
   }
 
-  /** The host found damaged granules of a buffer; returns the error that names them. */
+  /**
+   * Records that the host found damaged granules in a buffer, and returns the error that names
+   * them.
+   */
   damagedOnHost(
     owner: ProtectedBuffer,
     granules: readonly number[],
@@ -214,21 +222,21 @@ export class MemoryLog {
   #recordCorrected(count: number, found: readonly Damage[]): void {
     if (count === 0) return;
     this.#corrected += count;
-    share(count, found, "corrected");
+    countFindings(count, found, "corrected");
     this.#events.emit("corrected", { count, errors: found.map(({ error }) => error) });
   }
 
   #recordDamaged(count: number, found: readonly Damage[]): void {
     this.#uncorrectable += count;
-    share(count, found, "uncorrectable");
+    countFindings(count, found, "uncorrectable");
   }
 }
 
 /**
- * Counts findings for the buffers they are in; what is not recorded any more counts for that of the
- * last record.
+ * Adds findings to the counts of their buffers. Findings without a record count for the buffer of
+ * the last record.
  */
-function share(
+function countFindings(
   count: number,
   found: readonly Damage[],
   as: "corrected" | "correctedLoads" | "uncorrectable",
@@ -240,20 +248,21 @@ function share(
 
 /** A granule that a report names. */
 interface MemoryRecord {
-  /** Where in the arena its check word is. */
+  /** The index of its check word in the arena. */
   readonly check: number;
   readonly syndrome: number;
 }
 
 /**
- * What a report says of granules that did not fit their check words: how many, and the first ones.
+ * The granules of a report that did not match their check words: their number, and the first of
+ * them.
  */
 interface MemoryFindings {
   readonly count: number;
   readonly records: readonly MemoryRecord[];
 }
 
-/** Reads one of the lists of a report. */
+/** Reads the list of one status from a report. */
 function memoryFindings(words: Uint32Array, status: keyof typeof memoryStatus): MemoryFindings {
   const { corrected, memoryRecords, memoryRecordStride, memoryRecordCapacity } = reportWords;
   const list = memoryStatus[status] - memoryStatus.corrected;

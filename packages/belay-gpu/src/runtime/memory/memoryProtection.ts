@@ -2,7 +2,7 @@ import type { BindingPoint, MemorySummary } from "../../compiler/contract.ts";
 import type { ReportSlot, ReportSnapshot } from "../context/reportArena.ts";
 import type { Signal } from "../context/signal.ts";
 import type { BufferRange, Resource } from "../webgpu/resources.ts";
-import type { Site } from "./checkWordEncoder.ts";
+import type { EncodingPoint } from "./checkWordEncoder.ts";
 import type { GuardedUse, Use } from "./dispatchGuard.ts";
 import type { ProtectedBuffer } from "./granules.ts";
 import type { StandIns, Transfer } from "./guardedTransfers.ts";
@@ -11,57 +11,66 @@ import type { RecordedCommands } from "./memoryCommands.ts";
 import type { Corrected, Damage, Damaged, KernelDamaged, MemoryReport } from "./memoryLog.ts";
 import type { MemoryState } from "./memoryState.ts";
 
-/** A buffer that is bound for a kernel besides the program's. */
+/** A buffer range of Belay's own that is bound for a kernel. */
 export interface BoundPoint {
   readonly at: BindingPoint;
   readonly range: BufferRange;
 }
 
-/** A dispatch, by the parts of buffers that it uses. */
+/** A dispatch, described by the buffer ranges that it uses. */
 export interface UsingDispatch {
-  /** `sums`: what the kernel adds up meanwhile. */
+  /**
+   * Returns the buffer ranges that the dispatch uses; `sums` are those that its kernel computes.
+   */
   uses(sums: DispatchSums | undefined): readonly Use[];
 }
 
-/** Check words as pipelines bind them. */
+/** The check words, as pipelines bind them. */
 export interface CheckWordBindings {
   /**
-   * The buffer of all check words, for bind groups made from now on; undefined where there are
-   * none.
+   * The buffer with all check words, for bind groups that are created from now on. Undefined if
+   * there are none.
    */
   readonly arena: GPUBuffer | undefined;
-  /**
-   * Returns whether a kernel that checks a part of a buffer itself would not find check words for
-   * it.
-   */
+  /** Returns true if a range has no check words that a kernel with checks of its own could use. */
   lacksChecks(range: BufferRange): boolean;
-  /** Returns what a kernel binds to check these ranges, by rows of its table. */
+  /** Returns the ranges that a kernel binds to check the buffers of these rows of its table. */
   bindChecks(
     checks: NonNullable<MemorySummary["checks"]>,
     rows: readonly { readonly index: number; readonly range: BufferRange }[],
   ): readonly BoundPoint[];
-  /** Returns what a kernel binds to add up its accesses, from a slot on. */
+  /**
+   * Returns the ranges that a kernel binds to add up its accesses, into the slots from `first` on.
+   */
   bindSlots(checks: NonNullable<MemorySummary["checks"]>, first: number): readonly BoundPoint[];
 }
 
-/** Keeps check words right around the commands of the program and the writes of the host. */
+/**
+ * Keeps check words up to date when commands of the program and writes of the host change memory.
+ */
 export interface CommandGuard {
-  /** Has a part of a buffer verified that something other than a kernel reads. */
-  verifyIn(site: Site, range: BufferRange): void;
-  /** Returns what a kernel is to do on a grid: less than it does, or what it adds up. */
+  /** Encodes the verification of a range that something other than a kernel reads. */
+  verifyIn(point: EncodingPoint, range: BufferRange): void;
+  /** Returns the sums of a kernel on a grid, or the schemes of the variant to use instead. */
   sumsOn(dispatch: SummingDispatch, grid: readonly number[]): SumsOnGrid;
-  /** Returns the parts of buffers that have to be guarded around a dispatch. */
+  /** Returns the buffer ranges to guard around a dispatch. */
   guarded(dispatch: UsingDispatch, sums: DispatchSums | undefined): readonly GuardedUse[];
-  /** `canWait`: a pass after the dispatch may verify what that only loads. */
-  beforeDispatch(site: Site, uses: readonly GuardedUse[], canWait: boolean): void;
   /**
-   * Gives a dispatch its slots and returns the first; `afterDispatch` is to follow with the same
-   * sums.
+   * Encodes updates before a dispatch. With `canWait`, a pass after the dispatch may verify ranges
+   * that are only loaded.
    */
-  reserve(site: Site, sums: DispatchSums): number;
-  afterDispatch(site: Site, uses: readonly GuardedUse[], sums: DispatchSums | undefined): void;
-  /** Notes what a render pass reads and writes, which has no place for other commands. */
-  draws(state: MemoryState, read: Iterable<Resource>, written: Iterable<Resource>): void;
+  beforeDispatch(point: EncodingPoint, uses: readonly GuardedUse[], canWait: boolean): void;
+  /**
+   * Reserves slots for a dispatch and returns the index of the first. Call `afterDispatch` with the
+   * same sums next.
+   */
+  reserve(point: EncodingPoint, sums: DispatchSums): number;
+  afterDispatch(point: EncodingPoint, uses: readonly GuardedUse[], sums: DispatchSums | undefined): void;
+  /**
+   * Records the resources that a render pass reads and writes. No other commands can be encoded
+   * within a render pass.
+   */
+  recordRenderPass(state: MemoryState, read: Iterable<Resource>, written: Iterable<Resource>): void;
   /** Encodes a command that moves data, together with the check-word updates that it needs. */
   transfer(
     encoder: GPUCommandEncoder,
@@ -70,76 +79,79 @@ export interface CommandGuard {
     transfer: Transfer,
     encode: (buffers: StandIns) => void,
   ): void;
-  /** Encodes the check words that are still to be made, at the end of a command buffer. */
+  /** Encodes the pending check words at the end of a command buffer. */
   finish(encoder: GPUCommandEncoder, native: GPUCommandEncoder, record: RecordedCommands): void;
   /**
-   * Returns what to submit for command buffers, each with what has to happen before and after it.
+   * Returns the command buffers to submit: each one of the program's with the updates before and
+   * after it.
    */
-  around(
+  withUpdates(
     commands: readonly GPUCommandBuffer[],
     records: readonly (RecordedCommands | undefined)[],
   ): readonly GPUCommandBuffer[];
   /**
-   * Returns what writes bytes of the host to a part of a buffer; undefined where the queue does.
+   * Returns a function that writes bytes of the host to a range. Undefined if the queue should
+   * write them.
    */
   hostWrite(range: BufferRange): ((bytes: Uint8Array<ArrayBuffer>) => void) | undefined;
 }
 
 /** Finds damage in memory, for verification. */
 export interface DamageDetection {
-  /** Whether damage can be found at all. */
+  /** True if damage can be found at all. */
   readonly canFindDamage: boolean;
   /** The reports of Belay's own kernels. */
   readonly slots: readonly ReportSlot[];
-  /** The error, if the device has no memory for check words. */
+  /** The error if the device had no memory for check words, otherwise null. */
   readonly failed: Promise<GPUError | null>;
   /** Reads the reports of Belay's own kernels. */
   read(snapshot: ReportSnapshot): Damaged;
   /** Reads the report of a kernel that checks its memory. */
   readKernel(words: Uint32Array, kernel: string): KernelDamaged;
-  /** Returns what is damaged where corrections are not to be believed. */
-  disbelieved(corrected: Corrected): readonly Damage[];
-  /** Returns the buffers among resources that have check words. */
+  /** Returns the granules to treat as damaged if corrections cannot be trusted. */
+  untrusted(corrected: Corrected): readonly Damage[];
+  /** Returns the protected buffers among resources. */
   ownersOf(resources: Iterable<Resource>): readonly ProtectedBuffer[];
-  /** Submits the verification of buffers; by default, of all that the device keeps. */
+  /**
+   * Submits the verification of buffers. The default is all buffers whose current contents are on
+   * the device.
+   */
   scrub(owners?: Iterable<ProtectedBuffer>): void;
   /**
-   * Makes check words that fit damaged contents, once these are known to be wrong and refused. A
-   * later write to a part of them is then not taken for more damage.
+   * Gives damaged contents matching check words, after they were found wrong and refused. A later
+   * write to a part of them does then not report the same damage again.
    */
   accept(places: Iterable<BufferRange>): void;
-  /**
-   * Returns the damaged contents that were accepted, and are still wrong by what a function tells
-   * of a place.
-   */
-  damaged(isWrong: (place: BufferRange) => boolean): readonly BufferRange[];
+  /** Returns the accepted ranges that are still wrong according to `isWrong`. */
+  acceptedDamage(isWrong: (place: BufferRange) => boolean): readonly BufferRange[];
 }
 
 /**
- * The protection of a device's memory. Without one it is `NoMemoryProtection`, so nobody has to
- * ask.
+ * The protection of a device's memory. A device without it has `NoMemoryProtection`, so no caller
+ * has to test for it.
  */
 export interface MemoryProtection extends CheckWordBindings, CommandGuard, DamageDetection {
-  /** What it takes and has found; undefined without protection. */
+  /** The costs and the findings; undefined without protection. */
   readonly report: MemoryReport | undefined;
-  /** The parts of buffers that the host has replaced while they were mapped. */
+  /** A signal for each buffer range that the host replaced while it was mapped. */
   readonly mappedWrites: Signal<BufferRange>;
   /**
-   * Returns the bytes to allocate for a buffer with check words; undefined for one that gets none.
+   * Returns the number of bytes to allocate for a buffer with check words. Undefined if the buffer
+   * gets none.
    */
   allocationOf(descriptor: GPUBufferDescriptor): number | undefined;
-  /** Gives a new buffer its check words. Throws in strict mode where it can have none. */
+  /** Gives a new buffer its check words. Throws in strict mode if it cannot have any. */
   protect(buffer: GPUBuffer, descriptor: GPUBufferDescriptor, isAllocated: boolean): void;
-  /** Returns where the check words of a buffer are now. */
+  /** Returns the current range of the check words of a buffer. */
   checksOf(buffer: GPUBuffer): BufferRange | undefined;
   /**
-   * Verifies what is mapped of a buffer before the program sees it; rejects where it is not to be
-   * released.
+   * Verifies the mapped range of a buffer before the program sees it. Rejects if the data must not
+   * be released.
    */
-  arrived(buffer: GPUBuffer): Promise<void>;
+  verifyMapping(buffer: GPUBuffer): Promise<void>;
   /**
-   * Flips bits of a buffer's memory on the host when it is mapped next; false for one that is never
-   * mapped.
+   * Flips bits of a buffer's memory on the host when it is mapped next. Returns false if the buffer
+   * can never be mapped.
    */
   flipMapped(buffer: GPUBuffer, byteOffset: number, mask: number): boolean;
 }

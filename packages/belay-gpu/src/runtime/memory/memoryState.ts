@@ -1,57 +1,58 @@
 import { RangeSet } from "../webgpu/rangeSet.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { Trial } from "./checksumKernels.ts";
-import type { Granules, ProtectedBuffer } from "./granules.ts";
+import type { GranuleRange, ProtectedBuffer } from "./granules.ts";
 
-/** What was added up of a buffer, in the slot of its number in the list. */
+/**
+ * A sum of a buffer that has not been compared yet. Its index in the list is the number of its
+ * slot.
+ */
 export interface PendingSum {
   readonly owner: ProtectedBuffer;
   /**
-   * `"loaded"`: it has to be what was stored, `weight` times. `"stored"`: it is the buffer's
-   * checksum from then on. `"begun"`: what the checksum exceeds it by stands in the checksum's
-   * place, until a sum that `"ended"` is added to that.
+   * `"loaded"`: the sum must be `weight` times the checksum. `"stored"`: the sum becomes the
+   * checksum. `"begun"`: the checksum less the sum replaces the checksum, until a sum that
+   * `"ended"` is added.
    */
   readonly kind: "loaded" | "stored" | "begun" | "ended";
-  /** Set where a sum that has begun need not be compared. */
+  /** True if a `"begun"` sum need not be compared with the checksum. */
   readonly isVerified?: boolean;
   readonly weight: number;
   /**
-   * Set where a kernel may not have accessed each word as often: the count of places if it has, and
-   * where to tell. Nobody relies on such a sum but the one that stands in for it.
+   * Set if the kernel may not have accessed each word equally often: the count of places if it did,
+   * and where to record the outcome. Nothing relies on such a sum but its stand-in.
    */
   readonly doubt?: { readonly places: number; readonly trial?: Trial | undefined };
-  /**
-   * The number of the sum in doubt that this one is made for, where that one is not of each word as
-   * often.
-   */
+  /** The index of the sum in doubt that this sum replaces if words were accessed unequally. */
   readonly standsInFor?: number;
 }
 
 /**
- * What a command buffer knows of protected memory while it is recorded, and what has to happen
- * around it.
+ * The state of protected memory in a command buffer while it is recorded, and the work to do before
+ * and after it.
  */
 export class MemoryState {
-  /** Parts that were written since their check words were made. */
+  /** The ranges that were written after their check words had been computed. */
   readonly raw = new RangeSet();
-  /** Parts that were verified and have not been written since. */
+  /** The ranges that were verified and have not been written since. */
   readonly verified = new RangeSet();
   /**
-   * What render passes read, and have no place to verify: that is done before the command buffer.
+   * The buffers that render passes use. They are verified before the command buffer, as a render
+   * pass cannot contain a verification.
    */
   readonly drawn = new Set<GPUBuffer>();
-  /** The arenas that its first and its latest commands use. */
+  /** The arenas that the first and the latest commands use. */
   firstArena: GPUBuffer | undefined;
   arena: GPUBuffer | undefined;
   /**
-   * Sums of which nothing has been made yet, in the order of what they were added up from; each has
-   * a slot, by its number. Of some nothing is going to be made.
+   * The sums that have not been compared yet, in the order of their computation. The index of a sum
+   * is its slot. An entry is undefined if its sum will not be used.
    */
   pending: (PendingSum | undefined)[] = [];
-  /** What is to be verified together with what the next dispatch adds up. */
-  waiting: Granules[] = [];
+  /** The granules to verify together with the sums of the next dispatch. */
+  waiting: GranuleRange[] = [];
 
-  /** Granules were written by what makes no check words. */
+  /** Marks granules as raw, after a write that computed no check words. */
   wroteRaw(granules: BufferRange): void {
     this.verified.remove(granules);
     this.raw.add(granules);

@@ -5,15 +5,15 @@ import type { SumsOnGrid } from "./kernelSums.ts";
 import type { Corrected, Damaged, KernelDamaged } from "./memoryLog.ts";
 import type { MemoryProtection } from "./memoryProtection.ts";
 
-const noSums: SumsOnGrid = { less: undefined, sums: undefined };
+const noSums: SumsOnGrid = { variant: undefined, sums: undefined };
 const noneCorrected: Corrected = { count: 0, places: [] };
 const undamaged: Damaged = { count: 0, damage: [], corrected: noneCorrected };
 const undamagedByKernel: KernelDamaged = { ...undamaged, owners: new Set(), leavesDoubt: false };
 const nothing: readonly never[] = [];
 
 /**
- * The memory of a device without check words: commands are encoded as they are, and no damage is
- * found.
+ * The null object of {@link MemoryProtection}, for memory without check words. It encodes commands
+ * unchanged and finds no damage.
  */
 export class NoMemoryProtection implements MemoryProtection {
   readonly arena = undefined;
@@ -53,7 +53,7 @@ export class NoMemoryProtection implements MemoryProtection {
 
   afterDispatch(): void {}
 
-  draws(): void {}
+  recordRenderPass(): void {}
 
   transfer(
     _encoder: GPUCommandEncoder,
@@ -67,7 +67,7 @@ export class NoMemoryProtection implements MemoryProtection {
 
   finish(): void {}
 
-  around(commands: readonly GPUCommandBuffer[]): readonly GPUCommandBuffer[] {
+  withUpdates(commands: readonly GPUCommandBuffer[]): readonly GPUCommandBuffer[] {
     return commands;
   }
 
@@ -81,7 +81,7 @@ export class NoMemoryProtection implements MemoryProtection {
     return undamagedByKernel;
   }
 
-  disbelieved(): readonly never[] {
+  untrusted(): readonly never[] {
     return nothing;
   }
 
@@ -93,7 +93,7 @@ export class NoMemoryProtection implements MemoryProtection {
 
   accept(): void {}
 
-  damaged(): readonly never[] {
+  acceptedDamage(): readonly never[] {
     return nothing;
   }
 
@@ -103,7 +103,7 @@ export class NoMemoryProtection implements MemoryProtection {
 
   checksOf(): undefined {}
 
-  async arrived(): Promise<void> {}
+  async verifyMapping(): Promise<void> {}
 
   flipMapped(): boolean {
     return false;

@@ -4,29 +4,29 @@ import { flags, isBufferUsage, makeSilently } from "../webgpu/nativeObjects.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import { CheckArena } from "./checkArena.ts";
 import {
-  type Granules,
+  type GranuleRange,
   granulesFor,
   granulesIn,
   type MemoryCounts,
   type ProtectedBuffer,
 } from "./granules.ts";
 
-/** Why a buffer has no check words: its usage, its size, or that of all buffers together. */
+/**
+ * The reason why a buffer has no check words: its usage, its size, or the size of all buffers
+ * together.
+ */
 export type Unprotected = "mappedAndBound" | "tooLarge" | "arenaIsFull";
 
-/** What goes with a buffer. */
-interface Belongings {
+/** The memory that Belay allocated for a buffer. */
+interface Allocation {
   readonly first: number;
   readonly words: number;
-  /** The mirror, once something has used it. */
+  /** The mirror of the buffer, once one was needed. */
   mirror: GPUBuffer | undefined;
   readonly owner: WeakRef<ProtectedBuffer>;
 }
 
-/**
- * A protected buffer, of which programs may have many: what not each one needs is made when it is
- * first asked for.
- */
+/** A protected buffer. Programs may have many, so rarely needed parts are created on first use. */
 class Owner implements ProtectedBuffer {
   readonly buffer: GPUBuffer;
   readonly mapped: ProtectedBuffer["mapped"];
@@ -67,22 +67,22 @@ class Owner implements ProtectedBuffer {
 const MAP = flags.bufferMapRead | flags.bufferMapWrite;
 const COPY = flags.bufferCopySrc | flags.bufferCopyDst;
 
-/** The program's buffers that have check words, and how both are allocated. */
+/** The buffers of the program that have check words, and the allocation of both. */
 export class ProtectedBuffers {
   readonly arena: CheckArena;
-  /** Words that the check of a granule takes. */
+  /** The number of check words of a granule. */
   readonly checkWords: number;
   readonly #granuleBytes: number;
   readonly #device: GPUDevice;
-  /** By their first word of the arena. */
-  readonly #alive = new Map<number, Belongings>();
-  /** One function for all owners. */
+  /** The allocations by their first word in the arena. */
+  readonly #allocations = new Map<number, Allocation>();
+  /** One function for all owners, to save memory. */
   readonly #mirrorOf = (owner: Owner) => this.#makeMirror(owner);
   readonly #layer: Layer<GPUBuffer, ProtectedBuffer>;
-  /** Destroyed buffers, whose place in the arena may be another buffer's. */
+  /** The destroyed buffers. Their words of the arena may belong to another buffer by now. */
   readonly #destroyed = new WeakSet<GPUBuffer>();
   /** Programs may leave buffers to the garbage collector. */
-  readonly #collected = new FinalizationRegistry<Belongings>((belongings) => this.#discard(belongings));
+  readonly #collected = new FinalizationRegistry<Allocation>((allocation) => this.#discard(allocation));
   #mirrorBytes = 0;
   #mirrorsFailed: Promise<GPUError | null> = Promise.resolve(null);
 
@@ -98,7 +98,7 @@ export class ProtectedBuffers {
       const owner = this.of(buffer);
       if (!owner) return;
       this.#destroyed.add(buffer);
-      this.#discard(this.#alive.get(owner.first)!);
+      this.#discard(this.#allocations.get(owner.first)!);
     };
     this.#layer = new Layer((native) => ({
       destroy() {
@@ -108,15 +108,12 @@ export class ProtectedBuffers {
     }));
   }
 
-  /**
-   * Bytes of GPU memory besides what the program's buffers take: the arena, and the mirrors of
-   * those that are mapped.
-   */
+  /** The GPU memory in addition to the program's buffers, in bytes: the arena and all mirrors. */
   get held(): number {
     return this.arena.buffer.size + this.#mirrorBytes;
   }
 
-  /** The error, if the device has no memory for that. */
+  /** The error if the device had no memory for the arena or a mirror, otherwise null. */
   get failed(): Promise<GPUError | null> {
     return Promise.all([this.arena.failed, this.#mirrorsFailed]).then(([arena, mirrors]) => arena ?? mirrors);
   }
@@ -125,20 +122,22 @@ export class ProtectedBuffers {
     return this.#destroyed.has(buffer) ? undefined : this.#layer.stateOf(buffer);
   }
 
-  /** The granules that have a byte in a part of a buffer; undefined when it has no check words. */
-  granulesIn(range: BufferRange): Granules | undefined {
+  /**
+   * Returns the granules that have a byte in a range. Undefined if the buffer has no check words.
+   */
+  granulesIn(range: BufferRange): GranuleRange | undefined {
     const owner = this.of(range.buffer);
     return owner && granulesIn(owner, range);
   }
 
   *[Symbol.iterator](): Generator<ProtectedBuffer> {
-    for (const belongings of this.#alive.values()) {
-      const owner = belongings.owner.deref();
+    for (const allocation of this.#allocations.values()) {
+      const owner = allocation.owner.deref();
       if (owner) yield owner;
     }
   }
 
-  /** The buffer that a check word of the arena belongs to, while it exists. */
+  /** Returns the existing buffer to which a check word of the arena belongs. */
   ownerOf(word: number): ProtectedBuffer | undefined {
     return [...this].find(
       ({ first, granules }) => first <= word && word < first + granules * this.checkWords,
@@ -146,9 +145,9 @@ export class ProtectedBuffers {
   }
 
   /**
-   * Bytes to allocate for a buffer: whole granules, and behind them the check words of one that can
-   * be mapped. Undefined for a buffer that gets no check words, as it is empty, left to the device
-   * to refuse, or for a reason that `protect` tells.
+   * Returns the number of bytes to allocate for a buffer: whole granules, and then the check words
+   * if the buffer can be mapped. Returns undefined if the buffer gets no check words. Such a buffer
+   * is empty or invalid, or `protect` returns the reason.
    */
   allocationOf({ size, usage, mappedAtCreation }: GPUBufferDescriptor): number | undefined {
     const isPlausible = Number.isInteger(size) && size > 0 && usage > 0;
@@ -159,12 +158,15 @@ export class ProtectedBuffers {
     return fits ? bytes : undefined;
   }
 
-  /** Where the check words stand in a buffer that can be mapped. */
+  /** Returns the byte range of the check words within a mappable buffer. */
   checksOf({ granules, granuleBytes }: ProtectedBuffer): { readonly offset: number; readonly size: number } {
     return { offset: granules * granuleBytes, size: 4 * granules * this.checkWords };
   }
 
-  /** Gives check words to a buffer that was allocated as above, or tells why it gets none. */
+  /**
+   * Gives check words to a buffer with memory for whole granules (`isAllocated`), or returns the
+   * reason why it gets none.
+   */
   protect(buffer: GPUBuffer, isAllocated: boolean): ProtectedBuffer | Unprotected | undefined {
     const { size, usage } = buffer;
     if (size === 0 || !isBufferUsage(usage)) return undefined;
@@ -176,14 +178,14 @@ export class ProtectedBuffers {
     }
     const first = this.arena.allocate(words);
     const owner = new Owner(buffer, { granules, granuleBytes }, first, this.#mirrorOf);
-    const belongings: Belongings = { first, words, mirror: undefined, owner: new WeakRef(owner) };
-    this.#alive.set(first, belongings);
-    this.#collected.register(buffer, belongings);
+    const allocation: Allocation = { first, words, mirror: undefined, owner: new WeakRef(owner) };
+    this.#allocations.set(first, allocation);
+    this.#collected.register(buffer, allocation);
     this.#layer.attach(buffer, owner);
     return owner;
   }
 
-  /** Makes the mirror of a buffer that can be mapped. */
+  /** Creates the mirror of a mappable buffer. */
   #makeMirror(owner: Owner): GPUBuffer {
     const { buffer, first, granules, granuleBytes } = owner;
     const usage = flags.bufferStorage | COPY;
@@ -192,19 +194,19 @@ export class ProtectedBuffers {
       this.#device.createBuffer({ label: `belay: mirror of ${buffer.label}`, size, usage }),
     );
     this.#mirrorsFailed = Promise.all([this.#mirrorsFailed, failed]).then(([before, now]) => before ?? now);
-    const belongings = this.#alive.get(first);
-    // What stands there may belong to another buffer by now.
-    if (belongings?.owner.deref() === owner) {
-      belongings.mirror = made;
+    const allocation = this.#allocations.get(first);
+    // The words of the arena may belong to another buffer by now.
+    if (allocation?.owner.deref() === owner) {
+      allocation.mirror = made;
       this.#mirrorBytes += size;
     }
     return made;
   }
 
-  #discard(belongings: Belongings): void {
-    const { first, words, mirror } = belongings;
-    if (this.#alive.get(first) !== belongings) return;
-    this.#alive.delete(first);
+  #discard(allocation: Allocation): void {
+    const { first, words, mirror } = allocation;
+    if (this.#allocations.get(first) !== allocation) return;
+    this.#allocations.delete(first);
     this.arena.release({ first, words });
     if (!mirror) return;
     this.#mirrorBytes -= mirror.size;
@@ -213,7 +215,8 @@ export class ProtectedBuffers {
 }
 
 /**
- * Devices may offer mapping of buffers that shaders use as well; those have no place for a mirror.
+ * Returns whether shaders can use a mappable buffer. Some devices offer that as an extension. Such
+ * buffers cannot have a mirror.
  */
 export function isMappedAndBound(usage: number): boolean {
   const others = usage & ~MAP;

@@ -1,7 +1,7 @@
 import { BelayError } from "../../diagnostics/belayError.ts";
 import type { Unprotected } from "./protectedBuffers.ts";
 
-/** A buffer without check words. */
+/** A buffer without check words, with the diagnostic that says why. */
 export interface UnprotectedBuffer {
   readonly buffer: string;
   readonly size: number;
@@ -20,7 +20,7 @@ export function describeUnprotected({ label, size }: GPUBuffer, reason: Unprotec
   return { buffer: label, size, code, message: `buffer "${label}" has no check words: ${why}` };
 }
 
-/** A buffer was refused in strict mode because it can have no check words. */
+/** An error in strict mode: a new buffer cannot have check words. */
 export class UnprotectedBufferError extends BelayError {
   override readonly name = "UnprotectedBufferError";
 

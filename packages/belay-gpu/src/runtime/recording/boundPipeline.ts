@@ -51,7 +51,7 @@ export class BoundPipeline {
   summing(memory: CommandGuard, grid: readonly number[]) {
     let runs: BoundPipeline = this;
     for (;;) {
-      const { less, sums } = memory.sumsOn(runs, grid);
+      const { variant: less, sums } = memory.sumsOn(runs, grid);
       if (!less) return { runs, sums };
       runs = this.#with(less);
     }

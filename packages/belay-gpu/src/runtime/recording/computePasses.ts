@@ -1,5 +1,5 @@
 import type { RuntimeContext } from "../context/runtimeContext.ts";
-import type { Site } from "../memory/checkWordEncoder.ts";
+import type { EncodingPoint } from "../memory/checkWordEncoder.ts";
 import type { GuardedUse } from "../memory/dispatchGuard.ts";
 import type { DispatchSums } from "../memory/kernelSums.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
@@ -64,7 +64,7 @@ class ComputePass {
   #prepared: Prepared | undefined;
   /** What the dispatch adds up that is being encoded. */
   #sums: DispatchSums | undefined;
-  readonly #site: Site;
+  readonly #site: EncodingPoint;
 
   constructor(commands: PassCommands, record: CommandRecord, parts: PassParts) {
     this.#commands = commands;

@@ -104,7 +104,7 @@ export class RenderPasses {
           if (!inside) continue;
           record.add(inside);
           effect.add(inside);
-          memory.draws(record.memory, inside.memory.drawn, inside.written);
+          memory.recordRenderPass(record.memory, inside.memory.drawn, inside.written);
         }
       },
     }));
@@ -285,11 +285,11 @@ function recordArguments(
     if (access) {
       record.add(access);
       effect?.add(access);
-      memory.draws(record.memory, access.read, access.written);
+      memory.recordRenderPass(record.memory, access.read, access.written);
     } else if (isBuffer(each)) {
       record.read.add(each);
       effect?.read.add(each);
-      memory.draws(record.memory, [each], []);
+      memory.recordRenderPass(record.memory, [each], []);
     }
   }
 }

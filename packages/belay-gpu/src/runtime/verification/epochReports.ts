@@ -133,7 +133,7 @@ export class EpochReports {
     return {
       ...found,
       damaged: found.damaged + corrected.count,
-      damage: [...found.damage, ...this.#memory.disbelieved(corrected)],
+      damage: [...found.damage, ...this.#memory.untrusted(corrected)],
     };
   }
 }

@@ -265,7 +265,7 @@ export class Journal {
     follow?.(encoder);
     for (const step of record.steps) step(encoder);
     const commands = encoder.finish();
-    this.#device.queue.submit(this.#memory.around([commands], [record]));
+    this.#device.queue.submit(this.#memory.withUpdates([commands], [record]));
   }
 
   /** Returns whether unverified work writes a resource. */

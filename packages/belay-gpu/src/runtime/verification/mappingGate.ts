@@ -52,7 +52,7 @@ export class MappingGate {
           const mapping = native.mapAsync.call(this, mode, offset, size);
           const isHeld = showsWork(this, mode) || journal.recoverable;
           if (gated.has(this) || stateOf(this) !== "pending") return mapping;
-          if (!isHeld) return mapping.then(() => memory.arrived(this)).then(() => undefined);
+          if (!isHeld) return mapping.then(() => memory.verifyMapping(this)).then(() => undefined);
           const pending: GatedMapping = {
             mapping,
             mode,
@@ -106,7 +106,7 @@ export class MappingGate {
       const isRefusable = this.#refuses && showsWork(buffer, pending.mode);
       const error = lost ?? (isRefusable ? verifier.taintOf(pending.range) : undefined);
       if (error) throw error;
-      await this.#memory.arrived(buffer);
+      await this.#memory.verifyMapping(buffer);
       throwIfCancelled(pending);
     } catch (error) {
       if (!pending.cancelled) this.#layer.below(buffer).unmap.call(buffer);

@@ -43,7 +43,7 @@ export function hardenedQueue(
         const tainted = refuses && [...record.read].find((resource) => verifier.taintOf(resource));
         if (tainted) throw verifier.taintOf(tainted);
       }
-      journal.submit(records, () => native.submit(memory.around(submitted, records)));
+      journal.submit(records, () => native.submit(memory.withUpdates(submitted, records)));
       const isLong = journal.openEvents >= MAX_OPEN_EVENTS;
       if (isLong && journal.closedEpochs < MAX_CHECKS_UNDER_WAY) void verifier.verify();
     },

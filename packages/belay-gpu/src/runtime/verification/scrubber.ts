@@ -23,7 +23,7 @@ export class Scrubber {
     const outcome = await this.#verifier.verifyAnyway();
     if (!this.#refuses || outcome.lost || outcome.refused) return outcome;
     // Damage that was found and refused before has check words that fit.
-    const [damaged] = this.#memory.damaged((place) => this.#verifier.taintOf(place) !== undefined);
+    const [damaged] = this.#memory.acceptedDamage((place) => this.#verifier.taintOf(place) !== undefined);
     const refused = damaged && this.#verifier.taintOf(damaged);
     return refused ? { refused } : {};
   }

@@ -1,0 +1,4 @@
+import { speculation } from "./plugin.ts";
+
+/** Makes the plugin for esbuild: `build({ plugins: [speculation()] })`. */
+export default speculation.esbuild;

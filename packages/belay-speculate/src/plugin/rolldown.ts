@@ -1,0 +1,4 @@
+import { speculation } from "./plugin.ts";
+
+/** Makes the plugin for Rolldown: `plugins: [speculation()]` in `rolldown.config.ts`. */
+export default speculation.rolldown;

@@ -1,0 +1,4 @@
+import { speculation } from "./plugin.ts";
+
+/** Makes the plugin for Rollup: `plugins: [speculation()]` in `rollup.config.js`. */
+export default speculation.rollup;

@@ -1,0 +1,4 @@
+import { speculation } from "./plugin.ts";
+
+/** Makes the plugin for Vite: `plugins: [speculation()]` in `vite.config.ts`. */
+export default speculation.vite;

@@ -1,0 +1,4 @@
+import { speculation } from "./plugin.ts";
+
+/** Makes the plugin for webpack: `plugins: [speculation()]` in `webpack.config.js`. */
+export default speculation.webpack;
