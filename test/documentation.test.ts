@@ -18,9 +18,9 @@ const pages = [
   "packages/README.md",
   ...workspaces.map(({ folder }) => `${folder}/README.md`),
 ].concat(
-  readdirSync(join(root, "docs"))
+  readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".md"))
-    .map((file) => `docs/${file}`),
+    .map((file) => `docs/${file.replaceAll("\\", "/")}`),
 );
 const textOf = (page: string) => readFileSync(join(root, page), "utf8");
 const files = ["packages", "research", "test", "docs", "."].flatMap((folder) =>
