@@ -5,7 +5,7 @@ struct Flip { word: u32, mask: u32 }
 @group(0) @binding(0) var<storage, read_write> flip: Flip;
 @compute @workgroup_size(1) fn flipBits() { flip.word ^= flip.mask; }`;
 
-/** Flips bits in the memory of a device, as radiation would: no check word follows. */
+/** Flips bits in the memory of a device, as radiation would. Check words are not updated. */
 export class BitFlips {
   readonly #device: GPUDevice;
   #made:
@@ -16,10 +16,7 @@ export class BitFlips {
     this.#device = device;
   }
 
-  /**
-   * Flips the bits of a mask in the word that begins at an offset, behind all work submitted so
-   * far.
-   */
+  /** Flips the bits of a mask in the word at a byte offset, after all work submitted so far. */
   flip(buffer: GPUBuffer, byteOffset: number, mask: number): void {
     this.#made ??= this.#make();
     const { pipeline, scratch, group } = this.#made;

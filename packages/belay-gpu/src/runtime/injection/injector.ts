@@ -4,62 +4,71 @@ import type { ReportArena } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { type Kernel, type Kernels, noStrike, type ObservedWords } from "../pipelines/kernels.ts";
 
-/** One execution of a fault site, as a profile names it. */
+/** One execution of a fault site, as samples of a profile name it. */
 export interface Execution {
-  /** Which dispatch of the kernel, counted from 0 since the fault was armed. Default 0. */
+  /**
+   * The number of the dispatch of the kernel, counted from 0 since the fault was armed. Default 0.
+   */
   readonly dispatch?: number;
-  /** The invocation, as the unprotected kernel numbers it. */
+  /** The invocation, in the numbering of the unprotected kernel. */
   readonly workgroup: readonly [number, number, number];
   readonly localIndex: number;
-  /** Which execution of the site by that invocation in that dispatch, counted from 0. Default 0. */
+  /**
+   * The number of the site's execution by that invocation in that dispatch, counted from 0. Default
+   * 0.
+   */
   readonly occurrence?: number;
-  /** Of a load: the line of its variable that it loads from. */
+  /** For a load: the cache line of the variable that it loads from. */
   readonly line?: number;
 }
 
-/** One fault to inject: where it strikes, whom and how. */
+/** One fault to inject: its execution of a fault site, its effect and its extent. */
 export interface ArmedFault extends Execution {
-  /** The kernel's name, as `faultSites` gives it. */
+  /** The name of the kernel, from `faultSites`. */
   readonly kernel: string;
-  /** A `FaultSite`'s id. */
+  /** The id of a `FaultSite`. */
   readonly site: number;
   readonly replica: 0 | 1;
   /**
-   * What becomes of the struck word: some bits of it flip, or it is replaced. A condition is the
-   * word 0 or 1.
+   * The effect on the struck word: bits flip (`xor`), or the word is replaced (`set`). A condition
+   * is the word 0 or 1.
    */
   readonly effect: { readonly xor: number } | { readonly set: number };
-  /** Component of a vector value, the last one where there are not so many. Default 0. */
+  /** The component of a vector value; the last one if the vector is shorter. Default 0. */
   readonly component?: number;
   /**
-   * `"invocation"` (default): the replica of the invocation. `"subgroup"`: all that run in its
-   * subgroup. `"line"`: all who load from `line` at the site.
+   * `"invocation"` (default) strikes the replica of the invocation. `"subgroup"` strikes all
+   * replicas in its subgroup. `"line"` strikes all that load from `line` at the site.
    */
   readonly extent?: "invocation" | "subgroup" | "line";
-  /** `"once"` (default), or `"launch"`: also every later execution in the dispatch. */
+  /**
+   * `"once"` (default) strikes one execution. `"launch"` also strikes all later executions in the
+   * dispatch.
+   */
   readonly duration?: "once" | "launch";
   /**
-   * Strikes in later dispatches too, and again when work is run again, as a broken part of a GPU
+   * True if the fault also strikes later dispatches and re-executed work, as a broken part of a GPU
    * would. Default false.
    */
   readonly permanent?: boolean;
   /**
-   * How many iterations of loops an invocation may run before it counts as hanging and leaves them.
-   * Default: any number.
+   * The number of loop iterations after which an invocation counts as hanging and leaves its loops.
+   * Default: unlimited.
    */
   readonly fuel?: number;
 }
 
-/** What the latest strike of the armed fault did, and what came of it. */
+/** The latest strike of the armed fault, and its effect. */
 export interface Observed {
-  /** How often it has struck. */
+  /** The number of strikes. */
   readonly strikes: number;
   /**
-   * The struck word before and after; without meaning for a statement, or where nothing was struck.
+   * The struck word before and after. Both are meaningless for a statement, or if nothing was
+   * struck.
    */
   readonly before: number;
   readonly after: number;
-  /** Whether an invocation has run out of fuel. */
+  /** True if an invocation ran out of fuel. */
   readonly hung: boolean;
 }
 
@@ -68,7 +77,7 @@ export class Injector {
   readonly #arena: ReportArena;
   readonly #kernels: Kernels;
   #armed: ArmedFault | undefined;
-  /** The one that was armed before. */
+  /** The previously armed fault. */
   #disarmed: ArmedFault | undefined;
 
   constructor({ reports }: RuntimeContext, kernels: Kernels) {
@@ -77,8 +86,8 @@ export class Injector {
   }
 
   /**
-   * Arms a fault for work submitted from now on. Throws a `TypeError` for one that could never
-   * strike.
+   * Arms a fault for work that is submitted from now on. Throws a `TypeError` for a fault that
+   * could never strike.
    */
   arm(fault: ArmedFault): void {
     const problem = problemOf(fault, this.#kernels);
@@ -92,7 +101,7 @@ export class Injector {
     }
   }
 
-  /** Nothing strikes from now on, and no loop is limited. */
+  /** Disarms the fault for work that is submitted from now on, and removes the limit on loops. */
   disarm(): void {
     const struck = this.#armed?.kernel;
     this.#disarmed = this.#armed ?? this.#disarmed;
@@ -103,12 +112,12 @@ export class Injector {
     }
   }
 
-  /** A transient fault has been, when the work it struck runs again. */
+  /** Disarms a transient fault before the work that it struck is executed again. */
   workRunsAgain(): void {
     if (!this.#armed?.permanent) this.disarm();
   }
 
-  /** What the armed fault has done, as far as reports were read. */
+  /** Returns the latest strike of the armed fault, according to the reports that were read. */
   observed(): Observed {
     const fault = this.#armed ?? this.#disarmed;
     const found = [...this.#kernels.choices].find(({ kernel }) => kernel?.name === fault?.kernel)?.kernel
@@ -120,8 +129,8 @@ export class Injector {
 }
 
 /**
- * Returns why a fault could never strike, or not as it says: types do not keep JavaScript from
- * passing it.
+ * Returns the reason why a fault could never strike as described, if there is one. JavaScript
+ * callers are not bound to the types.
  */
 function problemOf(fault: ArmedFault, kernels: Kernels): string | undefined {
   if (typeof fault !== "object" || fault === null) return "a fault is an object";
@@ -163,20 +172,20 @@ export function observedIn(report: Uint32Array): ObservedWords {
   return { strikes, struck, hung: report[injectionWords.hangs] !== 0 };
 }
 
-/** The words that arm a fault. */
+/** The number of words that arm a fault. */
 const armedWords = injectionWords.fuel + 1 - injectionWords.armedSite;
 
-/** The words of a report with which the armed fault strikes, with what it has done so far. */
+/** The words of a report about the armed fault, those that count its strikes included. */
 export const armingWords = {
   first: injectionWords.strikes,
   count: injectionWords.fuel + 1 - injectionWords.strikes,
 };
 
-/** The bits of a word that are cleared, and those that flip then. */
+/** Returns the bits of a word that are cleared first, and those that flip then. */
 const effectOf = ({ effect }: ArmedFault) =>
   "set" in effect ? ([-1, effect.set] as const) : ([0, effect.xor] as const);
 
-/** The words of a report from `strikes` on, which follow each other. */
+/** Returns the consecutive words of a report from `strikes` on. */
 function wordsOf(fault: ArmedFault, { protection }: Kernel): number[] {
   const { workgroup, localIndex, replica, component = 0, occurrence = 0, dispatch = 0, line = 0 } = fault;
   const { extent = "invocation", duration = "once", permanent = false, fuel = 0 } = fault;
@@ -184,7 +193,7 @@ function wordsOf(fault: ArmedFault, { protection }: Kernel): number[] {
   const all = 0xffff_ffff;
   const found = { strikes: 0, hangs: 0, struck: 0, dispatch: 0 };
   const [clear, mask] = effectOf(fault);
-  // Kernels count dispatches from one on.
+  // Kernels count dispatches from 1 on.
   const first = dispatch + 1;
   return [
     ...Object.values(found),

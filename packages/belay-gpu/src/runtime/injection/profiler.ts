@@ -3,35 +3,38 @@ import type { ReportArena } from "../context/reportArena.ts";
 import type { Kernel, Kernels } from "../pipelines/kernels.ts";
 import type { Execution } from "./injector.ts";
 
-/** How often a fault site was executed, and by whom. */
+/** The number of executions of a fault site, and a sample of them. */
 export interface SiteProfile extends FaultSite {
-  /** By all invocations in all dispatches; what the replicas of an invocation do counts once. */
+  /**
+   * The executions by all invocations in all dispatches. Both replicas of an invocation count as
+   * one.
+   */
   readonly executions: number;
   /**
-   * Executions that were drawn, each with the same chance; 0 before a first run has told how many
-   * there are.
+   * The number of executions that were drawn, each with the same probability. It is 0 in the first
+   * run, as the number of executions is not known yet.
    */
   readonly drawn: number;
   /**
-   * The executions that were drawn, in the order of their numbers, as far as the report had room
-   * for them.
+   * The drawn executions in their order. There may be fewer than `drawn`, as the room in a report
+   * is limited.
    */
   readonly samples: readonly Required<Execution>[];
 }
 
-/** What a kernel did since the profile before. */
+/** The profile of a kernel since the previous profile. */
 export interface KernelProfile {
   readonly kernel: string;
   readonly entryPoint: string;
-  /** The program's WGSL, which positions refer to. */
+  /** The program's WGSL, to which positions refer. */
   readonly source: string;
   readonly dispatches: number;
-  /** The most iterations of loops that an invocation has run in one dispatch. */
+  /** The most loop iterations of an invocation in one dispatch. */
   readonly iterations: number;
   readonly sites: readonly SiteProfile[];
 }
 
-/** Reads the counts of kernels, and starts them anew. */
+/** Reads the counts of kernels, and resets them. */
 export class Profiler {
   readonly #arena: ReportArena;
 
@@ -40,8 +43,8 @@ export class Profiler {
   }
 
   /**
-   * Returns the profiles of all that was submitted so far. `seed`, a word, decides which executions
-   * are drawn from now on.
+   * Returns the profiles of all submitted work. The word `seed` decides which executions are drawn
+   * from now on.
    */
   take(kernels: Kernels, seed: number): Promise<KernelProfile[]> {
     const counting = [...kernels.choices].flatMap(({ kernel }) =>
@@ -82,10 +85,10 @@ export class Profiler {
 const executionsIn = (block: Uint32Array): number =>
   block[countWords.executions]! + 2 ** 32 * block[countWords.overflows]!;
 
-/** Executions that are drawn of a site on average, where not all of them have room. */
+/** The average number of executions that are drawn at a site, if not all of them have room. */
 const expectedSamples = 128;
 
-/** Returns counts of zero, with what decides which executions are drawn next time. */
+/** Returns zeroed counts, with the seed and the strides for the next draw. */
 function restarted(length: number, blocks: readonly Uint32Array[], seed: number): Uint32Array {
   const counts = new Uint32Array(length);
   counts[countWords.seed] = seed;
@@ -108,7 +111,7 @@ function samplesIn(block: Uint32Array): Required<Execution>[] {
       // Invocations write them in any order.
       .sort(compareWords)
       .map(([dispatch, x, y, z, localIndex, occurrence, line]) => ({
-        // Kernels count dispatches from one on.
+        // Kernels count dispatches from 1 on.
         dispatch: dispatch! - 1,
         workgroup: [x!, y!, z!] as const,
         localIndex: localIndex!,

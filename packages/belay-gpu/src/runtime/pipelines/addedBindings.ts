@@ -17,12 +17,14 @@ export interface AddedBindingsDescriptor {
   readonly pipeline: GPUComputePipeline;
   readonly kernel: Kernel;
   /**
-   * The program's bind groups that need a counterpart, because the pipeline's layout has more
-   * entries there or is not the one that the program knows. What is added elsewhere is alone in its
-   * bind group.
+   * The program's bind groups that are replaced by extended ones. Their layout in this pipeline has
+   * more entries, or differs from the layout that the program knows. All other added buffers have
+   * bind groups of their own.
    */
   readonly replaced: ReadonlySet<number>;
-  /** Whether the pipeline that the program knows takes bind groups of this layout. */
+  /**
+   * Returns whether bind groups of this layout are valid for the pipeline that the program knows.
+   */
   readonly accepts: (layout: GPUBindGroupLayout) => boolean;
 }
 
@@ -30,24 +32,24 @@ export interface AddedBindingsDescriptor {
 export interface Bound {
   /** The bind groups to set in place of the program's. */
   readonly groups: SetGroups;
-  /** The parts of the program's buffers that the kernel changes in place. */
+  /** The ranges of the program's buffers that the kernel changes in place. */
   readonly shadowed: readonly BufferRange[];
-  /** The check words that are bound, if any. */
+  /** The arena of check words that is bound, if any. */
   readonly arena: GPUBuffer | undefined;
 }
 
-/** Makes the bind groups of a protected pipeline, with the buffers that Belay adds. */
+/** Creates the bind groups of a protected pipeline, with the buffers that Belay adds. */
 export class AddedBindings {
   readonly #bindGroups: BindGroups;
   readonly #shadows: ShadowBuffers;
   readonly #memory: CheckWordBindings;
   readonly #descriptor: AddedBindingsDescriptor;
   readonly #layouts: ReadonlyMap<number, GPUBindGroupLayout>;
-  /** Which of the program's buffers have shadows, and where those are bound. */
+  /** The binding points of the program's buffers that have shadows, and those of the shadows. */
   readonly #pairs: InterGroup["shadows"];
   readonly #checked: GranulesByGroup;
   readonly #made = new BindGroupCache();
-  /** What is set whatever the program sets. */
+  /** The result if it is the same for all bind groups of the program. */
   #fixed: Bound | undefined;
 
   constructor(
@@ -64,7 +66,7 @@ export class AddedBindings {
     const { pipeline, kernel, replaced } = descriptor;
     this.#checked = checkedGranules(kernel);
     const indices = new Set([...addedPoints(kernel).map(({ group }) => group), ...replaced]);
-    // An invalid pipeline is reported to the program; what follows from it is not its concern.
+    // The program gets the error about an invalid pipeline, but no errors that follow from it.
     const { made } = makeSilently(device, () =>
       [...indices].map((index) => [index, pipeline.getBindGroupLayout(index)] as const),
     );
@@ -72,8 +74,8 @@ export class AddedBindings {
   }
 
   /**
-   * Returns the bind groups for what the program has set; those that it has not set are left out.
-   * `slot`: the first slot to which the kernel adds its sums.
+   * Returns the bind groups for those that the program has set. Bind groups that the program has
+   * not set are left out. `slot` is the first slot to which the kernel adds its sums.
    */
   bindFor(own: SetGroups, slot?: number): Bound {
     const isSumming = slot !== undefined;
@@ -91,7 +93,7 @@ export class AddedBindings {
     return bound;
   }
 
-  /** `known`: what the program has bound where shadows are to stand in. */
+  /** Returns one bind group. `known` has the program's ranges whose shadows are bound. */
   #groupAt(
     index: number,
     layout: GPUBindGroupLayout,
@@ -136,9 +138,7 @@ export class AddedBindings {
     return { group, offsets: program?.offsets ?? noOffsets };
   }
 
-  /**
-   * Returns the arena, and the table that says where the check words of the kernel's bindings are.
-   */
+  /** Returns the arena, and the table of where the check words of the kernel's bindings are. */
   #checks(own: SetGroups): readonly BoundPoint[] {
     const { memory } = this.#descriptor.kernel;
     if (!memory?.checks) return [];

@@ -1,4 +1,4 @@
-/** What a protected kernel needs in its layout besides what the program has there. */
+/** The bindings that protection adds to the layout of a kernel. */
 import { schemeOf } from "../../codes/scheme.ts";
 import type { BindingPoint } from "../../compiler/contract.ts";
 import type { Kernel } from "./kernels.ts";
@@ -9,8 +9,8 @@ export interface AddedPoint extends BindingPoint {
 }
 
 /**
- * What a protected kernel binds that the program does not know of: its report, shadows of buffers,
- * and check words.
+ * Returns the bindings that protection adds to a kernel: its report, shadow buffers, and check
+ * words.
  */
 export function addedPoints({ protection, interGroup, memory }: Kernel): readonly AddedPoint[] {
   const { group, binding } = protection.layout!;
@@ -25,10 +25,10 @@ export function addedPoints({ protection, interGroup, memory }: Kernel): readonl
   ];
 }
 
-/** The bytes of granules, by bind group and binding. */
+/** The granule sizes in bytes, by bind group and binding. */
 export type GranulesByGroup = ReadonlyMap<number, ReadonlyMap<number, number>>;
 
-/** The granules of the program's bindings that a kernel checks itself. */
+/** Returns the granule sizes of the bindings that a kernel checks itself. */
 export function checkedGranules({ memory }: Kernel): GranulesByGroup {
   const groups = new Map<number, Map<number, number>>();
   for (const { of, mode, scheme } of memory?.bindings ?? []) {

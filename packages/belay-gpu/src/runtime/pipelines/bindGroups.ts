@@ -14,25 +14,25 @@ import {
 } from "../webgpu/resources.ts";
 
 /**
- * What GPU work reads and writes. What is written is listed as read only where its contents before
- * matter to a result.
+ * The resources that GPU work reads and writes. A written resource is also listed as read if
+ * results depend on its earlier contents.
  */
 export interface Access {
   readonly read: ReadonlySet<Resource>;
   readonly written: ReadonlySet<Resource>;
 }
 
-/** What a pipeline does with each binding of a bind group; undefined when that is not known. */
+/** The access of a pipeline to each binding of a bind group; undefined if unknown. */
 export type GroupAccess = ReadonlyMap<number, BindingAccess["access"]> | undefined;
 
-/** A part of a buffer that a shader may use. */
+/** A range of a buffer that a shader may use. */
 export interface UsedRange {
   readonly binding: number;
   readonly range: BufferRange;
   readonly mode: BindingAccess["access"];
 }
 
-/** A part of a buffer, or a texture, that a shader may use. */
+/** A range of a buffer, or a texture, that a shader may use. */
 export interface UsedPlace {
   readonly binding: number;
   readonly place: BufferRange | GPUTexture;
@@ -42,20 +42,22 @@ export interface UsedPlace {
 interface GroupRecord {
   readonly entries: readonly GPUBindGroupEntry[];
   readonly layout: GPUBindGroupLayout;
-  /** The layout's entries; absent for one that the browser made. */
+  /** The entries of the layout. Absent for a default layout, which the browser creates. */
   readonly declared: readonly GPUBindGroupLayoutEntry[] | undefined;
-  /** The access by the last pipeline that asked; mostly, it is the only one. */
+  /**
+   * The result for the last pipeline that asked. Most bind groups are used by one pipeline only.
+   */
   latest?: { readonly by: GroupAccess; readonly access: Access };
 }
 
-/** Remembers what stands behind bind groups and their layouts. */
+/** The contents of bind groups and of their layouts. */
 export class BindGroups {
   readonly #device: GPUDevice;
   readonly #textures: Textures;
   readonly #usages: DeclaredUsages;
   readonly #layouts = new WeakMap<GPUBindGroupLayout, readonly GPUBindGroupLayoutEntry[]>();
   readonly #groups = new WeakMap<GPUBindGroup, GroupRecord>();
-  /** What bind groups hold to which Belay has added. */
+  /** The entries of bind groups that Belay has extended. */
   readonly #extended = new WeakMap<GPUBindGroup, readonly GPUBindGroupEntry[]>();
 
   constructor({ device, textures, usages }: RuntimeContext) {
@@ -71,7 +73,10 @@ export class BindGroups {
     return layout;
   }
 
-  /** The entries of an explicit layout; undefined for one that the hardened device did not make. */
+  /**
+   * Returns the entries of an explicit layout. Undefined for a layout that the hardened device did
+   * not create.
+   */
   entriesOf(layout: GPUBindGroupLayout): readonly GPUBindGroupLayoutEntry[] | undefined {
     return this.#layouts.get(layout);
   }
@@ -89,8 +94,8 @@ export class BindGroups {
   }
 
   /**
-   * Returns a bind group to be set in place of one whose offsets reach past a buffer that the
-   * program declared smaller.
+   * Returns the bind group to set. It is another one if an offset reaches past the end of a buffer
+   * that the program declared smaller.
    */
   asDeclared(set: SetGroup): SetGroup {
     const { group, offsets } = set;
@@ -115,14 +120,14 @@ export class BindGroups {
     return { group: made, offsets };
   }
 
-  /** The layout that a bind group was made with; undefined for a group that is not known. */
+  /** Returns the layout of a bind group; undefined for an unknown bind group. */
   layoutOf(group: GPUBindGroup): GPUBindGroupLayout | undefined {
     return this.#groups.get(group)?.layout;
   }
 
   /**
-   * A bind group with what `group` holds, if anything, and more, for another layout. `granules`:
-   * those that bindings are whole ones of, in bytes.
+   * Creates a bind group for another layout, with the entries of `group`, if any, and more.
+   * `granules` has the granule size in bytes for each binding that is rounded up to whole granules.
    */
   extend(
     group: GPUBindGroup | null,
@@ -141,16 +146,16 @@ export class BindGroups {
   }
 
   /**
-   * What a bind group holds, as the device has it: the program's or one that Belay has extended;
-   * undefined for others.
+   * Returns the entries of a bind group as the device has them. Undefined for a bind group that
+   * neither the program nor Belay created on this device.
    */
   nativeEntriesOf(group: GPUBindGroup): readonly GPUBindGroupEntry[] | undefined {
     return this.#extended.get(group) ?? this.#groups.get(group)?.entries.map((entry) => this.#sized(entry));
   }
 
   /**
-   * The part of a buffer that a shader sees at a binding; undefined when no known buffer is bound
-   * there.
+   * Returns the range of a buffer that a shader sees at a binding. Undefined if no known buffer is
+   * bound there.
    */
   rangeAt({ group, offsets }: SetGroup, binding: number): BufferRange | undefined {
     const record = group && this.#groups.get(group);
@@ -166,7 +171,7 @@ export class BindGroups {
     return { ...range, offset };
   }
 
-  /** The parts of buffers that a shader may read or write, by binding. */
+  /** Returns the ranges of buffers that a shader may read or write, by binding. */
   ranges(set: SetGroup, by: GroupAccess): UsedRange[] {
     const record = set.group && this.#groups.get(set.group);
     if (!record) return [];
@@ -176,11 +181,11 @@ export class BindGroups {
     });
   }
 
-  /** Returns the parts of buffers and the textures that a shader may read or write, by binding. */
+  /** Returns the ranges of buffers and the textures that a shader may read or write, by binding. */
   places(set: SetGroup, by: GroupAccess): UsedPlace[] {
     const record = set.group && this.#groups.get(set.group);
     if (!record) return [];
-    // A layout from elsewhere does not tell which bindings the offsets move.
+    // An unknown layout does not tell which bindings have dynamic offsets.
     const isPlaced = set.offsets.length === 0 || record.declared !== undefined;
     return [...this.#uses(record, by)].flatMap(({ binding, resource, mode }) => {
       const rangeOf = (buffer: GPUBuffer) => (isPlaced ? this.rangeAt(set, binding) : whole(buffer));
@@ -189,7 +194,7 @@ export class BindGroups {
     });
   }
 
-  /** What a shader may do to the resources in a bind group. */
+  /** Returns the resources of a bind group that a shader may read and write. */
   accessOf(group: GPUBindGroup, by: GroupAccess): Access | undefined {
     const record = this.#groups.get(group);
     if (!record) return undefined;
@@ -208,7 +213,7 @@ export class BindGroups {
     for (const { binding, resource: bound } of entries) {
       const resource = this.#resourceOf(bound);
       if (!resource) continue;
-      // Where nothing else is known, the resource's own usage decides.
+      // Without a known layout, the resource's own usage decides.
       const layoutEntry = declared?.find((entry) => entry.binding === binding);
       const canBeWritten = layoutEntry ? isWritable(layoutEntry) : canBeStored(resource);
       const mode = by ? by.get(binding) : canBeWritten ? "read_write" : "read";
@@ -223,7 +228,10 @@ export class BindGroups {
     return this.#textures.behind(bound as GPUTextureView);
   }
 
-  /** An entry whose size is what the program knows, or more, so that it holds whole granules. */
+  /**
+   * Returns an entry with an explicit size: that of the program's buffer, or rounded up to whole
+   * granules.
+   */
   #sized(entry: GPUBindGroupEntry, granuleBytes?: number): GPUBindGroupEntry {
     const range = boundRange(entry.resource);
     if (!range || range.size < 0 || !this.#usages.isVerified(range.buffer)) return entry;
@@ -231,7 +239,7 @@ export class BindGroups {
     return { binding: entry.binding, resource: { ...range, size } };
   }
 
-  /** An entry as the device would have to judge it if Belay used no resource in ways of its own. */
+  /** Returns a texture view that the device validates against the program's declared usages. */
   #viewAsDeclared(
     resource: GPUBindingResource,
     layout: GPUBindGroupLayoutEntry | undefined,
@@ -256,14 +264,15 @@ export class BindGroups {
     const declared = inLayout?.buffer;
     const type = declared && (declared.type ?? "uniform");
     const buffer = this.#usages.bound(range.buffer, type, endOf(range));
-    // By default, a binding goes as far as the buffer, which may be further than the program knows.
+    // The default size of a binding reaches to the end of the buffer, which may be larger than the
+    // program knows.
     if (buffer === range.buffer) return this.#sized(entry);
     return { binding, resource: "buffer" in resource ? { ...membersOf(resource), buffer } : { buffer } };
   }
 }
 
 /**
- * The part of a buffer that an entry binds, before any dynamic offset; undefined for another
+ * Returns the range of a buffer that an entry binds, without dynamic offsets. Undefined for another
  * resource.
  */
 function boundRange(bound: GPUBindingResource): BufferRange | undefined {

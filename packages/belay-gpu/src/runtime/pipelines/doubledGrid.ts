@@ -1,27 +1,28 @@
 import { BelayError } from "../../diagnostics/belayError.ts";
 import { helpToFit } from "../context/unverified.ts";
 
-/** A grid of workgroups: how many in x, y and z. */
+/** A grid of workgroups: their numbers in x, y and z. */
 export type Grid = readonly [number, number, number];
 
-/** How the grid of an Inter-Group kernel is doubled, as `InterGroup.doubling` takes it. */
+/**
+ * The dimension in which the grid of an Inter-Group kernel is doubled, or `namedByReport`. See
+ * `InterGroup.doubling`.
+ */
 export type Doubling = 0 | 1 | 2 | 3;
 
 /**
- * The report says what a dispatch is, because the host does not know the grid, or runs it twice by
- * one pipeline.
+ * The report tells the kernel how its grid is doubled. This is the case if the host does not know
+ * the grid, or runs it twice with one pipeline.
  */
 export const namedByReport = 3;
 
-/**
- * Values of the report other than a dimension: the replica that runs alone, on the grid as it is.
- */
+/** The values of the report that are no dimension: one replica runs alone, on the original grid. */
 export const firstReplicaAlone = 4;
 export const secondReplicaAlone = 5;
 
 /**
- * Every dimension of a grid has more than half the workgroups that the device allows, so none can
- * be doubled.
+ * The error for a grid that cannot be doubled: each dimension has more than half of the workgroups
+ * that the device allows.
  */
 export class GridSizeError extends BelayError {
   override readonly name = "GridSizeError";
@@ -36,23 +37,22 @@ export class GridSizeError extends BelayError {
   }
 }
 
-/** What is asked of a kernel. */
+/** The properties of the kernel and the device that decide how a grid is doubled. */
 export interface DoublingOptions {
-  /** Its name. */
+  /** The name of the kernel. */
   readonly kernel: string;
   /** The device's limit on workgroups per dimension. */
   readonly limit: number;
-  /** As in `InterGroup`. */
+  /** The value of `InterGroup.mostWorkgroups`. */
   readonly mostWorkgroups: number | undefined;
 }
 
 /**
- * Twice a grid, in the first dimension that has room under the device's limit. Undefined for a grid
- * of which the device is going to run nothing, be it empty or refused. Where no dimension has room,
- * it is the grid itself, to be run once for each replica, if the kernel can do that
- * (`mostWorkgroups`); else throws a `GridSizeError`.
- *
- * `asked`: the arguments of `dispatchWorkgroups`, converted as WebGPU does.
+ * Returns a grid that is doubled in the first dimension with room under the device's limit. `asked`
+ * has the arguments of `dispatchWorkgroups`, which are converted as WebGPU does. Returns undefined
+ * for an empty or invalid grid, of which no workgroup will run. A kernel with `mostWorkgroups` runs
+ * larger grids unchanged, once for each replica. For other kernels, throws a `GridSizeError` if no
+ * dimension has room.
  */
 export function doubleGrid(
   asked: readonly unknown[],

@@ -29,35 +29,38 @@ import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { makeSilently } from "../webgpu/nativeObjects.ts";
 
 /**
- * `"none"`: it checks nothing, as a buffer without check words is bound. Else what it adds up of
- * some buffers, where that of all their accesses is of no use.
+ * A variant of a kernel with fewer checks of memory. `"none"` has no checks, for a bound buffer
+ * without check words. A list of schemes computes other sums, if the usual ones are not useful.
  */
 export type LessMemory = "none" | readonly BindingScheme[];
 
-/** What can be added to an explicit pipeline layout. */
+/** The room for added bindings in an explicit pipeline layout. */
 export interface LayoutRoom {
-  /** Where: a bind group of its own if possible, else behind the program's bindings of a group. */
+  /**
+   * The binding point of the report: in a bind group of its own if possible, else after the
+   * program's bindings of a group.
+   */
   readonly reportBinding: BindingPoint;
-  /** Where check words are added: behind the report. */
+  /** The binding points of check words, after the report. */
   readonly memoryBindings: MemoryBindings;
-  /** How many storage and uniform buffers more the device allows. */
+  /** The numbers of storage and uniform buffers that the device allows in addition. */
   readonly storageBuffers: number;
   readonly uniformBuffers: number;
 }
 
-/** What identifies a kernel. */
+/** The properties that identify a kernel. */
 export interface KernelRequest {
   readonly source: string;
   readonly entryPoint: string | undefined;
   readonly label: string;
   readonly constants: Readonly<Record<string, number>>;
-  /** What an explicit pipeline layout has room for. */
+  /** The room in an explicit pipeline layout. */
   readonly room: LayoutRoom | undefined;
-  /** Set where the kernel is to do less about memory than it could. */
+  /** Set for a variant with fewer checks of memory. */
   readonly lessMemory?: LessMemory;
 }
 
-/** What a report says about the armed fault. */
+/** The words of a report about the armed fault. */
 export interface ObservedWords {
   readonly strikes: number;
   readonly struck: number;
@@ -66,52 +69,54 @@ export interface ObservedWords {
 
 export const noStrike: ObservedWords = { strikes: 0, struck: 0, hung: false };
 
-/** A protected kernel. Pipelines made alike, such as by a program run twice, share one. */
+/**
+ * A protected kernel. Pipelines with equal requests share it, such as those of a program that runs
+ * twice.
+ */
 export interface Kernel {
   /**
-   * Its pipeline's label, else its entry point; `#2` and so on tell kernels of the same name apart.
+   * The label of its pipeline, or else its entry point. `#2` and so on distinguish kernels of the
+   * same name.
    */
   readonly name: string;
   readonly entryPoint: string;
-  /** The program's own source, which every position refers to. */
+  /** The program's own source, to which all positions refer. */
   readonly source: string;
   readonly protection: ProtectResult;
   /** The native module with the protected code. */
   readonly module: GPUShaderModule;
-  /**
-   * The device's error about the module, if it has one: a pipeline's error names no reason then.
-   */
+  /** The device's error about the module, if any. The error of a pipeline then tells no reason. */
   readonly moduleFailed: Promise<GPUError | null>;
   readonly slot: ReportSlot;
-  /** What it takes to dispatch it, where a replica is a workgroup. */
+  /** The requirements of its dispatches, if a replica is a workgroup. */
   readonly interGroup: InterGroup | undefined;
-  /** What it does about the memory that it uses. */
+  /** The kernel's checks of the memory that it uses. */
   readonly memory: MemorySummary | undefined;
-  /** Disagreements read so far, and findings that are none. */
+  /** The number of disagreements read so far, and of findings that are no fault. */
   detections: number;
   unverified: number;
-  /** What its report says about the armed fault. */
+  /** The words of its report about the armed fault. */
   observed: ObservedWords;
   /**
-   * Why the device refused the protected code or its buffers, if it did; known when `proving`
-   * settles.
+   * The reason why the device rejected the protected code or its buffers, if it did. It is known
+   * when `proving` settles.
    */
   refused?: string;
   proving?: Promise<void>;
 }
 
-/** Lets the checks of a kernel's work wait for something that is going to be known of it. */
+/** Makes verification of a kernel's work wait until `known` settles. */
 export function prove(kernel: Kernel, known: Promise<void>): void {
   kernel.proving = Promise.all([kernel.proving, known]).then(() => {});
 }
 
-/** A source as the compiler protects it, and the module that is made of that once it is needed. */
+/** A source after protection, and the module that is created from it on first use. */
 interface Protection {
   readonly result: ProtectResult;
   module?: ReturnType<typeof makeSilently<GPUShaderModule>>;
 }
 
-/** What the compiler makes of a program's sources for one device, each once. */
+/** The compiled sources of a device, each compiled once. */
 class Protections {
   readonly #device: GPUDevice;
   readonly #policy: ResolvedPolicy;
@@ -133,8 +138,8 @@ class Protections {
   }
 
   /**
-   * The protection for a kernel; where it can't have all check words, its memory is verified around
-   * it instead.
+   * Returns the protection of a kernel and the diagnostics about its memory. If the layout has no
+   * room for check words, passes verify the kernel's memory instead.
    */
   within(request: KernelRequest, policy: Required<KernelPolicy>): [Protection, ...Diagnostic[]] {
     const { room, lessMemory } = request;
@@ -154,7 +159,8 @@ class Protections {
     memory: NonNullable<ProtectOptions["memory"]>,
   ): Protection {
     const reportBinding = room?.reportBinding;
-    // Which way is the cheapest depends on the kernel, and any other way on the module only.
+    // Under `"auto"`, the cheapest configuration depends on the kernel. All other configurations
+    // depend on the module only.
     const chosenFor =
       redundancy === "auto"
         ? { ...(entryPoint && { entryPoint }), ...(room && { room: room.storageBuffers }) }
@@ -164,11 +170,11 @@ class Protections {
     let protection = this.#made.get(key);
     if (!protection) {
       const { injectFaults, strikeMachinery } = this.#policy;
-      // Not all browsers tell.
+      // Some browsers do not provide it.
       const adapter: GPUAdapterInfo | undefined = this.#device.adapterInfo;
       const options: ProtectOptions = {
-        // Strictness is a matter of each pipeline: a module may have entry points that no pipeline
-        // uses.
+        // Strictness is decided for each pipeline, as a module may have entry points that no
+        // pipeline uses.
         redundancy,
         cover,
         check,
@@ -191,32 +197,30 @@ class Protections {
   }
 }
 
-/**
- * How a pipeline is made: from the protected kernel, or from the program's own when there is none.
- */
+/** The decision for a pipeline: a protected kernel, or the program's own if `kernel` is absent. */
 export interface KernelChoice {
   readonly source: string;
   readonly coverage: KernelCoverage;
   readonly kernel?: Kernel;
-  /** What the entry point does with its resources, as far as the compiler knows. */
+  /** The accesses of the entry point to its resources, if the compiler knows them. */
   readonly bindings?: readonly BindingAccess[];
-  /** What its stores fill in these. */
+  /** The elements that its stores overwrite. */
   readonly fills?: readonly Fill[];
-  /** Whether anything less than full coverage is an error. */
+  /** True if anything less than full coverage is an error. */
   readonly strict: boolean;
-  /** Counts what ran, whether protected or not. */
+  /** The numbers of runs, protected or not. */
   readonly runs: RunCounts;
 }
 
-/** How often pipelines of one kernel ran. */
+/** The numbers of runs of pipelines of one kernel. */
 export interface RunCounts {
-  /** Dispatches in submits that the device has accepted. */
+  /** The dispatches in submits that the device accepted. */
   dispatches: number;
 }
 
 /**
- * The kernels of a device: protects each source once, names them, and knows how far they are
- * covered.
+ * The kernels of a device. Protects each source once, names the kernels, and records their
+ * coverage.
  */
 export class Kernels {
   readonly #device: GPUDevice;
@@ -224,16 +228,16 @@ export class Kernels {
   readonly #arena: ReportArena;
   readonly #protections: Protections;
   readonly #choices = new Map<string, KernelChoice>();
-  /** Pipelines with each choice, less those that the device did not make. */
+  /** The number of pipelines of each choice, without those that the device rejected. */
   readonly #pipelines = new Map<string, number>();
-  /** What each kernel was made for. */
+  /** The request for which each kernel was made. */
   readonly #requests = new WeakMap<Kernel, KernelRequest>();
-  /** The same kernels with comparisons before stores; null where there is none. */
+  /** The variants of kernels that compare before each store; null if there is none. */
   readonly #storing = new WeakMap<Kernel, Kernel | null>();
-  /** Settles when the device has said of every pipeline so far whether it is made. */
+  /** Settles when it is known for each pipeline so far whether the device accepted it. */
   #told: Promise<unknown> = Promise.resolve();
 
-  /** The kernels of which listeners were told. */
+  /** The kernels whose shortfalls were reported. */
   readonly #toldOf = new Set<string>();
   readonly #events: Events;
 
@@ -245,18 +249,18 @@ export class Kernels {
     this.#arena = reports;
   }
 
-  /** Every kernel a pipeline was asked for, in order. */
+  /** The choices for all requested kernels, in the order of the requests. */
   get choices(): Iterable<KernelChoice> {
     return this.#choices.values();
   }
 
-  /** Those of which the device has made a pipeline. */
+  /** Returns the choices of which the device accepted a pipeline. */
   async made(): Promise<KernelChoice[]> {
     await Promise.all([this.#told, ...[...this.choices].map(({ kernel }) => kernel?.proving)]);
     return [...this.#choices].flatMap(([key, choice]) => (this.#pipelines.get(key) ? [choice] : []));
   }
 
-  /** The kernel for a pipeline; the same one for the same request. */
+  /** Returns the choice for a pipeline. Equal requests get the same choice. */
   choose(request: KernelRequest): KernelChoice {
     const key = keyOf(request);
     this.#count(key, 1);
@@ -267,17 +271,17 @@ export class Kernels {
     return choice;
   }
 
-  /** A pipeline that was asked for is not made. */
+  /** Records that the device rejected a requested pipeline. */
   notMade(request: KernelRequest): void {
     this.#count(keyOf(request), -1);
   }
 
-  /** A pipeline is not made if this turns out to be an error. */
+  /** Records that a pipeline is rejected if `failed` resolves to an error. */
   notMadeIf(request: KernelRequest, failed: Promise<GPUError | null>): void {
     this.#told = Promise.all([this.#told, failed.then((error) => error && this.notMade(request))]);
   }
 
-  /** Leaves a pipeline's kernel alone from now on, for this reason. */
+  /** Leaves the kernel of a pipeline unprotected from now on, for this reason. */
   leaveAlone(request: KernelRequest, reason: Diagnostic): KernelChoice {
     const key = keyOf(request);
     this.#count(key, 1);
@@ -303,12 +307,12 @@ export class Kernels {
   }
 
   /**
-   * Emits `unprotected` for a kernel that runs unprotected although the policy asks for protection,
-   * or that is covered less than asked for: once for each kernel. Call when its pipeline is made.
+   * Emits `unprotected` once for a kernel with less coverage than the policy asks for. Call this when
+   * a pipeline of the kernel was created.
    */
   tell({ coverage }: KernelChoice): void {
     const diagnostics = shortfalls(coverage.diagnostics);
-    // A kernel that the device refuses is worth a second word.
+    // A kernel that the device rejects later is reported again.
     const key = `${coverage.kernel} ${coverage.redundancy}`;
     if (diagnostics.length === 0 || this.#toldOf.has(key)) return;
     this.#toldOf.add(key);
@@ -317,8 +321,8 @@ export class Kernels {
   }
 
   /**
-   * Returns what stays unprotected in a module: in the pipelines that were made of it, and in
-   * pipelines of its other entry points without constants or a layout.
+   * Returns the shortfalls of a module: those of pipelines that were created, and those of its
+   * other entry points without constants and layout.
    */
   shortfallsIn(source: string): LocatedDiagnostic[] {
     const made = [...this.choices].filter((choice) => choice.source === source);
@@ -334,15 +338,14 @@ export class Kernels {
     return [...distinct.values()];
   }
 
-  /** Decides whether a kernel is protected, and says what of it is not. */
+  /** Decides if a kernel is protected, and lists the reasons for gaps. */
   #assess(request: KernelRequest) {
     const policy = policyFor(this.#policy, this.#named(request));
     const [protection, ...gaps] = this.#protections.within(request, policy);
     const { result } = protection;
     const summary = summaryOf(result, request);
     const failed = result.diagnostics.some(({ severity }) => severity === "error");
-    // Without redundancy, a report buffer is for injecting faults, and for what a kernel finds in
-    // memory.
+    // Without redundancy, a report buffer serves fault injection and memory errors only.
     const isWanted = summary && (summary.redundancy !== "none" || policy.redundancy === "none");
     const added = summary ? addedBuffers(summary) : 0;
     const free = request.room?.storageBuffers ?? added;
@@ -405,7 +408,7 @@ export class Kernels {
     };
   }
 
-  /** The program's bind groups that a kernel uses. */
+  /** Returns the program's bind groups that a kernel uses. */
   groupsOf(kernel: Kernel): number[] {
     const request = this.#requests.get(kernel);
     const bindings = (request && summaryOf(kernel.protection, request)?.bindings) ?? [];
@@ -413,8 +416,8 @@ export class Kernels {
   }
 
   /**
-   * Returns the same kernel with comparisons before stores, which can run in its place with what is
-   * bound for it. Makes it when first asked for; undefined where there is none.
+   * Returns the variant of a kernel that compares before each store. It can run in place of the
+   * kernel with the same bind groups. Undefined if there is none.
    */
   storing(kernel: Kernel): Kernel | undefined {
     let storing = this.#storing.get(kernel);
@@ -431,8 +434,8 @@ export class Kernels {
     const policy = policyFor(this.#policy, this.#named(request));
     const { redundancy, pairing, channel } = kernel.protection.chosen ?? policy;
     if (policy.check !== "signature" || redundancy === "none" || redundancy === "auto") return undefined;
-    // Replicas in different subgroups or passes cannot compare before stores; adjacent ones take
-    // the same grid.
+    // Replicas in different subgroups or passes cannot compare before stores. Adjacent replicas run
+    // on the same grid.
     const isApart = redundancy !== "inter" && (pairing === "subgroups" || pairing === "passes");
     const places = isApart
       ? ({ redundancy: "intra+lds", pairing: "adjacent", channel: "auto" } as const)
@@ -446,7 +449,9 @@ export class Kernels {
     return this.#kernelOf(kernel.name, kernel.source, protection, summary);
   }
 
-  /** The request with the entry point named, if exceptions from the policy depend on that. */
+  /**
+   * Returns the request with a named entry point, if exceptions in the policy depend on the name.
+   */
   #named(request: KernelRequest): KernelRequest {
     if (request.entryPoint !== undefined || Object.keys(this.#policy.kernels).length === 0) return request;
     const [only, ...others] = this.#protections.entryPointsOf(request.source);
@@ -462,7 +467,7 @@ export class Kernels {
   }
 }
 
-/** Whether a kernel binds what another one binds, runs on its grids, and has its names. */
+/** Returns whether two kernels are interchangeable: same bindings, same grids, same names. */
 function fits({ protection, interGroup, memory }: Kernel, result: ProtectResult, other: EntryPointSummary) {
   const boundBy = (
     { layout, renamed }: ProtectResult,
@@ -485,7 +490,10 @@ function keyOf({ source, entryPoint, label, constants, room, lessMemory }: Kerne
   return JSON.stringify([label, entryPoint, room, lessMemory, Object.entries(constants).sort(), source]);
 }
 
-/** A defect of the compiler must not take the program along. */
+/**
+ * Protects a source. A defect of the compiler leaves the source unprotected and the program
+ * running.
+ */
 function protectOrLeave(protect: Protect, source: string, options: ProtectOptions): ProtectResult {
   try {
     return protect(source, options);
@@ -496,7 +504,7 @@ function protectOrLeave(protect: Protect, source: string, options: ProtectOption
   }
 }
 
-/** The entry point that is asked for, if it is clear which. */
+/** Returns the requested entry point, or the only one. Undefined if the choice is ambiguous. */
 function summaryOf(
   { entryPoints }: ProtectResult,
   { entryPoint }: KernelRequest,
@@ -505,12 +513,17 @@ function summaryOf(
   return entryPoints.length === 1 ? entryPoints[0] : undefined;
 }
 
-/** How many storage buffers protection adds: the report, shadows, check words. */
+/**
+ * Returns the number of storage buffers that protection adds: the report, shadows, and check words.
+ */
 function addedBuffers({ interGroup, memory }: EntryPointSummary): number {
   return 1 + (interGroup?.shadows.length ?? 0) + (memory?.checks ? 1 : 0);
 }
 
-/** `GPUSupportedLimits` has its values on the prototype, so they are picked by name. */
+/**
+ * Returns the limits for the compiler. `GPUSupportedLimits` has its values on the prototype, so
+ * they are copied by name.
+ */
 function kernelLimits(limits: GPUSupportedLimits): KernelLimits {
   const {
     maxComputeInvocationsPerWorkgroup,

@@ -4,13 +4,13 @@ import type { AddedPoint, GranulesByGroup } from "./addedPoints.ts";
 import type { BindGroups } from "./bindGroups.ts";
 import type { LayoutRoom } from "./kernels.ts";
 
-/** The program's explicit pipeline layout. */
+/** An explicit pipeline layout of the program. */
 export interface LayoutRecord {
   readonly descriptor: GPUPipelineLayoutDescriptor;
   readonly groups: readonly (GPUBindGroupLayout | null | undefined)[];
 }
 
-/** The program's explicit pipeline layouts, and how they take in what Belay adds. */
+/** The program's explicit pipeline layouts, and their extension with Belay's bindings. */
 export class PipelineLayouts {
   readonly #device: GPUDevice;
   readonly #bindGroups: BindGroups;
@@ -33,7 +33,7 @@ export class PipelineLayouts {
     return this.#records.get(layout);
   }
 
-  /** Undefined when parts of the layout are not known. */
+  /** Returns the room for Belay's bindings. Undefined if a part of the layout is unknown. */
   roomIn(record: LayoutRecord): LayoutRoom | undefined {
     const { groups } = record;
     if (groups.some((group) => group && !this.#bindGroups.entriesOf(group))) return undefined;
@@ -60,8 +60,8 @@ export class PipelineLayouts {
   }
 
   /**
-   * The program's pipeline layout with buffers added. Bindings that are `checked` hold whole
-   * granules: a kernel that checks them has more in view than the program's own.
+   * Creates the program's pipeline layout with added buffers. The minimum sizes of `checked`
+   * bindings are rounded up to whole granules, as a kernel with checks accesses whole granules.
    */
   extend(
     record: LayoutRecord,

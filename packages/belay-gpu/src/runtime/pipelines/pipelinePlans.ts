@@ -7,20 +7,19 @@ import type { Kernel, KernelChoice, KernelRequest, Kernels, LessMemory } from ".
 import type { LayoutRecord, PipelineLayouts } from "./pipelineLayouts.ts";
 import type { Guarded } from "./pipelineRecord.ts";
 
-/** How a pipeline is made. */
+/** The plan for creating a pipeline. */
 export interface PipelinePlan {
   readonly descriptor: GPUComputePipelineDescriptor;
   readonly choice: KernelChoice;
   readonly request: KernelRequest;
   /** The program's explicit layout. */
   readonly explicit?: LayoutRecord | undefined;
-  /** Made from the protected kernel; absent when the program's own is used. */
+  /** The protected kernel; absent if the program's own kernel runs. */
   readonly guarded?: Guarded;
 }
 
 /**
- * Decides how pipelines are made: from which kernels, and what their layouts have besides the
- * program's bindings.
+ * Plans pipelines: their kernels, and the bindings that their layouts have besides the program's.
  */
 export class PipelinePlans {
   readonly #kernels: Kernels;
@@ -36,7 +35,10 @@ export class PipelinePlans {
     this.#sources.set(module, source);
   }
 
-  /** Throws a `ProtectionError` in strict mode. */
+  /**
+   * Returns the plan for a pipeline. Throws a `ProtectionError` in strict mode if the kernel is not
+   * fully covered.
+   */
   plan(descriptor: GPUComputePipelineDescriptor, lessMemory?: LessMemory): PipelinePlan {
     const { compute, layout, label } = descriptor;
     const source = this.#sources.get(compute.module);
@@ -61,7 +63,7 @@ export class PipelinePlans {
   }
 
   /**
-   * The program's own pipeline, and the reason why nothing runs in its place. Throws a
+   * Returns a plan for the program's own pipeline, with the reason why it is unprotected. Throws a
    * `ProtectionError` in strict mode.
    */
   leaveAlone(
@@ -87,8 +89,8 @@ export class PipelinePlans {
       explicit
         ? this.#layouts.entriesAt(explicit, group).length > 0
         : bindings.some((each) => each.group === group);
-    // Only the program's own pipeline knows default layouts that other pipelines have counterparts
-    // of.
+    // Only the program's own pipeline has the default layouts for bind groups that are replaced
+    // later.
     const seen = kernel.memory?.checks && !explicit ? bindings.map(({ group }) => group) : checked.keys();
     const extended = explicit && this.#layouts.extend(explicit, points, checked);
     const layout = extended?.made ?? descriptor.layout;
@@ -109,13 +111,14 @@ export class PipelinePlans {
   }
 }
 
-/** Returns the stage that runs a kernel in place of the program's own. */
+/** Returns the stage with the protected kernel in place of the program's own. */
 function stageOf(
   { protection, entryPoint, module }: Kernel,
   own: GPUProgrammableStage,
 ): GPUProgrammableStage {
   const inCodeOnly = new Set(Object.values(protection.renamed));
-  // The device refuses a name that the program does not have, as it refuses the empty one.
+  // The device rejects an unknown name as it rejects the empty one. Names that exist only in the
+  // protected code must be unknown.
   const keyOf = (name: string) => (inCodeOnly.has(name) ? "" : nameInCode(protection, name));
   const values = Object.entries(membersOf(own.constants ?? {}));
   return {

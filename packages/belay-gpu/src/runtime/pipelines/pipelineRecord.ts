@@ -6,50 +6,55 @@ import type { Doubling } from "./doubledGrid.ts";
 import type { Kernel, KernelChoice, LessMemory, RunCounts } from "./kernels.ts";
 import type { LayoutRecord } from "./pipelineLayouts.ts";
 
-/** A protected kernel, and how pipelines are made from it. */
+/** A protected kernel with the descriptor of its pipelines. */
 export interface Guarded {
   readonly kernel: Kernel;
   readonly descriptor: GPUComputePipelineDescriptor;
-  /** The device's error about the layout that was made for it, if there is one. */
+  /** The device's error about the extended layout, if there is one. */
   readonly layoutFailed?: Promise<GPUError | null> | undefined;
-  /** The program's bind groups to which something is added. */
+  /** The program's bind groups to which bindings are added. */
   readonly shared: ReadonlySet<number>;
 }
 
 /** A pipeline that runs in place of the program's. */
 export interface Variant {
   readonly pipeline: GPUComputePipeline;
-  /** None when the kernel is left alone. */
+  /** The added bindings; undefined if the kernel is unprotected. */
   readonly added: AddedBindings | undefined;
-  /** How it was made; absent when the kernel is left alone. */
+  /** The descriptor of the pipeline; absent if the kernel is unprotected. */
   readonly descriptor?: GPUComputePipelineDescriptor;
 }
 
-/** What is known of the program's pipeline when it is made. */
+/** The known properties of the program's pipeline at its creation. */
 interface Known {
   readonly choice?: Pick<KernelChoice, "bindings" | "fills" | "runs">;
-  /** Its explicit layout. */
+  /** The explicit layout of the pipeline. */
   readonly explicit?: LayoutRecord | undefined;
 }
 
-/** Returns whether no grid is doubled: one pipeline then runs the replicas one after the other. */
+/**
+ * Returns true if no grid of the kernel is doubled. One pipeline then runs the replicas one after
+ * the other.
+ */
 export const runsSequentially = ({ interGroup }: Kernel): boolean => interGroup?.mostWorkgroups === 0;
 
-/** A pipeline of the program's, and the pipelines that run in its place. */
+/** A pipeline of the program, and the pipelines that run in its place. */
 export class PipelineRecord {
   readonly #device: GPUDevice;
-  /** The pipeline that the program asked for. */
+  /** The pipeline that the program requested. */
   readonly #own: GPUComputePipeline;
   readonly #explicit: LayoutRecord | undefined;
   readonly #bindings: readonly BindingAccess[] | undefined;
-  /** What its stores fill. */
+  /** The elements that its stores overwrite. */
   readonly fills: readonly Fill[];
-  /** Counts its dispatches; absent for a pipeline that was not made by the hardened device. */
+  /**
+   * The number of its dispatches. Absent for a pipeline that the hardened device did not create.
+   */
   readonly counts: RunCounts | undefined;
-  /** The program's bind groups that the kernel uses, as far as that is known. */
+  /** The program's bind groups that the kernel uses, if they are known. */
   readonly groups: readonly number[];
   readonly #accesses = new Map<number, GroupAccess>();
-  /** The default bind group layouts that the program was given. */
+  /** The default bind group layouts that the program got. */
   readonly #given = new WeakSet<GPUBindGroupLayout>();
   #guarded: Guarded | undefined;
   readonly #variants = new Map<Doubling, Variant>();
@@ -68,7 +73,7 @@ export class PipelineRecord {
     this.#variants.set(0, { pipeline: own, added: undefined });
   }
 
-  /** The protected kernel, unless it is left alone. */
+  /** The protected kernel; undefined if the pipeline is unprotected. */
   get kernel(): Kernel | undefined {
     return this.#guarded?.kernel;
   }
@@ -77,7 +82,10 @@ export class PipelineRecord {
     return this.#explicit === undefined;
   }
 
-  /** `makeWith`: of the same kernel where it does less about memory. */
+  /**
+   * Makes a protected pipeline run in place of the program's. `makeWith` makes the record of a
+   * variant with fewer checks of memory.
+   */
   protect(
     guarded: Guarded,
     primary: Variant,
@@ -99,8 +107,8 @@ export class PipelineRecord {
   }
 
   /**
-   * What runs on a grid that is doubled in this dimension; the same for all where grids stay as
-   * they are.
+   * Returns the pipeline for a grid that is doubled in this dimension. All are the same if grids
+   * are not doubled.
    */
   variant(doubling: Doubling): Variant {
     const known = this.#variants.get(doubling);
@@ -110,7 +118,10 @@ export class PipelineRecord {
     return made;
   }
 
-  /** What runs where the kernel is to do less about memory; the same for the same object. */
+  /**
+   * Returns the record of a variant with fewer checks of memory. The same object gives the same
+   * record.
+   */
   with(memory: LessMemory): PipelineRecord {
     const known = this.#withLess.get(memory);
     if (known) return known;
@@ -119,14 +130,14 @@ export class PipelineRecord {
     return made;
   }
 
-  /** The bind group layout that the program sees. */
+  /** Returns the bind group layout that the program sees. */
   layoutAt(
     index: number,
     layoutOf: (pipeline: GPUComputePipeline) => GPUBindGroupLayout,
   ): GPUBindGroupLayout {
     const runs = this.variant(0).pipeline;
     if (this.#explicit) {
-      // Where the device has none to give, it says so.
+      // The device reports an error if the pipeline has no such layout.
       const given = layoutOf(this.#own);
       return this.#explicit.groups[index] ?? given;
     }
@@ -139,14 +150,14 @@ export class PipelineRecord {
   }
 
   /**
-   * Whether a bind group of this layout fits the pipeline that the program knows, as far as Belay
-   * has to judge.
+   * Returns whether a bind group of this layout fits the pipeline that the program knows. The
+   * device checks explicit layouts itself.
    */
   accepts(layout: GPUBindGroupLayout): boolean {
     return this.#explicit !== undefined || this.#given.has(layout);
   }
 
-  /** What the kernel does with the bindings of a group; undefined when that is not known. */
+  /** Returns the kernel's access to the bindings of a group; undefined if unknown. */
   accessOf(group: number): GroupAccess {
     if (!this.#accesses.has(group)) {
       const inGroup = this.#bindings?.filter((each) => each.group === group);

@@ -14,7 +14,10 @@ import { type PipelinePlan, PipelinePlans } from "./pipelinePlans.ts";
 import { type Guarded, PipelineRecord, runsSequentially, type Variant } from "./pipelineRecord.ts";
 import { ShadowBuffers } from "./shadowBuffers.ts";
 
-/** Makes compute pipelines from protected kernels, and knows what each of them does. */
+/**
+ * The compute pipelines of a device. Creates them from protected kernels, and records their
+ * properties.
+ */
 export class Pipelines {
   readonly kernels: Kernels;
   readonly bindGroups: BindGroups;
@@ -42,7 +45,7 @@ export class Pipelines {
     this.#modules = shaderModules(this.kernels);
   }
 
-  /** Makes the program's own module: its messages and errors are the ones that the program sees. */
+  /** Creates the program's own module. Its messages and errors are those that the program sees. */
   createModule(descriptor: GPUShaderModuleDescriptor): GPUShaderModule {
     const module = this.#device.createShaderModule(descriptor);
     this.#modules.attach(module, descriptor.code);
@@ -51,15 +54,15 @@ export class Pipelines {
   }
 
   /**
-   * Makes the program's own pipeline, which the program gets and whose errors are its own, and one
-   * from the protected kernel that runs in its place, unless the device refuses it. Throws a
-   * `ProtectionError` in strict mode.
+   * Creates two pipelines. The program gets its own, whose errors are its own. One of the protected
+   * kernel runs in its place, unless the device rejects it. Throws a `ProtectionError` in strict
+   * mode.
    */
   create(descriptor: GPUComputePipelineDescriptor): GPUComputePipeline {
     const plan = this.#plans.plan(descriptor);
     const own = this.#device.createComputePipeline(descriptor);
-    // A pipeline that could not be made has no layout: the program has been told why, and hears no
-    // second error.
+    // An invalid pipeline has no layout. The program already gets an error about the pipeline, and
+    // must not get a second one.
     const { failed: notMade } = makeSilently(this.#device, () => own.getBindGroupLayout(0));
     this.kernels.notMadeIf(plan.request, notMade);
     const { guarded } = plan;
@@ -72,7 +75,7 @@ export class Pipelines {
     const proven = failed.then(async (error) => {
       if (!error) return;
       record.fallBack();
-      // The mistake may be the program's.
+      // The error may be the program's own.
       if (await notMade) return;
       const message = await reasonOf(error, guarded);
       this.kernels.tell(this.kernels.leaveAlone(plan.request, leftAlone.refusedByDriver(message)));
@@ -82,7 +85,10 @@ export class Pipelines {
     return this.#adopt(own, plan, record);
   }
 
-  /** Falls back to the program's own kernel when the device refuses the protected one. */
+  /**
+   * Creates a pipeline of the protected kernel, or of the program's own if the device rejects the
+   * protected one.
+   */
   async createAsync(descriptor: GPUComputePipelineDescriptor): Promise<GPUComputePipeline> {
     const plan = this.#plans.plan(descriptor);
     try {
@@ -101,14 +107,13 @@ export class Pipelines {
     if (!guarded) return this.#adopt(await makeOwn(), plan);
     try {
       const made = await this.#device.createComputePipelineAsync(doubledIn(0, guarded));
-      // Only the program's own pipeline knows the default layout of a bind group to which the
-      // protected one adds.
+      // Only the program's own pipeline has the default layout of a bind group to which the
+      // protected one adds bindings.
       const own = plan.explicit || guarded.shared.size === 0 ? made : await makeOwn();
       const record = this.#protect(own, plan, guarded, made);
       return this.#adopt(own, plan, record);
     } catch (error) {
-      // When the mistake is the program's, this one fails too, with a message about the program's
-      // own code.
+      // If the program's own code is invalid, this call fails too, with a message about that code.
       const own = await makeOwn();
       const reason = leftAlone.refusedByDriver(await reasonOf(error, guarded));
       this.kernels.tell(this.#plans.leaveAlone(descriptor, plan.request, reason).choice);
@@ -121,8 +126,8 @@ export class Pipelines {
   }
 
   /**
-   * Lets a protected pipeline run in place of the program's, and its variants where they are
-   * needed. `known`: the pipeline whose bind groups the program has, if that is another one.
+   * Returns a record whose pipelines run in place of the program's. `known` is the pipeline whose
+   * bind groups the program has, if it is another one.
    */
   #protect(
     own: GPUComputePipeline,
@@ -148,14 +153,16 @@ export class Pipelines {
         accepts: (layout) => (known ?? record).accepts(layout),
       }),
     });
-    // Bind groups for one pipeline's default layout do not fit another pipeline.
+    // Bind groups for the default layout of one pipeline do not fit another pipeline.
     const makeVariant = (doubling: Doubling) => variantOf(doubling, this.#make(doubling, guarded), all);
     const makeWith = (memory: LessMemory) => this.#makeWith(memory, own, plan.descriptor, record);
     record.protect(guarded, variantOf(0, primary, known ? all : shared), makeVariant, makeWith);
     return record;
   }
 
-  /** The same kernel where it does less about memory, for the bind groups of a pipeline. */
+  /**
+   * Returns the record of a variant with fewer checks of memory, for the bind groups of `known`.
+   */
   #makeWith(
     memory: LessMemory,
     own: GPUComputePipeline,
@@ -166,14 +173,15 @@ export class Pipelines {
     this.kernels.tell(plan.choice);
     const { guarded, explicit } = plan;
     if (guarded) return this.#protect(own, plan, guarded, this.#make(0, guarded), known);
-    // What was made in the background with an explicit layout may be protected itself.
+    // A pipeline that was created asynchronously with an explicit layout may itself be the
+    // protected one.
     const pipeline = explicit ? this.#device.createComputePipeline(descriptor) : own;
     return new PipelineRecord(this.#device, pipeline, plan);
   }
 
   /**
-   * Makes a pipeline at once; whether the device refuses it is known before the kernel's work is
-   * trusted.
+   * Creates a pipeline synchronously. The kernel's work is not trusted before the device accepted
+   * the pipeline.
    */
   #make(doubling: Doubling, guarded: Guarded): GPUComputePipeline {
     const { kernel } = guarded;
@@ -198,17 +206,16 @@ export class Pipelines {
 }
 
 /**
- * Returns the device's first reason for refusing a protected pipeline: its error about the module
- * or the layout, if there is one. The pipeline's own error then only names an object that is
- * invalid.
+ * Returns the device's first reason for rejecting a protected pipeline. An error of the module or
+ * the layout comes first, as the pipeline's own error then only names an invalid object.
  */
 async function reasonOf(error: unknown, { kernel, layoutFailed }: Guarded): Promise<string> {
   return messageOf((await kernel.moduleFailed) ?? (await layoutFailed) ?? error);
 }
 
 /**
- * The pipeline's descriptor for a grid that is doubled in this dimension, if the kernel needs that
- * at all.
+ * Returns the pipeline's descriptor for a grid that is doubled in this dimension. It is unchanged
+ * if the kernel is not Inter-Group.
  */
 function doubledIn(dimension: Doubling, { kernel, descriptor }: Guarded): GPUComputePipelineDescriptor {
   if (!kernel.interGroup) return descriptor;
@@ -218,9 +225,7 @@ function doubledIn(dimension: Doubling, { kernel, descriptor }: Guarded): GPUCom
   return { ...descriptor, compute: { ...compute, constants } };
 }
 
-/**
- * Adds warnings of what stays unprotected in a module to the messages that the device has for it.
- */
+/** Adds warnings about unprotected code of a module to the device's messages about the module. */
 function shaderModules(kernels: Kernels): Layer<GPUShaderModule, string> {
   return new Layer<GPUShaderModule, string>((native, sourceOf) => ({
     async getCompilationInfo() {
@@ -243,7 +248,7 @@ function compilationMessage({ code, message, line, column, span }: LocatedDiagno
     offset: span.start,
     length: span.end - span.start,
   } as const;
-  // Node.js has the class only where a program has made it global.
+  // Node.js has the class only if the program made it global.
   const prototype: object = globalThis.GPUCompilationMessage?.prototype ?? Object.prototype;
   return Object.create(prototype, Object.getOwnPropertyDescriptors(members)) as GPUCompilationMessage;
 }

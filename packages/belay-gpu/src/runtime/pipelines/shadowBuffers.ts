@@ -4,22 +4,22 @@ import { OwnKernel } from "../webgpu/ownKernel.ts";
 import type { PassCommands } from "../webgpu/passCommands.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 
-/** What the second copies of buffers that kernels change in place take. */
+/** The costs of shadow buffers, which are second copies of buffers that kernels change in place. */
 export interface ShadowReport {
-  /** Bytes of GPU memory that they take now, and took at most. */
+  /** The GPU memory of all shadow buffers now, and at most so far, in bytes. */
   readonly held: number;
   readonly peak: number;
-  /** How often a part of one was brought up to date, and the bytes copied, in all. */
+  /** The number of updates of shadow ranges, and the bytes that they copied. */
   readonly copies: number;
   readonly bytes: number;
 }
 
-/** A buffer that stands in for another one. */
+/** A shadow buffer, which the second replica uses in place of the program's buffer. */
 export interface Shadow {
   readonly buffer: GPUBuffer;
-  /** The error, if the device has no memory for it. */
+  /** The error if the device had no memory for the buffer, otherwise null. */
   readonly failed: Promise<GPUError | null>;
-  /** Bytes of memory that it takes until it is destroyed. */
+  /** The memory of the buffer in bytes; zero once it is destroyed. */
   held: number;
 }
 
@@ -33,13 +33,16 @@ fn bringUpToDate(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
   }
 }`;
 const BYTES_PER_WORKGROUP = 4 * 64;
-/** Enough to fill a GPU; the invocations loop over what is beyond. */
+/**
+ * The most workgroups of a dispatch, enough to fill a GPU. Invocations loop over the remaining
+ * words.
+ */
 const MAX_WORKGROUPS = 16_384;
 
 /**
- * The shadows of the program's buffers. Where an Inter-Group kernel changes a buffer in place, its
- * second replica works on a copy, or it would load what the first one has stored. A shadow is as
- * large as its buffer and is destroyed with it.
+ * The shadows of the program's buffers. If an Inter-Group kernel changes a buffer in place, its
+ * second replica works on a copy. Otherwise it would load what the first replica has stored. A
+ * shadow is as large as its buffer and is destroyed with it.
  */
 export class ShadowBuffers {
   readonly #device: GPUDevice;
@@ -70,7 +73,7 @@ export class ShadowBuffers {
     return { held: this.#held, peak: this.#peak, copies: this.#copies, bytes: this.#bytes };
   }
 
-  /** The shadow of a buffer, made when it is first asked for; its contents are anything. */
+  /** Returns the shadow of a buffer. It is created on first use, with undefined contents. */
   of(original: GPUBuffer): Shadow {
     const known = this.#shadows.stateOf(original);
     if (known) return known;
@@ -85,7 +88,7 @@ export class ShadowBuffers {
     return shadow;
   }
 
-  /** Makes this part of a buffer's shadow equal to the buffer. */
+  /** Encodes a copy of a buffer range into its shadow. */
   bringUpToDate(commands: PassCommands, range: BufferRange): void {
     const shadow = { ...range, buffer: this.of(range.buffer).buffer };
     const workgroups = Math.min(MAX_WORKGROUPS, Math.ceil(range.size / BYTES_PER_WORKGROUP));

@@ -10,20 +10,28 @@ import type { BufferRange } from "../webgpu/resources.ts";
 import type { Effect, StoredPlace } from "./commandRecord.ts";
 import { filledBy } from "./filled.ts";
 
-/** A part of a buffer, where it is bound, and whether the pipeline may store to it. */
+/**
+ * A bound range of a buffer, with its binding point. `stores` is true if the pipeline may store to
+ * it.
+ */
 interface BoundRange {
   readonly of: BindingPoint;
   readonly range: BufferRange;
   readonly stores: boolean;
 }
 
-/** A pipeline with the bind groups that are set: what a dispatch may do to which resources. */
+/**
+ * A pipeline together with its bind groups. It tells which resources a dispatch reads and writes.
+ */
 export class BoundPipeline {
   readonly record: PipelineRecord;
   readonly #groups: SetGroups;
   readonly #bindGroups: BindGroups;
 
-  /** `groups` may change: answers are about what is set when they are asked for. */
+  /**
+   * The map `groups` may change later. Each answer is about the bind groups that are set at that
+   * time.
+   */
   constructor(record: PipelineRecord, groups: SetGroups, bindGroups: BindGroups) {
     this.record = record;
     this.#groups = groups;
@@ -34,19 +42,19 @@ export class BoundPipeline {
     return this.record.kernel;
   }
 
-  /** The same without checks of the kernel's own: passes verify what it uses. */
+  /** The variant of the pipeline without checks in the kernel. Passes verify its memory instead. */
   get verifiedByPasses(): BoundPipeline {
     return this.#with("none");
   }
 
-  /** Whether the kernel adds up what it accesses. */
+  /** True if the kernel adds up its accesses. */
   get isSumming(): boolean {
     return this.kernel?.memory?.bindings.some(({ mode }) => mode === "summed") ?? false;
   }
 
   /**
-   * The same where the kernel adds up what is of use on a grid, as far as that is known; and what
-   * it adds up, if that is of use.
+   * Returns the variant of the pipeline whose sums are useful on a grid, as far as trials tell,
+   * together with the sums. The sums are undefined if none is useful.
    */
   summing(memory: CommandGuard, grid: readonly number[]) {
     let runs: BoundPipeline = this;
@@ -62,20 +70,22 @@ export class BoundPipeline {
   }
 
   /**
-   * The kernel if it is to run on twice the grid; the device refuses the dispatch where a bind
-   * group is missing.
+   * The kernel if it runs on twice the grid. Undefined if a bind group is missing, as WebGPU
+   * validation rejects that dispatch.
    */
   get kernelToDouble(): Kernel | undefined {
     const isComplete = this.record.groups.every((index) => this.#groups.get(index)?.group);
     return this.kernel?.interGroup && isComplete ? this.kernel : undefined;
   }
 
-  /** Whether it is known what stands in all bind groups: some may come from elsewhere. */
+  /**
+   * True if Belay knows the contents of all bind groups. A bind group may come from another device.
+   */
   get isKnown(): boolean {
     return [...this.#groups.values()].every(({ group }) => !group || this.#bindGroups.layoutOf(group));
   }
 
-  /** Whether the kernel checks a buffer itself that has no check words for it. */
+  /** Returns true if the kernel itself checks a bound buffer that has no check words for it. */
   lacksChecks(memory: CheckWordBindings): boolean {
     const bindings = this.kernel?.memory?.bindings ?? [];
     return bindings.some(({ of, mode }) => {
@@ -96,12 +106,12 @@ export class BoundPipeline {
     });
   }
 
-  /** Returns what it may store to. */
+  /** Returns the bound ranges and textures that the pipeline may store to. */
   stored(): StoredPlace[] {
     return this.#places().flatMap(({ of, place, mode }) => (mode === "read" ? [] : [{ of, place }]));
   }
 
-  /** Returns the effect of a dispatch on what is bound, as far as nothing is known of its grid. */
+  /** Returns the effect of a dispatch on bound resources, for an unknown grid. */
   effect(): Effect {
     const places = this.#places();
     const placesOf = (isMeant: (mode: UsedPlace["mode"]) => boolean) =>
@@ -119,8 +129,7 @@ export class BoundPipeline {
   }
 
   /**
-   * What it uses of buffers. `sums`: what the kernel adds up meanwhile, which is as good as a
-   * check.
+   * Returns the buffer ranges that a dispatch uses. A sum in `sums` counts as a check of its range.
    */
   uses(sums: DispatchSums | undefined): Use[] {
     const bindings = this.kernel?.memory?.bindings ?? [];
@@ -135,12 +144,12 @@ export class BoundPipeline {
     }));
   }
 
-  /** What it fills on a grid. */
+  /** Returns the ranges that a dispatch on this grid overwrites completely. */
   filled(grid: readonly number[]): BufferRange[] {
     return filledBy(this.record.fills, grid, (of) => this.rangeAt(of));
   }
 
-  /** What it may store to without a shadow that follows. */
+  /** Returns the ranges that a dispatch may store to without updating a shadow in the same way. */
   unshadowed(): BufferRange[] {
     const shadows = this.kernel?.interGroup?.shadows ?? [];
     const followed = shadows.filter(({ hasAtomics }) => !hasAtomics).map(({ of }) => of);

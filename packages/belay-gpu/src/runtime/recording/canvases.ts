@@ -1,7 +1,7 @@
 /**
- * Canvases and hardened devices. A canvas takes only a native device, and gives out textures that
- * it shows without waiting, so its context is told apart here: the one place where Belay changes
- * what belongs to everybody.
+ * Canvases and hardened devices. A canvas accepts only a native device, and shows its textures
+ * without waiting for verification. So this file changes the prototype of canvas contexts, the only
+ * global object that Belay changes.
  */
 import type { Textures } from "../webgpu/resources.ts";
 
@@ -11,7 +11,7 @@ interface Shown {
 }
 
 const devices = new WeakMap<GPUDevice, Shown>();
-/** The hardened device that a context is configured with. */
+/** The hardened device with which each context is configured. */
 const configured = new WeakMap<GPUCanvasContext, GPUDevice>();
 const changed = new WeakSet<object>();
 

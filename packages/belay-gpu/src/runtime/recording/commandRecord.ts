@@ -13,26 +13,26 @@ import {
   resourceOf,
 } from "../webgpu/resources.ts";
 
-/** What a kernel may store to: where it is bound, and what is bound there. */
+/** A bound resource that a kernel may store to, with its binding point. */
 export interface StoredPlace {
   readonly of: BindingPoint;
   readonly place: BufferRange | GPUTexture;
 }
 
-/** The effect of one command, or of all commands of a render pass, on contents. */
+/** The effect of one command, or of all commands of a render pass, on the contents of resources. */
 export interface Effect {
-  /** The protected kernel that it runs. */
+  /** The protected kernel of the command. */
   readonly kernel?: Kernel | undefined;
-  /** What its results depend on. */
+  /** The resources that the results depend on. */
   readonly read: Iterable<Place>;
   readonly written: Iterable<Place>;
-  /** What it fills anew, whatever was there before. */
+  /** The resources that are overwritten completely, whatever they contained before. */
   readonly replaced: Iterable<Place>;
 }
 
 /** The resources that commands use. */
 export class Uses implements Access {
-  /** What their results depend on. */
+  /** The resources that the results depend on. */
   readonly read = new Set<Resource>();
   readonly written = new Set<Resource>();
   readonly #added = new Set<Access>();
@@ -46,45 +46,49 @@ export class Uses implements Access {
 }
 
 /**
- * What a command buffer does: what verification needs to know of it, and how to encode it again.
+ * The record of a command buffer: its effects, for verification, and its commands, to encode them
+ * again.
  */
 export class CommandRecord extends Uses {
-  /** What it does to contents, in the order of its commands. */
+  /** The effects on resources, in the order of the commands. */
   readonly effects: Effect[] = [];
-  /** What it fills anew before anything else: what was there before does not matter to it. */
+  /**
+   * The resources that are overwritten completely before any other use. Their earlier contents do
+   * not matter.
+   */
   readonly replaced = new Set<Resource>();
-  /** The protected kernels that it dispatches. */
+  /** The protected kernels of the dispatches. */
   readonly kernels = new Set<Kernel>();
-  /** What each of them stores to; null where that is not known. */
+  /** The resources that each kernel stores to; null if unknown. */
   readonly stored = new Map<Kernel, StoredPlace[] | null>();
-  /** The pipelines that run them. */
+  /** The pipelines of the dispatches, with their kernels. */
   readonly variants = new Map<Variant, Kernel>();
-  /** How often it dispatches each kernel, whether protected or not. */
+  /** The number of dispatches of each kernel, protected or not. */
   readonly dispatches = new Map<RunCounts, number>();
-  /** The commands, to be encoded again in this order. */
+  /** The commands in their order, as functions that encode them again. */
   readonly steps: ((encoder: GPUCommandEncoder) => void)[] = [];
   /**
-   * While commands are recorded: the parts of buffers that have a shadow which equals them. An
-   * Inter-Group kernel keeps the two alike, as its replicas store the same into both; whatever else
-   * writes the buffer does not.
+   * The ranges of buffers that equal their shadows, while commands are recorded. The replicas of an
+   * Inter-Group kernel store the same values to a buffer and its shadow. All other writes make the
+   * two differ.
    */
   readonly shadowSync = new RangeSet();
   readonly memory = new MemoryState();
   /**
-   * Whether a pass has begun and not ended: until then, whatever else the encoder is asked for
-   * makes its commands invalid.
+   * True between the beginning and the end of a pass. WebGPU validation rejects the command buffer
+   * if the encoder is used in between.
    */
   isInPass = false;
-  /** Why the commands cannot be encoded again, if so. */
+  /** The reason why the commands cannot be executed again, if there is one. */
   obstacle?: string;
 
-  /** Notes the effect of what comes next. */
+  /** Records the effect of the next command. */
   addEffect(effect: Effect): void {
-    // The same dispatch once more changes nothing of what depends on what.
+    // The same effect twice in a row adds no dependence.
     if (this.effects.at(-1) !== effect) this.effects.push(effect);
   }
 
-  /** A kernel stores to places; null stands for unknown ones. */
+  /** Records the resources that a kernel stores to; null if they are unknown. */
   addStored(kernel: Kernel, places: readonly StoredPlace[] | null): void {
     const known = this.stored.get(kernel);
     if (known === null) return;
@@ -93,7 +97,8 @@ export class CommandRecord extends Uses {
   }
 
   /**
-   * Notes that data moves from `source` into `destination`, all of which is replaced if `replaces`.
+   * Records a transfer of data from `source` to `destination`. With `replaces`, it overwrites all
+   * of the destination.
    */
   transfer(source: Place | undefined, destination: Place, replaces: boolean): void {
     this.fill(source && resourceOf(source), destination, replaces);
@@ -101,7 +106,7 @@ export class CommandRecord extends Uses {
     this.addEffect({ read: source ? [source] : [], written, replaced: replaces ? written : [] });
   }
 
-  /** As `transfer`, as a part of an effect that is noted elsewhere. */
+  /** Records the resources of a transfer whose effect is recorded elsewhere. */
   fill(source: Resource | undefined, destination: Place, replaces: boolean): void {
     if (source) this.read.add(source);
     const resource = resourceOf(destination);
@@ -111,7 +116,7 @@ export class CommandRecord extends Uses {
     if (!isTexture(resource)) this.shadowSync.removeAll(resource);
   }
 
-  /** Everything the commands use. */
+  /** Yields each resource that the commands use once. */
   *touched(): Generator<Resource> {
     yield* this.read;
     for (const resource of this.written) if (!this.read.has(resource)) yield resource;

@@ -9,7 +9,8 @@ import { RenderPasses } from "./renderPasses.ts";
 import { transferMethods } from "./transfers.ts";
 
 /**
- * Follows command encoders: records what each command buffer does, and lets passes bind reports.
+ * The command encoders of a device. Records the commands of each command buffer, and lets passes
+ * bind reports.
  */
 export class Commands {
   readonly #records = new WeakMap<GPUCommandBuffer, CommandRecord>();
@@ -78,7 +79,10 @@ export class Commands {
     this.#encoders.attach(encoder, new CommandRecord());
   }
 
-  /** Follows an encoder of render bundles, whose commands are recorded once and for all. */
+  /**
+   * Records the commands of an encoder of render bundles. A bundle's record never changes after its
+   * end.
+   */
   followBundle(encoder: GPURenderBundleEncoder): void {
     this.#renderPasses.followBundle(encoder);
   }

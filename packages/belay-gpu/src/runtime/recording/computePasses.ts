@@ -28,7 +28,7 @@ interface PassParts {
   readonly indirect: IndirectDispatch;
   readonly sequentialReplicas: SequentialReplicas;
   readonly memory: MemoryProtection;
-  /** Where faults may strike in single dispatches. */
+  /** Counts dispatches, if faults can be injected into single dispatches. */
   readonly counter: DispatchCounter | undefined;
   /** The device's limit on workgroups per dimension. */
   readonly limit: number;
@@ -36,33 +36,36 @@ interface PassParts {
 
 type Grid = Parameters<PassCommands["dispatchWorkgroups"]>;
 
-/** The state of dispatches until the program sets another pipeline or bind group. */
+/**
+ * The prepared state of dispatches. It is valid until the program sets another pipeline or bind
+ * group.
+ */
 interface Prepared {
   readonly runs: BoundPipeline;
-  /** The pipeline that runs in place of the program's, and what it has bound. */
+  /** The pipeline that runs in place of the program's, and its added bind groups. */
   readonly variant: Variant;
   readonly bound: Bound | undefined;
-  /** What it uses of protected memory. */
+  /** The uses of protected memory. */
   readonly guarded: readonly GuardedUse[];
-  /** Its effect on a grid of which nothing is known. */
+  /** The effect for an unknown grid. */
   readonly effect: Effect;
-  /** Its effect on the grid that it ran on last. */
+  /** The effect for the grid of the latest dispatch. */
   onGrid?: { readonly grid: readonly number[]; readonly effect: Effect };
-  /** What the kernel writes without a shadow, once that matters. */
+  /** The ranges that the kernel writes without a shadow, once they were needed. */
   written?: readonly BufferRange[];
 }
 
-/** One compute pass: prepares each dispatch of a protected kernel. */
+/** A compute pass. It prepares each dispatch of a protected kernel. */
 class ComputePass {
   readonly #commands: PassCommands;
   readonly #record: CommandRecord;
   readonly #parts: PassParts;
-  /** What the program has set, and what runs with the buffers that it has bound. */
+  /** The pipeline that the program set, and the variant that runs with the bound buffers. */
   #pipeline: BoundPipeline | undefined;
   #running: BoundPipeline | undefined;
   readonly #groups = new Map<number, SetGroup>();
   #prepared: Prepared | undefined;
-  /** What the dispatch adds up that is being encoded. */
+  /** The sums of the dispatch that is being encoded. */
   #sums: DispatchSums | undefined;
   readonly #site: EncodingPoint;
 
@@ -73,7 +76,7 @@ class ComputePass {
     this.#site = { state: record.memory, run: (encode) => encode(commands) };
   }
 
-  // What is set again as it is need not be encoded again: dispatches see to it that it is set.
+  // Setting an unchanged pipeline or bind group encodes nothing: each dispatch sets what it needs.
   setPipeline(pipeline: PipelineRecord): void {
     if (this.#pipeline?.record === pipeline) return;
     this.#commands.setPipeline(pipeline.variant(0).pipeline);
@@ -159,8 +162,8 @@ class ComputePass {
   }
 
   /**
-   * What to run, if the program has set a pipeline: without checks of its own where a buffer has no
-   * check words for it, and where it is of no use to add up what it does on a grid.
+   * Returns the variant to run, if the program set a pipeline. Passes verify its memory if a buffer
+   * has no check words for the kernel's own checks, or if no sum is useful on the grid.
    */
   #choose(grid?: readonly number[]): BoundPipeline | undefined {
     const own = this.#pipeline;
@@ -169,7 +172,7 @@ class ComputePass {
       const summing = grid && own.summing(memory, grid);
       this.#sums = summing?.sums;
       const running = summing?.sums ? summing.runs : own.verifiedByPasses;
-      // What is summed may change, and slots do.
+      // The sums may change between dispatches, and the slots always do.
       if (this.#sums || this.#running?.record !== running.record) this.#prepared = undefined;
       this.#running = running;
     }
@@ -198,7 +201,10 @@ class ComputePass {
     return this.#prepared;
   }
 
-  /** The effect on a grid, of which all that is filled is replaced; the same for the same grid. */
+  /**
+   * Returns the effect on a known grid, where completely overwritten ranges are replaced. Returns
+   * the same object for the same grid.
+   */
   #effectOn(prepared: Prepared, grid: readonly number[]): Effect {
     const known = prepared.onGrid;
     if (known?.grid.every((count, i) => count === grid[i])) return known.effect;
@@ -208,12 +214,12 @@ class ComputePass {
     return effect;
   }
 
-  /** Whether there are more check words now than it has bound. */
+  /** Returns whether the arena of check words is another one than the bound arena. */
   #isOutdated({ bound }: Prepared): boolean {
     return bound?.arena !== undefined && bound.arena !== this.#parts.memory.arena;
   }
 
-  /** The same with slots for what the kernel adds up. */
+  /** Returns the prepared state with slots for the sums of the kernel. */
   #withSlots(prepared: Prepared): Prepared {
     const { memory } = this.#parts;
     if (!this.#sums) return prepared;
@@ -235,7 +241,7 @@ class ComputePass {
     }
   }
 
-  /** Dispatches, once for each replica where they run one after the other. */
+  /** Encodes the dispatch, or one dispatch for each replica if they run one after the other. */
   #run({ runs: { kernel }, variant, bound }: Prepared, isSequential: boolean, dispatch: () => void): void {
     if (kernel) this.#parts.counter?.count(this.#commands, kernel.slot);
     const run = () => {
@@ -260,7 +266,7 @@ class ComputePass {
   }
 }
 
-/** Follows the compute passes of a device. */
+/** The compute passes of a device. Records their commands and adds those of protection. */
 export class ComputePasses {
   readonly #parts: PassParts;
   readonly #layer: Layer<GPUComputePassEncoder, ComputePass>;
@@ -306,7 +312,7 @@ export class ComputePasses {
     this.#layer = layer;
   }
 
-  /** Returns the steps of the pass, to which everything is added that happens in it. */
+  /** Returns the steps of the pass. The array grows as commands are recorded. */
   follow(pass: GPUComputePassEncoder, record: CommandRecord): readonly Step<GPUComputePassEncoder>[] {
     const commands = new PassCommands(pass);
     this.#layer.attach(pass, new ComputePass(commands, record, this.#parts));

@@ -8,8 +8,8 @@ const COUNT = /* wgsl */ `
 @compute @workgroup_size(1) fn countDispatch() { report[${injectionWords.dispatch}]++; }`;
 
 /**
- * Tells a kernel, right before each of its dispatches, which one it is, so that a fault can strike
- * in one of them.
+ * Counts the dispatches of each kernel in its report, before they run. A fault can then strike in
+ * one of them.
  */
 export class DispatchCounter {
   readonly #count: OwnKernel;

@@ -1,8 +1,8 @@
-/** Finds the bytes that a dispatch fills, whatever they were before. */
+/** Finds the bytes that a dispatch overwrites, whatever their earlier values were. */
 import type { BindingPoint, Fill, FillLimit, GridProduct } from "../../compiler/contract.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 
-/** Bytes that are filled of each element of a row, up to a number of elements. */
+/** The bytes from `start` to `end` of each element, for the first `count` elements of an array. */
 interface Part {
   readonly start: number;
   end: number;
@@ -10,14 +10,14 @@ interface Part {
 }
 
 /**
- * Returns the workgroups in each dimension that a dispatch is called with, as WebGPU converts its
- * arguments.
+ * Returns the number of workgroups in each dimension. Converts the arguments of
+ * `dispatchWorkgroups` as WebGPU does.
  */
 export function workgroupsOf(grid: readonly unknown[]): readonly number[] {
   return [0, 1, 2].map((i) => (grid[i] === undefined ? 1 : Math.trunc(Number(grid[i]))));
 }
 
-/** Returns what all stores together fill on a grid of workgroups, in what is bound. */
+/** Returns the bound ranges that all stores together overwrite on a grid of workgroups. */
 export function filledBy(
   fills: readonly Fill[],
   grid: readonly number[],
@@ -44,7 +44,10 @@ export function filledBy(
   );
 }
 
-/** Joins parts that stand side by side, or overlap, as far as all of them go. */
+/**
+ * Joins parts that are adjacent or overlap. The joined part has as many elements as the shorter
+ * one.
+ */
 function joined(parts: readonly Part[]): readonly Part[] {
   const longest = new Map<string, Part>();
   for (const part of parts) {
@@ -63,7 +66,9 @@ function joined(parts: readonly Part[]): readonly Part[] {
   return rest;
 }
 
-/** Returns the number of elements that a store fills, from the first one on without a gap. */
+/**
+ * Returns the number of elements that a store overwrites without a gap, beginning with the first.
+ */
 function elementsOf(
   { terms, limits }: Fill,
   grid: readonly number[],
@@ -74,7 +79,8 @@ function elementsOf(
     count: Math.min(onGrid(count, grid), ...own.map((each) => firstExcluded(each, rangeAt))),
   }));
   if (ids.some(({ count }) => count < 1)) return 0;
-  // Sums reach all numbers up to here. A term whose factor is larger than that leaves a gap.
+  // The sums of the terms reach all numbers below this one. A term with a larger factor leaves a
+  // gap.
   let reached = 1;
   for (const { factor, count } of ids.sort((a, b) => a.factor - b.factor)) {
     if (factor > reached) break;

@@ -5,13 +5,13 @@ import { OwnKernel } from "../webgpu/ownKernel.ts";
 import type { PassCommands } from "../webgpu/passCommands.ts";
 
 export const BYTES_OF_ARGUMENTS = 12;
-/** Every device accepts storage buffer offsets of this alignment. */
+/** An offset alignment that every device accepts for storage buffers. */
 const ALIGNMENT = 256;
 
 /**
- * `groups.x` is one more than the word that the program's arguments begin at: the host passes it
- * without a buffer. A dispatch beyond the limit runs nothing (WebGPU specification,
- * "dispatchWorkgroupsIndirect").
+ * A kernel that doubles a grid. Its own workgroup count passes an argument without a buffer:
+ * `groups.x` is the index of the grid's first word, plus one. A dispatch beyond the limit runs no
+ * workgroup (WebGPU specification, "dispatchWorkgroupsIndirect").
  */
 const DOUBLE = /* wgsl */ `
 override limit: u32;
@@ -40,7 +40,8 @@ fn doubleGrid(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups:
 }`;
 
 /**
- * Doubles the grids of indirect dispatches, which only the GPU knows, right before each of them.
+ * Doubles the grids of indirect dispatches on the GPU, right before each of them. Only the GPU
+ * knows these grids.
  */
 export class IndirectDispatch {
   readonly #device: GPUDevice;
@@ -58,8 +59,8 @@ export class IndirectDispatch {
   }
 
   /**
-   * Whether the device would take these arguments; if not, it has to see them as they are, to
-   * refuse them.
+   * Returns whether the arguments are valid. WebGPU validation has to see invalid arguments as the
+   * program passed them.
    */
   accepts(buffer: GPUBuffer, offset: number): boolean {
     const isIndirect = (buffer.usage & flags.bufferIndirect) !== 0;
@@ -67,8 +68,9 @@ export class IndirectDispatch {
   }
 
   /**
-   * Returns where the doubled arguments are going to stand; the report says which dimension it is.
-   * Dispatches run one after another, so all use the same words.
+   * Encodes the doubling of a grid and returns the buffer of the doubled grid. The report tells
+   * which dimension is doubled. Dispatches run one after another, so all of them use the same
+   * buffer.
    */
   double(commands: PassCommands, buffer: GPUBuffer, offset: number, slot: ReportSlot): GPUBuffer {
     this.#doubled ??= makeSilently(this.#device, () =>

@@ -11,7 +11,7 @@ import { CommandRecord, type Effect, Uses } from "./commandRecord.ts";
 type View = GPUTextureView | GPUTexture;
 type PassStep = Step<GPURenderPassEncoder>;
 
-/** The effect of a pass: its commands add what they use. */
+/** The effect of a render pass. Its commands add the resources that they use. */
 class PassEffect extends Uses implements Effect {
   readonly replaced: Place[] = [];
 }
@@ -22,7 +22,7 @@ interface RenderPass {
   readonly steps: PassStep[];
 }
 
-/** Commands that only set what draws use. */
+/** The commands that use no resources of their own. */
 const settings = [
   "setPipeline",
   "setViewport",
@@ -38,8 +38,8 @@ const settings = [
 ] as const;
 
 /**
- * How a command reads a buffer: the usage that it needs, where its arguments are, and the bytes
- * that it reads, if no argument.
+ * A command that reads a buffer: the usage it requires, the positions of its arguments, and the
+ * number of bytes it reads if no argument tells.
  */
 interface Reading {
   readonly usage: number;
@@ -58,8 +58,8 @@ type Reader = keyof typeof readings;
 const readers = Object.keys(readings) as Reader[];
 
 /**
- * Follows render passes and bundles, which run as they are: what they read and draw to, and how to
- * run them again.
+ * The render passes and bundles of a device, which run unprotected. Records the resources that they
+ * use and the commands, to run them again.
  */
 export class RenderPasses {
   readonly #textures: Textures;
@@ -170,7 +170,7 @@ export class RenderPasses {
   }
 
   /**
-   * The descriptor to hand to the device, which is to find textures with the usage that the program
+   * Returns the descriptor to pass to the device. Its textures have the usage that the program
    * declared.
    */
   asDeclared(descriptor: GPURenderPassDescriptor): GPURenderPassDescriptor {
@@ -179,13 +179,13 @@ export class RenderPasses {
     );
   }
 
-  /** The descriptor of a pass that runs again. */
+  /** Returns the descriptor of a pass that is executed again. */
   #again(descriptor: GPURenderPassDescriptor): GPURenderPassDescriptor {
     return mapViews(this.asDeclared(descriptor), (view) => this.#textures.viewAgain(view));
   }
 }
 
-/** The same pass with other views. */
+/** Returns the descriptor with other views. */
 function mapViews(descriptor: GPURenderPassDescriptor, map: (view: View) => View): GPURenderPassDescriptor {
   const { depthStencilAttachment: depth } = descriptor;
   const colorAttachments = [...descriptor.colorAttachments].map(
@@ -203,16 +203,19 @@ function mapViews(descriptor: GPURenderPassDescriptor, map: (view: View) => View
   };
 }
 
-/** What a pass does to the contents of one aspect of an attachment: depth, stencil or color. */
+/** The effect of a pass on the contents of one aspect of an attachment: depth, stencil or color. */
 type Treatment = "replaces" | "changes" | "reads";
 
-/** What it discards is zero afterwards, so that all store operations are alike. */
+/**
+ * Returns the effect of a load operation. The store operation does not matter, as discarded
+ * contents are zero afterwards.
+ */
 function treatment(loadOp: GPULoadOp | undefined, isReadOnly: boolean | undefined = false): Treatment {
   if (isReadOnly) return "reads";
   return loadOp === "clear" ? "replaces" : "changes";
 }
 
-/** What a pass does to each aspect that a texture of a format has. */
+/** Returns the effect of a pass on each aspect of a depth-stencil attachment. */
 function depthStencilTreatments(
   format: GPUTextureFormat,
   attachment: GPURenderPassDepthStencilAttachment,
@@ -224,7 +227,9 @@ function depthStencilTreatments(
   ];
 }
 
-/** Methods that call the native ones, with other arguments if need be, and then tell of it. */
+/**
+ * Returns methods that call the native ones with arguments from `argumentsOf`, and then `record`.
+ */
 function followed<T extends object, K extends keyof T & string>(
   native: T,
   names: readonly K[],
@@ -244,8 +249,8 @@ function followed<T extends object, K extends keyof T & string>(
 }
 
 /**
- * Returns the arguments to hand to the device, which may know a larger buffer than the program, of
- * more usages.
+ * Returns the arguments to pass to the device. The device's buffer may be larger, and have more
+ * usages, than the program's.
  */
 function argumentsFor(
   { usage, bufferAt, offsetAt, bytes }: Reading,
@@ -260,7 +265,7 @@ function argumentsFor(
   const used = usages.used(buffer, usage, endOf(range));
   const handed = args.with(bufferAt, used);
   const unit = args[1] === "uint16" ? 2 : 4;
-  // What goes as far as the buffer ends where the program's buffer does.
+  // A range without a size ends where the program's buffer does, not the device's.
   const isOpen = asked === undefined && used === buffer && usages.isVerified(buffer) && offset % unit === 0;
   if (!isOpen) return handed;
   while (handed.length < offsetAt) handed.push(undefined);
@@ -271,7 +276,7 @@ function isBuffer(value: unknown): value is GPUBuffer {
   return typeof value === "object" && value !== null && "mapState" in value;
 }
 
-/** Notes the buffers and bind groups among a command's arguments. */
+/** Records the buffers and bind groups among a command's arguments. */
 function recordArguments(
   record: CommandRecord,
   args: readonly unknown[],

@@ -4,7 +4,10 @@ import { firstReplicaAlone, secondReplicaAlone } from "../pipelines/doubledGrid.
 import { OwnKernel } from "../webgpu/ownKernel.ts";
 import type { PassCommands } from "../webgpu/passCommands.ts";
 
-/** The number of workgroups is what is said: the host passes it without a buffer. */
+/**
+ * A kernel that writes its workgroup count to the report. The count passes an argument without a
+ * buffer.
+ */
 const SAY = /* wgsl */ `
 @group(0) @binding(0) var<storage, read_write> report: array<u32>;
 @compute @workgroup_size(1)
@@ -13,7 +16,7 @@ fn sayReplica(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups:
 }`;
 
 /**
- * Runs a grid twice by one pipeline, second replicas first, where its kernel reads in its report
+ * Runs a grid twice with one pipeline, second replicas first. The kernel reads from its report
  * which replica runs.
  */
 export class SequentialReplicas {
@@ -23,7 +26,7 @@ export class SequentialReplicas {
     this.#say = new OwnKernel(device, { label: "belay: replica", code: SAY, buffers: ["storage"] });
   }
 
-  /** `dispatch` has to set what the kernel takes. */
+  /** Calls `dispatch` for each replica. It must set the kernel's pipeline and bind groups. */
   each(commands: PassCommands, slot: ReportSlot, dispatch: () => void): void {
     for (const replica of [secondReplicaAlone, firstReplicaAlone]) {
       this.#say.encode(commands, [rangeOf(slot)], replica);

@@ -14,7 +14,7 @@ interface TransferParts {
   readonly memory: CommandGuard;
 }
 
-/** The methods of a command encoder that move data between buffers and textures. */
+/** Returns the methods of a command encoder that move data between buffers and textures. */
 export function transferMethods(
   native: GPUCommandEncoder,
   recordOf: (encoder: GPUCommandEncoder) => CommandRecord,
@@ -104,7 +104,7 @@ export function transferMethods(
   };
 }
 
-/** Whether a copy of this size fills all of a texture. */
+/** Returns whether a copy of this size overwrites a whole texture. */
 export function coversTexture({ texture, ...to }: GPUTexelCopyTextureInfo, size: Extent): boolean {
   const { width, height = 1, depthOrArrayLayers = 1 } = isIterable(size) ? extentOf(size) : size;
   return (
@@ -116,15 +116,18 @@ export function coversTexture({ texture, ...to }: GPUTexelCopyTextureInfo, size:
   );
 }
 
-/** What a command means by an offset and a size, which by default goes as far as the buffer. */
+/**
+ * Returns the range of a command's offset and size. The default size reaches to the end of the
+ * buffer.
+ */
 function rangeIn(buffer: GPUBuffer, offset: unknown = 0, size?: unknown): BufferRange {
   const start = Number(offset);
   return { buffer, offset: start, size: size === undefined ? buffer.size - start : Number(size) };
 }
 
 /**
- * A size to pass on, as the device may know a larger buffer than the program; one that is wrong
- * stays as it is.
+ * Returns an explicit size to pass on, as the device's buffer may be larger than the program's. An
+ * invalid size stays as it is.
  */
 function explicit({ size }: BufferRange, asked: unknown): number | undefined {
   return size >= 0 ? size : (asked as number | undefined);

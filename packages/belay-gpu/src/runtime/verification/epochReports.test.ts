@@ -25,7 +25,7 @@ function reportsOf(own: readonly unknown[], kernels: readonly Partial<KernelDama
     scrub: vi.fn(),
     read: () => owns.shift() ?? clean,
     readKernel: () => ({ ...clean, owners: new Set(), leavesDoubt: false, ...kernelReports.shift() }),
-    disbelieved: ({ places }: typeof corrected.corrected) => places,
+    untrusted: ({ places }: typeof corrected.corrected) => places,
   };
   const arena = { takeSnapshot: async () => () => new Uint32Array(reportWords.total) };
   const context = { reports: arena as unknown as ReportArena, events: new Events() };

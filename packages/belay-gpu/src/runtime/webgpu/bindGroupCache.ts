@@ -1,4 +1,7 @@
-/** Bind groups that belong to `objects`, by the rest of what they were made from. */
+/**
+ * A node of the cache: the bind groups for a list of objects, by their numbers, and the nodes for
+ * longer lists.
+ */
 interface Node {
   readonly made: Map<string, GPUBindGroup>;
   readonly next: WeakMap<object, Node>;
@@ -7,14 +10,15 @@ interface Node {
 const newNode = (): Node => ({ made: new Map(), next: new WeakMap() });
 
 /**
- * Keeps bind groups to be used again, each as long as all the objects live that it was made for.
+ * A cache of bind groups. A bind group stays in it as long as all objects live that it was created
+ * for.
  */
 export class BindGroupCache {
   readonly #root = newNode();
 
   /**
-   * The bind group for these objects, in this order, and these numbers; made when there is none
-   * yet.
+   * Returns the bind group for these objects, in this order, and these numbers. Calls `make` if
+   * there is none yet.
    */
   get(objects: readonly object[], numbers: readonly number[], make: () => GPUBindGroup): GPUBindGroup {
     let node = this.#root;

@@ -4,47 +4,44 @@ import { flags, isBufferUsage, isTextureUsage, makeSilently, membersOf } from ".
 import { isMapMode, isMappable, isTexture, type Resource, type Textures, textureLike } from "./resources.ts";
 import { copyDescriptor } from "./steps.ts";
 
-/** What Belay does with the program's resources, and the program need not have asked for. */
+/** The usages of the program's resources that Belay adds. */
 export interface HiddenUses {
-  /** Copies them. */
+  /** True if Belay copies resources. */
   readonly copies: boolean;
-  /** Reads the arguments of indirect dispatches. */
+  /** True if Belay reads the arguments of indirect dispatches. */
   readonly readsArguments: boolean;
 }
 
 /**
- * Makes the program's resources with the usages and the bytes that Belay needs besides, and
- * remembers the ones the program declared. Where the program uses a resource as it must not, a twin
- * of just the declared usage and size goes to the device instead, whose validation then finds the
- * mistake.
+ * The declared usages and sizes of the program's resources, which Belay creates with more. If the
+ * program uses a resource in an undeclared way, the device gets a twin with exactly the declared
+ * usage and size. WebGPU validation then reports the mistake.
  */
 export class DeclaredUsages {
   readonly #device: GPUDevice;
   readonly #scopes: ErrorScopes;
   readonly #uses: HiddenUses;
-  /** Tells the program the usage that it declared. */
+  /** Shows the program the usage that it declared. */
   readonly #usages = new Layer<Resource, number>((_, usageOf) => ({
     get usage() {
       return usageOf(this as never);
     },
   }));
   /**
-   * Have the device refuse what the program asks of resources themselves, where it did not declare
-   * the usage.
+   * These overlays use a twin for calls of a resource's own methods that the declared usage does
+   * not allow.
    */
   readonly #mappings: Layer<GPUBuffer>;
   readonly #views: Layer<GPUTexture>;
-  /**
-   * Tells the program the size that it declared of a buffer that was allocated larger, to be
-   * verified.
-   */
+  /** Shows the program the size that it declared for a buffer with more memory for verification. */
   readonly #sizes = new Layer<GPUBuffer, number>((_, sizeOf) => ({
     get size() {
       return sizeOf(this as never);
     },
   }));
   /**
-   * Resources of the declared usage only, made when the program needs to be told of its mistake.
+   * The twins, which are resources with exactly the declared usage. Each is created on the first
+   * mistake.
    */
   readonly #twins = new WeakMap<Resource, Resource>();
 
@@ -55,7 +52,7 @@ export class DeclaredUsages {
     const twinOf = <T extends Resource>(resource: T): T => this.#twinOf(resource, resource.usage);
     this.#mappings = new Layer((native) => ({
       mapAsync(mode, ...range) {
-        // Without a range, Belay maps all that was allocated.
+        // Without a range, Belay itself maps the whole buffer.
         const isRight = (range.length === 0 && isMapMode(this, mode)) || isMappable(this, mode, ...range);
         return native.mapAsync.call(isRight ? this : twinOf(this), mode, ...range);
       },
@@ -69,12 +66,12 @@ export class DeclaredUsages {
   }
 
   /**
-   * `allocated`: the bytes that a buffer takes which is to be verified; undefined for one that is
-   * not.
+   * Creates a buffer. `allocated` is its size in bytes with check words; undefined for a buffer
+   * without them.
    */
   createBuffer(descriptor: GPUBufferDescriptor, allocated: number | undefined): GPUBuffer {
     const { usage, size } = descriptor;
-    // A descriptor that the device refuses has to reach it as it is.
+    // A descriptor that the device rejects must reach it unchanged.
     if (!isBufferUsage(usage)) return this.#device.createBuffer(descriptor);
     const isMappable = (usage & (flags.bufferMapRead | flags.bufferMapWrite)) !== 0;
     const isVerified = allocated !== undefined;
@@ -93,7 +90,7 @@ export class DeclaredUsages {
     return made;
   }
 
-  /** Whether a buffer was made to be verified. */
+  /** Returns whether a buffer was created with check words. */
   isVerified(buffer: GPUBuffer): boolean {
     return this.#sizes.stateOf(buffer) !== undefined;
   }
@@ -113,19 +110,25 @@ export class DeclaredUsages {
     return made;
   }
 
-  /** What to hand to a native method that copies from `resource`, up to byte `end` of a buffer. */
+  /**
+   * Returns the resource to pass to a native method that copies from `resource`, up to the byte
+   * `end` of a buffer.
+   */
   source<T extends Resource>(resource: T, end = 0): T {
     return this.#checked(resource, isTexture(resource) ? flags.textureCopySrc : flags.bufferCopySrc, end);
   }
 
-  /** What to hand to a native method that copies into `resource`, up to byte `end` of a buffer. */
+  /**
+   * Returns the resource to pass to a native method that copies to `resource`, up to the byte `end`
+   * of a buffer.
+   */
   target<T extends Resource>(resource: T, end = 0): T {
     return this.#checked(resource, isTexture(resource) ? flags.textureCopyDst : flags.bufferCopyDst, end);
   }
 
   /**
-   * What to bind, up to byte `end`, to a shader as a buffer of this type; of a default layout, the
-   * type is not known.
+   * Returns the buffer to bind to a shader, up to the byte `end`. The type is unknown for a default
+   * layout.
    */
   bound(buffer: GPUBuffer, type: GPUBufferBindingType | undefined, end: number): GPUBuffer {
     const isUniform = type ? type === "uniform" : (buffer.usage & flags.bufferUniform) !== 0;
@@ -133,27 +136,25 @@ export class DeclaredUsages {
   }
 
   /**
-   * Returns what to hand to a native method that uses `resource` in one of these ways, up to byte
+   * Returns the resource to pass to a native method that needs one of `usages`, up to the byte
    * `end` of a buffer.
    */
   used<T extends Resource>(resource: T, usages: number, end = 0): T {
     return this.#checked(resource, usages, end);
   }
 
-  /** Whether a use of a buffer up to byte `end` goes further than the program's buffer. */
+  /** Returns whether the byte `end` is past the end of the program's buffer. */
   isPast(buffer: GPUBuffer, end: number): boolean {
     return end > (this.#sizes.stateOf(buffer) ?? end);
   }
 
-  /**
-   * Returns a buffer of just the declared usage and size, if the device has been given another one.
-   */
+  /** Returns a buffer with exactly the declared usage and size. */
   asDeclared(buffer: GPUBuffer): GPUBuffer {
     const declared = this.#usages.stateOf(buffer);
     return declared === undefined ? buffer : this.#twinOf(buffer, declared);
   }
 
-  /** As `used`, for a view. */
+  /** Returns the view to pass to a native method that needs one of `usages`. */
   usedView<T extends GPUTextureView | GPUTexture>(
     view: T,
     textures: Textures,

@@ -3,16 +3,13 @@ import { makeSilently } from "./nativeObjects.ts";
 /** An error scope that the program has open. */
 interface Scope {
   readonly filter: GPUErrorFilter;
-  /**
-   * The errors of the parts that it was cut into, oldest first, without the part that is open now.
-   */
+  /** The errors of the closed parts of the scope, oldest first. Each watched call ends a part. */
   readonly parts: Promise<GPUError | null>[];
 }
 
 /**
- * The program's error scopes. Belay learns from a scope of its own whether the device accepts a
- * call, and hands the error on to the scope of the program's that would have caught it, or else to
- * the device's `uncapturederror`.
+ * The error scopes of the program. Belay watches calls with scopes of its own. It passes each error
+ * on to the program's scope that would have caught it, or else to the device's `uncapturederror`.
  */
 export class ErrorScopes {
   readonly #device: GPUDevice;
@@ -35,8 +32,8 @@ export class ErrorScopes {
   }
 
   /**
-   * Makes a call whose only errors are validation errors. Returns whether the device has accepted
-   * it, which is known later; a lost device accepts nothing.
+   * Makes a call whose only errors are validation errors. Resolves to true if the device accepted
+   * it. A lost device accepts nothing.
    */
   watch(call: () => void): Promise<boolean> {
     return this.#cut(["validation"], call).popped[0]!.then(
@@ -46,8 +43,8 @@ export class ErrorScopes {
   }
 
   /**
-   * Makes a resource that has more than the program declared. Where the device refuses it, the
-   * program is told why the device refuses what was declared.
+   * Creates a resource that has more usages than the program declared. If the device rejects it,
+   * the program gets the error of the declared descriptor.
    */
   make<T>(made: () => T, declared: () => T): T {
     const restate = async (error: GPUError | null) =>
@@ -58,15 +55,16 @@ export class ErrorScopes {
   }
 
   /**
-   * Makes a call in scopes of Belay's own, and hands on what they catch as a function restates it.
+   * Makes a call in scopes of Belay's own. Passes on the errors that they catch, as `restate`
+   * returns them.
    */
   #cut<T>(
     filters: readonly GPUErrorFilter[],
     call: () => T,
     restate = async (error: GPUError | null) => error,
   ): { readonly result: T; readonly popped: readonly Promise<GPUError | null>[] } {
-    // A scope keeps its first error only: to learn what came first, the program's scopes are cut at
-    // the call.
+    // A scope keeps its first error only. To keep the order of errors, the program's scopes are
+    // closed and opened again around the call.
     for (const { parts } of this.#open.toReversed()) parts.push(this.#popSilently());
     for (const filter of filters) this.#device.pushErrorScope(filter);
     const popped: Promise<GPUError | null>[] = [];

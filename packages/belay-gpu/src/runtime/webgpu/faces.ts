@@ -1,33 +1,33 @@
 /**
- * How an object of a hardened device answers, while it stays the native object that its class made:
- * the methods on the class's prototype ask here, for each object, who is to answer. Objects of
- * plain devices have no face, and get the native method.
+ * The overlaid members of objects of a hardened device. Each object stays the native object that
+ * its class created. The methods on the prototype of its class look up the members of each object
+ * here. Objects of plain devices have none, and the native method runs.
  */
 
-/** The members by which an object answers; `this` is the object. */
+/** The members of an object. Their `this` is the object. */
 type Members = object;
 
 const faces = new WeakMap<object, Members>();
 /**
- * By a class's prototype: its native members that were replaced there. The others are inherited
- * from it.
+ * The native members that were replaced on a prototype. All others are inherited from the
+ * prototype.
  */
 const natives = new WeakMap<object, Members>();
 const prototypes = new WeakMap<Members, object>();
 
-/** The members by which an object answers now: its class's own, unless it has a face. */
+/** Returns the current members of an object: its overlaid members, or those of its class. */
 export function faceOf<T extends object>(object: T): T {
   return (faces.get(object) ?? nativeOf(Object.getPrototypeOf(object))) as T;
 }
 
-/** Has an object answer by members, for which its class has to ask. */
+/** Gives an object overlaid members. Its prototype must redirect to them. */
 export function setFace(object: object, members: Members): void {
   faces.set(object, members);
 }
 
 /**
- * Has the class of a face ask for it where these members of its objects are used. Members that the
- * class lacks stay absent.
+ * Makes a class look up these members for each of its objects. Members that the class lacks stay
+ * absent.
  */
 export function askForFace(face: object, names: Iterable<PropertyKey>): void {
   let native = face;
@@ -85,7 +85,7 @@ function asking(name: PropertyKey, native: PropertyDescriptor): PropertyDescript
   return asked;
 }
 
-/** A function that tells the native one's name and count of parameters. */
+/** Returns a function with the name and the parameter count of the native one. */
 export function likeNative<F extends (...args: never[]) => unknown>(made: F, native: object): F {
   for (const name of ["name", "length"]) {
     const descriptor = Reflect.getOwnPropertyDescriptor(native, name);
@@ -94,10 +94,7 @@ export function likeNative<F extends (...args: never[]) => unknown>(made: F, nat
   return made;
 }
 
-/**
- * Has a class ask for the face of an object at every member, where the object is a stand-in for one
- * of its class.
- */
+/** Makes a class look up all members of an object that stands in for one of its instances. */
 export function standIn(object: object, prototype: object, members: Members): void {
   const names = Reflect.ownKeys(prototype).filter(
     (name) => typeof name === "string" && name !== "constructor",

@@ -1,10 +1,10 @@
 import { askForFace, faceOf, setFace } from "./faces.ts";
 
-/** Methods that stand before a class's own; each is called with the native object as `this`. */
+/** The methods of an overlay. Each is called with the native object as `this`. */
 type Methods<T> = { readonly [K in keyof T]?: T[K] } & ThisType<T>;
 
 /**
- * Where a layer stands among those of an object: a higher rank answers first, and of one rank the
+ * The order of the overlays of one object. A higher rank is called first, and within a rank the
  * latest.
  */
 export const rank = { inner: 0, destruction: 1, mapping: 2 } as const;
@@ -15,15 +15,18 @@ interface AnyLayer {
   on(below: object): object;
 }
 
-/** The layer that a face has on top, and the face below it; a class's own face has none. */
+/**
+ * The topmost overlay of each set of overlaid members, and the members below it. A class's own
+ * members have no entry.
+ */
 const tops = new WeakMap<object, { readonly layer: AnyLayer; readonly below: object }>();
 
 /**
- * Puts methods between native objects and their class. Nothing is made per object but its state,
- * and it stays the native object, with the prototype of its class.
+ * An overlay puts methods between native objects and their class. Each object only gets a state. It
+ * stays the native object, with the prototype of its class.
  *
- * `methods` is called once for a class, with the members below, from which the originals are to be
- * called.
+ * `methods` is called once for a class. Its argument has the members below the overlay, from which
+ * the original methods are called.
  */
 export class Layer<T extends object, State = undefined> implements AnyLayer {
   readonly rank: Rank;
@@ -36,24 +39,24 @@ export class Layer<T extends object, State = undefined> implements AnyLayer {
     this.rank = at;
   }
 
-  /** The state of an object; undefined for one that was never put under this layer. */
+  /** Returns the state of an object. Undefined if this overlay was never attached to it. */
   stateOf(object: T): State | undefined {
     return this.#states.get(object);
   }
 
-  /** Lets the methods of this layer answer for an object from now on. */
+  /** Attaches the overlay to an object: its methods are called from now on. */
   attach(object: T, state: State): void {
     if (state !== undefined) this.#states.set(object, state);
     setFace(object, put(this, faceOf(object)));
   }
 
-  /** Lets the native methods of an object answer for it again, which has this layer on top. */
+  /** Detaches the overlay, which must be the topmost of the object. */
   detach(object: T): void {
     this.#states.delete(object);
     setFace(object, tops.get(faceOf(object))!.below);
   }
 
-  /** The members of an object below this layer. */
+  /** Returns the members of an object below this overlay. */
   below(object: T): T {
     let face: object = faceOf(object);
     for (let top = tops.get(face); top; top = tops.get(face)) {
@@ -63,7 +66,7 @@ export class Layer<T extends object, State = undefined> implements AnyLayer {
     return face as T;
   }
 
-  /** The face of objects that have this layer on top of another face. */
+  /** Returns members with this overlay on top of the given ones. */
   on(below: object): object {
     const known = this.#faces.get(below);
     if (known) return known;
@@ -76,7 +79,7 @@ export class Layer<T extends object, State = undefined> implements AnyLayer {
   }
 }
 
-/** A face with one more layer, where its rank belongs. */
+/** Returns members with one more overlay, at the position of its rank. */
 function put(layer: AnyLayer, face: object): object {
   const top = tops.get(face);
   return top && top.layer.rank > layer.rank ? top.layer.on(put(layer, top.below)) : layer.on(face);

@@ -1,13 +1,12 @@
 import { likeNative, standIn } from "./faces.ts";
 
 /**
- * How Belay stands between a program and WebGPU. The device and its queue are shown through a
- * proxy, so that the program's own device stays plain. Everything made through them is the native
- * object itself, which answers by a face: the program can pass it to anything that takes native
- * objects, and nothing has to be unwrapped.
+ * The objects between a program and WebGPU. The program gets a proxy of the device and of its
+ * queue, so its own device stays plain. All other objects are the native ones with overlays. The
+ * program can pass them to anything that takes native objects, and nothing has to be unwrapped.
  */
 
-/** Flag values, fixed by the specification; hosts without WebGPU globals lack the names. */
+/** The flag values of the specification. Hosts without WebGPU globals lack their names. */
 export const flags = {
   bufferMapRead: 0x1,
   bufferMapWrite: 0x2,
@@ -33,21 +32,21 @@ export const flags = {
 const BUFFER_USAGES = 0x3ff;
 const TEXTURE_USAGES = 0x3f;
 
-/** Whether these are usages of buffers, and at least one. */
+/** Returns whether the flags are at least one usage, and only usages of buffers. */
 export function isBufferUsage(usage: number): boolean {
   return usage > 0 && (usage & ~BUFFER_USAGES) === 0;
 }
 
-/** As `isBufferUsage`, for textures. */
+/** Returns whether the flags are at least one usage, and only usages of textures. */
 export function isTextureUsage(usage: number): boolean {
   return usage > 0 && (usage & ~TEXTURE_USAGES) === 0;
 }
 
 /**
- * An object that answers from `members` first and is `native` otherwise, `instanceof` included. Its
- * methods are those of its class, which ask the object for which they are called: without one, they
- * refuse the call as the class does. What the program puts on the object, such as a method of its
- * own around one of these, goes before all and is nothing that Belay itself ever calls.
+ * Returns a proxy that has `members`, and is like `native` otherwise, `instanceof` included. Its
+ * methods are those of the class, which look up the object that they are called on. Called without
+ * an object, they throw as the class does. Properties that the program sets on the proxy come
+ * first. Belay itself never calls them.
  */
 export function proxyOf<T extends object, M extends object>(native: T, members: M): T & M {
   const made = new Map<PropertyKey, unknown>();
@@ -78,15 +77,16 @@ export function proxyOf<T extends object, M extends object>(native: T, members: 
     getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(own, name),
     ownKeys: () => Reflect.ownKeys(own),
   }) as T & M;
-  // The class's own methods, called with the proxy, do not find what the program has put on it.
+  // The class's own methods, called on the proxy, do not see the properties that the program set on
+  // it.
   const set = (_: T, name: PropertyKey, value: unknown) => Reflect.set(native, name, value, native);
   standIn(shown, prototype, new Proxy(native, { get, set }));
   return shown;
 }
 
 /**
- * A descriptor's members, the inherited ones too: WebGPU reads them by name, so that a buffer or an
- * instance of a class is a descriptor as well.
+ * Returns the members of a descriptor, inherited ones included. WebGPU reads them by name, so a
+ * buffer or an instance of a class is a valid descriptor too.
  */
 export function membersOf<T extends object>(descriptor: T): T {
   const members: Partial<T> = {};
@@ -94,13 +94,16 @@ export function membersOf<T extends object>(descriptor: T): T {
   return members as T;
 }
 
-/** Whether a class has a method of this name itself, which asks each object for its face. */
+/**
+ * Returns whether the class itself has a method of this name. Such methods look up the overlaid
+ * members of each object.
+ */
 function isMethod(prototype: object, name: PropertyKey): boolean {
   if (typeof name !== "string" || name === "constructor") return false;
   return typeof Reflect.getOwnPropertyDescriptor(prototype, name)?.value === "function";
 }
 
-/** Whether a property is an attribute of the object's class, such as `label`. */
+/** Returns whether a property is an attribute of the object's class, such as `label`. */
 function isAccessor(object: object | null, name: PropertyKey): boolean {
   if (object === null) return false;
   const found = Reflect.getOwnPropertyDescriptor(object, name);
@@ -108,8 +111,8 @@ function isAccessor(object: object | null, name: PropertyKey): boolean {
 }
 
 /**
- * Makes what the program did not ask for: an error in doing so is not shown to the program, but
- * returned. A lost device has no errors.
+ * Creates an object that the program did not request. Errors are returned, and the program does not
+ * see them. A lost device reports no errors.
  */
 export function makeSilently<T>(
   device: GPUDevice,

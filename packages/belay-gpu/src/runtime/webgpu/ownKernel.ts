@@ -4,17 +4,20 @@ import type { PassCommands } from "./passCommands.ts";
 import type { BufferRange } from "./resources.ts";
 import { noOffsets } from "./steps.ts";
 
-/** What a kernel of Belay's own is made from. */
+/** The descriptor of a kernel of Belay's own. */
 export interface OwnKernelDescriptor {
   readonly label: string;
-  /** WGSL with one entry point; its resources are storage buffers in group 0, bound from 0 on. */
+  /**
+   * WGSL with one entry point. Its resources are storage buffers in group 0, with bindings from 0
+   * on.
+   */
   readonly code: string;
   readonly buffers: readonly ("read-only-storage" | "storage")[];
   readonly constants?: Readonly<Record<string, number>>;
 }
 
 /**
- * A small kernel of Belay's own, which runs in the program's passes, right before the dispatch it
+ * A small kernel of Belay's own. It runs in the program's passes, right before the dispatch that it
  * prepares.
  */
 export class OwnKernel {
@@ -28,7 +31,7 @@ export class OwnKernel {
     this.#descriptor = descriptor;
   }
 
-  /** Leaves its pipeline and its bind group set. */
+  /** Encodes one dispatch. Its pipeline and bind group stay set afterwards. */
   encode(commands: PassCommands, buffers: readonly BufferRange[], workgroups: number): void {
     this.#made ??= makeSilently(this.#device, () => this.#make()).made;
     const { pipeline, layout } = this.#made;

@@ -1,20 +1,20 @@
 import { faceOf } from "./faces.ts";
 import { type Anything, noOffsets, type Step } from "./steps.ts";
 
-/** How a bind group is set: with dynamic offsets in one of the forms that WebGPU takes. */
+/** A bind group as it is set, with dynamic offsets in one of the forms that WebGPU accepts. */
 export interface SetGroup {
   readonly group: GPUBindGroup | null;
   readonly offsets: readonly unknown[];
 }
 
-/** Bind groups that are set, by index. */
+/** The bind groups that are set, by index. */
 export type SetGroups = ReadonlyMap<number, SetGroup>;
 
 const unset: SetGroup = { group: null, offsets: noOffsets };
 
 /**
- * Encodes into a compute pass, knows what is set there, and remembers each command to be encoded
- * again.
+ * Encodes commands into a compute pass, tracks the pass's state, and records each command to encode
+ * it again.
  */
 export class PassCommands {
   readonly steps: Step<GPUComputePassEncoder>[] = [];
@@ -42,8 +42,8 @@ export class PassCommands {
   }
 
   /**
-   * Sets what is not set already: the bind groups `own`, except where `added` are to be in their
-   * place.
+   * Sets the pipeline and the bind groups that are not set already. Bind groups in `added` replace
+   * those in `own`.
    */
   use(pipeline: GPUComputePipeline, own: SetGroups, added: SetGroups | undefined): void {
     if (this.#pipeline !== pipeline) this.setPipeline(pipeline);

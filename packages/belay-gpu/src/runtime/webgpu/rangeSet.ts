@@ -1,6 +1,6 @@
 import type { BufferRange } from "./resources.ts";
 
-/** Parts of buffers of which something is known, at one point of a command buffer. */
+/** A set of buffer ranges with some property, at one point of a command buffer. */
 export class RangeSet {
   readonly #ranges = new Map<GPUBuffer, readonly BufferRange[]>();
 
@@ -8,13 +8,13 @@ export class RangeSet {
     return this.#ranges.size === 0;
   }
 
-  /** Whether all of it is known. */
+  /** Returns whether one range of the set contains the whole range. */
   has(range: BufferRange): boolean {
     for (const known of this.#of(range.buffer)) if (contains(known, range)) return true;
     return false;
   }
 
-  /** The known parts that have a byte in common with it. */
+  /** Returns the ranges of the set that overlap the range. */
   overlapping(range: BufferRange): readonly BufferRange[] {
     const known = this.#ranges.get(range.buffer);
     return known ? known.filter((each) => overlap(each, range)) : none;
@@ -30,7 +30,7 @@ export class RangeSet {
     this.#ranges.set(range.buffer, [...others, range]);
   }
 
-  /** Removes the parts that have a byte in common with it. */
+  /** Removes the ranges that overlap the range. */
   remove(range: BufferRange): void {
     const known = this.#ranges.get(range.buffer);
     if (!known) return;
@@ -39,7 +39,7 @@ export class RangeSet {
     else this.#ranges.delete(range.buffer);
   }
 
-  /** Removes all parts of a buffer. */
+  /** Removes all ranges of a buffer. */
   removeAll(buffer: GPUBuffer): void {
     this.#ranges.delete(buffer);
   }

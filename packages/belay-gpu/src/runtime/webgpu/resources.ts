@@ -2,29 +2,29 @@ import { Layer } from "./layer.ts";
 import { flags, makeSilently } from "./nativeObjects.ts";
 import { copyDescriptor } from "./steps.ts";
 
-/** What GPU work reads and writes. */
+/** A resource that GPU work reads or writes. */
 export type Resource = GPUBuffer | GPUTexture;
 
-/** A part of a buffer, in bytes. */
+/** A range of a buffer, in bytes. */
 export interface BufferRange {
   readonly buffer: GPUBuffer;
   readonly offset: number;
   readonly size: number;
 }
 
-/** A part of a buffer, or all of a resource. */
+/** A range of a buffer, or a whole resource. */
 export type Place = Resource | BufferRange;
 
 export function resourceOf(place: Place): Resource {
   return "buffer" in place ? place.buffer : place;
 }
 
-/** Whether a place is all of its resource. */
+/** Returns whether a range covers its whole resource. */
 export function isWhole(place: Place): boolean {
   return !("buffer" in place) || (place.offset === 0 && place.size >= place.buffer.size);
 }
 
-/** All of a buffer. */
+/** Returns the range of a whole buffer. */
 export function whole(buffer: GPUBuffer): BufferRange {
   return { buffer, offset: 0, size: buffer.size };
 }
@@ -33,22 +33,22 @@ export function isTexture(resource: object): resource is GPUTexture {
   return "createView" in resource;
 }
 
-/** An offset that no buffer has: for it, the device refuses to give a part of what is mapped. */
+/** An offset past the end of every buffer. The device rejects `getMappedRange` with it. */
 export const BEYOND = 2 ** 52;
 
-/** Returns the end of a range, where it begins if that is past the end of its buffer. */
+/** Returns the end of a range. A negative size counts as zero. */
 export function endOf({ offset, size }: BufferRange): number {
   return Math.max(offset, offset + size);
 }
 
-/** Whether a buffer can be mapped in a mode. */
+/** Returns whether the usage of a buffer allows a map mode. */
 export function isMapMode({ usage }: GPUBuffer, mode: number): boolean {
   const needed =
     mode === flags.mapRead ? flags.bufferMapRead : mode === flags.mapWrite ? flags.bufferMapWrite : 0;
   return (usage & needed) !== 0;
 }
 
-/** Whether `mapAsync` of a buffer takes these arguments. */
+/** Returns whether these are valid arguments of `mapAsync`. */
 export function isMappable(buffer: GPUBuffer, mode: number, offset = 0, asked?: number): boolean {
   const start = Math.trunc(offset);
   const size = asked === undefined ? buffer.size - start : Math.trunc(asked);
@@ -56,7 +56,7 @@ export function isMappable(buffer: GPUBuffer, mode: number, offset = 0, asked?: 
   return isMapMode(buffer, mode) && isAligned && start >= 0 && size >= 0 && start + size <= buffer.size;
 }
 
-/** A texture like another one, as far as copies and passes are concerned. */
+/** Returns the descriptor of a texture with the same properties for copies and passes. */
 export function textureLike(texture: GPUTexture, usage: number): GPUTextureDescriptor {
   const { width, height, depthOrArrayLayers, mipLevelCount, sampleCount, dimension, format } = texture;
   const size = { width, height, depthOrArrayLayers };
@@ -68,11 +68,13 @@ interface ViewRecord {
   readonly descriptor: GPUTextureViewDescriptor | undefined;
 }
 
-/** Remembers which textures stand behind views, and which textures a canvas shows. */
+/** The textures of views, and the textures that canvases show. */
 export class Textures {
   readonly #device: GPUDevice;
   readonly #views = new WeakMap<GPUTextureView, ViewRecord>();
-  /** Textures that a canvas shows, and what stands in for each when commands run again. */
+  /**
+   * The textures that a canvas shows, each with its replacement for re-execution once that exists.
+   */
   readonly #shown = new WeakMap<GPUTexture, GPUTexture | null>();
   readonly #layer = new Layer<GPUTexture, undefined>((native) => {
     const views = this.#views;
@@ -93,7 +95,7 @@ export class Textures {
     this.#layer.attach(texture, undefined);
   }
 
-  /** A canvas shows this texture, and takes it back after the current frame. */
+  /** Records that a canvas shows this texture. The canvas takes it back after the current frame. */
   show(texture: GPUTexture): void {
     if (this.#shown.has(texture)) return;
     this.#shown.set(texture, null);
@@ -104,12 +106,12 @@ export class Textures {
     return this.#shown.has(resource as GPUTexture);
   }
 
-  /** The texture behind a view; a texture stands for its own default view. */
+  /** Returns the texture of a view. A texture stands for its own default view. */
   behind(view: GPUTextureView | GPUTexture): GPUTexture | undefined {
     return isTexture(view) ? view : this.#views.get(view)?.texture;
   }
 
-  /** Whether a view is all of its texture, with all aspects. */
+  /** Returns whether a view covers its whole texture, with all aspects. */
   isWhole(view: GPUTextureView | GPUTexture): boolean {
     const texture = this.behind(view);
     if (texture === undefined) return false;
@@ -117,12 +119,15 @@ export class Textures {
     return texture.mipLevelCount === 1 && texture.depthOrArrayLayers === 1 && aspect === "all";
   }
 
-  /** A copy's place when it runs again: a canvas has its texture back by then. */
+  /**
+   * Returns the texture of a copy for re-execution. A canvas has taken its texture back by then, so
+   * the copy uses a replacement.
+   */
   again(place: GPUTexelCopyTextureInfo): GPUTexelCopyTextureInfo {
     return { ...place, texture: this.#standIn(place.texture) };
   }
 
-  /** As `again`, for what a pass draws to. */
+  /** Returns the view of an attachment for re-execution, as `again` does for copies. */
   viewAgain(view: GPUTextureView | GPUTexture): GPUTextureView | GPUTexture {
     const texture = this.behind(view);
     if (!texture || !this.isShown(texture)) return view;
@@ -130,7 +135,7 @@ export class Textures {
   }
 
   /**
-   * A view of another texture that is like a view of its own; a texture stands for its default
+   * Returns a view of another texture with the same descriptor. A texture stands for its default
    * view.
    */
   sameView(view: GPUTextureView | GPUTexture, other: GPUTexture): GPUTextureView {
@@ -142,7 +147,7 @@ export class Textures {
     if (known === undefined) return texture;
     if (known) return known;
     const usage = flags.textureCopySrc | flags.textureCopyDst | flags.renderAttachment;
-    // Canvases can be drawn to in sRGB, through a view of another format than their own.
+    // A canvas can be drawn to in sRGB, through a view of another format than its own.
     const linear = texture.format.replace("-srgb", "") as GPUTextureFormat;
     const isColor = linear === "rgba8unorm" || linear === "bgra8unorm";
     const viewFormats: GPUTextureFormat[] = isColor ? [linear, `${linear}-srgb`] : [];

@@ -1,12 +1,12 @@
-/** One command of a pass or an encoder, to be encoded again. */
+/** One command of a pass or an encoder, as a function that encodes it again. */
 export type Step<Encoder> = (again: Encoder) => void;
 
-/** A native method with several signatures, called with whatever the program passed. */
+/** A native method with several signatures, called with the program's arguments. */
 export type Anything = (...args: unknown[]) => undefined;
 
 export const noOffsets: readonly unknown[] = [];
 
-/** Dynamic offsets as they are now: the program may change its array afterwards. */
+/** Copies dynamic offsets, as the program may change its array later. */
 export function copyOffsets(offsets: readonly unknown[]): readonly unknown[] {
   if (offsets.length === 0) return noOffsets;
   return offsets.map((each) => {
@@ -16,8 +16,8 @@ export function copyOffsets(offsets: readonly unknown[]): readonly unknown[] {
 }
 
 /**
- * A descriptor as it is now: plain objects and lists are copied, all else is shared. Members behind
- * accessors of a prototype are read, as WebGPU does.
+ * Copies a descriptor: plain objects and lists are copied, all other values are shared. Reads
+ * members from accessors of a prototype, as WebGPU does.
  */
 export function copyDescriptor<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;

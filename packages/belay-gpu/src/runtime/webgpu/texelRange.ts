@@ -1,24 +1,24 @@
 import type { BufferRange } from "./resources.ts";
 
-/** The part of a buffer that a copy from or to a texture uses. */
+/** The range of a buffer that a copy from or to a texture uses. */
 export interface TexelRange {
-  /** Whole words. */
+  /** The range, extended to whole words. */
   readonly range: BufferRange;
   /**
-   * Whether the copy uses all bytes of it: not where rows or images are further apart than they are
-   * long.
+   * True if the copy uses all bytes of the range. It does not if there are gaps between rows or
+   * images.
    */
   readonly isFilled: boolean;
 }
 
-/** Bytes of a block of texels, and texels of it in each dimension. */
+/** The size of a texel block in bytes, and its width and height in texels. */
 interface Block {
   readonly bytes: number;
   readonly width: number;
   readonly height: number;
 }
 
-/** Returns the words in which all texels of a copy are. */
+/** Returns the range of words that contains all texels of a copy. */
 export function texelRange(
   { buffer, offset = 0, bytesPerRow, rowsPerImage }: GPUTexelCopyBufferInfo,
   { texture, aspect = "all" }: GPUTexelCopyTextureInfo,
@@ -33,7 +33,7 @@ export function texelRange(
   const isEmpty = rowBytes === 0 || rows === 0 || images === 0;
   const bytes = isEmpty ? 0 : ((images - 1) * imageRows + rows - 1) * rowStride + rowBytes;
   const start = offset - (offset % 4);
-  // What goes past the end of the buffer is for the device to refuse.
+  // The device rejects a range that reaches past the end of the buffer.
   const last = Math.max(buffer.size, offset + bytes);
   const end = Math.min(last, Math.ceil((offset + bytes) / 4) * 4);
   const areRowsDense = rowStride === rowBytes || rows * images <= 1;
@@ -44,7 +44,7 @@ export function texelRange(
   };
 }
 
-/** Returns the block of a format, in the aspect that is copied. */
+/** Returns the block of a format, for the aspect that is copied. */
 function blockOf(format: GPUTextureFormat, aspect: GPUTextureAspect): Block {
   const compressed = /^(bc|etc2|eac|astc)/.test(format);
   if (!compressed) return { bytes: texelBytes(format, aspect), width: 1, height: 1 };
@@ -56,7 +56,7 @@ function blockOf(format: GPUTextureFormat, aspect: GPUTextureAspect): Block {
 function texelBytes(format: GPUTextureFormat, aspect: GPUTextureAspect): number {
   if (format === "stencil8" || aspect === "stencil-only") return 1;
   if (/^depth/.test(format)) return format === "depth16unorm" ? 2 : 4;
-  // Channels of several widths share a word.
+  // Channels of different widths share a word.
   if (/^(rgb10a2|rg11b10|rgb9e5)/.test(format)) return 4;
   const [, channels, bits] = /^([rgba]+)(\d+)/.exec(format)!;
   return (channels!.length * Number(bits)) / 8;
