@@ -9,7 +9,7 @@ import type { ArmedFault, Injector, Observed } from "./injection/injector.ts";
 import { type KernelProfile, Profiler } from "./injection/profiler.ts";
 import type { MemoryReport } from "./memory/memoryLog.ts";
 import type { MemoryProtection } from "./memory/memoryProtection.ts";
-import type { Pipelines } from "./pipelines/pipelines.ts";
+import type { ProtectedPipelines } from "./pipelines/pipelines.ts";
 import type { ShadowReport } from "./pipelines/shadowBuffers.ts";
 import type { Journal } from "./verification/journal.ts";
 import type { Scrubber } from "./verification/scrubber.ts";
@@ -132,7 +132,7 @@ export interface Belay extends EventTarget {
 export interface BelayParts {
   readonly context: RuntimeContext;
   readonly memory: MemoryProtection;
-  readonly pipelines: Pipelines;
+  readonly pipelines: ProtectedPipelines;
   readonly injector: Injector;
   readonly journal: Journal;
   readonly verifier: Verifier;
@@ -167,7 +167,7 @@ export function belayOf(parts: BelayParts): Belay {
     },
     report: async () => {
       await verifier.verify();
-      const kernelReports = (await kernels.made()).map(({ coverage, kernel, runs }) => ({
+      const kernelReports = (await kernels.accepted()).map(({ coverage, kernel, runs }) => ({
         ...coverage,
         dispatches: runs.dispatches,
         detections: kernel?.detections ?? 0,

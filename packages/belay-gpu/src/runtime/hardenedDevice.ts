@@ -5,7 +5,7 @@ import { createContext } from "./context/runtimeContext.ts";
 import { Injector } from "./injection/injector.ts";
 import { EccMemory } from "./memory/eccMemory.ts";
 import { NoMemoryProtection } from "./memory/noMemoryProtection.ts";
-import { Pipelines } from "./pipelines/pipelines.ts";
+import { ProtectedPipelines } from "./pipelines/pipelines.ts";
 import { showOnCanvases } from "./recording/canvases.ts";
 import { Commands } from "./recording/commands.ts";
 import { Journal } from "./verification/journal.ts";
@@ -24,7 +24,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const context = createContext(device, policy);
   const code = context.policy.memory;
   const memory = code === "none" ? new NoMemoryProtection() : new EccMemory(context, code);
-  const pipelines = new Pipelines(context, memory, protect);
+  const pipelines = new ProtectedPipelines(context, memory, protect);
   const commands = new Commands(context, memory, pipelines);
   const journal = new Journal(context, memory);
   const verifier = new Verifier(context, memory, journal, new StoreSearch(context, pipelines));
@@ -48,7 +48,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
 }
 
 interface Creators {
-  readonly pipelines: Pipelines;
+  readonly pipelines: ProtectedPipelines;
   readonly commands: Commands;
   readonly journal: Journal;
   readonly mappings: MappingGate;

@@ -2,7 +2,12 @@ import { faultExtent, injectionWords } from "../../compiler/contract.ts";
 import { shown } from "../../diagnostics/options.ts";
 import type { ReportArena } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
-import { type Kernel, type Kernels, noStrike, type ObservedWords } from "../pipelines/kernels.ts";
+import {
+  type Kernels,
+  noStrike,
+  type ObservedWords,
+  type ProtectedKernel,
+} from "../pipelines/protectedKernels.ts";
 
 /** One execution of a fault site, as samples of a profile name it. */
 export interface Execution {
@@ -186,7 +191,7 @@ const effectOf = ({ effect }: ArmedFault) =>
   "set" in effect ? ([-1, effect.set] as const) : ([0, effect.xor] as const);
 
 /** Returns the consecutive words of a report from `strikes` on. */
-function wordsOf(fault: ArmedFault, { protection }: Kernel): number[] {
+function wordsOf(fault: ArmedFault, { protection }: ProtectedKernel): number[] {
   const { workgroup, localIndex, replica, component = 0, occurrence = 0, dispatch = 0, line = 0 } = fault;
   const { extent = "invocation", duration = "once", permanent = false, fuel = 0 } = fault;
   const site = protection.faultSites.find(({ id }) => id === fault.site);

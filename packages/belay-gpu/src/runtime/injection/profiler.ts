@@ -1,6 +1,6 @@
 import { countWords, type FaultSite, injectionWords, sampleCapacity } from "../../compiler/contract.ts";
 import type { ReportArena } from "../context/reportArena.ts";
-import type { Kernel, Kernels } from "../pipelines/kernels.ts";
+import type { Kernels, ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { Execution } from "./injector.ts";
 
 /** The number of executions of a fault site, and a sample of them. */
@@ -53,7 +53,7 @@ export class Profiler {
     return Promise.all(counting.map((kernel) => this.#takeOne(kernel, seed)));
   }
 
-  async #takeOne(kernel: Kernel, seed: number): Promise<KernelProfile> {
+  async #takeOne(kernel: ProtectedKernel, seed: number): Promise<KernelProfile> {
     const { faultSites, layout } = kernel.protection;
     const firstWord = layout!.counts! / 4;
     const [[dispatches], counts] = await Promise.all([

@@ -4,7 +4,7 @@ import { refusesFaults } from "../context/policy.ts";
 import type { ReportSlot, ReportSnapshot } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { Signal } from "../context/signal.ts";
-import { type BufferRange, isTexture, type Resource, whole } from "../webgpu/resources.ts";
+import { type BufferRange, type GpuResource, isTexture, whole } from "../webgpu/resources.ts";
 import { trialCells } from "./checksumKernels.ts";
 import { Checksums } from "./checksums.ts";
 import { CheckWordEncoder, type EncodingPoint } from "./checkWordEncoder.ts";
@@ -200,7 +200,7 @@ export class EccMemory implements MemoryProtection {
     this.#dispatches.after(point.state, uses);
   }
 
-  recordRenderPass(state: MemoryState, read: Iterable<Resource>, written: Iterable<Resource>): void {
+  recordRenderPass(state: MemoryState, read: Iterable<GpuResource>, written: Iterable<GpuResource>): void {
     for (const each of [...read, ...written]) if (!isTexture(each)) state.drawn.add(each);
     for (const owner of this.ownersOf(written)) state.wroteRaw(bytesOf(allOf(owner)));
   }
@@ -252,7 +252,7 @@ export class EccMemory implements MemoryProtection {
     return this.#log.untrusted(corrected);
   }
 
-  ownersOf(resources: Iterable<Resource>): readonly ProtectedBuffer[] {
+  ownersOf(resources: Iterable<GpuResource>): readonly ProtectedBuffer[] {
     return [...resources].flatMap((each) => (isTexture(each) ? [] : (this.#buffers.of(each) ?? [])));
   }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Kernel } from "../pipelines/kernels.ts";
+import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import { trialCells } from "./checksumKernels.ts";
 import { KernelSums } from "./kernelSums.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
@@ -12,7 +12,7 @@ function loading() {
   const of = { group: 0, binding: 0 };
   const sums = [{ lanes: 1, dimensions: [] }];
   const row = { of, scheme: "checksum", index: 0, mode: "summed", loads: true, stores: false, sums };
-  const kernel = { memory: { bindings: [row] } } as unknown as Kernel;
+  const kernel = { memory: { bindings: [row] } } as unknown as ProtectedKernel;
   return { kernel, rangeAt: () => ({ buffer, offset: 0, size: 16 }) };
 }
 

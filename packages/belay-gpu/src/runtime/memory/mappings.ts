@@ -1,9 +1,9 @@
 import type { HostCode } from "../../codes/scheme.ts";
 import type { MemoryFaultError, MemoryOutcome } from "../context/memoryFault.ts";
-import { Layer } from "../webgpu/layer.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
+import { Overlay } from "../webgpu/overlay.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
-import { BEYOND, isMappable } from "../webgpu/resources.ts";
+import { isMappable, OFFSET_BEYOND_BUFFERS } from "../webgpu/resources.ts";
 import type { ProtectedBuffer } from "./granules.ts";
 import { checkWordsOf, encodeBytes, verifyBytes } from "./hostCodes.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
@@ -79,12 +79,12 @@ export class Mappings {
   readonly #flips = new WeakMap<ProtectedBuffer, readonly PendingFlip[]>();
   readonly #parts: MappingParts;
   readonly #written = new WeakMap<ProtectedBuffer, Uint8Array<ArrayBuffer>>();
-  readonly #layer: Layer<GPUBuffer, HostSide>;
+  readonly #layer: Overlay<GPUBuffer, HostSide>;
 
   constructor(parts: MappingParts) {
     this.#parts = parts;
     const end = (side: HostSide, native: GPUBuffer) => this.#end(side, native);
-    this.#layer = new Layer((native, sideOf) => ({
+    this.#layer = new Overlay((native, sideOf) => ({
       mapAsync(mode, offset = 0, requested) {
         // WebGPU validation rejects invalid arguments.
         if (!isMappable(this, mode, offset, requested))
@@ -104,7 +104,7 @@ export class Mappings {
         // The native mapping is larger than the program's, so a range outside of the program's must
         // fail here.
         const isNumber = offset >= 0 && (size ?? 0) >= 0;
-        return native.getMappedRange.call(this, ...(isNumber ? [BEYOND, 0] : [offset, size]));
+        return native.getMappedRange.call(this, ...(isNumber ? [OFFSET_BEYOND_BUFFERS, 0] : [offset, size]));
       },
       unmap() {
         end(sideOf(this), native);

@@ -1,6 +1,6 @@
 import { PassCommands } from "../webgpu/passCommands.ts";
+import type { ReplayStep } from "../webgpu/replayStep.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
-import type { Step } from "../webgpu/steps.ts";
 import type { CheckWordEncoder, EncodingPoint } from "./checkWordEncoder.ts";
 import { allOf } from "./granules.ts";
 import { MemoryState } from "./memoryState.ts";
@@ -9,7 +9,7 @@ import type { ProtectedBuffers } from "./protectedBuffers.ts";
 /** The state and the recorded steps of one command buffer. */
 export interface RecordedCommands {
   readonly memory: MemoryState;
-  readonly steps: Step<GPUCommandEncoder>[];
+  readonly steps: ReplayStep<GPUCommandEncoder>[];
 }
 
 /**
@@ -20,7 +20,7 @@ export class EncoderPoint implements EncodingPoint {
   readonly state: MemoryState;
   readonly #encoder: GPUCommandEncoder;
   readonly #native: GPUCommandEncoder;
-  readonly #steps: Step<GPUCommandEncoder>[];
+  readonly #steps: ReplayStep<GPUCommandEncoder>[];
 
   /** `native` has the encoder's original methods. */
   constructor(encoder: GPUCommandEncoder, native: GPUCommandEncoder, { memory, steps }: RecordedCommands) {

@@ -1,7 +1,7 @@
 import type { BindingPoint, MemorySummary } from "../../compiler/contract.ts";
 import type { ReportSlot, ReportSnapshot } from "../context/reportArena.ts";
 import type { Signal } from "../context/signal.ts";
-import type { BufferRange, Resource } from "../webgpu/resources.ts";
+import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import type { EncodingPoint } from "./checkWordEncoder.ts";
 import type { GuardedUse, Use } from "./dispatchGuard.ts";
 import type { ProtectedBuffer } from "./granules.ts";
@@ -70,7 +70,7 @@ export interface CommandGuard {
    * Records the resources that a render pass reads and writes. No other commands can be encoded
    * within a render pass.
    */
-  recordRenderPass(state: MemoryState, read: Iterable<Resource>, written: Iterable<Resource>): void;
+  recordRenderPass(state: MemoryState, read: Iterable<GpuResource>, written: Iterable<GpuResource>): void;
   /** Encodes a command that moves data, together with the check-word updates that it needs. */
   transfer(
     encoder: GPUCommandEncoder,
@@ -111,7 +111,7 @@ export interface DamageDetection {
   /** Returns the granules to treat as damaged if corrections cannot be trusted. */
   untrusted(corrected: Corrected): readonly Damage[];
   /** Returns the protected buffers among resources. */
-  ownersOf(resources: Iterable<Resource>): readonly ProtectedBuffer[];
+  ownersOf(resources: Iterable<GpuResource>): readonly ProtectedBuffer[];
   /**
    * Submits the verification of buffers. The default is all buffers whose current contents are on
    * the device.

@@ -1,6 +1,6 @@
 import type { HostCode } from "../../codes/scheme.ts";
-import { Layer } from "../webgpu/layer.ts";
 import { flags, isBufferUsage, makeSilently } from "../webgpu/nativeObjects.ts";
+import { Overlay } from "../webgpu/overlay.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import { CheckArena } from "./checkArena.ts";
 import {
@@ -78,7 +78,7 @@ export class ProtectedBuffers {
   readonly #allocations = new Map<number, Allocation>();
   /** One function for all owners, to save memory. */
   readonly #mirrorOf = (owner: Owner) => this.#makeMirror(owner);
-  readonly #layer: Layer<GPUBuffer, ProtectedBuffer>;
+  readonly #layer: Overlay<GPUBuffer, ProtectedBuffer>;
   /** The destroyed buffers. Their words of the arena may belong to another buffer by now. */
   readonly #destroyed = new WeakSet<GPUBuffer>();
   /** Programs may leave buffers to the garbage collector. */
@@ -100,7 +100,7 @@ export class ProtectedBuffers {
       this.#destroyed.add(buffer);
       this.#discard(this.#allocations.get(owner.first)!);
     };
-    this.#layer = new Layer((native) => ({
+    this.#layer = new Overlay((native) => ({
       destroy() {
         native.destroy.call(this);
         discard(this);

@@ -4,18 +4,18 @@ import type { BoundPoint, CheckWordBindings } from "../memory/memoryProtection.t
 import { BindGroupCache } from "../webgpu/bindGroupCache.ts";
 import { makeSilently } from "../webgpu/nativeObjects.ts";
 import type { SetGroup, SetGroups } from "../webgpu/passCommands.ts";
+import { noOffsets } from "../webgpu/replayStep.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
-import { noOffsets } from "../webgpu/steps.ts";
 import { addedPoints, checkedGranules, type GranulesByGroup } from "./addedPoints.ts";
 import type { BindGroups } from "./bindGroups.ts";
-import { type Kernel, prove } from "./kernels.ts";
+import { awaitAcceptance, type ProtectedKernel } from "./protectedKernels.ts";
 import type { ShadowBuffers } from "./shadowBuffers.ts";
 
 const noGranules: ReadonlyMap<number, number> = new Map();
 
 export interface AddedBindingsDescriptor {
   readonly pipeline: GPUComputePipeline;
-  readonly kernel: Kernel;
+  readonly kernel: ProtectedKernel;
   /**
    * The program's bind groups that are replaced by extended ones. Their layout in this pipeline has
    * more entries, or differs from the layout that the program knows. All other added buffers have
@@ -29,7 +29,7 @@ export interface AddedBindingsDescriptor {
 }
 
 /** The bind groups to set for one dispatch of a protected pipeline. */
-export interface Bound {
+export interface BoundGroups {
   /** The bind groups to set in place of the program's. */
   readonly groups: SetGroups;
   /** The ranges of the program's buffers that the kernel changes in place. */
@@ -50,7 +50,7 @@ export class AddedBindings {
   readonly #checked: GranulesByGroup;
   readonly #made = new BindGroupCache();
   /** The result if it is the same for all bind groups of the program. */
-  #fixed: Bound | undefined;
+  #fixed: BoundGroups | undefined;
 
   constructor(
     device: GPUDevice,
@@ -77,7 +77,7 @@ export class AddedBindings {
    * Returns the bind groups for those that the program has set. Bind groups that the program has
    * not set are left out. `slot` is the first slot to which the kernel adds its sums.
    */
-  bindFor(own: SetGroups, slot?: number): Bound {
+  bindFor(own: SetGroups, slot?: number): BoundGroups {
     const isSumming = slot !== undefined;
     if (this.#fixed && !isSumming) return this.#fixed;
     const ranges = this.#pairs.map(({ of }) => this.#rangeAt(of, own));
@@ -172,7 +172,7 @@ export class AddedBindings {
       if (error)
         kernel.refused = `no memory for a copy of what the kernel changes in place: ${error.message}`;
     });
-    prove(kernel, known);
+    awaitAcceptance(kernel, known);
     return buffer;
   }
 }

@@ -1,7 +1,7 @@
 /** The bindings that protection adds to the layout of a kernel. */
 import { schemeOf } from "../../codes/scheme.ts";
 import type { BindingPoint } from "../../compiler/contract.ts";
-import type { Kernel } from "./kernels.ts";
+import type { ProtectedKernel } from "./protectedKernels.ts";
 
 /** A buffer that is added to a pipeline layout. */
 export interface AddedPoint extends BindingPoint {
@@ -12,7 +12,7 @@ export interface AddedPoint extends BindingPoint {
  * Returns the bindings that protection adds to a kernel: its report, shadow buffers, and check
  * words.
  */
-export function addedPoints({ protection, interGroup, memory }: Kernel): readonly AddedPoint[] {
+export function addedPoints({ protection, interGroup, memory }: ProtectedKernel): readonly AddedPoint[] {
   const { group, binding } = protection.layout!;
   const checks = memory?.checks;
   return [
@@ -29,7 +29,7 @@ export function addedPoints({ protection, interGroup, memory }: Kernel): readonl
 export type GranulesByGroup = ReadonlyMap<number, ReadonlyMap<number, number>>;
 
 /** Returns the granule sizes of the bindings that a kernel checks itself. */
-export function checkedGranules({ memory }: Kernel): GranulesByGroup {
+export function checkedGranules({ memory }: ProtectedKernel): GranulesByGroup {
   const groups = new Map<number, Map<number, number>>();
   for (const { of, mode, scheme } of memory?.bindings ?? []) {
     if (mode !== "checked") continue;

@@ -7,8 +7,8 @@ import type { SetGroup } from "../webgpu/passCommands.ts";
 import {
   type BufferRange,
   endOf,
+  type GpuResource,
   isTexture,
-  type Resource,
   type Textures,
   whole,
 } from "../webgpu/resources.ts";
@@ -17,9 +17,9 @@ import {
  * The resources that GPU work reads and writes. A written resource is also listed as read if
  * results depend on its earlier contents.
  */
-export interface Access {
-  readonly read: ReadonlySet<Resource>;
-  readonly written: ReadonlySet<Resource>;
+export interface ResourceAccess {
+  readonly read: ReadonlySet<GpuResource>;
+  readonly written: ReadonlySet<GpuResource>;
 }
 
 /** The access of a pipeline to each binding of a bind group; undefined if unknown. */
@@ -33,7 +33,7 @@ export interface UsedRange {
 }
 
 /** A range of a buffer, or a texture, that a shader may use. */
-export interface UsedPlace {
+export interface UsedResourceRange {
   readonly binding: number;
   readonly place: BufferRange | GPUTexture;
   readonly mode: BindingAccess["access"];
@@ -47,7 +47,7 @@ interface GroupRecord {
   /**
    * The result for the last pipeline that asked. Most bind groups are used by one pipeline only.
    */
-  latest?: { readonly by: GroupAccess; readonly access: Access };
+  latest?: { readonly by: GroupAccess; readonly access: ResourceAccess };
 }
 
 /** The contents of bind groups and of their layouts. */
@@ -182,7 +182,7 @@ export class BindGroups {
   }
 
   /** Returns the ranges of buffers and the textures that a shader may read or write, by binding. */
-  places(set: SetGroup, by: GroupAccess): UsedPlace[] {
+  resources(set: SetGroup, by: GroupAccess): UsedResourceRange[] {
     const record = set.group && this.#groups.get(set.group);
     if (!record) return [];
     // An unknown layout does not tell which bindings have dynamic offsets.
@@ -195,12 +195,12 @@ export class BindGroups {
   }
 
   /** Returns the resources of a bind group that a shader may read and write. */
-  accessOf(group: GPUBindGroup, by: GroupAccess): Access | undefined {
+  accessOf(group: GPUBindGroup, by: GroupAccess): ResourceAccess | undefined {
     const record = this.#groups.get(group);
     if (!record) return undefined;
     const { latest } = record;
     if (latest && latest.by === by) return latest.access;
-    const access = { read: new Set<Resource>(), written: new Set<Resource>() };
+    const access = { read: new Set<GpuResource>(), written: new Set<GpuResource>() };
     for (const { resource, mode } of this.#uses(record, by)) {
       if (mode !== "write") access.read.add(resource);
       if (mode !== "read") access.written.add(resource);
@@ -221,11 +221,11 @@ export class BindGroups {
     }
   }
 
-  #resourceOf(bound: GPUBindingResource): Resource | undefined {
+  #resourceOf(bound: GPUBindingResource): GpuResource | undefined {
     const range = boundRange(bound);
     if (range) return range.buffer;
     if ("createView" in bound) return bound;
-    return this.#textures.behind(bound as GPUTextureView);
+    return this.#textures.textureOf(bound as GPUTextureView);
   }
 
   /**
@@ -294,7 +294,7 @@ function isWritable({ buffer, storageTexture }: GPUBindGroupLayoutEntry): boolea
   return storageTexture !== undefined && storageTexture.access !== "read-only";
 }
 
-function canBeStored(resource: Resource): boolean {
+function canBeStored(resource: GpuResource): boolean {
   const storage = isTexture(resource) ? flags.textureStorage : flags.bufferStorage;
   return (resource.usage & storage) !== 0;
 }

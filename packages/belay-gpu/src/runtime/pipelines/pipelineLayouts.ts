@@ -2,7 +2,7 @@ import { wholeGranules } from "../memory/granules.ts";
 import { flags, makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
 import type { AddedPoint, GranulesByGroup } from "./addedPoints.ts";
 import type { BindGroups } from "./bindGroups.ts";
-import type { LayoutRoom } from "./kernels.ts";
+import type { LayoutRoom } from "./protectedKernels.ts";
 
 /** An explicit pipeline layout of the program. */
 export interface LayoutRecord {

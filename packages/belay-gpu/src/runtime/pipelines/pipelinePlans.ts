@@ -3,9 +3,15 @@ import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { leftAlone, ProtectionError } from "../context/coverage.ts";
 import { membersOf } from "../webgpu/nativeObjects.ts";
 import { addedPoints, checkedGranules } from "./addedPoints.ts";
-import type { Kernel, KernelChoice, KernelRequest, Kernels, LessMemory } from "./kernels.ts";
 import type { LayoutRecord, PipelineLayouts } from "./pipelineLayouts.ts";
-import type { Guarded } from "./pipelineRecord.ts";
+import type { GuardedPipeline } from "./pipelineRecord.ts";
+import type {
+  KernelChoice,
+  KernelRequest,
+  Kernels,
+  MemoryVariant,
+  ProtectedKernel,
+} from "./protectedKernels.ts";
 
 /** The plan for creating a pipeline. */
 export interface PipelinePlan {
@@ -15,7 +21,7 @@ export interface PipelinePlan {
   /** The program's explicit layout. */
   readonly explicit?: LayoutRecord | undefined;
   /** The protected kernel; absent if the program's own kernel runs. */
-  readonly guarded?: Guarded;
+  readonly guarded?: GuardedPipeline;
 }
 
 /**
@@ -39,7 +45,7 @@ export class PipelinePlans {
    * Returns the plan for a pipeline. Throws a `ProtectionError` in strict mode if the kernel is not
    * fully covered.
    */
-  plan(descriptor: GPUComputePipelineDescriptor, lessMemory?: LessMemory): PipelinePlan {
+  plan(descriptor: GPUComputePipelineDescriptor, lessMemory?: MemoryVariant): PipelinePlan {
     const { compute, layout, label } = descriptor;
     const source = this.#sources.get(compute.module);
     const explicit = layout === "auto" ? undefined : this.#layouts.recordOf(layout);
@@ -50,7 +56,7 @@ export class PipelinePlans {
       label: label ?? "",
       constants: membersOf(compute.constants ?? {}),
       room,
-      ...(lessMemory && { lessMemory }),
+      ...(lessMemory && { memoryVariant: lessMemory }),
     };
     if (source === undefined) return this.leaveAlone(descriptor, request, leftAlone.unknownModule());
     if (layout !== "auto" && !room) return this.leaveAlone(descriptor, request, leftAlone.unknownLayout());
@@ -78,10 +84,10 @@ export class PipelinePlans {
 
   #guard(
     descriptor: GPUComputePipelineDescriptor,
-    kernel: Kernel,
+    kernel: ProtectedKernel,
     explicit: LayoutRecord | undefined,
     bindings: readonly BindingAccess[],
-  ): Guarded {
+  ): GuardedPipeline {
     const compute = stageOf(kernel, descriptor.compute);
     const points = addedPoints(kernel);
     const checked = checkedGranules(kernel);
@@ -106,14 +112,14 @@ export class PipelinePlans {
     const uncovered =
       coverage.redundancy === "none" || coverage.diagnostics.some(({ severity }) => severity !== "info");
     if (!strict || !uncovered) return;
-    this.#kernels.notMade(request);
+    this.#kernels.recordRejection(request);
     throw new ProtectionError(coverage);
   }
 }
 
 /** Returns the stage with the protected kernel in place of the program's own. */
 function stageOf(
-  { protection, entryPoint, module }: Kernel,
+  { protection, entryPoint, module }: ProtectedKernel,
   own: GPUProgrammableStage,
 ): GPUProgrammableStage {
   const inCodeOnly = new Set(Object.values(protection.renamed));

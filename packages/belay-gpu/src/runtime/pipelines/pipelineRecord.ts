@@ -3,12 +3,12 @@ import type { AddedBindings } from "./addedBindings.ts";
 import { addedPoints } from "./addedPoints.ts";
 import type { GroupAccess } from "./bindGroups.ts";
 import type { Doubling } from "./doubledGrid.ts";
-import type { Kernel, KernelChoice, LessMemory, RunCounts } from "./kernels.ts";
 import type { LayoutRecord } from "./pipelineLayouts.ts";
+import type { KernelChoice, MemoryVariant, ProtectedKernel, RunCounts } from "./protectedKernels.ts";
 
 /** A protected kernel with the descriptor of its pipelines. */
-export interface Guarded {
-  readonly kernel: Kernel;
+export interface GuardedPipeline {
+  readonly kernel: ProtectedKernel;
   readonly descriptor: GPUComputePipelineDescriptor;
   /** The device's error about the extended layout, if there is one. */
   readonly layoutFailed?: Promise<GPUError | null> | undefined;
@@ -17,7 +17,7 @@ export interface Guarded {
 }
 
 /** A pipeline that runs in place of the program's. */
-export interface Variant {
+export interface PipelineVariant {
   readonly pipeline: GPUComputePipeline;
   /** The added bindings; undefined if the kernel is unprotected. */
   readonly added: AddedBindings | undefined;
@@ -36,7 +36,8 @@ interface Known {
  * Returns true if no grid of the kernel is doubled. One pipeline then runs the replicas one after
  * the other.
  */
-export const runsSequentially = ({ interGroup }: Kernel): boolean => interGroup?.mostWorkgroups === 0;
+export const runsSequentially = ({ interGroup }: ProtectedKernel): boolean =>
+  interGroup?.mostWorkgroups === 0;
 
 /** A pipeline of the program, and the pipelines that run in its place. */
 export class PipelineRecord {
@@ -56,11 +57,11 @@ export class PipelineRecord {
   readonly #accesses = new Map<number, GroupAccess>();
   /** The default bind group layouts that the program got. */
   readonly #given = new WeakSet<GPUBindGroupLayout>();
-  #guarded: Guarded | undefined;
-  readonly #variants = new Map<Doubling, Variant>();
-  #makeVariant: ((doubling: Doubling) => Variant) | undefined;
-  readonly #withLess = new Map<LessMemory, PipelineRecord>();
-  #makeWith: ((memory: LessMemory) => PipelineRecord) | undefined;
+  #guarded: GuardedPipeline | undefined;
+  readonly #variants = new Map<Doubling, PipelineVariant>();
+  #makeVariant: ((doubling: Doubling) => PipelineVariant) | undefined;
+  readonly #withLess = new Map<MemoryVariant, PipelineRecord>();
+  #makeWith: ((memory: MemoryVariant) => PipelineRecord) | undefined;
 
   constructor(device: GPUDevice, own: GPUComputePipeline, { choice, explicit }: Known) {
     this.#device = device;
@@ -74,7 +75,7 @@ export class PipelineRecord {
   }
 
   /** The protected kernel; undefined if the pipeline is unprotected. */
-  get kernel(): Kernel | undefined {
+  get kernel(): ProtectedKernel | undefined {
     return this.#guarded?.kernel;
   }
 
@@ -87,10 +88,10 @@ export class PipelineRecord {
    * variant with fewer checks of memory.
    */
   protect(
-    guarded: Guarded,
-    primary: Variant,
-    makeVariant: (doubling: Doubling) => Variant,
-    makeWith: (memory: LessMemory) => PipelineRecord,
+    guarded: GuardedPipeline,
+    primary: PipelineVariant,
+    makeVariant: (doubling: Doubling) => PipelineVariant,
+    makeWith: (memory: MemoryVariant) => PipelineRecord,
   ): void {
     this.#guarded = guarded;
     this.#variants.set(0, primary);
@@ -110,7 +111,7 @@ export class PipelineRecord {
    * Returns the pipeline for a grid that is doubled in this dimension. All are the same if grids
    * are not doubled.
    */
-  variant(doubling: Doubling): Variant {
+  variant(doubling: Doubling): PipelineVariant {
     const known = this.#variants.get(doubling);
     if (known) return known;
     const made = this.#makeVariant ? this.#makeVariant(doubling) : this.variant(0);
@@ -122,7 +123,7 @@ export class PipelineRecord {
    * Returns the record of a variant with fewer checks of memory. The same object gives the same
    * record.
    */
-  with(memory: LessMemory): PipelineRecord {
+  with(memory: MemoryVariant): PipelineRecord {
     const known = this.#withLess.get(memory);
     if (known) return known;
     const made = this.#makeWith?.(memory) ?? this;

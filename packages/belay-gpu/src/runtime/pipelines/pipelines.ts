@@ -3,31 +3,36 @@ import { messageOf } from "../../diagnostics/messageOf.ts";
 import { type LocatedDiagnostic, leftAlone } from "../context/coverage.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { CheckWordBindings } from "../memory/memoryProtection.ts";
-import { Layer } from "../webgpu/layer.ts";
 import { makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
+import { Overlay } from "../webgpu/overlay.ts";
 import { AddedBindings } from "./addedBindings.ts";
 import { BindGroups } from "./bindGroups.ts";
 import { type Doubling, namedByReport } from "./doubledGrid.ts";
-import { Kernels, type LessMemory, prove } from "./kernels.ts";
 import { PipelineLayouts } from "./pipelineLayouts.ts";
 import { type PipelinePlan, PipelinePlans } from "./pipelinePlans.ts";
-import { type Guarded, PipelineRecord, runsSequentially, type Variant } from "./pipelineRecord.ts";
+import {
+  type GuardedPipeline,
+  PipelineRecord,
+  type PipelineVariant,
+  runsSequentially,
+} from "./pipelineRecord.ts";
+import { awaitAcceptance, Kernels, type MemoryVariant } from "./protectedKernels.ts";
 import { ShadowBuffers } from "./shadowBuffers.ts";
 
 /**
  * The compute pipelines of a device. Creates them from protected kernels, and records their
  * properties.
  */
-export class Pipelines {
+export class ProtectedPipelines {
   readonly kernels: Kernels;
   readonly bindGroups: BindGroups;
   readonly shadows: ShadowBuffers;
   readonly layouts: PipelineLayouts;
   readonly #plans: PipelinePlans;
-  readonly #modules: Layer<GPUShaderModule, string>;
+  readonly #modules: Overlay<GPUShaderModule, string>;
   readonly #device: GPUDevice;
   readonly #memory: CheckWordBindings;
-  readonly #pipelines = new Layer<GPUComputePipeline, PipelineRecord>((native, recordOf) => ({
+  readonly #pipelines = new Overlay<GPUComputePipeline, PipelineRecord>((native, recordOf) => ({
     getBindGroupLayout(index) {
       return recordOf(this).layoutAt(index, (pipeline) => native.getBindGroupLayout.call(pipeline, index));
     },
@@ -64,9 +69,9 @@ export class Pipelines {
     // An invalid pipeline has no layout. The program already gets an error about the pipeline, and
     // must not get a second one.
     const { failed: notMade } = makeSilently(this.#device, () => own.getBindGroupLayout(0));
-    this.kernels.notMadeIf(plan.request, notMade);
+    this.kernels.recordRejectionIf(plan.request, notMade);
     const { guarded } = plan;
-    void notMade.then((error) => error ?? this.kernels.tell(plan.choice));
+    void notMade.then((error) => error ?? this.kernels.announce(plan.choice));
     if (!guarded) return this.#adopt(own, plan);
     const { made, failed } = makeSilently(this.#device, () =>
       this.#device.createComputePipeline(doubledIn(0, guarded)),
@@ -78,10 +83,10 @@ export class Pipelines {
       // The error may be the program's own.
       if (await notMade) return;
       const message = await reasonOf(error, guarded);
-      this.kernels.tell(this.kernels.leaveAlone(plan.request, leftAlone.refusedByDriver(message)));
+      this.kernels.announce(this.kernels.leaveAlone(plan.request, leftAlone.refusedByDriver(message)));
       guarded.kernel.refused = message;
     });
-    prove(guarded.kernel, proven);
+    awaitAcceptance(guarded.kernel, proven);
     return this.#adopt(own, plan, record);
   }
 
@@ -93,10 +98,10 @@ export class Pipelines {
     const plan = this.#plans.plan(descriptor);
     try {
       const made = await this.#makeAsync(plan);
-      this.kernels.tell(plan.choice);
+      this.kernels.announce(plan.choice);
       return made;
     } catch (error) {
-      this.kernels.notMade(plan.request);
+      this.kernels.recordRejection(plan.request);
       throw error;
     }
   }
@@ -116,7 +121,7 @@ export class Pipelines {
       // If the program's own code is invalid, this call fails too, with a message about that code.
       const own = await makeOwn();
       const reason = leftAlone.refusedByDriver(await reasonOf(error, guarded));
-      this.kernels.tell(this.#plans.leaveAlone(descriptor, plan.request, reason).choice);
+      this.kernels.announce(this.#plans.leaveAlone(descriptor, plan.request, reason).choice);
       return this.#adopt(own, plan);
     }
   }
@@ -132,7 +137,7 @@ export class Pipelines {
   #protect(
     own: GPUComputePipeline,
     plan: PipelinePlan,
-    guarded: Guarded,
+    guarded: GuardedPipeline,
     primary: GPUComputePipeline,
     known?: PipelineRecord,
   ): PipelineRecord {
@@ -143,7 +148,7 @@ export class Pipelines {
       doubling: Doubling,
       pipeline: GPUComputePipeline,
       replaced: ReadonlySet<number>,
-    ): Variant => ({
+    ): PipelineVariant => ({
       pipeline,
       descriptor: doubledIn(doubling, guarded),
       added: new AddedBindings(this.#device, this, this.#memory, {
@@ -155,7 +160,7 @@ export class Pipelines {
     });
     // Bind groups for the default layout of one pipeline do not fit another pipeline.
     const makeVariant = (doubling: Doubling) => variantOf(doubling, this.#make(doubling, guarded), all);
-    const makeWith = (memory: LessMemory) => this.#makeWith(memory, own, plan.descriptor, record);
+    const makeWith = (memory: MemoryVariant) => this.#makeWith(memory, own, plan.descriptor, record);
     record.protect(guarded, variantOf(0, primary, known ? all : shared), makeVariant, makeWith);
     return record;
   }
@@ -164,13 +169,13 @@ export class Pipelines {
    * Returns the record of a variant with fewer checks of memory, for the bind groups of `known`.
    */
   #makeWith(
-    memory: LessMemory,
+    memory: MemoryVariant,
     own: GPUComputePipeline,
     descriptor: GPUComputePipelineDescriptor,
     known: PipelineRecord,
   ): PipelineRecord {
     const plan = this.#plans.plan(descriptor, memory);
-    this.kernels.tell(plan.choice);
+    this.kernels.announce(plan.choice);
     const { guarded, explicit } = plan;
     if (guarded) return this.#protect(own, plan, guarded, this.#make(0, guarded), known);
     // A pipeline that was created asynchronously with an explicit layout may itself be the
@@ -183,7 +188,7 @@ export class Pipelines {
    * Creates a pipeline synchronously. The kernel's work is not trusted before the device accepted
    * the pipeline.
    */
-  #make(doubling: Doubling, guarded: Guarded): GPUComputePipeline {
+  #make(doubling: Doubling, guarded: GuardedPipeline): GPUComputePipeline {
     const { kernel } = guarded;
     const { made, failed } = makeSilently(this.#device, () =>
       this.#device.createComputePipeline(doubledIn(doubling, guarded)),
@@ -191,7 +196,7 @@ export class Pipelines {
     const proven = failed.then(async (error) => {
       if (error) kernel.refused = await reasonOf(error, guarded);
     });
-    prove(kernel, proven);
+    awaitAcceptance(kernel, proven);
     return made;
   }
 
@@ -209,7 +214,7 @@ export class Pipelines {
  * Returns the device's first reason for rejecting a protected pipeline. An error of the module or
  * the layout comes first, as the pipeline's own error then only names an invalid object.
  */
-async function reasonOf(error: unknown, { kernel, layoutFailed }: Guarded): Promise<string> {
+async function reasonOf(error: unknown, { kernel, layoutFailed }: GuardedPipeline): Promise<string> {
   return messageOf((await kernel.moduleFailed) ?? (await layoutFailed) ?? error);
 }
 
@@ -217,7 +222,10 @@ async function reasonOf(error: unknown, { kernel, layoutFailed }: Guarded): Prom
  * Returns the pipeline's descriptor for a grid that is doubled in this dimension. It is unchanged
  * if the kernel is not Inter-Group.
  */
-function doubledIn(dimension: Doubling, { kernel, descriptor }: Guarded): GPUComputePipelineDescriptor {
+function doubledIn(
+  dimension: Doubling,
+  { kernel, descriptor }: GuardedPipeline,
+): GPUComputePipelineDescriptor {
   if (!kernel.interGroup) return descriptor;
   const { compute } = descriptor;
   const doubling = runsSequentially(kernel) ? namedByReport : dimension;
@@ -226,8 +234,8 @@ function doubledIn(dimension: Doubling, { kernel, descriptor }: Guarded): GPUCom
 }
 
 /** Adds warnings about unprotected code of a module to the device's messages about the module. */
-function shaderModules(kernels: Kernels): Layer<GPUShaderModule, string> {
-  return new Layer<GPUShaderModule, string>((native, sourceOf) => ({
+function shaderModules(kernels: Kernels): Overlay<GPUShaderModule, string> {
+  return new Overlay<GPUShaderModule, string>((native, sourceOf) => ({
     async getCompilationInfo() {
       const info = await native.getCompilationInfo.call(this);
       const isInvalid = info.messages.some(({ type }) => type === "error");

@@ -1,5 +1,5 @@
-import { Layer } from "../webgpu/layer.ts";
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
+import { Overlay } from "../webgpu/overlay.ts";
 import { OwnKernel } from "../webgpu/ownKernel.ts";
 import type { PassCommands } from "../webgpu/passCommands.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
@@ -47,7 +47,7 @@ const MAX_WORKGROUPS = 16_384;
 export class ShadowBuffers {
   readonly #device: GPUDevice;
   readonly #copy: OwnKernel;
-  readonly #shadows: Layer<GPUBuffer, Shadow>;
+  readonly #shadows: Overlay<GPUBuffer, Shadow>;
   #held = 0;
   #peak = 0;
   #copies = 0;
@@ -61,7 +61,7 @@ export class ShadowBuffers {
       buffers: ["read-only-storage", "storage"],
     });
     const discard = (shadow: Shadow) => this.#discard(shadow);
-    this.#shadows = new Layer((native, shadowOf) => ({
+    this.#shadows = new Overlay((native, shadowOf) => ({
       destroy() {
         discard(shadowOf(this));
         native.destroy.call(this);

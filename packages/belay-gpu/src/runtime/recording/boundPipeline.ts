@@ -2,12 +2,12 @@ import type { BindingPoint, ProtectedBinding } from "../../compiler/contract.ts"
 import type { Use } from "../memory/dispatchGuard.ts";
 import type { DispatchSums } from "../memory/kernelSums.ts";
 import type { CheckWordBindings, CommandGuard } from "../memory/memoryProtection.ts";
-import type { Access, BindGroups, UsedPlace } from "../pipelines/bindGroups.ts";
-import type { Kernel, LessMemory } from "../pipelines/kernels.ts";
+import type { BindGroups, ResourceAccess, UsedResourceRange } from "../pipelines/bindGroups.ts";
 import type { PipelineRecord } from "../pipelines/pipelineRecord.ts";
+import type { MemoryVariant, ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { SetGroups } from "../webgpu/passCommands.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
-import type { Effect, StoredPlace } from "./commandRecord.ts";
+import type { Effect, StoredRange } from "./commandRecord.ts";
 import { filledBy } from "./filled.ts";
 
 /**
@@ -38,7 +38,7 @@ export class BoundPipeline {
     this.#bindGroups = bindGroups;
   }
 
-  get kernel(): Kernel | undefined {
+  get kernel(): ProtectedKernel | undefined {
     return this.record.kernel;
   }
 
@@ -65,7 +65,7 @@ export class BoundPipeline {
     }
   }
 
-  #with(memory: LessMemory): BoundPipeline {
+  #with(memory: MemoryVariant): BoundPipeline {
     return new BoundPipeline(this.record.with(memory), this.#groups, this.#bindGroups);
   }
 
@@ -73,7 +73,7 @@ export class BoundPipeline {
    * The kernel if it runs on twice the grid. Undefined if a bind group is missing, as WebGPU
    * validation rejects that dispatch.
    */
-  get kernelToDouble(): Kernel | undefined {
+  get kernelToDouble(): ProtectedKernel | undefined {
     const isComplete = this.record.groups.every((index) => this.#groups.get(index)?.group);
     return this.kernel?.interGroup && isComplete ? this.kernel : undefined;
   }
@@ -99,7 +99,7 @@ export class BoundPipeline {
     return set && this.#bindGroups.rangeAt(set, binding);
   }
 
-  accesses(): Access[] {
+  accesses(): ResourceAccess[] {
     return [...this.#groups].flatMap(([index, { group }]) => {
       const access = group && this.#bindGroups.accessOf(group, this.record.accessOf(index));
       return access ?? [];
@@ -107,14 +107,14 @@ export class BoundPipeline {
   }
 
   /** Returns the bound ranges and textures that the pipeline may store to. */
-  stored(): StoredPlace[] {
+  stored(): StoredRange[] {
     return this.#places().flatMap(({ of, place, mode }) => (mode === "read" ? [] : [{ of, place }]));
   }
 
   /** Returns the effect of a dispatch on bound resources, for an unknown grid. */
   effect(): Effect {
     const places = this.#places();
-    const placesOf = (isMeant: (mode: UsedPlace["mode"]) => boolean) =>
+    const placesOf = (isMeant: (mode: UsedResourceRange["mode"]) => boolean) =>
       places.flatMap(({ place, mode }) => (isMeant(mode) ? [place] : []));
     return {
       kernel: this.kernel,
@@ -161,7 +161,7 @@ export class BoundPipeline {
   #places() {
     return [...this.#groups].flatMap(([group, set]) =>
       this.#bindGroups
-        .places(set, this.record.accessOf(group))
+        .resources(set, this.record.accessOf(group))
         .map(({ binding, place, mode }) => ({ of: { group, binding }, place, mode })),
     );
   }

@@ -1,20 +1,20 @@
 import type { BindingPoint } from "../../compiler/contract.ts";
 import { MemoryState } from "../memory/memoryState.ts";
-import type { Access } from "../pipelines/bindGroups.ts";
-import type { Kernel, RunCounts } from "../pipelines/kernels.ts";
-import type { Variant } from "../pipelines/pipelineRecord.ts";
+import type { ResourceAccess } from "../pipelines/bindGroups.ts";
+import type { PipelineVariant } from "../pipelines/pipelineRecord.ts";
+import type { ProtectedKernel, RunCounts } from "../pipelines/protectedKernels.ts";
 import { RangeSet } from "../webgpu/rangeSet.ts";
 import {
   type BufferRange,
+  type GpuResource,
   isTexture,
   isWhole,
-  type Place,
-  type Resource,
+  type ResourceRange,
   resourceOf,
 } from "../webgpu/resources.ts";
 
 /** A bound resource that a kernel may store to, with its binding point. */
-export interface StoredPlace {
+export interface StoredRange {
   readonly of: BindingPoint;
   readonly place: BufferRange | GPUTexture;
 }
@@ -22,22 +22,22 @@ export interface StoredPlace {
 /** The effect of one command, or of all commands of a render pass, on the contents of resources. */
 export interface Effect {
   /** The protected kernel of the command. */
-  readonly kernel?: Kernel | undefined;
+  readonly kernel?: ProtectedKernel | undefined;
   /** The resources that the results depend on. */
-  readonly read: Iterable<Place>;
-  readonly written: Iterable<Place>;
+  readonly read: Iterable<ResourceRange>;
+  readonly written: Iterable<ResourceRange>;
   /** The resources that are overwritten completely, whatever they contained before. */
-  readonly replaced: Iterable<Place>;
+  readonly replaced: Iterable<ResourceRange>;
 }
 
 /** The resources that commands use. */
-export class Uses implements Access {
+export class UsedResources implements ResourceAccess {
   /** The resources that the results depend on. */
-  readonly read = new Set<Resource>();
-  readonly written = new Set<Resource>();
-  readonly #added = new Set<Access>();
+  readonly read = new Set<GpuResource>();
+  readonly written = new Set<GpuResource>();
+  readonly #added = new Set<ResourceAccess>();
 
-  add(access: Access): void {
+  add(access: ResourceAccess): void {
     if (this.#added.has(access)) return;
     this.#added.add(access);
     for (const resource of access.read) this.read.add(resource);
@@ -49,20 +49,20 @@ export class Uses implements Access {
  * The record of a command buffer: its effects, for verification, and its commands, to encode them
  * again.
  */
-export class CommandRecord extends Uses {
+export class CommandRecord extends UsedResources {
   /** The effects on resources, in the order of the commands. */
   readonly effects: Effect[] = [];
   /**
    * The resources that are overwritten completely before any other use. Their earlier contents do
    * not matter.
    */
-  readonly replaced = new Set<Resource>();
+  readonly replaced = new Set<GpuResource>();
   /** The protected kernels of the dispatches. */
-  readonly kernels = new Set<Kernel>();
+  readonly kernels = new Set<ProtectedKernel>();
   /** The resources that each kernel stores to; null if unknown. */
-  readonly stored = new Map<Kernel, StoredPlace[] | null>();
+  readonly stored = new Map<ProtectedKernel, StoredRange[] | null>();
   /** The pipelines of the dispatches, with their kernels. */
-  readonly variants = new Map<Variant, Kernel>();
+  readonly variants = new Map<PipelineVariant, ProtectedKernel>();
   /** The number of dispatches of each kernel, protected or not. */
   readonly dispatches = new Map<RunCounts, number>();
   /** The commands in their order, as functions that encode them again. */
@@ -89,7 +89,7 @@ export class CommandRecord extends Uses {
   }
 
   /** Records the resources that a kernel stores to; null if they are unknown. */
-  addStored(kernel: Kernel, places: readonly StoredPlace[] | null): void {
+  addStored(kernel: ProtectedKernel, places: readonly StoredRange[] | null): void {
     const known = this.stored.get(kernel);
     if (known === null) return;
     if (known && places) known.push(...places);
@@ -100,14 +100,14 @@ export class CommandRecord extends Uses {
    * Records a transfer of data from `source` to `destination`. With `replaces`, it overwrites all
    * of the destination.
    */
-  transfer(source: Place | undefined, destination: Place, replaces: boolean): void {
+  transfer(source: ResourceRange | undefined, destination: ResourceRange, replaces: boolean): void {
     this.fill(source && resourceOf(source), destination, replaces);
     const written = [destination];
     this.addEffect({ read: source ? [source] : [], written, replaced: replaces ? written : [] });
   }
 
   /** Records the resources of a transfer whose effect is recorded elsewhere. */
-  fill(source: Resource | undefined, destination: Place, replaces: boolean): void {
+  fill(source: GpuResource | undefined, destination: ResourceRange, replaces: boolean): void {
     if (source) this.read.add(source);
     const resource = resourceOf(destination);
     const isNew = !this.read.has(resource) && !this.written.has(resource);
@@ -117,7 +117,7 @@ export class CommandRecord extends Uses {
   }
 
   /** Yields each resource that the commands use once. */
-  *touched(): Generator<Resource> {
+  *touched(): Generator<GpuResource> {
     yield* this.read;
     for (const resource of this.written) if (!this.read.has(resource)) yield resource;
   }

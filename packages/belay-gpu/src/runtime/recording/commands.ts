@@ -1,8 +1,8 @@
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
-import type { Pipelines } from "../pipelines/pipelines.ts";
-import { Layer } from "../webgpu/layer.ts";
-import { copyDescriptor } from "../webgpu/steps.ts";
+import type { ProtectedPipelines } from "../pipelines/pipelines.ts";
+import { Overlay } from "../webgpu/overlay.ts";
+import { copyDescriptor } from "../webgpu/replayStep.ts";
 import { CommandRecord } from "./commandRecord.ts";
 import { ComputePasses } from "./computePasses.ts";
 import { RenderPasses } from "./renderPasses.ts";
@@ -16,14 +16,14 @@ export class Commands {
   readonly #records = new WeakMap<GPUCommandBuffer, CommandRecord>();
   readonly #computePasses: ComputePasses;
   readonly #renderPasses: RenderPasses;
-  readonly #encoders: Layer<GPUCommandEncoder, CommandRecord>;
+  readonly #encoders: Overlay<GPUCommandEncoder, CommandRecord>;
 
-  constructor(context: RuntimeContext, memory: MemoryProtection, pipelines: Pipelines) {
+  constructor(context: RuntimeContext, memory: MemoryProtection, pipelines: ProtectedPipelines) {
     const { textures, usages } = context;
     this.#computePasses = new ComputePasses(context, memory, pipelines);
     this.#renderPasses = new RenderPasses(context, memory, pipelines.bindGroups);
     const commands = this;
-    this.#encoders = new Layer((native, stateOf) => {
+    this.#encoders = new Overlay((native, stateOf) => {
       const recordOf = (encoder: GPUCommandEncoder) => {
         const record = stateOf(encoder);
         if (record.isInPass) record.obstacle = "it holds commands that the device has refused";

@@ -3,17 +3,17 @@ import type { EncodingPoint } from "../memory/checkWordEncoder.ts";
 import type { GuardedUse } from "../memory/dispatchGuard.ts";
 import type { DispatchSums } from "../memory/kernelSums.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
-import type { Bound } from "../pipelines/addedBindings.ts";
+import type { BoundGroups } from "../pipelines/addedBindings.ts";
 import type { BindGroups } from "../pipelines/bindGroups.ts";
 import { type Doubling, doubleGrid, namedByReport } from "../pipelines/doubledGrid.ts";
-import type { PipelineRecord, Variant } from "../pipelines/pipelineRecord.ts";
-import type { Pipelines } from "../pipelines/pipelines.ts";
+import type { PipelineRecord, PipelineVariant } from "../pipelines/pipelineRecord.ts";
+import type { ProtectedPipelines } from "../pipelines/pipelines.ts";
 import type { ShadowBuffers } from "../pipelines/shadowBuffers.ts";
-import { Layer } from "../webgpu/layer.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
+import { Overlay } from "../webgpu/overlay.ts";
 import { PassCommands, type SetGroup } from "../webgpu/passCommands.ts";
+import { copyOffsets, type ReplayStep } from "../webgpu/replayStep.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
-import { copyOffsets, type Step } from "../webgpu/steps.ts";
 import { BoundPipeline } from "./boundPipeline.ts";
 import type { CommandRecord, Effect } from "./commandRecord.ts";
 import { DispatchCounter } from "./dispatchCounter.ts";
@@ -43,8 +43,8 @@ type Grid = Parameters<PassCommands["dispatchWorkgroups"]>;
 interface Prepared {
   readonly runs: BoundPipeline;
   /** The pipeline that runs in place of the program's, and its added bind groups. */
-  readonly variant: Variant;
-  readonly bound: Bound | undefined;
+  readonly variant: PipelineVariant;
+  readonly bound: BoundGroups | undefined;
   /** The uses of protected memory. */
   readonly guarded: readonly GuardedUse[];
   /** The effect for an unknown grid. */
@@ -269,9 +269,13 @@ class ComputePass {
 /** The compute passes of a device. Records their commands and adds those of protection. */
 export class ComputePasses {
   readonly #parts: PassParts;
-  readonly #layer: Layer<GPUComputePassEncoder, ComputePass>;
+  readonly #layer: Overlay<GPUComputePassEncoder, ComputePass>;
 
-  constructor({ device, policy, usages }: RuntimeContext, memory: MemoryProtection, pipelines: Pipelines) {
+  constructor(
+    { device, policy, usages }: RuntimeContext,
+    memory: MemoryProtection,
+    pipelines: ProtectedPipelines,
+  ) {
     const { bindGroups, shadows } = pipelines;
     this.#parts = {
       bindGroups,
@@ -282,7 +286,7 @@ export class ComputePasses {
       counter: policy.injectFaults ? new DispatchCounter(device) : undefined,
       limit: device.limits.maxComputeWorkgroupsPerDimension,
     };
-    const layer = new Layer<GPUComputePassEncoder, ComputePass>((_, passOf) => ({
+    const layer = new Overlay<GPUComputePassEncoder, ComputePass>((_, passOf) => ({
       setPipeline(pipeline) {
         passOf(this).setPipeline(pipelines.recordOf(pipeline));
       },
@@ -313,7 +317,7 @@ export class ComputePasses {
   }
 
   /** Returns the steps of the pass. The array grows as commands are recorded. */
-  follow(pass: GPUComputePassEncoder, record: CommandRecord): readonly Step<GPUComputePassEncoder>[] {
+  follow(pass: GPUComputePassEncoder, record: CommandRecord): readonly ReplayStep<GPUComputePassEncoder>[] {
     const commands = new PassCommands(pass);
     this.#layer.attach(pass, new ComputePass(commands, record, this.#parts));
     return commands.steps;

@@ -2,18 +2,18 @@ import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { CommandGuard } from "../memory/memoryProtection.ts";
 import type { BindGroups } from "../pipelines/bindGroups.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
-import { Layer } from "../webgpu/layer.ts";
 import { flags, membersOf } from "../webgpu/nativeObjects.ts";
-import { endOf, type Place, type Textures } from "../webgpu/resources.ts";
-import { type Anything, copyDescriptor, copyOffsets, type Step } from "../webgpu/steps.ts";
-import { CommandRecord, type Effect, Uses } from "./commandRecord.ts";
+import { Overlay } from "../webgpu/overlay.ts";
+import { type AnyMethod, copyDescriptor, copyOffsets, type ReplayStep } from "../webgpu/replayStep.ts";
+import { endOf, type ResourceRange, type Textures } from "../webgpu/resources.ts";
+import { CommandRecord, type Effect, UsedResources } from "./commandRecord.ts";
 
 type View = GPUTextureView | GPUTexture;
-type PassStep = Step<GPURenderPassEncoder>;
+type PassStep = ReplayStep<GPURenderPassEncoder>;
 
 /** The effect of a render pass. Its commands add the resources that they use. */
-class PassEffect extends Uses implements Effect {
-  readonly replaced: Place[] = [];
+class PassEffect extends UsedResources implements Effect {
+  readonly replaced: ResourceRange[] = [];
 }
 
 interface RenderPass {
@@ -65,8 +65,8 @@ export class RenderPasses {
   readonly #textures: Textures;
   readonly #usages: DeclaredUsages;
   readonly #bundles = new WeakMap<GPURenderBundle, CommandRecord>();
-  readonly #passes: Layer<GPURenderPassEncoder, RenderPass>;
-  readonly #bundleEncoders: Layer<GPURenderBundleEncoder, CommandRecord>;
+  readonly #passes: Overlay<GPURenderPassEncoder, RenderPass>;
+  readonly #bundleEncoders: Overlay<GPURenderBundleEncoder, CommandRecord>;
 
   constructor({ textures, usages }: RuntimeContext, memory: CommandGuard, bindGroups: BindGroups) {
     this.#textures = textures;
@@ -80,11 +80,11 @@ export class RenderPasses {
     const bundles = this.#bundles;
     const recordUse = (record: CommandRecord, args: readonly unknown[], effect?: PassEffect) =>
       recordArguments(record, args, bindGroups, memory, effect);
-    const passes = new Layer<GPURenderPassEncoder, RenderPass>((native, passOf) => ({
+    const passes = new Overlay<GPURenderPassEncoder, RenderPass>((native, passOf) => ({
       ...followed(native, [...settings, ...readers, "setBindGroup"], asDeclared, (pass, name, args) => {
         const { record, effect, steps } = passOf(pass);
         const copies = copyOffsets(args);
-        steps.push((again) => (again[name] as Anything)(...copies));
+        steps.push((again) => (again[name] as AnyMethod)(...copies));
         recordUse(record, args, effect);
       }),
       end() {
@@ -109,7 +109,7 @@ export class RenderPasses {
       },
     }));
     this.#passes = passes;
-    this.#bundleEncoders = new Layer<GPURenderBundleEncoder, CommandRecord>((native, recordOf) => ({
+    this.#bundleEncoders = new Overlay<GPURenderBundleEncoder, CommandRecord>((native, recordOf) => ({
       ...followed(native, [...readers, "setBindGroup"], asDeclared, (encoder, _, args) =>
         recordUse(recordOf(encoder), args),
       ),
@@ -143,7 +143,7 @@ export class RenderPasses {
     const { colorAttachments, depthStencilAttachment: depth, occlusionQuerySet } = descriptor;
     if (occlusionQuerySet) record.obstacle = "it counts samples in a query set";
     const attach = (view: View, treatmentsOf: (format: GPUTextureFormat) => readonly Treatment[]) => {
-      const texture = this.#textures.behind(view);
+      const texture = this.#textures.textureOf(view);
       if (!texture) {
         record.obstacle = "it draws to a texture from elsewhere";
         return;
@@ -181,7 +181,7 @@ export class RenderPasses {
 
   /** Returns the descriptor of a pass that is executed again. */
   #again(descriptor: GPURenderPassDescriptor): GPURenderPassDescriptor {
-    return mapViews(this.asDeclared(descriptor), (view) => this.#textures.viewAgain(view));
+    return mapViews(this.asDeclared(descriptor), (view) => this.#textures.viewForReplay(view));
   }
 }
 
@@ -234,14 +234,14 @@ function followed<T extends object, K extends keyof T & string>(
   native: T,
   names: readonly K[],
   argumentsOf: (name: K, args: unknown[]) => unknown[],
-  note: (object: T, name: K, args: readonly unknown[]) => void,
+  record: (object: T, name: K, args: readonly unknown[]) => void,
 ): { [Name in K]: T[Name] } {
   const methods = names.map((name) => {
-    const method = native[name] as Anything;
+    const method = native[name] as AnyMethod;
     const follow = function (this: T, ...given: unknown[]) {
       const args = argumentsOf(name, given);
       method.apply(this, args);
-      note(this, name, args);
+      record(this, name, args);
     };
     return [name, follow];
   });

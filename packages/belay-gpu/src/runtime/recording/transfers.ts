@@ -1,8 +1,8 @@
 import type { CommandGuard } from "../memory/memoryProtection.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
+import { type AnyMethod, copyDescriptor } from "../webgpu/replayStep.ts";
 import { type BufferRange, endOf, type Textures } from "../webgpu/resources.ts";
-import { type Anything, copyDescriptor } from "../webgpu/steps.ts";
 import { extentOf, isIterable, texelRange } from "../webgpu/texelRange.ts";
 import type { CommandRecord } from "./commandRecord.ts";
 
@@ -20,7 +20,7 @@ export function transferMethods(
   recordOf: (encoder: GPUCommandEncoder) => CommandRecord,
   { textures, usages, memory }: TransferParts,
 ): Partial<GPUCommandEncoder> & ThisType<GPUCommandEncoder> {
-  const copyBufferToBuffer = native.copyBufferToBuffer as Anything;
+  const copyBufferToBuffer = native.copyBufferToBuffer as AnyMethod;
   return {
     copyBufferToBuffer(from: GPUBuffer, ...rest: unknown[]): undefined {
       const isShort = typeof rest[0] === "object";
@@ -37,7 +37,7 @@ export function transferMethods(
           explicit(source, asked),
         ];
         copyBufferToBuffer.apply(this, args);
-        record.steps.push((again) => (again.copyBufferToBuffer as Anything)(...args));
+        record.steps.push((again) => (again.copyBufferToBuffer as AnyMethod)(...args));
       });
       record.transfer(source, target, true);
     },
@@ -71,7 +71,7 @@ export function transferMethods(
         const buffer = usages.source(buffers.source, endOf(source));
         native.copyBufferToTexture.call(this, { ...from, buffer }, declared, size);
         record.steps.push((again) =>
-          again.copyBufferToTexture({ ...fromCopy, buffer }, textures.again(toCopy), sizeCopy),
+          again.copyBufferToTexture({ ...fromCopy, buffer }, textures.forReplay(toCopy), sizeCopy),
         );
       });
       record.transfer(source, to.texture, coversTexture(to, size));
@@ -85,7 +85,7 @@ export function transferMethods(
         const buffer = usages.target(target, endOf(range));
         native.copyTextureToBuffer.call(this, declared, { ...to, buffer }, size);
         record.steps.push((again) =>
-          again.copyTextureToBuffer(textures.again(fromCopy), { ...toCopy, buffer }, sizeCopy),
+          again.copyTextureToBuffer(textures.forReplay(fromCopy), { ...toCopy, buffer }, sizeCopy),
         );
       });
       record.transfer(from.texture, range, isFilled);
@@ -97,7 +97,7 @@ export function transferMethods(
       const [fromCopy, toCopy, sizeCopy] = copyDescriptor([source, target, size] as const);
       const record = recordOf(this);
       record.steps.push((again) =>
-        again.copyTextureToTexture(textures.again(fromCopy), textures.again(toCopy), sizeCopy),
+        again.copyTextureToTexture(textures.forReplay(fromCopy), textures.forReplay(toCopy), sizeCopy),
       );
       record.transfer(from.texture, to.texture, coversTexture(to, size));
     },

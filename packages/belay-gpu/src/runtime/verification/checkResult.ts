@@ -6,13 +6,13 @@ import type { Refusal } from "../context/recovery.ts";
 import { UnverifiedError, unverifiedError } from "../context/unverified.ts";
 import type { ProtectedBuffer } from "../memory/granules.ts";
 import type { Corrected, Damage } from "../memory/memoryLog.ts";
-import type { Kernel } from "../pipelines/kernels.ts";
+import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import { type BufferRange, whole } from "../webgpu/resources.ts";
-import type { Findings } from "./readReport.ts";
+import type { KernelFindings } from "./readReport.ts";
 
 /** The result of one check: empty when all is well. */
 export interface CheckResult {
-  readonly kernels: ReadonlyMap<Kernel, Findings>;
+  readonly kernels: ReadonlyMap<ProtectedKernel, KernelFindings>;
   /** Granules that are damaged: how many, and the first ones. */
   readonly damaged: number;
   readonly damage: readonly Damage[];
@@ -20,7 +20,10 @@ export interface CheckResult {
    * Kernels that loaded damaged granules that their reports do not name: how many, and the errors
    * that they do name.
    */
-  readonly unplaced: ReadonlyMap<Kernel, { readonly count: number; readonly errors: readonly MemoryError[] }>;
+  readonly unplaced: ReadonlyMap<
+    ProtectedKernel,
+    { readonly count: number; readonly errors: readonly MemoryError[] }
+  >;
   /** Buffers in which kernels found errors. */
   readonly suspects: ReadonlySet<ProtectedBuffer>;
   /** Granules that were corrected, and whether a kernel has left doubt that they were wrong. */
@@ -67,7 +70,7 @@ export function errorOf({ kernels, damage }: CheckResult, reason?: string): Refu
 
 /** What is to blame for wrong data, with the refusals that follow. */
 export interface Blame {
-  readonly kernels: ReadonlyMap<Kernel, Refusal>;
+  readonly kernels: ReadonlyMap<ProtectedKernel, Refusal>;
   /** Damaged granules, or buffers where no granule is known. */
   readonly damage: readonly { readonly place: BufferRange; readonly refusal: Refusal }[];
   /**
@@ -78,8 +81,8 @@ export interface Blame {
 }
 
 /** Returns what is to blame for what a check of these kernels' work has found. */
-export function blameOf(found: CheckResult, kernels: Iterable<Kernel>, reason?: string): Blame {
-  const refusals = new Map<Kernel, Refusal>();
+export function blameOf(found: CheckResult, kernels: Iterable<ProtectedKernel>, reason?: string): Blame {
+  const refusals = new Map<ProtectedKernel, Refusal>();
   const damage = found.damage.flatMap(({ error, owner }) => {
     if (!owner) return [];
     const { byteOffset, granuleBytes } = error;
@@ -107,7 +110,7 @@ export function firstOf({ kernels, damage, elsewhere }: Blame): Refusal | undefi
   return refusal ?? elsewhere;
 }
 
-function faultError(all: readonly Findings[], reason?: string): FaultError | UnverifiedError {
+function faultError(all: readonly KernelFindings[], reason?: string): FaultError | UnverifiedError {
   const faults = all.flatMap((findings) => findings.faults);
   const [unverified] = all.flatMap((findings) => findings.unverified);
   return faults.length === 0 && unverified ? unverifiedError(unverified) : new FaultError(faults, reason);

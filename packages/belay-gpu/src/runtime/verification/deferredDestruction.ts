@@ -1,23 +1,23 @@
-import { Layer, rank } from "../webgpu/layer.ts";
-import type { Resource } from "../webgpu/resources.ts";
+import { Overlay, rank } from "../webgpu/overlay.ts";
+import type { GpuResource } from "../webgpu/resources.ts";
 
 /**
  * Resources that the program destroys while unverified work may have to run on them again: they are
  * destroyed later.
  */
 export class DeferredDestruction {
-  readonly #doomed = new Set<Resource>();
-  readonly #isNeeded: (resource: Resource) => boolean;
-  readonly #layer: Layer<Resource>;
+  readonly #doomed = new Set<GpuResource>();
+  readonly #isNeeded: (resource: GpuResource) => boolean;
+  readonly #layer: Overlay<GpuResource>;
 
   /**
    * `isNeeded`: whether unverified work touches a resource. `onDeferred` is told that something
    * waits.
    */
-  constructor(isNeeded: (resource: Resource) => boolean, onDeferred: () => void) {
+  constructor(isNeeded: (resource: GpuResource) => boolean, onDeferred: () => void) {
     this.#isNeeded = isNeeded;
     const doomed = this.#doomed;
-    this.#layer = new Layer(
+    this.#layer = new Overlay(
       (native) => ({
         destroy() {
           if (!isNeeded(this)) return native.destroy.call(this);
@@ -30,12 +30,12 @@ export class DeferredDestruction {
   }
 
   /** Lets a resource outlive the program's `destroy` from now on, where it has to. */
-  keep(resource: Resource): void {
+  keep(resource: GpuResource): void {
     this.#layer.attach(resource, undefined);
   }
 
   /** Destroys a resource at once if the program has; returns whether. */
-  finish(resource: Resource): boolean {
+  finish(resource: GpuResource): boolean {
     if (!this.#doomed.delete(resource)) return false;
     this.#layer.below(resource).destroy.call(resource);
     return true;

@@ -1,12 +1,12 @@
 import type { CommandRecord } from "../recording/commandRecord.ts";
-import type { Place, Resource } from "../webgpu/resources.ts";
+import type { GpuResource, ResourceRange } from "../webgpu/resources.ts";
 import type { Contents } from "./snapshots.ts";
 
 /** The host wrote into a buffer or a texture. */
 export interface HostWrite {
-  readonly target: Resource;
+  readonly target: GpuResource;
   /** What of it was replaced; absent where that is a part of a texture. */
-  readonly replaced?: Place | undefined;
+  readonly replaced?: ResourceRange | undefined;
   /** Writes the same again; absent when that is never needed. */
   readonly again?: () => void;
 }
@@ -24,9 +24,9 @@ export interface Epoch {
   readonly events: QueueEvent[];
   /** What of it the device has refused, as far as that is known: it never happened. */
   readonly refused: Set<QueueEvent>;
-  readonly touched: Set<Resource>;
+  readonly touched: Set<GpuResource>;
   /** What the epoch overwrites, as it was before. */
-  readonly past: Map<Resource, Contents>;
+  readonly past: Map<GpuResource, Contents>;
   /** Settle when it is known whether the device has accepted the events and the snapshots. */
   readonly answers: Promise<void>[];
   /** Why the epoch cannot be run again, if so, whatever the obstacles in its commands. */

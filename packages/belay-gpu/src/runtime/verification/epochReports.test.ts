@@ -8,7 +8,7 @@ import { Events } from "../context/events.ts";
 import type { ReportArena } from "../context/reportArena.ts";
 import type { KernelDamaged } from "../memory/memoryLog.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
-import type { Kernel } from "../pipelines/kernels.ts";
+import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import { type Epoch, newEpoch } from "./epoch.ts";
 import { EpochReports } from "./epochReports.ts";
 
@@ -33,7 +33,7 @@ function reportsOf(own: readonly unknown[], kernels: readonly Partial<KernelDama
   const kernel = { slot: {}, name: "main", memory: { checks: {} }, protection: { checks: [], report: {} } };
   const check = async () => {
     const epoch: Epoch = newEpoch();
-    const record = { kernels: new Set([kernel as unknown as Kernel]) };
+    const record = { kernels: new Set([kernel as unknown as ProtectedKernel]) };
     epoch.events.push({ record } as unknown as Epoch["events"][number]);
     const { damaged } = await reports.scrubbed(reports.read([epoch], await reports.takeSnapshot([epoch])));
     return damaged;

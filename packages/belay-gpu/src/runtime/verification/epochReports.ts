@@ -5,10 +5,10 @@ import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { observedIn } from "../injection/injector.ts";
 import { type Corrected, type Damaged, distinct, type KernelDamaged } from "../memory/memoryLog.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
-import type { Kernel } from "../pipelines/kernels.ts";
+import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import { type CheckResult, nothingFound } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
-import { type Findings, readReport } from "./readReport.ts";
+import { type KernelFindings, readReport } from "./readReport.ts";
 import type { Substitution } from "./storeSearch.ts";
 
 /** What the kernels of epochs, and the memory that they work on, have reported. */
@@ -59,10 +59,10 @@ export class EpochReports {
     substitutes: Substitution["kernels"] = new Map(),
   ): CheckResult {
     if (!snapshot) return nothingFound;
-    const found = new Map<Kernel, Findings>();
+    const found = new Map<ProtectedKernel, KernelFindings>();
     const own = this.#memory.read(snapshot);
     const reports: KernelDamaged[] = [];
-    const unplaced = new Map<Kernel, { count: number; errors: MemoryError[] }>();
+    const unplaced = new Map<ProtectedKernel, { count: number; errors: MemoryError[] }>();
     const ran = [...kernelsOf(epochs)].flatMap((kernel) => {
       const substitute = substitutes.get(kernel);
       return [{ kernel, by: kernel }, ...(substitute ? [{ kernel, by: substitute }] : [])];
@@ -139,7 +139,7 @@ export class EpochReports {
 }
 
 /** What a kernel and its substitute have found together. */
-function joined(before: Findings | undefined, more: Findings): Findings {
+function joined(before: KernelFindings | undefined, more: KernelFindings): KernelFindings {
   if (!before) return more;
   return {
     faults: [...before.faults, ...more.faults],
@@ -168,7 +168,7 @@ function together(all: readonly Corrected[]): Corrected {
 }
 
 /** The kernels that epochs dispatch. */
-export function kernelsOf(epochs: readonly Epoch[]): Set<Kernel> {
+export function kernelsOf(epochs: readonly Epoch[]): Set<ProtectedKernel> {
   const events = epochs.flatMap((epoch) => epoch.events);
   return new Set(events.flatMap((event) => ("record" in event ? [...event.record.kernels] : [])));
 }

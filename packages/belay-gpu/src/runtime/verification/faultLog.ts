@@ -1,6 +1,6 @@
 import { type Detection, invocationOf } from "../context/detectedFault.ts";
 import { type Damage, distinct } from "../memory/memoryLog.ts";
-import type { Kernel } from "../pipelines/kernels.ts";
+import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import { type CheckResult, faultsIn, isHashed } from "./checkResult.ts";
 
 /**
@@ -50,7 +50,7 @@ export class FaultLog {
   }
 
   /** Records what a kernel's faults have stored, where replicas were compared as hashes. */
-  recordStored(kernel: Kernel, stored: Detection["stored"]): void {
+  recordStored(kernel: ProtectedKernel, stored: Detection["stored"]): void {
     this.#faults = this.#faults.map((fault) =>
       fault.kernel === kernel.name && isHashed(fault) ? { ...fault, stored } : fault,
     );

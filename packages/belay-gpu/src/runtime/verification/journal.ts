@@ -8,10 +8,10 @@ import type { ErrorScopes } from "../webgpu/errorScopes.ts";
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
 import {
   type BufferRange,
+  type GpuResource,
   isTexture,
   isWhole,
-  type Place,
-  type Resource,
+  type ResourceRange,
   type Textures,
 } from "../webgpu/resources.ts";
 import { DeferredDestruction } from "./deferredDestruction.ts";
@@ -53,7 +53,7 @@ export class Journal {
     this.#memory = memory;
     this.#scopes = scopes;
     this.recoverable = recovers(policy);
-    const isNeeded = (resource: Resource) => this.#isTouched(resource);
+    const isNeeded = (resource: GpuResource) => this.#isTouched(resource);
     this.#destruction = new DeferredDestruction(isNeeded, () => this.pressure.emit());
     // No commands can use a buffer while it is mapped.
     memory.mappedWrites.subscribe((range) => this.#recordWrite(range.buffer, range));
@@ -117,7 +117,7 @@ export class Journal {
   /**
    * Call before the program uses a resource: when it has destroyed it, the error has to come out.
    */
-  using(resource: Resource): void {
+  using(resource: GpuResource): void {
     if (!this.#destruction.finish(resource)) return;
     for (const epoch of this.#epochs) {
       if (epoch.touched.has(resource)) epoch.obstacle = "a resource it needs is destroyed";
@@ -130,7 +130,7 @@ export class Journal {
    */
   submit(records: readonly (CommandRecord | undefined)[], call: () => void): void {
     const events: QueueEvent[] = [];
-    const replaced: Resource[] = [];
+    const replaced: GpuResource[] = [];
     for (const record of records) {
       if (!record) {
         this.#open.obstacle = "it holds commands from elsewhere";
@@ -164,7 +164,7 @@ export class Journal {
   }
 
   /** The event is absent where nothing depends on it. */
-  #recordWrite(target: Resource, filled: Place | undefined, again?: () => () => void) {
+  #recordWrite(target: GpuResource, filled: ResourceRange | undefined, again?: () => () => void) {
     this.using(target);
     // What no unverified work touches is not undone when that work is, so it need not be kept.
     const isTouched = this.#isTouched(target);
@@ -186,7 +186,7 @@ export class Journal {
    * Makes the call that events are about, of which `replaced` was not saved, and learns whether the
    * device accepts it.
    */
-  #watch(call: () => void, events: readonly QueueEvent[], replaced: readonly Resource[]): void {
+  #watch(call: () => void, events: readonly QueueEvent[], replaced: readonly GpuResource[]): void {
     const epoch = this.#open;
     const refuse = () => {
       for (const event of events) epoch.refused.add(event);
@@ -269,14 +269,14 @@ export class Journal {
   }
 
   /** Returns whether unverified work writes a resource. */
-  isWritten(resource: Resource): boolean {
+  isWritten(resource: GpuResource): boolean {
     const events = this.#epochs.flatMap((epoch) => epoch.events);
     return events.some((event) =>
       "record" in event ? event.record.written.has(resource) : event.target === resource,
     );
   }
 
-  #isTouched(resource: Resource): boolean {
+  #isTouched(resource: GpuResource): boolean {
     if (this.#open.touched.has(resource)) return true;
     return this.#closed.some(({ touched }) => touched.has(resource));
   }
@@ -285,10 +285,10 @@ export class Journal {
    * Saves what is about to be written as it is now, unless the open epoch has done so or nothing
    * can need it. Returns what was not saved as it is about to be replaced.
    */
-  #save(written: Iterable<Resource>, replaced: ReadonlySet<Resource>): readonly Resource[] {
+  #save(written: Iterable<GpuResource>, replaced: ReadonlySet<GpuResource>): readonly GpuResource[] {
     const epoch = this.#open;
-    const unsaved: Resource[] = [];
-    const resources: Resource[] = [];
+    const unsaved: GpuResource[] = [];
+    const resources: GpuResource[] = [];
     for (const resource of written) {
       if (epoch.past.has(resource) || this.#textures.isShown(resource)) continue;
       // A buffer for reading back is never read by the GPU: running again writes it as before.

@@ -2,9 +2,9 @@ import { refusesFaults } from "../context/policy.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import { isMappedAndBound } from "../memory/protectedBuffers.ts";
-import { Layer, rank } from "../webgpu/layer.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
-import { BEYOND, type BufferRange } from "../webgpu/resources.ts";
+import { Overlay, rank } from "../webgpu/overlay.ts";
+import { type BufferRange, OFFSET_BEYOND_BUFFERS } from "../webgpu/resources.ts";
 import type { Journal } from "./journal.ts";
 import type { PendingMapping } from "./reexecution.ts";
 import type { Verifier } from "./verifier.ts";
@@ -33,7 +33,7 @@ export class MappingGate {
   readonly #refuses: boolean;
   readonly #memory: MemoryProtection;
   readonly #gated = new WeakMap<GPUBuffer, GatedMapping>();
-  readonly #layer: Layer<GPUBuffer>;
+  readonly #layer: Overlay<GPUBuffer>;
 
   constructor({ policy }: RuntimeContext, memory: MemoryProtection, journal: Journal, verifier: Verifier) {
     this.#verifier = verifier;
@@ -42,7 +42,7 @@ export class MappingGate {
     const gated = this.#gated;
     const cancel = (buffer: GPUBuffer) => this.#cancel(buffer);
     const release = (buffer: GPUBuffer, pending: GatedMapping) => this.#release(buffer, pending);
-    this.#layer = new Layer((native) => {
+    this.#layer = new Overlay((native) => {
       const stateOf = (buffer: GPUBuffer): GPUBufferMapState => Reflect.get(native, "mapState", buffer);
       return {
         // The native mapping is begun at once, so that its own errors come as they would without
@@ -70,7 +70,10 @@ export class MappingGate {
           return release(this, pending);
         },
         getMappedRange(offset, size) {
-          return native.getMappedRange.call(this, ...(gated.has(this) ? [BEYOND, 0] : [offset, size]));
+          return native.getMappedRange.call(
+            this,
+            ...(gated.has(this) ? [OFFSET_BEYOND_BUFFERS, 0] : [offset, size]),
+          );
         },
         unmap() {
           cancel(this);

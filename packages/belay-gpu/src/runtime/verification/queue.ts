@@ -4,8 +4,8 @@ import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import type { Commands } from "../recording/commands.ts";
 import { coversTexture } from "../recording/transfers.ts";
 import { flags, proxyOf } from "../webgpu/nativeObjects.ts";
-import { type BufferRange, isTexture, type Resource } from "../webgpu/resources.ts";
-import { copyDescriptor } from "../webgpu/steps.ts";
+import { copyDescriptor } from "../webgpu/replayStep.ts";
+import { type BufferRange, type GpuResource, isTexture } from "../webgpu/resources.ts";
 import type { Journal } from "./journal.ts";
 import type { Verifier } from "./verifier.ts";
 
@@ -101,7 +101,7 @@ export function hardenedQueue(
  * Whether the device refuses what uses a buffer, as it is mapped: nothing happens then, and nothing
  * is to happen again.
  */
-const isMapped = (resource: Resource): boolean => !isTexture(resource) && resource.mapState !== "unmapped";
+const isMapped = (resource: GpuResource): boolean => !isTexture(resource) && resource.mapState !== "unmapped";
 
 /**
  * Whether the host can write a range of a buffer that is not mapped, by the rules of `writeBuffer`.

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type CheckSite, cellsOfWorkgroup, recordCause, reportWords } from "../../compiler/contract.ts";
 import { describeFault } from "../context/detectedFault.ts";
 import { describeUnverified } from "../context/unverified.ts";
-import type { Kernel } from "../pipelines/kernels.ts";
+import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import { readReport } from "./readReport.ts";
 
 const source = "fn main() {\n  out[i] = 1.5;\n}";
@@ -19,7 +19,7 @@ const kernelWith = (site: Pick<CheckSite, "scalar" | "components">) =>
     entryPoint: "main",
     source,
     protection: { checks: [{ ...check, ...site }] },
-  }) as unknown as Kernel;
+  }) as unknown as ProtectedKernel;
 
 /** A record's last words: replica, cause, word offset, value words. */
 const report = (...records: (readonly number[])[]): Uint32Array => {
@@ -30,7 +30,7 @@ const report = (...records: (readonly number[])[]): Uint32Array => {
   });
   return words;
 };
-const faultsIn = (kernel: Kernel, words: Uint32Array) => readReport(kernel, words).faults;
+const faultsIn = (kernel: ProtectedKernel, words: Uint32Array) => readReport(kernel, words).faults;
 const float = (value: number) => new Uint32Array(Float32Array.of(value).buffer)[0]!;
 const { mismatch, partnerAbsent } = recordCause;
 
@@ -91,7 +91,7 @@ describe("readReport", () => {
       { ...check, id: 3, kind: "signature", name: "main", scalar: "hash", components: 1 },
     ];
     const kernel = { ...kernelWith({ scalar: "u32", components: 1 }), protection: { checks } };
-    const { faults, count, detections } = readReport(kernel as unknown as Kernel, words);
+    const { faults, count, detections } = readReport(kernel as unknown as ProtectedKernel, words);
     expect(faults.map(({ site, values }) => [site?.id, values])).toEqual([[1, ["1", null]]]);
     expect([count, detections]).toEqual([4, 1]);
   });
@@ -125,7 +125,7 @@ describe("readReport", () => {
       ...kernelWith({ scalar: "u32", components: 1 }),
       protection: { checks: [check, signature] },
     };
-    const { faults, count } = readReport(kernel as unknown as Kernel, words);
+    const { faults, count } = readReport(kernel as unknown as ProtectedKernel, words);
     expect(count).toBe(2);
     expect(faults.map(({ workgroup }) => workgroup)).toEqual([
       { index: 2, modulo: 8 },

@@ -2,10 +2,10 @@ import { type CheckSite, cellsOfWorkgroup, recordCause, reportWords } from "../.
 import { type Detection, invocationOf } from "../context/detectedFault.ts";
 import { sourcePosition } from "../context/sourcePosition.ts";
 import type { Unverified } from "../context/unverified.ts";
-import type { Kernel } from "../pipelines/kernels.ts";
+import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 
 /** What a kernel's report says. */
-export interface Findings {
+export interface KernelFindings {
   /** The first ones. */
   readonly faults: readonly Detection[];
   readonly unverified: readonly Unverified[];
@@ -30,7 +30,7 @@ interface Side {
 }
 
 /** Reads a kernel's report up to the last of its cells. */
-export function readReport(kernel: Kernel, words: Uint32Array): Findings {
+export function readReport(kernel: ProtectedKernel, words: Uint32Array): KernelFindings {
   const records = Array.from(
     { length: Math.min(words[reportWords.detections]!, reportWords.recordCapacity) },
     (_, i) => {
@@ -105,7 +105,7 @@ function joinSides(sides: readonly Side[]): Detection[] {
 }
 
 /** Workgroups whose replicas presented different hashes: cells that are not zero. */
-function readCells(kernel: Kernel, cells: Uint32Array): Pick<Findings, "faults" | "count"> {
+function readCells(kernel: ProtectedKernel, cells: Uint32Array): Pick<KernelFindings, "faults" | "count"> {
   const site = kernel.protection.checks.find(
     ({ kind, name }) => kind === "signature" && name === kernel.entryPoint,
   );
@@ -133,13 +133,13 @@ function readCells(kernel: Kernel, cells: Uint32Array): Pick<Findings, "faults" 
 }
 
 /** Undefined for a record of a fault. */
-function readUnverified(kernel: Kernel, record: Uint32Array): Unverified | undefined {
+function readUnverified(kernel: ProtectedKernel, record: Uint32Array): Unverified | undefined {
   const [, x = 0, y = 0, z = 0, , , code] = record;
   const cause = (["waitedTooLong", "gridTooLarge"] as const).find((name) => recordCause[name] === code);
   return cause && { kernel: kernel.name, entryPoint: kernel.entryPoint, cause, workgroup: [x, y, z] };
 }
 
-function readSide(kernel: Kernel, record: Uint32Array): Side {
+function readSide(kernel: ProtectedKernel, record: Uint32Array): Side {
   const [id, x, y, z, localIndex, replica, cause, wordOffset, ...value] = record as unknown as number[] as [
     number,
     number,
@@ -168,7 +168,7 @@ function readSide(kernel: Kernel, record: Uint32Array): Side {
   };
 }
 
-function positioned(kernel: Kernel, site: CheckSite | undefined): Detection["site"] {
+function positioned(kernel: ProtectedKernel, site: CheckSite | undefined): Detection["site"] {
   return site ? { ...site, ...sourcePosition(kernel.source, site.span.start) } : null;
 }
 

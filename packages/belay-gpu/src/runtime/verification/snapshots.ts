@@ -1,12 +1,12 @@
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
-import { isTexture, type Resource, textureLike } from "../webgpu/resources.ts";
+import { type GpuResource, isTexture, textureLike } from "../webgpu/resources.ts";
 
 /**
  * What a resource held before an epoch wrote it: a copy; nothing but zeros, as every resource does
  * at first; or something that no longer matters, because the epoch begins by replacing all of it.
  */
-export type Contents = Resource | "zeros" | "replaced";
+export type Contents = GpuResource | "zeros" | "replaced";
 
 /** What saving the past has cost so far. */
 export interface SnapshotReport {
@@ -28,7 +28,7 @@ const KEPT_COPIES = 16;
 export class Snapshots {
   readonly #device: GPUDevice;
   /** Resources that hold nothing but zeros yet. */
-  readonly #pristine = new WeakSet<Resource>();
+  readonly #pristine = new WeakSet<GpuResource>();
   readonly #idle: GPUBuffer[] = [];
   #taken = 0;
   #bytes = 0;
@@ -54,19 +54,22 @@ export class Snapshots {
   }
 
   /** A resource that was just made, and holds nothing but zeros. */
-  made(resource: Resource): void {
+  made(resource: GpuResource): void {
     this.#pristine.add(resource);
   }
 
   /** Something was written into a resource without its past having been saved. */
-  changed(resource: Resource): void {
+  changed(resource: GpuResource): void {
     this.#pristine.delete(resource);
   }
 
   /** Saves resources as they are now. The error, if the device refuses that, is known later. */
-  save(resources: readonly Resource[], into: Map<Resource, Contents>): Promise<GPUError | null> | undefined {
+  save(
+    resources: readonly GpuResource[],
+    into: Map<GpuResource, Contents>,
+  ): Promise<GPUError | null> | undefined {
     const start = performance.now();
-    const copied: Resource[] = [];
+    const copied: GpuResource[] = [];
     for (const resource of resources) {
       if (this.#pristine.delete(resource)) into.set(resource, "zeros");
       else copied.push(resource);
@@ -88,10 +91,10 @@ export class Snapshots {
   }
 
   /** Puts resources back to what they held; what is listed first counts. */
-  restore(past: Iterable<readonly [Resource, Contents]>): void {
+  restore(past: Iterable<readonly [GpuResource, Contents]>): void {
     const encoder = this.#device.createCommandEncoder({ label: "belay: restore" });
-    const restored = new Set<Resource>();
-    const fresh: Resource[] = [];
+    const restored = new Set<GpuResource>();
+    const fresh: GpuResource[] = [];
     for (const [resource, contents] of past) {
       if (restored.has(resource)) continue;
       restored.add(resource);
@@ -122,7 +125,7 @@ export class Snapshots {
     while (this.#idle.length > KEPT_COPIES) this.#free(this.#idle.shift()!);
   }
 
-  #copyOf(resource: Resource): Resource {
+  #copyOf(resource: GpuResource): GpuResource {
     if (isTexture(resource)) return this.#count(this.#textureLike(resource));
     const size = wholeWords(resource) + (this.#memory.checksOf(resource)?.size ?? 0);
     const idle = this.#idle.findIndex((copy) => copy.size === size);
@@ -132,7 +135,7 @@ export class Snapshots {
   }
 
   /** In a copy, check words stand behind the data. */
-  #encodeSave(encoder: GPUCommandEncoder, resource: Resource, copy: Resource): void {
+  #encodeSave(encoder: GPUCommandEncoder, resource: GpuResource, copy: GpuResource): void {
     if (isTexture(resource)) {
       encodeTextureCopy(encoder, resource, copy as GPUTexture);
       return;
@@ -143,7 +146,7 @@ export class Snapshots {
       encoder.copyBufferToBuffer(checks.buffer, checks.offset, copy as GPUBuffer, data, checks.size);
   }
 
-  #encodeRestore(encoder: GPUCommandEncoder, copy: Resource, resource: Resource): void {
+  #encodeRestore(encoder: GPUCommandEncoder, copy: GpuResource, resource: GpuResource): void {
     if (isTexture(resource)) {
       encodeTextureCopy(encoder, copy as GPUTexture, resource);
       return;
@@ -160,13 +163,13 @@ export class Snapshots {
     return this.#device.createTexture({ label: "belay: snapshot", ...textureLike(texture, usage) });
   }
 
-  #count<T extends Resource>(copy: T): T {
+  #count<T extends GpuResource>(copy: T): T {
     this.#held += sizeOf(copy);
     this.#peak = Math.max(this.#peak, this.#held);
     return copy;
   }
 
-  #free(copy: Resource): void {
+  #free(copy: GpuResource): void {
     this.#held -= sizeOf(copy);
     copy.destroy();
   }
@@ -190,7 +193,7 @@ function wholeWords(buffer: GPUBuffer): number {
 /**
  * Bytes of a resource. Texels are counted as four bytes each: WebGPU does not tell what they take.
  */
-function sizeOf(resource: Resource): number {
+function sizeOf(resource: GpuResource): number {
   if (!isTexture(resource)) return wholeWords(resource);
   const { width, height, depthOrArrayLayers, sampleCount } = resource;
   return 4 * width * height * depthOrArrayLayers * sampleCount;

@@ -10,19 +10,19 @@ import { armingWords } from "../injection/injector.ts";
 import { addedPoints } from "../pipelines/addedPoints.ts";
 import type { BindGroups } from "../pipelines/bindGroups.ts";
 import { namedByReport } from "../pipelines/doubledGrid.ts";
-import type { Kernel, Kernels } from "../pipelines/kernels.ts";
-import type { Variant } from "../pipelines/pipelineRecord.ts";
-import type { Pipelines } from "../pipelines/pipelines.ts";
-import { Layer } from "../webgpu/layer.ts";
+import type { PipelineVariant } from "../pipelines/pipelineRecord.ts";
+import type { ProtectedPipelines } from "../pipelines/pipelines.ts";
+import type { Kernels, ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import { makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
+import { Overlay } from "../webgpu/overlay.ts";
 import type { SetGroup, SetGroups } from "../webgpu/passCommands.ts";
-import { type Anything, copyOffsets } from "../webgpu/steps.ts";
+import { type AnyMethod, copyOffsets } from "../webgpu/replayStep.ts";
 import { type CheckResult, isHashed } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
 
 /** A pipeline that compares before each store, in place of one that compares hashes. */
 interface Substitute {
-  readonly kernel: Kernel;
+  readonly kernel: ProtectedKernel;
   readonly pipeline: GPUComputePipeline;
   /** The layouts of the bind groups that do not fit it as they are. */
   readonly layouts: ReadonlyMap<number, GPUBindGroupLayout>;
@@ -30,7 +30,7 @@ interface Substitute {
 
 /** What runs in place of kernels and of their pipelines. */
 export interface Substitution {
-  readonly kernels: ReadonlyMap<Kernel, Kernel>;
+  readonly kernels: ReadonlyMap<ProtectedKernel, ProtectedKernel>;
   readonly pipelines: ReadonlyMap<GPUComputePipeline, Substitute>;
 }
 
@@ -47,23 +47,23 @@ export class StoreSearch {
   readonly #bindGroups: BindGroups;
   readonly #arena: ReportArena;
   readonly #made = new WeakMap<GPUComputePipeline, Promise<Substitute | undefined>>();
-  readonly #forsaken = new WeakSet<Kernel>();
-  readonly #encoders: Layer<GPUCommandEncoder, Substitution>;
+  readonly #forsaken = new WeakSet<ProtectedKernel>();
+  readonly #encoders: Overlay<GPUCommandEncoder, Substitution>;
 
-  constructor({ device, reports }: RuntimeContext, { kernels, bindGroups }: Pipelines) {
+  constructor({ device, reports }: RuntimeContext, { kernels, bindGroups }: ProtectedPipelines) {
     this.#device = device;
     this.#kernels = kernels;
     this.#bindGroups = bindGroups;
     this.#arena = reports;
     const inPlace = this.#inPlace.bind(this);
-    const passes = new Layer<GPUComputePassEncoder, PassAgain>((native, stateOf) => ({
+    const passes = new Overlay<GPUComputePassEncoder, PassAgain>((native, stateOf) => ({
       setPipeline(pipeline) {
         stateOf(this).pipeline = pipeline;
         native.setPipeline.call(this, pipeline);
       },
       setBindGroup(index: number, group: GPUBindGroup | null | undefined, ...offsets: unknown[]): undefined {
         stateOf(this).groups.set(index, { group: group ?? null, offsets: copyOffsets(offsets) });
-        (native.setBindGroup as Anything).call(this, index, group, ...offsets);
+        (native.setBindGroup as AnyMethod).call(this, index, group, ...offsets);
       },
       dispatchWorkgroups(...grid) {
         inPlace(this, native, stateOf(this), () => native.dispatchWorkgroups.call(this, ...grid));
@@ -74,7 +74,7 @@ export class StoreSearch {
         );
       },
     }));
-    this.#encoders = new Layer((native, stateOf) => ({
+    this.#encoders = new Overlay((native, stateOf) => ({
       beginComputePass(descriptor) {
         const pass = native.beginComputePass.call(this, descriptor);
         passes.attach(pass, { substitution: stateOf(this), pipeline: undefined, groups: new Map() });
@@ -94,15 +94,15 @@ export class StoreSearch {
   ): Promise<Substitution | undefined> {
     const hashed = [...found].flatMap(([kernel, { faults }]) => (faults.some(isHashed) ? [kernel] : []));
     const wanted = new Set([...hashed, ...(before?.kernels.keys() ?? [])]);
-    const variants = new Map<Variant, Kernel>();
+    const variants = new Map<PipelineVariant, ProtectedKernel>();
     for (const event of epochs.flatMap(({ events }) => events))
       if ("record" in event)
         for (const [variant, kernel] of event.record.variants) variants.set(variant, kernel);
-    const kernels = new Map<Kernel, Kernel>();
+    const kernels = new Map<ProtectedKernel, ProtectedKernel>();
     const pipelines = new Map<GPUComputePipeline, Substitute>();
     for (const [variant, kernel] of variants) {
       const isSought = wanted.has(kernel) && !this.#forsaken.has(kernel);
-      const storing = isSought ? this.#kernels.storing(kernel) : undefined;
+      const storing = isSought ? this.#kernels.withStoreChecks(kernel) : undefined;
       if (!storing) continue;
       const { pipeline } = variant;
       const making = this.#made.get(pipeline) ?? this.#substitute(variant, kernel, storing);
@@ -135,9 +135,9 @@ export class StoreSearch {
   }
 
   async #substitute(
-    { descriptor }: Variant,
-    kernel: Kernel,
-    storing: Kernel,
+    { descriptor }: PipelineVariant,
+    kernel: ProtectedKernel,
+    storing: ProtectedKernel,
   ): Promise<Substitute | undefined> {
     if (!descriptor) return undefined;
     const { doubling } = kernel.interGroup ?? {};
@@ -172,7 +172,7 @@ export class StoreSearch {
     const set = (pipeline: GPUComputePipeline, wanted: SetGroups) => {
       native.setPipeline.call(pass, pipeline);
       for (const [index, { group, offsets }] of wanted)
-        (native.setBindGroup as Anything).call(pass, index, group, ...offsets);
+        (native.setBindGroup as AnyMethod).call(pass, index, group, ...offsets);
     };
     set(substitute.pipeline, regrouped);
     dispatch();

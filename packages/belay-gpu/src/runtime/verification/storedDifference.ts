@@ -6,8 +6,8 @@
 import type { BindingPoint } from "../../compiler/contract.ts";
 import type { StoredDifference } from "../context/detectedFault.ts";
 import { sourcePosition } from "../context/sourcePosition.ts";
-import type { Kernel } from "../pipelines/kernels.ts";
-import type { StoredPlace } from "../recording/commandRecord.ts";
+import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
+import type { StoredRange } from "../recording/commandRecord.ts";
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
 import { isTexture } from "../webgpu/resources.ts";
 import type { Epoch } from "./epoch.ts";
@@ -20,19 +20,22 @@ const mostBytes = 2 ** 27;
 export type StoredWords = readonly Uint32Array[];
 
 /** What a kernel stores to in these epochs; undefined where not all of it can be compared. */
-export function placesOf(epochs: readonly Epoch[], kernel: Kernel): readonly StoredPlace[] | undefined {
+export function placesOf(
+  epochs: readonly Epoch[],
+  kernel: ProtectedKernel,
+): readonly StoredRange[] | undefined {
   const events = epochs.flatMap((epoch) => epoch.events.filter((event) => !epoch.refused.has(event)));
-  const stored: StoredPlace[] = [];
+  const stored: StoredRange[] = [];
   for (const event of events) {
     const places = "record" in event ? event.record.stored.get(kernel) : [];
     if (places === null) return undefined;
     stored.push(...(places ?? []));
   }
-  const distinct = new Map<unknown, Map<string, StoredPlace>>();
+  const distinct = new Map<unknown, Map<string, StoredRange>>();
   for (const each of stored) {
     const { place } = each;
     const resource = isTexture(place) ? place : place.buffer;
-    const ranges = distinct.get(resource) ?? new Map<string, StoredPlace>();
+    const ranges = distinct.get(resource) ?? new Map<string, StoredRange>();
     ranges.set(isTexture(place) ? "" : `${place.offset} ${place.size}`, each);
     distinct.set(resource, ranges);
   }
@@ -49,7 +52,7 @@ export function placesOf(epochs: readonly Epoch[], kernel: Kernel): readonly Sto
  */
 export async function readStored(
   device: GPUDevice,
-  places: readonly StoredPlace[],
+  places: readonly StoredRange[],
 ): Promise<StoredWords | undefined> {
   const { made, failed } = makeSilently(device, () => {
     const encoder = device.createCommandEncoder({ label: "belay: read what was stored" });
@@ -71,7 +74,7 @@ export async function readStored(
   return isRead ? words : undefined;
 }
 
-function encodeRead(device: GPUDevice, encoder: GPUCommandEncoder, place: StoredPlace["place"]): GPUBuffer {
+function encodeRead(device: GPUDevice, encoder: GPUCommandEncoder, place: StoredRange["place"]): GPUBuffer {
   const usage = flags.bufferMapRead | flags.bufferCopyDst;
   const size = isTexture(place) ? textureBytes(place) : place.size - (place.size % 4);
   const copy = device.createBuffer({ label: "belay: what was stored", size, usage });
@@ -105,8 +108,8 @@ function textureBytes(texture: GPUTexture): number {
  * `"nothing"`.
  */
 export function compareStored(
-  kernel: Kernel,
-  places: readonly StoredPlace[],
+  kernel: ProtectedKernel,
+  places: readonly StoredRange[],
   [faulty, clean]: readonly [StoredWords, StoredWords],
 ): StoredDifference | "nothing" {
   let first: Omit<StoredDifference, "count"> | undefined;
@@ -122,7 +125,11 @@ export function compareStored(
   return first ? { ...first, count } : "nothing";
 }
 
-function variableAt(kernel: Kernel, { group, binding }: BindingPoint, words: readonly [number, number]) {
+function variableAt(
+  kernel: ProtectedKernel,
+  { group, binding }: BindingPoint,
+  words: readonly [number, number],
+) {
   const { entryPoints, checks } = kernel.protection;
   const summary = entryPoints.find(({ name }) => name === kernel.entryPoint);
   const bound = summary?.bindings.find((each) => each.group === group && each.binding === binding);
@@ -137,7 +144,7 @@ function variableAt(kernel: Kernel, { group, binding }: BindingPoint, words: rea
 }
 
 /** A word's number without what pads the rows of a texture. */
-function wordOf(place: StoredPlace["place"], index: number): number {
+function wordOf(place: StoredRange["place"], index: number): number {
   if (!isTexture(place)) return index;
   const [padded, row] = [rowBytes(place) / 4, (place.width * texelBytes(place)) / 4];
   return Math.floor(index / padded) * row + (index % padded);

@@ -1,6 +1,6 @@
 import type { Refusal } from "../context/recovery.ts";
 import type { CommandRecord, Effect } from "../recording/commandRecord.ts";
-import { isTexture, type Place, type Resource, resourceOf } from "../webgpu/resources.ts";
+import { type GpuResource, isTexture, type ResourceRange, resourceOf } from "../webgpu/resources.ts";
 import type { Blame } from "./checkResult.ts";
 import type { Epoch, QueueEvent } from "./epoch.ts";
 
@@ -17,23 +17,23 @@ interface Taint {
  */
 export class Taints {
   /** Parts that do not overlap. */
-  readonly #tainted = new WeakMap<Resource, readonly Taint[]>();
+  readonly #tainted = new WeakMap<GpuResource, readonly Taint[]>();
   /** Whether there has been any. */
   #isUsed = false;
 
-  of(place: Place): Refusal | undefined {
+  of(place: ResourceRange): Refusal | undefined {
     return this.#isUsed ? firstIn(this.#tainted.get(resourceOf(place)) ?? [], place) : undefined;
   }
 
   /** Returns whether no byte of a place is relied on. */
-  coverAll(place: Place): boolean {
+  coverAll(place: ResourceRange): boolean {
     const { offset, end } = extentOf(place);
     const tainted = [...(this.#tainted.get(resourceOf(place)) ?? [])].sort((a, b) => a.offset - b.offset);
     const reached = tainted.reduce((at, each) => (each.offset <= at ? Math.max(at, each.end) : at), offset);
     return reached >= end;
   }
 
-  add(place: Place, refusal: Refusal): void {
+  add(place: ResourceRange, refusal: Refusal): void {
     const { offset, end } = extentOf(place);
     if (!(offset < end)) return;
     const others = this.#without(place);
@@ -90,7 +90,7 @@ export class Taints {
     else for (const place of replaced) this.#remove(place);
   }
 
-  #remove(place: Place): void {
+  #remove(place: ResourceRange): void {
     const resource = resourceOf(place);
     if (!this.#tainted.has(resource)) return;
     const rest = this.#without(place);
@@ -99,7 +99,7 @@ export class Taints {
   }
 
   /** What is tainted of a resource outside of a place. */
-  #without(place: Place): Taint[] {
+  #without(place: ResourceRange): Taint[] {
     const { offset, end } = extentOf(place);
     const tainted = this.#tainted.get(resourceOf(place)) ?? [];
     return tainted.flatMap((each) => [
@@ -110,18 +110,18 @@ export class Taints {
 }
 
 /** The bytes of a place that the program can see: granules may go further than their buffer. */
-function extentOf(place: Place): { readonly offset: number; readonly end: number } {
+function extentOf(place: ResourceRange): { readonly offset: number; readonly end: number } {
   if ("buffer" in place)
     return { offset: place.offset, end: Math.min(place.offset + place.size, place.buffer.size) };
   return { offset: 0, end: isTexture(place) ? 1 : place.size };
 }
 
-function firstIn(tainted: readonly Taint[], place: Place): Refusal | undefined {
+function firstIn(tainted: readonly Taint[], place: ResourceRange): Refusal | undefined {
   const { offset, end } = extentOf(place);
   return tainted.find((each) => each.offset < end && offset < each.end)?.refusal;
 }
 
-function overlap(a: Place, b: Place): boolean {
+function overlap(a: ResourceRange, b: ResourceRange): boolean {
   if (resourceOf(a) !== resourceOf(b)) return false;
   const [first, second] = [extentOf(a), extentOf(b)];
   return first.offset < second.end && second.offset < first.end;

@@ -6,7 +6,7 @@ import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { Signal } from "../context/signal.ts";
 import { UnverifiedError } from "../context/unverified.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
-import type { Place } from "../webgpu/resources.ts";
+import type { ResourceRange } from "../webgpu/resources.ts";
 import { blameOf, type CheckResult, errorOf, firstOf, isClean } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
 import { EpochReports, kernelsOf } from "./epochReports.ts";
@@ -114,7 +114,7 @@ export class Verifier {
    * Returns why contents must not be released: the fault that may have reached them. Ask after
    * `verify`.
    */
-  taintOf(place: Place): Refusal | undefined {
+  taintOf(place: ResourceRange): Refusal | undefined {
     return this.#taints.of(place);
   }
 
@@ -123,7 +123,7 @@ export class Verifier {
       // Begun before anything is awaited, so that the snapshot stands in the queue right behind the
       // epoch.
       const taking = this.#reports.takeSnapshot([epoch]);
-      const proving = [...kernelsOf([epoch])].map((kernel) => kernel.proving);
+      const proving = [...kernelsOf([epoch])].map((kernel) => kernel.acceptance);
       const [{ lost }, snapshot] = await Promise.all([previous, taking, ...proving, ...epoch.answers]);
       if (lost) return { lost };
       const noMemory = await this.#memory.failed;

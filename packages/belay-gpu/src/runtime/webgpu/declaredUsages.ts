@@ -1,8 +1,15 @@
 import type { ErrorScopes } from "./errorScopes.ts";
-import { Layer } from "./layer.ts";
 import { flags, isBufferUsage, isTextureUsage, makeSilently, membersOf } from "./nativeObjects.ts";
-import { isMapMode, isMappable, isTexture, type Resource, type Textures, textureLike } from "./resources.ts";
-import { copyDescriptor } from "./steps.ts";
+import { Overlay } from "./overlay.ts";
+import { copyDescriptor } from "./replayStep.ts";
+import {
+  type GpuResource,
+  isMapMode,
+  isMappable,
+  isTexture,
+  type Textures,
+  textureLike,
+} from "./resources.ts";
 
 /** The usages of the program's resources that Belay adds. */
 export interface HiddenUses {
@@ -22,7 +29,7 @@ export class DeclaredUsages {
   readonly #scopes: ErrorScopes;
   readonly #uses: HiddenUses;
   /** Shows the program the usage that it declared. */
-  readonly #usages = new Layer<Resource, number>((_, usageOf) => ({
+  readonly #usages = new Overlay<GpuResource, number>((_, usageOf) => ({
     get usage() {
       return usageOf(this as never);
     },
@@ -31,10 +38,10 @@ export class DeclaredUsages {
    * These overlays use a twin for calls of a resource's own methods that the declared usage does
    * not allow.
    */
-  readonly #mappings: Layer<GPUBuffer>;
-  readonly #views: Layer<GPUTexture>;
+  readonly #mappings: Overlay<GPUBuffer>;
+  readonly #views: Overlay<GPUTexture>;
   /** Shows the program the size that it declared for a buffer with more memory for verification. */
-  readonly #sizes = new Layer<GPUBuffer, number>((_, sizeOf) => ({
+  readonly #sizes = new Overlay<GPUBuffer, number>((_, sizeOf) => ({
     get size() {
       return sizeOf(this as never);
     },
@@ -43,21 +50,21 @@ export class DeclaredUsages {
    * The twins, which are resources with exactly the declared usage. Each is created on the first
    * mistake.
    */
-  readonly #twins = new WeakMap<Resource, Resource>();
+  readonly #twins = new WeakMap<GpuResource, GpuResource>();
 
   constructor(device: GPUDevice, scopes: ErrorScopes, uses: HiddenUses) {
     this.#device = device;
     this.#scopes = scopes;
     this.#uses = uses;
-    const twinOf = <T extends Resource>(resource: T): T => this.#twinOf(resource, resource.usage);
-    this.#mappings = new Layer((native) => ({
+    const twinOf = <T extends GpuResource>(resource: T): T => this.#twinOf(resource, resource.usage);
+    this.#mappings = new Overlay((native) => ({
       mapAsync(mode, ...range) {
         // Without a range, Belay itself maps the whole buffer.
         const isRight = (range.length === 0 && isMapMode(this, mode)) || isMappable(this, mode, ...range);
         return native.mapAsync.call(isRight ? this : twinOf(this), mode, ...range);
       },
     }));
-    this.#views = new Layer((native) => ({
+    this.#views = new Overlay((native) => ({
       createView(descriptor) {
         const isMistake = ((descriptor?.usage ?? 0) & ~this.usage) !== 0;
         return native.createView.call(isMistake ? twinOf(this) : this, descriptor);
@@ -114,7 +121,7 @@ export class DeclaredUsages {
    * Returns the resource to pass to a native method that copies from `resource`, up to the byte
    * `end` of a buffer.
    */
-  source<T extends Resource>(resource: T, end = 0): T {
+  source<T extends GpuResource>(resource: T, end = 0): T {
     return this.#checked(resource, isTexture(resource) ? flags.textureCopySrc : flags.bufferCopySrc, end);
   }
 
@@ -122,7 +129,7 @@ export class DeclaredUsages {
    * Returns the resource to pass to a native method that copies to `resource`, up to the byte `end`
    * of a buffer.
    */
-  target<T extends Resource>(resource: T, end = 0): T {
+  target<T extends GpuResource>(resource: T, end = 0): T {
     return this.#checked(resource, isTexture(resource) ? flags.textureCopyDst : flags.bufferCopyDst, end);
   }
 
@@ -139,7 +146,7 @@ export class DeclaredUsages {
    * Returns the resource to pass to a native method that needs one of `usages`, up to the byte
    * `end` of a buffer.
    */
-  used<T extends Resource>(resource: T, usages: number, end = 0): T {
+  used<T extends GpuResource>(resource: T, usages: number, end = 0): T {
     return this.#checked(resource, usages, end);
   }
 
@@ -160,26 +167,26 @@ export class DeclaredUsages {
     textures: Textures,
     usages: number,
   ): T | GPUTextureView {
-    const texture = textures.behind(view);
+    const texture = textures.textureOf(view);
     const used = texture && this.used(texture, usages);
     return used === texture ? view : textures.sameView(view, used!);
   }
 
-  #checked<T extends Resource>(resource: T, usage: number, end: number): T {
+  #checked<T extends GpuResource>(resource: T, usage: number, end: number): T {
     const declared = this.#usages.stateOf(resource);
     const isInside = isTexture(resource) || !this.isPast(resource, end);
     if (declared === undefined || ((declared & usage) !== 0 && isInside)) return resource;
     return this.#twinOf(resource, declared);
   }
 
-  #twinOf<T extends Resource>(resource: T, declared: number): T {
+  #twinOf<T extends GpuResource>(resource: T, declared: number): T {
     const known = this.#twins.get(resource);
     const twin = known ?? makeSilently(this.#device, () => this.#twin(resource, declared)).made;
     this.#twins.set(resource, twin);
     return twin as T;
   }
 
-  #twin(resource: Resource, usage: number): Resource {
+  #twin(resource: GpuResource, usage: number): GpuResource {
     const { label } = resource;
     return isTexture(resource)
       ? this.#device.createTexture({ label, ...textureLike(resource, usage) })

@@ -1,4 +1,4 @@
-import { likeNative, standIn } from "./faces.ts";
+import { likeNative, redirectAllMembers } from "./overlaidMembers.ts";
 
 /**
  * The objects between a program and WebGPU. The program gets a proxy of the device and of its
@@ -80,7 +80,7 @@ export function proxyOf<T extends object, M extends object>(native: T, members: 
   // The class's own methods, called on the proxy, do not see the properties that the program set on
   // it.
   const set = (_: T, name: PropertyKey, value: unknown) => Reflect.set(native, name, value, native);
-  standIn(shown, prototype, new Proxy(native, { get, set }));
+  redirectAllMembers(shown, prototype, new Proxy(native, { get, set }));
   return shown;
 }
 

@@ -1,8 +1,8 @@
 import { BindGroupCache } from "./bindGroupCache.ts";
 import { flags, makeSilently } from "./nativeObjects.ts";
 import type { PassCommands } from "./passCommands.ts";
+import { noOffsets } from "./replayStep.ts";
 import type { BufferRange } from "./resources.ts";
-import { noOffsets } from "./steps.ts";
 
 /** The descriptor of a kernel of Belay's own. */
 export interface OwnKernelDescriptor {

@@ -1,5 +1,5 @@
-import { faceOf } from "./faces.ts";
-import { type Anything, noOffsets, type Step } from "./steps.ts";
+import { overlaidMembersOf } from "./overlaidMembers.ts";
+import { type AnyMethod, noOffsets, type ReplayStep } from "./replayStep.ts";
 
 /** A bind group as it is set, with dynamic offsets in one of the forms that WebGPU accepts. */
 export interface SetGroup {
@@ -17,7 +17,7 @@ const unset: SetGroup = { group: null, offsets: noOffsets };
  * it again.
  */
 export class PassCommands {
-  readonly steps: Step<GPUComputePassEncoder>[] = [];
+  readonly steps: ReplayStep<GPUComputePassEncoder>[] = [];
   readonly #pass: GPUComputePassEncoder;
   readonly #native: GPUComputePassEncoder;
   #pipeline: GPUComputePipeline | undefined;
@@ -25,7 +25,7 @@ export class PassCommands {
 
   constructor(pass: GPUComputePassEncoder) {
     this.#pass = pass;
-    this.#native = faceOf(pass);
+    this.#native = overlaidMembersOf(pass);
   }
 
   setPipeline(pipeline: GPUComputePipeline): void {
@@ -36,8 +36,8 @@ export class PassCommands {
 
   setBindGroup(index: number, set: SetGroup): void {
     const { group, offsets } = set;
-    (this.#native.setBindGroup as Anything).call(this.#pass, index, group, ...offsets);
-    this.steps.push((again) => (again.setBindGroup as Anything)(index, group, ...offsets));
+    (this.#native.setBindGroup as AnyMethod).call(this.#pass, index, group, ...offsets);
+    this.steps.push((again) => (again.setBindGroup as AnyMethod)(index, group, ...offsets));
     this.#groups.set(index, set);
   }
 

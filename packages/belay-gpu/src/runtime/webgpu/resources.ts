@@ -1,9 +1,9 @@
-import { Layer } from "./layer.ts";
 import { flags, makeSilently } from "./nativeObjects.ts";
-import { copyDescriptor } from "./steps.ts";
+import { Overlay } from "./overlay.ts";
+import { copyDescriptor } from "./replayStep.ts";
 
 /** A resource that GPU work reads or writes. */
-export type Resource = GPUBuffer | GPUTexture;
+export type GpuResource = GPUBuffer | GPUTexture;
 
 /** A range of a buffer, in bytes. */
 export interface BufferRange {
@@ -13,14 +13,14 @@ export interface BufferRange {
 }
 
 /** A range of a buffer, or a whole resource. */
-export type Place = Resource | BufferRange;
+export type ResourceRange = GpuResource | BufferRange;
 
-export function resourceOf(place: Place): Resource {
+export function resourceOf(place: ResourceRange): GpuResource {
   return "buffer" in place ? place.buffer : place;
 }
 
 /** Returns whether a range covers its whole resource. */
-export function isWhole(place: Place): boolean {
+export function isWhole(place: ResourceRange): boolean {
   return !("buffer" in place) || (place.offset === 0 && place.size >= place.buffer.size);
 }
 
@@ -34,7 +34,7 @@ export function isTexture(resource: object): resource is GPUTexture {
 }
 
 /** An offset past the end of every buffer. The device rejects `getMappedRange` with it. */
-export const BEYOND = 2 ** 52;
+export const OFFSET_BEYOND_BUFFERS = 2 ** 52;
 
 /** Returns the end of a range. A negative size counts as zero. */
 export function endOf({ offset, size }: BufferRange): number {
@@ -76,7 +76,7 @@ export class Textures {
    * The textures that a canvas shows, each with its replacement for re-execution once that exists.
    */
   readonly #shown = new WeakMap<GPUTexture, GPUTexture | null>();
-  readonly #layer = new Layer<GPUTexture, undefined>((native) => {
+  readonly #layer = new Overlay<GPUTexture, undefined>((native) => {
     const views = this.#views;
     return {
       createView(descriptor) {
@@ -102,18 +102,18 @@ export class Textures {
     this.follow(texture);
   }
 
-  isShown(resource: Resource): boolean {
+  isShown(resource: GpuResource): boolean {
     return this.#shown.has(resource as GPUTexture);
   }
 
   /** Returns the texture of a view. A texture stands for its own default view. */
-  behind(view: GPUTextureView | GPUTexture): GPUTexture | undefined {
+  textureOf(view: GPUTextureView | GPUTexture): GPUTexture | undefined {
     return isTexture(view) ? view : this.#views.get(view)?.texture;
   }
 
   /** Returns whether a view covers its whole texture, with all aspects. */
   isWhole(view: GPUTextureView | GPUTexture): boolean {
-    const texture = this.behind(view);
+    const texture = this.textureOf(view);
     if (texture === undefined) return false;
     const { aspect = "all" } = this.#views.get(view as GPUTextureView)?.descriptor ?? {};
     return texture.mipLevelCount === 1 && texture.depthOrArrayLayers === 1 && aspect === "all";
@@ -123,13 +123,13 @@ export class Textures {
    * Returns the texture of a copy for re-execution. A canvas has taken its texture back by then, so
    * the copy uses a replacement.
    */
-  again(place: GPUTexelCopyTextureInfo): GPUTexelCopyTextureInfo {
+  forReplay(place: GPUTexelCopyTextureInfo): GPUTexelCopyTextureInfo {
     return { ...place, texture: this.#standIn(place.texture) };
   }
 
   /** Returns the view of an attachment for re-execution, as `again` does for copies. */
-  viewAgain(view: GPUTextureView | GPUTexture): GPUTextureView | GPUTexture {
-    const texture = this.behind(view);
+  viewForReplay(view: GPUTextureView | GPUTexture): GPUTextureView | GPUTexture {
+    const texture = this.textureOf(view);
     if (!texture || !this.isShown(texture)) return view;
     return this.sameView(view, this.#standIn(texture));
   }

@@ -32,7 +32,7 @@ import { makeSilently } from "../webgpu/nativeObjects.ts";
  * A variant of a kernel with fewer checks of memory. `"none"` has no checks, for a bound buffer
  * without check words. A list of schemes computes other sums, if the usual ones are not useful.
  */
-export type LessMemory = "none" | readonly BindingScheme[];
+export type MemoryVariant = "none" | readonly BindingScheme[];
 
 /** The room for added bindings in an explicit pipeline layout. */
 export interface LayoutRoom {
@@ -57,7 +57,7 @@ export interface KernelRequest {
   /** The room in an explicit pipeline layout. */
   readonly room: LayoutRoom | undefined;
   /** Set for a variant with fewer checks of memory. */
-  readonly lessMemory?: LessMemory;
+  readonly memoryVariant?: MemoryVariant;
 }
 
 /** The words of a report about the armed fault. */
@@ -73,7 +73,7 @@ export const noStrike: ObservedWords = { strikes: 0, struck: 0, hung: false };
  * A protected kernel. Pipelines with equal requests share it, such as those of a program that runs
  * twice.
  */
-export interface Kernel {
+export interface ProtectedKernel {
   /**
    * The label of its pipeline, or else its entry point. `#2` and so on distinguish kernels of the
    * same name.
@@ -102,12 +102,12 @@ export interface Kernel {
    * when `proving` settles.
    */
   refused?: string;
-  proving?: Promise<void>;
+  acceptance?: Promise<void>;
 }
 
 /** Makes verification of a kernel's work wait until `known` settles. */
-export function prove(kernel: Kernel, known: Promise<void>): void {
-  kernel.proving = Promise.all([kernel.proving, known]).then(() => {});
+export function awaitAcceptance(kernel: ProtectedKernel, known: Promise<void>): void {
+  kernel.acceptance = Promise.all([kernel.acceptance, known]).then(() => {});
 }
 
 /** A source after protection, and the module that is created from it on first use. */
@@ -141,16 +141,18 @@ class Protections {
    * Returns the protection of a kernel and the diagnostics about its memory. If the layout has no
    * room for check words, passes verify the kernel's memory instead.
    */
-  within(request: KernelRequest, policy: Required<KernelPolicy>): [Protection, ...Diagnostic[]] {
-    const { room, lessMemory } = request;
+  protectionFor(request: KernelRequest, policy: Required<KernelPolicy>): [Protection, ...Diagnostic[]] {
+    const { room, memoryVariant: lessMemory } = request;
     if (lessMemory === "none") return [this.#once(request, policy, "none"), leftAlone.boundWithoutChecks()];
     const usual = this.#policy.memory;
     const memory = lessMemory ? { default: usual, bindings: lessMemory } : usual;
     const protection = this.#once(request, policy, memory);
     const summary = summaryOf(protection.result, request);
     if (!room || !summary?.memory?.checks) return [protection];
-    const fits = addedBuffers(summary) <= room.storageBuffers && room.uniformBuffers > 0;
-    return fits ? [protection] : [this.#once(request, policy, "none"), leftAlone.noRoomForChecks()];
+    const areInterchangeable = addedBuffers(summary) <= room.storageBuffers && room.uniformBuffers > 0;
+    return areInterchangeable
+      ? [protection]
+      : [this.#once(request, policy, "none"), leftAlone.noRoomForChecks()];
   }
 
   #once(
@@ -201,7 +203,7 @@ class Protections {
 export interface KernelChoice {
   readonly source: string;
   readonly coverage: KernelCoverage;
-  readonly kernel?: Kernel;
+  readonly kernel?: ProtectedKernel;
   /** The accesses of the entry point to its resources, if the compiler knows them. */
   readonly bindings?: readonly BindingAccess[];
   /** The elements that its stores overwrite. */
@@ -231,9 +233,9 @@ export class Kernels {
   /** The number of pipelines of each choice, without those that the device rejected. */
   readonly #pipelines = new Map<string, number>();
   /** The request for which each kernel was made. */
-  readonly #requests = new WeakMap<Kernel, KernelRequest>();
+  readonly #requests = new WeakMap<ProtectedKernel, KernelRequest>();
   /** The variants of kernels that compare before each store; null if there is none. */
-  readonly #storing = new WeakMap<Kernel, Kernel | null>();
+  readonly #storing = new WeakMap<ProtectedKernel, ProtectedKernel | null>();
   /** Settles when it is known for each pipeline so far whether the device accepted it. */
   #told: Promise<unknown> = Promise.resolve();
 
@@ -255,8 +257,8 @@ export class Kernels {
   }
 
   /** Returns the choices of which the device accepted a pipeline. */
-  async made(): Promise<KernelChoice[]> {
-    await Promise.all([this.#told, ...[...this.choices].map(({ kernel }) => kernel?.proving)]);
+  async accepted(): Promise<KernelChoice[]> {
+    await Promise.all([this.#told, ...[...this.choices].map(({ kernel }) => kernel?.acceptance)]);
     return [...this.#choices].flatMap(([key, choice]) => (this.#pipelines.get(key) ? [choice] : []));
   }
 
@@ -272,13 +274,13 @@ export class Kernels {
   }
 
   /** Records that the device rejected a requested pipeline. */
-  notMade(request: KernelRequest): void {
+  recordRejection(request: KernelRequest): void {
     this.#count(keyOf(request), -1);
   }
 
   /** Records that a pipeline is rejected if `failed` resolves to an error. */
-  notMadeIf(request: KernelRequest, failed: Promise<GPUError | null>): void {
-    this.#told = Promise.all([this.#told, failed.then((error) => error && this.notMade(request))]);
+  recordRejectionIf(request: KernelRequest, failed: Promise<GPUError | null>): void {
+    this.#told = Promise.all([this.#told, failed.then((error) => error && this.recordRejection(request))]);
   }
 
   /** Leaves the kernel of a pipeline unprotected from now on, for this reason. */
@@ -310,7 +312,7 @@ export class Kernels {
    * Emits `unprotected` once for a kernel with less coverage than the policy asks for. Call this when
    * a pipeline of the kernel was created.
    */
-  tell({ coverage }: KernelChoice): void {
+  announce({ coverage }: KernelChoice): void {
     const diagnostics = shortfalls(coverage.diagnostics);
     // A kernel that the device rejects later is reported again.
     const key = `${coverage.kernel} ${coverage.redundancy}`;
@@ -341,7 +343,7 @@ export class Kernels {
   /** Decides if a kernel is protected, and lists the reasons for gaps. */
   #assess(request: KernelRequest) {
     const policy = policyFor(this.#policy, this.#named(request));
-    const [protection, ...gaps] = this.#protections.within(request, policy);
+    const [protection, ...gaps] = this.#protections.protectionFor(request, policy);
     const { result } = protection;
     const summary = summaryOf(result, request);
     const failed = result.diagnostics.some(({ severity }) => severity === "error");
@@ -387,7 +389,12 @@ export class Kernels {
     return { ...choice, kernel };
   }
 
-  #kernelOf(name: string, source: string, protection: Protection, summary: EntryPointSummary): Kernel {
+  #kernelOf(
+    name: string,
+    source: string,
+    protection: Protection,
+    summary: EntryPointSummary,
+  ): ProtectedKernel {
     const { result } = protection;
     protection.module ??= makeSilently(this.#device, () =>
       this.#device.createShaderModule({ label: name, code: result.code }),
@@ -409,7 +416,7 @@ export class Kernels {
   }
 
   /** Returns the program's bind groups that a kernel uses. */
-  groupsOf(kernel: Kernel): number[] {
+  groupsOf(kernel: ProtectedKernel): number[] {
     const request = this.#requests.get(kernel);
     const bindings = (request && summaryOf(kernel.protection, request)?.bindings) ?? [];
     return bindings.map(({ group }) => group);
@@ -419,7 +426,7 @@ export class Kernels {
    * Returns the variant of a kernel that compares before each store. It can run in place of the
    * kernel with the same bind groups. Undefined if there is none.
    */
-  storing(kernel: Kernel): Kernel | undefined {
+  withStoreChecks(kernel: ProtectedKernel): ProtectedKernel | undefined {
     let storing = this.#storing.get(kernel);
     if (storing === undefined) {
       storing = this.#makeStoring(kernel) ?? null;
@@ -428,7 +435,7 @@ export class Kernels {
     return storing ?? undefined;
   }
 
-  #makeStoring(kernel: Kernel): Kernel | undefined {
+  #makeStoring(kernel: ProtectedKernel): ProtectedKernel | undefined {
     const request = this.#requests.get(kernel);
     if (!request) return undefined;
     const policy = policyFor(this.#policy, this.#named(request));
@@ -440,7 +447,7 @@ export class Kernels {
     const places = isApart
       ? ({ redundancy: "intra+lds", pairing: "adjacent", channel: "auto" } as const)
       : { redundancy, pairing, channel };
-    const [protection] = this.#protections.within(request, { ...policy, ...places, check: "store" });
+    const [protection] = this.#protections.protectionFor(request, { ...policy, ...places, check: "store" });
     const { result } = protection;
     const summary = summaryOf(result, request);
     const failed = result.diagnostics.some(({ severity }) => severity === "error");
@@ -468,7 +475,11 @@ export class Kernels {
 }
 
 /** Returns whether two kernels are interchangeable: same bindings, same grids, same names. */
-function fits({ protection, interGroup, memory }: Kernel, result: ProtectResult, other: EntryPointSummary) {
+function fits(
+  { protection, interGroup, memory }: ProtectedKernel,
+  result: ProtectResult,
+  other: EntryPointSummary,
+) {
   const boundBy = (
     { layout, renamed }: ProtectResult,
     inter: InterGroup | undefined,
@@ -486,7 +497,14 @@ function fits({ protection, interGroup, memory }: Kernel, result: ProtectResult,
   return boundBy(protection, interGroup, memory) === boundBy(result, other.interGroup, other.memory);
 }
 
-function keyOf({ source, entryPoint, label, constants, room, lessMemory }: KernelRequest): string {
+function keyOf({
+  source,
+  entryPoint,
+  label,
+  constants,
+  room,
+  memoryVariant: lessMemory,
+}: KernelRequest): string {
   return JSON.stringify([label, entryPoint, room, lessMemory, Object.entries(constants).sort(), source]);
 }
 

@@ -16,12 +16,12 @@ const natives = new WeakMap<object, Members>();
 const prototypes = new WeakMap<Members, object>();
 
 /** Returns the current members of an object: its overlaid members, or those of its class. */
-export function faceOf<T extends object>(object: T): T {
+export function overlaidMembersOf<T extends object>(object: T): T {
   return (faces.get(object) ?? nativeOf(Object.getPrototypeOf(object))) as T;
 }
 
 /** Gives an object overlaid members. Its prototype must redirect to them. */
-export function setFace(object: object, members: Members): void {
+export function setOverlaidMembers(object: object, members: Members): void {
   faces.set(object, members);
 }
 
@@ -29,7 +29,7 @@ export function setFace(object: object, members: Members): void {
  * Makes a class look up these members for each of its objects. Members that the class lacks stay
  * absent.
  */
-export function askForFace(face: object, names: Iterable<PropertyKey>): void {
+export function redirectMembers(face: object, names: Iterable<PropertyKey>): void {
   let native = face;
   while (!prototypes.has(native)) native = Object.getPrototypeOf(native);
   const prototype = prototypes.get(native)!;
@@ -38,7 +38,7 @@ export function askForFace(face: object, names: Iterable<PropertyKey>): void {
     const descriptor = descriptorOf(prototype, name);
     if (!descriptor?.configurable) continue;
     Object.defineProperty(native, name, descriptor);
-    Object.defineProperty(prototype, name, asking(name, descriptor));
+    Object.defineProperty(prototype, name, redirecting(name, descriptor));
   }
 }
 
@@ -57,7 +57,7 @@ function descriptorOf(object: object | null, name: PropertyKey): PropertyDescrip
   return Reflect.getOwnPropertyDescriptor(object, name) ?? descriptorOf(Reflect.getPrototypeOf(object), name);
 }
 
-function asking(name: PropertyKey, native: PropertyDescriptor): PropertyDescriptor {
+function redirecting(name: PropertyKey, native: PropertyDescriptor): PropertyDescriptor {
   const { value, get, set } = native;
   if (typeof value === "function") {
     const method = function (this: object, ...args: unknown[]): unknown {
@@ -95,10 +95,10 @@ export function likeNative<F extends (...args: never[]) => unknown>(made: F, nat
 }
 
 /** Makes a class look up all members of an object that stands in for one of its instances. */
-export function standIn(object: object, prototype: object, members: Members): void {
+export function redirectAllMembers(object: object, prototype: object, members: Members): void {
   const names = Reflect.ownKeys(prototype).filter(
     (name) => typeof name === "string" && name !== "constructor",
   );
-  askForFace(nativeOf(prototype), names);
-  setFace(object, members);
+  redirectMembers(nativeOf(prototype), names);
+  setOverlaidMembers(object, members);
 }

@@ -1,8 +1,8 @@
 /** One command of a pass or an encoder, as a function that encodes it again. */
-export type Step<Encoder> = (again: Encoder) => void;
+export type ReplayStep<Encoder> = (again: Encoder) => void;
 
 /** A native method with several signatures, called with the program's arguments. */
-export type Anything = (...args: unknown[]) => undefined;
+export type AnyMethod = (...args: unknown[]) => undefined;
 
 export const noOffsets: readonly unknown[] = [];
 

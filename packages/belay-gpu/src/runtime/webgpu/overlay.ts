@@ -1,4 +1,4 @@
-import { askForFace, faceOf, setFace } from "./faces.ts";
+import { overlaidMembersOf, redirectMembers, setOverlaidMembers } from "./overlaidMembers.ts";
 
 /** The methods of an overlay. Each is called with the native object as `this`. */
 type Methods<T> = { readonly [K in keyof T]?: T[K] } & ThisType<T>;
@@ -10,16 +10,16 @@ type Methods<T> = { readonly [K in keyof T]?: T[K] } & ThisType<T>;
 export const rank = { inner: 0, destruction: 1, mapping: 2 } as const;
 type Rank = (typeof rank)[keyof typeof rank];
 
-interface AnyLayer {
+interface AnyOverlay {
   readonly rank: Rank;
-  on(below: object): object;
+  over(below: object): object;
 }
 
 /**
  * The topmost overlay of each set of overlaid members, and the members below it. A class's own
  * members have no entry.
  */
-const tops = new WeakMap<object, { readonly layer: AnyLayer; readonly below: object }>();
+const tops = new WeakMap<object, { readonly layer: AnyOverlay; readonly below: object }>();
 
 /**
  * An overlay puts methods between native objects and their class. Each object only gets a state. It
@@ -28,7 +28,7 @@ const tops = new WeakMap<object, { readonly layer: AnyLayer; readonly below: obj
  * `methods` is called once for a class. Its argument has the members below the overlay, from which
  * the original methods are called.
  */
-export class Layer<T extends object, State = undefined> implements AnyLayer {
+export class Overlay<T extends object, State = undefined> implements AnyOverlay {
   readonly rank: Rank;
   readonly #states = new WeakMap<T, State>();
   readonly #faces = new WeakMap<object, object>();
@@ -47,18 +47,18 @@ export class Layer<T extends object, State = undefined> implements AnyLayer {
   /** Attaches the overlay to an object: its methods are called from now on. */
   attach(object: T, state: State): void {
     if (state !== undefined) this.#states.set(object, state);
-    setFace(object, put(this, faceOf(object)));
+    setOverlaidMembers(object, put(this, overlaidMembersOf(object)));
   }
 
   /** Detaches the overlay, which must be the topmost of the object. */
   detach(object: T): void {
     this.#states.delete(object);
-    setFace(object, tops.get(faceOf(object))!.below);
+    setOverlaidMembers(object, tops.get(overlaidMembersOf(object))!.below);
   }
 
   /** Returns the members of an object below this overlay. */
   below(object: T): T {
-    let face: object = faceOf(object);
+    let face: object = overlaidMembersOf(object);
     for (let top = tops.get(face); top; top = tops.get(face)) {
       face = top.below;
       if (top.layer === this) break;
@@ -67,12 +67,12 @@ export class Layer<T extends object, State = undefined> implements AnyLayer {
   }
 
   /** Returns members with this overlay on top of the given ones. */
-  on(below: object): object {
+  over(below: object): object {
     const known = this.#faces.get(below);
     if (known) return known;
     const methods = this.#methods(below as T, (each) => this.#states.get(each)!);
     const face: object = Object.create(below, Object.getOwnPropertyDescriptors(methods));
-    askForFace(face, Object.keys(methods));
+    redirectMembers(face, Object.keys(methods));
     this.#faces.set(below, face);
     tops.set(face, { layer: this, below });
     return face;
@@ -80,7 +80,7 @@ export class Layer<T extends object, State = undefined> implements AnyLayer {
 }
 
 /** Returns members with one more overlay, at the position of its rank. */
-function put(layer: AnyLayer, face: object): object {
+function put(layer: AnyOverlay, face: object): object {
   const top = tops.get(face);
-  return top && top.layer.rank > layer.rank ? top.layer.on(put(layer, top.below)) : layer.on(face);
+  return top && top.layer.rank > layer.rank ? top.layer.over(put(layer, top.below)) : layer.over(face);
 }
