@@ -32,7 +32,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const mappings = new MappingGate(context, memory, journal, verifier);
   const injector = new Injector(context, pipelines.kernels);
   verifier.replaying.subscribe(() => injector.workRunsAgain());
-  const { queue, framesShown } = hardenedQueue(context, memory, commands, journal, verifier);
+  const { queue, framesShown } = hardenedQueue({ context, memory, commands, journal, verifier });
   const belay = belayOf({ context, memory, pipelines, injector, journal, verifier, scrubber, framesShown });
   const creation = creationMethods(device, { pipelines, commands, journal, mappings });
   const { scopes, textures } = context;

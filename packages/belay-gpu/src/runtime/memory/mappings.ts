@@ -79,12 +79,12 @@ export class Mappings {
   readonly #flips = new WeakMap<ProtectedBuffer, readonly PendingFlip[]>();
   readonly #parts: MappingParts;
   readonly #written = new WeakMap<ProtectedBuffer, Uint8Array<ArrayBuffer>>();
-  readonly #layer: Overlay<GPUBuffer, HostSide>;
+  readonly #overlay: Overlay<GPUBuffer, HostSide>;
 
   constructor(parts: MappingParts) {
     this.#parts = parts;
     const end = (side: HostSide, native: GPUBuffer) => this.#end(side, native);
-    this.#layer = new Overlay((native, sideOf) => ({
+    this.#overlay = new Overlay((native, sideOf) => ({
       mapAsync(mode, offset = 0, requested) {
         // WebGPU validation rejects invalid arguments.
         if (!isMappable(this, mode, offset, requested))
@@ -121,7 +121,7 @@ export class Mappings {
   attach(owner: ProtectedBuffer, isMappedNow: boolean): void {
     const { buffer } = owner;
     const mapping = isMappedNow ? this.#begin(owner, buffer, 0, buffer.size, true) : undefined;
-    this.#layer.attach(buffer, { owner, requested: nothingRequested, mapping, isFirst: isMappedNow });
+    this.#overlay.attach(buffer, { owner, requested: nothingRequested, mapping, isFirst: isMappedNow });
   }
 
   /**
@@ -129,11 +129,11 @@ export class Mappings {
    * again, and rejects if they stay damaged.
    */
   async verifyMapping(buffer: GPUBuffer): Promise<void> {
-    const side = this.#layer.stateOf(buffer);
+    const side = this.#overlay.stateOf(buffer);
     if (!side) return;
     const { owner, requested } = side;
     const { mode, offset, size } = requested;
-    const native = this.#layer.below(buffer);
+    const native = this.#overlay.below(buffer);
     const isWritten = mode !== flags.mapRead;
     const { retries, refuses, damaged, send } = this.#parts;
     let earlier: readonly number[] = [];

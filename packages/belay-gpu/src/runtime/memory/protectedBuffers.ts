@@ -78,7 +78,7 @@ export class ProtectedBuffers {
   readonly #allocations = new Map<number, Allocation>();
   /** One function for all owners, to save memory. */
   readonly #mirrorOf = (owner: Owner) => this.#makeMirror(owner);
-  readonly #layer: Overlay<GPUBuffer, ProtectedBuffer>;
+  readonly #overlay: Overlay<GPUBuffer, ProtectedBuffer>;
   /** The destroyed buffers. Their words of the arena may belong to another buffer by now. */
   readonly #destroyed = new WeakSet<GPUBuffer>();
   /** Programs may leave buffers to the garbage collector. */
@@ -100,7 +100,7 @@ export class ProtectedBuffers {
       this.#destroyed.add(buffer);
       this.#discard(this.#allocations.get(owner.first)!);
     };
-    this.#layer = new Overlay((native) => ({
+    this.#overlay = new Overlay((native) => ({
       destroy() {
         native.destroy.call(this);
         discard(this);
@@ -119,7 +119,7 @@ export class ProtectedBuffers {
   }
 
   of(buffer: GPUBuffer): ProtectedBuffer | undefined {
-    return this.#destroyed.has(buffer) ? undefined : this.#layer.stateOf(buffer);
+    return this.#destroyed.has(buffer) ? undefined : this.#overlay.stateOf(buffer);
   }
 
   /**
@@ -181,7 +181,7 @@ export class ProtectedBuffers {
     const allocation: Allocation = { first, words, mirror: undefined, owner: new WeakRef(owner) };
     this.#allocations.set(first, allocation);
     this.#collected.register(buffer, allocation);
-    this.#layer.attach(buffer, owner);
+    this.#overlay.attach(buffer, owner);
     return owner;
   }
 

@@ -170,7 +170,7 @@ export class AddedBindings {
     const { buffer, failed } = this.#shadows.of(original);
     const known = failed.then((error) => {
       if (error)
-        kernel.refused = `no memory for a copy of what the kernel changes in place: ${error.message}`;
+        kernel.rejection = `no memory for a shadow of a buffer that the kernel changes in place: ${error.message}`;
     });
     awaitAcceptance(kernel, known);
     return buffer;

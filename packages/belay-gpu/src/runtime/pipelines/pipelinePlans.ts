@@ -45,7 +45,7 @@ export class PipelinePlans {
    * Returns the plan for a pipeline. Throws a `ProtectionError` in strict mode if the kernel is not
    * fully covered.
    */
-  plan(descriptor: GPUComputePipelineDescriptor, lessMemory?: MemoryVariant): PipelinePlan {
+  plan(descriptor: GPUComputePipelineDescriptor, memoryVariant?: MemoryVariant): PipelinePlan {
     const { compute, layout, label } = descriptor;
     const source = this.#sources.get(compute.module);
     const explicit = layout === "auto" ? undefined : this.#layouts.recordOf(layout);
@@ -56,7 +56,7 @@ export class PipelinePlans {
       label: label ?? "",
       constants: membersOf(compute.constants ?? {}),
       room,
-      ...(lessMemory && { memoryVariant: lessMemory }),
+      ...(memoryVariant && { memoryVariant }),
     };
     if (source === undefined) return this.leaveAlone(descriptor, request, leftAlone.unknownModule());
     if (layout !== "auto" && !room) return this.leaveAlone(descriptor, request, leftAlone.unknownLayout());

@@ -60,7 +60,7 @@ export class PipelineRecord {
   #guarded: GuardedPipeline | undefined;
   readonly #variants = new Map<Doubling, PipelineVariant>();
   #makeVariant: ((doubling: Doubling) => PipelineVariant) | undefined;
-  readonly #withLess = new Map<MemoryVariant, PipelineRecord>();
+  readonly #memoryVariants = new Map<MemoryVariant, PipelineRecord>();
   #makeWith: ((memory: MemoryVariant) => PipelineRecord) | undefined;
 
   constructor(device: GPUDevice, own: GPUComputePipeline, { choice, explicit }: Known) {
@@ -124,10 +124,10 @@ export class PipelineRecord {
    * record.
    */
   with(memory: MemoryVariant): PipelineRecord {
-    const known = this.#withLess.get(memory);
+    const known = this.#memoryVariants.get(memory);
     if (known) return known;
     const made = this.#makeWith?.(memory) ?? this;
-    this.#withLess.set(memory, made);
+    this.#memoryVariants.set(memory, made);
     return made;
   }
 

@@ -84,7 +84,7 @@ export class ProtectedPipelines {
       if (await notMade) return;
       const message = await reasonOf(error, guarded);
       this.kernels.announce(this.kernels.leaveAlone(plan.request, leftAlone.refusedByDriver(message)));
-      guarded.kernel.refused = message;
+      guarded.kernel.rejection = message;
     });
     awaitAcceptance(guarded.kernel, proven);
     return this.#adopt(own, plan, record);
@@ -194,7 +194,7 @@ export class ProtectedPipelines {
       this.#device.createComputePipeline(doubledIn(doubling, guarded)),
     );
     const proven = failed.then(async (error) => {
-      if (error) kernel.refused = await reasonOf(error, guarded);
+      if (error) kernel.rejection = await reasonOf(error, guarded);
     });
     awaitAcceptance(kernel, proven);
     return made;

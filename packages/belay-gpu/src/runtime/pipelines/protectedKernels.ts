@@ -99,9 +99,9 @@ export interface ProtectedKernel {
   observed: ObservedWords;
   /**
    * The reason why the device rejected the protected code or its buffers, if it did. It is known
-   * when `proving` settles.
+   * when `acceptance` settles.
    */
-  refused?: string;
+  rejection?: string;
   acceptance?: Promise<void>;
 }
 
@@ -142,10 +142,11 @@ class Protections {
    * room for check words, passes verify the kernel's memory instead.
    */
   protectionFor(request: KernelRequest, policy: Required<KernelPolicy>): [Protection, ...Diagnostic[]] {
-    const { room, memoryVariant: lessMemory } = request;
-    if (lessMemory === "none") return [this.#once(request, policy, "none"), leftAlone.boundWithoutChecks()];
+    const { room, memoryVariant } = request;
+    if (memoryVariant === "none")
+      return [this.#once(request, policy, "none"), leftAlone.boundWithoutChecks()];
     const usual = this.#policy.memory;
-    const memory = lessMemory ? { default: usual, bindings: lessMemory } : usual;
+    const memory = memoryVariant ? { default: usual, bindings: memoryVariant } : usual;
     const protection = this.#once(request, policy, memory);
     const summary = summaryOf(protection.result, request);
     if (!room || !summary?.memory?.checks) return [protection];
@@ -497,15 +498,8 @@ function fits(
   return boundBy(protection, interGroup, memory) === boundBy(result, other.interGroup, other.memory);
 }
 
-function keyOf({
-  source,
-  entryPoint,
-  label,
-  constants,
-  room,
-  memoryVariant: lessMemory,
-}: KernelRequest): string {
-  return JSON.stringify([label, entryPoint, room, lessMemory, Object.entries(constants).sort(), source]);
+function keyOf({ source, entryPoint, label, constants, room, memoryVariant }: KernelRequest): string {
+  return JSON.stringify([label, entryPoint, room, memoryVariant, Object.entries(constants).sort(), source]);
 }
 
 /**

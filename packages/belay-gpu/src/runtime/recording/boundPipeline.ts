@@ -59,9 +59,9 @@ export class BoundPipeline {
   summing(memory: CommandGuard, grid: readonly number[]) {
     let runs: BoundPipeline = this;
     for (;;) {
-      const { variant: less, sums } = memory.sumsOn(runs, grid);
-      if (!less) return { runs, sums };
-      runs = this.#with(less);
+      const { variant, sums } = memory.sumsOn(runs, grid);
+      if (!variant) return { runs, sums };
+      runs = this.#with(variant);
     }
   }
 

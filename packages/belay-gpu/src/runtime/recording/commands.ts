@@ -26,7 +26,7 @@ export class Commands {
     this.#encoders = new Overlay((native, stateOf) => {
       const recordOf = (encoder: GPUCommandEncoder) => {
         const record = stateOf(encoder);
-        if (record.isInPass) record.obstacle = "it holds commands that the device has refused";
+        if (record.isInPass) record.obstacle = "it has commands that the device rejected";
         return record;
       };
       return {

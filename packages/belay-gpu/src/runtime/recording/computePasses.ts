@@ -269,7 +269,7 @@ class ComputePass {
 /** The compute passes of a device. Records their commands and adds those of protection. */
 export class ComputePasses {
   readonly #parts: PassParts;
-  readonly #layer: Overlay<GPUComputePassEncoder, ComputePass>;
+  readonly #overlay: Overlay<GPUComputePassEncoder, ComputePass>;
 
   constructor(
     { device, policy, usages }: RuntimeContext,
@@ -286,7 +286,7 @@ export class ComputePasses {
       counter: policy.injectFaults ? new DispatchCounter(device) : undefined,
       limit: device.limits.maxComputeWorkgroupsPerDimension,
     };
-    const layer = new Overlay<GPUComputePassEncoder, ComputePass>((_, passOf) => ({
+    const overlay = new Overlay<GPUComputePassEncoder, ComputePass>((_, passOf) => ({
       setPipeline(pipeline) {
         passOf(this).setPipeline(pipelines.recordOf(pipeline));
       },
@@ -310,16 +310,16 @@ export class ComputePasses {
       end() {
         passOf(this).end();
         // WebGPU validation rejects commands after the end; they are not recorded.
-        layer.detach(this);
+        overlay.detach(this);
       },
     }));
-    this.#layer = layer;
+    this.#overlay = overlay;
   }
 
   /** Returns the steps of the pass. The array grows as commands are recorded. */
   follow(pass: GPUComputePassEncoder, record: CommandRecord): readonly ReplayStep<GPUComputePassEncoder>[] {
     const commands = new PassCommands(pass);
-    this.#layer.attach(pass, new ComputePass(commands, record, this.#parts));
+    this.#overlay.attach(pass, new ComputePass(commands, record, this.#parts));
     return commands.steps;
   }
 }

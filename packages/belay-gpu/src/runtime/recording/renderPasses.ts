@@ -145,7 +145,7 @@ export class RenderPasses {
     const attach = (view: View, treatmentsOf: (format: GPUTextureFormat) => readonly Treatment[]) => {
       const texture = this.#textures.textureOf(view);
       if (!texture) {
-        record.obstacle = "it draws to a texture from elsewhere";
+        record.obstacle = "it draws to a texture that the hardened device did not create";
         return;
       }
       const treatments = treatmentsOf(texture.format);

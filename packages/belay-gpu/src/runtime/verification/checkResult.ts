@@ -1,4 +1,4 @@
-/** The result of a check of submitted work, and the refusals that follow from it. */
+/** The result of a check of submitted work, and the errors that refuse the work's results. */
 
 import { type Detection, FaultError } from "../context/detectedFault.ts";
 import { type MemoryError, MemoryFaultError } from "../context/memoryFault.ts";
@@ -10,23 +10,26 @@ import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import { type BufferRange, whole } from "../webgpu/resources.ts";
 import type { KernelFindings } from "./readReport.ts";
 
-/** The result of one check: empty when all is well. */
+/** The result of one check. It is empty if no fault was found. */
 export interface CheckResult {
   readonly kernels: ReadonlyMap<ProtectedKernel, KernelFindings>;
-  /** Granules that are damaged: how many, and the first ones. */
+  /** The number of damaged granules, and the first of them. */
   readonly damaged: number;
   readonly damage: readonly Damage[];
   /**
-   * Kernels that loaded damaged granules that their reports do not name: how many, and the errors
-   * that they do name.
+   * The kernels that loaded damaged granules which their reports do not name: the number of such
+   * granules, and the errors that the reports name.
    */
   readonly unplaced: ReadonlyMap<
     ProtectedKernel,
     { readonly count: number; readonly errors: readonly MemoryError[] }
   >;
-  /** Buffers in which kernels found errors. */
+  /** The buffers in which kernels found errors. */
   readonly suspects: ReadonlySet<ProtectedBuffer>;
-  /** Granules that were corrected, and whether a kernel has left doubt that they were wrong. */
+  /**
+   * The granules that were corrected. `isInDoubt` is true if a kernel may have caused a correction
+   * of right data.
+   */
   readonly corrected: Corrected;
   readonly isInDoubt: boolean;
 }
@@ -45,11 +48,13 @@ export function isClean({ kernels, damaged }: CheckResult): boolean {
   return kernels.size === 0 && damaged === 0;
 }
 
-/** Whether only a hash is known of what the replicas wrote. */
+/**
+ * Returns whether only hashes of the replicas' stores were compared, so the wrong store is unknown.
+ */
 export const isHashed = ({ site, difference }: Detection): boolean =>
   difference !== null || site?.scalar === "hash";
 
-/** Whether there are only findings that are no fault. */
+/** Returns whether a check found something, but no fault and no damage. */
 export const isUndecided = (found: CheckResult): boolean =>
   !isClean(found) && found.damaged === 0 && faultsIn(found).length === 0;
 
@@ -58,7 +63,7 @@ export function faultsIn({ kernels }: CheckResult): Detection[] {
   return [...kernels.values()].flatMap(({ faults }) => faults);
 }
 
-/** The refusal of all that a check has found. */
+/** Returns the error that refuses the results for all findings of a check. */
 export function errorOf({ kernels, damage }: CheckResult, reason?: string): Refusal {
   return kernels.size > 0
     ? faultError([...kernels.values()], reason)
@@ -68,19 +73,19 @@ export function errorOf({ kernels, damage }: CheckResult, reason?: string): Refu
       );
 }
 
-/** What is to blame for wrong data, with the refusals that follow. */
+/** The causes of wrong data, each with the error that refuses the data. */
 export interface Blame {
   readonly kernels: ReadonlyMap<ProtectedKernel, Refusal>;
-  /** Damaged granules, or buffers where no granule is known. */
+  /** The damaged granules, or whole buffers if the granule is unknown. */
   readonly damage: readonly { readonly place: BufferRange; readonly refusal: Refusal }[];
   /**
-   * Set where more is damaged, in places that are not known: they are not recorded, or their
-   * buffers are gone.
+   * Set if there is more damage at unknown locations, as it was not recorded or its buffers no
+   * longer exist.
    */
   readonly elsewhere: Refusal | undefined;
 }
 
-/** Returns what is to blame for what a check of these kernels' work has found. */
+/** Returns the causes of wrong data, from a check of these kernels' work. */
 export function blameOf(found: CheckResult, kernels: Iterable<ProtectedKernel>, reason?: string): Blame {
   const refusals = new Map<ProtectedKernel, Refusal>();
   const damage = found.damage.flatMap(({ error, owner }) => {
@@ -95,11 +100,10 @@ export function blameOf(found: CheckResult, kernels: Iterable<ProtectedKernel>, 
     const unplaced = found.unplaced.get(kernel);
     if (findings) refusals.set(kernel, faultError([findings], reason));
     else if (unplaced) refusals.set(kernel, new MemoryFaultError(unplaced.errors, reason));
-    // It was found out too late that the device refuses the protected code: nothing has run.
-    else if (kernel.refused !== undefined) refusals.set(kernel, new UnverifiedError(kernel.refused));
+    // The device rejected the protected code after the work was submitted, so nothing ran.
+    else if (kernel.rejection !== undefined) refusals.set(kernel, new UnverifiedError(kernel.rejection));
   }
-  // Granules that kernels loaded and did not name are wrong in nothing but what these kernels
-  // wrote.
+  // Damaged granules that kernels loaded and did not name affect only the stores of these kernels.
   const loaded = [...found.unplaced.values()].reduce((sum, { count }) => sum + count, 0);
   const isAll = damage.length + loaded >= found.damaged;
   return { kernels: refusals, damage, elsewhere: isAll ? undefined : errorOf(found, reason) };

@@ -2,22 +2,22 @@ import { Overlay, rank } from "../webgpu/overlay.ts";
 import type { GpuResource } from "../webgpu/resources.ts";
 
 /**
- * Resources that the program destroys while unverified work may have to run on them again: they are
- * destroyed later.
+ * The resources that the program destroys while unverified work may have to run on them again. They
+ * are destroyed later.
  */
 export class DeferredDestruction {
   readonly #doomed = new Set<GpuResource>();
   readonly #isNeeded: (resource: GpuResource) => boolean;
-  readonly #layer: Overlay<GpuResource>;
+  readonly #overlay: Overlay<GpuResource>;
 
   /**
-   * `isNeeded`: whether unverified work touches a resource. `onDeferred` is told that something
-   * waits.
+   * `isNeeded` returns whether unverified work touches a resource. `onDeferred` is called when a
+   * destruction is deferred.
    */
   constructor(isNeeded: (resource: GpuResource) => boolean, onDeferred: () => void) {
     this.#isNeeded = isNeeded;
     const doomed = this.#doomed;
-    this.#layer = new Overlay(
+    this.#overlay = new Overlay(
       (native) => ({
         destroy() {
           if (!isNeeded(this)) return native.destroy.call(this);
@@ -29,20 +29,20 @@ export class DeferredDestruction {
     );
   }
 
-  /** Lets a resource outlive the program's `destroy` from now on, where it has to. */
-  keep(resource: GpuResource): void {
-    this.#layer.attach(resource, undefined);
+  /** Defers the destruction of a resource from now on while unverified work needs it. */
+  defer(resource: GpuResource): void {
+    this.#overlay.attach(resource, undefined);
   }
 
-  /** Destroys a resource at once if the program has; returns whether. */
-  finish(resource: GpuResource): boolean {
+  /** Destroys a resource now if the program has destroyed it. Returns whether it has. */
+  destroyNow(resource: GpuResource): boolean {
     if (!this.#doomed.delete(resource)) return false;
-    this.#layer.below(resource).destroy.call(resource);
+    this.#overlay.below(resource).destroy.call(resource);
     return true;
   }
 
-  /** Destroys what no work needs any longer. */
-  finishUnneeded(): void {
-    for (const resource of this.#doomed) if (!this.#isNeeded(resource)) this.finish(resource);
+  /** Destroys all resources that no unverified work needs any longer. */
+  destroyUnneeded(): void {
+    for (const resource of this.#doomed) if (!this.#isNeeded(resource)) this.destroyNow(resource);
   }
 }

@@ -2,37 +2,39 @@ import type { CommandRecord } from "../recording/commandRecord.ts";
 import type { GpuResource, ResourceRange } from "../webgpu/resources.ts";
 import type { Contents } from "./snapshots.ts";
 
-/** The host wrote into a buffer or a texture. */
+/** A write of the host to a buffer or a texture. */
 export interface HostWrite {
   readonly target: GpuResource;
-  /** What of it was replaced; absent where that is a part of a texture. */
+  /** The range that was replaced; absent for a part of a texture. */
   readonly replaced?: ResourceRange | undefined;
-  /** Writes the same again; absent when that is never needed. */
+  /** Repeats the write; absent if that is never needed. */
   readonly again?: () => void;
 }
 
-/** Commands were submitted. A command buffer can be submitted more than once, though in vain. */
+/** A submitted command buffer. It can be submitted more than once, which the device rejects. */
 export interface Submission {
   readonly record: CommandRecord;
 }
 
-/** Something that the program asked of the queue, in order. */
+/** One call of the program on the queue. */
 export type QueueEvent = Submission | HostWrite;
 
-/** All that was submitted between two checks. */
+/** The submitted work between two checks. It is the unit of recovery. */
 export interface Epoch {
   readonly events: QueueEvent[];
-  /** What of it the device has refused, as far as that is known: it never happened. */
-  readonly refused: Set<QueueEvent>;
+  /** The events that the device is known to have rejected. They had no effect. */
+  readonly rejected: Set<QueueEvent>;
   readonly touched: Set<GpuResource>;
-  /** What the epoch overwrites, as it was before. */
-  readonly past: Map<GpuResource, Contents>;
-  /** Settle when it is known whether the device has accepted the events and the snapshots. */
-  readonly answers: Promise<void>[];
-  /** Why the epoch cannot be run again, if so, whatever the obstacles in its commands. */
+  /** The contents of resources before the epoch wrote them. */
+  readonly contentsBefore: Map<GpuResource, Contents>;
+  /**
+   * Promises that settle when it is known whether the device accepted the events and the snapshots.
+   */
+  readonly acceptances: Promise<void>[];
+  /** The reason why the epoch cannot be executed again, apart from obstacles in its commands. */
   obstacle?: string;
 }
 
 export function newEpoch(): Epoch {
-  return { events: [], refused: new Set(), touched: new Set(), past: new Map(), answers: [] };
+  return { events: [], rejected: new Set(), touched: new Set(), contentsBefore: new Map(), acceptances: [] };
 }

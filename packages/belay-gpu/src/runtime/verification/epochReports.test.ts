@@ -30,12 +30,19 @@ function reportsOf(own: readonly unknown[], kernels: readonly Partial<KernelDama
   const arena = { takeSnapshot: async () => () => new Uint32Array(reportWords.total) };
   const context = { reports: arena as unknown as ReportArena, events: new Events() };
   const reports = new EpochReports(context, memory as unknown as DamageDetection);
-  const kernel = { slot: {}, name: "main", memory: { checks: {} }, protection: { checks: [], report: {} } };
+  const kernel = {
+    slot: {},
+    name: "main",
+    memory: { checks: {} },
+    protection: { checks: [], faultSites: [], report: {} },
+  };
   const check = async () => {
     const epoch: Epoch = newEpoch();
     const record = { kernels: new Set([kernel as unknown as ProtectedKernel]) };
     epoch.events.push({ record } as unknown as Epoch["events"][number]);
-    const { damaged } = await reports.scrubbed(reports.read([epoch], await reports.takeSnapshot([epoch])));
+    const { damaged } = await reports.scrubSuspects(
+      reports.read([epoch], await reports.takeSnapshot([epoch])),
+    );
     return damaged;
   };
   return { check, memory };

@@ -11,15 +11,15 @@ import type { Epoch } from "./epoch.ts";
 import { type KernelFindings, readReport } from "./readReport.ts";
 import type { Substitution } from "./storeSearch.ts";
 
-/** What the kernels of epochs, and the memory that they work on, have reported. */
+/** The reports of kernels, and of protected memory, for epochs. */
 export class EpochReports {
   readonly #arena: ReportArena;
   readonly #memory: DamageDetection;
   readonly #events: Events;
   #checks = 0;
-  /** The number of the check of each epoch. */
+  /** The number of the latest check of each epoch. */
   readonly #numbers = new WeakMap<Epoch, number>();
-  /** The last check that may tell of corrections which are not to be believed. */
+  /** The number of the last check whose corrections may be wrong. */
   #lastInDoubt = 0;
 
   constructor({ reports, events }: Pick<RuntimeContext, "reports" | "events">, memory: DamageDetection) {
@@ -28,14 +28,14 @@ export class EpochReports {
     this.#events = events;
   }
 
-  /** Read-backs so far. */
+  /** The number of read-backs of reports so far. */
   get checks(): number {
     return this.#checks;
   }
 
   /**
-   * Puts a snapshot of the reports of all kernels in the epochs behind what is in the queue;
-   * undefined when there are none.
+   * Submits a copy of the reports of all kernels in the epochs. Resolves to its contents. Returns
+   * undefined if there is no report.
    */
   takeSnapshot(
     epochs: readonly Epoch[],
@@ -50,8 +50,8 @@ export class EpochReports {
   }
 
   /**
-   * What a snapshot for the same epochs and substitutes has found. Kernels count it, and whoever
-   * listens is told.
+   * Returns the findings in a snapshot for the same epochs and substitutes. Adds them to the
+   * kernels' counts and emits events.
    */
   read(
     epochs: readonly Epoch[],
@@ -87,13 +87,13 @@ export class EpochReports {
       this.#arena.forgetExchange(by.slot);
       for (const fault of findings.faults) this.#events.emit("detection", fault);
       for (const each of findings.unverified) this.#events.emit("unverified", each);
-      found.set(kernel, joined(found.get(kernel), findings));
+      found.set(kernel, mergeFindings(found.get(kernel), findings));
     }
-    // Kernels come first, as their errors tell more of a granule.
+    // Kernels come first, as their errors say more about a granule.
     const all: readonly Damaged[] = [...reports, own];
     const number = Math.max(...epochs.map((epoch) => this.#numbers.get(epoch) ?? 0));
     return {
-      corrected: together(all.map(({ corrected }) => corrected)),
+      corrected: mergeCorrected(all.map(({ corrected }) => corrected)),
       isInDoubt: number <= this.#lastInDoubt || reports.some(({ leavesDoubt }) => leavesDoubt),
       kernels: found,
       ...withoutRepetition(all),
@@ -103,15 +103,15 @@ export class EpochReports {
   }
 
   /**
-   * Has buffers scrubbed in which kernels found errors, as these leave them as they are; adds what
-   * comes of it.
+   * Scrubs the buffers in which kernels found errors, as kernels do not correct memory. Adds the
+   * findings.
    *
-   * A lane that stores alone to a granule of which others store parts may misjudge what was there
-   * before (`Lines`). An error that it overlooks leaves right data with a wrong check word, which a
-   * look takes for wrong data. So all corrections up to the scrub count as damage, also those of
-   * epochs that were submitted before it, and that work runs again.
+   * A lane that stores alone to a granule may misjudge its old contents while other lanes store
+   * parts of the granule (`Lines`). If it overlooks an error, right data gets a wrong check word. A
+   * later check then takes the data for wrong. All corrections up to the scrub therefore count as
+   * damage, and their work runs again. This includes epochs that were submitted before the scrub.
    */
-  async scrubbed(found: CheckResult): Promise<CheckResult> {
+  async scrubSuspects(found: CheckResult): Promise<CheckResult> {
     if (found.suspects.size === 0) return this.#believed(found);
     if (found.isInDoubt) this.#lastInDoubt = this.#checks + 1;
     this.#memory.scrub(found.suspects);
@@ -123,7 +123,7 @@ export class EpochReports {
         { count: found.damaged, damage: found.damage },
         { count, damage },
       ]),
-      corrected: together([found.corrected, corrected]),
+      corrected: mergeCorrected([found.corrected, corrected]),
     });
   }
 
@@ -138,8 +138,8 @@ export class EpochReports {
   }
 }
 
-/** What a kernel and its substitute have found together. */
-function joined(before: KernelFindings | undefined, more: KernelFindings): KernelFindings {
+/** Returns the findings of a kernel and of its substitute together. */
+function mergeFindings(before: KernelFindings | undefined, more: KernelFindings): KernelFindings {
   if (!before) return more;
   return {
     faults: [...before.faults, ...more.faults],
@@ -150,7 +150,7 @@ function joined(before: KernelFindings | undefined, more: KernelFindings): Kerne
   };
 }
 
-/** Adds up damaged granules, each once where several looks have found it. */
+/** Adds up damaged granules, and counts each once if several checks found it. */
 function withoutRepetition(
   all: readonly Pick<Damaged, "count" | "damage">[],
 ): Pick<CheckResult, "damaged" | "damage"> {
@@ -160,14 +160,14 @@ function withoutRepetition(
   return { damaged: all.reduce((sum, { count }) => sum + count, 0) - repeated, damage };
 }
 
-function together(all: readonly Corrected[]): Corrected {
+function mergeCorrected(all: readonly Corrected[]): Corrected {
   return {
     count: all.reduce((sum, { count }) => sum + count, 0),
     places: all.flatMap(({ places }) => places),
   };
 }
 
-/** The kernels that epochs dispatch. */
+/** Returns the kernels that epochs dispatch. */
 export function kernelsOf(epochs: readonly Epoch[]): Set<ProtectedKernel> {
   const events = epochs.flatMap((epoch) => epoch.events);
   return new Set(events.flatMap((event) => ("record" in event ? [...event.record.kernels] : [])));

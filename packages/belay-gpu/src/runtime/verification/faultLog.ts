@@ -4,13 +4,14 @@ import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import { type CheckResult, faultsIn, isHashed } from "./checkResult.ts";
 
 /**
- * The faults and the damage seen while work is run again: each once, however often it comes back.
+ * The faults and the damage found while work is executed again. Each is listed once, even if it is
+ * found repeatedly.
  */
 export class FaultLog {
   #faults: readonly Detection[];
   #damage: readonly Damage[];
 
-  /** `result`: of the check of work that ran for the first time. */
+  /** `result` is the result of checking the first execution. */
   constructor(result: CheckResult) {
     this.#faults = faultsIn(result);
     this.#damage = distinct(result.damage);
@@ -24,15 +25,15 @@ export class FaultLog {
     return this.#damage;
   }
 
-  /** Records the result of another check of work that ran for the first time. */
+  /** Records the result of another check of a first execution. */
   record(result: CheckResult): void {
     this.#faults = [...this.#faults, ...faultsIn(result)];
     this.#recordDamage(result);
   }
 
   /**
-   * Records the result of a check of work that has run again, less the faults that came back. Of a
-   * fault that was known by its hashes, and now by a store, the store is kept.
+   * Records the result of checking a re-execution, without the faults that were found before. If a
+   * fault was known by hashes and is now known by a store, the store replaces the hashes.
    */
   recordReturned(result: CheckResult): void {
     const faults = [...this.#faults];
@@ -40,7 +41,7 @@ export class FaultLog {
     for (const fault of faultsIn(result)) {
       const hashed = isHashed(fault)
         ? -1
-        : faults.findIndex((each) => isHashed(each) && mayBeOf(each, fault));
+        : faults.findIndex((each) => isHashed(each) && canBeSame(each, fault));
       if (hashed >= 0) faults[hashed] = fault;
       else if (!known.has(invocationOf(fault))) faults.push(fault);
       known.add(invocationOf(fault));
@@ -49,7 +50,7 @@ export class FaultLog {
     this.#recordDamage(result);
   }
 
-  /** Records what a kernel's faults have stored, where replicas were compared as hashes. */
+  /** Records the stores of a kernel's faults if its replicas were compared by hashes. */
   recordStored(kernel: ProtectedKernel, stored: Detection["stored"]): void {
     this.#faults = this.#faults.map((fault) =>
       fault.kernel === kernel.name && isHashed(fault) ? { ...fault, stored } : fault,
@@ -62,14 +63,14 @@ export class FaultLog {
 }
 
 /**
- * Whether what is known by hashes of an invocation, or of a whole workgroup, may be of the same as
- * a fault.
+ * Returns whether a fault known by hashes, of an invocation or a workgroup, may be the same as
+ * another fault.
  */
-function mayBeOf(hashed: Detection, { kernel, workgroup, localIndex }: Detection): boolean {
+function canBeSame(hashed: Detection, { kernel, workgroup, localIndex }: Detection): boolean {
   if (hashed.kernel !== kernel) return false;
   if (hashed.localIndex !== null && hashed.localIndex !== localIndex) return false;
   if (!("index" in hashed.workgroup)) return hashed.workgroup.join() === String(workgroup);
-  // The grid is not known, which says how workgroups of other rows are numbered.
+  // The grid is unknown, so the index of a workgroup in another row or plane is unknown too.
   const [x, y, z] = workgroup as readonly [number, number, number];
   return y + z > 0 || x % hashed.workgroup.modulo === hashed.workgroup.index;
 }

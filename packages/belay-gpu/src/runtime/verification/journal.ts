@@ -20,12 +20,12 @@ import { type SnapshotReport, Snapshots } from "./snapshots.ts";
 import { Taints } from "./taints.ts";
 
 /**
- * Everything on the queue that is not verified yet, and the means to run it again: what was
- * submitted, what the host wrote, and what buffers and textures held before. Keeps nothing of the
- * past when `recoverable` is false.
+ * The journal of unverified work: submitted commands, writes of the host, and the earlier contents
+ * of resources. It can execute the work again. If `recoverable` is false, it keeps no earlier
+ * contents.
  *
- * Whatever a kernel can write is saved, even where it only writes: a fault before it can have sent
- * its stores anywhere.
+ * It saves every resource that a kernel can write, even if the kernel never reads it. A fault may
+ * send stores of earlier kernels to any address.
  */
 export class Journal {
   /** The contents that a fault may have reached. */
@@ -33,7 +33,7 @@ export class Journal {
   /** Emitted when a check would free memory. */
   readonly pressure = new Signal();
   readonly #device: GPUDevice;
-  /** Whether unverified work can be run again at all. */
+  /** True if unverified work can be executed again at all. */
   readonly recoverable: boolean;
   readonly #closed: Epoch[] = [];
   #open: Epoch = newEpoch();
@@ -59,7 +59,7 @@ export class Journal {
     memory.mappedWrites.subscribe((range) => this.#recordWrite(range.buffer, range));
   }
 
-  /** Unverified epochs, oldest first, the open one last. */
+  /** The unverified epochs, oldest first. The last one is open. */
   get #epochs(): readonly Epoch[] {
     return [...this.#closed, this.#open];
   }
@@ -68,21 +68,21 @@ export class Journal {
     return this.#open.events.length;
   }
 
-  /** Epochs whose check has begun and not ended. */
+  /** The number of epochs whose check has begun and not ended. */
   get closedEpochs(): number {
     return this.#closed.length;
   }
 
-  /** How much of the unverified work is known to have been refused. */
-  get refusals(): number {
-    return this.#epochs.reduce((sum, { refused }) => sum + refused.size, 0);
+  /** The number of unverified events that are known to be rejected. */
+  get rejections(): number {
+    return this.#epochs.reduce((sum, { rejected }) => sum + rejected.size, 0);
   }
 
   get snapshots(): SnapshotReport {
     return this.#snapshots.report;
   }
 
-  /** Why unverified work cannot be run again, if so. */
+  /** The reason why unverified work cannot be executed again, if there is one. */
   get obstacle(): string | undefined {
     for (const epoch of this.#epochs) {
       const obstacle = obstacleOf(epoch);
@@ -92,51 +92,52 @@ export class Journal {
   }
 
   /**
-   * Makes a buffer that can be saved and restored. What unverified work may need survives the
-   * program's `destroy`.
+   * Creates a buffer that can be saved and restored. It outlives the program's `destroy` while
+   * unverified work may need it.
    */
   createBuffer(descriptor: GPUBufferDescriptor): GPUBuffer {
     const buffer = this.#usages.createBuffer(descriptor, this.#memory.allocationOf(descriptor));
     this.#memory.protect(buffer, descriptor, this.#usages.isVerified(buffer));
-    if (!descriptor.mappedAtCreation) this.#snapshots.made(buffer);
-    if (this.recoverable) this.#destruction.keep(buffer);
+    if (!descriptor.mappedAtCreation) this.#snapshots.recordCreation(buffer);
+    if (this.recoverable) this.#destruction.defer(buffer);
     return buffer;
   }
 
-  /** As `createBuffer`, for textures. */
+  /** Creates a texture that can be saved and restored, like `createBuffer`. */
   createTexture(descriptor: GPUTextureDescriptor): GPUTexture {
     const texture = this.#usages.createTexture(descriptor);
     if ((descriptor.usage & flags.transientAttachment) === 0) {
-      this.#snapshots.made(texture);
-      if (this.recoverable) this.#destruction.keep(texture);
+      this.#snapshots.recordCreation(texture);
+      if (this.recoverable) this.#destruction.defer(texture);
     }
     this.#textures.follow(texture);
     return texture;
   }
 
   /**
-   * Call before the program uses a resource: when it has destroyed it, the error has to come out.
+   * Destroys a resource that the program has destroyed. Call it before the program uses a resource,
+   * so that the device reports the error.
    */
-  using(resource: GpuResource): void {
-    if (!this.#destruction.finish(resource)) return;
+  beforeUse(resource: GpuResource): void {
+    if (!this.#destruction.destroyNow(resource)) return;
     for (const epoch of this.#epochs) {
-      if (epoch.touched.has(resource)) epoch.obstacle = "a resource it needs is destroyed";
+      if (epoch.touched.has(resource)) epoch.obstacle = "it needs a resource that is destroyed";
     }
   }
 
   /**
-   * Submits commands by a call, once it has saved what they overwrite. Undefined stands for unknown
-   * commands.
+   * Saves the resources that commands overwrite, and then calls `call` to submit them. An undefined
+   * record stands for unknown commands.
    */
   submit(records: readonly (CommandRecord | undefined)[], call: () => void): void {
     const events: QueueEvent[] = [];
     const replaced: GpuResource[] = [];
     for (const record of records) {
       if (!record) {
-        this.#open.obstacle = "it holds commands from elsewhere";
+        this.#open.obstacle = "it has commands that the hardened device did not record";
         continue;
       }
-      for (const resource of record.touched()) this.using(resource);
+      for (const resource of record.touched()) this.beforeUse(resource);
       if (this.recoverable) replaced.push(...this.#save(record.written, record.replaced));
       for (const resource of record.touched()) this.#open.touched.add(resource);
       events.push({ record });
@@ -146,8 +147,8 @@ export class Journal {
   }
 
   /**
-   * Has the host write to a texture by a call. `again` makes what writes the same later, when the
-   * program may have changed its data.
+   * Records a write of the host to a texture, and calls `call` to make it. `again` returns a
+   * function that repeats the write. It copies the data, as the program may change its own later.
    */
   writeTexture(target: GPUTexture, whole: boolean, call: () => void, again?: () => () => void): void {
     const { event, replaced } = this.#recordWrite(target, whole ? target : undefined, again);
@@ -156,26 +157,29 @@ export class Journal {
   }
 
   /**
-   * Call before the host writes to a part of a buffer what the device is known to accept; `again`
-   * as for textures.
+   * Records a write of the host to a buffer range. Call it before the write, which the device must
+   * accept. `again` is the same as for textures.
    */
-  writingBuffer(range: BufferRange, again: () => () => void): void {
+  recordBufferWrite(range: BufferRange, again: () => () => void): void {
     this.#recordWrite(range.buffer, range, again);
   }
 
-  /** The event is absent where nothing depends on it. */
+  /** Returns no event if nothing depends on the write. */
   #recordWrite(target: GpuResource, filled: ResourceRange | undefined, again?: () => () => void) {
-    this.using(target);
-    // What no unverified work touches is not undone when that work is, so it need not be kept.
+    this.beforeUse(target);
+    // If no unverified work touches the resource, re-execution does not undo the write, so it need
+    // not be repeated.
     const isTouched = this.#isTouched(target);
     const kept = this.recoverable && isTouched;
-    if (!kept) this.#snapshots.changed(target);
-    // Nor can that work make it wrong. A check that has begun may still find its memory damaged.
+    if (!kept) this.#snapshots.recordWrite(target);
+    // Such work cannot make the resource wrong either. A check that has begun may still find its
+    // memory damaged.
     const canBeDamaged = this.#memory.canFindDamage && this.#closed.length > 0;
     if (!isTouched && !canBeDamaged && this.taints.of(target) === undefined) return { replaced: [] };
     const targets = new Set([target]);
     const replaced = kept ? this.#save(targets, filled && isWhole(filled) ? targets : new Set()) : [];
-    if (kept && !again) this.#open.obstacle = "the host filled a texture it needs from elsewhere";
+    if (kept && !again)
+      this.#open.obstacle = "it needs a texture that the host filled from an external image";
     const event: HostWrite = { target, replaced: filled, ...(kept && again && { again: again() }) };
     this.#open.events.push(event);
     if (kept) this.#open.touched.add(target);
@@ -183,23 +187,23 @@ export class Journal {
   }
 
   /**
-   * Makes the call that events are about, of which `replaced` was not saved, and learns whether the
-   * device accepts it.
+   * Calls `call`, which makes the events, and records whether the device accepts it. The resources
+   * in `replaced` were not saved.
    */
   #watch(call: () => void, events: readonly QueueEvent[], replaced: readonly GpuResource[]): void {
     const epoch = this.#open;
-    const refuse = () => {
-      for (const event of events) epoch.refused.add(event);
-      if (replaced.length > 0) epoch.obstacle = "what would have replaced data was refused";
+    const reject = () => {
+      for (const event of events) epoch.rejected.add(event);
+      if (replaced.length > 0) epoch.obstacle = "the device rejected a command that would have replaced data";
     };
     let accepted: Promise<boolean>;
     try {
       accepted = this.#scopes.watch(call);
     } catch (error) {
-      refuse();
+      reject();
       throw error;
     }
-    epoch.answers.push(accepted.then((isAccepted) => (isAccepted ? countDispatches(events) : refuse())));
+    epoch.acceptances.push(accepted.then((isAccepted) => (isAccepted ? countDispatches(events) : reject())));
   }
 
   /** Ends the open epoch and begins the next. */
@@ -210,35 +214,35 @@ export class Journal {
     return epoch;
   }
 
-  /** Ends the open epoch and returns all that is unverified, oldest first. */
+  /** Ends the open epoch and returns all unverified epochs, oldest first. */
   closeAll(): readonly Epoch[] {
     this.close();
     return [...this.#closed];
   }
 
-  /** Forgets verified epochs. */
+  /** Removes verified epochs and their snapshots. */
   forget(epochs: Iterable<Epoch>): void {
     for (const epoch of epochs) {
       this.#closed.splice(this.#closed.indexOf(epoch), 1);
-      this.#snapshots.release(epoch.past.values());
+      this.#snapshots.release(epoch.contentsBefore.values());
     }
-    this.#destruction.finishUnneeded();
+    this.#destruction.destroyUnneeded();
   }
 
   /**
-   * Puts everything back to what it was before the oldest unverified epoch and runs all unverified
-   * epochs again. Returns whether the device accepted that, which is known later. `follow` gets
-   * each encoder before it encodes commands again.
+   * Restores the contents from before the oldest unverified epoch, and executes all unverified
+   * epochs again. Resolves to true if the device accepted all of it. Calls `between` after
+   * restoring, and `follow` with each new encoder.
    */
   replay(
     epochs: readonly Epoch[],
     between: () => void,
     follow?: (encoder: GPUCommandEncoder) => void,
   ): Promise<boolean> {
-    const repeated = epochs.flatMap(({ events, refused }) => events.filter((event) => !refused.has(event)));
+    const repeated = epochs.flatMap(({ events, rejected }) => events.filter((event) => !rejected.has(event)));
     const { failed } = makeSilently(this.#device, () => {
-      // The oldest snapshot of a resource is the one that no fault can have touched.
-      this.#snapshots.restore(epochs.flatMap(({ past }) => [...past]));
+      // Only the oldest snapshot of a resource is certainly free of the fault.
+      this.#snapshots.restore(epochs.flatMap(({ contentsBefore }) => [...contentsBefore]));
       between();
       for (const event of repeated) this.#repeat(event, follow);
     });
@@ -250,9 +254,9 @@ export class Journal {
     repeated: readonly QueueEvent[],
     failed: Promise<GPUError | null>,
   ): Promise<boolean> {
-    await Promise.all(epochs.flatMap(({ answers }) => answers));
+    await Promise.all(epochs.flatMap(({ acceptances }) => acceptances));
     if ((await failed) || epochs.some((epoch) => obstacleOf(epoch) !== undefined)) return false;
-    return !repeated.some((event) => epochs.some(({ refused }) => refused.has(event)));
+    return !repeated.some((event) => epochs.some(({ rejected }) => rejected.has(event)));
   }
 
   #repeat(event: QueueEvent, follow?: (encoder: GPUCommandEncoder) => void): void {
@@ -282,36 +286,39 @@ export class Journal {
   }
 
   /**
-   * Saves what is about to be written as it is now, unless the open epoch has done so or nothing
-   * can need it. Returns what was not saved as it is about to be replaced.
+   * Saves the contents of resources that are about to be written. Skips resources that the open
+   * epoch has saved, or that nothing can need. Returns those that were not saved because they are
+   * replaced completely.
    */
   #save(written: Iterable<GpuResource>, replaced: ReadonlySet<GpuResource>): readonly GpuResource[] {
     const epoch = this.#open;
     const unsaved: GpuResource[] = [];
     const resources: GpuResource[] = [];
     for (const resource of written) {
-      if (epoch.past.has(resource) || this.#textures.isShown(resource)) continue;
-      // A buffer for reading back is never read by the GPU: running again writes it as before.
+      if (epoch.contentsBefore.has(resource) || this.#textures.isShown(resource)) continue;
+      // The GPU never reads a buffer for reading back. Re-execution writes the same to it again.
       if (!isTexture(resource) && resource.usage & flags.bufferMapRead) continue;
-      const isRead = this.#epochs.some(({ touched, past }) => touched.has(resource) && !past.has(resource));
+      const isRead = this.#epochs.some(
+        ({ touched, contentsBefore }) => touched.has(resource) && !contentsBefore.has(resource),
+      );
       if (replaced.has(resource) && !isRead) {
-        this.#snapshots.changed(resource);
-        epoch.past.set(resource, "replaced");
+        this.#snapshots.recordWrite(resource);
+        epoch.contentsBefore.set(resource, "replaced");
         unsaved.push(resource);
       } else {
         resources.push(resource);
       }
     }
-    const failed = resources.length > 0 ? this.#snapshots.save(resources, epoch.past) : undefined;
+    const failed = resources.length > 0 ? this.#snapshots.save(resources, epoch.contentsBefore) : undefined;
     const saved = failed?.then((error) => {
-      if (error) epoch.obstacle = `what it overwrites could not be saved: ${error.message}`;
+      if (error) epoch.obstacle = `the data that it overwrites could not be saved: ${error.message}`;
     });
-    if (saved) epoch.answers.push(saved);
+    if (saved) epoch.acceptances.push(saved);
     return unsaved;
   }
 }
 
-/** Counts the dispatches of what the device has accepted. */
+/** Counts the dispatches of events that the device accepted. */
 function countDispatches(events: readonly QueueEvent[]): void {
   for (const event of events) {
     if (!("record" in event)) continue;
@@ -319,11 +326,11 @@ function countDispatches(events: readonly QueueEvent[]): void {
   }
 }
 
-/** Why an epoch cannot be run again, if so. */
-function obstacleOf({ obstacle, events, refused }: Epoch): string | undefined {
+/** Returns the reason why an epoch cannot be executed again, if there is one. */
+function obstacleOf({ obstacle, events, rejected }: Epoch): string | undefined {
   if (obstacle !== undefined) return obstacle;
   for (const event of events) {
-    if ("record" in event && event.record.obstacle !== undefined && !refused.has(event))
+    if ("record" in event && event.record.obstacle !== undefined && !rejected.has(event))
       return event.record.obstacle;
   }
   return undefined;

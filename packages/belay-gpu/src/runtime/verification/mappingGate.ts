@@ -9,31 +9,30 @@ import type { Journal } from "./journal.ts";
 import type { PendingMapping } from "./reexecution.ts";
 import type { Verifier } from "./verifier.ts";
 
-/** A mapping the program waits for. */
+/** A mapping for which the program waits. */
 interface GatedMapping extends PendingMapping {
-  /** The native mapping; begun anew when work that uses the buffer runs again. */
+  /** The native mapping. It is requested anew when work that uses the buffer is executed again. */
   mapping: Promise<undefined>;
   readonly mode: GPUMapModeFlags;
-  /** The part that is mapped. */
+  /** The range that is mapped. */
   readonly range: BufferRange;
   cancelled: boolean;
 }
 
 /**
- * Gates `mapAsync` until all work that may use the buffer is verified. Until then the mapping looks
- * pending. It rejects, and the buffer is unmapped again, when a fault may have reached the
- * contents.
+ * Gates `mapAsync` until all work that may use the buffer is verified. The mapping looks pending
+ * until then. If a fault may have reached the contents, it rejects and the buffer is unmapped
+ * again.
  */
 export class MappingGate {
   readonly #verifier: Verifier;
   /**
-   * Whether tainted contents are refused; otherwise they are released, as the fault has been
-   * reported.
+   * True if tainted contents are refused. Otherwise they are released, as the fault was reported.
    */
   readonly #refuses: boolean;
   readonly #memory: MemoryProtection;
   readonly #gated = new WeakMap<GPUBuffer, GatedMapping>();
-  readonly #layer: Overlay<GPUBuffer>;
+  readonly #overlay: Overlay<GPUBuffer>;
 
   constructor({ policy }: RuntimeContext, memory: MemoryProtection, journal: Journal, verifier: Verifier) {
     this.#verifier = verifier;
@@ -42,13 +41,13 @@ export class MappingGate {
     const gated = this.#gated;
     const cancel = (buffer: GPUBuffer) => this.#cancel(buffer);
     const release = (buffer: GPUBuffer, pending: GatedMapping) => this.#release(buffer, pending);
-    this.#layer = new Overlay((native) => {
+    this.#overlay = new Overlay((native) => {
       const stateOf = (buffer: GPUBuffer): GPUBufferMapState => Reflect.get(native, "mapState", buffer);
       return {
-        // The native mapping is begun at once, so that its own errors come as they would without
-        // Belay.
+        // The native mapping is requested at once, so that its errors come at the same time as
+        // without Belay.
         mapAsync(mode, offset, size) {
-          journal.using(this);
+          journal.beforeUse(this);
           const mapping = native.mapAsync.call(this, mode, offset, size);
           const isHeld = showsWork(this, mode) || journal.recoverable;
           if (gated.has(this) || stateOf(this) !== "pending") return mapping;
@@ -91,9 +90,12 @@ export class MappingGate {
     }, rank.mapping);
   }
 
-  /** Gates the mappings of a buffer with these usages from now on, if it can be mapped. */
+  /**
+   * Gates the mappings of a buffer with these usages from now on. Does nothing if the buffer cannot
+   * be mapped.
+   */
   attach(buffer: GPUBuffer, usage: GPUBufferUsageFlags): void {
-    if (usage & (flags.bufferMapRead | flags.bufferMapWrite)) this.#layer.attach(buffer, undefined);
+    if (usage & (flags.bufferMapRead | flags.bufferMapWrite)) this.#overlay.attach(buffer, undefined);
   }
 
   async #release(buffer: GPUBuffer, pending: GatedMapping): Promise<undefined> {
@@ -101,18 +103,19 @@ export class MappingGate {
     const checking = verifier.verify();
     try {
       const { lost } = await checking;
-      // Nothing unverified uses the buffer any more, so this mapping stays.
+      // No unverified work uses the buffer any more, so this mapping is final.
       verifier.mappings.delete(pending);
       await pending.mapping;
       throwIfCancelled(pending);
-      // A mapping that only shows what the host wrote is how the program brings the data anew.
+      // A mapping that shows only data of the host is never refused, as the program uses it to
+      // provide the data again.
       const isRefusable = this.#refuses && showsWork(buffer, pending.mode);
       const error = lost ?? (isRefusable ? verifier.taintOf(pending.range) : undefined);
       if (error) throw error;
       await this.#memory.verifyMapping(buffer);
       throwIfCancelled(pending);
     } catch (error) {
-      if (!pending.cancelled) this.#layer.below(buffer).unmap.call(buffer);
+      if (!pending.cancelled) this.#overlay.below(buffer).unmap.call(buffer);
       throw error;
     } finally {
       if (this.#gated.get(buffer) === pending) this.#gated.delete(buffer);
@@ -129,8 +132,8 @@ export class MappingGate {
 }
 
 /**
- * Whether a mapping shows what work of the device wrote. A buffer for uploads shows only what the
- * host wrote.
+ * Returns whether a mapping shows results of the device. A buffer for uploads shows only data of
+ * the host.
  */
 function showsWork({ usage }: GPUBuffer, mode: GPUMapModeFlags): boolean {
   return (mode & flags.mapRead) !== 0 || isMappedAndBound(usage);

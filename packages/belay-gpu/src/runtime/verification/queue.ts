@@ -9,22 +9,32 @@ import { type BufferRange, type GpuResource, isTexture } from "../webgpu/resourc
 import type { Journal } from "./journal.ts";
 import type { Verifier } from "./verifier.ts";
 
-/** Events after which an epoch is checked even if the program waits for nothing. */
+/** The number of events after which an epoch is checked even if the program waits for nothing. */
 const MAX_OPEN_EVENTS = 256;
 /**
- * Checks of that kind under way: a program that is faster than its checks gets longer epochs, not
+ * The most such checks at a time. A program that is faster than its checks gets longer epochs, not
  * more snapshots.
  */
 const MAX_CHECKS_UNDER_WAY = 2;
 
-/** The queue of a hardened device: keeps the journal of what is submitted and written. */
-export function hardenedQueue(
-  { device, policy, textures, usages }: RuntimeContext,
-  memory: MemoryProtection,
-  commands: Commands,
-  journal: Journal,
-  verifier: Verifier,
-): { readonly queue: GPUQueue; readonly framesShown: () => number } {
+/** The parts of the runtime that the queue uses. */
+interface QueueParts {
+  readonly context: RuntimeContext;
+  readonly memory: MemoryProtection;
+  readonly commands: Commands;
+  readonly journal: Journal;
+  readonly verifier: Verifier;
+}
+
+/**
+ * Returns the queue of a hardened device, which records submitted commands and writes in the
+ * journal.
+ */
+export function hardenedQueue({ context, memory, commands, journal, verifier }: QueueParts): {
+  readonly queue: GPUQueue;
+  readonly framesShown: () => number;
+} {
+  const { device, policy, textures, usages } = context;
   const native = device.queue;
   const refuses = refusesFaults(policy);
   let framesShown = 0;
@@ -53,16 +63,16 @@ export function hardenedQueue(
       const range = { buffer, offset, size: bytes?.length ?? 0 };
       const target = usages.target(buffer, offset + range.size);
       const isTaken = bytes && !isMapped(buffer) && target === buffer && isWritable(range);
-      if (isTaken) journal.using(buffer);
+      if (isTaken) journal.beforeUse(buffer);
       const guarded = isTaken ? memory.hostWrite(range) : undefined;
       const write = guarded ?? ((data: Uint8Array<ArrayBuffer>) => native.writeBuffer(target, offset, data));
       if (isTaken) {
-        journal.writingBuffer(range, () => {
+        journal.recordBufferWrite(range, () => {
           const copy = bytes.slice();
           return () => write(copy);
         });
       }
-      // Dawn aborts the process when it is handed shared memory in Node.js.
+      // Dawn aborts the process if it gets shared memory in Node.js.
       const own = bytes && isShared(bytes) ? bytes.slice() : (bytes as Uint8Array<ArrayBuffer> | undefined);
       if (guarded && own) guarded(own);
       else if (own && own !== bytes) native.writeBuffer(target, offset, own);
@@ -98,13 +108,13 @@ export function hardenedQueue(
 }
 
 /**
- * Whether the device refuses what uses a buffer, as it is mapped: nothing happens then, and nothing
- * is to happen again.
+ * Returns whether a buffer is mapped. The device rejects commands with such a buffer, so there is
+ * nothing to record.
  */
 const isMapped = (resource: GpuResource): boolean => !isTexture(resource) && resource.mapState !== "unmapped";
 
 /**
- * Whether the host can write a range of a buffer that is not mapped, by the rules of `writeBuffer`.
+ * Returns whether the host can write a range of an unmapped buffer, by the rules of `writeBuffer`.
  */
 function isWritable({ buffer, offset, size }: BufferRange): boolean {
   const isAligned = offset % 4 === 0 && size % 4 === 0;
@@ -118,8 +128,8 @@ function isShared({ buffer }: Uint8Array): boolean {
 }
 
 /**
- * The part of `data` that `writeBuffer` writes; start and size count elements of a typed array,
- * else bytes. Undefined when WebGPU is going to throw for it.
+ * Returns the part of `data` that `writeBuffer` writes. `start` and `size` count elements of a
+ * typed array, or else bytes. Undefined if WebGPU throws an error for them.
  */
 function bytesOf(data: GPUAllowSharedBufferSource, start = 0, size?: number): Uint8Array | undefined {
   const unit = ArrayBuffer.isView(data) && "BYTES_PER_ELEMENT" in data ? Number(data.BYTES_PER_ELEMENT) : 1;

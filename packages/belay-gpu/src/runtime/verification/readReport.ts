@@ -4,23 +4,26 @@ import { sourcePosition } from "../context/sourcePosition.ts";
 import type { Unverified } from "../context/unverified.ts";
 import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 
-/** What a kernel's report says. */
+/** The findings in a kernel's report. */
 export interface KernelFindings {
-  /** The first ones. */
+  /** The first faults. */
   readonly faults: readonly Detection[];
   readonly unverified: readonly Unverified[];
-  /** Records, and workgroups whose cells are not zero: more than zero unless all is well. */
+  /**
+   * The number of records, and of workgroups with cells that are not zero. It is zero if nothing
+   * was found.
+   */
   readonly count: number;
   /**
-   * Invocations or workgroups whose replicas disagreed. Two records that the report had no room for
-   * count as one, where any other record tells of a disagreement.
+   * The number of invocations or workgroups whose replicas disagreed. Records without room in the
+   * report come in pairs, so two of them count as one.
    */
   readonly detections: number;
-  /** Findings that are no fault. */
+  /** The number of findings that are no fault. */
   readonly undecided: number;
 }
 
-/** What one record says: one replica's side of a disagreement. */
+/** One record: one replica's side of a disagreement. */
 interface Side {
   readonly key: string;
   readonly replica: number;
@@ -41,11 +44,11 @@ export function readReport(kernel: ProtectedKernel, words: Uint32Array): KernelF
   const unverified = records.flatMap((record) => readUnverified(kernel, record) ?? []);
   const sides = records.filter((record) => !readUnverified(kernel, record));
   const cells = readCells(kernel, words.subarray(reportWords.total));
-  // Twins that did not meet don't balance either, which says nothing about faults.
+  // The cells of replicas that did not meet are not zero either. That is no sign of a fault.
   const apart = unverified.some(({ cause }) => cause === "waitedTooLong");
   const count = words[reportWords.detections]! + cells.count;
   const recorded = oncePerInvocation(joinSides(sides.map((record) => readSide(kernel, record))));
-  // A workgroup that has recorded a fault does not balance either.
+  // The cell of a workgroup that recorded a fault is not zero either.
   const isRecorded = recorded.length > 0;
   const faults = isRecorded || apart ? recorded : cells.faults;
   if (faults.length === 0) return { faults, unverified, count, detections: 0, undecided: count };
@@ -60,23 +63,23 @@ export function readReport(kernel: ProtectedKernel, words: Uint32Array): KernelF
 }
 
 /**
- * Keeps one fault of each invocation: what goes wrong once is found again at each later comparison.
- * A store tells more than a signature, and both sides tell more than one.
+ * Keeps one fault of each invocation, as each later comparison finds the same fault again. A store
+ * says more than a signature, and both sides say more than one.
  */
 function oncePerInvocation(faults: readonly Detection[]): Detection[] {
   const kept = new Map<string, Detection>();
   for (const fault of faults) {
     const key = invocationOf(fault);
     const before = kept.get(key);
-    if (!before || telling(fault) > telling(before)) kept.set(key, fault);
+    if (!before || detailOf(fault) > detailOf(before)) kept.set(key, fault);
   }
   return [...kept.values()];
 }
 
-const telling = ({ site, values }: Detection): number =>
+const detailOf = ({ site, values }: Detection): number =>
   (site && site.kind !== "signature" ? 2 : 0) + (values.includes(null) ? 0 : 1);
 
-/** Records of the same place and invocation are the two sides of one fault. */
+/** Joins records of the same check and invocation, which are the two sides of one fault. */
 function joinSides(sides: readonly Side[]): Detection[] {
   const waiting = new Map<string, Side>();
   const faults: Detection[] = [];
@@ -104,7 +107,7 @@ function joinSides(sides: readonly Side[]): Detection[] {
   return faults;
 }
 
-/** Workgroups whose replicas presented different hashes: cells that are not zero. */
+/** Returns the workgroups whose replicas had different hashes: their cells are not zero. */
 function readCells(kernel: ProtectedKernel, cells: Uint32Array): Pick<KernelFindings, "faults" | "count"> {
   const site = kernel.protection.checks.find(
     ({ kind, name }) => kind === "signature" && name === kernel.entryPoint,
@@ -132,7 +135,7 @@ function readCells(kernel: ProtectedKernel, cells: Uint32Array): Pick<KernelFind
   return { faults, count: differences.size };
 }
 
-/** Undefined for a record of a fault. */
+/** Returns undefined for a record of a fault. */
 function readUnverified(kernel: ProtectedKernel, record: Uint32Array): Unverified | undefined {
   const [, x = 0, y = 0, z = 0, , , code] = record;
   const cause = (["waitedTooLong", "gridTooLarge"] as const).find((name) => recordCause[name] === code);
@@ -181,7 +184,7 @@ function formatValue(site: CheckSite | undefined, words: readonly number[]): str
   return components.length === 1 ? components[0]! : `(${components.join(", ")})`;
 }
 
-/** A word in its own type. */
+/** Formats a word in its own type. */
 export function formatWord(scalar: CheckSite["scalar"], word: number): string {
   scratch.setUint32(0, word);
   switch (scalar) {
@@ -193,14 +196,14 @@ export function formatWord(scalar: CheckSite["scalar"], word: number): string {
       return String(word);
     case "bool":
       return word === 0 ? "false" : "true";
-    // Node 20 has no 16-bit floats, so their bits are shown.
+    // Node.js 20 has no 16-bit floats, so their bits are shown.
     case "f16":
     case "hash":
       return `0x${word.toString(16).padStart(8, "0")}`;
   }
 }
 
-/** The fewest digits that mean this f32; nine always do. */
+/** Returns the shortest decimal number that rounds to this f32. Nine digits are always enough. */
 function formatFloat(value: number): string {
   const candidates = [6, 7, 8, 9].map((digits) => Number(value.toPrecision(digits)));
   return String(candidates.find((candidate) => Math.fround(candidate) === value) ?? value);

@@ -144,7 +144,9 @@ describe("recovery", () => {
     program.run("increment", 0);
     // The hardened device does not know what these commands do.
     device.queue.submit([plain.createCommandEncoder().finish()]);
-    await expect(program.read(0)).rejects.toThrow("not recovered: it holds commands from elsewhere");
+    await expect(program.read(0)).rejects.toThrow(
+      "not recovered: it has commands that the hardened device did not record",
+    );
     expect(gaveUp).toHaveBeenCalledOnce();
     expect(gaveUp.mock.calls[0]![0].detail).toMatchObject({ attempts: 0 });
     expect((await device.belay.report()).faults).toMatchObject([{ outcome: "refused" }]);

@@ -9,22 +9,21 @@ import { compareStored, placesOf, readStored } from "./storedDifference.ts";
 import type { StoreSearch, Substitution } from "./storeSearch.ts";
 
 /**
- * A pending mapping of a buffer, which must get out of the way while work that uses the buffer runs
- * again.
+ * A pending mapping of a buffer. It is suspended while work that uses the buffer is executed again.
  */
 export interface PendingMapping {
   suspend(): void;
   resume(): void;
 }
 
-/** What came of running work again. */
+/** The result of re-execution. */
 interface Reexecuted {
-  /** All that ran again. */
+  /** The epochs that were executed again. */
   readonly epochs: readonly Epoch[];
-  /** What the last check of it has found. */
+  /** The findings of the last check of them. */
   readonly last: CheckResult;
   readonly attempts: number;
-  /** Why the last attempt did not run, or only in part. */
+  /** The reason why the last attempt did not run, or ran only in part. */
   readonly failure?: string;
 }
 
@@ -33,14 +32,14 @@ export interface ReexecutionParts {
   readonly reports: EpochReports;
   readonly journal: Journal;
   readonly memory: DamageDetection;
-  /** How often work is run again at most. */
+  /** The most times that work is executed again. */
   readonly retries: number;
   readonly search: StoreSearch;
-  /** Called before work runs again. */
+  /** Called before work is executed again. */
   readonly onReplay: () => void;
 }
 
-/** Puts unverified work back and runs it again. */
+/** Restores the past and executes unverified work again. */
 export class Reexecution {
   /** The mappings that are pending now. */
   readonly mappings = new Set<PendingMapping>();
@@ -51,14 +50,14 @@ export class Reexecution {
     this.#parts = parts;
   }
 
-  /** How often work was put back and run again. */
+  /** The number of re-executions. */
   get replays(): number {
     return this.#replays;
   }
 
   /**
-   * Runs everything unverified again until a check is clean. `found` by the check of the `epoch`;
-   * the `log` records what else is found.
+   * Executes all unverified work again until a check finds nothing. `found` is the result of the
+   * check of `epoch`. The `log` records further findings.
    */
   async untilClean(epoch: Epoch, found: CheckResult, log: FaultLog): Promise<Reexecuted> {
     const { device, reports, journal, memory, retries, search, onReplay } = this.#parts;
@@ -69,12 +68,12 @@ export class Reexecution {
     let storing: Substitution | undefined;
     while (attempts < retries && !isClean(last)) {
       storing = comesBack ? await search.prepare(epochs, last, storing) : undefined;
-      const inPlace = storing;
+      const substitution = storing;
       if (journal.obstacle !== undefined) break;
       attempts++;
-      const { refusals } = journal;
-      // From here to the snapshot nothing is awaited: what the program submits next finds
-      // everything run again.
+      const { rejections: refusals } = journal;
+      // Nothing is awaited from here to the snapshot. Work that the program submits next then runs
+      // after all re-executed work.
       epochs = journal.closeAll();
       this.#replays++;
       for (const mapping of this.mappings) mapping.suspend();
@@ -86,32 +85,33 @@ export class Reexecution {
       const accepted = journal.replay(
         epochs,
         () => {
-          // What runs again need not come upon errors that are still there.
+          // Errors that are still in memory are removed first, so that re-executed work does not
+          // find them.
           memory.scrub(epochs.flatMap(({ touched }) => memory.ownersOf(touched)));
           before = reports.takeSnapshot([]);
-          if (inPlace) search.begin(inPlace);
+          if (substitution) search.copyArmedFaults(substitution);
         },
-        inPlace && ((encoder) => search.follow(encoder, inPlace)),
+        substitution && ((encoder) => search.substituteIn(encoder, substitution)),
       );
       memory.scrub(last.damage.flatMap(({ owner }) => owner ?? []));
-      const taking = reports.takeSnapshot(epochs, inPlace?.kernels);
+      const taking = reports.takeSnapshot(epochs, substitution?.kernels);
       const clean = searched.map(({ places }) => readStored(device, places));
       for (const mapping of this.mappings) mapping.resume();
       const [discarded, restored, snapshot, ran] = await Promise.all([discarding, before, taking, accepted]);
       log.record(reports.read(epochs, discarded));
-      // What is still damaged is found again.
+      // Errors that are still in memory are found again, so this result is dropped.
       reports.read([], restored);
-      // What the device turns out to have refused is left out the next time.
-      if (!ran && journal.obstacle === undefined && journal.refusals > refusals && attempts < retries)
+      // The next attempt leaves out events that turned out to be rejected.
+      if (!ran && journal.obstacle === undefined && journal.rejections > refusals && attempts < retries)
         continue;
       if (!ran) {
-        const failure = journal.obstacle ?? "the device refused to run it again";
+        const failure = journal.obstacle ?? "the device rejected the re-executed commands";
         return { epochs, last, attempts, failure };
       }
-      const again = await reports.scrubbed(reports.read(epochs, snapshot, inPlace?.kernels));
+      const again = await reports.scrubSuspects(reports.read(epochs, snapshot, substitution?.kernels));
       comesBack = true;
-      // Substitutes that have waited in vain for each other tell less than what was known before.
-      if (inPlace && isUndecided(again)) search.forsake(inPlace);
+      // Substitutes whose replicas waited in vain for each other say less than the previous result.
+      if (substitution && isUndecided(again)) search.giveUpOn(substitution);
       else last = again;
       log.recordReturned(last);
       for (const [i, { kernel, places }] of searched.entries()) {
@@ -124,8 +124,8 @@ export class Reexecution {
   }
 
   /**
-   * The kernels of whose faults only hashes are known, and what they store to, where that can be
-   * compared.
+   * Returns the kernels whose faults are known only by hashes, with the ranges that they store to,
+   * if these can be compared.
    */
   #search(epochs: readonly Epoch[], { kernels }: CheckResult) {
     return [...kernels].flatMap(([kernel, { faults }]) => {

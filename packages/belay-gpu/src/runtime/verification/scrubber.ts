@@ -1,13 +1,13 @@
 import { refusesFaults } from "../context/policy.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
-import type { Outcome, Verifier } from "./verifier.ts";
+import type { VerificationOutcome, Verifier } from "./verifier.ts";
 
-/** Scrubs the memory of a device: when asked, and at the intervals of the policy. */
+/** Scrubs the memory of a device, on request and at the interval of the policy. */
 export class Scrubber {
   readonly #memory: DamageDetection;
   readonly #verifier: Verifier;
-  /** Whether damaged data is refused. */
+  /** True if damaged data is refused. */
   readonly #refuses: boolean;
 
   constructor({ device, policy }: RuntimeContext, memory: DamageDetection, verifier: Verifier) {
@@ -17,18 +17,20 @@ export class Scrubber {
     if (memory.canFindDamage && policy.scrubInterval > 0) this.#repeat(device, policy.scrubInterval);
   }
 
-  /** Verifies all memory. The outcome names damage that was refused before and is still there. */
-  async scrub(): Promise<Outcome> {
+  /**
+   * Verifies all memory. The outcome includes damage that was refused earlier and is still there.
+   */
+  async scrub(): Promise<VerificationOutcome> {
     this.#memory.scrub();
     const outcome = await this.#verifier.verifyAnyway();
     if (!this.#refuses || outcome.lost || outcome.refused) return outcome;
-    // Damage that was found and refused before has check words that fit.
+    // Damage that was refused earlier has matching check words by now.
     const [damaged] = this.#memory.acceptedDamage((place) => this.#verifier.taintOf(place) !== undefined);
     const refused = damaged && this.#verifier.taintOf(damaged);
     return refused ? { refused } : {};
   }
 
-  /** Scrubs at intervals for as long as the device lives; keeps no process alive. */
+  /** Scrubs at intervals while the device lives. The timer does not keep a process alive. */
   #repeat(device: GPUDevice, milliseconds: number): void {
     let isScrubbing = false;
     const timer = setInterval(() => {

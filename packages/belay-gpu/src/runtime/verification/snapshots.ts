@@ -3,31 +3,31 @@ import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
 import { type GpuResource, isTexture, textureLike } from "../webgpu/resources.ts";
 
 /**
- * What a resource held before an epoch wrote it: a copy; nothing but zeros, as every resource does
- * at first; or something that no longer matters, because the epoch begins by replacing all of it.
+ * The contents of a resource before an epoch wrote it. They are a copy, zeros as in a new resource,
+ * or `"replaced"` if the epoch begins by overwriting the whole resource.
  */
 export type Contents = GpuResource | "zeros" | "replaced";
 
-/** What saving the past has cost so far. */
+/** The costs of snapshots so far. */
 export interface SnapshotReport {
-  /** Copies made. */
+  /** The number of copies. */
   readonly taken: number;
-  /** Bytes copied, in all. */
+  /** The bytes that were copied. */
   readonly bytes: number;
-  /** Bytes of GPU memory that copies take now, and took at most. */
+  /** The GPU memory of copies now, and at most so far, in bytes. */
   readonly held: number;
   readonly peak: number;
-  /** Host time spent on it. */
+  /** The time that the host spent on snapshots. */
   readonly milliseconds: number;
 }
 
-/** Copies that wait to be used again; more are freed. */
+/** The most copies that wait for reuse. Further ones are freed. */
 const KEPT_COPIES = 16;
 
-/** Copies of buffers and textures as they were. */
+/** The copies of buffers and textures from before epochs wrote them. */
 export class Snapshots {
   readonly #device: GPUDevice;
-  /** Resources that hold nothing but zeros yet. */
+  /** The resources that have contained only zeros so far. */
   readonly #pristine = new WeakSet<GpuResource>();
   readonly #idle: GPUBuffer[] = [];
   #taken = 0;
@@ -35,7 +35,7 @@ export class Snapshots {
   #held = 0;
   #peak = 0;
   #milliseconds = 0;
-  /** Tells where the check words of a buffer are: they belong to its contents. */
+  /** Tells the location of a buffer's check words, which are saved with its contents. */
   readonly #memory: Pick<MemoryProtection, "checksOf">;
 
   constructor(device: GPUDevice, memory: Pick<MemoryProtection, "checksOf">) {
@@ -53,17 +53,17 @@ export class Snapshots {
     };
   }
 
-  /** A resource that was just made, and holds nothing but zeros. */
-  made(resource: GpuResource): void {
+  /** Records that a resource was created and contains only zeros. */
+  recordCreation(resource: GpuResource): void {
     this.#pristine.add(resource);
   }
 
-  /** Something was written into a resource without its past having been saved. */
-  changed(resource: GpuResource): void {
+  /** Records that a resource was written without a snapshot. */
+  recordWrite(resource: GpuResource): void {
     this.#pristine.delete(resource);
   }
 
-  /** Saves resources as they are now. The error, if the device refuses that, is known later. */
+  /** Saves the current contents of resources. Resolves to the error if the device rejects that. */
   save(
     resources: readonly GpuResource[],
     into: Map<GpuResource, Contents>,
@@ -90,7 +90,7 @@ export class Snapshots {
     return failed;
   }
 
-  /** Puts resources back to what they held; what is listed first counts. */
+  /** Restores the contents of resources. The first entry of a resource counts. */
   restore(past: Iterable<readonly [GpuResource, Contents]>): void {
     const encoder = this.#device.createCommandEncoder({ label: "belay: restore" });
     const restored = new Set<GpuResource>();
@@ -115,7 +115,7 @@ export class Snapshots {
     for (const resource of fresh) resource.destroy();
   }
 
-  /** Lets go of what was saved. */
+  /** Releases snapshots. */
   release(past: Iterable<Contents>): void {
     for (const contents of past) {
       if (typeof contents === "string") continue;
@@ -134,7 +134,7 @@ export class Snapshots {
     return this.#count(this.#device.createBuffer({ label: "belay: snapshot", size, usage }));
   }
 
-  /** In a copy, check words stand behind the data. */
+  /** In a copy, the check words follow the data. */
   #encodeSave(encoder: GPUCommandEncoder, resource: GpuResource, copy: GpuResource): void {
     if (isTexture(resource)) {
       encodeTextureCopy(encoder, resource, copy as GPUTexture);
@@ -185,13 +185,17 @@ function encodeTextureCopy(encoder: GPUCommandEncoder, from: GPUTexture, to: GPU
   }
 }
 
-/** Copies move whole words; no shader or copy can write beyond the last whole one. */
+/**
+ * Returns the size of a buffer in whole words, in bytes. Copies move whole words, and neither
+ * shaders nor copies can write after the last one.
+ */
 function wholeWords(buffer: GPUBuffer): number {
   return buffer.size - (buffer.size % 4);
 }
 
 /**
- * Bytes of a resource. Texels are counted as four bytes each: WebGPU does not tell what they take.
+ * Returns the size of a resource in bytes. Each texel counts as four bytes, as WebGPU does not tell
+ * its size.
  */
 function sizeOf(resource: GpuResource): number {
   if (!isTexture(resource)) return wholeWords(resource);

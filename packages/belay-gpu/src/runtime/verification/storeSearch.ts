@@ -1,7 +1,7 @@
 /**
- * Finds the store that a fault strikes each time, where replicas are compared as hashes: work that
- * runs again runs kernels that compare before each store. They are made when a fault has come back,
- * and never before.
+ * Finds the store that a recurring fault strikes, if replicas are compared by hashes. Re-executed
+ * work then runs kernels that compare before each store. These kernels are created only when a
+ * fault has come back.
  */
 
 import { type ReportArena, rangeOf } from "../context/reportArena.ts";
@@ -20,21 +20,21 @@ import { type AnyMethod, copyOffsets } from "../webgpu/replayStep.ts";
 import { type CheckResult, isHashed } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
 
-/** A pipeline that compares before each store, in place of one that compares hashes. */
+/** A pipeline that compares before each store, for use in place of one that compares hashes. */
 interface Substitute {
   readonly kernel: ProtectedKernel;
   readonly pipeline: GPUComputePipeline;
-  /** The layouts of the bind groups that do not fit it as they are. */
+  /** The layouts of bind groups that must be created anew for the pipeline. */
   readonly layouts: ReadonlyMap<number, GPUBindGroupLayout>;
 }
 
-/** What runs in place of kernels and of their pipelines. */
+/** The kernels and pipelines that run in place of others. */
 export interface Substitution {
   readonly kernels: ReadonlyMap<ProtectedKernel, ProtectedKernel>;
   readonly pipelines: ReadonlyMap<GPUComputePipeline, Substitute>;
 }
 
-/** A compute pass that runs again, and what is set in it. */
+/** The state of a compute pass that is encoded again. */
 interface PassAgain {
   readonly substitution: Substitution;
   pipeline: GPUComputePipeline | undefined;
@@ -47,7 +47,7 @@ export class StoreSearch {
   readonly #bindGroups: BindGroups;
   readonly #arena: ReportArena;
   readonly #made = new WeakMap<GPUComputePipeline, Promise<Substitute | undefined>>();
-  readonly #forsaken = new WeakSet<ProtectedKernel>();
+  readonly #excluded = new WeakSet<ProtectedKernel>();
   readonly #encoders: Overlay<GPUCommandEncoder, Substitution>;
 
   constructor({ device, reports }: RuntimeContext, { kernels, bindGroups }: ProtectedPipelines) {
@@ -55,7 +55,7 @@ export class StoreSearch {
     this.#kernels = kernels;
     this.#bindGroups = bindGroups;
     this.#arena = reports;
-    const inPlace = this.#inPlace.bind(this);
+    const dispatchSubstitute = this.#dispatchSubstitute.bind(this);
     const passes = new Overlay<GPUComputePassEncoder, PassAgain>((native, stateOf) => ({
       setPipeline(pipeline) {
         stateOf(this).pipeline = pipeline;
@@ -66,10 +66,10 @@ export class StoreSearch {
         (native.setBindGroup as AnyMethod).call(this, index, group, ...offsets);
       },
       dispatchWorkgroups(...grid) {
-        inPlace(this, native, stateOf(this), () => native.dispatchWorkgroups.call(this, ...grid));
+        dispatchSubstitute(this, native, stateOf(this), () => native.dispatchWorkgroups.call(this, ...grid));
       },
       dispatchWorkgroupsIndirect(buffer, offset) {
-        inPlace(this, native, stateOf(this), () =>
+        dispatchSubstitute(this, native, stateOf(this), () =>
           native.dispatchWorkgroupsIndirect.call(this, buffer, offset),
         );
       },
@@ -84,8 +84,8 @@ export class StoreSearch {
   }
 
   /**
-   * Makes what compares before stores in place of the kernels of whose faults only hashes are
-   * known, and of those that have run so `before`; undefined where nothing can.
+   * Creates substitutes for kernels whose faults are known only by hashes, and for those that had a
+   * substitute `before`. Undefined if none can be created.
    */
   async prepare(
     epochs: readonly Epoch[],
@@ -101,7 +101,7 @@ export class StoreSearch {
     const kernels = new Map<ProtectedKernel, ProtectedKernel>();
     const pipelines = new Map<GPUComputePipeline, Substitute>();
     for (const [variant, kernel] of variants) {
-      const isSought = wanted.has(kernel) && !this.#forsaken.has(kernel);
+      const isSought = wanted.has(kernel) && !this.#excluded.has(kernel);
       const storing = isSought ? this.#kernels.withStoreChecks(kernel) : undefined;
       if (!storing) continue;
       const { pipeline } = variant;
@@ -116,21 +116,20 @@ export class StoreSearch {
   }
 
   /**
-   * Has faults that are armed strike the kernels that run in place of others. Call when these are
-   * about to run.
+   * Copies the armed faults of kernels to their substitutes. Call it before the substitutes run.
    */
-  begin({ kernels }: Substitution): void {
+  copyArmedFaults({ kernels }: Substitution): void {
     for (const [kernel, storing] of kernels)
       if (kernel.protection.faultSites.length > 0) this.#arena.copy(kernel.slot, storing.slot, armingWords);
   }
 
-  /** Gives up on kernels that run in place of others and tell nothing. */
-  forsake({ kernels }: Substitution): void {
-    for (const kernel of kernels.keys()) this.#forsaken.add(kernel);
+  /** Excludes kernels from substitution, as their substitutes gave no result. */
+  giveUpOn({ kernels }: Substitution): void {
+    for (const kernel of kernels.keys()) this.#excluded.add(kernel);
   }
 
-  /** Lets an encoder that encodes commands again encode the substitutes. */
-  follow(encoder: GPUCommandEncoder, substitution: Substitution): void {
+  /** Makes an encoder, which encodes commands again, use the substitutes. */
+  substituteIn(encoder: GPUCommandEncoder, substitution: Substitution): void {
     this.#encoders.attach(encoder, substitution);
   }
 
@@ -141,14 +140,14 @@ export class StoreSearch {
   ): Promise<Substitute | undefined> {
     if (!descriptor) return undefined;
     const { doubling } = kernel.interGroup ?? {};
-    // Its own report does not say on which grid it runs.
+    // The substitute's own report does not contain the grid on which it runs.
     if (doubling !== undefined && descriptor.compute.constants?.[doubling] === namedByReport)
       return undefined;
     const compute = { ...membersOf(descriptor.compute), module: storing.module };
     const making = this.#device.createComputePipelineAsync({ ...descriptor, compute });
     const pipeline = await making.catch(() => undefined);
     if (!pipeline) return undefined;
-    // Pipelines share an explicit layout, and none that is made for them.
+    // Pipelines share an explicit layout. A default layout belongs to one pipeline.
     const own = descriptor.layout === "auto" ? this.#kernels.groupsOf(kernel) : [];
     const { group } = kernel.protection.layout!;
     const indices = new Set([group, ...addedPoints(kernel).map((point) => point.group), ...own]);
@@ -156,8 +155,11 @@ export class StoreSearch {
     return { kernel: storing, pipeline, layouts };
   }
 
-  /** Dispatches the substitute of the pipeline that is set, if it has one, with what is set. */
-  #inPlace(
+  /**
+   * Dispatches the substitute of the current pipeline, if there is one, with the current bind
+   * groups.
+   */
+  #dispatchSubstitute(
     pass: GPUComputePassEncoder,
     native: GPUComputePassEncoder,
     { substitution, pipeline, groups }: PassAgain,
@@ -180,8 +182,8 @@ export class StoreSearch {
   }
 
   /**
-   * The bind groups that are set, for the layouts of a substitute, with its report; undefined where
-   * one is not known.
+   * Returns the current bind groups for the layouts of a substitute, with its report. Undefined if
+   * a bind group is unknown.
    */
   #regroup({ kernel, layouts }: Substitute, groups: SetGroups): SetGroups | undefined {
     const { group: reportGroup, binding } = kernel.protection.layout!;

@@ -1,6 +1,6 @@
 /**
- * Tells what a fault has stored, where replicas are compared as hashes: by what memory holds after
- * the faulty run, and after the run that was clean.
+ * Finds the words that a fault stored, if replicas are compared by hashes. Compares memory after
+ * the faulty execution with memory after the clean one.
  */
 
 import type { BindingPoint } from "../../compiler/contract.ts";
@@ -13,18 +13,21 @@ import { isTexture } from "../webgpu/resources.ts";
 import type { Epoch } from "./epoch.ts";
 import { formatWord } from "./readReport.ts";
 
-/** Bytes that are compared at most: they are kept twice, and read back. */
+/** The most bytes that are compared. They are kept twice, and read back. */
 const mostBytes = 2 ** 27;
 
-/** The words of each place as one moment of the queue has them. */
+/** The words of each range at one moment of the queue. */
 export type StoredWords = readonly Uint32Array[];
 
-/** What a kernel stores to in these epochs; undefined where not all of it can be compared. */
+/**
+ * Returns the ranges to which a kernel stores in these epochs. Undefined if not all of them can be
+ * compared.
+ */
 export function placesOf(
   epochs: readonly Epoch[],
   kernel: ProtectedKernel,
 ): readonly StoredRange[] | undefined {
-  const events = epochs.flatMap((epoch) => epoch.events.filter((event) => !epoch.refused.has(event)));
+  const events = epochs.flatMap((epoch) => epoch.events.filter((event) => !epoch.rejected.has(event)));
   const stored: StoredRange[] = [];
   for (const event of events) {
     const places = "record" in event ? event.record.stored.get(kernel) : [];
@@ -47,8 +50,8 @@ export function placesOf(
 }
 
 /**
- * Copies what is stored in places, behind all work submitted so far. Undefined where the device has
- * refused that.
+ * Copies the contents of ranges after all work submitted so far. Undefined if the device rejected
+ * that.
  */
 export async function readStored(
   device: GPUDevice,
@@ -88,24 +91,27 @@ function encodeRead(device: GPUDevice, encoder: GPUCommandEncoder, place: Stored
   return copy;
 }
 
-/** Bytes of a texel of a format that kernels store to, such as `rgba8unorm`. */
+/** Returns the bytes of a texel, for formats that kernels can store to, such as `rgba8unorm`. */
 function texelBytes({ format }: GPUTexture): number {
   const [, channels, bits] = /^([rgba]+)(\d+)/.exec(format) ?? [];
   return ((channels?.length ?? 0) * Number(bits ?? 0)) / 8;
 }
 
-/** Copies have rows of a multiple of 256 bytes. */
+/** Rows of a copy are multiples of 256 bytes. */
 const rowBytes = (texture: GPUTexture) => Math.ceil((texture.width * texelBytes(texture)) / 256) * 256;
 
-/** Bytes of a copy; 0 for a texture that is not compared, as it has mipmaps or packed texels. */
+/**
+ * Returns the bytes of a copy. Returns 0 for a texture that cannot be compared, as it has mipmaps
+ * or packed texels.
+ */
 function textureBytes(texture: GPUTexture): number {
   if (texture.mipLevelCount > 1 || texelBytes(texture) % 4 !== 0) return 0;
   return rowBytes(texture) * texture.height * texture.depthOrArrayLayers;
 }
 
 /**
- * Returns the first difference between what a faulty and a clean run of a kernel have left, or
- * `"nothing"`.
+ * Returns the first difference between the results of a faulty and a clean execution of a kernel,
+ * or `"nothing"`.
  */
 export function compareStored(
   kernel: ProtectedKernel,
@@ -143,7 +149,7 @@ function variableAt(
   return { variable: name, stores, values: [format(words[0]), format(words[1])] as const };
 }
 
-/** A word's number without what pads the rows of a texture. */
+/** Returns the index of a word without the padding of texture rows. */
 function wordOf(place: StoredRange["place"], index: number): number {
   if (!isTexture(place)) return index;
   const [padded, row] = [rowBytes(place) / 4, (place.width * texelBytes(place)) / 4];

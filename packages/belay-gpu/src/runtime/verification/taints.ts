@@ -4,7 +4,9 @@ import { type GpuResource, isTexture, type ResourceRange, resourceOf } from "../
 import type { Blame } from "./checkResult.ts";
 import type { Epoch, QueueEvent } from "./epoch.ts";
 
-/** Bytes of a buffer that a fault may have reached; all of a texture counts as one. */
+/**
+ * A byte range of a buffer that a fault may have reached. A whole texture is a range of one byte.
+ */
 interface Taint {
   readonly offset: number;
   readonly end: number;
@@ -12,20 +14,20 @@ interface Taint {
 }
 
 /**
- * The contents that a fault may have reached, and the faults. What is replaced, even by parts, is
- * relied on again.
+ * The contents that a fault may have reached, with the faults. Ranges that are replaced are trusted
+ * again.
  */
 export class Taints {
-  /** Parts that do not overlap. */
+  /** The tainted ranges, which do not overlap. */
   readonly #tainted = new WeakMap<GpuResource, readonly Taint[]>();
-  /** Whether there has been any. */
+  /** True once there has been a taint. */
   #isUsed = false;
 
   of(place: ResourceRange): Refusal | undefined {
     return this.#isUsed ? firstIn(this.#tainted.get(resourceOf(place)) ?? [], place) : undefined;
   }
 
-  /** Returns whether no byte of a place is relied on. */
+  /** Returns whether each byte of a range is tainted. */
   coverAll(place: ResourceRange): boolean {
     const { offset, end } = extentOf(place);
     const tainted = [...(this.#tainted.get(resourceOf(place)) ?? [])].sort((a, b) => a.offset - b.offset);
@@ -37,7 +39,7 @@ export class Taints {
     const { offset, end } = extentOf(place);
     if (!(offset < end)) return;
     const others = this.#without(place);
-    // Parts that touch each other are kept as one.
+    // Adjacent ranges with the same fault are joined.
     const isNext = (each: Taint) => each.refusal === refusal && (each.end === offset || each.offset === end);
     const next = others.filter(isNext);
     const first = Math.min(offset, ...next.map((each) => each.offset));
@@ -47,7 +49,7 @@ export class Taints {
     this.#isUsed = true;
   }
 
-  /** Taints all that these epochs wrote. */
+  /** Taints all resources that these epochs wrote. */
   addWritten(epochs: readonly Epoch[], refusal: Refusal): void {
     for (const event of epochs.flatMap(({ events }) => events)) {
       const written = "record" in event ? event.record.written : [event.target];
@@ -56,24 +58,24 @@ export class Taints {
   }
 
   /**
-   * Taints what an epoch computes or copies from faulty kernels or tainted contents, and clears
-   * what it replaces. What the device has refused does neither, unless a protected kernel may be to
-   * blame.
+   * Taints the results of faulty kernels, and all that an epoch computes or copies from tainted
+   * contents. Removes the taint of replaced ranges. Rejected events do neither, unless a protected
+   * kernel may be the cause.
    */
-  follow({ events, refused }: Epoch, blame: Blame): void {
+  propagate({ events, rejected }: Epoch, blame: Blame): void {
     if (!this.#isUsed && blame.kernels.size === 0 && blame.damage.length === 0) return;
     for (const event of events) {
-      if (!refused.has(event)) this.#followEvent(event, blame);
+      if (!rejected.has(event)) this.#followEvent(event, blame);
       else if ("record" in event) this.#followLost(event.record, blame);
     }
   }
 
   /**
-   * Taints what a valid program would have written if the device had not refused a protected kernel
-   * or what it needs.
+   * Taints the resources that the program's commands would have written if the device had not
+   * rejected a protected kernel or its buffers.
    */
   #followLost({ kernels, written }: CommandRecord, blame: Blame): void {
-    const lost = firstOf(kernels, (kernel) => kernel.refused !== undefined && blame.kernels.get(kernel));
+    const lost = firstOf(kernels, (kernel) => kernel.rejection !== undefined && blame.kernels.get(kernel));
     if (lost) for (const resource of written) this.add(resource, lost);
   }
 
@@ -98,7 +100,7 @@ export class Taints {
     else this.#tainted.delete(resource);
   }
 
-  /** What is tainted of a resource outside of a place. */
+  /** Returns the taints of a resource outside of a range. */
   #without(place: ResourceRange): Taint[] {
     const { offset, end } = extentOf(place);
     const tainted = this.#tainted.get(resourceOf(place)) ?? [];
@@ -109,7 +111,10 @@ export class Taints {
   }
 }
 
-/** The bytes of a place that the program can see: granules may go further than their buffer. */
+/**
+ * Returns the bytes of a range that the program can see. Granules may reach past the end of their
+ * buffer.
+ */
 function extentOf(place: ResourceRange): { readonly offset: number; readonly end: number } {
   if ("buffer" in place)
     return { offset: place.offset, end: Math.min(place.offset + place.size, place.buffer.size) };

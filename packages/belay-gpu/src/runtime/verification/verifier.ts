@@ -16,47 +16,48 @@ import { type PendingMapping, Reexecution } from "./reexecution.ts";
 import type { StoreSearch } from "./storeSearch.ts";
 import type { Taints } from "./taints.ts";
 
-/** What came of checking an epoch. */
-export interface Outcome {
-  /** Set when data of the epoch is refused. */
+/** The outcome of the check of an epoch. */
+export interface VerificationOutcome {
+  /** Set if data of the epoch is refused. */
   readonly refused?: Refusal;
   readonly lost?: UnverifiedError;
 }
 
-/** What verification has come to so far. */
+/** The counts of verification so far. */
 export interface VerifierReport {
-  /** Read-backs of the kernels' reports. */
+  /** The number of read-backs of reports. */
   readonly checks: number;
-  /** How often work was put back and run again. */
+  /** The number of re-executions. */
   readonly replays: number;
-  /** Detected faults that were recovered from, and those that were not. */
+  /** The numbers of detected faults that were recovered from, and that were not. */
   readonly recoveries: number;
   readonly giveUps: number;
-  /** Time from detections to their outcomes, in all. */
+  /** The total time from detections to their outcomes. */
   readonly recoveryMilliseconds: number;
 }
 
 /**
- * Checks submitted work, one epoch at a time and in order. When a check detects a fault, everything
- * unverified is put back and run again. Where that is not wanted or does not help, it marks the
- * resources that the fault may have reached: what the faulty kernel writes, and from there whatever
- * is computed or copied from it, until commands or the host replace the contents.
+ * Checks submitted work, one epoch at a time and in order. If a check detects a fault, all
+ * unverified work is executed again. If the policy excludes that, or if it does not help, the
+ * resources that the fault may have reached are tainted. These are the outputs of the faulty kernel
+ * and all results that were computed or copied from them, until they are replaced.
  */
 export class Verifier {
   readonly #reports: EpochReports;
   readonly #journal: Journal;
-  /**
-   * Emitted before work runs again: a fault that was armed to happen once must not happen again.
-   */
+  /** Emitted before work is executed again. A transient fault must then be disarmed. */
   readonly replaying = new Signal();
   readonly #onFault: OnFault;
   readonly #events: Events;
   readonly #memory: DamageDetection;
   readonly #reexecution: Reexecution;
   readonly #taints: Taints;
-  /** Epochs whose outcome an earlier epoch's recovery has settled. */
-  readonly #settled = new WeakMap<Epoch, { readonly result: Outcome; readonly outcome: FaultOutcome }>();
-  #checked: Promise<Outcome> = Promise.resolve({});
+  /** The epochs whose outcome the recovery of an earlier epoch has decided. */
+  readonly #settled = new WeakMap<
+    Epoch,
+    { readonly result: VerificationOutcome; readonly outcome: FaultOutcome }
+  >();
+  #checked: Promise<VerificationOutcome> = Promise.resolve({});
   #recoveries = 0;
   #giveUps = 0;
   #recoveryMilliseconds = 0;
@@ -97,42 +98,47 @@ export class Verifier {
   }
 
   /**
-   * Resolves when everything submitted so far has been checked, and run again if need be. Never
+   * Resolves when all work submitted so far is checked, and executed again if necessary. Never
    * rejects.
    */
-  verify(): Promise<Outcome> {
+  verify(): Promise<VerificationOutcome> {
     return this.#journal.openEvents > 0 ? this.verifyAnyway() : this.#checked;
   }
 
-  /** As `verify`, though the program may have submitted nothing since the check before. */
-  verifyAnyway(): Promise<Outcome> {
+  /** Checks the open epoch even if it has no events. */
+  verifyAnyway(): Promise<VerificationOutcome> {
     this.#checked = this.#check(this.#journal.close(), this.#checked);
     return this.#checked;
   }
 
   /**
-   * Returns why contents must not be released: the fault that may have reached them. Ask after
-   * `verify`.
+   * Returns the fault that may have reached a range, if its contents must not be released. Call it
+   * after `verify`.
    */
   taintOf(place: ResourceRange): Refusal | undefined {
     return this.#taints.of(place);
   }
 
-  async #check(epoch: Epoch, previous: Promise<Outcome>): Promise<Outcome> {
+  async #check(epoch: Epoch, previous: Promise<VerificationOutcome>): Promise<VerificationOutcome> {
     try {
-      // Begun before anything is awaited, so that the snapshot stands in the queue right behind the
-      // epoch.
+      // The snapshot is submitted before anything is awaited, so it follows the epoch directly in
+      // the queue.
       const taking = this.#reports.takeSnapshot([epoch]);
-      const proving = [...kernelsOf([epoch])].map((kernel) => kernel.acceptance);
-      const [{ lost }, snapshot] = await Promise.all([previous, taking, ...proving, ...epoch.answers]);
+      const acceptances = [...kernelsOf([epoch])].map((kernel) => kernel.acceptance);
+      const [{ lost }, snapshot] = await Promise.all([
+        previous,
+        taking,
+        ...acceptances,
+        ...epoch.acceptances,
+      ]);
       if (lost) return { lost };
       const noMemory = await this.#memory.failed;
       if (noMemory) return { lost: new UnverifiedError(`no memory for check words: ${noMemory.message}`) };
-      const found = await this.#reports.scrubbed(this.#reports.read([epoch], snapshot));
+      const found = await this.#reports.scrubSuspects(this.#reports.read([epoch], snapshot));
       const settled = this.#settled.get(epoch);
       if (!settled) return await this.#judge(epoch, found);
-      // An earlier epoch's recovery ran this one again; what it had detected before shares that
-      // outcome.
+      // The recovery of an earlier epoch executed this one again. The faults that this one detected
+      // before have the same outcome.
       this.#announce(new FaultLog(found), settled.outcome);
       return settled.result;
     } catch (error) {
@@ -140,7 +146,7 @@ export class Verifier {
     }
   }
 
-  async #judge(epoch: Epoch, found: CheckResult): Promise<Outcome> {
+  async #judge(epoch: Epoch, found: CheckResult): Promise<VerificationOutcome> {
     const log = new FaultLog(found);
     if (isClean(found) || this.#onFault !== "recover") {
       return this.#settle([epoch], found, log, this.#onFault === "report" ? "reported" : "refused");
@@ -164,24 +170,27 @@ export class Verifier {
     return outcome;
   }
 
-  /** Ends epochs: their outcome is known, and what they kept for running again is let go. */
+  /**
+   * Ends epochs: taints what their faults may have reached, releases their snapshots, and reports
+   * the outcome.
+   */
   #settle(
     epochs: readonly Epoch[],
     found: CheckResult,
     log: FaultLog,
     outcome: FaultOutcome,
     reason?: string,
-  ): Outcome {
+  ): VerificationOutcome {
     const blame = blameOf(found, kernelsOf(epochs), reason);
-    // Damage comes first: the epochs may have replaced it. A flip after that does not fit its check
-    // word, and is found again.
+    // Damage is tainted first, as the epochs may have replaced it. A later bit flip does not match
+    // its check word and is found again.
     for (const { place, refusal } of blame.damage) this.#taints.add(place, refusal);
-    for (const epoch of epochs) this.#taints.follow(epoch, blame);
-    // Damage in a place that nobody knows may have reached all that was written.
+    for (const epoch of epochs) this.#taints.propagate(epoch, blame);
+    // Damage at an unknown location may have reached all written resources.
     if (blame.elsewhere) this.#taints.addWritten(epochs, blame.elsewhere);
     this.#journal.forget(epochs);
     if (outcome === "refused") {
-      // Contents that were written since may be right again: only a check can tell.
+      // Contents that were written since may be right again. Only a check can tell.
       const known = blame.damage
         .map(({ place }) => place)
         .filter((place) => this.#taints.coverAll(place) && !this.#journal.isWritten(place.buffer));
@@ -190,7 +199,7 @@ export class Verifier {
     this.#announce(log, outcome);
     const isRefused = outcome === "refused" || isClean(found);
     const refused = isRefused ? firstOf(blame) : undefined;
-    const result: Outcome = refused ? { refused } : {};
+    const result: VerificationOutcome = refused ? { refused } : {};
     for (const epoch of epochs) this.#settled.set(epoch, { result, outcome });
     return result;
   }

@@ -7,7 +7,7 @@
 /** The members of an object. Their `this` is the object. */
 type Members = object;
 
-const faces = new WeakMap<object, Members>();
+const overlaid = new WeakMap<object, Members>();
 /**
  * The native members that were replaced on a prototype. All others are inherited from the
  * prototype.
@@ -17,20 +17,20 @@ const prototypes = new WeakMap<Members, object>();
 
 /** Returns the current members of an object: its overlaid members, or those of its class. */
 export function overlaidMembersOf<T extends object>(object: T): T {
-  return (faces.get(object) ?? nativeOf(Object.getPrototypeOf(object))) as T;
+  return (overlaid.get(object) ?? nativeOf(Object.getPrototypeOf(object))) as T;
 }
 
 /** Gives an object overlaid members. Its prototype must redirect to them. */
 export function setOverlaidMembers(object: object, members: Members): void {
-  faces.set(object, members);
+  overlaid.set(object, members);
 }
 
 /**
  * Makes a class look up these members for each of its objects. Members that the class lacks stay
  * absent.
  */
-export function redirectMembers(face: object, names: Iterable<PropertyKey>): void {
-  let native = face;
+export function redirectMembers(members: object, names: Iterable<PropertyKey>): void {
+  let native = members;
   while (!prototypes.has(native)) native = Object.getPrototypeOf(native);
   const prototype = prototypes.get(native)!;
   for (const name of names) {
@@ -61,23 +61,27 @@ function redirecting(name: PropertyKey, native: PropertyDescriptor): PropertyDes
   const { value, get, set } = native;
   if (typeof value === "function") {
     const method = function (this: object, ...args: unknown[]): unknown {
-      const face = faces.get(this);
-      return Reflect.apply(face ? (face as Record<PropertyKey, typeof value>)[name] : value, this, args);
+      const members = overlaid.get(this);
+      return Reflect.apply(
+        members ? (members as Record<PropertyKey, typeof value>)[name] : value,
+        this,
+        args,
+      );
     };
     return { ...native, value: likeNative(method, value) };
   }
   const asked: PropertyDescriptor = { ...native };
   if (get) {
     const getter = function (this: object): unknown {
-      const face = faces.get(this);
-      return face ? Reflect.get(face, name, this) : Reflect.apply(get, this, []);
+      const members = overlaid.get(this);
+      return members ? Reflect.get(members, name, this) : Reflect.apply(get, this, []);
     };
     asked.get = likeNative(getter, get);
   }
   if (set) {
     const setter = function (this: object, value: unknown): void {
-      const face = faces.get(this);
-      if (face) Reflect.set(face, name, value, this);
+      const members = overlaid.get(this);
+      if (members) Reflect.set(members, name, value, this);
       else Reflect.apply(set, this, [value]);
     };
     asked.set = likeNative(setter, set);

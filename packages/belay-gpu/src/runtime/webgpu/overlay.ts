@@ -19,7 +19,7 @@ interface AnyOverlay {
  * The topmost overlay of each set of overlaid members, and the members below it. A class's own
  * members have no entry.
  */
-const tops = new WeakMap<object, { readonly layer: AnyOverlay; readonly below: object }>();
+const tops = new WeakMap<object, { readonly overlay: AnyOverlay; readonly below: object }>();
 
 /**
  * An overlay puts methods between native objects and their class. Each object only gets a state. It
@@ -31,7 +31,7 @@ const tops = new WeakMap<object, { readonly layer: AnyOverlay; readonly below: o
 export class Overlay<T extends object, State = undefined> implements AnyOverlay {
   readonly rank: Rank;
   readonly #states = new WeakMap<T, State>();
-  readonly #faces = new WeakMap<object, object>();
+  readonly #overlaid = new WeakMap<object, object>();
   readonly #methods: (native: T, stateOf: (object: T) => State) => Methods<T>;
 
   constructor(methods: (native: T, stateOf: (object: T) => State) => Methods<T>, at: Rank = rank.inner) {
@@ -58,29 +58,31 @@ export class Overlay<T extends object, State = undefined> implements AnyOverlay 
 
   /** Returns the members of an object below this overlay. */
   below(object: T): T {
-    let face: object = overlaidMembersOf(object);
-    for (let top = tops.get(face); top; top = tops.get(face)) {
-      face = top.below;
-      if (top.layer === this) break;
+    let members: object = overlaidMembersOf(object);
+    for (let top = tops.get(members); top; top = tops.get(members)) {
+      members = top.below;
+      if (top.overlay === this) break;
     }
-    return face as T;
+    return members as T;
   }
 
   /** Returns members with this overlay on top of the given ones. */
   over(below: object): object {
-    const known = this.#faces.get(below);
+    const known = this.#overlaid.get(below);
     if (known) return known;
     const methods = this.#methods(below as T, (each) => this.#states.get(each)!);
-    const face: object = Object.create(below, Object.getOwnPropertyDescriptors(methods));
-    redirectMembers(face, Object.keys(methods));
-    this.#faces.set(below, face);
-    tops.set(face, { layer: this, below });
-    return face;
+    const members: object = Object.create(below, Object.getOwnPropertyDescriptors(methods));
+    redirectMembers(members, Object.keys(methods));
+    this.#overlaid.set(below, members);
+    tops.set(members, { overlay: this, below });
+    return members;
   }
 }
 
 /** Returns members with one more overlay, at the position of its rank. */
-function put(layer: AnyOverlay, face: object): object {
-  const top = tops.get(face);
-  return top && top.layer.rank > layer.rank ? top.layer.over(put(layer, top.below)) : layer.over(face);
+function put(overlay: AnyOverlay, members: object): object {
+  const top = tops.get(members);
+  return top && top.overlay.rank > overlay.rank
+    ? top.overlay.over(put(overlay, top.below))
+    : overlay.over(members);
 }

@@ -76,7 +76,7 @@ export class Textures {
    * The textures that a canvas shows, each with its replacement for re-execution once that exists.
    */
   readonly #shown = new WeakMap<GPUTexture, GPUTexture | null>();
-  readonly #layer = new Overlay<GPUTexture, undefined>((native) => {
+  readonly #overlay = new Overlay<GPUTexture, undefined>((native) => {
     const views = this.#views;
     return {
       createView(descriptor) {
@@ -92,7 +92,7 @@ export class Textures {
   }
 
   follow(texture: GPUTexture): void {
-    this.#layer.attach(texture, undefined);
+    this.#overlay.attach(texture, undefined);
   }
 
   /** Records that a canvas shows this texture. The canvas takes it back after the current frame. */
