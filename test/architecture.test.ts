@@ -1,4 +1,4 @@
-/** Checks the shape of the source tree: which package and which folder may import which. */
+/** Checks which package, folder and room of the sources may import which. */
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import ts from "typescript";
@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 
 const root = resolve(import.meta.dirname, "..");
 
-/** The packages, lowest first: a package imports only packages before it. */
+/** The packages, lowest first. A package imports only packages before it. */
 const packages = [
   { name: "belay-gpu", folder: "packages/belay-gpu" },
   { name: "belay-node", folder: "packages/belay-node" },
@@ -14,11 +14,11 @@ const packages = [
   { name: "belay-cli", folder: "packages/belay-cli" },
   { name: "belay-research", folder: "research" },
 ];
-/** Packages that one package must not import although they come before it. */
+/** The packages that a package must not import although they come before it. */
 const apart = [["belay-speculate", "belay-node"]];
 
 /**
- * The folders of each package's sources, lowest first: a folder imports itself and the rows before
+ * The folders of each package's sources, lowest first. A folder imports itself and the rows before
  * its own.
  */
 const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
@@ -29,7 +29,9 @@ const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "belay-research": [["workloads", "published"], ["bench"], ["commands", "scripts"]],
 };
 
-/** The rooms of folders, lowest first, as above; `""` stands for the files beside the rooms. */
+/**
+ * The rooms of folders, lowest first, by the same rule. `""` stands for the files beside the rooms.
+ */
 const innerRooms: Readonly<Record<string, readonly string[]>> = {
   "packages/belay-gpu/src/runtime": [
     "webgpu",
@@ -62,8 +64,8 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Folders where files import each other: a language is a tree, and functions over a tree call each
- * other.
+ * The folders whose files may import each other: a language is a tree, and functions over a tree
+ * call each other.
  */
 const recursive = [
   "packages/belay-gpu/src/wgsl/constants/builtins/",
@@ -98,7 +100,7 @@ function placeOf(file: string): Place | undefined {
 }
 
 /**
- * Returns what a file imports, types included: files of its own package, and names of other
+ * Returns the imports of a file, types included: files of its own package, and names of other
  * packages.
  */
 function importsOf(file: string): {
@@ -131,7 +133,7 @@ function mayImport(from: Place, to: Place): boolean {
   return rowOf(to.folder) >= 0 && rowOf(to.folder) < rowOf(from.folder);
 }
 
-/** Returns the room of a file in a folder; undefined where it is in another folder. */
+/** Returns the room of a file in a folder. Undefined if the file is in another folder. */
 function roomIn(folder: string, file: string): string | undefined {
   if (!file.startsWith(`${folder}/`)) return undefined;
   const inside = file.slice(folder.length + 1);
@@ -182,7 +184,7 @@ describe("imports", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("of folders flow in one direction, and never leave the package by a path", () => {
+  it("of folders flow in one direction, and use no path into another package", () => {
     const wrong = sources.flatMap((file) =>
       importsOf(file)
         .files.filter((target) => {
@@ -194,7 +196,7 @@ describe("imports", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("tell an upward import from a downward one", () => {
+  it("are classified as upward or downward", () => {
     const gpu = (folder: string) => ({ package: "belay-gpu", folder });
     expect(mayImport(gpu("runtime"), gpu("wgsl"))).toBe(true);
     expect(mayImport(gpu("wgsl"), gpu("runtime"))).toBe(false);
@@ -211,14 +213,14 @@ describe("imports", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("form no circle between files, types included", () => {
+  it("form no cycle between files, types included", () => {
     const circles = circlesIn(new Map(roomed.map((file) => [file, importsOf(file).files])));
     const isAllowed = (circle: readonly string[]) =>
       recursive.some((folder) => circle.every((file) => file.startsWith(folder)));
     expect(circles.filter((circle) => !isAllowed(circle))).toEqual([]);
   });
 
-  it("that go up between rooms, or in a circle, are found", () => {
+  it("that go up between rooms, or form a cycle, are found", () => {
     const [folder] = Object.keys(innerRooms);
     const upside = innerRooms[folder!]!.toReversed();
     expect(upwardImports(folder!, upside, sources).length).toBeGreaterThan(0);
@@ -252,7 +254,7 @@ describe("imports", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("are seen for every folder, and the map of the sources has each", () => {
+  it("are checked for each folder, and the map of the sources lists each folder", () => {
     const map = readFileSync(join(root, "packages/README.md"), "utf8");
     for (const { name, folder } of packages) {
       const known = rooms[name]!.flat();
@@ -272,7 +274,7 @@ describe("imports", () => {
 
 describe("files", () => {
   const source = (file: string) => readFileSync(join(root, file), "utf8");
-  /** A transform rewrites the program it is given, and its file is named after it. */
+  /** A transform rewrites its program argument, and its file is named after it. */
   const transforms = sources.filter(
     (file) =>
       file.startsWith("packages/belay-gpu/src/transforms/") &&
@@ -286,7 +288,7 @@ describe("files", () => {
     expect(untested).toEqual([]);
   });
 
-  it("are named by what they hold", () => {
+  it("are named after their contents", () => {
     const vague = /^(utils?|misc|common)\b/;
     expect(all.filter((file) => vague.test(basename(file)))).toEqual([]);
   });

@@ -1,9 +1,12 @@
-/** What a web page gets with the package. */
+/** The sources and the bytes that a web page gets with the package. */
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
 import { root } from "./support/workspaces.ts";
 
-/** A page that imports some names: the sources in it, and its bytes when minified. */
+/**
+ * Bundles a page that imports some names. Returns the sources in it, and its minified size in
+ * bytes.
+ */
 async function bundled(names: string, from: string): Promise<{ folders: string[]; bytes: number }> {
   const { metafile, outputFiles } = await build({
     stdin: {
@@ -14,7 +17,7 @@ async function bundled(names: string, from: string): Promise<{ folders: string[]
     conditions: ["belay-source"],
     absWorkingDir: root,
     format: "esm",
-    // Modules of Node.js are no part of a page: an import of one is an error.
+    // A page cannot contain modules of Node.js: an import of one is an error.
     platform: "browser",
     minify: true,
     write: false,
@@ -37,7 +40,7 @@ describe("a page", () => {
     ["parse, resolve, print", "belay-gpu/wgsl", ["diagnostics", "wgsl"], 130_000],
     ["speculate, useDevice", "belay-speculate", ["diagnostics", "engine", "loops"], 160_000],
     ["structures", "belay-gpu", ["compiler"], 1000],
-  ])("that imports %s of %s has just what that needs", async (names, from, folders, most) => {
+  ])("that imports %s of %s contains only the sources that it needs", async (names, from, folders, most) => {
     const page = await bundled(names, from);
     expect(page.folders).toEqual(folders);
     expect(page.bytes).toBeLessThan(most);

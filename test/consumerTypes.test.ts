@@ -1,6 +1,6 @@
 /**
- * The declarations of the packages compile with `skipLibCheck: false` in a program that has nothing
- * but these packages, as built.
+ * The built declarations of the packages compile with `skipLibCheck: false` in a program that has
+ * only these packages.
  */
 import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ for (const { folder: from, manifest } of workspaces) {
 mkdirSync(join(folder, "node_modules/@types"));
 symlinkSync(join(root, "node_modules/@types/node"), join(folder, "node_modules/@types/node"));
 
-/** Returns what TypeScript says of a program that imports these modules. */
+/** Returns TypeScript's errors for a program that imports these modules. */
 function problemsOf(modules: readonly string[], options: ts.CompilerOptions): string[] {
   const main = join(folder, "main.mts");
   writeFileSync(
@@ -63,7 +63,7 @@ describe("declarations compile", () => {
     expect(problemsOf(forPages, bundled)).toEqual([]);
   });
 
-  it("not where they name types of a package that is not there", () => {
+  it("fail to compile if they name types of a package that is missing", () => {
     writeFileSync(join(folder, "plugin.d.mts"), 'export declare const plugin: import("vite").Plugin;\n');
     expect(problemsOf(["./plugin.mjs"], inNode)).toEqual([expect.stringContaining("vite")]);
   });

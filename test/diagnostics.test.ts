@@ -1,4 +1,4 @@
-/** Every code is documented, and every example of the documentation produces its code. */
+/** Each code is documented, and each example in the documentation produces its code. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { protect } from "belay-gpu/internal/compiler/protect";
@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 const root = join(import.meta.dirname, "..");
 const documentation = readFileSync(join(root, "docs/diagnostics.md"), "utf8");
 
-/** Sections by code. */
+/** The sections, by code. */
 const sections = new Map(
   documentation
     .split(/^(?=##)/m)
@@ -17,7 +17,7 @@ const sections = new Map(
 );
 
 describe("docs/diagnostics.md", () => {
-  it("explains the codes of the sources, and no others", () => {
+  it("explains exactly the codes in the sources", () => {
     const sources = readdirSync(join(root, "packages"), { recursive: true, encoding: "utf8" }).filter(
       (file) => /[\\/]src[\\/].*(?<!\.test)\.ts$/.test(file) && !file.includes("node_modules"),
     );
@@ -35,7 +35,7 @@ describe("docs/diagnostics.md", () => {
 
   it("has examples", () => expect(examples.length).toBeGreaterThan(30));
 
-  it.each(examples)("gives an example of %s", (code, example) => {
+  it.each(examples)("has an example that produces %s", (code, example) => {
     const { diagnostics } = code.startsWith("BELAY5") ? translate(example, "example.ts") : protect(example);
     expect(diagnostics.map((diagnostic) => diagnostic.code)).toContain(code);
   });

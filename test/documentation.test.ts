@@ -1,6 +1,6 @@
 /**
- * What the documentation names exists: files, sections, commands and their options, and what
- * examples import.
+ * All names in the documentation exist: files, sections, commands, their options, and the imports
+ * of examples.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -28,7 +28,7 @@ const files = ["packages", "research", "test", "docs", "."].flatMap((folder) =>
     .map((file) => join(folder, file).replaceAll("\\", "/"))
     .filter((file) => !/\/(node_modules|dist)\//.test(file)),
 );
-/** Sections as GitHub names them. */
+/** The anchors of sections as GitHub names them. */
 const anchorsIn = (markdown: string) =>
   [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
     title!
@@ -47,7 +47,7 @@ const quotedIn = (markdown: string) =>
 describe.each(pages)("%s", (page) => {
   const markdown = textOf(page);
 
-  it("links to what there is", () => {
+  it("links to existing targets", () => {
     const links = [...markdown.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
     const wrong = links.filter((link) => {
       if (/^https?:/.test(link)) return false;
@@ -59,7 +59,7 @@ describe.each(pages)("%s", (page) => {
     expect(wrong).toEqual([]);
   });
 
-  it("names files that there are", () => {
+  it("names existing files", () => {
     const named = quotedIn(markdown).filter((quoted) => /^[\w./-]+(\.(ts|mjs|json|md|svg)|\/)$/.test(quoted));
     const users = /^(kernel|workload|loops|program|file|report|result|campaign|belay-report|my-workload)\b/;
     const wrong = named
@@ -71,7 +71,7 @@ describe.each(pages)("%s", (page) => {
   });
 });
 
-/** The help of a command; empty where there is none. */
+/** Returns the help of a command; empty if there is no such command. */
 async function helpOf(words: readonly string[]): Promise<string> {
   const written: string[] = [];
   const stdout = { write: (text: string) => written.push(text) };
@@ -82,7 +82,7 @@ async function helpOf(words: readonly string[]): Promise<string> {
 const optionsIn = (text: string) =>
   [...text.matchAll(/(?<![\w-])(--?[a-z][\w-]*)/g)].map(([, option]) => option!);
 
-it("commands and options are those that there are", async () => {
+it("names existing commands and options", async () => {
   const lines = pages.flatMap((page) => {
     const markdown = textOf(page);
     const inBlocks = codeOf(markdown).flatMap((code) => code.split("\n"));
@@ -108,7 +108,7 @@ it("commands and options are those that there are", async () => {
   expect(wrong).toEqual([]);
 });
 
-it("the public interface says what each part is", () => {
+it("the public interface documents each part", () => {
   const sources = files.filter((file) => /^packages\/.*(?<!\.test)\.ts$/.test(file));
   const declared = sources.flatMap((file) => [
     ...textOf(file).matchAll(
@@ -143,7 +143,7 @@ describe("examples", () => {
     }
   });
 
-  it("of loops are translated without a complaint", () => {
+  it("of loops are translated without diagnostics", () => {
     const loops = examples.filter((code) => code.includes('"use speculate"'));
     expect(loops.length).toBeGreaterThan(1);
     for (const code of loops) {

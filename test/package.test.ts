@@ -1,4 +1,6 @@
-/** Checks what the packages ship: files that exist, and dependencies that their sources import. */
+/**
+ * Checks the contents of the packages: shipped files exist, and sources import only dependencies.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
@@ -22,7 +24,7 @@ describe.each(workspaces)("$manifest.name", ({ folder, manifest }) => {
       ),
   );
 
-  it("depends on what its sources import", () => {
+  it("depends on the packages that its sources import", () => {
     expect([...imported].filter((name) => !manifest.dependencies?.[name])).toEqual([]);
   });
 

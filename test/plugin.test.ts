@@ -1,6 +1,6 @@
 /**
- * Programs with loops, through each bundler and Node.js's own loader, give what they give as they
- * stand.
+ * Programs with loops compute the same through each bundler, and through Node.js's own loader, as
+ * untranslated.
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -50,7 +50,7 @@ export const takeTurn = () => ({ comes: null, toHost: async () => {}, end: () =>
 );
 file("package.json", '{ "type": "module" }');
 
-/** In JavaScript with types in comments, as bundlers take it without more plugins. */
+/** A program in JavaScript with types in comments, which bundlers accept without more plugins. */
 const program = `
 import { misspeculate, reduction, speculate } from "belay-speculate";
 const half = (x) => (x / 2) | 0;
@@ -146,12 +146,12 @@ describe("the plugin", () => {
     expect(await resultOf(join(folder, "webpack.js"))).toEqual(result);
   });
 
-  it("is one for Rspack, which is no dependency of the tests", () => {
+  it("has a version for Rspack, which is no dependency of the tests", () => {
     expect(rspackPlugin({ strict: true }).apply).toBeTypeOf("function");
   });
 
   it.each([vitePlugin, rollupPlugin, rolldownPlugin, webpackPlugin, rspackPlugin, esbuildPlugin])(
-    "refuses options that do not exist",
+    "rejects unknown options",
     (plugin) => {
       const refusal = new TypeError("there is no option stric: the options are strict");
       expect(() => plugin({ stric: true } as never)).toThrow(refusal);
@@ -172,7 +172,7 @@ describe("the plugin", () => {
     );
   };
 
-  it("leaves a loop that it cannot translate, with a warning that shows it", async () => {
+  it("leaves a loop that it cannot translate unchanged, with a warning that shows the loop", async () => {
     const source = program.replace("half(a[i]) + 1", "console.log(i)");
     expect(String(await build(source, "refused.js"))).toMatch(
       /warning\[BELAY513\][\s\S]*console\.log\(i\)[\s\S]*\^\^\^/,
@@ -180,7 +180,7 @@ describe("the plugin", () => {
     expect(await build(source, "refused.js", true)).toMatch(/error\[BELAY513\]/);
   });
 
-  it("fails when something removed the directives", async () => {
+  it("fails if another plugin removed the directives", async () => {
     const bare = program
       .replace(/\/\/#.*/, "")
       .replace(/speculate\(a\);\s*reduction\(.*\);/, "")
@@ -206,14 +206,14 @@ const [a, p] = [Int32Array.of(1, 2, 3), Uint32Array.of(1, 2, 0)];
 const names: Names = { one: half(4) };
 console.log(JSON.stringify([await relax(a, p), [...a], names, globalThis.speculated]));
 `;
-  it("translates what Node.js loads", async () => {
+  it("translates modules that Node.js loads", async () => {
     file(
       "half.ts",
       "export interface Names { one: number }\nexport const half = (x: number): number => x / 2;\n",
     );
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [
       "--import",
-      // Node.js 20 does not load TypeScript: this is the built package.
+      // Node.js 20 does not load TypeScript, so this is the built package.
       pathToFileURL(join(root, "packages/belay-speculate/dist/plugin/register.js")).href,
       file("typed.ts", typed),
     ]);

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 
-/** Runs a process that is watched; returns how it ends, and what it says. */
+/** Runs a watched process. Returns its exit status and its output. */
 const run = (...args: readonly string[]) =>
   new Promise<{ status: number | null; signal: string | null; said: string }>((done) => {
     const script = join(import.meta.dirname, "support/processes/watchedProcess.ts");
@@ -14,7 +14,7 @@ const run = (...args: readonly string[]) =>
     child.on("close", (status, signal) => done({ status, signal, said }));
   });
 
-it("ends a process whose thread is blocked, and names what blocks it", async () => {
+it("ends a process whose thread is blocked, and names the blocking work", async () => {
   expect(await run("blocks")).toEqual({
     status: null,
     signal: "SIGKILL",
@@ -22,6 +22,6 @@ it("ends a process whose thread is blocked, and names what blocks it", async () 
   });
 });
 
-it("leaves a process alone that ends", async () => {
+it("does not affect a process that ends", async () => {
   expect(await run()).toEqual({ status: 0, signal: null, said: "" });
 });

@@ -1,4 +1,7 @@
-/** Whatever comes in: an answer that names the problem, in bounded time, and nothing half-done. */
+/**
+ * Every bad input gets an answer that names the problem, in bounded time and without partial
+ * effects.
+ */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -57,7 +60,7 @@ const sources: Record<string, readonly [source: string, code: string, message: s
 };
 
 describe("protect", () => {
-  it.each(Object.entries(sources))("refuses %s", (_, [source, code, message]) => {
+  it.each(Object.entries(sources))("rejects %s", (_, [source, code, message]) => {
     const result = protect(source);
     expect(result).toMatchObject({ code: source, layout: null, entryPoints: [], checks: [], faultSites: [] });
     const [error] = result.diagnostics;
@@ -82,19 +85,19 @@ describe("protect", () => {
       chain((i) => (i < 40 ? `fn f${i}() { ${i === 0 ? "" : `f${i - 1}(); f${i - 1}();`} }` : "")) +
         kernel("f39();"),
     ],
-  ])("takes %s", (_, source) => {
+  ])("accepts %s", (_, source) => {
     const { diagnostics, entryPoints } = protect(source);
     expect(diagnostics).toEqual([]);
     expect(entryPoints).toMatchObject([{ name: "main", redundancy: "intra+lds" }]);
   });
 
-  it("refuses what is no source, and options that there are not", () => {
+  it("rejects inputs that are no source, and unknown options", () => {
     expect(() => protect(undefined as never)).toThrow("the source of a module is text");
     expect(() => protect(double, null as never)).toThrow("the options are no object");
     expect(() => protect(double, { redundant: "inter" } as never)).toThrow("there is no option redundant");
   });
 
-  it("refuses the subgroup channel for a device without subgroups", () => {
+  it("rejects the subgroup channel for a device without subgroups", () => {
     const { code, diagnostics } = protect(double, { channel: "subgroup" });
     expect(code).toBe(double);
     expect(diagnostics).toMatchObject([
@@ -103,13 +106,13 @@ describe("protect", () => {
     expect(protect(double, { channel: "subgroup", features: ["subgroups"] }).diagnostics).toEqual([]);
   });
 
-  it("takes the workgroup channel by itself there", () => {
+  it("chooses the workgroup channel for such a device", () => {
     expect(protect(double).code).not.toContain("enable subgroups");
     expect(protect(double, { features: ["subgroups"] }).code).toContain("enable subgroups");
   });
 });
 
-describe("an entry point with a name of the language", () => {
+describe("an entry point with a name of WGSL", () => {
   let dawn: DawnValidator;
   beforeAll(async () => {
     dawn = await startDawn();
@@ -139,43 +142,46 @@ describe("an entry point with a name of the language", () => {
     { memory: "checksum", strikeMachinery: true, injectFaults: true },
   ] as const satisfies ProtectOptions[];
 
-  it.each(ways)("is protected, under this name unless the code needs that: %o", async (way) => {
-    const options = { ...way, features: ["subgroups"] };
-    const usesOf = (code: string) => {
-      const used = new Set<string>();
-      const program = resolve(parse(code).module);
-      walk(program.module, (node) => {
-        const target = node.kind === "identifier" && program.targetOf(node);
-        if (target && target.kind === "builtin") used.add(node.name);
+  it.each(ways)(
+    "is protected, under its own name unless the protected code uses the name: %o",
+    async (way) => {
+      const options = { ...way, features: ["subgroups"] };
+      const usesOf = (code: string) => {
+        const used = new Set<string>();
+        const program = resolve(parse(code).module);
+        walk(program.module, (node) => {
+          const target = node.kind === "identifier" && program.targetOf(node);
+          if (target && target.kind === "builtin") used.add(node.name);
+        });
+        return used;
+      };
+      const { code, layout: usual } = protect(source, options);
+      expect(usual).not.toBeNull();
+      const own = usesOf(source);
+      const needed = [...usesOf(code)].filter((name) => !own.has(name));
+      expect(needed.length).toBeGreaterThan(3);
+      const others = [
+        "transpose",
+        "read",
+        "function",
+        "rgba8unorm",
+        "sampler",
+        "texture_2d",
+        "vec3h",
+        "mat2x2f",
+      ];
+      const results = [...needed, ...others].map((name) => {
+        return { name, ...protect(source.replace("fn main(", `fn ${name}(`), options) };
       });
-      return used;
-    };
-    const { code, layout: usual } = protect(source, options);
-    expect(usual).not.toBeNull();
-    const own = usesOf(source);
-    const needed = [...usesOf(code)].filter((name) => !own.has(name));
-    expect(needed.length).toBeGreaterThan(3);
-    const others = [
-      "transpose",
-      "read",
-      "function",
-      "rgba8unorm",
-      "sampler",
-      "texture_2d",
-      "vec3h",
-      "mat2x2f",
-    ];
-    const results = [...needed, ...others].map((name) => {
-      return { name, ...protect(source.replace("fn main(", `fn ${name}(`), options) };
-    });
-    for (const { name, layout, renamed, entryPoints } of results) {
-      expect(layout, name).toEqual(usual);
-      expect(entryPoints, name).toMatchObject([{ name }]);
-      expect(renamed, name).toEqual(others.includes(name) ? {} : { [name]: `${name}_1` });
-    }
-    const verdicts = await dawn.validateAll(results.map((each) => each.code));
-    expect(verdicts).toEqual(verdicts.map(() => ({ ok: true })));
-  });
+      for (const { name, layout, renamed, entryPoints } of results) {
+        expect(layout, name).toEqual(usual);
+        expect(entryPoints, name).toMatchObject([{ name }]);
+        expect(renamed, name).toEqual(others.includes(name) ? {} : { [name]: `${name}_1` });
+      }
+      const verdicts = await dawn.validateAll(results.map((each) => each.code));
+      expect(verdicts).toEqual(verdicts.map(() => ({ ok: true })));
+    },
+  );
 });
 
 describe("belay protect", () => {
@@ -184,10 +190,10 @@ describe("belay protect", () => {
   const input = join(folder, "input.wgsl");
   const output = join(folder, "output.wgsl");
 
-  // What is refused before it is read as WGSL is in cli.test.ts.
+  // cli.test.ts has the inputs that are rejected before they are parsed as WGSL.
   const readable = Object.entries(sources).filter(([, [source]]) => /^[\w\s!-~]{1,4000000}$/.test(source));
 
-  it.each(readable)("refuses %s and leaves the output as it was", async (_, [source, code, message]) => {
+  it.each(readable)("rejects %s and leaves the output file unchanged", async (_, [source, code, message]) => {
     writeFileSync(input, source);
     writeFileSync(output, "before");
     const { status, stdout, stderr } = await belay(["protect", input, "-o", output]);
@@ -198,7 +204,7 @@ describe("belay protect", () => {
     expect(readdirSync(folder).sort()).toEqual(["input.wgsl", "output.wgsl"]);
   });
 
-  it("refuses the subgroup channel without the feature", async () => {
+  it("rejects the subgroup channel without the feature", async () => {
     const { status, stdout, stderr } = await belay(["protect", "-", "--channel", "subgroup"], double);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr).toContain("BELAY209");
@@ -214,7 +220,7 @@ describe("harden", () => {
   const { newDevice } = testDevices();
   const program: Program = matrixProduct.create({ rows: 20 });
 
-  it("works on a device without subgroups, and refuses their channel there", async () => {
+  it("works on a device without subgroups, and rejects their channel there", async () => {
     const plain = await newDevice();
     expect(plain.features.has("subgroups")).toBe(false);
     await expect(harden(plain, { channel: "subgroup" })).rejects.toThrow(
@@ -265,7 +271,7 @@ describe("harden", () => {
     ]);
   });
 
-  it("hands on the device's own error for two variables at one binding", async () => {
+  it("passes on the device's own error for two variables at one binding", async () => {
     const device = await harden(await newDevice());
     const clash = kernel("data[i] = other[i];").concat(
       "@group(0) @binding(0) var<storage, read_write> other: array<u32>;",
@@ -281,7 +287,7 @@ describe("harden", () => {
   it.each([
     ["before the work", (device: GPUDevice) => device.destroy(), () => {}],
     ["while a result is awaited", () => {}, (device: GPUDevice) => device.destroy()],
-  ])("rejects when the device is lost %s", async (_, before, after) => {
+  ])("rejects promises when the device is lost %s", async (_, before, after) => {
     const device = await harden(await newDevice());
     expect(program.verify(await program.workload(device))).toMatchObject({ ok: true });
     before(device);
@@ -289,7 +295,7 @@ describe("harden", () => {
     after(device);
     await expect(result).rejects.toThrow();
     expect((await device.lost).reason).toBe("destroyed");
-    // The report of what was seen until then can still be had.
+    // The report up to that time is still available.
     expect((await device.belay.report()).faults).toEqual([]);
   });
 });

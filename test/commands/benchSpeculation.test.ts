@@ -1,4 +1,4 @@
-/** `belay bench speculation` on loops small enough for any adapter. */
+/** `belay bench speculation` on loops that are small enough for any adapter. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,7 +48,7 @@ describe("belay bench speculation", () => {
     for (const figure of [8, 9, 10, 11]) expect(page).toContain(`(figure ${figure})`);
   });
 
-  it("refuses loops and sizes that do not exist", async () => {
+  it("rejects unknown loops and sizes", async () => {
     for (const option of [
       ["--only", "nothing"],
       ["--variants", "everything"],

@@ -61,7 +61,7 @@ describe("belay", () => {
     [["campaign", "reduction", "--seed", ""], "Expected a whole number."],
     [["campaign", "reduction", "--shard", "1/99999999999999999999"], "Expected a form such as 1/4."],
     [["demo", "--out", ""], "Expected a path."],
-  ])("refuses %j", async (args, message) => {
+  ])("rejects %j", async (args, message) => {
     const { status, stdout, stderr } = await belay(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
     expect(stderr).toContain("error[BELAY400]");
@@ -84,14 +84,14 @@ describe("belay", () => {
     expect(stderr).toContain(error.message);
   });
 
-  it("says whose help to read", async () => {
+  it("names the command whose help to read", async () => {
     const { stderr } = await belay(["bench", "rmt", "--run"]);
     expect(stderr).toContain("(belay bench rmt --help says more)");
   });
 });
 
 describe("belay protect", () => {
-  it("prints the protected module, and says nothing else but what it has chosen", async () => {
+  it("prints the protected module, and otherwise only its choices", async () => {
     const path = file("double.wgsl", kernel);
     const named = await belay(["protect", path, "--redundancy", "intra+lds"]);
     expect(named).toMatchObject({ status: 0, stderr: "" });
@@ -103,7 +103,7 @@ describe("belay protect", () => {
     expect(chosen.stdout).toContain("fn double(");
   });
 
-  it("tells which entry points and overrides have another name", async () => {
+  it("lists renamed entry points and overrides", async () => {
     const path = file("select.wgsl", `override min = 4u;\n${kernel.replace("fn double", "fn select")}`);
     const { status, stdout, stderr } = await belay(["protect", path, "--redundancy", "intra+lds"]);
     expect(status).toBe(0);
@@ -119,14 +119,14 @@ describe("belay protect", () => {
     });
   });
 
-  it("protects memory with a code that is named or chosen", async () => {
+  it("protects memory with a named or a chosen code", async () => {
     const path = file("double.wgsl", kernel);
     const named = await belay(["protect", path, "--redundancy", "none", "--memory", "secded32"]);
     expect(named.stdout).toContain("belay_secded32_syndrome(");
     expect((await belay(["protect", path, "--redundancy", "none", "--memory", "auto"])).status).toBe(0);
   });
 
-  it("refuses a value for an override that the module does not have", async () => {
+  it("rejects a value for an override that the module does not have", async () => {
     const path = file("double.wgsl", `override size = 4u;\n${kernel}`);
     expect((await belay(["protect", path, "--constant", "size=8"])).status).toBe(0);
     const { status, stderr } = await belay(["protect", path, "--constant", "sise=8"]);
@@ -139,7 +139,7 @@ describe("belay protect", () => {
     expect(await belay(["protect", "-"], kernel)).toEqual(fromFile);
   });
 
-  it("shows where the source is wrong", async () => {
+  it("shows the location of an error in the source", async () => {
     const path = file("wrong.wgsl", kernel.replace("data[id.x] * 2u;", "data[id.x] *;"));
     const { status, stdout, stderr } = await belay(["protect", path]);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
@@ -147,7 +147,7 @@ describe("belay protect", () => {
     expect(stderr).toContain("wrong.wgsl:4");
   });
 
-  it("prints everything it knows as JSON", async () => {
+  it("prints all results as JSON", async () => {
     const { stdout } = await belay(["protect", file("double.wgsl", kernel), "--json", "--inject-faults"]);
     const result = JSON.parse(stdout);
     expect(result.entryPoints).toMatchObject([{ name: "double", redundancy: "intra+lds" }]);
@@ -155,7 +155,7 @@ describe("belay protect", () => {
     expect(result.faultSites.length).toBeGreaterThan(0);
   });
 
-  it("writes a file, and leaves it alone on an error", async () => {
+  it("writes a file, and leaves it unchanged after an error", async () => {
     const output = join(folder, "made", "out.wgsl");
     await belay(["protect", file("double.wgsl", kernel), "-o", output]);
     const before = readFileSync(output, "utf8");
@@ -177,7 +177,7 @@ describe("belay protect", () => {
       "is not UTF-8 text",
     ],
     ["a huge file", () => file("huge.wgsl", " ".repeat(10_000_000)), "BELAY404", "is larger than 4 MiB"],
-  ])("refuses %s", async (_name, path, code, message) => {
+  ])("rejects %s", async (_name, path, code, message) => {
     const { status, stdout, stderr } = await belay(["protect", path()]);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr).toContain(`error[${code}]`);
@@ -192,7 +192,7 @@ describe("belay protect", () => {
       "a file stands where a directory is needed",
     ],
     ["a path that is too long", () => join(folder, "x".repeat(5000)), "the name is too long"],
-  ])("refuses to write to %s", async (_name, output, message) => {
+  ])("rejects %s as output", async (_name, output, message) => {
     const source = file("double.wgsl", kernel);
     const before = readdirSync(folder);
     const { status, stdout, stderr } = await belay(["protect", source, "-o", output()]);
@@ -202,12 +202,12 @@ describe("belay protect", () => {
     expect(readdirSync(folder).filter((name) => !before.includes(name) && name !== "plain")).toEqual([]);
   });
 
-  it("takes - for standard output", async () => {
+  it("writes to standard output for -", async () => {
     const path = file("double.wgsl", kernel);
     expect(await belay(["protect", path, "-o", "-"])).toEqual(await belay(["protect", path]));
   });
 
-  it("shows a stack only when asked to", async () => {
+  it("shows a stack only on request", async () => {
     const missing = ["protect", join(folder, "missing.wgsl")];
     expect((await belay(missing)).stderr).not.toMatch(/^ +at /m);
     vi.stubEnv("BELAY_DEBUG", "1");
@@ -216,7 +216,10 @@ describe("belay protect", () => {
 });
 
 describe("belay run", () => {
-  /** A module whose workload runs the kernel over 64 numbers, and returns what `results` says. */
+  /**
+   * A module whose workload runs the kernel over 64 numbers, and returns the value of the
+   * expression `results`.
+   */
   const workload = (results: string) => `
 const kernel: string = ${JSON.stringify(kernel)};
 let runs = 0;
@@ -242,28 +245,28 @@ export default async function (device: GPUDevice): Promise<Record<string, ArrayB
   return ${results};
 }`;
 
-  it("says that the runs agree", async () => {
+  it("reports that the runs agree", async () => {
     const { status, stdout, stderr } = await belay(["run", file("good.ts", workload("{ doubled }"))]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     expect(stdout).toContain("agree byte for byte");
     expect(stdout).toMatch(/double +intra\+lds +1 dispatch/);
   });
 
-  it("says where the runs differ", async () => {
+  it("reports where the runs differ", async () => {
     const path = file("moody.ts", workload("{ doubled: doubled.map((word) => word + runs) }"));
     const { status, stdout } = await belay(["run", path, "--json"]);
     expect(status).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ ok: false, difference: "doubled[0] is 2 instead of 1" });
   });
 
-  it("prints nothing but JSON to standard output, whatever the workload prints", async () => {
+  it("prints only JSON to standard output, whatever the workload prints", async () => {
     const path = file("chatty.ts", `console.log("here");\n${workload("{ doubled }")}`);
     const { status, stdout } = await belay(["run", path, "--json"]);
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ ok: true, outputs: { doubled: 256 } });
   });
 
-  it("lets no name disturb the terminal, and ends although a timer is left behind", async () => {
+  it("escapes names for the terminal, and ends although a timer is left", async () => {
     const timer = "setInterval(() => {}, 1000);\n";
     const path = file("painted.ts", timer + workload('{ "\\u001b[2Jdoubled\\u009b": doubled }'));
     const { stdout } = await belay(["run", path]);
@@ -273,7 +276,7 @@ export default async function (device: GPUDevice): Promise<Record<string, ArrayB
     expect(JSON.parse(json).outputs).toEqual({ "\u001b[2Jdoubled\u009b": 256 });
   });
 
-  it("compares what the runs gave, also where they share memory", async () => {
+  it("compares the results of the runs, also if they share memory", async () => {
     const path = file(
       "shared.ts",
       `const all = new Uint32Array(1);\n${workload("(all[0] = runs, { all })")}`,
@@ -310,7 +313,7 @@ export default async function (device: GPUDevice): Promise<Record<string, ArrayB
       "BELAY408",
       'result "gone" has lost its memory',
     ],
-  ])("says so in words and as JSON when a workload %s", async (_name, body, code, message) => {
+  ])("reports in words and as JSON that a workload %s", async (_name, body, code, message) => {
     const path = file("hostile.ts", `export default async (device: GPUDevice) => { ${body} }`);
     const { status, stdout, stderr } = await belay(["run", path, "--json"]);
     expect(status).toBe(1);
@@ -322,7 +325,7 @@ export default async function (device: GPUDevice): Promise<Record<string, ArrayB
     expect(stderr).toContain(message);
   });
 
-  it("ends a workload that never does", async () => {
+  it("ends a workload that does not end", async () => {
     const path = file("endless.ts", "for (;;);");
     const { status, stderr } = await belay(["run", path, "--timeout", "1"]);
     expect(status).toBe(1);
@@ -330,7 +333,7 @@ export default async function (device: GPUDevice): Promise<Record<string, ArrayB
     expect(stderr).toContain("--timeout");
   });
 
-  it("ends a workload that takes all memory", async () => {
+  it("ends a workload that uses up all memory", async () => {
     vi.stubEnv("NODE_OPTIONS", "--max-old-space-size=150");
     const path = file("hungry.ts", "const all: object[] = []; for (;;) all.push({ more: [...all] });");
     const { status, stderr } = await belay(["run", path]);
@@ -361,7 +364,7 @@ export default async function (device: GPUDevice): Promise<Record<string, ArrayB
       "BELAY408",
       'result "a"',
     ],
-  ])("refuses %s", async (_name, path, code, message) => {
+  ])("rejects %s", async (_name, path, code, message) => {
     const { status, stdout, stderr } = await belay(["run", path()]);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr).toContain(`error[${code}]`);
@@ -370,21 +373,18 @@ export default async function (device: GPUDevice): Promise<Record<string, ArrayB
 });
 
 describe("belay tune", () => {
-  it.each([[[]], [["--memory"]]])(
-    "says of a workload that fails that it is the workload %j",
-    async (flags) => {
-      const path = file("failing.ts", "export default async () => { throw new Error('no input'); };");
-      const { status, stderr } = await belay(["tune", path, ...flags]);
-      expect({ status, stderr }).toEqual({
-        status: 1,
-        stderr: "error[BELAY408]: the workload failed: no input\n",
-      });
-    },
-  );
+  it.each([[[]], [["--memory"]]])("reports that a failing workload %j failed", async (flags) => {
+    const path = file("failing.ts", "export default async () => { throw new Error('no input'); };");
+    const { status, stderr } = await belay(["tune", path, ...flags]);
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: "error[BELAY408]: the workload failed: no input\n",
+    });
+  });
 });
 
 describe("belay bench rmt", () => {
-  it("writes a report and the result, and says in its exit status whether all was right", async () => {
+  it("writes a report and the result, and its exit status tells if all results were right", async () => {
     const out = join(folder, "rmt");
     const some = ["--only", "sobelFilter", "--flavors", "intra+lds", "--measure", "components,roofline"];
     const { status, stdout, stderr } = await belay([
@@ -424,7 +424,7 @@ describe("belay bench rmt", () => {
     [["--measure", "overhead,heat"], '"heat" is none of overhead, auto, roofline'],
     [["--runs", "0"], "Expected a whole number from 1 on."],
     [["--size", "medium"], "Allowed choices are small, full."],
-  ])("refuses %j", async (flags, message) => {
+  ])("rejects %j", async (flags, message) => {
     const { status, stderr } = await belay(["bench", "rmt", ...flags]);
     expect(status).toBe(2);
     expect(stderr).toContain("error[BELAY400]");
@@ -432,12 +432,12 @@ describe("belay bench rmt", () => {
   });
 });
 
-describe("what takes long", () => {
+describe("a long command", () => {
   it.each([
     [["demo", "--out"], "BELAY405"],
     [["bench", "rmt", "--only", "sobelFilter", "--out"], "BELAY405"],
     [["campaign", "reduction", "--out"], "BELAY610"],
-  ])("finds out first that %j can't be written", async (args, code) => {
+  ])("fails at the start if %j cannot be written", async (args, code) => {
     const { status, stdout, stderr } = await belay([...args, join(file("plain", ""), "results")]);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr).toContain(`error[${code}]`);
@@ -448,7 +448,7 @@ describe("what takes long", () => {
     ["a directory", () => folder, "it is a directory"],
     ["JSON of another kind", () => file("other.json", "[1]"), "it is no result of a benchmark"],
     ["no JSON", () => file("plain", "x"), "is not valid JSON"],
-  ])("refuses %s as a result to merge", async (_name, path, message) => {
+  ])("rejects %s as a result to merge", async (_name, path, message) => {
     const { status, stderr } = await belay([
       "bench",
       "rmt",
@@ -474,9 +474,7 @@ describe("belay doctor", () => {
 describe("the belay process", () => {
   const main = join(import.meta.dirname, "../../packages/belay-cli/src/main.ts");
 
-  /**
-   * Runs the program as its own process; `closeAt` stops reading its output after that many bytes.
-   */
+  /** Runs the program as its own process. Stops reading its output after `closeAt` bytes. */
   function start(args: readonly string[], closeAt = Number.POSITIVE_INFINITY, to: number | "pipe" = "pipe") {
     return new Promise<{ status: number | null; stdout: string; stderr: string }>((done) => {
       const child = spawn(
@@ -498,8 +496,8 @@ describe("the belay process", () => {
     });
   }
 
-  it("ends quietly when nobody reads on", async () => {
-    // More than a pipe holds.
+  it("ends quietly if its output is no longer read", async () => {
+    // The output is larger than the buffer of a pipe.
     const constants = Array.from({ length: 200 }, (_, i) => `const ${"c".repeat(900)}${i} = ${i}u;\n`);
     const { status, stderr } = await start(
       ["protect", "--redundancy", "intra+lds", file("long.wgsl", kernel + constants.join(""))],
@@ -508,7 +506,7 @@ describe("the belay process", () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
 
-  it("turns a stray rejection into a message", async () => {
+  it("turns an unhandled rejection into a message", async () => {
     const stray = "Promise.reject(new Error('stray')); export default () => new Promise(() => {});";
     const { status, stderr } = await start(["run", file("stray.ts", stray)]);
     expect(status).toBe(1);
@@ -516,7 +514,7 @@ describe("the belay process", () => {
     expect(stderr).not.toMatch(/^ +at /m);
   });
 
-  it.runIf(process.platform === "linux")("fails when its output has no room", async () => {
+  it.runIf(process.platform === "linux")("fails if its output cannot be written", async () => {
     const full = openSync("/dev/full", "w");
     const { status, stderr } = await start(["protect", file("double.wgsl", kernel)], Infinity, full);
     closeSync(full);

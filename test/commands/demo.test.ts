@@ -1,4 +1,4 @@
-/** The demo, from one program to the report, the picture in the README included. */
+/** The demo, from one program to the report, including the picture in the README. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type DemoResult, demonstrate, succeeded } from "belay-cli/internal/commands/demo/demonstrate";
@@ -28,7 +28,7 @@ describe("demonstrate", () => {
     expect(fault!.values[0]).not.toBe(fault!.values[1]);
   });
 
-  it("does not call a program protected that is not", async () => {
+  it("reports a program that is not protected as unprotected", async () => {
     using opened = await openGpu();
     const shown = await demonstrate(entry, "small", opened, { ...policy, redundancy: "none" });
     expect(shown.injection.outcome).not.toBe("recovered");
@@ -37,7 +37,7 @@ describe("demonstrate", () => {
 });
 
 describe("describeDemo", () => {
-  it("says what went wrong", () => {
+  it("reports an error", () => {
     const [first, ...others] = published.programs;
     const wrong = { ...first!, results: { outcome: "wrong", message: "sum is 1 instead of 2" } } as const;
     const report = describeDemo({ ...published, ok: false, programs: [wrong, ...others] });
@@ -48,7 +48,7 @@ describe("describeDemo", () => {
     expect(renderPage(report)).toContain('<span class="bad">wrong</span>');
   });
 
-  it("names of a policy what it says, in words and in flags", () => {
+  it("lists the non-default options of a policy, in words and as flags", () => {
     const said = (redundancy: DemoResult["policy"]["redundancy"]) => {
       const policy = { redundancy, check: "store", channel: "auto", pairing: "adjacent" } as const;
       const { verdict, sections } = describeDemo({ ...published, policy });

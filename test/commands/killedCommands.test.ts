@@ -15,7 +15,7 @@ const workload = (name: string, code: string) => {
   writeFileSync(path(name), `import { writeFileSync } from "node:fs";\n${code}\n`);
   return path(name);
 };
-/** Says that it runs, and keeps the thread of its process for ever. */
+/** Prints that it runs, and then blocks its thread for ever. */
 const blocking = workload(
   "blocking.ts",
   `writeFileSync(${JSON.stringify(running)}, ""); for (;;) {}\nexport default () => {};`,
@@ -24,7 +24,7 @@ const good = workload("good.ts", "export default async () => ({ value: Uint32Arr
 
 let started = 0;
 
-/** Starts `belay`, and resolves once it has started a process in turn. */
+/** Starts `belay`. Resolves when `belay` has started a process of its own. */
 async function start(
   then: "stays" | "dies" | "disconnects",
   args: readonly string[],
@@ -52,7 +52,7 @@ describe("the process with a workload", () => {
     ["run", []],
     ["tune", []],
     ["campaign", campaign],
-  ])("ends when belay %s is killed before it could look who started it", async (command, flags) => {
+  ])("ends if belay %s is killed before the process could find its parent", async (command, flags) => {
     const { child } = await start("dies", [command, good, ...flags]);
     await until(() => isGone(child));
   });
@@ -63,7 +63,7 @@ describe("the process with a workload", () => {
     ["SIGHUP", "campaign", campaign],
     ["SIGKILL", "run", []],
   ] as const)(
-    "ends by %s to belay %s, also where the workload keeps its thread",
+    "ends after %s to belay %s, even if the workload blocks its thread",
     async (signal, command, flags) => {
       rmSync(running, { force: true });
       const { belay, child } = await start("stays", [command, blocking, ...flags]);
@@ -73,7 +73,7 @@ describe("the process with a workload", () => {
     },
   );
 
-  it("ends by itself once nobody hears what it has to say", async () => {
+  it("ends by itself when nobody reads its messages", async () => {
     const { child, ended } = await start("disconnects", ["run", good]);
     expect(await ended).toContain("the workload ended its process by SIGKILL");
     expect(isGone(child)).toBe(true);

@@ -1,4 +1,4 @@
-/** The package in a web page: real headless Chromium, WebGPU on its software adapter. */
+/** The package in a web page: headless Chromium, with WebGPU on its software adapter. */
 import { join } from "node:path";
 import { protect } from "belay-gpu";
 import { catalog } from "belay-research/internal/workloads/samples/index";
@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type LaunchedChromium, launchChromium } from "../support/processes/chromium.ts";
 import { everything, sample } from "../support/sample.ts";
 
-/** What the bundle defines in the page. */
+/** The globals that the bundle defines in the page. */
 declare const belayPage: typeof import("../support/processes/browserPage.ts");
 
 let launched: LaunchedChromium;
@@ -21,7 +21,7 @@ beforeAll(async () => {
   launched = chromium;
   page = await launched.browser.newPage();
   page.on("pageerror", ({ message }) => pageErrors.push(message));
-  // WebGPU is there for secure contexts only, which localhost is; nothing leaves the machine.
+  // WebGPU exists only in secure contexts, such as localhost. No request leaves the machine.
   await page.route("**", (route) =>
     route.fulfill({ contentType: "text/html", body: "<title>Belay</title>" }),
   );
@@ -31,7 +31,10 @@ beforeAll(async () => {
 afterAll(() => launched.close());
 afterEach(() => expect(pageErrors.splice(0)).toEqual([]));
 
-/** One script of the page and all it imports. Fails when anything in it is not for browsers. */
+/**
+ * Bundles one script of the page with all its imports. Fails if an import does not work in
+ * browsers.
+ */
 async function bundlePage(): Promise<string> {
   const build = await rolldown({
     input: join(import.meta.dirname, "../support/processes/browserPage.ts"),
@@ -52,15 +55,15 @@ const policies = [
 ] as const;
 
 /**
- * Programs that make each kind of use of WebGPU, and compile in a second: a page runs what Node.js
- * runs, where all are tested.
+ * Programs for each kind of use of WebGPU that compile in a second. Node.js runs all programs, and
+ * a page runs the same code.
  */
 const shown = new Set(["matrixProduct", "nBody", "reduction", "histogram", "floydWarshall", "blackScholes"]);
 const programs = catalog.filter(({ name }) => everything || shown.has(name));
 
 describe.each(programs.map(({ name }, row) => ({ name, row })))("in a browser, $name", ({ name, row }) => {
   it.each(sample(policies, row, 1))(
-    "computes the same bits under $redundancy, and nothing is detected",
+    "computes the same bits under $redundancy, and detects no fault",
     async (policy) => {
       const run = await page.evaluate(([name, policy]) => belayPage.compareRuns(name, policy), [
         name,
@@ -73,7 +76,7 @@ describe.each(programs.map(({ name }, row) => ({ name, row })))("in a browser, $
   );
 });
 
-it("objects look like a plain device's in a browser, and answer through the prototypes of their classes", async () => {
+it("objects look like a plain device's in a browser, and the prototypes of their classes work", async () => {
   expect(await page.evaluate(() => belayPage.lookThroughClasses())).toEqual({
     usage: true,
     own: [],
@@ -86,7 +89,7 @@ it("objects look like a plain device's in a browser, and answer through the prot
 });
 
 describe.each(policies)("in a browser, under $redundancy", (policy) => {
-  it("a fault is caught, located and recovered", async () => {
+  it("a fault is detected, located and recovered from", async () => {
     const { right, strikes, heard, line } = await page.evaluate((policy) => belayPage.strike(policy), policy);
     expect({ right, strikes }).toEqual({ right: true, strikes: 1 });
     expect(heard[0]).toMatchObject({
@@ -100,12 +103,12 @@ describe.each(policies)("in a browser, under $redundancy", (policy) => {
 });
 
 describe("in a browser", () => {
-  it("a fault without redundancy makes the result wrong", async () => {
+  it("a fault makes the result wrong without redundancy", async () => {
     const { right, strikes, heard } = await page.evaluate(() => belayPage.strike({ redundancy: "none" }));
     expect({ right, strikes, heard }).toEqual({ right: false, strikes: 1, heard: [] });
   });
 
-  it("the compiler makes of a kernel what it makes in Node.js", async () => {
+  it("the compiler's output equals that in Node.js", async () => {
     const source = sobelFilter.create().kernelSources.sobel!;
     const made = await page.evaluate((source) => belayPage.protectInPage(source), source);
     expect(made).toBe(protect(source).code);

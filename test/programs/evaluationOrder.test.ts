@@ -1,7 +1,4 @@
-/**
- * A kernel computes the same, in the same order, once its accesses stand alone, and once it is
- * protected.
- */
+/** A kernel computes the same in the same order in access normal form and after protection. */
 
 import { type ProtectOptions, reportWords } from "belay-gpu/internal/compiler/contract";
 import { protect } from "belay-gpu/internal/compiler/protect";
@@ -25,7 +22,7 @@ beforeAll(async () => {
   device = await newDevice();
 });
 
-/** `t` notes that it was called, and with what. */
+/** `t` records that it was called, and its argument. */
 const prelude = `
   requires unrestricted_pointer_parameters;
   struct Part { at: vec4u, list: array<u32, 8> }
@@ -99,7 +96,7 @@ const bodies: Record<string, string> = {
 };
 const functions = "fn bump_index() -> u32 { calls++; return t(2) * 2u; }";
 
-describe("the normal form", () => {
+describe("access normal form", () => {
   it.each(Object.entries(bodies))("keeps the order of %s", async (_, body) => {
     const code = `${main(body)} ${functions}`;
     const { after } = applySteps(code, [
@@ -129,7 +126,7 @@ describe("a random kernel", () => {
     ["inter", "signature", 2000],
   ] as const;
 
-  it.each(options)("computes the same once protected: %s, %s", async (redundancy, check, longest) => {
+  it.each(options)("computes the same after protection: %s, %s", async (redundancy, check, longest) => {
     const options: ProtectOptions = { redundancy, check, channel: "subgroup", features: ["subgroups"] };
     const kernels = kernel.filter((code) => code.length < longest);
     await fc.assert(

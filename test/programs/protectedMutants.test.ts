@@ -1,6 +1,5 @@
 /**
- * Kernels with a few words in other places: protection answers each with a module that is valid, or
- * with a finding.
+ * Kernels with a few words replaced: protection returns a valid module or a diagnostic for each.
  */
 
 import type { ProtectOptions } from "belay-gpu/internal/compiler/contract";
@@ -13,10 +12,7 @@ import { type Mutation, mutant, type Pieces } from "../support/wgsl/mutants.ts";
 const placesOf = (mutant: Pieces, pattern: RegExp) =>
   mutant.flatMap((piece, i) => (pattern.test(piece) ? [i] : []));
 
-/**
- * Puts one of `others`, or else what stands at another such place, where something that matches
- * stands.
- */
+/** Replaces a match by one of `others`, or by the text of another match. */
 const exchange =
   (pattern: RegExp, others?: readonly string[]): Mutation =>
   (mutant, random) => {
@@ -26,7 +22,7 @@ const exchange =
     mutant[to] = others ? others[random(others.length)]! : mutant[from]!;
   };
 
-/** Where a statement ends and the next one does. */
+/** Matches the end of one statement and the beginning of the next. */
 function statement(mutant: Pieces, random: (below: number) => number): [from: number, to: number] {
   const ends = placesOf(mutant, /^[;{}]$/);
   const at = random(ends.length);
@@ -56,11 +52,11 @@ const ways: readonly ProtectOptions[] = [
   { pairing: "passes", memory: "detect" },
 ];
 
-/** More can be asked for than a test run has time for. */
+/** The number of mutants can be raised beyond the time of a test run. */
 const mutants = Number(process.env.FUZZ_MUTANTS ?? 4_000) / 10;
 
 test(
-  "no mutant of a kernel makes protection throw, and Dawn takes what comes of those that it takes",
+  "no mutant of a kernel makes protection throw, and Dawn accepts the output for those that it accepts",
   async () => {
     const seeds = featureKernels.map(({ code }) => code);
     const made: { source: string; code: string }[] = [];
@@ -76,7 +72,7 @@ test(
     const dawn = await startDawn();
     const before = await dawn.validateAll(made.map(({ source }) => source));
     const valid = made.filter((_, i) => before[i]!.ok);
-    // Mutants that are all broken would test little.
+    // Mutants that are all invalid would test little.
     expect(valid.length / mutants).toBeGreaterThan(0.05);
     const after = await dawn.validateAll(valid.map(({ code }) => code));
     await dawn.close();

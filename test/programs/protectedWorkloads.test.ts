@@ -1,6 +1,6 @@
 /**
- * Every workload gives the same bits on a hardened device as on a plain one, and no fault in it
- * stays unseen.
+ * Each workload computes the same bits on a hardened device as on a plain one, and each fault in it
+ * is detected.
  */
 
 import { rememberPipelines } from "belay-cli/internal/shared/workloads/rememberPipelines";
@@ -56,7 +56,7 @@ const policies = [
 
 const size = (max: number) => fc.integer({ min: 1, max });
 const seed = fc.nat();
-/** Sizes up to a few workgroups. */
+/** Sizes of up to a few workgroups. */
 const programs: Record<string, fc.Arbitrary<Program>> = {
   matrixProduct: fc
     .record({ rows: size(33), columns: size(33), inner: size(33), seed })
@@ -89,10 +89,10 @@ const programs: Record<string, fc.Arbitrary<Program>> = {
 describe.each(Object.entries(programs).map(([name, sizes], row) => ({ name, sizes, row })))(
   "$name",
   ({ sizes, row }) => {
-    // Kernels are compiled slowly, above all with loops that wait: few runs, of other sizes for
-    // each policy.
+    // Compiling kernels is slow, especially those with loops that wait. So there are few runs, with
+    // other sizes for each policy.
     it.each(sample(policies, row, 4))(
-      "computes the same bits, and nothing is detected: $redundancy, $check, $channel, $pairing",
+      "computes the same bits and detects no fault: $redundancy, $check, $channel, $pairing",
       async (policy) => {
         const device = await harden(plain, policy);
         const sameBits = fc.asyncProperty(sizes, async (program) => {
@@ -111,14 +111,16 @@ describe.each(Object.entries(programs).map(([name, sizes], row) => ({ name, size
   },
 );
 
-/** A value in a workload's kernel that a fault is to strike, and where it is seen. */
+/**
+ * A value in a workload's kernel for a fault to strike, and the places where the fault is detected.
+ */
 interface Struck {
   readonly program: Program;
   readonly kernel: string;
-  /** How the source of the value begins. */
+  /** The beginning of the value's source. */
   readonly value: string;
   /**
-   * Lines of the source that a report names; stores to workgroup memory are compared only under
+   * The source lines that a report may name. Stores to workgroup memory are compared only under
    * `intra-lds`.
    */
   readonly store: Record<"intra+lds" | "intra-lds", string>;
@@ -224,7 +226,7 @@ const struck: Record<string, Struck> = {
   },
 };
 
-/** Arms a flip of one bit of the value in one invocation; the program must have run once. */
+/** Arms a flip of one bit of the value in one invocation. The program must have run once. */
 function arm(
   device: HardenedDevice,
   { program, kernel, value }: Struck,
@@ -247,7 +249,7 @@ describe.each(Object.values(struck).map((target, row) => ({ ...target, row })))(
   "a fault in $kernel",
   ({ row, ...target }) => {
     it.each(sample(flavors, row, 2))(
-      "under $redundancy, $check is located, and repaired",
+      "under $redundancy, $check is located and recovered from",
       async ({ redundancy, check }) => {
         const { program, kernel } = target;
         const device = await harden(plain, { redundancy, check, injectFaults: true });
@@ -263,9 +265,9 @@ describe.each(Object.values(struck).map((target, row) => ({ ...target, row })))(
         const lines = source!.split("\n");
         const fault = faults.find(({ site }) => lines[site!.line - 1]!.includes(target[check][redundancy]));
         expect(fault).toMatchObject({ kernel, outcome: "recovered", workgroup: [0, 0, 0] });
-        // What goes through shared memory may be seen by the invocation that reads it.
+        // A fault in shared memory may be detected by the invocation that reads it.
         if (!source!.includes("var<workgroup>")) expect(fault!.localIndex).toBe(1);
-        // A flipped index makes the replicas write the same constant in two places.
+        // A flipped index makes the replicas write the same constant to two places.
         const [first, second] = [0, 1].map((replica) => [
           fault!.values[replica],
           fault!.wordOffsets[replica],
@@ -280,7 +282,7 @@ describe.each(Object.values(struck).map((target, row) => ({ ...target, row })))(
 describe("a fault in a whole workgroup", () => {
   const replicaOf = (name: string) => (Object.keys(struck).indexOf(name) % 2) as 0 | 1;
 
-  it.each(Object.entries(struck))("of %s is seen, and repaired", async (name, target) => {
+  it.each(Object.entries(struck))("of %s is detected and recovered from", async (name, target) => {
     const { program, kernel } = target;
     const device = await harden(plain, { redundancy: "inter", injectFaults: true });
     const remembering = rememberPipelines(device);
@@ -296,7 +298,7 @@ describe("a fault in a whole workgroup", () => {
   });
 });
 
-describe("without its comparisons, the protection", () => {
+describe("protection without its comparisons", () => {
   const blindProtect: Protect = (wgsl, options) => {
     const result = protect(wgsl, options);
     const code = result.code.replaceAll(/all\((\w+) == their_\1\)/g, "true");
@@ -315,7 +317,7 @@ describe("without its comparisons, the protection", () => {
       verdicts.push(program.verify(await program.workload(remembering)).ok);
       expect(await device.belay.strikes()).toBe(1);
     }
-    // One replica's stores are the ones that stay.
+    // One replica's stores remain.
     expect(verdicts).toContain(false);
     expect((await device.belay.report()).faults).toEqual([]);
   });

@@ -1,7 +1,4 @@
-/**
- * Faults injected at random are recovered from: a sample of what `bench/recovery.ts` does at
- * length.
- */
+/** Random injected faults are recovered from. `research/src/bench/recovery.ts` runs more of these trials. */
 
 import { rememberPipelines } from "belay-cli/internal/shared/workloads/rememberPipelines";
 import { harden } from "belay-gpu/internal/runtime/harden";
@@ -16,7 +13,7 @@ it.each([
   "bitonicSort, in place",
   "bitonicSort, three in flight",
   "indirect dispatch, in place",
-])("%s: every detected fault is recovered", async (name) => {
+])("%s: each detected fault is recovered from", async (name) => {
   const device = await harden(await newDevice(), { redundancy: "intra+lds", injectFaults: true });
   const count = 10;
   const remembering = rememberPipelines(device);
@@ -31,7 +28,7 @@ it.each([
   device.destroy();
 });
 
-it("a fault that strikes every time ends in the right error, and the device goes on", async () => {
+it("a fault that strikes each time ends in the right error, and the device still works", async () => {
   const device = await harden(await newDevice(), {
     redundancy: "intra+lds",
     injectFaults: true,

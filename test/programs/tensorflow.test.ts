@@ -1,6 +1,6 @@
 /**
- * TensorFlow.js, a program that knows nothing of Belay, gives the same bits on a hardened device as
- * on a plain one.
+ * TensorFlow.js, which does not know Belay, computes the same bits on a hardened device as on a
+ * plain one.
  */
 import { createRequire } from "node:module";
 import { harden } from "belay-gpu/internal/runtime/harden";
@@ -9,7 +9,7 @@ import { testDevices } from "../support/devices/testDevices.ts";
 
 const { newDevice } = testDevices({ full: true });
 
-// Loaded without its types, which bring an older copy of WebGPU's along.
+// Its types are not imported, as they bring an older copy of WebGPU's types.
 const require = createRequire(import.meta.url);
 type Tensor = { data(): Promise<ArrayLike<number>> };
 const tf = require("@tensorflow/tfjs-core");
@@ -19,22 +19,22 @@ let WebGPUBackend: new (device: GPUDevice) => unknown;
 let plain: Record<string, number[][]>;
 
 beforeAll(async () => {
-  // It asks for this when it is loaded, and finds it in browsers.
+  // The library needs this global when it is loaded. Browsers have it.
   Object.defineProperty(globalThis, "navigator", { value: { gpu: {} }, configurable: true });
   ({ WebGPUBackend } = require("@tensorflow/tfjs-backend-webgpu"));
-  // Else small tensors never reach the GPU.
+  // Small tensors would otherwise not use the GPU.
   tf.env().set("WEBGPU_CPU_FORWARD", false);
   plain = await runOn("plain", await newDevice());
 });
 
-// Between them all there is to choose; every kernel is compiled anew for each.
+// Together, these policies have all options. Each one compiles every kernel anew.
 const flavors = [
   { redundancy: "intra+lds", check: "signature" },
   { redundancy: "intra-lds", check: "store" },
 ] as const;
 
 describe.each(flavors)("TensorFlow.js on a device hardened with $redundancy, $check", (policy) => {
-  it("computes and trains to the same bits, with nothing detected", async () => {
+  it("computes and trains to the same bits, and detects no fault", async () => {
     const device = await harden(await newDevice(), policy);
     expect(await runOn(`${policy.redundancy} ${policy.check}`, device)).toEqual(plain);
 
@@ -42,7 +42,7 @@ describe.each(flavors)("TensorFlow.js on a device hardened with $redundancy, $ch
     expect({ faults, replays }).toEqual({ faults: [], replays: 0 });
     const alone = kernels.filter(({ redundancy }) => redundancy === "none");
     expect(kernels.length - alone.length).toBeGreaterThan(40);
-    // Workgroups of 256 cannot be doubled where 256 is the limit.
+    // Workgroups of 256 cannot be doubled if 256 is the limit.
     expect(alone.flatMap(({ diagnostics }) => diagnostics.map(({ code }) => code))).toEqual(
       device.limits.maxComputeInvocationsPerWorkgroup > 256 ? [] : alone.map(() => "BELAY204"),
     );
@@ -50,7 +50,7 @@ describe.each(flavors)("TensorFlow.js on a device hardened with $redundancy, $ch
   });
 });
 
-/** All results, by name. */
+/** Computes all results, by name. */
 async function runOn(backend: string, device: GPUDevice): Promise<Record<string, number[][]>> {
   tf.registerBackend(backend, () => new WebGPUBackend(device));
   tf.copyRegisteredKernels("webgpu", backend);
@@ -115,7 +115,7 @@ function operations(random: Random, integers: Integers): Record<string, () => Te
   };
 }
 
-/** Two steps of training a small convolutional network: the losses, then the weights. */
+/** Trains a small convolutional network for two steps. Returns the losses, and then the weights. */
 async function train(random: Random, integers: Integers): Promise<Tensor[]> {
   const kernelInitializer = layers.initializers.glorotUniform({ seed: 1 });
   const model = layers.sequential({
@@ -143,7 +143,7 @@ async function train(random: Random, integers: Integers): Promise<Tensor[]> {
 type Random = (...shape: number[]) => Tensor;
 type Integers = (below: number, ...shape: number[]) => Tensor;
 
-/** Tensors of numbers that are the same in every run. */
+/** Creates tensors of numbers that are the same in each run. */
 function numbers(): { random: Random; integers: Integers } {
   let state = 1;
   const next = () => {

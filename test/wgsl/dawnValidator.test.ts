@@ -28,7 +28,7 @@ test("offers f16 and subgroups", async () => {
   expect(await dawn.validate(code)).toEqual({ ok: true });
 });
 
-test("finds what only a pipeline can get wrong", async () => {
+test("finds errors that only pipelines can have", async () => {
   const code = kernel("n");
   expect(await dawn.validate(code)).toEqual({ ok: true });
   expect(await dawn.validatePipeline(code, "main", { n: 64 })).toEqual({ ok: true });
@@ -37,7 +37,7 @@ test("finds what only a pipeline can get wrong", async () => {
   expect(await dawn.validatePipeline(code, "other", { n: 64 })).toHaveProperty("ok", false);
 });
 
-test("keeps a batch in order", async () => {
+test("keeps the order of a batch", async () => {
   const codes = Array.from({ length: 200 }, (_, i) =>
     i % 3 === 0 ? `const x${i} = ;` : `const x${i} = ${i};`,
   );
@@ -45,7 +45,7 @@ test("keeps a batch in order", async () => {
   expect(verdicts.map((verdict) => verdict.ok)).toEqual(codes.map((_, i) => i % 3 !== 0));
 });
 
-test("survives the death of its process and reports the program that kills it", async () => {
+test("restarts after its process crashes, and reports the program that crashed it", async () => {
   const folder = await mkdtemp(join(tmpdir(), "belay-"));
   const mortal = join(folder, "mortal.mjs");
   await writeFile(

@@ -1,6 +1,4 @@
-/**
- * Mutants of valid kernels: whatever a source looks like, the front end ends, and does not throw.
- */
+/** Mutants of valid kernels: the front end ends without an exception for any source. */
 
 import { parse } from "belay-gpu/internal/wgsl/parser";
 import { print } from "belay-gpu/internal/wgsl/printer";
@@ -38,7 +36,7 @@ fn choose(x: i32) { var y = array<i32, 4>(1, 2, 3, 4); let q = &y[1];
   @diagnostic(off, a.b) for (; state < 3; state = 3) { } textureStore(images, vec2(0, 1), vec4<f32>(x, 1., 0f, 01.5)); return vec4f(); }`,
 ];
 
-/** More can be asked for than a test run has time for. */
+/** The number of mutants can be raised beyond the time of a test run. */
 const mutants = Number(process.env.FUZZ_MUTANTS ?? 4_000);
 
 const interesting = [
@@ -111,7 +109,7 @@ const mutations: readonly Mutation[] = [
   },
 ];
 
-/** What must hold for every source. */
+/** Checks the properties that hold for every source. */
 function check(source: string): boolean {
   const { module, diagnostics } = parse(source);
   for (const { span, message } of [...diagnostics, ...resolve(module).diagnostics]) {
@@ -135,15 +133,15 @@ test("the seeds are valid", () => {
 });
 
 const callsOf = callCounter();
-/** Counting calls slows the work down, so that it ends after so many mutants. */
+/** Counting calls slows the front end down, so it is limited to this many mutants. */
 const counted = 2000;
 /**
- * Mutants whose work is counted together. One that takes a thousand times its share shows among
- * them.
+ * The number of mutants whose work is counted together. One that takes a thousand times its share
+ * is noticed.
  */
 const batch = 200;
 
-test("no mutant makes the front end throw or run on", async () => {
+test("no mutant makes the front end throw or loop", async () => {
   let valid = 0;
   for (let first = 0; first < mutants; first += batch) {
     let characters = 0;
@@ -161,7 +159,7 @@ test("no mutant makes the front end throw or run on", async () => {
     if (first >= counted) checkBatch();
     else expect((await callsOf(checkBatch)) / characters, `mutants from ${first} on`).toBeLessThan(50);
   }
-  // Mutants that are all broken, or all fine, would test little.
+  // Mutants that are all invalid, or all valid, would test little.
   expect(valid / mutants).toBeGreaterThan(0.02);
   expect(valid / mutants).toBeLessThan(0.6);
 });

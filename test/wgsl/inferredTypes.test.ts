@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => dawn.close());
 
-/** A program with every inferred type written down. */
+/** Returns a program with each inferred type written out. */
 function annotated(code: string): string {
   const { module, diagnostics } = parse(code);
   expect(diagnostics).toEqual([]);
@@ -32,7 +32,7 @@ test("Dawn infers the same types in a program with every kind of expression", as
   expect(await dawn.validate(annotated(everyExpression))).toEqual({ ok: true });
 });
 
-test("a wrong type is noticed", async () => {
+test("a wrong type is found", async () => {
   const { module } = parse("fn f(x: f32) -> f32 { let y = x * 2; return y; }");
   const program = resolve(module);
   const wrong = { ...program, valueTypeOf: () => ({ kind: "scalar", name: "i32" }) as const };

@@ -16,7 +16,7 @@ afterEach(() => vi.unstubAllEnvs());
 const linux = process.platform === "linux" && process.arch === "x64";
 
 describe("openGpu", () => {
-  test("opens an adapter and says which and why", async () => {
+  test("opens an adapter, and tells which one and why", async () => {
     using opened = await openGpu();
     expect(opened.adapter.limits.maxComputeInvocationsPerWorkgroup).toBeGreaterThanOrEqual(256);
     expect(opened.choice.tried.at(-1)).toEqual({
@@ -27,13 +27,13 @@ describe("openGpu", () => {
     expect(globalThis.GPUBufferUsage.STORAGE).toBe(0x80);
   });
 
-  test("leaves the environment as it was", async () => {
+  test("leaves the environment unchanged", async () => {
     const before = { ...process.env };
     using _opened = await openGpu();
     expect({ ...process.env }).toEqual(before);
   });
 
-  test.runIf(linux)("opens the packaged driver with nothing else on the machine", async () => {
+  test.runIf(linux)("opens the packaged driver without any other driver on the machine", async () => {
     using opened = await openGpu({ kinds: ["package"], cacheFolder: join(folder, "fresh") });
     expect(opened.adapter.info.architecture).toBe("swiftshader");
     expect(opened.choice.kind).toBe("package");
@@ -47,7 +47,7 @@ describe("openGpu", () => {
     expect(opened.choice.kind).toBe("VK_ICD_FILENAMES");
   });
 
-  test("names everything it tried when nothing is accepted", async () => {
+  test("names each origin that it tried if none is accepted", async () => {
     const error = await openGpu({ kinds: [] }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(NoAdapterError);
     const { code, tried, message, help } = error as NoAdapterError;
@@ -59,7 +59,7 @@ describe("openGpu", () => {
 });
 
 describe("SwiftShader", () => {
-  test("is found in the folder of a Chromium-based program, and only with its manifest", () => {
+  test("is found in the folder of a Chromium-based program only if its manifest is there", () => {
     for (const program of ["complete/app", "partial/app"]) {
       mkdirSync(join(folder, "opt", program), { recursive: true });
       writeFileSync(join(folder, "opt", program, "libvk_swiftshader.so"), "");
@@ -68,7 +68,7 @@ describe("SwiftShader", () => {
     expect(findChromiumSwiftShader([join(folder, "opt/*/*")])).toEqual([join(folder, "opt/complete/app")]);
   });
 
-  test.runIf(linux)("is unpacked once by processes that race for it", async () => {
+  test.runIf(linux)("is unpacked once by several processes at the same time", async () => {
     const cache = join(folder, "raced");
     const targets = await Promise.all([1, 2, 3].map(() => unpackSwiftShader(cache)));
     expect(new Set(targets).size).toBe(1);
@@ -76,7 +76,7 @@ describe("SwiftShader", () => {
     expect(existsSync(join(targets[0]!, "libvulkan.so.1"))).toBe(true);
   });
 
-  test.runIf(linux)("is not unpacked where others can write", async () => {
+  test.runIf(linux)("is not unpacked to a folder that others can write to", async () => {
     const open = join(folder, "open");
     mkdirSync(open);
     chmodSync(open, 0o777);
@@ -103,11 +103,11 @@ describe("a device", () => {
     );
   });
 
-  test("computes and remembers what it should", async () => {
+  test("passes the self-test", async () => {
     expect(await selfTest(device)).toEqual({ ok: true, bytes: 2 ** 20, patterns: 6, mismatches: 0 });
   });
 
-  test("is found out when one word comes out wrong", async () => {
+  test("fails the self-test if one word is wrong", async () => {
     const broken = changeKernel(device, "+ 0xc2b2ae35u", "+ 0xc2b2ae35u + u32(id.x == 7u)");
     expect(await selfTest(broken, 1024)).toMatchObject({
       ok: false,
@@ -116,22 +116,22 @@ describe("a device", () => {
     });
   });
 
-  test("has neighbouring invocations in neighbouring lanes, where it has subgroups", async () => {
+  test("has neighbouring invocations in neighbouring lanes if it has subgroups", async () => {
     expect(await probeSubgroupPairing(device)).toBe(device.features.has("subgroups"));
   });
 
-  test("has no pairs when the lanes are laid out otherwise", async () => {
+  test("has no pairs if its lanes are laid out differently", async () => {
     if (!device.features.has("subgroups")) return;
     expect(await probeSubgroupPairing(changeKernel(device, "(index, 1u)", "(index, 2u)"))).toBe(false);
   });
 });
 
-test("the diagnosis is plain data", async () => {
+test("writes the diagnosis as plain data", async () => {
   const diagnosis = await diagnoseAdapters();
   expect(diagnosis).toMatchObject({ ok: true, memory: { ok: true } });
   expect(JSON.parse(JSON.stringify(diagnosis))).toEqual(diagnosis);
 });
 
-test("the diagnosis of a machine without an adapter says so", async () => {
+test("diagnoses a machine without an adapter", async () => {
   expect(await diagnoseAdapters({ kinds: [] })).toMatchObject({ ok: false, problem: { code: "BELAY301" } });
 });

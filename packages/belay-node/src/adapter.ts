@@ -5,53 +5,58 @@ import { mapVulkanLoader, withSwiftShader } from "./adapterVulkan.ts";
 import { createGpu, releaseGpu } from "./gpu.ts";
 
 /**
- * Where an adapter comes from, in the order tried: a GPU; a software adapter the machine is set up
- * with; one the user names in `VK_ICD_FILENAMES`; SwiftShader of an installed Chromium-based
- * program; SwiftShader of the npm package `@sparticuz/chromium`.
+ * The origin of an adapter, in the order in which they are tried: a GPU; a software adapter that
+ * the machine is set up with; the driver in `VK_ICD_FILENAMES`; SwiftShader of an installed
+ * Chromium-based program; SwiftShader of the npm package `@sparticuz/chromium`.
  */
 export type AdapterKind = "hardware" | "system" | "VK_ICD_FILENAMES" | "chromium" | "package";
 
-/** One place that was looked at, and what came of it. */
+/** One origin that was tried, and the result in words. */
 export interface AdapterAttempt {
   readonly kind: AdapterKind;
   readonly outcome: string;
 }
 
-/** The adapter that was opened, and why. */
+/** The adapter that was opened, and the reason for it. */
 export interface AdapterChoice {
   readonly kind: AdapterKind;
-  /** The adapter in words: vendor, device and driver. */
+  /** The vendor, the device and the driver of the adapter. */
   readonly description: string;
-  /** Why this one and none before it. */
+  /** The reason why earlier kinds were not used. */
   readonly reason: string;
   readonly tried: readonly AdapterAttempt[];
 }
 
-/** Which adapters to look for, and how to open them. */
+/** The options of {@link openGpu}. */
 export interface OpenGpuOptions {
-  /** Accept only these kinds; every kind unless given. */
+  /** The accepted kinds; all by default. */
   readonly kinds?: readonly AdapterKind[];
-  /** Flags for Dawn, such as `enable-dawn-features=…`, besides those Belay needs. */
+  /** Flags for Dawn, such as `enable-dawn-features=…`, in addition to those that Belay needs. */
   readonly dawnFlags?: readonly string[];
-  /** Where the packaged SwiftShader is unpacked; a folder in the user's cache unless given. */
+  /**
+   * The folder to which the packaged SwiftShader is unpacked; by default a folder in the user's
+   * cache.
+   */
   readonly cacheFolder?: string;
 }
 
-/** WebGPU, open until it is closed. */
+/** WebGPU in Node.js, until it is closed. */
 export interface OpenedGpu extends Disposable {
   readonly gpu: GPU;
   /**
-   * Good for one device, as WebGPU has it; `gpu.requestAdapter()` gives the same one for the next.
+   * An adapter for one device, as WebGPU specifies. `gpu.requestAdapter()` returns the same one for
+   * the next device.
    */
   readonly adapter: GPUAdapter;
   readonly choice: AdapterChoice;
-  /**
-   * Lets go of WebGPU. Destroy devices first: nothing made from the adapter may be used afterwards.
-   */
+  /** Releases WebGPU. Destroy devices first: no object from the adapter may be used afterwards. */
   close(): void;
 }
 
-/** No WebGPU adapter could be opened; lists each place tried and what to do. */
+/**
+ * The error for a machine on which no WebGPU adapter can be opened. Its message lists each origin
+ * that was tried.
+ */
 export class NoAdapterError extends Error {
   readonly code = "BELAY301";
   readonly tried: readonly AdapterAttempt[];
@@ -66,17 +71,16 @@ export class NoAdapterError extends Error {
   }
 }
 
-/** Timestamps are rounded to 65 µs without this, which is longer than many kernels run. */
+/** Dawn rounds timestamps to 65 µs without this flag. Many kernels run for less. */
 const DAWN_FLAGS = ["disable-dawn-features=timestamp_quantization"];
 
 /**
- * Opens WebGPU in Node.js: a GPU where there is one, else the best software adapter that can be
- * found, down to one that comes with the installation and needs neither a GPU, a Vulkan loader nor
- * root.
+ * Opens WebGPU in Node.js. Prefers a GPU, and otherwise takes the best software adapter. The last
+ * choice comes with the installation and needs neither a GPU, nor a Vulkan loader, nor root.
  *
- * Call it on the main thread: a worker's `process.env` does not reach the Vulkan loader.
+ * Call it on the main thread, as a worker's `process.env` does not reach the Vulkan loader.
  *
- * Rejects with a `NoAdapterError` when there is none.
+ * Rejects with a `NoAdapterError` if there is no adapter.
  */
 export async function openGpu(options: OpenGpuOptions = {}): Promise<OpenedGpu> {
   const accepts = (kind: AdapterKind) => options.kinds?.includes(kind) ?? true;
@@ -103,8 +107,7 @@ interface Found extends AdapterAttempt {
 }
 
 /**
- * Yields each place an adapter may come from, best first, so that a later one costs nothing unless
- * needed.
+ * Yields the result of each origin, best first. Later origins are only tried if they are needed.
  */
 async function* searchAdapters(flags: readonly string[], options: OpenGpuOptions): AsyncGenerator<Found> {
   yield* searchMachine(flags);
@@ -125,10 +128,10 @@ async function* searchAdapters(flags: readonly string[], options: OpenGpuOptions
   }
 }
 
-/** What the machine and the user's environment offer as they are. */
+/** Yields the adapters of the machine and of the user's environment. */
 async function* searchMachine(flags: readonly string[]): AsyncGenerator<Found> {
   const driver = (process.env.VK_DRIVER_FILES ?? process.env.VK_ICD_FILENAMES)?.split(delimiter)[0];
-  // Asked first because Dawn writes a warning to stderr when the loader is missing.
+  // The loader is looked for first, as Dawn writes a warning to stderr if it is missing.
   if (process.platform === "linux" && !mapVulkanLoader(driver && dirname(driver))) {
     yield { kind: "hardware", outcome: "no Vulkan loader (libvulkan.so.1) on this machine" };
     return;
@@ -162,8 +165,8 @@ async function open(kind: AdapterKind, flags: readonly string[], nothing: string
 const firstLineOf = (error: unknown) => messageOf(error).split("\n", 1)[0]!;
 
 /**
- * Such as `nvidia-h200 (NVIDIA: 580.159.04)`: the device, the vendor where the device does not name
- * it, and the driver.
+ * Returns a description such as `nvidia-h200 (NVIDIA: 580.159.04)`: the device, the vendor unless
+ * the device names it, and the driver.
  */
 function describe({ info }: GPUAdapter): string {
   const device = (info.device || info.architecture).replace(/-+$/, "");

@@ -9,9 +9,9 @@ import {
 } from "./adapter.ts";
 import { probeSubgroupPairing, type SelfTestResult, selfTest } from "./adapterSelfTest.ts";
 
-/** What `belay doctor` shows: plain data, fit for JSON. */
+/** The data that `belay doctor` shows. It can be written as JSON. */
 export interface AdapterDiagnosis {
-  /** Whether a device can be opened and computes what it should. */
+  /** True if a device can be opened and computes correctly. */
   readonly ok: boolean;
   readonly platform: string;
   readonly node: string;
@@ -21,7 +21,7 @@ export interface AdapterDiagnosis {
     readonly vendor: string;
     readonly architecture: string;
     readonly subgroupSizes: readonly [min: number, max: number];
-    /** Whether replicas can exchange values through registers. */
+    /** True if replicas can exchange values through registers. */
     readonly subgroupPairing: boolean;
     readonly features: readonly string[];
     readonly limits: Readonly<Record<string, number>>;
@@ -30,7 +30,7 @@ export interface AdapterDiagnosis {
   readonly problem?: { readonly code: string; readonly message: string; readonly help: string };
 }
 
-/** Opens the adapter that every command would use, looks at it and tests it. Never throws. */
+/** Opens the adapter that every command would use, and tests it. Never throws. */
 export async function diagnoseAdapters(options: OpenGpuOptions = {}): Promise<AdapterDiagnosis> {
   const host = { platform: `${process.platform}-${process.arch}`, node: process.version };
   try {

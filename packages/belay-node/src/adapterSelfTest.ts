@@ -1,10 +1,10 @@
-/** How a device did in {@link selfTest}. */
+/** The result of {@link selfTest}. */
 export interface SelfTestResult {
   readonly ok: boolean;
-  /** How much memory each pattern went through. */
+  /** The size of the memory that each pattern fills. */
   readonly bytes: number;
   readonly patterns: number;
-  /** How many words came back wrong, over all patterns. */
+  /** The number of wrong words, over all patterns. */
   readonly mismatches: number;
   readonly first?: {
     readonly pattern: string;
@@ -15,8 +15,8 @@ export interface SelfTestResult {
 }
 
 /**
- * What each memory cell is filled with; together they drive every bit both ways, beside equal and
- * unequal ones.
+ * The contents of each memory cell. Together, the patterns set each bit to 0 and 1, next to equal
+ * and to different bits.
  */
 const PATTERNS: Readonly<Record<string, (index: number) => number>> = {
   zeros: () => 0,
@@ -37,12 +37,12 @@ fn mix(@builtin(global_invocation_id) id: vec3u) {
   result[id.x] = (source[id.x] ^ (id.x * 0x85ebca6bu)) + 0xc2b2ae35u;
 }`;
 
-/** The same arithmetic as {@link MIX_KERNEL}. */
+/** Does the same arithmetic as {@link MIX_KERNEL}. */
 function mix(word: number, index: number): number {
   return ((word ^ Math.imul(index, 0x85ebca6b)) + 0xc2b2ae35) >>> 0;
 }
 
-/** Writes patterns to device memory, computes on them, reads both back and compares every word. */
+/** Writes patterns to device memory, computes on them, reads both back, and compares each word. */
 export async function selfTest(device: GPUDevice, bytes = 1 << 20): Promise<SelfTestResult> {
   const words = bytes / 4;
   const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC;
@@ -93,8 +93,8 @@ fn pair(
 const PAIRING_WORKGROUPS = 16;
 
 /**
- * Whether invocations 2k and 2k+1 of a one-dimensional workgroup are neighbouring lanes of one
- * subgroup. WGSL leaves the mapping open, so it is tried out, with full, partial and many
+ * Returns whether invocations 2k and 2k+1 of a one-dimensional workgroup are neighbouring lanes of
+ * one subgroup. WGSL does not specify the mapping, so this is tested with full, partial and many
  * subgroups.
  */
 export async function probeSubgroupPairing(device: GPUDevice): Promise<boolean> {

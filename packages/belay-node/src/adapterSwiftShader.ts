@@ -18,7 +18,7 @@ import { createBrotliDecompress } from "node:zlib";
 import { extract } from "tar-fs";
 import { DRIVER, LOADER, MANIFEST } from "./adapterVulkan.ts";
 
-/** Where Chromium-based programs keep their driver on Linux; `*` stands for any one folder. */
+/** The folders of drivers of Chromium-based programs on Linux; `*` stands for any folder name. */
 const CHROMIUM_FOLDERS = [
   "/opt/*",
   "/opt/*/*",
@@ -34,8 +34,8 @@ const CHROMIUM_FOLDERS = [
 ];
 
 /**
- * Folders of installed Chromium-based programs (Chrome, Edge, Electron, Playwright…) that hold
- * SwiftShader.
+ * Returns the folders of installed Chromium-based programs (Chrome, Edge, Electron, Playwright…)
+ * with SwiftShader.
  */
 export function findChromiumSwiftShader(patterns: readonly string[] = CHROMIUM_FOLDERS): string[] {
   return patterns.flatMap(expandFolders).filter((folder) => {
@@ -64,9 +64,9 @@ function listFolder(folder: string): string[] {
 }
 
 /**
- * Unpacks the SwiftShader inside the npm package `@sparticuz/chromium` once per version, and
- * returns its folder. Safe under concurrent processes: each unpacks beside the target, and the
- * first rename wins. For Linux only.
+ * Unpacks SwiftShader from the npm package `@sparticuz/chromium`, once per version, and returns its
+ * folder. Processes may run this at the same time: each unpacks to its own folder, and the first
+ * rename wins. For Linux only.
  */
 export async function unpackSwiftShader(cacheFolder = defaultCacheFolder()): Promise<string> {
   const { version } = JSON.parse(readFileSync(packagedFile("package.json"), "utf8")) as { version: string };
@@ -87,14 +87,14 @@ export async function unpackSwiftShader(cacheFolder = defaultCacheFolder()): Pro
   return target;
 }
 
-/** A file of the npm package `@sparticuz/chromium`. */
+/** Returns the path of a file of the npm package `@sparticuz/chromium`. */
 export function packagedFile(...path: string[]): string {
   return join(dirname(createRequire(import.meta.url).resolve("@sparticuz/chromium")), "..", "..", ...path);
 }
 
 /**
- * Unpacks an archive of the npm package `@sparticuz/chromium`: all of it, or the files that are
- * wanted by name.
+ * Unpacks an archive of the npm package `@sparticuz/chromium`: all files, or those with the names
+ * in `wanted`.
  */
 export async function unpackArchive(
   name: string,
@@ -106,13 +106,13 @@ export async function unpackArchive(
     createBrotliDecompress(),
     extract(folder, {
       ignore: (path) => wanted !== undefined && path !== folder && !wanted.has(basename(path)),
-      // The archive names its packager as owner; the files belong to whoever unpacks them.
+      // The archive contains the owner of its packager. The files must belong to the current user.
       map: (header) => ({ ...header, uid: process.getuid!(), gid: process.getgid!() }),
     }),
   );
 }
 
-/** The first place that can be written to: the user's cache, else a private temporary folder. */
+/** Returns the first writable folder: the user's cache, or else a private temporary folder. */
 function defaultCacheFolder(): string {
   const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
   const folder = join(cache, "belay-gpu");
@@ -125,7 +125,9 @@ function defaultCacheFolder(): string {
   }
 }
 
-/** Native code is loaded from here, so nobody else may be able to write to it. */
+/**
+ * Creates a folder, and throws if others can write to it. Native code is loaded from this folder.
+ */
 function claimFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { uid, mode } = lstatSync(folder);

@@ -1,21 +1,22 @@
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** The file names a Chromium-based program ships its software Vulkan driver under. */
+/** The file names of the software Vulkan driver in Chromium-based programs. */
 export const DRIVER = "libvk_swiftshader.so";
 export const MANIFEST = "vk_swiftshader_icd.json";
 export const LOADER = "libvulkan.so.1";
 
-/** glibc's flag that keeps a library mapped after `dlclose`; Node.js does not name it. */
+/** glibc's flag that keeps a library mapped after `dlclose`. Node.js has no name for it. */
 const RTLD_NODELETE = 0x1000;
 
 /**
- * Whether the machine has a loader of its own: asked once, because one mapped later looks the same.
+ * True if the machine has its own loader. This is tested once, as a loader that is mapped later
+ * looks the same.
  */
 let machineLoader: boolean | undefined;
 
 /**
- * Maps a Vulkan loader into the process, the machine's own or else the one in `folder`, and says
+ * Maps a Vulkan loader into the process: the machine's own, or else the one in `folder`. Returns
  * whether there is one. Dawn finds it by its soname, so neither an installed loader nor
  * `LD_LIBRARY_PATH` is needed.
  */
@@ -29,21 +30,21 @@ function mapLibrary(path: string): boolean {
   try {
     process.dlopen({ exports: {} }, path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   } catch (error) {
-    // The library is no Node.js addon, so a successful load still ends in this complaint.
+    // The library is no Node.js addon, so a successful load still throws this error.
     return error instanceof Error && error.message.includes("did not self-register");
   }
   return true;
 }
 
 /**
- * Runs `open` while the Vulkan loader sees only the driver in `folder`. The environment is put back
- * afterwards: child processes make their own choice.
+ * Calls `open` while the Vulkan loader sees only the driver in `folder`. Restores the environment
+ * afterwards, as child processes choose their own driver.
  */
 export async function withSwiftShader<T>(folder: string, open: () => Promise<T>): Promise<T> {
   return withEnvironment(
     {
       VK_ICD_FILENAMES: join(folder, MANIFEST),
-      // Newer loaders prefer this name, so a value that led nowhere must not hide the one above.
+      // Newer loaders prefer this variable, so it must not hide the variable above.
       VK_DRIVER_FILES: undefined,
       XDG_RUNTIME_DIR: process.env.XDG_RUNTIME_DIR ?? tmpdir(),
     },

@@ -1,14 +1,14 @@
 /**
- * Dawn instances in use. Dawn's native objects point into their instance without owning it, so an
- * instance that is garbage-collected early takes the process with it; this set hangs off
- * `globalThis` to prevent that.
+ * The Dawn instances in use. Dawn's native objects point to their instance without owning it. If
+ * the instance is garbage-collected early, the process crashes. A property of `globalThis` keeps
+ * this set alive.
  */
 const held = new Set<GPU>();
 Object.defineProperty(globalThis, Symbol("belay-gpu.dawn"), { value: held });
 
 /**
- * Creates Dawn's `GPU` object, defines the WebGPU globals (`GPUBufferUsage`, …) the host lacks, and
- * keeps the object alive until {@link releaseGpu}. Rejects where Dawn has no build for this
+ * Creates Dawn's `GPU` object, and defines the WebGPU globals (`GPUBufferUsage`, …) that the host
+ * lacks. Keeps the object alive until {@link releaseGpu}. Rejects if Dawn has no build for this
  * platform.
  */
 export async function createGpu(flags: readonly string[]): Promise<GPU> {
@@ -23,7 +23,7 @@ export async function createGpu(flags: readonly string[]): Promise<GPU> {
   return gpu;
 }
 
-/** Lets a `GPU` be collected, and Node.js exit. Nothing made from it may be used afterwards. */
+/** Releases a `GPU`, so that Node.js can exit. No object from it may be used afterwards. */
 export function releaseGpu(gpu: GPU): void {
   held.delete(gpu);
 }

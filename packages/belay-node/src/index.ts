@@ -1,7 +1,4 @@
-/**
- * `belay-node`: WebGPU in Node.js, where no browser brings it. In a browser, `navigator.gpu` is all
- * that is needed.
- */
+/** `belay-node`: WebGPU in Node.js. Browsers have it in `navigator.gpu`. */
 export {
   type AdapterAttempt,
   type AdapterChoice,

@@ -1,6 +1,6 @@
 /**
- * What a render pass leaves of its attachments survives a recovery, whatever it loads, stores, only
- * reads, or does not cover.
+ * Recovery restores all attachments of a render pass that keep contents, whatever the pass loads,
+ * stores, only reads, or does not cover.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { standInProtect } from "../../../../test/support/devices/standInCompiler.ts";
@@ -19,10 +19,10 @@ const CODE = `
 @fragment fn quarter() -> @location(0) vec4f { return vec4f(0.25); }`;
 const fault = { site: 1, replica: 0, effect: { xor: 1 }, workgroup: [0, 0, 0], localIndex: 2 } as const;
 
-/** A part of a texture that a pass draws to. */
+/** The part of a texture that a pass draws to. */
 type Part = Partial<GPUTextureViewDescriptor> & Pick<GPURenderPassColorAttachment, "depthSlice">;
 
-/** Draws on a device; what it does must not depend on whether work ran twice. */
+/** Draws on a device. Its results must show if work ran twice. */
 class Painter {
   readonly device: GPUDevice;
   readonly #module: GPUShaderModule;
@@ -74,8 +74,8 @@ class Painter {
   }
 
   /**
-   * Counts up where a triangle passes the depth test, which a second one at the same depth does
-   * not: then it counts down.
+   * Counts up where a triangle passes the depth test. A second one at the same depth fails the
+   * test, and counts down.
    */
   count(texture: GPUTexture): void {
     const { format } = texture;
@@ -153,8 +153,8 @@ afterAll(() => {
 });
 
 /**
- * Runs `before`, then `work` in an epoch that a fault strikes, on a plain device and on a hardened
- * one.
+ * Runs `before`, and then `work` in an epoch that a fault strikes, on a plain device and on a
+ * hardened one.
  */
 async function same<Made>(
   before: (painter: Painter) => Made,
@@ -164,7 +164,7 @@ async function same<Made>(
   const expected = await work(reference, before(reference));
   const painter = new Painter(device);
   const made = before(painter);
-  // A fault can be armed in a kernel that there is.
+  // A fault can only be armed in an existing kernel.
   painter.compute();
   await device.belay.verify();
   const { recoveries } = await device.belay.report();
@@ -174,7 +174,7 @@ async function same<Made>(
   expect((await device.belay.report()).recoveries).toBe(recoveries + 1);
 }
 
-/** Ways to treat one aspect of an attachment. */
+/** The ways to treat one aspect of an attachment. */
 const treatments = ["clear, store", "clear, discard", "load, store", "load, discard", "read only"] as const;
 type Treatment = (typeof treatments)[number];
 
@@ -214,7 +214,7 @@ describe("depth and stencil", () => {
         };
         painter.pass(attach(texture, members));
         painter.count(texture);
-        // Of this format, the depth cannot be read; whether the test passed shows in the stencil.
+        // The depth of this format cannot be read. The stencil shows if the test passed.
         return painter.read(texture, { aspect: stencil ? "stencil-only" : "depth-only" });
       },
     );
@@ -228,7 +228,7 @@ const place = ({ baseMipLevel = 0, baseArrayLayer, depthSlice }: Part) => ({
   origin: [0, 0, baseArrayLayer ?? depthSlice ?? 0],
 });
 
-/** Textures with the part that a pass treats, and another part, which keeps what it has. */
+/** Textures with the part that a pass treats, and another part that keeps its contents. */
 const shapes: Record<string, readonly [more: Partial<GPUTextureDescriptor>, part: Part, other: Part]> = {
   "a whole texture": [{}, {}, {}],
   "the first of two levels": [{ mipLevelCount: 2 }, mip(0), mip(1)],
@@ -275,7 +275,7 @@ describe.each(Object.entries(shapes))("color, %s", (_, [more, part, other]) => {
     });
   });
 
-  it.runIf(part.depthSlice === undefined)("as what samples are resolved to", async () => {
+  it.runIf(part.depthSlice === undefined)("as the target that samples are resolved to", async () => {
     await same(before, (painter, texture) => {
       const size = part.baseMipLevel === 1 ? [SIZE / 2, SIZE / 2] : [SIZE, SIZE];
       const usage = GPUTextureUsage.RENDER_ATTACHMENT;

@@ -49,7 +49,9 @@ type Create = (device: GPUDevice, descriptor: GPUComputePipelineDescriptor) => P
 const createNow: Create = async (device, descriptor) => device.createComputePipeline(descriptor);
 const createLater: Create = (device, descriptor) => device.createComputePipelineAsync(descriptor);
 
-/** Default layouts: bind groups belong to their pipeline, and hold what its entry point uses. */
+/**
+ * Default layouts: bind groups belong to one pipeline and contain the resources of its entry point.
+ */
 const withDefaultLayouts =
   (create: Create) =>
   (device: GPUDevice): Setup => {
@@ -75,7 +77,7 @@ const withDefaultLayouts =
     };
   };
 
-/** One explicit layout for all pipelines, whose bind groups are shared and take dynamic offsets. */
+/** One explicit layout for all pipelines, with shared bind groups and dynamic offsets. */
 function withSharedLayout(device: GPUDevice): Setup {
   const module = device.createShaderModule({ code: CODE });
   const buffer = { type: "storage", hasDynamicOffset: true } as const;
@@ -91,7 +93,7 @@ function withSharedLayout(device: GPUDevice): Setup {
     groupsFor: (pipeline, buffers) =>
       buffers.map((buffer, index) =>
         device.createBindGroup({
-          // The program may ask the pipeline for a layout it has made itself.
+          // The program may ask the pipeline for a layout that it created itself.
           layout: index === 0 ? pipeline.getBindGroupLayout(index) : bindGroupLayouts[index]!,
           entries: [{ binding: index % 2, resource: { buffer, size: 32 } }],
         }),
@@ -155,7 +157,7 @@ describe.each(Object.entries(setups))("four bind groups in use, %s", (_, setup) 
   });
 });
 
-it("a pipeline's default layout shows nothing of the report", async () => {
+it("a pipeline's default layout does not show the report", async () => {
   const device = hardenWith(standInProtect, await newDevice());
   const code = `
 @group(0) @binding(0) var<storage, read_write> out: array<u32>;

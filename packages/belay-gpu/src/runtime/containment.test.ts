@@ -1,6 +1,5 @@
 /**
- * Only what the device accepts changes what is known of contents: a refused command replaces no
- * wrong data.
+ * Only accepted commands change the taints of contents: a rejected command replaces no wrong data.
  */
 import { describe, expect, it } from "vitest";
 import { stuckProtect } from "../../../../test/support/devices/standInCompiler.ts";
@@ -10,7 +9,7 @@ import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 const { newDevice } = testDevices();
 
 const BYTES = 64;
-/** `GPUBufferUsage.COPY_DST`, known before there is a device. */
+/** The value of `GPUBufferUsage.COPY_DST`, which is needed before there is a device. */
 const GPU_COPY_DST = 8;
 const CODE = `
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
@@ -20,7 +19,7 @@ const CODE = `
   textureStore(picture, id.xy, vec4f(0.5));
 }`;
 
-/** A program whose kernels have left wrong data in a buffer and in a texture. */
+/** A program whose kernels left wrong data in a buffer and in a texture. */
 class Program {
   readonly device: HardenedDevice;
   readonly data: GPUBuffer;
@@ -55,7 +54,7 @@ class Program {
     return this.encode((encoder) => encoder.clearBuffer(this.data));
   }
 
-  /** Commands that the device refuses. */
+  /** Commands that the device rejects. */
   invalid(): GPUCommandBuffer {
     return this.encode((encoder) => encoder.pushDebugGroup("never popped"));
   }
@@ -100,7 +99,7 @@ class Program {
 
 const words = new Uint32Array(BYTES / 4);
 
-/** Ways in which a program asks in vain for the wrong data to be replaced. */
+/** Ways in which a program tries in vain to replace the wrong data. */
 const refused: Record<string, (program: Program) => void> = {
   "a clear in an encoder whose debug group stays open": (program) =>
     program.submit((encoder) => {
@@ -226,7 +225,7 @@ const refusedTexels: Record<string, (program: Program) => void> = {
   },
 };
 
-/** The same for a buffer and a texture that are not to be copied to. */
+/** The same for a buffer and a texture without the usage for copies to them. */
 const withheld: Record<string, (program: Program) => void> = {
   "a clear": (program) => program.submit((encoder) => encoder.clearBuffer(program.data)),
   "a write": (program) => program.device.queue.writeBuffer(program.data, 0, words),
@@ -260,7 +259,7 @@ describe.each(["throw", "recover"] as const)("onFault %s", (onFault) => {
       withheld,
     );
 
-  /** Whether the device refuses what the program asks for. */
+  /** Returns whether the device rejects the call. */
   async function isRefused(program: Program, act: (program: Program) => void): Promise<boolean> {
     program.device.pushErrorScope("validation");
     let hasThrown = false;
@@ -281,7 +280,7 @@ describe.each(["throw", "recover"] as const)("onFault %s", (onFault) => {
     ["in the same epoch", async () => {}],
     ["afterwards", (program: Program) => program.device.belay.verify().catch(() => {})],
   ] as const)("%s", (_, wait) => {
-    it.each(cases)("keeps the fault through $name", async ({ act, usage }) => {
+    it.each(cases)("keeps the fault after $name", async ({ act, usage }) => {
       const program = await newProgram(usage);
       await wait(program);
       expect(await isRefused(program, act)).toBe(true);
@@ -291,7 +290,7 @@ describe.each(["throw", "recover"] as const)("onFault %s", (onFault) => {
     });
   });
 
-  it("forgets the fault once the device has replaced the data", async () => {
+  it("removes the taint once the device has replaced the data", async () => {
     const program = await newProgram();
     await expect(program.read()).rejects.toMatchObject(isWrong);
     program.device.queue.submit([program.clear()]);

@@ -1,4 +1,4 @@
-/** WebGPU reads a descriptor member by member, wherever the object has them from. */
+/** WebGPU reads the members of a descriptor by name, inherited ones included. */
 import { beforeAll, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { harden } from "./harden.ts";
@@ -10,7 +10,7 @@ beforeAll(async () => {
   device = await harden(await newDevice(), { redundancy: "intra+lds" });
 });
 
-it("takes a buffer as the descriptor of another", () => {
+it("accepts a buffer as the descriptor of another", () => {
   const usage = GPUBufferUsage.STORAGE;
   const buffer = device.createBuffer(device.createBuffer({ label: "first", size: 16, usage }));
   expect(buffer).toMatchObject({ label: "first", size: 16, usage });
@@ -21,13 +21,13 @@ it("takes a buffer as the descriptor of another", () => {
 
 const inheriting = <T extends object>(members: T): T => Object.create(members);
 
-it("takes a texture whose descriptor inherits its members", () => {
+it("accepts a texture descriptor with inherited members", () => {
   const members = { format: "r32float", usage: GPUTextureUsage.STORAGE_BINDING } as const;
   const texture = device.createTexture(inheriting({ size: [4, 2], ...members }));
   expect(texture).toMatchObject({ width: 4, height: 2, ...members });
 });
 
-it("takes a program whose descriptors inherit their members", async () => {
+it("runs a program whose descriptors inherit their members", async () => {
   const code = `
     override factor = 1u;
     @group(0) @binding(0) var<storage, read_write> out: array<u32>;

@@ -1,4 +1,4 @@
-/** What each flavor detects of faults in each structure: the coverage tables, by outcome. */
+/** The detection of faults in each structure by each flavor: the coverage tables, by outcome. */
 import { beforeAll, describe, expect, it } from "vitest";
 import {
   prepareStruckKernel,
@@ -33,7 +33,7 @@ const flavors = {
 } as const satisfies Record<string, Policy>;
 type Flavor = keyof typeof flavors;
 
-/** What a fault in a structure strikes, and in which flavors that is detected. */
+/** The site that a fault in a structure strikes, and the flavors that detect it. */
 interface Row {
   readonly structure: string;
   readonly kind: FaultSite["kind"];
@@ -44,10 +44,10 @@ interface Row {
 }
 
 const always = (flavor: Flavor) => flavor !== "none";
-/** Where the replicas of an invocation do not run in one subgroup at one time. */
+/** The flavors under which the replicas of an invocation do not run in one subgroup at one time. */
 const apart = (flavor: Flavor) => ["subgroups", "passes", "inter"].includes(flavor);
 const copied = (flavor: Flavor) => always(flavor) && !flavor.startsWith("-LDS");
-/** In two passes lanes swap, so that a broken one shows, but a broken subgroup does not. */
+/** In two passes lanes are swapped, so a broken lane is detected, but a broken subgroup is not. */
 const inSpace = (flavor: Flavor) => ["subgroups", "inter"].includes(flavor);
 const [subgroup, line, launch] = [
   { extent: "subgroup" },

@@ -1,5 +1,5 @@
 /**
- * What compute leaves in textures, and what render passes and bundles make of it, is contained and
+ * Results of kernels in textures, and of render passes and bundles that use them, are contained and
  * recovered too.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -25,7 +25,7 @@ const RENDER = `
 @vertex fn vertex(@location(0) point: vec4f) -> @builtin(position) vec4f { return point; }
 @fragment fn fragment() -> @location(0) vec4f { return vec4f(1, 0.5, 0.25, 1); }`;
 
-/** Arms a fault in one of the kernels, of which the device makes a pipeline first. */
+/** Arms a fault in one of the kernels, after creating a pipeline of it. */
 function arm(device: HardenedDevice, kernel: string): void {
   const module = device.createShaderModule({ code: COMPUTE });
   device.createComputePipeline({ layout: "auto", compute: { module, entryPoint: kernel } });
@@ -40,7 +40,7 @@ function textureOf(device: GPUDevice): GPUTexture {
   return device.createTexture({ size: [SIZE, 4], format: "rgba8unorm", usage });
 }
 
-/** What a program does with the device it is given; the result of `read` is all it ever sees. */
+/** A program on a device. It sees only the result of `read`. */
 class Painter {
   readonly device: GPUDevice;
   readonly picture: GPUTexture;
@@ -181,7 +181,7 @@ const harden = async (policy: Policy): Promise<HardenedDevice> =>
   hardenWith(standInProtect, await newDevice(), { injectFaults: true, ...policy });
 
 describe.each(Object.entries(programs))("%s", (_, { kernel, run }) => {
-  it("is the same after a fault as without", async () => {
+  it("gives the same result with a fault as without", async () => {
     const plain = await newDevice();
     const expected = await run(new Painter(plain));
     expect(expected.some((texel) => texel !== expected[0])).toBe(true);
@@ -193,7 +193,7 @@ describe.each(Object.entries(programs))("%s", (_, { kernel, run }) => {
     device.destroy();
   });
 
-  it("is refused when it is not recovered", async () => {
+  it("is refused if it is not recovered", async () => {
     const device = await harden({ onFault: "throw" });
     arm(device, kernel);
     await expect(run(new Painter(device))).rejects.toMatchObject({ name: "FaultError" });
@@ -201,7 +201,7 @@ describe.each(Object.entries(programs))("%s", (_, { kernel, run }) => {
   });
 });
 
-it("takes a texture for new after the host or a pass has replaced all of it", async () => {
+it("trusts a texture again after the host or a pass has replaced all of it", async () => {
   const device = await harden({ onFault: "throw" });
   const painter = new Painter(device);
   arm(device, "paint");
@@ -215,7 +215,7 @@ it("takes a texture for new after the host or a pass has replaced all of it", as
   device.destroy();
 });
 
-it("tells the program of the same wrong usages as a plain device", async () => {
+it("reports the same wrong usages as a plain device", async () => {
   const wrong = async (device: GPUDevice) => {
     const texture = device.createTexture({
       size: [64],
@@ -251,7 +251,7 @@ it("tells the program of the same wrong usages as a plain device", async () => {
 });
 
 describe("a canvas", () => {
-  /** As much of a canvas as the runtime knows of, over a native device. */
+  /** The parts of a canvas that the runtime uses, on a native device. */
   class CanvasContext {
     configuration: GPUCanvasConfiguration | undefined;
     texture: GPUTexture | undefined;
@@ -288,7 +288,7 @@ describe("a canvas", () => {
     return context;
   };
 
-  it("takes a hardened device for the native one behind it", async () => {
+  it("accepts a hardened device in place of the native one", async () => {
     const native = await newDevice();
     const device = hardenWith(standInProtect, native);
     const context = shown(device);
@@ -301,7 +301,7 @@ describe("a canvas", () => {
     native.destroy();
   });
 
-  it("does not keep work from being recovered, although its frames are gone", async () => {
+  it("does not prevent recovery, although its frames are gone", async () => {
     const device = await harden({});
     const context = shown(device);
     const painter = new Painter(device);
@@ -322,7 +322,7 @@ describe("a canvas", () => {
     device.destroy();
   });
 
-  it("does not show what is known to be wrong", async () => {
+  it("does not show data that is known to be wrong", async () => {
     const device = await harden({ onFault: "throw" });
     const context = shown(device);
     const painter = new Painter(device);

@@ -61,7 +61,7 @@ async function struck(policy: Policy, replica: 0 | 1 = 1) {
   return device;
 }
 
-it("leaves the device it is given alone", async () => {
+it("does not change the given device", async () => {
   const plain = await newDevice();
   const device = await harden(plain);
   expect(device).not.toBe(plain);
@@ -70,7 +70,7 @@ it("leaves the device it is given alone", async () => {
   plain.destroy();
 });
 
-it("refuses a policy that makes no sense", async () => {
+it("rejects an invalid policy", async () => {
   const plain = await newDevice();
   await expect(harden(plain, { onFault: "ignore" as never })).rejects.toThrow('"recover", "throw", "report"');
   await expect(harden(plain, { retries: -1 })).rejects.toThrow(
@@ -94,7 +94,7 @@ it.each(["intra+lds", "intra-lds"] as const)("recovers from a bit flip under %s"
   }
 });
 
-it("names place, invocation and both values of a fault", async () => {
+it("names the place, the invocation and both values of a fault", async () => {
   const device = await struck({ check: "store", onFault: "throw" });
   await expect(run(device)).rejects.toThrow(
     'replicas of kernel "scale" disagree at output, line 7, column 3: ' +
@@ -103,7 +103,7 @@ it("names place, invocation and both values of a fault", async () => {
   device.destroy();
 });
 
-it("lets a fault through without redundancy, which shows that the injected ones are real", async () => {
+it("misses a fault without redundancy, which shows that the injected faults are real", async () => {
   const device = await struck({ redundancy: "none" }, 0);
   const result = await run(device);
   expect(result.filter((value, i) => value !== expected[i])).toHaveLength(1);

@@ -91,7 +91,7 @@ describe("a hardened device", () => {
     expect((await device.lost).reason).toBe("destroyed");
   });
 
-  it("takes methods that the program puts around its own", async () => {
+  it("accepts methods that the program puts around its own", async () => {
     const device = await newHardened();
     const { createBuffer } = device;
     const sizes: number[] = [];
@@ -110,7 +110,7 @@ describe("a hardened device", () => {
     device.destroy();
   });
 
-  it("runs an unmodified program with the same result, and says what it protected", async () => {
+  it("runs an unmodified program with the same result, and reports its coverage", async () => {
     const device = await newHardened();
     expect(await runInPlace(device)).toEqual(squares);
     expect(await runInPlace(device, ["square", "increment"])).toEqual(squares.map((x) => x + 1));
@@ -123,7 +123,7 @@ describe("a hardened device", () => {
     device.destroy();
   });
 
-  it("shares one read-back of the reports among all buffers of a submission", async () => {
+  it("reads the reports back once for all buffers of a submission", async () => {
     const device = await newHardened();
     const runs = [submitInPlace(device), submitInPlace(device), submitInPlace(device)];
     await Promise.all(runs.map(({ readBack }) => readBack.mapAsync(GPUMapMode.READ)));
@@ -132,7 +132,7 @@ describe("a hardened device", () => {
     device.destroy();
   });
 
-  it("shows the program the messages of its own source", async () => {
+  it("shows the program the messages about its own source", async () => {
     const device = await newHardened();
     device.pushErrorScope("validation");
     const module = device.createShaderModule({ code: "\nfn broken( {" });
@@ -141,7 +141,7 @@ describe("a hardened device", () => {
     device.destroy();
   });
 
-  it("can be made and destroyed many times", async () => {
+  it("can be created and destroyed many times", async () => {
     for (let i = 0; i < 50; i++) {
       const device = await newHardened();
       if (i % 10 === 0) await runInPlace(device);
@@ -151,7 +151,7 @@ describe("a hardened device", () => {
 });
 
 describe("a detected fault", () => {
-  it("refuses the data it may have reached, and names place, invocation and values", async () => {
+  it("refuses the data that it may have reached, and names the place, the invocation and the values", async () => {
     const device = await newStruck({ injectFaults: true, onFault: "throw" });
     const listener = vi.fn();
     device.belay.addEventListener("fault", listener);
@@ -171,7 +171,7 @@ describe("a detected fault", () => {
     device.destroy();
   });
 
-  it("stays with what is copied or computed from the data, until the host replaces it", async () => {
+  it("taints copies and results of the data, until the host replaces them", async () => {
     const device = await newStruck({ injectFaults: true, onFault: "throw" });
     const { data, readBack } = submitInPlace(device);
     device.belay.disarm();
@@ -191,7 +191,7 @@ describe("a detected fault", () => {
     device.destroy();
   });
 
-  it("is only reported when the policy says so", async () => {
+  it("is only reported if the policy says so", async () => {
     const device = await newStruck({ injectFaults: true, onFault: "report" });
     expect(await runInPlace(device)).toEqual(squares);
     await device.belay.verify();
@@ -199,7 +199,7 @@ describe("a detected fault", () => {
     device.destroy();
   });
 
-  it("is detected once: the next epoch starts clean", async () => {
+  it("is detected once: the next epoch begins without it", async () => {
     const device = await newStruck({ injectFaults: true, onFault: "throw" });
     await expect(runInPlace(device)).rejects.toThrow("square");
     device.belay.disarm();
@@ -208,7 +208,7 @@ describe("a detected fault", () => {
     device.destroy();
   });
 
-  it("is waited for under the name of an event only", async () => {
+  it("can only be awaited by the name of an event", async () => {
     const device = await newHardened();
     expect(device.belay).toBeInstanceOf(EventTarget);
     expect(() => device.belay.addEventListener("faults" as "fault", () => {})).toThrow(
@@ -217,7 +217,7 @@ describe("a detected fault", () => {
     device.destroy();
   });
 
-  it("reaches every listener, whatever a listener does", async () => {
+  it("reaches every listener, even if a listener throws", async () => {
     const device = await newStruck({ injectFaults: true, onFault: "report" });
     const removed = vi.fn();
     const last = vi.fn();
@@ -240,7 +240,7 @@ describe("a detected fault", () => {
 describe("coverage", () => {
   const unprotectable = SQUARE.replace("fn square", "/* UNPROTECTABLE */ fn square");
 
-  it("names a kernel that is left alone, with the reason and its place", async () => {
+  it("names an unprotected kernel, with the reason and its place", async () => {
     const device = await newHardened();
     const module = device.createShaderModule({ code: unprotectable });
     device.createComputePipeline({
@@ -254,7 +254,7 @@ describe("coverage", () => {
     device.destroy();
   });
 
-  it("is a condition of creating a pipeline in strict mode", async () => {
+  it("is a condition for creating a pipeline in strict mode", async () => {
     const device = await newHardened({ strict: true });
     const module = device.createShaderModule({ code: unprotectable });
     const descriptor = { layout: "auto", compute: { module, entryPoint: "square" } } as const;
@@ -265,7 +265,7 @@ describe("coverage", () => {
     device.destroy();
   });
 
-  it("counts a kernel out whose protected form the device refuses", async () => {
+  it("does not include a kernel whose protected code the device rejects", async () => {
     const breaking: Protect = (wgsl, options) => ({
       ...standInProtect(wgsl, options),
       code: "fn square( {",
@@ -279,13 +279,12 @@ describe("coverage", () => {
     device.destroy();
   });
 
-  it("is reported of pipelines that there are", async () => {
+  it("includes only pipelines that exist", async () => {
     const device = await newHardened({ kernels: { strictly: { strict: true } } });
     device.addEventListener("uncapturederror", (event) => event.preventDefault());
     const module = device.createShaderModule({ code: SQUARE });
     const alone = device.createShaderModule({ code: unprotectable });
-    // What does not fit the bindings is refused by the device, whoever asks for it and in whichever
-    // way.
+    // The device rejects code that does not fit the bindings, in each way of creating the pipeline.
     const layout = device.createPipelineLayout({
       bindGroupLayouts: [device.createBindGroupLayout({ entries: [] })],
     });
@@ -314,7 +313,7 @@ describe("coverage", () => {
 });
 
 describe("a lost device", () => {
-  it("ends what is pending with an error", async () => {
+  it("ends pending operations with an error", async () => {
     const device = await newHardened();
     const { readBack } = submitInPlace(device);
     const mapping = readBack.mapAsync(GPUMapMode.READ);
@@ -326,7 +325,7 @@ describe("a lost device", () => {
     await expect(readBack.mapAsync(GPUMapMode.READ)).rejects.toThrow();
   });
 
-  it("never hangs a program that goes on", async () => {
+  it("never hangs a program that continues", async () => {
     const device = await newHardened();
     device.destroy();
     await expect(runInPlace(device)).rejects.toThrow();

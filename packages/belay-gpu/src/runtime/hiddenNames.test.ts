@@ -1,4 +1,4 @@
-/** Programs that declare names of the language which protected code needs itself. */
+/** Programs that redeclare names of WGSL which the protected code uses. */
 
 import { bindBuffers, readBuffers, resultBuffer } from "belay-research/internal/workloads/buffers";
 import { describe, expect, it } from "vitest";
@@ -12,7 +12,7 @@ const { newDevice } = testDevices({ full: true });
 const BYTES = 256;
 
 /**
- * Makes a pipeline from the stage, runs it on one buffer of zeros, and returns the first eight
+ * Creates a pipeline from the stage, runs it on one buffer of zeros, and returns the first eight
  * words.
  */
 async function runOn(
@@ -68,7 +68,7 @@ fn insertBits(storage: u32) -> u32 { let min = storage + 1u; return min * countO
 const expected = ({ min = 3, max = 100, any = 5 } = {}) =>
   Array.from({ length: 8 }, (_, i) => ((i ^ 1) * min + 1) * 2 + any + max);
 
-describe("a program that hides names of the language", () => {
+describe("a program that redeclares names of WGSL", () => {
   it.each(policies)("runs protected, with its own names: %o", async (policy) => {
     const device = await harden(await newDevice(), policy);
     expect(await runOn(device, everything)).toEqual(expected());
@@ -86,11 +86,11 @@ describe("a program that hides names of the language", () => {
 
   const protectedAs = ({ redundancy }: Policy) => ({ redundancy, diagnostics: [], detections: 0 });
 
-  it.each(policies)("learns of faults by its own names: %o", async (policy) => {
+  it.each(policies)("gets faults reported with its own names: %o", async (policy) => {
     const device = await harden(await newDevice(), { ...policy, injectFaults: true });
     const told: DetectedFault[] = [];
     device.belay.addEventListener("fault", ({ detail }) => told.push(detail));
-    // The first run makes the kernel.
+    // The first run creates the kernel.
     await runOn(device, everything);
     const [{ kernel, entryPoint, sites }] = device.belay.faultSites() as [
       ReturnType<typeof device.belay.faultSites>[0],
@@ -131,7 +131,7 @@ describe("a program that hides names of the language", () => {
     },
   );
 
-  it("hears the device's own error about names that it does not have", async () => {
+  it("gets the device's own error about unknown names", async () => {
     const device = await harden(await newDevice(), { redundancy: "intra+lds" });
     await expect(runOn(device, everything, { entryPoint: "select_1" })).rejects.toThrow("select_1");
     await expect(runOn(device, everything, { constants: { min_1: 4 } })).rejects.toThrow("min_1");
@@ -139,7 +139,7 @@ describe("a program that hides names of the language", () => {
     device.destroy();
   });
 
-  it("is protected in the way that promises to cost least", async () => {
+  it("is protected in the way with the lowest predicted cost", async () => {
     const device = await harden(await newDevice());
     expect(await runOn(device, everything)).toEqual(expected());
     const { kernels } = await device.belay.report();
@@ -148,7 +148,7 @@ describe("a program that hides names of the language", () => {
     device.destroy();
   });
 
-  it("takes an exception from the policy by the program's name", async () => {
+  it("follows an exception in the policy for the program's name", async () => {
     const device = await harden(await newDevice(), { kernels: { select: { redundancy: "inter" } } });
     expect(await runOn(device, everything)).toEqual(expected());
     expect((await device.belay.report()).kernels).toMatchObject([{ kernel: "select", redundancy: "inter" }]);

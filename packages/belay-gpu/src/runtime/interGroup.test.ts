@@ -1,6 +1,6 @@
 /**
- * Kernels whose replicas are whole workgroups: their grids are doubled, and the program sees
- * nothing of it.
+ * Kernels whose replicas are whole workgroups. Their grids are doubled, and the program does not
+ * see that.
  */
 import { describe, expect, it } from "vitest";
 import { download, upload } from "../../../../test/support/devices/storageBuffers.ts";
@@ -25,7 +25,7 @@ const CODE = `
 }`;
 type Grid = readonly [number, number, number];
 
-/** A hardened device; `limit`: workgroups per dimension. */
+/** Creates a hardened device; `limit` is the most workgroups per dimension. */
 async function hardened(policy: Policy = {}, { limit = 65535, compiler = protect as Protect } = {}) {
   const native = await newDevice();
   const limits = proxyOf(native.limits, { maxComputeWorkgroupsPerDimension: limit });
@@ -71,7 +71,7 @@ describe("a grid", () => {
     [5, 7, 1],
     [3, 0, 1],
   ];
-  it.each(grids)("of %i by %i by %i workgroups is doubled where there is room", async (...grid) => {
+  it.each(grids)("of %i by %i by %i workgroups is doubled in a dimension with room", async (...grid) => {
     const plain = await newDevice();
     const { device, done } = await hardened({}, { limit: 8 });
     expect(await number(device, grid)).toEqual(await number(plain, grid));
@@ -83,7 +83,7 @@ describe("a grid", () => {
     done();
   });
 
-  it("without room is refused", async () => {
+  it("without room is rejected", async () => {
     const { device, done } = await hardened({}, { limit: 8 });
     await expect(number(device, [8, 7, 5])).rejects.toThrow(
       'kernel "number" cannot be doubled on a grid of 8 by 7 by 5 workgroups: the device allows 8',
@@ -98,7 +98,7 @@ describe("a kernel that changes a buffer in place", () => {
     @compute @workgroup_size(2) fn step(@builtin(global_invocation_id) id: vec3u) { data[id.x] = data[id.x] * 3 + id.x; }`;
   const grid = [4, 1, 1];
 
-  /** Two steps on eight words, of a grid that the host or the device knows. */
+  /** Runs two steps on eight words. Either the host or the device knows the grid. */
   async function steps(device: GPUDevice, isIndirect = false): Promise<number[]> {
     const data = upload(device, [5, 1, 4, 1, 3, 9, 2, 6]);
     const asked = upload(device, grid, GPUBufferUsage.INDIRECT);
@@ -118,7 +118,7 @@ describe("a kernel that changes a buffer in place", () => {
     return download(device, data);
   }
 
-  /** Flips a bit of what one invocation stores. */
+  /** Flips a bit of the value that one invocation stores. */
   function arm(device: HardenedDevice, replica: 0 | 1): void {
     const [{ kernel, sites } = { kernel: "", sites: [] }] = device.belay.faultSites();
     const { id } = sites.find(
@@ -156,11 +156,11 @@ describe("a kernel that changes a buffer in place", () => {
     done();
   });
 
-  it("recovers from an arrival that is left out, and finds no trace of it", async () => {
+  it("recovers from a missed arrival, which leaves no trace", async () => {
     const { device, done } = await hardened({ injectFaults: true });
     const expected = await steps(device);
     const [{ kernel, sites } = { kernel: "", sites: [] }] = device.belay.faultSites();
-    // What stands before the store is the arrival.
+    // The statement before the store is the arrival.
     const { id } = sites.find(
       ({ kind, span }) => kind === "statement" && STEP.startsWith("data[id.x] =", span.start),
     )!;
@@ -205,13 +205,13 @@ describe("a fault in one replica", () => {
     const { faults, recoveries } = await device.belay.report();
     expect(faults.map(({ outcome }) => outcome)).toEqual(["recovered", "recovered"]);
     expect(recoveries).toBe(2);
-    // The next check starts with cells of zero.
+    // The next check begins with cells of zero.
     await number(device, grid);
     expect((await device.belay.report()).faults).toHaveLength(2);
     done();
   });
 
-  it("is told with its workgroup, as far as that is known", async () => {
+  it("is reported with its workgroup, as far as that is known", async () => {
     const { device, done } = await hardened({ injectFaults: true, onFault: "report" });
     await number(device, [4, 2, 1]);
     arm(device, 1);
@@ -235,7 +235,7 @@ describe("a fault in one replica", () => {
     done();
   });
 
-  it("is missed when nobody looks at the cells", async () => {
+  it("is missed if the cells are not checked", async () => {
     const blind: Protect = (wgsl, options) => {
       const result = protect(wgsl, options);
       return { ...result, layout: result.layout && { ...result.layout, cells: 0 } };
@@ -248,14 +248,14 @@ describe("a fault in one replica", () => {
   });
 });
 
-describe("the published protocol, which compares before every store", () => {
+describe("the published protocol, which compares before each store", () => {
   it("names the invocation of a fault, and both values", async () => {
     const { device, done } = await hardened({ check: "store", injectFaults: true });
     const plain = await newDevice();
     const expected = await number(plain, [1, 1, 1]);
-    // The software adapter may run both twins on one thread, or start one late: then they wait in
-    // vain, all tries may end so, and nothing is known of the fault. Only a run whose twins have
-    // met counts.
+    // The software adapter may run both twins on one thread, or start one late. The twins then wait
+    // in vain. If all attempts end like that, nothing is known of the fault, so only a run whose
+    // twins have met counts.
     const meet = async (): Promise<void> => {
       let unverified = 0;
       const count = () => unverified++;
@@ -288,10 +288,10 @@ describe("the published protocol, which compares before every store", () => {
   });
 });
 
-describe("a twin that does not come in time", () => {
+describe("a twin that is late", () => {
   /**
-   * Workgroup 1 waits too long, the first `times` times; and again whenever what twins tell each
-   * other, which makes the report large, is as it has left it then.
+   * Makes workgroup 1 wait too long, the first `times` times. It also does so whenever the words of
+   * the exchange, which make the report large, are as the previous run left them.
    */
   const waiting =
     (times: number): Protect =>
@@ -314,7 +314,7 @@ describe("a twin that does not come in time", () => {
     };
   const error = { name: "UnverifiedError", code: "BELAY330" };
 
-  it("is no fault, and its work is run again", async () => {
+  it("is no fault, and its work is executed again", async () => {
     const { device, done } = await hardened({}, { compiler: waiting(2) });
     const seen: string[] = [];
     device.belay.addEventListener("unverified", ({ message }) => seen.push(message));
@@ -333,7 +333,7 @@ describe("a twin that does not come in time", () => {
     done();
   });
 
-  it("leaves results unreleased when that does not help", async () => {
+  it("keeps results from being released if re-execution does not help", async () => {
     const { device, done } = await hardened({ retries: 1 }, { compiler: waiting(9) });
     const gaveUp: unknown[] = [];
     device.belay.addEventListener("giveUp", ({ detail }) => gaveUp.push(detail.error));
@@ -345,7 +345,7 @@ describe("a twin that does not come in time", () => {
     done();
   });
 
-  it("leaves results unreleased where nothing is run again, and lets them pass where nothing is refused", async () => {
+  it("keeps results from being released without re-execution, and releases them if nothing is refused", async () => {
     const refusing = await hardened({ onFault: "throw" }, { compiler: waiting(1) });
     await expect(number(refusing.device, [4, 2, 1])).rejects.toMatchObject(error);
     const expected = await number(refusing.device, [4, 2, 1]);

@@ -1,6 +1,6 @@
 /**
- * To a program that makes a mistake, a hardened device says what a plain device says, in the same
- * way.
+ * A hardened device reports each mistake of a program like a plain device, with the same text and
+ * in the same way.
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
@@ -16,19 +16,19 @@ const CODE = `
 @vertex fn placeAtZero() -> @builtin(position) vec4f { return vec4f(); }
 @fragment fn paint() -> @location(0) vec4f { return vec4f(); }`;
 
-/** What a device says of one mistake of a program. */
+/** The errors of a device for one mistake of a program. */
 interface Said {
   /** The error of a scope around the call. */
   readonly scoped: string | undefined;
-  /** All errors where no scope is open. */
+  /** All errors without an open scope. */
   readonly uncaptured: readonly string[];
-  /** What the call throws, or its promise is rejected with. */
+  /** The error that the call throws, or that its promise is rejected with. */
   readonly thrown: string | undefined;
 }
 
 type Mistake = (device: GPUDevice) => unknown;
 
-// The globals of WebGPU come with the first device.
+// The globals of WebGPU exist only after the first device.
 const MAP_READ = flags.bufferMapRead;
 const MAP_WRITE = flags.bufferMapWrite;
 const COPY_SRC = flags.bufferCopySrc;
@@ -49,7 +49,7 @@ const T = {
   RENDER_ATTACHMENT: flags.renderAttachment,
 };
 
-/** Encodes commands, of which one is wrong, and has the device judge them. */
+/** Encodes commands with one mistake, and submits them. */
 const encoding =
   (encode: (device: GPUDevice, encoder: GPUCommandEncoder) => void): Mistake =>
   (device) => {
@@ -58,7 +58,7 @@ const encoding =
     encoder.finish();
   };
 
-/** A size that is no whole number of granules under any code. */
+/** A size that is no whole number of granules of any code. */
 const SIZE = 36;
 
 const bufferOf = (device: GPUDevice, usage: number, label: string | undefined = "mine") =>
@@ -67,7 +67,7 @@ const bufferOf = (device: GPUDevice, usage: number, label: string | undefined = 
 const textureOf = (device: GPUDevice, usage: number, label?: string) =>
   device.createTexture({ size: [5, 3], format: "rgba8unorm", usage, ...(label && { label }) });
 
-/** Binds part of a buffer, or all of it, to a layout of one buffer. */
+/** Binds a range of a buffer, or all of it, to a layout of one buffer. */
 const binding =
   (
     type: GPUBufferBindingType,
@@ -82,7 +82,7 @@ const binding =
     device.createBindGroup({ label: "bound", layout, entries: [{ binding: 0, resource }] });
   };
 
-/** Sets a group of a storage buffer with dynamic offsets, and runs a kernel. */
+/** Sets a bind group of a storage buffer with dynamic offsets, and runs a kernel. */
 const settingOffsets = (offsets: number[], size = 16, withDispatch = false): Mistake =>
   encoding((device, encoder) => {
     const entry = {
@@ -104,7 +104,7 @@ const settingOffsets = (offsets: number[], size = 16, withDispatch = false): Mis
     pass.end();
   });
 
-/** Draws with what a function sets. */
+/** Draws with the state that a function sets. */
 const drawing = (set: (device: GPUDevice, pass: GPURenderPassEncoder) => void): Mistake =>
   encoding((device, encoder) => {
     const view = textureOf(device, GPUTextureUsage.RENDER_ATTACHMENT).createView();
@@ -115,7 +115,7 @@ const drawing = (set: (device: GPUDevice, pass: GPURenderPassEncoder) => void): 
     pass.end();
   });
 
-/** Dispatches a kernel with a buffer bound, with arguments in another. */
+/** Dispatches a kernel with a bound buffer, and with arguments in another buffer. */
 const dispatching = (argumentUsage: number, offset: number, boundUsage = STORAGE, size = SIZE): Mistake =>
   encoding((device, encoder) => {
     const compute = { module: device.createShaderModule({ code: CODE }), entryPoint: "fill" };
@@ -134,7 +134,7 @@ const mapping =
   (device) =>
     bufferOf(device, usage, label).mapAsync(mode, offset, size);
 
-/** Asks for a part of a mapped buffer. */
+/** Requests a range of a mapped buffer. */
 const asking =
   (usage: number, offset?: number, size?: number, mapped: readonly [number?, number?] = []): Mistake =>
   async (device) => {
@@ -597,7 +597,7 @@ const mistakes: Record<string, Mistake> = {
   }),
 };
 
-/** Sets a pipeline, with a word for each vertex if wanted. */
+/** Sets a pipeline, with a word for each vertex if requested. */
 function setPipeline(device: GPUDevice, pass: GPURenderCommandsMixin, hasVertices = false): void {
   const module = device.createShaderModule({ code: CODE });
   const attributes = [{ shaderLocation: 0, offset: 0, format: "float32" as const }];
@@ -612,7 +612,7 @@ function setPipeline(device: GPUDevice, pass: GPURenderCommandsMixin, hasVertice
   );
 }
 
-/** What a device says of a mistake. */
+/** Returns the errors of a device for a mistake. */
 async function saidOf(device: GPUDevice, mistake: Mistake): Promise<Said> {
   const attempt = async () => {
     try {
@@ -634,7 +634,7 @@ async function saidOf(device: GPUDevice, mistake: Mistake): Promise<Said> {
   };
   device.addEventListener("uncapturederror", listen);
   await attempt();
-  // An error that has to be restated comes a round trip later than others.
+  // An error that has to be restated arrives one round trip later than others.
   for (let trip = 0; trip < 3; trip++) {
     device.pushErrorScope("validation");
     await device.popErrorScope();
@@ -659,7 +659,7 @@ describe("a mistake", () => {
     { memory: "secded128" },
     { memory: "secded32", redundancy: "inter" },
     { memory: "checksum" },
-  ] as const)("is told as a plain device tells it: $memory, $redundancy", async (policy) => {
+  ] as const)("is reported as on a plain device: $memory, $redundancy", async (policy) => {
     const device = await harden(await newDevice({ errorsAreExpected: true }), policy);
     const told = new Map<string, Said>();
     for (const [name, mistake] of Object.entries(mistakes)) told.set(name, await saidOf(device, mistake));

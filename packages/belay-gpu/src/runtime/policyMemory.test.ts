@@ -6,7 +6,7 @@ const copy = (type: string) => /* wgsl */ `
 @group(0) @binding(1) var<storage, read_write> output: array<${type}>;
 @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { output[id.x] = input[id.x]; }`;
 
-it("chooses the memory for the kernels that are named", () => {
+it("chooses the memory code for the named kernels", () => {
   const chosenFor = (...memoryFor: string[]) => resolvePolicy({ memory: "auto", memoryFor }).memory;
   expect([chosenFor(), chosenFor(copy("vec4f")), chosenFor(copy("f32"))]).toEqual([
     "secded128",
@@ -16,13 +16,13 @@ it("chooses the memory for the kernels that are named", () => {
   expect(resolvePolicy({ memory: "secded64", memoryFor: [copy("f32")] }).memory).toBe("secded64");
 });
 
-it("takes a code that only detects where that is asked for, and costs less", () => {
+it("chooses a code that only detects if that is requested and costs less", () => {
   const chosenFor = (type: string) =>
     resolvePolicy({ memory: "auto-detect", memoryFor: [copy(type)] }).memory;
   expect([chosenFor("vec4f"), chosenFor("f32")]).toEqual(["checksum", "secded32"]);
 });
 
-it("takes no kernels but sources", () => {
+it("accepts only sources as kernels", () => {
   expect(() => resolvePolicy({ memoryFor: [1] as unknown as string[] })).toThrow(
     "it is a list of WGSL sources",
   );

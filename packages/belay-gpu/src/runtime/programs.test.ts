@@ -175,7 +175,7 @@ describe.each(Object.entries(workloads))("%s", (_, workload) => {
     ["a stand-in", standInProtect, "intra+lds"],
     ["the compiler", protect, "intra+lds"],
     ["whole workgroups as replicas", protect, "inter"],
-  ] as const)("gives the same bytes hardened as plain, with %s", async (_, compiler, redundancy) => {
+  ] as const)("computes the same bytes hardened as plain, with %s", async (_, compiler, redundancy) => {
     const plain = await newDevice();
     const expected = await workload(plain);
     expect(
@@ -198,7 +198,7 @@ describe("a pipeline layout without room for the report", () => {
       compute: { module: device.createShaderModule({ code: ONE }), entryPoint: "raise" },
     });
 
-  it("leaves the kernel alone when all storage buffers are taken", async () => {
+  it("leaves the kernel unprotected if all storage buffers are in use", async () => {
     const device = hardenWith(standInProtect, await newDevice());
     const entries = Array.from({ length: device.limits.maxStorageBuffersPerShaderStage }, (_, binding) => ({
       binding,

@@ -1,6 +1,6 @@
 /**
- * What real programs do with a device, and what goes wrong in them: as on the plain device, with
- * the compiler.
+ * The ways in which real programs use a device, and their mistakes: the same as on a plain device,
+ * with the compiler.
  */
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
@@ -34,7 +34,7 @@ interface Dispatch {
   readonly times?: number;
 }
 
-/** What submits the dispatches, again and again. */
+/** Submits the dispatches repeatedly. */
 function prepare(device: GPUDevice, { code, resources, workgroups = 4, times = 1 }: Dispatch): () => void {
   const module = device.createShaderModule({ code });
   const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
@@ -99,7 +99,7 @@ const programs: Record<string, (device: GPUDevice) => Promise<Uint32Array>> = {
       input,
     );
     dispatch(device, { code, resources: [{ buffer: out }, { buffer: few }] });
-    // What is read past the end is another element or zero; which one is left to the device.
+    // A read past the end returns another element or zero, and the device decides which.
     return (await download(device, out)).map((value, i) =>
       i < 5 ? value : Number(value === 5 || value === 14),
     );
@@ -124,8 +124,8 @@ const programs: Record<string, (device: GPUDevice) => Promise<Uint32Array>> = {
        }`,
       "@group(0) @binding(1) var<storage, read_write> sums: array<atomic<u32>>;",
     );
-    // Twins wait for each other over what each exchange gives; the software adapter runs few
-    // workgroups at a time.
+    // Twins wait for each other to exchange values. The software adapter runs few workgroups at a
+    // time.
     dispatch(device, { code, resources: [{ buffer: out }, { buffer: sums }], workgroups: 2 });
     return download(device, sums);
   },
@@ -251,7 +251,7 @@ const mistakes: Record<string, (device: GPUDevice) => unknown> = {
     }),
 };
 
-it("takes views of shared memory, which Dawn itself does not survive in Node.js", async () => {
+it("accepts views of shared memory, which crash Dawn in Node.js", async () => {
   const device = await harden(await newDevice());
   const out = upload(device, new Uint32Array(32));
   const shared = new Uint32Array(new SharedArrayBuffer(256), 64, 32).fill(7);
@@ -302,7 +302,7 @@ describe("the same uncaptured error for", () => {
     } catch {
       thrown = true;
     }
-    // Errors come in order, so the scope's answer comes after all that came before it.
+    // Errors arrive in order, so the scope's answer arrives after all earlier ones.
     device.pushErrorScope("validation");
     await device.popErrorScope();
     await device.queue.onSubmittedWorkDone();
@@ -320,7 +320,7 @@ describe("the same uncaptured error for", () => {
   });
 });
 
-it("gives a handler back as it was set", async () => {
+it("returns a handler as it was set", async () => {
   const device = await harden(await newDevice());
   const handler = () => {};
   device.onuncapturederror = handler;
@@ -329,7 +329,7 @@ it("gives a handler back as it was set", async () => {
 });
 
 describe("memory", () => {
-  it("does not grow with the epochs, for a program that never reads back", async () => {
+  it("does not grow with the epochs of a program that never reads back", async () => {
     const device = await harden(await newDevice());
     const out = upload(device, counting(64));
     const state = upload(device, counting(64));
@@ -347,7 +347,7 @@ describe("memory", () => {
     device.destroy();
   });
 
-  it("of snapshots is used again from epoch to epoch", async () => {
+  it("of snapshots is reused in later epochs", async () => {
     const device = await harden(await newDevice());
     const out = upload(device, counting(64));
     const step = prepare(device, { code: kernel("out[id.x] += 1;"), resources: [{ buffer: out }] });
@@ -360,7 +360,7 @@ describe("memory", () => {
     device.destroy();
   });
 
-  it("is not spent on what is filled anew in each epoch", async () => {
+  it("is not used for resources that each epoch overwrites completely", async () => {
     const device = await harden(await newDevice(), { injectFaults: true });
     const out = upload(device, counting(64));
     const run = async () => {

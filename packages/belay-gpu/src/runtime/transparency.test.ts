@@ -1,6 +1,6 @@
 /**
- * To a program, a hardened device and all that it makes look like those of a plain device, beside
- * which they work.
+ * A hardened device and its objects look to a program like those of a plain device, and both work
+ * side by side.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
@@ -17,7 +17,7 @@ const CODE = `
 @vertex fn place() -> @builtin(position) vec4f { return vec4f(); }
 @fragment fn paint() -> @location(0) vec4f { return vec4f(); }`;
 
-/** One of each kind of object that a device makes. */
+/** One object of each kind that a device creates. */
 function objectsOf(device: GPUDevice) {
   const { STORAGE, MAP_READ, COPY_DST } = GPUBufferUsage;
   const texture = device.createTexture({
@@ -72,7 +72,7 @@ function objectsOf(device: GPUDevice) {
 }
 type Objects = ReturnType<typeof objectsOf>;
 
-/** All that a program can ask an object without changing it. */
+/** Everything that a program can ask an object without changing it. */
 function looks(object: object) {
   const enumerated: string[] = [];
   for (const name in object) enumerated.push(name);
@@ -84,7 +84,7 @@ function looks(object: object) {
     constructor: object.constructor,
   };
 }
-/** Names that the package's own devices have as members of their own. */
+/** The names that the package's own devices have as members of their own. */
 const native = { features: 0, limits: 0, adapterInfo: 0, queue: 0, lost: 0 };
 
 let plainDevice: GPUDevice;
@@ -104,7 +104,7 @@ describe.each(["none", "secded128"] as const)("memory %s", (memory) => {
   });
   afterAll(() => device.destroy());
 
-  it("makes objects that look like a plain device's", () => {
+  it("creates objects that look like a plain device's", () => {
     for (const name of Object.keys(plain) as (keyof Objects)[]) {
       if (name === "device" || name === "queue") continue;
       expect(looks(hardened[name]), name).toEqual(looks(plain[name]));
@@ -134,7 +134,7 @@ describe.each(["none", "secded128"] as const)("memory %s", (memory) => {
     }
   });
 
-  it("takes its device and its queue for objects of their classes", async () => {
+  it("makes its device and its queue instances of their classes", async () => {
     const { STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
     const usage = STORAGE | COPY_SRC | COPY_DST;
     const buffer = GPUDevice.prototype.createBuffer.call(device, { size: 16, usage });
@@ -163,7 +163,7 @@ describe.each(["none", "secded128"] as const)("memory %s", (memory) => {
     expect(await GPUDevice.prototype.popErrorScope.call(device)).toBeNull();
   });
 
-  it("verifies what is mapped through the class's prototype", async () => {
+  it("verifies mapped data through the class's prototype", async () => {
     const armed = await harden(await newDevice(), { memory, injectFaults: true, onFault: "throw" });
     const { storage, staging, computePipeline } = objectsOf(armed);
     storage.destroy();
@@ -207,7 +207,7 @@ it("lets tools wrap the methods of a class, for both kinds of devices", async ()
   device.destroy();
 });
 
-it("refuses what is no object of a class as before", () => {
+it("rejects objects of other classes as before", () => {
   const { mapAsync } = GPUBuffer.prototype;
   for (const wrong of [{}, undefined, 5, plainDevice]) {
     expect(() => mapAsync.call(wrong as unknown as GPUBuffer, GPUMapMode.READ)).toThrow(TypeError);
@@ -219,7 +219,7 @@ describe("a method without its object", () => {
     Object.entries(Object.getOwnPropertyDescriptors(prototype)).flatMap(([name, { value }]) =>
       typeof value === "function" && name !== "constructor" ? [name] : [],
     );
-  /** What comes of calling a method for no object, or for a wrong one. */
+  /** Returns the result of calling a method on no object, or on a wrong one. */
   const outcome = async (call: () => unknown) => {
     try {
       await call();
@@ -230,7 +230,7 @@ describe("a method without its object", () => {
   };
 
   it.each(["none", "secded128"] as const)(
-    "is refused as a plain device refuses it: memory %s",
+    "is rejected as a plain device rejects it: memory %s",
     async (memory) => {
       const device = await harden(await newDevice(), { memory });
       const [hardened, plain] = [objectsOf(device), objectsOf(plainDevice)];
@@ -250,7 +250,7 @@ describe("a method without its object", () => {
     },
   );
 
-  it("is the method of the class, so that it serves other objects too", async () => {
+  it("is the method of the class, so it works for other objects too", async () => {
     const device = await harden(await newDevice());
     expect(device.queue.submit).toBe(GPUQueue.prototype.submit);
     expect(device.createBuffer).toBe(GPUDevice.prototype.createBuffer);
@@ -260,7 +260,7 @@ describe("a method without its object", () => {
     device.destroy();
   });
 
-  it("is what a tool has put in its place", async () => {
+  it("is the method that a tool has put in its place", async () => {
     const device = await harden(await newDevice());
     const { submit } = GPUQueue.prototype;
     const seen: GPUQueue[] = [];
@@ -276,7 +276,7 @@ describe("a method without its object", () => {
 });
 
 it.each(["none", "secded128", "checksum"] as const)(
-  "ends mappings of buffers that are destroyed, %s",
+  "ends mappings of destroyed buffers, %s",
   async (memory) => {
     const device = await harden(await newDevice(), { memory });
     const { STORAGE } = GPUBufferUsage;

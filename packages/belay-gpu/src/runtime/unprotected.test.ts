@@ -1,6 +1,6 @@
 /**
- * Nothing stays unprotected in silence: by default a kernel gets the flavor that fits it, and what
- * has none is told.
+ * No kernel stays unprotected silently. By default a kernel gets the flavor that fits it, and a
+ * kernel without one is reported.
  */
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
@@ -30,7 +30,7 @@ const sums = `enable subgroups;
   data[id.x] = subgroupAdd(input[id.x]);
 }`;
 
-/** A texture that is loaded and stored, and subgroup operations: no flavor takes both. */
+/** A texture that is loaded and stored, and subgroup operations: no flavor supports both. */
 const alone = `enable subgroups;
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
 @group(0) @binding(1) var image: texture_storage_2d<r32uint, read_write>;
@@ -75,7 +75,7 @@ describe("a device hardened without a policy", () => {
 describe("a kernel that stays unprotected", () => {
   const subgroups: Policy = { redundancy: "intra+lds" };
 
-  it("is an event, once for each kernel, and no warning where a listener prevents it", async () => {
+  it("is an event, once for each kernel, and no warning if a listener prevents it", async () => {
     const native = await full.newDevice();
     const device = await harden(native, subgroups);
     const heard = vi.fn((event: BelayEvent<"unprotected">) => event.preventDefault());
@@ -104,7 +104,7 @@ describe("a kernel that stays unprotected", () => {
     native.destroy();
   });
 
-  it("is a warning where no listener prevents it, one for each kernel", async () => {
+  it("is a warning if no listener prevents it, one for each kernel", async () => {
     const native = await full.newDevice();
     const device = await harden(native, subgroups);
     device.belay.addEventListener("unprotected", () => {});
@@ -119,7 +119,7 @@ describe("a kernel that stays unprotected", () => {
     native.destroy();
   });
 
-  it("is told with the reasons of all flavors where none fits", async () => {
+  it("is reported with the reasons of all flavors if none fits", async () => {
     const native = await full.newDevice();
     const device = await harden(native);
     await pipelineOn(device, alone);
@@ -135,7 +135,7 @@ describe("a kernel that stays unprotected", () => {
     native.destroy();
   });
 
-  it("is a warning with its place in the compilation info, before and after its pipeline is made", async () => {
+  it("is a warning with its place in the compilation info, before and after its pipeline is created", async () => {
     const native = await full.newDevice();
     const device = await harden(native, subgroups);
     const module = device.createShaderModule({ code: sums });
@@ -157,7 +157,7 @@ describe("a kernel that stays unprotected", () => {
     native.destroy();
   });
 
-  it("is not told of where the policy asks for that, or the program's module is invalid", async () => {
+  it("is not reported if the policy asks for no protection, or if the program's module is invalid", async () => {
     const native = await small.newDevice({ errorsAreExpected: true });
     const device = await harden(native, { redundancy: "none" });
     await pipelineOn(device, guarded(64));
@@ -174,7 +174,7 @@ describe("a kernel that stays unprotected", () => {
   });
 });
 
-it("tells of memory that a kernel cannot check", async () => {
+it("includes memory that a kernel cannot check", async () => {
   const native = await small.newDevice();
   const device = await harden(native, { redundancy: "none", memory: "secded128" });
   await pipelineOn(device, atomics, "bins");

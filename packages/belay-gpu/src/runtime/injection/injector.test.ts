@@ -10,7 +10,7 @@ const { newDevice } = testDevices({ full: true });
 let plain: GPUDevice;
 let device: HardenedDevice;
 let run: () => Promise<Uint32Array[]>;
-/** The results of three dispatches, all alike. */
+/** Returns the results of three dispatches, which are equal without a fault. */
 let right: Uint32Array[];
 beforeAll(async () => {
   plain = await newDevice();
@@ -34,7 +34,7 @@ function faultIn(source: string, fault: Partial<ArmedFault> = {}, kind?: FaultSi
   return { kernel, site: siteOf(source, kind).id, effect: { xor: 1 }, ...place, ...fault };
 }
 
-/** Which words of each dispatch's result are not the right ones. */
+/** Returns the indices of wrong words in the result of each dispatch. */
 async function struck(fault: ArmedFault): Promise<number[][]> {
   device.belay.arm(fault);
   return wrong(await run());
@@ -42,11 +42,13 @@ async function struck(fault: ArmedFault): Promise<number[][]> {
 const wrong = (results: readonly Uint32Array[]) =>
   results.map((words, n) => [...words.keys()].filter((i) => words[i] !== right[n]![i]));
 
-/** Where the result of invocation 5 of workgroup 1 is, and where its word of the tile goes. */
+/**
+ * The index of the result of invocation 5 of workgroup 1, and the index of its word of the tile.
+ */
 const [own, tiled] = [2 * 37, 2 * (32 + 31 - 5)];
 
 describe("an armed fault", () => {
-  it("strikes one dispatch, the first unless it says which", async () => {
+  it("strikes one dispatch, the first by default", async () => {
     const fault = faultIn("vec2u(tile[31u - l] + 1u, steps)");
     expect(await struck(fault)).toEqual([[own], [], []]);
     expect(await struck({ ...fault, dispatch: 1 })).toEqual([[], [own], []]);
@@ -56,13 +58,13 @@ describe("an armed fault", () => {
     expect(wrong(await run())).toEqual([[], [], []]);
   });
 
-  it("comes back when it is permanent", async () => {
+  it("comes back if it is permanent", async () => {
     const fault = faultIn("vec2u(tile[31u - l] + 1u, steps)", { dispatch: 1, permanent: true });
     expect(await struck(fault)).toEqual([[], [own], [own]]);
     expect(wrong(await run())).toEqual([[own], [own], [own]]);
   });
 
-  it("strikes one execution, or all from one on", async () => {
+  it("strikes one execution, or all later ones too", async () => {
     // Invocation 7 adds three times.
     const fault = faultIn("steps += sum", { localIndex: 7, effect: { set: 0 } });
     const added = 38 * 2 + 3;
@@ -81,12 +83,12 @@ describe("an armed fault", () => {
     expect(results).toEqual([2, 1, 0, 3, 0]);
   });
 
-  it("strikes a component", async () => {
+  it("strikes a component of a vector", async () => {
     const fault = faultIn("vec2u(tile[31u - l] + 1u, steps)", { component: 1 });
     expect(await struck(fault)).toEqual([[own + 1], [], []]);
   });
 
-  it("strikes all loads from a line, whoever loads", async () => {
+  it("strikes all loads from a cache line, by any invocation", async () => {
     const fault = faultIn("a[i]", { extent: "line", line: 1 }, "load");
     const [words] = await struck(fault);
     expect(words!.filter((i) => i % 2 === 0)).toEqual(Array.from({ length: 32 }, (_, i) => 2 * (32 + i)));
@@ -99,7 +101,7 @@ describe("an armed fault", () => {
     expect((await device.belay.observed()).strikes).toBe(1);
   });
 
-  it("tells what it did", async () => {
+  it("reports its strikes and their effect", async () => {
     const before = right[0]![own]!;
     await struck(faultIn("vec2u(tile[31u - l] + 1u, steps)", { effect: { xor: 0x8000_0000 } }));
     expect(await device.belay.observed()).toEqual({
@@ -114,7 +116,7 @@ describe("an armed fault", () => {
     expect(await device.belay.observed()).toMatchObject({ strikes: 0 });
   });
 
-  it("that could never strike is refused, and the one before stays armed", async () => {
+  it("is rejected if it could never strike, and the previous one stays armed", async () => {
     const fault = faultIn("vec2u(tile[31u - l] + 1u, steps)");
     device.belay.arm(fault);
     const { effect: _, ...noEffect } = fault;
@@ -146,7 +148,7 @@ describe("an armed fault", () => {
   });
 
   it("that makes a loop endless is stopped when its fuel is spent", async () => {
-    // Of k, which the invocation counts down to 0.
+    // The value of k, which the invocation counts down to 0.
     const fault = faultIn("l & 3u", { effect: { set: 0xffff_ffff }, fuel: 100 });
     const [words] = await struck(fault);
     expect(words).toEqual([own + 1]);

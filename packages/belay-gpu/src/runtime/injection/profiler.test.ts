@@ -15,58 +15,62 @@ const policies: Policy[] = [
   { redundancy: "inter" },
 ];
 
-it.each(policies)("counts what would be struck, and draws samples that strike: %j", async (policy) => {
-  const plain = await newDevice();
-  const profiled = await harden(plain, { ...policy, injectFaults: "profile" });
-  const run = await prepareStruckKernel(profiled, 3);
-  const right = await (await prepareStruckKernel(plain, 3))();
-  expect(await run()).toEqual(right);
-  const [first] = await profiled.belay.profile();
-  expect(first!.sites.flatMap(({ samples }) => samples)).toEqual([]);
-  expect(await run()).toEqual(right);
-  const [profile] = await profiled.belay.profile();
-  const executions = (source: string, of = profile!) =>
-    Object.fromEntries(
-      of.sites
-        .filter(({ span }) => struckCode.slice(span.start, span.end) === source)
-        .map((site) => [site.kind, site.executions]),
-    );
-  expect(profile).toMatchObject({ dispatches: 3, iterations: 3 });
-  // Three dispatches of two workgroups of 32; a third branch is taken in one of the workgroups;
-  // loops run 0 to 3 times.
-  expect(executions("a[i] + base")).toEqual({ value: 192 });
-  expect(executions("tile[l] = sum")).toEqual({ statement: 192, local: 192 });
-  expect(executions("sum += 5u")).toEqual({ value: 96, statement: 96 });
-  expect(executions("steps += sum")).toEqual({ value: 288, statement: 288 });
-  expect(executions("steps += sum", first)).toEqual({ value: 288, statement: 288 });
+it.each(policies)(
+  "counts executions that can be struck, and draws samples that strike: %j",
+  async (policy) => {
+    const plain = await newDevice();
+    const profiled = await harden(plain, { ...policy, injectFaults: "profile" });
+    const run = await prepareStruckKernel(profiled, 3);
+    const right = await (await prepareStruckKernel(plain, 3))();
+    expect(await run()).toEqual(right);
+    const [first] = await profiled.belay.profile();
+    expect(first!.sites.flatMap(({ samples }) => samples)).toEqual([]);
+    expect(await run()).toEqual(right);
+    const [profile] = await profiled.belay.profile();
+    const executions = (source: string, of = profile!) =>
+      Object.fromEntries(
+        of.sites
+          .filter(({ span }) => struckCode.slice(span.start, span.end) === source)
+          .map((site) => [site.kind, site.executions]),
+      );
+    expect(profile).toMatchObject({ dispatches: 3, iterations: 3 });
+    // Three dispatches of two workgroups of 32. One workgroup takes a third branch. Loops run 0 to 3
+    // times.
+    expect(executions("a[i] + base")).toEqual({ value: 192 });
+    expect(executions("tile[l] = sum")).toEqual({ statement: 192, local: 192 });
+    expect(executions("sum += 5u")).toEqual({ value: 96, statement: 96 });
+    expect(executions("steps += sum")).toEqual({ value: 288, statement: 288 });
+    expect(executions("steps += sum", first)).toEqual({ value: 288, statement: 288 });
 
-  const device = await harden(plain, { ...policy, injectFaults: true, onFault: "report" });
-  const strikes = await prepareStruckKernel(device, 3);
-  await strikes();
-  const { kernel } = device.belay.faultSites()[0]!;
-  for (const { id, kind, executions, samples } of profile!.sites) {
-    if (executions === 0) continue;
-    // All of those that are few. Of others, one of every three of 288 on average, and so on.
-    const stride = executions <= 192 ? 1 : Math.ceil(executions / 128);
-    expect(Math.abs(samples.length - executions / stride)).toBeLessThanOrEqual(
-      stride === 1 ? 0 : 4 * Math.sqrt(executions / stride),
-    );
-    const sample = samples[(id * 7) % samples.length]!;
-    device.belay.arm({
-      ...sample,
-      kernel,
-      site: id,
-      replica: kind === "local" ? 0 : 1,
-      effect: { xor: 0 },
-      ...(policy.redundancy === "none" && { replica: 0 }),
-    });
+    const device = await harden(plain, { ...policy, injectFaults: true, onFault: "report" });
+    const strikes = await prepareStruckKernel(device, 3);
     await strikes();
-    expect(await device.belay.strikes(), `${kind} ${JSON.stringify(sample)}`).toBe(1);
-  }
-  profiled.destroy();
-});
+    const { kernel } = device.belay.faultSites()[0]!;
+    for (const { id, kind, executions, samples } of profile!.sites) {
+      if (executions === 0) continue;
+      // All executions are drawn if they are few. Of 288, one in three is drawn on average, and so
+      // on.
+      const stride = executions <= 192 ? 1 : Math.ceil(executions / 128);
+      expect(Math.abs(samples.length - executions / stride)).toBeLessThanOrEqual(
+        stride === 1 ? 0 : 4 * Math.sqrt(executions / stride),
+      );
+      const sample = samples[(id * 7) % samples.length]!;
+      device.belay.arm({
+        ...sample,
+        kernel,
+        site: id,
+        replica: kind === "local" ? 0 : 1,
+        effect: { xor: 0 },
+        ...(policy.redundancy === "none" && { replica: 0 }),
+      });
+      await strikes();
+      expect(await device.belay.strikes(), `${kind} ${JSON.stringify(sample)}`).toBe(1);
+    }
+    profiled.destroy();
+  },
+);
 
-describe("the executions that are drawn", () => {
+describe("the drawn executions", () => {
   const drawnBy = async (seeds: readonly number[]) => {
     const device = await harden(await newDevice(), { redundancy: "none", injectFaults: "profile" });
     const run = await prepareStruckKernel(device, 3);
@@ -86,14 +90,14 @@ describe("the executions that are drawn", () => {
     return drawn;
   };
 
-  it("are decided by the seed, on whichever device", async () => {
+  it("are determined by the seed, on any device", async () => {
     const [first, other, again] = await drawnBy([5, 6, 5]);
     expect(again).toEqual(first);
     expect(other).not.toEqual(first);
     expect(await drawnBy([5])).toEqual([first]);
   });
 
-  it("are each as likely", async () => {
+  it("are equally likely", async () => {
     const seeds = Array.from({ length: 60 }, (_, seed) => seed);
     const occurrences = [0, 0, 0];
     const invocations = new Map<string, number>();
@@ -103,7 +107,7 @@ describe("the executions that are drawn", () => {
       invocations.set(invocation, 1 + (invocations.get(invocation) ?? 0));
     }
     const all = occurrences.reduce((sum, count) => sum + count);
-    // One of three of 288.
+    // One in three of 288.
     expect(all / 60).toBeCloseTo(96, -1);
     // Of six executions by invocations with 1, 2 and 3 of them, three are a first one and two a
     // second one.
@@ -112,8 +116,8 @@ describe("the executions that are drawn", () => {
       expect.closeTo(2, 0),
       expect.closeTo(1, 0),
     ]);
-    // One execution is drawn of each three: always one of an invocation with three, and of the
-    // others now and then.
+    // One in three executions is drawn: always one of an invocation with three, and sometimes one
+    // of the others.
     expect(invocations.size).toBe(144);
     expect([...invocations.values()].filter((count) => count === 60).length).toBe(48);
   });

@@ -15,7 +15,7 @@ it.each([
   ["of several buffers are added up", [1025, 3, 2049], 2, undefined],
   ["are added up where another sum has other places", [1025, 7], 2, places + 1],
   ["are left where another sum is of all words", [1025, 7], 2, places],
-] as const)("quads %s: %j, by %i workgroups each, as by the host", async (what, quads, groups, wanted) => {
+] as const)("quads %s as on the host: %j, by %i workgroups each", async (what, quads, groups, wanted) => {
   const device = await newDevice();
   const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
   const make = (size: number, usage: number) => device.createBuffer({ size, usage: STORAGE | usage });
@@ -29,7 +29,7 @@ it.each([
   const slots = make(bytesOfSlots, COPY_SRC | COPY_DST);
   for (const [i, buffer] of data.entries()) device.queue.writeBuffer(buffer, 0, words[i]!);
   device.queue.writeBuffer(list, 0, Uint32Array.from(sumList(parts)));
-  // The places of the sum before, in two of its stripes.
+  // The places of an earlier sum, in two of its stripes.
   device.queue.writeBuffer(slots, 4 * 2, Uint32Array.of(places - 5));
   device.queue.writeBuffer(slots, 4 * (63 * stripeWords + 2), Uint32Array.of(5));
   const module = device.createShaderModule({ code: SUM });

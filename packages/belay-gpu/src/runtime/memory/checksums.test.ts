@@ -1,4 +1,4 @@
-/** Buffers with a checksum each, which kernels add up as they go. */
+/** Buffers with one checksum each, which kernels add up while they run. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
@@ -19,14 +19,14 @@ ${body.includes("&ends") ? "@group(0) @binding(2) var<storage, read_write> ends:
   @builtin(local_invocation_id) local: vec3u,
 ) { ${body} }`;
 
-/** Applies a kernel twice, from one buffer to another, and keeps running. */
+/** Applies a kernel twice, from one buffer to another, and repeats that. */
 class Program {
   readonly buffers: readonly GPUBuffer[];
   readonly faults: MemoryFault[] = [];
   readonly #device;
   readonly #native;
   readonly #code: string;
-  /** What `limit` is in kernels that have it, or `ends`. */
+  /** The value of `limit` in kernels that have it, or the length of `ends`. */
   #limit: GPUBuffer | undefined;
   readonly #pipelines: readonly GPUComputePipeline[];
   readonly #grid: readonly number[];
@@ -67,7 +67,7 @@ class Program {
     this.#device.queue.writeBuffer(this.#limit, 0, Uint32Array.of(value));
   }
 
-  /** Has the host write a buffer, so that replays cannot make its contents again. */
+  /** Writes a buffer from the host, so that a replay cannot compute its contents again. */
   write(buffer: number): void {
     const { size } = this.buffers[buffer]!;
     this.#device.queue.writeBuffer(this.buffers[buffer]!, 0, Uint32Array.from(contents(size / 4)));
@@ -80,14 +80,16 @@ class Program {
     writeBuffer.call(queue, this.#limit!, 0, Uint32Array.of(value));
   }
 
-  /** Both steps, so many times, in one command buffer. */
+  /** Runs both steps this many times in one command buffer. */
   run(times = 1): void {
     this.#submit((pass) => {
       for (let i = 0; i < 2 * times; i++) this.#encode(pass, i % 2);
     });
   }
 
-  /** One step, on the first bytes of its buffers, on another grid, or with the grid in a buffer. */
+  /**
+   * Runs one step on the first bytes of its buffers, on another grid, or with the grid in a buffer.
+   */
   runStep(i: number, how?: { size?: number; indirect?: boolean; grid?: number }): void {
     this.#submit((pass) => this.#encode(pass, i, how));
   }
@@ -175,7 +177,7 @@ class Program {
 
 const GUARDED = "if (id.x < arrayLength(&a)) { b[id.x] = a[id.x]; }";
 const LIMITED = "if (id.x < limit) { b[id.x] = a[id.x]; }";
-/** Belay adds up the first of three loads. */
+/** Belay sums the first of the three loads. */
 const STENCIL = `if (id.x < arrayLength(&a)) {
   var x = a[id.x];
   if (id.x > 0 && id.x < 40) { x += 0 * (a[id.x - 1] + a[id.x + 1]); }
@@ -186,11 +188,11 @@ const contents = (words: number) =>
   Array.from({ length: words }, (_, i) => Math.imul(i + 1, 0x9e3779b9) >>> 0);
 
 /**
- * Which of the three buffers Belay passes over once it knows the kernels; reading the last one
- * passes over that.
+ * The buffers that Belay's passes read once it knows the kernels. Reading the last buffer back
+ * takes a pass too.
  */
 async function passedOver(program: Program): Promise<boolean[]> {
-  // Some accesses have to be tried alone.
+  // Some accesses must be tried alone.
   for (let i = 0; i < 3; i++) {
     program.run();
     await program.read();
@@ -201,7 +203,7 @@ async function passedOver(program: Program): Promise<boolean[]> {
   return [0, 1, 2].map((i) => after[i] !== before[i]);
 }
 
-describe("kernels that access all of a buffer add it up, and nothing passes over it", () => {
+describe("kernels that access a whole buffer sum it, and no pass reads it", () => {
   it.each([
     ["an element each, within bounds", COPY, 41, [6]],
     ["an element each, in the order of their groups", kernel("vec4f", "b[id.x] = a[id.x];"), 96, [3]],
@@ -251,7 +253,7 @@ describe("kernels that access all of a buffer add it up, and nothing passes over
   it.each([
     ["a limit in a uniform buffer", kernel("u32", LIMITED), 41, [6]],
     ["a condition that memory decides", kernel("u32", "if (a[0] != 7) { b[id.x] = a[id.x]; }"), 16, [2]],
-  ])("%s: what they store to is verified before", async (_, code, words, grid) => {
+  ])("%s: their outputs are verified before they run", async (_, code, words, grid) => {
     using program = await Program.create(code, words, grid);
     expect(await passedOver(program)).toEqual([false, true, true]);
     expect(await program.read()).toEqual(contents(words));
@@ -259,7 +261,7 @@ describe("kernels that access all of a buffer add it up, and nothing passes over
   });
 });
 
-describe("all others are verified by passes", () => {
+describe("all other kernels are verified by passes", () => {
   it.each([
     ["one element too few", kernel("u32", "if (id.x < 15) { b[id.x] = a[id.x]; }"), 16, [2]],
     ["one element twice, and one not at all", kernel("u32", "let i = max(id.x, 1u); b[i] = a[i];"), 16, [2]],
@@ -274,7 +276,7 @@ describe("all others are verified by passes", () => {
     expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
   });
 
-  it("parts of buffers, and dispatches whose size nobody knows", async () => {
+  it("sums neither parts of buffers nor dispatches of unknown size", async () => {
     using program = await Program.create(COPY, 128, [16]);
     program.run();
     await program.read();
@@ -297,18 +299,18 @@ describe.each([
     "that come to run with another array of another size",
     "if (id.x < arrayLength(&ends)) { b[id.x] = a[id.x]; }",
   ],
-])("kernels %s are passed over as needed", (_, body) => {
+])("runs passes only where kernels need them: kernels %s", (_, body) => {
   const words = 41;
-  /** A program that Belay knows to access all words, and that now accesses one word less. */
+  /** A program whose kernel is known to access all words, and which now accesses one word fewer. */
   const limited = async (policy?: Policy) => {
     const program = await Program.create(kernel("u32", body), words, [6], policy);
-    // Sizes decide once and for all, uniform buffers do not.
+    // Trials decide once for array sizes, and never for uniform buffers.
     expect(await passedOver(program)).toEqual([false, body === LIMITED, body === LIMITED]);
     program.limit(words - 1);
     return program;
   };
 
-  it("without a report, and with the right results", async () => {
+  it("records no error, and computes the right results", async () => {
     using program = await limited();
     program.run(3);
     program.limit(words);
@@ -322,21 +324,24 @@ describe.each([
   it.each([
     ["first", 0, "reported"],
     ["second", 1, "reported"],
-  ])("%s buffer: what flips is seen, also where the kernel does not go", async (label, at, outcome) => {
-    using program = await limited({ onFault: "report" });
-    program.run();
-    await program.read();
-    for (const word of [0, words - 1]) {
-      await program.flip(at, word, 1 << 9);
-      program.runStep(at);
-      await program.report();
-      await program.flip(at, word, 1 << 9);
-    }
-    const told = program.faults.map(({ buffer, outcome }) => `${buffer} ${outcome}`);
-    expect(told).toEqual([`${label} ${outcome}`, `${label} ${outcome}`]);
-  });
+  ])(
+    "finds flips in the %s buffer, also in words that the kernel does not access",
+    async (label, at, outcome) => {
+      using program = await limited({ onFault: "report" });
+      program.run();
+      await program.read();
+      for (const word of [0, words - 1]) {
+        await program.flip(at, word, 1 << 9);
+        program.runStep(at);
+        await program.report();
+        await program.flip(at, word, 1 << 9);
+      }
+      const told = program.faults.map(({ buffer, outcome }) => `${buffer} ${outcome}`);
+      expect(told).toEqual([`${label} ${outcome}`, `${label} ${outcome}`]);
+    },
+  );
 
-  it("and known by their own sums of what they store", async () => {
+  it("finds them by the sums of their own stores", async () => {
     using program = await limited({ onFault: "report" });
     program.runStep(0);
     await program.flip(1, words - 1, 1);
@@ -355,7 +360,7 @@ describe("flips at rest", () => {
     ["vec4f", 44, [2], GUARDED],
     ["u32 around each word", 41, [6], STENCIL],
   ])(
-    "are seen by kernels that load %s, and replays make good what kernels had made",
+    "are found by kernels that load %s, and re-execution repairs results of kernels",
     async (type, words, grid, body) => {
       using program = await Program.create(kernel(type.split(" ")[0]!, body), words, grid);
       expect(await passedOver(program)).toEqual([false, false, false]);
@@ -377,7 +382,7 @@ describe("flips at rest", () => {
     },
   );
 
-  it("are told with the buffer's name, and refused where they can't be made good", async () => {
+  it("are reported with the buffer's name, and refused if they cannot be repaired", async () => {
     using program = await Program.create(COPY, 41, [6]);
     program.run();
     await program.read();
@@ -390,7 +395,7 @@ describe("flips at rest", () => {
     });
   });
 
-  it("are seen where words change places, as an index goes into every sum", async () => {
+  it("are found if two words change places, as each sum depends on the index", async () => {
     using program = await Program.create(COPY, 41, [6], { onFault: "report" });
     program.run();
     await program.read();
@@ -403,7 +408,7 @@ describe("flips at rest", () => {
   });
 });
 
-it("verifies what it loads of other buffers, too, behind the kernel", async () => {
+it("verifies loads of other buffers too, after the kernel", async () => {
   using program = await Program.create(kernel("u32", LIMITED), 41, [6], { onFault: "report" });
   expect(await passedOver(program)).toEqual([false, true, true]);
   program.damageLimit(40);
@@ -412,7 +417,7 @@ it("verifies what it loads of other buffers, too, behind the kernel", async () =
   expect(program.faults).toMatchObject([{ buffer: "limit", outcome: "reported" }]);
 });
 
-it("keeps more sums apart than there are slots", async () => {
+it("handles more sums than there are slots", async () => {
   using program = await Program.create(COPY, 41, [6]);
   program.run();
   await program.read();
@@ -421,7 +426,7 @@ it("keeps more sums apart than there are slots", async () => {
   expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
 });
 
-it("is right on random sizes and grids", async () => {
+it("computes the right results on random sizes and grids", async () => {
   const random = fc.record({
     words: fc.integer({ min: 1, max: 70 }),
     groups: fc.integer({ min: 1, max: 10 }),
@@ -442,7 +447,7 @@ describe.each([
   ["where a limit in a uniform buffer has changed", LIMITED, 41, true],
 ] as const)("a kernel that stores to a part of a buffer, %s,", (_, body, words, isKnown) => {
   it.each(["checksum", "auto-detect"] as const)(
-    "does not add up what flips elsewhere (%s)",
+    "does not add flips outside of the part to the checksum (%s)",
     async (memory) => {
       for (const indirect of [false, true]) {
         using program = await Program.create(kernel("u32", body), words, [6], { memory });

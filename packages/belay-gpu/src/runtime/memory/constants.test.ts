@@ -5,7 +5,7 @@ import { Constants, KEPT_PAGES, PAGE_BYTES } from "./constants.ts";
 
 const { newDevice } = testDevices();
 
-it("lists are found again by their contents, and take no more memory however many there are", async () => {
+it("finds lists again by their contents, in bounded memory", async () => {
   const device = await newDevice();
   const constants = new Constants(device);
   const first = constants.of([1, 2, 3]);
@@ -17,7 +17,7 @@ it("lists are found again by their contents, and take no more memory however man
   device.destroy();
 });
 
-it("tables of offsets are bounded, and count as memory that is held", async () => {
+it("bounds tables of offsets, and counts their memory", async () => {
   const device = await harden(await newDevice(), { redundancy: "none", memory: "secded128" });
   const { STORAGE, COPY_DST } = GPUBufferUsage;
   const buffer = device.createBuffer({ size: 16 * 4096, usage: STORAGE | COPY_DST });

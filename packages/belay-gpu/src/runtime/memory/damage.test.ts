@@ -1,7 +1,4 @@
-/**
- * What becomes of memory that is damaged beyond what its code corrects, and of memory that cannot
- * be protected.
- */
+/** Memory with more errors than its code corrects, and memory that cannot be protected. */
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
@@ -23,7 +20,7 @@ const STEP = `
   output[id.x] = output[id.x] * 3 + input[id.x];
 }`;
 
-/** A kernel that changes a buffer in place, run after run. */
+/** A kernel that changes a buffer in place in each run. */
 class Program {
   readonly device: HardenedDevice;
   readonly input: GPUBuffer;
@@ -32,7 +29,7 @@ class Program {
   readonly #pipeline: GPUComputePipeline;
   readonly #group: GPUBindGroup;
 
-  /** `afterInput` is called when only the input has been made. */
+  /** Calls `afterInput` when only the input exists. */
   constructor(device: HardenedDevice, afterInput: () => void = () => {}) {
     this.device = device;
     const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
@@ -82,7 +79,7 @@ const stepsTo = (steps: number) => new Array(WORDS).fill((3 ** steps - 1) / 2);
 
 describe.each(["none", "intra+lds", "inter"] as const)("under redundancy %s", (redundancy) => {
   it.each(["secded128", "secded32", "detect", "checksum"] as const)(
-    "two flips are never silent, %s",
+    "two flips are always reported, %s",
     async (memory) => {
       const program = await newProgram({ redundancy, memory });
       const { device } = program;
@@ -103,7 +100,7 @@ describe.each(["none", "intra+lds", "inter"] as const)("under redundancy %s", (r
           expect(await program.read()).toEqual(stepsTo(steps));
         } catch (error) {
           if (!(error instanceof MemoryFaultError)) throw error;
-          // Inputs are not made again: the program has to bring them anew.
+          // Re-execution does not restore inputs: the program has to provide them again.
           expect(where).toBe("input");
           device.queue.writeBuffer(program.input, 0, new Uint32Array(WORDS).fill(1));
           device.queue.writeBuffer(program.output, 0, new Uint32Array(WORDS));
@@ -115,7 +112,7 @@ describe.each(["none", "intra+lds", "inter"] as const)("under redundancy %s", (r
   );
 });
 
-it("is put back with its check words", async () => {
+it("is restored with its check words", async () => {
   const program = await newProgram({ redundancy: "none", memory: "secded128" });
   program.step();
   await program.read();
@@ -144,7 +141,7 @@ it("is found at rest by scrubbing, on demand and at intervals", async () => {
   other.device.destroy();
 });
 
-it("is reported, and released all the same, if the policy wants that", async () => {
+it("is reported and released, if the policy says so", async () => {
   const program = await newProgram({ redundancy: "none", memory: "secded128", onFault: "report" });
   program.step();
   program.device.belay.flip(program.output, 0, 3);
@@ -161,7 +158,7 @@ describe("memory that cannot be protected", () => {
   afterEach(() => vi.restoreAllMocks());
   const full = () => vi.spyOn(CheckArena.prototype, "hasRoom").mockReturnValue(false);
 
-  it("is named, and used as it is by kernels that it is verified around", async () => {
+  it("is reported, and used as it is by kernels that passes verify", async () => {
     full();
     const program = await newProgram({ redundancy: "none", memory: "secded1024" });
     program.step();
@@ -175,7 +172,7 @@ describe("memory that cannot be protected", () => {
   });
 
   it.each(["none", "intra+lds", "inter"] as const)(
-    "is used as it is by kernels that would check it, whose other buffers are verified around them (%s)",
+    "is used as it is by kernels with their own checks, whose other buffers passes verify (%s)",
     async (redundancy) => {
       const hasRoom = vi.spyOn(CheckArena.prototype, "hasRoom");
       const device = await harden(await newDevice(), { redundancy, memory: "secded128", injectFaults: true });
@@ -197,7 +194,7 @@ describe("memory that cannot be protected", () => {
     },
   );
 
-  it("is refused by strict policies", async () => {
+  it("is rejected by strict policies", async () => {
     full();
     const strict = await harden(await newDevice(), {
       redundancy: "intra+lds",
@@ -210,14 +207,14 @@ describe("memory that cannot be protected", () => {
   });
 });
 
-describe("a kernel that loads damage", () => {
+describe("a kernel that loads damaged memory", () => {
   const HALF = 256;
   const COPY = `
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> half: array<u32>;
 @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { half[id.x] = source[id.x] + 1; }`;
 
-  /** Runs a kernel for each half of a buffer, of which only the first loads damage. */
+  /** Runs a kernel for each half of a buffer. Only the first loads damaged memory. */
   async function runHalves(policy: Policy, isDynamic: boolean) {
     const device = await harden(await newDevice(), { ...policy, injectFaults: true });
     const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
@@ -242,7 +239,7 @@ describe("a kernel that loads damage", () => {
     const encoder = device.createCommandEncoder();
     const pass = encoder.beginComputePass();
     pass.setPipeline(pipeline);
-    // The kernel that loads damage comes last: nothing replaces what it taints.
+    // The kernel that loads damaged memory runs last, so nothing replaces the words that it taints.
     for (const i of [1, 0]) {
       const offset = isDynamic ? 0 : HALF * i;
       const entries = [
@@ -271,7 +268,7 @@ describe("a kernel that loads damage", () => {
         [false, true].map((isDynamic) => ({ memory, redundancy, isDynamic })),
       ),
     ),
-  )("taints what it has bound only: $memory, $redundancy, dynamic offsets $isDynamic", async (options) => {
+  )("taints only its bound ranges: $memory, $redundancy, dynamic offsets $isDynamic", async (options) => {
     const { isDynamic, ...policy } = options;
     const { device, read } = await runHalves(policy, isDynamic);
     await expect(read(0)).rejects.toBeInstanceOf(MemoryFaultError);

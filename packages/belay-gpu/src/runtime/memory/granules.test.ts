@@ -21,7 +21,7 @@ test.each([
   [20, 16, 2],
   [20, 128, 1],
   [20, Number.POSITIVE_INFINITY, 1],
-])("a buffer of %d bytes with a check word for %d takes %d granules", (size, granuleBytes, count) => {
+])("gives a buffer of %d bytes with granules of %d bytes %d granules", (size, granuleBytes, count) => {
   const owner = bufferOf(size, granuleBytes);
   expect(owner.granules).toBe(count);
   const { size: allocated } = bytesOf(allOf(owner));
@@ -29,26 +29,23 @@ test.each([
   expect(allocated % 16).toBe(0);
 });
 
-test.each([4, 8, 16, 32, Number.POSITIVE_INFINITY])(
-  "writes are split into granules of %d bytes",
-  (granule) => {
-    const size = 52;
-    const owner = bufferOf(size, granule);
-    for (let start = 0; start < size; start += 4) {
-      for (let end = start + 4; end <= size; end += 4) {
-        const replaced: number[] = [];
-        const kept: number[] = [];
-        for (const index of indices(allOf(owner))) {
-          const from = index * owner.granuleBytes;
-          const to = Math.min(from + owner.granuleBytes, size);
-          if (from >= to || end <= from || to <= start) continue;
-          (start <= from && to <= end ? replaced : kept).push(index);
-        }
-        const range = { offset: start, size: end - start };
-        const { body, edges } = splitWrite(owner, range);
-        expect([indices(body), edges.flatMap(indices)]).toEqual([replaced, kept]);
-        expect(indices(granulesIn(owner, range))).toEqual([...replaced, ...kept].sort((a, b) => a - b));
+test.each([4, 8, 16, 32, Number.POSITIVE_INFINITY])("splits writes into granules of %d bytes", (granule) => {
+  const size = 52;
+  const owner = bufferOf(size, granule);
+  for (let start = 0; start < size; start += 4) {
+    for (let end = start + 4; end <= size; end += 4) {
+      const replaced: number[] = [];
+      const kept: number[] = [];
+      for (const index of indices(allOf(owner))) {
+        const from = index * owner.granuleBytes;
+        const to = Math.min(from + owner.granuleBytes, size);
+        if (from >= to || end <= from || to <= start) continue;
+        (start <= from && to <= end ? replaced : kept).push(index);
       }
+      const range = { offset: start, size: end - start };
+      const { body, edges } = splitWrite(owner, range);
+      expect([indices(body), edges.flatMap(indices)]).toEqual([replaced, kept]);
+      expect(indices(granulesIn(owner, range))).toEqual([...replaced, ...kept].sort((a, b) => a - b));
     }
-  },
-);
+  }
+});

@@ -16,7 +16,7 @@ function loading() {
   return { kernel, rangeAt: () => ({ buffer, offset: 0, size: 16 }) };
 }
 
-/** What the GPU tells of a trial: whether each word was loaded as often. */
+/** Reads the device's outcome of a trial: true if each word was loaded equally often. */
 function told(sums: KernelSums, bound: ReturnType<typeof loading>, isRight: boolean): Uint32Array {
   const { cell, tag } = sums.on(bound, grid).sums!.get(0)!.doubt!.trial!;
   const cells = new Uint32Array(trialCells);
@@ -27,7 +27,7 @@ function told(sums: KernelSums, bound: ReturnType<typeof loading>, isRight: bool
 const made = () => new KernelSums({ of: () => ({}) } as unknown as ProtectedBuffers);
 const scheme = { of: { group: 0, binding: 0 }, scheme: "checksum" };
 
-it("learns from the GPU whether to count places, or to add up something else", () => {
+it("learns from the device whether to count places or to sum another load", () => {
   for (const [isRight, less] of [
     [true, [{ ...scheme, isKnown: true }]],
     [false, [{ ...scheme, site: 0 }]],
@@ -40,7 +40,7 @@ it("learns from the GPU whether to count places, or to add up something else", (
   }
 });
 
-it("takes for no kernel's what is told late of another one, in the same cell", () => {
+it("ignores a late outcome of another kernel's trial in the same cell", () => {
   const [sums, first, second] = [made(), loading(), loading()];
   const late = told(sums, first, true);
   sums.read(late);

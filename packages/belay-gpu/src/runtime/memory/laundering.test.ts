@@ -1,6 +1,5 @@
 /**
- * What is found damaged stays damaged until all of its granule is replaced, whatever part of it is
- * written.
+ * A damaged granule stays damaged until all of it is replaced, whichever parts of it are written.
  */
 
 import { BulkFlips } from "belay-research/internal/bench/ecc/flips";
@@ -15,7 +14,7 @@ const { newDevice } = testDevices();
 const WORDS = 256;
 const BYTES = 4 * WORDS;
 
-/** Makes a device whose memory has a code, and what flips bits of it. */
+/** Creates a device with protected memory, and a function that flips bits of it. */
 async function openMemory(memory: NonNullable<Policy["memory"]>) {
   const native = await newDevice();
   const device = await harden(native, { redundancy: "none", memory });
@@ -24,7 +23,7 @@ async function openMemory(memory: NonNullable<Policy["memory"]>) {
   return { device, faults, flips: new BulkFlips(native) };
 }
 
-/** Makes a buffer, of words that are all 5, and another one that the host reads. */
+/** Creates a buffer whose words are all 5, and another one that the host reads. */
 function newProgram({ device, flips }: Awaited<ReturnType<typeof openMemory>>) {
   const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
   const buffer = device.createBuffer({ size: BYTES, usage: STORAGE | COPY_SRC | COPY_DST });
@@ -57,7 +56,7 @@ function newProgram({ device, flips }: Awaited<ReturnType<typeof openMemory>>) {
 
 type Program = ReturnType<typeof newProgram>;
 
-/** Words of which the codes correct no flips, with the mask of each. */
+/** The words with flips that the codes cannot correct, with the mask of each. */
 const damages = [
   ["detect", [8, 1]],
   ["checksum", [8, 1]],
@@ -70,7 +69,7 @@ const damages = [
   ["auto", [8, 3]],
 ] as const;
 
-/** Writes to a part of the damaged granule. */
+/** The ways to write to a part of the damaged granule. */
 const writes: Record<string, (program: Program) => void> = {
   "a write": ({ device, buffer }) => device.queue.writeBuffer(buffer, 40, Uint32Array.of(7)),
   "two writes": ({ device, buffer }) => {

@@ -1,4 +1,4 @@
-/** Kernels that keep lines, on buffers and parts of buffers that end within one. */
+/** Kernels that check whole cache lines, on ranges that end within a line. */
 import { expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { harden } from "../harden.ts";

@@ -16,7 +16,9 @@ const STEP = `
   if (id.x < arrayLength(&output)) { output[id.x] += 3 * input[id.x]; }
 }`;
 
-/** A program whose buffers can be struck between its submits. Running it twice shows. */
+/**
+ * A program whose buffers can be struck between its submits. Its result shows if a step ran twice.
+ */
 class Program {
   readonly device;
   readonly buffers: Record<"input" | "output" | "staging", GPUBuffer>;
@@ -78,7 +80,7 @@ const correcting: SchemeName[] = ["secded32", "secded64", "secded128", "secded10
 
 describe("protected memory", () => {
   it.each([...correcting, "detect" as const, "checksum" as const])(
-    "reports nothing without faults, %s",
+    "reports no error without faults, %s",
     async (memory) => {
       const program = await newProgram({ memory });
       program.step();
@@ -117,7 +119,7 @@ describe("protected memory", () => {
     device.destroy();
   });
 
-  it("goes wrong silently without", async () => {
+  it("computes wrong results silently without a code", async () => {
     const program = await newProgram({ memory: "none" });
     program.device.belay.flip(program.buffers.input, 8, 1 << 7);
     program.step();
@@ -130,10 +132,10 @@ describe("protected memory", () => {
 describe.each(["secded128", "detect", "checksum"] as const)("damage, %s", (memory) => {
   const granule = (offset: number) => (memory === "checksum" ? 0 : offset - (offset % 16));
 
-  /** What the code cannot correct. */
+  /** The flips that the code cannot correct. */
   const mask = memory === "secded128" ? 3 : 1;
 
-  it("is repaired where the data can be made again", async () => {
+  it("is repaired if the data can be computed again", async () => {
     const program = await newProgram({ memory });
     const faults: MemoryFault[] = [];
     program.device.belay.addEventListener("memoryFault", ({ detail }) => faults.push(detail));
@@ -148,7 +150,7 @@ describe.each(["secded128", "detect", "checksum"] as const)("damage, %s", (memor
     program.device.destroy();
   });
 
-  it("is refused where it cannot, with the buffer's name and the place", async () => {
+  it("is refused otherwise, with the buffer's name and the location", async () => {
     const program = await newProgram({ memory });
     program.device.belay.flip(program.buffers.input, 36, mask);
     program.step();

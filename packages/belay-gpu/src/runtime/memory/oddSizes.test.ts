@@ -12,7 +12,7 @@ const ADD = /* wgsl */ `
 }`;
 
 describe.each(["secded32", "secded128", "secded1024"] as const)("%s", (memory) => {
-  it.each([4, 12, 20, 132])("protects %i bytes, from the first to the last, on every way", async (size) => {
+  it.each([4, 12, 20, 132])("protects %i bytes from the first to the last, on every path", async (size) => {
     const device = await harden(await newDevice(), { redundancy: "none", memory, injectFaults: true });
     const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
     const words = device.createBuffer({ label: "words", size, usage: STORAGE | COPY_SRC | COPY_DST });
@@ -40,7 +40,7 @@ describe.each(["secded32", "secded128", "secded1024"] as const)("%s", (memory) =
     read.unmap();
     await device.belay.scrub();
     const { buffers, uncorrectable } = (await device.belay.report()).memory!;
-    // What a kernel corrects in registers, it overwrites here.
+    // A kernel corrects loads in registers, and here it overwrites the memory.
     const found = buffers.map(({ label, corrected, correctedLoads }) => [label, corrected + correctedLoads]);
     expect(found).toEqual([
       ["words", 1],
@@ -51,7 +51,7 @@ describe.each(["secded32", "secded128", "secded1024"] as const)("%s", (memory) =
   });
 });
 
-it("sends again what arrives damaged in a buffer that is mapped, and says so", async () => {
+it("copies damaged contents of a mapped buffer again, and reports that", async () => {
   const device = await harden(await newDevice(), {
     redundancy: "intra+lds",
     memory: "secded128",
@@ -72,27 +72,30 @@ it("sends again what arrives damaged in a buffer that is mapped, and says so", a
   device.destroy();
 });
 
-it.each(["checksum", "secded32"] as const)("maps nothing of buffers: %s", async (memory) => {
-  const device = await harden(await newDevice(), { redundancy: "none", memory });
-  const { COPY_SRC, COPY_DST, MAP_READ, MAP_WRITE } = GPUBufferUsage;
-  const written = device.createBuffer({ size: 20, usage: MAP_WRITE | COPY_SRC });
-  const read = device.createBuffer({ size: 20, usage: MAP_READ | COPY_DST });
-  const words = Uint32Array.of(1, 2, 3, 4, 5);
-  await written.mapAsync(GPUMapMode.WRITE);
-  new Uint32Array(written.getMappedRange()).set(words);
-  written.unmap();
-  await written.mapAsync(GPUMapMode.WRITE, 8, 0);
-  written.unmap();
-  const encoder = device.createCommandEncoder();
-  encoder.copyBufferToBuffer(written, 0, read, 0, 20);
-  device.queue.submit([encoder.finish()]);
-  await read.mapAsync(GPUMapMode.READ, 0, 0);
-  read.unmap();
-  await read.mapAsync(GPUMapMode.READ);
-  expect(new Uint32Array(read.getMappedRange())).toEqual(words);
-  read.unmap();
-  const none = device.createBuffer({ size: 0, usage: COPY_DST, mappedAtCreation: true });
-  none.unmap();
-  expect((await device.belay.report()).memoryFaults).toEqual([]);
-  device.destroy();
-});
+it.each(["checksum", "secded32"] as const)(
+  "maps no bytes that the program did not ask for: %s",
+  async (memory) => {
+    const device = await harden(await newDevice(), { redundancy: "none", memory });
+    const { COPY_SRC, COPY_DST, MAP_READ, MAP_WRITE } = GPUBufferUsage;
+    const written = device.createBuffer({ size: 20, usage: MAP_WRITE | COPY_SRC });
+    const read = device.createBuffer({ size: 20, usage: MAP_READ | COPY_DST });
+    const words = Uint32Array.of(1, 2, 3, 4, 5);
+    await written.mapAsync(GPUMapMode.WRITE);
+    new Uint32Array(written.getMappedRange()).set(words);
+    written.unmap();
+    await written.mapAsync(GPUMapMode.WRITE, 8, 0);
+    written.unmap();
+    const encoder = device.createCommandEncoder();
+    encoder.copyBufferToBuffer(written, 0, read, 0, 20);
+    device.queue.submit([encoder.finish()]);
+    await read.mapAsync(GPUMapMode.READ, 0, 0);
+    read.unmap();
+    await read.mapAsync(GPUMapMode.READ);
+    expect(new Uint32Array(read.getMappedRange())).toEqual(words);
+    read.unmap();
+    const none = device.createBuffer({ size: 0, usage: COPY_DST, mappedAtCreation: true });
+    none.unmap();
+    expect((await device.belay.report()).memoryFaults).toEqual([]);
+    device.destroy();
+  },
+);

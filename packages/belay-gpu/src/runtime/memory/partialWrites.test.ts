@@ -1,4 +1,4 @@
-/** What commands leave of granules that they write to, and of buffers' padding. */
+/** Bytes of granules that commands keep, and the padding of buffers. */
 
 import { BulkFlips } from "belay-research/internal/bench/ecc/flips";
 import { describe, expect, it } from "vitest";
@@ -28,7 +28,7 @@ async function newProgram(memory: MemoryCode, onFault: OnFault = "throw") {
       device.queue.writeBuffer(buffer, 0, new Uint8Array(bytes).fill(fill));
       return buffer;
     },
-    /** Flips bits also behind the end that the program knows. */
+    /** Flips bits, also after the end of the program's buffer. */
     flip: (buffer: GPUBuffer, word: number, mask: number) => flips.flip(buffer, Uint32Array.of(word, mask)),
     read: async (buffer: GPUBuffer) => {
       const staging = device.createBuffer({ size: buffer.size, usage: MAP_READ | COPY_DST });
@@ -49,7 +49,7 @@ describe.each(codes)("under %s", (memory) => {
     ["between images", 916, 0],
     ["behind the last row", 1732, 0],
     ["beside texels that begin within a word", 0, 2],
-  ])("bytes %s that a copy of texels leaves are verified", async (_, at, offset) => {
+  ])("verifies the bytes %s that a copy of texels keeps", async (_, at, offset) => {
     const { device, make, flip, read, submit } = await newProgram(memory);
     const format = offset === 0 ? "r32uint" : "r8uint";
     const texture = device.createTexture({
@@ -73,7 +73,7 @@ describe.each(codes)("under %s", (memory) => {
     device.destroy();
   });
 
-  it("flips in padding are put right, however many", async () => {
+  it("repairs any number of flips in padding", async () => {
     for (const heal of ["scrub", "write", "clear"]) {
       const { device, make, flip, read, submit } = await newProgram(memory);
       const buffer = make(20, 7);

@@ -1,6 +1,6 @@
 /**
- * Random programs do the same on protected memory as on the plain device, even when bits flip at
- * rest in between.
+ * Random programs compute the same on protected memory as on a plain device, even if bits flip at
+ * rest.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -12,8 +12,8 @@ import type { HardenedDevice } from "../hardenedDevice.ts";
 const { newDevice } = testDevices();
 
 /**
- * Bytes of the buffers: smaller than a granule, not a multiple of one, and beyond what is bound at
- * an offset.
+ * The sizes of the buffers in bytes: smaller than a granule, not a multiple of one, and larger than
+ * a binding.
  */
 const SIZES = [4, 20, 64, 296];
 
@@ -35,7 +35,10 @@ const ADD = `
   if (id.x < arrayLength(&sums)) { sums[id.x] = sums[id.x] * 5 + more[id.x % arrayLength(&more)] + value; }
 }`;
 
-/** Runs random commands with the buffers of one device. Offsets and sizes are cut to what fits. */
+/**
+ * Runs random commands with the buffers of one device. Offsets and sizes are clamped to valid
+ * values.
+ */
 class Machine {
   readonly #device: GPUDevice;
   readonly #add: GPUComputePipeline;
@@ -152,8 +155,8 @@ class Machine {
         const buffer = all[command.in % all.length]!;
         const { belay } = this.#device as HardenedDevice;
         belay.flip(buffer, (4 * command.at) % buffer.size, (1 << command.bit) >>> 0);
-        // Two flips in one granule are more than the code corrects. A mapping corrects the buffer
-        // that no scrub reaches.
+        // Two flips in one granule are more than the code corrects. A mapping corrects a buffer
+        // that scrubbing does not reach.
         if (buffer === this.#staging) {
           await buffer.mapAsync(GPUMapMode.READ);
           buffer.unmap();

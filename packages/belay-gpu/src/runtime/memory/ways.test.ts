@@ -1,6 +1,4 @@
-/**
- * Every way in which bytes get into protected memory, and out of it, with a bit flipped on the way.
- */
+/** Every path of bytes into protected memory and out of it, with a bit flipped on the way. */
 import { expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { Policy } from "../context/policy.ts";
@@ -16,9 +14,7 @@ interface Tools {
   read(buffer: GPUBuffer): Promise<number[]>;
 }
 
-/**
- * Runs a program on a device of its own, and returns the buffers in which errors were corrected.
- */
+/** Runs a program on a new device, and returns the buffers in which errors were corrected. */
 async function corrections(policy: Policy, program: (tools: Tools) => Promise<void>): Promise<string[]> {
   const native = await newDevice();
   const device = await harden(native, { redundancy: "none", injectFaults: true, ...policy });
@@ -82,7 +78,7 @@ struct Parameters { factor: u32 }
 }`;
 
 for (const memory of ["secded32", "secded128"] as const) {
-  it(`bindings at dynamic offsets, two of one buffer, in an explicit layout, ${memory}`, async () => {
+  it(`corrects bindings at dynamic offsets, two of one buffer, in an explicit layout, ${memory}`, async () => {
     const found = await corrections({ memory }, async ({ device, make, encode, read }) => {
       const visibility = GPUShaderStage.COMPUTE;
       const bindGroupLayout = device.createBindGroupLayout({
@@ -123,7 +119,7 @@ for (const memory of ["secded32", "secded128"] as const) {
   });
 }
 
-it("indirect dispatches, and passes recorded before there were more check words", async () => {
+it("corrects indirect dispatches, and passes that were recorded before the arena grew", async () => {
   const found = await corrections({ memory: "secded64" }, async ({ device, make, read }) => {
     const module = device.createShaderModule({ code: SUM });
     const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
@@ -165,7 +161,7 @@ it("indirect dispatches, and passes recorded before there were more check words"
   expect(found.sort()).toEqual(["a", "groups", "sums"]);
 });
 
-it("textures, query sets, and buffers that render passes read and write", async () => {
+it("corrects textures, query sets, and buffers that render passes read and write", async () => {
   const found = await corrections({ memory: "secded128" }, async ({ device, make, encode, read }) => {
     const { COPY_SRC, COPY_DST, RENDER_ATTACHMENT } = GPUTextureUsage;
     const usage = COPY_SRC | COPY_DST | RENDER_ATTACHMENT;
@@ -233,7 +229,7 @@ it("textures, query sets, and buffers that render passes read and write", async 
   expect(found.sort()).toEqual(["back", "corners", "counts", "drawn", "order", "texels"]);
 });
 
-it("kernels whose layouts have no room for check words", async () => {
+it("corrects kernels whose layouts have no room for check words", async () => {
   const found = await corrections({ memory: "secded32", redundancy: "intra+lds" }, async (tools) => {
     const { device, make, encode, read } = tools;
     const count = device.limits.maxStorageBuffersPerShaderStage - 1;
@@ -271,7 +267,7 @@ it("kernels whose layouts have no room for check words", async () => {
   expect(found.sort()).toEqual(["b0", "b1"]);
 });
 
-it("parts of mapped buffers, with mappings that are refused in between", async () => {
+it("corrects parts of mapped buffers, with rejected mappings in between", async () => {
   const found = await corrections({ memory: "secded128" }, async ({ device, make, encode }) => {
     const { MAP_READ, COPY_DST } = GPUBufferUsage;
     const input = make("input", STORAGE, counting(12));
@@ -299,7 +295,7 @@ it("parts of mapped buffers, with mappings that are refused in between", async (
   expect(found).toEqual(["staging"]);
 });
 
-it("buffers mapped for writing again, whole and in part, and flips on the way from there", async () => {
+it("corrects buffers that are mapped for writing repeatedly, whole and in part", async () => {
   const found = await corrections({ memory: "secded128" }, async ({ device, make, encode, read }) => {
     const { MAP_WRITE, COPY_SRC } = GPUBufferUsage;
     const upload = device.createBuffer({ label: "upload", size: 48, usage: MAP_WRITE | COPY_SRC });
@@ -324,6 +320,6 @@ it("buffers mapped for writing again, whole and in part, and flips on the way fr
     encode((encoder) => encoder.copyBufferToBuffer(upload, output));
     expect([...(await read(output))]).toEqual([...expected]);
   });
-  // Whole granules take their check words along.
+  // The check words of whole granules are copied with them.
   expect(found).toEqual(["output"]);
 });

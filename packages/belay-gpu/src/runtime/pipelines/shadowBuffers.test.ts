@@ -1,5 +1,5 @@
 /**
- * Buffers from which kernels load what they have stored, when replicas are workgroups: the second
+ * Buffers from which kernels load their own stores, if replicas are workgroups: the second replica
  * works on a copy.
  */
 import { describe, expect, it, vi } from "vitest";
@@ -14,8 +14,8 @@ import { RangeSet } from "../webgpu/rangeSet.ts";
 const { newDevice } = testDevices();
 
 /**
- * Kernels on 8 words: three load what they have stored, one of them with an atomic operation, and
- * one replaces all.
+ * Kernels on 8 words. Three load their own stores, one of them with an atomic operation, and one
+ * overwrites all words.
  */
 const CODE = `
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
@@ -40,7 +40,7 @@ type EntryPoint = "advance" | "swap" | "fill" | "count";
 const workgroups: Record<EntryPoint, number> = { advance: 4, swap: 2, fill: 4, count: 4 };
 const start = [5, 1, 4, 1, 3, 9, 2, 6];
 
-/** The kernels of a device, each made when it is first needed. */
+/** The kernels of a device, each created on first use. */
 class Kernels {
   static readonly #all = new WeakMap<GPUDevice, Kernels>();
   readonly layout: GPUBindGroupLayout;
@@ -85,7 +85,7 @@ class Recording {
     this.#kernels = Kernels.of(device);
   }
 
-  /** Dispatches on the 8 words at an offset in bytes, in the pass that is open. */
+  /** Dispatches on the 8 words at a byte offset, in the open pass. */
   run(entryPoint: EntryPoint, buffer: GPUBuffer, offset = 0): this {
     this.#pass ??= this.#encoder.beginComputePass();
     this.#pass.setPipeline(this.#kernels.pipeline(entryPoint));
@@ -96,7 +96,7 @@ class Recording {
     return this;
   }
 
-  /** Commands between passes. */
+  /** Records commands between passes. */
   between(encode: (encoder: GPUCommandEncoder) => void): this {
     this.#pass?.end();
     this.#pass = undefined;
@@ -116,7 +116,7 @@ async function hardened(policy?: Policy): Promise<{ device: HardenedDevice; done
   return { device, done: () => native.destroy() };
 }
 
-/** Flips a bit of what one invocation of `advance` stores, in its first dispatch. */
+/** Flips a bit of the value that one invocation of `advance` stores, in its first dispatch. */
 function arm(device: HardenedDevice, replica: 0 | 1): void {
   const { kernel, sites } = device.belay.faultSites().find((each) => each.entryPoint === "advance")!;
   const site = sites.find(
@@ -127,8 +127,8 @@ function arm(device: HardenedDevice, replica: 0 | 1): void {
 }
 
 /**
- * What programs do with a buffer of 8 words at 0 and 8 more at 256, and how often a shadow has to
- * be made equal.
+ * Uses of a buffer with 8 words at 0 and 8 more at 256, with the number of shadow updates that they
+ * need.
  */
 interface Program {
   readonly run: (device: GPUDevice, buffer: GPUBuffer) => void;
@@ -214,7 +214,7 @@ const programs: Record<string, Program> = {
 const padded = [...start, ...new Array(56).fill(0), ...start.toReversed()];
 
 describe.each(Object.entries(programs))("%s", (_, { run, copies }) => {
-  it("gives the same bits, and copies no more than it must", async () => {
+  it("computes the same bits with as few copies as possible", async () => {
     const plain = await newDevice();
     const { device, done } = await hardened();
     const [expected, actual] = [upload(plain, padded), upload(device, padded)];
@@ -247,10 +247,10 @@ describe.each(Object.entries(programs))("%s", (_, { run, copies }) => {
   });
 });
 
-describe("without the copy, or when it is forgotten", () => {
+describe("without a copy that is needed", () => {
   const steps = (device: GPUDevice, buffer: GPUBuffer) => programs["a clear between"]!.run(device, buffer);
 
-  it("replicas disagree, which shows that the second one works on its own", async () => {
+  it("replicas disagree, which shows that the second one works on its own copy", async () => {
     const native = await newDevice();
     const createShaderModule = ({ code, ...rest }: GPUShaderModuleDescriptor) =>
       native.createShaderModule({ ...rest, code: code.replace("shadow[i] = original[i];", "") });
@@ -261,7 +261,7 @@ describe("without the copy, or when it is forgotten", () => {
     native.destroy();
   });
 
-  it("a write in between is seen as a fault", async () => {
+  it("a write in between is found as a fault", async () => {
     const { device, done } = await hardened({ onFault: "throw" });
     const wrote = vi.spyOn(RangeSet.prototype, "removeAll").mockImplementation(() => {});
     const buffer = upload(device, padded);
@@ -273,7 +273,7 @@ describe("without the copy, or when it is forgotten", () => {
 });
 
 describe("the memory of a shadow", () => {
-  it.each(["recover", "throw"] as const)("goes with its buffer, under %s", async (onFault) => {
+  it.each(["recover", "throw"] as const)("is freed with its buffer, under %s", async (onFault) => {
     const { device, done } = await hardened({ onFault });
     const buffers = [upload(device, padded), upload(device, padded)];
     for (const buffer of buffers) new Recording(device).run("advance", buffer).submit();
@@ -286,7 +286,7 @@ describe("the memory of a shadow", () => {
     done();
   });
 
-  it("survives the buffer's end as long as work may have to run again", async () => {
+  it("is kept while work on a destroyed buffer may run again", async () => {
     const { device, done } = await hardened({ injectFaults: true });
     const other = upload(device, padded);
     const run = async () => {
@@ -303,7 +303,7 @@ describe("the memory of a shadow", () => {
     done();
   });
 
-  it("when there is none, keeps results from being released", async () => {
+  it("keeps results from being released if it cannot be allocated", async () => {
     const native = await newDevice({ errorsAreExpected: true });
     native.addEventListener("uncapturederror", (event) => event.preventDefault());
     const createBuffer = (descriptor: GPUBufferDescriptor) =>
@@ -321,7 +321,7 @@ describe("the memory of a shadow", () => {
   });
 });
 
-it("a pipeline layout without room for a shadow leaves the kernel alone", async () => {
+it("is not used if the pipeline layout has no room: the kernel stays unprotected", async () => {
   const { device, done } = await hardened();
   const room = device.limits.maxStorageBuffersPerShaderStage - 1;
   const entries = Array.from({ length: room }, (_, binding) => ({

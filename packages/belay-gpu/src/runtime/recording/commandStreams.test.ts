@@ -1,6 +1,6 @@
 /**
- * Whatever a program submits, in whatever order: a hardened device gives the bytes of a plain one,
- * with faults too.
+ * A hardened device computes the same bytes as a plain one for any sequence of commands, with
+ * faults too.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -14,8 +14,7 @@ const ENTRY_POINTS = ["add", "scatter", "count", "fill"] as const;
 type EntryPoint = (typeof ENTRY_POINTS)[number];
 
 /**
- * Kernels that read and write, only write, write in part, and count. Of two buffers, the second may
- * be the first.
+ * Kernels that read and write, only write, write a part, and count. Both buffers may be the same.
  */
 const CODE = `
 struct Factor { value: u32 }
@@ -34,7 +33,7 @@ struct Factor { value: u32 }
 }
 @compute @workgroup_size(8) fn fill(@builtin(global_invocation_id) id: vec3u) { target_[id.x] = id.x * factor.value; }`;
 
-/** A part of a buffer, in words. */
+/** A range of a buffer, in words. */
 const buffer = fc.nat({ max: 2 });
 const part = fc.record({ first: fc.nat({ max: 40 }), words: fc.integer({ min: 1, max: 40 }) });
 const dispatch = fc.record({
@@ -140,14 +139,14 @@ class Player {
       this.#buffers[action.which] = this.#newBuffer();
     } else {
       const { first, words } = action.part ?? { first: 0, words: WORDS + 64 };
-      // From the middle of a larger view, which the program overwrites right afterwards.
+      // The data is in the middle of a larger view, which the program overwrites right afterwards.
       const data = new Uint32Array(words + 2).fill(action.value);
       queue.writeBuffer(this.#buffers[action.to]!, 4 * first, data, 1, words);
       data.fill(0);
     }
   }
 
-  /** All of this is for the device to refuse, but for the pass before its end. */
+  /** The device rejects all of these commands, except the pass before its end. */
   #misuse({ of, dispatch }: Extract<Action, { do: "misuse" }>): void {
     const { STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
     const [size, usage] = [4 * WORDS, STORAGE | COPY_SRC | COPY_DST];
@@ -245,7 +244,7 @@ it.each([
   { name: "with faults", redundancy: "intra+lds", inject: true },
   { name: "without faults", redundancy: "inter", inject: false },
   { name: "with faults", redundancy: "inter", inject: true },
-] as const)("gives the same bytes, $redundancy, $name", async ({ redundancy, inject }) => {
+] as const)("computes the same bytes, $redundancy, $name", async ({ redundancy, inject }) => {
   const plain = await newDevice({ errorsAreExpected: true });
   const device = await harden(await newDevice({ errorsAreExpected: true }), {
     redundancy,

@@ -1,4 +1,7 @@
-/** What dispatches are known to fill: told from the text, and looked at on a device. */
+/**
+ * The ranges that dispatches are known to overwrite, compared with the ranges that change on a
+ * device.
+ */
 import { beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { protect } from "../../compiler/protect.ts";
@@ -7,21 +10,21 @@ import { filledBy, workgroupsOf } from "./filled.ts";
 
 const { newDevice } = testDevices();
 
-/** Bytes of the buffer, where it is bound, and what it holds where nothing is stored. */
+/** The size of the bound buffer in bytes, and the value of words without a store. */
 const BYTES = 1024;
 const OFFSET = 256;
 const BEFORE = 0x11;
 
 interface Shape {
-  /** Declares what is bound at 0, if not an array of u32; `out` is what is filled. */
+  /** The declaration of binding 0, if it is no array of u32. `out` is the overwritten variable. */
   readonly declarations?: string;
   readonly size?: string;
   readonly body: string;
   readonly grid?: readonly number[];
-  /** Bytes that are bound. */
+  /** The size of the binding in bytes. */
   readonly bound?: number;
   readonly constants?: Readonly<Record<string, number>>;
-  /** What is known to be filled, as an offset into what is bound and a size. */
+  /** The range that is known to be overwritten, as offset into the binding and size. */
   readonly filled: readonly (readonly [offset: number, size: number])[];
 }
 
@@ -252,7 +255,7 @@ const shapes: Record<string, Shape> = {
   "a store through a pointer": { body: "let p = &out[id.x]; *p = 1;", filled: nothing },
 };
 
-/** What the compiler and the runtime know about a shape. */
+/** Returns the overwritten range according to the compiler and the runtime. */
 function known({ declarations = array("u32"), size = "16", body, grid = [4], constants = {} }: Shape) {
   const code = `${declarations}
 @compute @workgroup_size(${size}) fn fill(
@@ -267,7 +270,7 @@ beforeAll(async () => {
   device = await newDevice();
 });
 
-/** The bytes that a dispatch has changed of what is bound. */
+/** Returns the bound bytes that a dispatch changed. */
 async function changed(shape: Shape): Promise<readonly boolean[]> {
   const { code, grid, constants } = known(shape);
   const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
@@ -289,12 +292,12 @@ async function changed(shape: Shape): Promise<readonly boolean[]> {
   device.queue.submit([encoder.finish()]);
   await staging.mapAsync(GPUMapMode.READ);
   const words = new Uint32Array(staging.getMappedRange(OFFSET, 256));
-  // A word is changed as a whole.
+  // All bytes of a word change together.
   return [...words].flatMap((word) => new Array<boolean>(4).fill(word !== 0x01010101 * BEFORE));
 }
 
 describe.each(Object.entries(shapes))("%s", (_, shape) => {
-  it("fills what is known", async () => {
+  it("overwrites the known range", async () => {
     const { fills, grid } = known(shape);
     const range: BufferRange = { buffer: {} as GPUBuffer, offset: OFFSET, size: shape.bound ?? 256 };
     const found = filledBy(fills, workgroupsOf(grid), () => range);
@@ -305,7 +308,7 @@ describe.each(Object.entries(shapes))("%s", (_, shape) => {
   });
 });
 
-it("takes the arguments of a dispatch as WebGPU does", () => {
+it("converts the arguments of a dispatch as WebGPU does", () => {
   expect(workgroupsOf([3])).toEqual([3, 1, 1]);
   expect(workgroupsOf([2.7, undefined, null])).toEqual([2, 1, 0]);
   expect(workgroupsOf(["4", 5, 6])).toEqual([4, 5, 6]);

@@ -9,7 +9,7 @@ import { proxyOf } from "../webgpu/nativeObjects.ts";
 
 const { newDevice } = testDevices();
 
-/** `number` writes where it is and on which grid; `choose` writes the arguments of a dispatch. */
+/** `number` writes its position and its grid; `choose` writes the arguments of a dispatch. */
 const CODE = `
 @group(0) @binding(0) var<storage, read_write> out: array<u32>;
 @compute @workgroup_size(2) fn number(
@@ -46,7 +46,9 @@ function bind(device: GPUDevice, pipeline: GPUComputePipeline, buffer: GPUBuffer
   return device.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer } }] });
 }
 
-/** Dispatches `number` once for each offset into the arguments, in one pass, into a buffer each. */
+/**
+ * Dispatches `number` once for each offset into the arguments, in one pass, into one buffer each.
+ */
 async function numberAll(device: GPUDevice, args: Words, offsets: Words): Promise<Words[]> {
   const buffer = upload(device, args, GPUBufferUsage.INDIRECT);
   const pipeline = pipelineOf(device, "number");
@@ -86,7 +88,7 @@ describe("indirect dispatches", () => {
     done();
   });
 
-  it("take arguments that a kernel has written in the same pass", async () => {
+  it("use arguments that a kernel wrote in the same pass", async () => {
     const run = async (device: GPUDevice) => {
       const args = upload(device, [9, 9, 9, 9, 9], GPUBufferUsage.INDIRECT);
       const out = upload(device, nothing);
@@ -111,7 +113,7 @@ describe("indirect dispatches", () => {
     done();
   });
 
-  it("run again when a fault is detected", async () => {
+  it("run again if a fault is detected", async () => {
     const { device, done } = await hardened({ injectFaults: true });
     const expected = await numberAll(device, [3, 2, 1], [0]);
     for (const { id } of device.belay.faultSites()[0]!.sites) {
@@ -125,7 +127,7 @@ describe("indirect dispatches", () => {
     done();
   });
 
-  it("end with an error when no dimension has room", async () => {
+  it("fail with an error if no dimension has room", async () => {
     const { device, done } = await hardened({ onFault: "throw" }, 4);
     const seen: unknown[] = [];
     device.belay.addEventListener("unverified", ({ detail }) => seen.push(detail));
@@ -214,7 +216,7 @@ describe("the same errors", () => {
     const errors: string[] = [];
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
-      // Which buffer the device reads the doubled arguments from is Belay's to know.
+      // The buffer of doubled arguments is an internal one of Belay.
       const message = event.error.message.replace(/(DispatchWorkgroupsIndirect)\(.*\)/, "$1");
       errors.push(`${event.error.constructor.name}: ${message}`);
     });

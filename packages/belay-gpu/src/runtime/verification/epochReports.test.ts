@@ -1,6 +1,6 @@
 /**
- * Corrections that are made while a kernel leaves doubt about granules: as damage, they have the
- * work run again.
+ * Corrections that are found while a kernel leaves doubt about granules. They count as damage, so
+ * the work runs again.
  */
 import { expect, it, vi } from "vitest";
 import { reportWords } from "../../compiler/contract.ts";
@@ -17,7 +17,10 @@ const owner = { buffer: { label: "b" } };
 const place = { owner, error: { buffer: "b", byteOffset: 16, granuleBytes: 16, kernel: null, syndrome: 7 } };
 const corrected = { ...clean, corrected: { count: 1, places: [place] } };
 
-/** Reports that say what is given, one check after the other; `own`: those of Belay's kernels. */
+/**
+ * Returns reports with the given results, one check after the other. `own` are those of Belay's
+ * kernels.
+ */
 function reportsOf(own: readonly unknown[], kernels: readonly Partial<KernelDamaged>[]) {
   const [owns, kernelReports] = [[...own], [...kernels]];
   const memory = {
@@ -50,7 +53,7 @@ function reportsOf(own: readonly unknown[], kernels: readonly Partial<KernelDama
 
 const doubt = { owners: new Set([owner]), leavesDoubt: true } as unknown as Partial<KernelDamaged>;
 
-it("are believed where no kernel leaves doubt", async () => {
+it("are trusted if no kernel leaves doubt", async () => {
   const { check } = reportsOf([corrected], []);
   expect(await check()).toBe(0);
 });
@@ -58,18 +61,18 @@ it("are believed where no kernel leaves doubt", async () => {
 it.each([
   ["before the scrub", [corrected, clean]],
   ["by the scrub", [clean, corrected]],
-])("are damage where they are made %s", async (_, own) => {
+])("are damage if they are made %s", async (_, own) => {
   const { check, memory } = reportsOf(own, [doubt]);
   expect(await check()).toBe(1);
   expect(memory.scrub).toHaveBeenCalledWith(new Set([owner]));
 });
 
-it("are damage in the epoch that was open when the buffers were scrubbed, and in no later one", async () => {
+it("are damage in the epoch that was open during the scrub, and in no later one", async () => {
   const { check } = reportsOf([clean, clean, corrected, corrected], [doubt]);
   expect([await check(), await check(), await check()]).toEqual([0, 1, 0]);
 });
 
-it("leave doubt alone without consequence", async () => {
+it("leave doubt without consequence if there are none", async () => {
   const { check } = reportsOf([], [doubt]);
   expect(await check()).toBe(0);
 });

@@ -1,4 +1,7 @@
-/** After a refusal, data that is brought anew is released: no way of replacing all that a fault may have reached leaves a trace. */
+/**
+ * After a refusal, data that the program provides again is released. Each way of replacing tainted
+ * data removes all taints.
+ */
 import { describe, expect, it } from "vitest";
 import { stuckProtect } from "../../../../../test/support/devices/standInCompiler.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
@@ -17,11 +20,11 @@ const TRIPLE = `
   if (id.x < arrayLength(&output) - 1) { output[id.x] = input[id.x] * 3; }
   else if (id.x < arrayLength(&output)) { output[id.x] = input[id.x] * 3; }
 }`;
-/** A kernel whose text shows that it fills its output. */
+/** A kernel whose text shows that it overwrites its output. */
 const FILLING = TRIPLE.replace(/ {2}if[^}]*}\n {2}else if/, "  if");
 const words = (value: number) => new Uint32Array(WORDS).fill(value);
 
-/** A kernel that stores all of its output, in a way that nobody proves. */
+/** A kernel that overwrites its output in a way that cannot be proved. */
 class Program {
   readonly device: HardenedDevice;
   readonly input: GPUBuffer;
@@ -44,7 +47,7 @@ class Program {
     device.queue.writeBuffer(this.input, 0, words(1));
   }
 
-  /** A buffer with words of a value. */
+  /** A buffer whose words all have one value. */
   filled(value: number): GPUBuffer {
     const usage = GPUBufferUsage.COPY_SRC;
     const buffer = this.device.createBuffer({ size: BYTES, usage, mappedAtCreation: true });
@@ -82,7 +85,7 @@ class Program {
   }
 }
 
-/** Ways to get to a refusal of what the program reads. */
+/** Ways in which reads of the program come to be refused. */
 const refusals: Record<string, { readonly policy: Policy; readonly strike: (program: Program) => void }> = {
   "damaged input, thrown": {
     policy: { redundancy: "none", memory: "secded128", onFault: "throw", injectFaults: true },
@@ -116,7 +119,7 @@ async function refused(name: string, code = TRIPLE): Promise<Program> {
 
 const halves = [0, BYTES / 2] as const;
 
-/** Ways to bring the input anew. */
+/** Ways to provide the input again. */
 const inputs: Record<string, (program: Program) => void> = {
   "a write": ({ device, input }) => device.queue.writeBuffer(input, 0, words(2)),
   "two writes": ({ device, input }) => {
@@ -129,7 +132,7 @@ const inputs: Record<string, (program: Program) => void> = {
     }),
 };
 
-/** Ways to replace what followed from it. */
+/** Ways to replace the results of the input. */
 const outputs: Record<string, (program: Program, encoder: GPUCommandEncoder) => void> = {
   "a clear": ({ output }, encoder) => encoder.clearBuffer(output),
   "two clears": ({ output }, encoder) => {
@@ -156,14 +159,14 @@ describe.each(Object.keys(refusals))("%s", (name) => {
     program.device.destroy();
   });
 
-  it("heals by a kernel that fills the output", async () => {
+  it("heals if a kernel overwrites the output", async () => {
     const program = await refused(name, FILLING);
     inputs["a write"]!(program);
     expect(await program.read((encoder) => program.run(encoder))).toEqual([...words(6)]);
     program.device.destroy();
   });
 
-  it("stays refused as long as the kernel loads what a fault has reached", async () => {
+  it("stays refused while the kernel loads tainted data", async () => {
     const program = await refused(name, FILLING);
     const read = program.read((encoder) => program.run(encoder));
     if (name === "a faulty kernel, thrown") expect(await read).toEqual([...words(3)]);
@@ -171,7 +174,7 @@ describe.each(Object.keys(refusals))("%s", (name) => {
     program.device.destroy();
   });
 
-  it("stays refused as long as bytes of the output are what they were", async () => {
+  it("stays refused while some bytes of the output are not replaced", async () => {
     const program = await refused(name);
     inputs["a write"]!(program);
     const read = program.read((encoder) => {
@@ -184,7 +187,7 @@ describe.each(Object.keys(refusals))("%s", (name) => {
   });
 });
 
-describe("kernels that may leave bytes of what a fault has reached", () => {
+describe("kernels that may keep tainted bytes", () => {
   const ways: Record<string, string> = {
     "on a grid that is too small": FILLING.replace("workgroup_size(4)", "workgroup_size(3)"),
     "under a bound that is too small": FILLING.replace("arrayLength(&output)", "3u"),
@@ -202,7 +205,7 @@ describe("kernels that may leave bytes of what a fault has reached", () => {
     program.device.destroy();
   });
 
-  it("do not heal it by indirect dispatches", async () => {
+  it("do not heal by indirect dispatches", async () => {
     const program = await refused("damaged input, thrown", FILLING);
     const { device } = program;
     inputs["a write"]!(program);
@@ -216,7 +219,7 @@ describe("kernels that may leave bytes of what a fault has reached", () => {
     device.destroy();
   });
 
-  it("heal it together", async () => {
+  it("heal together", async () => {
     const halves = FILLING.replace("workgroup_size(4)", "workgroup_size(2)");
     const program = await refused("damaged input, thrown", halves);
     inputs["a write"]!(program);
@@ -243,7 +246,7 @@ it.each(["damaged input, thrown", "damaged input, not recovered"])(
   },
 );
 
-it("stays refused where another granule than the damaged one is written", async () => {
+it("stays refused if another granule than the damaged one is written", async () => {
   const program = await refused("damaged input, thrown");
   program.device.queue.writeBuffer(program.input, 32, words(1), 0, 4);
   const read = program.read((encoder) => {
@@ -255,7 +258,7 @@ it("stays refused where another granule than the damaged one is written", async 
 });
 
 describe.each(["throw", "recover"] as const)("a buffer that is mapped for writing, onFault %s", (onFault) => {
-  /** Reads a buffer that is damaged as it is unmapped, and is refused. */
+  /** Reads a buffer that is damaged when it is unmapped. The read is refused. */
   async function damaged() {
     const policy = { memory: "secded128", onFault, injectFaults: true } as const;
     const { MAP_READ, MAP_WRITE, COPY_SRC, COPY_DST } = GPUBufferUsage;
@@ -282,21 +285,21 @@ describe.each(["throw", "recover"] as const)("a buffer that is mapped for writin
     return { device, write, read };
   }
 
-  it("heals when all of it is written", async () => {
+  it("heals if all of it is written", async () => {
     const { device, write, read } = await damaged();
     await write(2);
     expect(await read()).toEqual([...words(2)]);
     device.destroy();
   });
 
-  it("heals when a part of the damaged granule is written", async () => {
+  it("heals if a part of the damaged granule is written", async () => {
     const { device, write, read } = await damaged();
     await write(2, 24, 8);
     expect(await read()).toEqual([...words(1).fill(2, 6, 8)]);
     device.destroy();
   });
 
-  it("stays refused where another granule is written", async () => {
+  it("stays refused if another granule is written", async () => {
     const { device, write, read } = await damaged();
     await write(2, 32, 16);
     await expect(read()).rejects.toThrow('buffer "upload", bytes 16 to 31');
@@ -311,7 +314,7 @@ const PAINT = `
 }`;
 
 describe.each(["throw", "recover"] as const)("a texture, onFault %s", (onFault) => {
-  it.each(["clear", "load"] as const)("under load operation %s", async (loadOp) => {
+  it.each(["clear", "load"] as const)("with load operation %s", async (loadOp) => {
     const device = await hardenWith(stuckProtect, await newDevice(), { onFault });
     const { STORAGE_BINDING, COPY_SRC, RENDER_ATTACHMENT } = GPUTextureUsage;
     const usage = STORAGE_BINDING | COPY_SRC | RENDER_ATTACHMENT;
@@ -341,7 +344,7 @@ describe.each(["throw", "recover"] as const)("a texture, onFault %s", (onFault) 
     });
     await expect(painted).rejects.toThrow("disagree");
     const cleared = read((encoder) => {
-      // What was there is used before it is replaced.
+      // The old contents are used before they are replaced.
       const other = device.createTexture({
         size: [16, 1],
         format: "rgba8unorm",
@@ -385,7 +388,7 @@ describe.each(["throw", "recover"] as const)("a damaged granule, onFault %s", (o
   };
   const filled = (value: number) => new Uint32Array(size / 4).fill(value);
 
-  it("is relied on once it is replaced, also before the damage is known", async () => {
+  it("is trusted once it is replaced, also before the damage is found", async () => {
     const { device, make, submit, read } = await open();
     const [table, copy] = [make("table"), make("copy")];
     device.queue.writeBuffer(table, 0, filled(5));
@@ -401,7 +404,7 @@ describe.each(["throw", "recover"] as const)("a damaged granule, onFault %s", (o
     device.destroy();
   });
 
-  it("has only what depends on it refused, however many invocations load it", async () => {
+  it("refuses only the data that depends on it, however many invocations load it", async () => {
     const { device, make, submit, read } = await open();
     const [table, out, state] = [make("table"), make("out"), make("state")];
     device.queue.writeBuffer(table, 0, filled(5));
@@ -443,7 +446,7 @@ describe.each(["throw", "recover"] as const)("a damaged granule, onFault %s", (o
     device.destroy();
   });
 
-  it("keeps no other part of a buffer from being mapped", async () => {
+  it("does not prevent mappings of other parts of its buffer", async () => {
     const { device, make, makeStaging, submit } = await open();
     const [table, staging] = [make("table"), makeStaging()];
     device.queue.writeBuffer(table, 0, filled(5));

@@ -6,7 +6,8 @@ import { hardenWith } from "../hardenedDevice.ts";
 const { newDevice } = testDevices();
 
 /**
- * A hardened device, and a buffer for reading back that a protected kernel's result was copied to.
+ * Creates a hardened device, and a buffer for reading back with a copy of a protected kernel's
+ * result.
  */
 async function submitted() {
   const device = hardenWith(standInProtect, await newDevice());
@@ -32,7 +33,7 @@ async function submitted() {
   return { device, buffer };
 }
 
-it("shows nothing before it is verified", async () => {
+it("shows no data before it is verified", async () => {
   const { device, buffer } = await submitted();
   const mapping = buffer.mapAsync(GPUMapMode.READ);
   let resolved = false;
@@ -52,7 +53,7 @@ it("shows nothing before it is verified", async () => {
   device.destroy();
 });
 
-it("rejects a second mapping as WebGPU does, and leaves the first alone", async () => {
+it("rejects a second mapping as WebGPU does, and does not affect the first", async () => {
   const { device, buffer } = await submitted();
   const mapping = buffer.mapAsync(GPUMapMode.READ);
   await expect(buffer.mapAsync(GPUMapMode.READ)).rejects.toMatchObject({ name: "OperationError" });
@@ -67,7 +68,7 @@ it("rejects a second mapping as WebGPU does, and leaves the first alone", async 
   device.destroy();
 });
 
-it("ends a pending mapping when the buffer is unmapped or destroyed", async () => {
+it("ends a pending mapping if the buffer is unmapped or destroyed", async () => {
   for (const end of ["unmap", "destroy"] as const) {
     const { device, buffer } = await submitted();
     const mapping = buffer.mapAsync(GPUMapMode.READ);
@@ -78,7 +79,7 @@ it("ends a pending mapping when the buffer is unmapped or destroyed", async () =
   }
 });
 
-it("passes the errors of a wrong mapping through", async () => {
+it("passes on the errors of an invalid mapping", async () => {
   const { device, buffer } = await submitted();
   device.pushErrorScope("validation");
   await expect(buffer.mapAsync(GPUMapMode.WRITE)).rejects.toMatchObject({ name: "OperationError" });

@@ -21,7 +21,7 @@ const kernelWith = (site: Pick<CheckSite, "scalar" | "components">) =>
     protection: { checks: [{ ...check, ...site }] },
   }) as unknown as ProtectedKernel;
 
-/** A record's last words: replica, cause, word offset, value words. */
+/** The last words of a record: replica, cause, word offset, value words. */
 const report = (...records: (readonly number[])[]): Uint32Array => {
   const words = new Uint32Array(reportWords.total);
   words[reportWords.detections] = records.length;
@@ -43,7 +43,7 @@ describe("readReport", () => {
     ]);
   });
 
-  it("joins sides that disagree about where to write, and says where", () => {
+  it("joins sides that disagree about the address, and names both addresses", () => {
     const words = report([1, mismatch, 7, 42], [0, mismatch, 3, 42]);
     const faults = faultsIn(kernelWith({ scalar: "u32", components: 1 }), words);
     expect(faults.map(({ wordOffsets }) => wordOffsets)).toEqual([[3, 7]]);
@@ -56,7 +56,7 @@ describe("readReport", () => {
     expect(describeFault(fault!)).toContain("computed a constant for word 3 and a constant for word 4");
   });
 
-  it("keeps the only side where the other replica never came", () => {
+  it("keeps the only side if the other replica never came", () => {
     const [fault] = faultsIn(
       kernelWith({ scalar: "i32", components: 1 }),
       report([1, partnerAbsent, 3, 0xffffffff]),
@@ -65,14 +65,14 @@ describe("readReport", () => {
     expect(describeFault(fault!)).toContain("computed nothing and -1");
   });
 
-  it("tells what one invocation finds again and again once, by the records that tell most", () => {
+  it("reports repeated findings of one invocation once, by the most detailed records", () => {
     const words = report([0, mismatch, 3, 1], [0, mismatch, 3, 2], [1, mismatch, 3, 4]);
     const { faults, detections } = readReport(kernelWith({ scalar: "u32", components: 1 }), words);
     expect(faults.map(({ values }) => values)).toEqual([["2", "4"]]);
     expect(detections).toBe(1);
   });
 
-  it("takes replicas on two paths, and the signatures that differ then, for one fault of one invocation", () => {
+  it("treats replicas on two paths, and their different signatures, as one fault of one invocation", () => {
     const words = report(
       [0, partnerAbsent, 3, 1],
       [0, partnerAbsent, 7, 2],
@@ -80,7 +80,7 @@ describe("readReport", () => {
       [1, mismatch, 0, 9],
     );
     const start = (record: number) => reportWords.records + record * reportWords.recordStride;
-    // The second replica takes the other branch, with a store of its own.
+    // The second replica takes the other branch, which has its own store.
     words.set([2], start(1));
     words[start(1) + 5] = 1;
     words.set([3], start(2));
@@ -96,7 +96,7 @@ describe("readReport", () => {
     expect([count, detections]).toEqual([4, 1]);
   });
 
-  it("counts two records that there is no room for as one detection", () => {
+  it("counts two records without room as one detection", () => {
     const words = report([0, mismatch, 3, 1], [1, mismatch, 3, 4]);
     for (let record = 2; record < reportWords.recordCapacity; record++) {
       const start = reportWords.records + record * reportWords.recordStride;
@@ -107,7 +107,7 @@ describe("readReport", () => {
     expect([faults.length, detections]).toEqual([8, 13]);
   });
 
-  it("takes a workgroup that does not balance behind what it has recorded for the same fault", () => {
+  it("treats a recorded fault and the cell of its workgroup as the same fault", () => {
     const words = new Uint32Array(reportWords.total + 8 * cellsOfWorkgroup);
     words.set(report([0, mismatch, 3, 1], [1, mismatch, 3, 4]));
     words[reportWords.total + 2 * cellsOfWorkgroup] = 7;
@@ -116,7 +116,7 @@ describe("readReport", () => {
     expect([count, detections]).toEqual([3, 1]);
   });
 
-  it("takes a cell that is not zero for a fault in one of its workgroups", () => {
+  it("treats a cell that is not zero as a fault in one of its workgroups", () => {
     const words = new Uint32Array(reportWords.total + 8 * cellsOfWorkgroup);
     words[reportWords.total + 2 * cellsOfWorkgroup + 3] = 7;
     words.set([0, 0xabc, 0xdef], reportWords.total + 4 * cellsOfWorkgroup);
@@ -136,13 +136,13 @@ describe("readReport", () => {
     );
   });
 
-  it("names the first cells only, and counts all", () => {
+  it("names only the first cells, and counts all", () => {
     const words = new Uint32Array(reportWords.total + 64 * cellsOfWorkgroup).fill(1, reportWords.total);
     const { faults, count } = readReport(kernelWith({ scalar: "u32", components: 1 }), words);
     expect([faults.length, count]).toEqual([reportWords.recordCapacity, 64]);
   });
 
-  it("tells apart what is no fault", () => {
+  it("separates findings that are no fault", () => {
     const words = report(
       [0, recordCause.waitedTooLong, 0],
       [0, recordCause.gridTooLarge, 0],

@@ -18,8 +18,8 @@ const CODE = `
 `;
 
 /**
- * A long-running program: buffers that kernels change in place, step by step. Running a step twice
- * shows.
+ * A long-running program whose kernels change buffers in place, step by step. Its result shows if a
+ * step ran twice.
  */
 class Program {
   readonly #device: GPUDevice;
@@ -87,7 +87,7 @@ async function harden(policy?: Policy, protect: Protect = standInProtect): Promi
 }
 
 describe("recovery", () => {
-  it("puts buffers back and runs the work again before anybody sees the result", async () => {
+  it("restores buffers and executes the work again before the program sees the result", async () => {
     const device = await harden();
     const listener = vi.fn<(event: BelayEvent<"fault">) => void>();
     device.belay.addEventListener("fault", listener);
@@ -113,7 +113,7 @@ describe("recovery", () => {
     device.destroy();
   });
 
-  it("gives up when the fault stays, and refuses the data", async () => {
+  it("gives up and refuses the data if the fault comes back each time", async () => {
     const stuck: Protect = (wgsl, options) => {
       const result = standInProtect(wgsl, options);
       return {
@@ -127,14 +127,14 @@ describe("recovery", () => {
     await expect(program.read(0)).rejects.toMatchObject({ name: "FaultError" });
     const { replays, faults, kernels } = await device.belay.report();
     expect(replays).toBe(2);
-    // It came back twice, and is one fault all the same, which was detected three times.
+    // The fault came back twice. It is one fault that was detected three times.
     expect(faults.map(({ outcome }) => outcome)).toEqual(["refused"]);
     expect(kernels.map(({ detections }) => detections)).toEqual([0, 3]);
     expect(await program.read(1)).toEqual(filled(0));
     device.destroy();
   });
 
-  it("refuses the data when the work cannot be run again", async () => {
+  it("refuses the data if the work cannot be executed again", async () => {
     const plain = await newDevice();
     const device = hardenWith(standInProtect, plain, { injectFaults: true });
     const gaveUp = vi.fn<(event: BelayEvent<"giveUp">) => void>();
@@ -142,7 +142,7 @@ describe("recovery", () => {
     const program = new Program(device);
     device.belay.arm(faultIn("increment"));
     program.run("increment", 0);
-    // The hardened device does not know what these commands do.
+    // The hardened device did not record these commands.
     device.queue.submit([plain.createCommandEncoder().finish()]);
     await expect(program.read(0)).rejects.toThrow(
       "not recovered: it has commands that the hardened device did not record",
@@ -153,7 +153,7 @@ describe("recovery", () => {
     device.destroy();
   });
 
-  it("runs everything unverified again at once, whatever else has been detected meanwhile", async () => {
+  it("executes all unverified work again at once, with the faults that were detected meanwhile", async () => {
     const device = await harden();
     const program = new Program(device);
     program.write(0, 0, filled(1));
@@ -161,7 +161,7 @@ describe("recovery", () => {
     for (const kernel of ["triple", "increment", "triple"] as const) {
       device.belay.arm(faultIn(kernel));
       program.run(kernel, 0);
-      // The last one is not checked by anybody when the first is detected.
+      // The last step is still unchecked when the first fault is detected.
       if (readings.length < 2) readings.push(program.read(0));
     }
     expect(await Promise.all(readings)).toEqual([filled(3), filled(4)]);
@@ -176,7 +176,7 @@ describe("recovery", () => {
     device.destroy();
   });
 
-  it("can still run work on a buffer that the program has destroyed", async () => {
+  it("can execute work again on a buffer that the program has destroyed", async () => {
     const device = await harden();
     const program = new Program(device);
     program.write(0, 0, filled(5));
@@ -192,7 +192,7 @@ describe("recovery", () => {
     device.destroy();
   });
 
-  it("runs what is submitted meanwhile after what is run again", async () => {
+  it("runs new work after re-executed work", async () => {
     const device = await harden();
     const program = new Program(device);
     program.run("increment", 0);
@@ -215,7 +215,7 @@ describe("recovery", () => {
     device.destroy();
   });
 
-  it("puts back what a buffer held that the host filled by mapping", async () => {
+  it("restores the contents of a buffer that the host wrote by mapping", async () => {
     const device = await harden();
     const program = new Program(device);
     const staging = device.createBuffer({
@@ -242,7 +242,7 @@ describe("recovery", () => {
     device.destroy();
   });
 
-  it("ends with an error when the device is lost meanwhile", async () => {
+  it("ends with an error if the device is lost meanwhile", async () => {
     const device = await harden();
     const program = new Program(device);
     device.belay.arm(faultIn("triple"));
@@ -295,7 +295,7 @@ describe("any program", () => {
     return Promise.all(readings);
   }
 
-  it("reads the same with faults as without", async () => {
+  it("reads the same data with faults as without", async () => {
     const plain = await newDevice();
     const device = await harden();
     await fc.assert(

@@ -1,6 +1,4 @@
-/**
- * What is told of a fault: once, and with the place, the invocation and the values that are known.
- */
+/** The report of a fault: once, and with the known place, invocation and values. */
 
 import { bindBuffers, readBuffers, resultBuffer } from "belay-research/internal/workloads/buffers";
 import { describe, expect, it } from "vitest";
@@ -15,8 +13,8 @@ const { newDevice } = testDevices({ full: true });
 const BYTES = 256;
 
 /**
- * Hardens a device, makes a kernel of 8 invocations with one buffer for each binding, and strikes
- * it.
+ * Hardens a device, creates a kernel of 8 invocations with one buffer for each binding, and arms
+ * faults in it.
  */
 async function prepare(code: string, policy: Policy, bindings = 1, plain?: GPUDevice) {
   const device = await harden(plain ?? (await newDevice()), { injectFaults: true, ...policy });
@@ -36,7 +34,9 @@ async function prepare(code: string, policy: Policy, bindings = 1, plain?: GPUDe
     device.queue.submit([encoder.finish()]);
     return new Uint32Array(await readBuffers(device, ...buffers));
   };
-  /** Strikes what the source computes by this text, in invocation 5, and runs. */
+  /**
+   * Strikes the value that the source computes by this text, in invocation 5, and runs the kernel.
+   */
   const strike = async (source: string, fault: Partial<ArmedFault> = {}) => {
     const [{ kernel, sites }] = device.belay.faultSites() as [ReturnType<typeof device.belay.faultSites>[0]];
     const site = sites.find(({ span }) => code.slice(span.start, span.end) === source)!.id;
@@ -54,12 +54,12 @@ fn main(@builtin(local_invocation_index) i: u32) {
 ${statements}
 }`;
 
-describe("a fault is told once", () => {
+describe("a fault is reported once", () => {
   it.each([
     { redundancy: "intra+lds" },
     { redundancy: "intra+lds", channel: "workgroup" },
     { redundancy: "intra-lds" },
-  ] as const)("where replicas take two paths, each with a store of its own: %o", async (policy) => {
+  ] as const)("if replicas take two paths with different stores: %o", async (policy) => {
     const code = body("  if (i * 3u < 100u) { out[i] = i + 1u; }\n  else { out[i] = i * 5u; }");
     const { device, told, strike } = await prepare(code, { ...policy, check: "store" });
     await strike("i * 3u < 100u");
@@ -68,7 +68,7 @@ describe("a fault is told once", () => {
     device.destroy();
   });
 
-  it("where a value is stored in two places", async () => {
+  it("if a value is stored in two places", async () => {
     const code = body("  let x = i * 3u;\n  out[i] = x;\n  out[i + 8u] = x;");
     const { device, told, strike } = await prepare(code, { redundancy: "intra+lds", check: "store" });
     await strike("i * 3u");
@@ -78,7 +78,7 @@ describe("a fault is told once", () => {
   });
 });
 
-describe("what a fault has stored, where hashes are compared", () => {
+describe("the wrong word of a fault, if hashes are compared", () => {
   const signatures = [
     {},
     { redundancy: "intra+lds" },
@@ -87,7 +87,7 @@ describe("what a fault has stored, where hashes are compared", () => {
     { redundancy: "inter" },
   ] as const satisfies readonly Policy[];
 
-  it.each(signatures)("is found when the work runs again: %o", async (policy) => {
+  it.each(signatures)("is found by re-execution: %o", async (policy) => {
     const { device, told, strike } = await prepare(body("  out[i] = i * 3u;"), policy);
     expect((await strike("i * 3u"))[5]).toBe(15);
     expect(told.map(({ stored }) => stored)).toEqual([
@@ -105,7 +105,7 @@ describe("what a fault has stored, where hashes are compared", () => {
     device.destroy();
   });
 
-  it.each(signatures)("is nothing where the replica was struck that does not store: %o", async (policy) => {
+  it.each(signatures)("is missing if the replica that does not store was struck: %o", async (policy) => {
     const { device, told, strike } = await prepare(body("  out[i] = i * 3u;"), policy);
     await strike("i * 3u", { replica: 1 });
     expect(told.map(({ stored }) => stored)).toEqual(["nothing"]);
@@ -126,7 +126,7 @@ describe("what a fault has stored, where hashes are compared", () => {
     device.destroy();
   });
 
-  it("names all stores of a variable, and the variable", async () => {
+  it("names a variable and all of its stores", async () => {
     const code = body(
       "  let x = i * 3u;\n  other[i] = i;\n  if (i < 4u) { out[i] = x; }\n  else { out[i + 8u] = x; }",
       "var<storage, read_write> other: array<u32>;\n@group(0) @binding(1) var<storage, read_write> out: array<u32>;",
@@ -180,7 +180,7 @@ fn main(@builtin(local_invocation_index) i: u32) {
   });
 });
 
-describe("a fault that comes back each time, where hashes are compared", () => {
+describe("a fault that comes back each time, if hashes are compared", () => {
   const found = [
     {},
     { redundancy: "intra+lds", channel: "workgroup" },
@@ -191,7 +191,7 @@ describe("a fault that comes back each time, where hashes are compared", () => {
     { memory: "secded128" },
   ] as const satisfies readonly Policy[];
 
-  it.each(found)("is told with the store and both values, once: %o", async (policy) => {
+  it.each(found)("is reported once, with the store and both values: %o", async (policy) => {
     const { device, told, strike } = await prepare(body("  out[i] = i * 3u;"), policy);
     const refused = await strike("i * 3u", { permanent: true }).catch((error: Error) => error.message);
     expect(refused).toContain("disagree at out, line 5, column 3: workgroup (0, 0, 0), local index 5");
@@ -202,14 +202,14 @@ describe("a fault that comes back each time, where hashes are compared", () => {
     device.destroy();
   });
 
-  it("is refused as a fault where workgroups may wait in vain for their twins before stores", async () => {
+  it("is refused as a fault if workgroups may wait in vain for their twins before stores", async () => {
     const { device, told, strike } = await prepare(body("  out[i] = i * 3u;"), { redundancy: "inter" });
     await expect(strike("i * 3u", { permanent: true })).rejects.toMatchObject({ name: "FaultError" });
     expect(told.map(({ kernel, outcome }) => [kernel, outcome])).toEqual([["main", "refused"]]);
     device.destroy();
   });
 
-  it("is told so of a bind group that an explicit layout has, with dynamic offsets, and of a texture", async () => {
+  it("is reported with the store also for explicit layouts with dynamic offsets, and for textures", async () => {
     const code = `
 @group(0) @binding(0) var<storage, read_write> out: array<u32>;
 @group(0) @binding(1) var picture: texture_storage_2d<r32uint, write>;
@@ -262,7 +262,7 @@ fn main(@builtin(local_invocation_index) i: u32) {
     device.destroy();
   });
 
-  it("is told with hashes where the work runs again only once, or not at all", async () => {
+  it("is reported with hashes if the work runs again only once, or not at all", async () => {
     for (const policy of [{ retries: 1 }, { onFault: "throw" }] as const) {
       const { device, told, strike } = await prepare(body("  out[i] = i * 3u;"), policy);
       await expect(strike("i * 3u", { permanent: true })).rejects.toThrow(/computed 0x\w+ and 0x\w+/);
@@ -271,7 +271,7 @@ fn main(@builtin(local_invocation_index) i: u32) {
     }
   });
 
-  it("has nothing compiled before it comes back", async () => {
+  it("needs no compilation before it comes back", async () => {
     const plain = await newDevice();
     let modules = 0;
     const { createShaderModule } = plain;

@@ -1,13 +1,11 @@
-/**
- * A program hears of its errors as on a plain device: in the same scopes, in the same order, once.
- */
+/** A program gets its errors as on a plain device: in the same scopes, in the same order, once. */
 import { expect, it, vi } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { harden } from "../harden.ts";
 
 const { newDevice } = testDevices();
 
-/** A device with two buffers, and calls that it refuses, each with a message of its own. */
+/** A device with two buffers, and calls that it rejects, each with a message of its own. */
 function refusing(device: GPUDevice) {
   const texture = device.createTexture({
     size: [4],
@@ -15,7 +13,7 @@ function refusing(device: GPUDevice) {
     usage: GPUTextureUsage.COPY_DST,
   });
   return {
-    /** Not a call that Belay watches. */
+    /** Belay does not watch this call. */
     create: () => void device.createBuffer({ size: 2 ** 52, usage: GPUBufferUsage.STORAGE }),
     finish: () => {
       const encoder = device.createCommandEncoder({ label: "open" });
@@ -91,7 +89,7 @@ const programs: Record<string, Act> = {
 const messages = (result: unknown): unknown =>
   Array.isArray(result) ? result.map(messages) : ((result as GPUError | null)?.message ?? null);
 
-it.each(Object.entries(programs))("tells of %s as a plain device does", async (_, act) => {
+it.each(Object.entries(programs))("reports %s as a plain device does", async (_, act) => {
   const plain = await newDevice();
   const expected = messages(await act(refusing(plain), plain));
   const device = await harden(await newDevice());
@@ -100,7 +98,7 @@ it.each(Object.entries(programs))("tells of %s as a plain device does", async (_
   device.destroy();
 });
 
-it("rejects where no scope is open, as a plain device does", async () => {
+it("rejects if no scope is open, as a plain device does", async () => {
   const plain = await newDevice();
   const device = await harden(await newDevice());
   const popped = (each: GPUDevice) => each.popErrorScope().then(String, String);
@@ -110,7 +108,7 @@ it("rejects where no scope is open, as a plain device does", async () => {
   device.destroy();
 });
 
-it("dispatches what no scope catches, once, and prints it unless the program prevents that", async () => {
+it("dispatches an uncaught error once, and prints it unless the program prevents that", async () => {
   const device = await harden(await newDevice({ errorsAreExpected: true }));
   const printed = vi.spyOn(console, "warn").mockImplementation(() => {});
   const heard: GPUUncapturedErrorEvent[] = [];

@@ -1,6 +1,6 @@
 /**
- * What the device refuses has not happened: errors are its own, contents stay, and running work
- * again does not do it after all.
+ * Commands that the device rejects have no effect: the program gets the device's errors, contents
+ * stay, and re-execution leaves the commands out.
  */
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
@@ -24,7 +24,7 @@ async function read(device: GPUDevice, from: GPUBuffer, to: GPUBuffer): Promise<
 }
 
 describe.each(["none", "secded128", "checksum"] as const)("memory %s", (memory) => {
-  it("leaves a buffer alone that is mapped while it is written to", async () => {
+  it("leaves a buffer unchanged that is mapped while it is written to", async () => {
     const device = await harden(await newDevice({ errorsAreExpected: true }), { memory });
     const buffer = device.createBuffer({ size: 4 * WORDS, usage: usage() });
     const mapped = staging(device);
@@ -53,7 +53,7 @@ describe.each(["none", "secded128", "checksum"] as const)("memory %s", (memory) 
     device.destroy();
   });
 
-  it("leaves it to the device to refuse a binding that begins behind the end of its buffer", async () => {
+  it("lets the device reject a binding that begins after the end of its buffer", async () => {
     const device = await harden(await newDevice({ errorsAreExpected: true }), { memory });
     const buffer = device.createBuffer({ size: 20, usage: usage() });
     const entry = { binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: { type: "storage" } } as const;
@@ -65,7 +65,7 @@ describe.each(["none", "secded128", "checksum"] as const)("memory %s", (memory) 
   });
 });
 
-/** A kernel that adds one to words, and a fault that strikes it the next time. */
+/** A kernel that adds one to words, and a fault that strikes its next run. */
 async function incrementing() {
   const device = await harden(await newDevice({ errorsAreExpected: true }), { injectFaults: true });
   const words = device.createBuffer({ size: 4 * WORDS, usage: usage() });
@@ -91,7 +91,7 @@ async function incrementing() {
   return { device, words, increment, arm };
 }
 
-it("does not run again what the device has refused to run", async () => {
+it("does not execute rejected commands again", async () => {
   const { device, words, increment, arm } = await incrementing();
   const source = device.createBuffer({ size: 4 * WORDS, usage: usage(), mappedAtCreation: true });
   device.pushErrorScope("validation");
@@ -115,7 +115,7 @@ it("does not run again what the device has refused to run", async () => {
   device.destroy();
 });
 
-it("does not count dispatches that the device has refused", async () => {
+it("does not count rejected dispatches", async () => {
   const { device, increment } = await incrementing();
   const hidden = device.createBuffer({ size: 4, usage: GPUBufferUsage.STORAGE });
   const commands = (isValid: boolean) => {
@@ -156,7 +156,7 @@ it.each<[string, Mistake]>([
     },
   ],
   ["a pass was open meanwhile", (encoder, pass, words) => [encoder.clearBuffer(words, 0, 4), pass.end()]],
-])("does not run again commands that are invalid as %s", async (_, mistake) => {
+])("does not execute commands again that are invalid as %s", async (_, mistake) => {
   const { device, words, increment, arm } = await incrementing();
   device.pushErrorScope("validation");
   const invalid = device.createCommandEncoder();
@@ -172,7 +172,7 @@ it.each<[string, Mistake]>([
   device.destroy();
 });
 
-it("makes no pipeline of an entry point without a name", async () => {
+it("creates no pipeline of an entry point without a name", async () => {
   const device = await harden(await newDevice());
   const module = device.createShaderModule({ code: "@compute @workgroup_size(1) fn main() {}" });
   const made = device.createComputePipelineAsync({ layout: "auto", compute: { module, entryPoint: "" } });
@@ -180,7 +180,7 @@ it("makes no pipeline of an entry point without a name", async () => {
   device.destroy();
 });
 
-it("has the device say that a pipeline which could not be made has no layouts", async () => {
+it("lets the device report that an invalid pipeline has no layouts", async () => {
   const device = await harden(await newDevice({ errorsAreExpected: true }));
   const module = device.createShaderModule({ code: "@compute @workgroup_size(1) fn main() {}" });
   const group = device.createBindGroupLayout({ entries: [] });
