@@ -17,40 +17,37 @@ import type { SnapshotReport } from "./verification/snapshots.ts";
 import type { Verifier, VerifierReport } from "./verification/verifier.ts";
 import { flags } from "./webgpu/nativeObjects.ts";
 
-/** What a kernel went through so far. */
+/** The coverage of a kernel, with the counts of its runs. */
 export interface KernelReport extends KernelCoverage {
-  /** Dispatches in submits that the device has accepted; those that are run again count once. */
+  /** The dispatches in submits that the device accepted. Re-executed ones count once. */
   readonly dispatches: number;
   /**
-   * Invocations whose replicas disagreed, or workgroups where whole workgroups are compared, in all
-   * runs.
+   * The number of invocations whose replicas disagreed, or of workgroups if whole workgroups are
+   * compared, in all executions.
    */
   readonly detections: number;
   /**
-   * Findings that are no fault: twins that waited too long for each other, and grids that could not
-   * be doubled.
+   * The number of findings that are no fault: twins that waited too long for each other, and grids
+   * that could not be doubled.
    */
   readonly unverified: number;
 }
 
-/** What a hardened device covers and has seen. */
+/** The coverage and the findings of a hardened device. */
 export interface Report extends VerifierReport {
-  /** Of every pipeline that was made; pipelines made alike share one. */
+  /** The kernels of all pipelines that were created. Equal pipelines share one. */
   readonly kernels: readonly KernelReport[];
-  /** What it takes to be able to run work again. */
+  /** The costs of keeping work ready for re-execution. */
   readonly snapshots: SnapshotReport;
-  /** What it takes to change buffers in place on doubled grids. */
+  /** The costs of changing buffers in place on doubled grids. */
   readonly shadows: ShadowReport;
-  /**
-   * What protected memory takes and what was found in it; absent under the policy's memory
-   * `"none"`.
-   */
+  /** The costs of protected memory, and its errors. Absent if the policy's memory is `"none"`. */
   readonly memory?: MemoryReport;
-  /** Frames that a canvas has shown, all of them before they were verified. */
+  /** The number of frames that a canvas has shown. Frames are shown before they are verified. */
   readonly framesShown: number;
-  /** Detected faults, the latest ones; each kernel's `detections` counts all. */
+  /** The latest detected faults. The `detections` of each kernel count all. */
   readonly faults: readonly DetectedFault[];
-  /** Damaged granules of memory, the latest ones. */
+  /** The latest damaged granules of memory. */
   readonly memoryFaults: readonly MemoryFault[];
 }
 
@@ -84,46 +81,45 @@ export interface Belay extends EventTarget {
     options?: EventListenerOptions | boolean,
   ): void;
   /**
-   * Waits until all work submitted so far is verified; rejects when the latest check had to refuse
-   * data.
+   * Waits until all work submitted so far is verified. Rejects if the latest check refused data.
    */
   verify(): Promise<void>;
-  /** Verifies, then tells what is covered and what was seen. Does not reject for a fault. */
+  /** Verifies, and returns the coverage and the findings. Does not reject for a fault. */
   report(): Promise<Report>;
   /**
-   * Verifies all protected memory, and corrects what it can. Rejects as long as any of it is
-   * damaged and refused. Buffers that the host maps are verified when they are mapped or copied
-   * from instead, because no kernel can bind them.
+   * Verifies all protected memory, and corrects errors. Rejects while some of it is damaged and
+   * refused. Kernels cannot bind buffers that the host maps. Such buffers are verified when they
+   * are mapped or copied from.
    */
   scrub(): Promise<void>;
   /**
-   * Flips bits of a buffer at rest: those of `mask`, in the 32-bit word that begins at
-   * `byteOffset`. A protected buffer that can be mapped is struck when it is mapped next. Throws
-   * unless the policy has `injectFaults`, and for a word that is not in the buffer.
+   * Flips the bits of `mask` in the 32-bit word at `byteOffset` of a buffer at rest. A protected
+   * buffer that can be mapped is struck when it is mapped next. Throws without the policy's
+   * `injectFaults`, and for a word outside of the buffer.
    */
   flip(buffer: GPUBuffer, byteOffset: number, mask: number): void;
   /**
-   * Where faults can be armed in the kernels made so far; empty unless the policy has
+   * Returns the fault sites of all kernels created so far. Empty without the policy's
    * `injectFaults`.
    */
   faultSites(): KernelFaultSites[];
   /**
-   * Arms a fault, in place of the one armed before. Throws a `TypeError` unless the policy has
-   * `injectFaults`, and for a fault that could never strike: in a kernel or at a site that there is
-   * not, or without an effect.
+   * Arms a fault, in place of the previous one. Throws a `TypeError` without the policy's
+   * `injectFaults`. Also throws for a fault that could never strike: its kernel or site does not
+   * exist, or it has no effect.
    */
   arm(fault: ArmedFault): void;
-  /** Takes back the fault that is armed, if there is one. */
+  /** Disarms the fault, if one is armed. */
   disarm(): void;
-  /** How often the fault armed last has struck in the work submitted so far. */
+  /** Resolves to the number of strikes of the latest armed fault in the work submitted so far. */
   strikes(): Promise<number>;
-  /** What it has done. */
+  /** Resolves to the latest strike of the latest armed fault. */
   observed(): Promise<Observed>;
   /**
-   * Tells how often fault sites were executed since the profile before. Run a workload twice, with
-   * a profile after each run: the second one has samples. The `seed` of the first, a word, decides
-   * which executions those are, in whatever order they happen. Default: 0. Throws unless the policy
-   * has `injectFaults: "profile"`.
+   * Returns the number of executions of each fault site since the previous profile. Run a workload
+   * twice, and take a profile after each run: the second one has samples. The `seed` of the first,
+   * a word, decides which executions are drawn, whatever their order. Default 0. Throws without the
+   * policy's `injectFaults: "profile"`.
    */
   profile(options?: { readonly seed?: number }): Promise<KernelProfile[]>;
 }
@@ -140,7 +136,7 @@ export interface BelayParts {
   readonly framesShown: () => number;
 }
 
-/** Faults kept for the report; older ones make room. */
+/** The number of faults that are kept for the report. */
 const KEPT_FAULTS = 1000;
 
 /** Returns the details of the latest events of a type, from now on. */

@@ -3,12 +3,11 @@ import type { Policy } from "./context/policy.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 
 /**
- * Hardens a WebGPU device: programs that use the returned device, unmodified, run protected
- * kernels, and see results only after those are verified. The device that is passed in stays as it
- * is.
+ * Hardens a WebGPU device. Unmodified programs on the returned device run protected kernels, and
+ * see results only after verification. The given device does not change.
  *
- * Rejects with a `TypeError` for what is no device, and for a policy that makes no sense, or asks
- * for what the device does not have.
+ * Rejects with a `TypeError` if the argument is no device, and for an invalid policy or one that
+ * the device does not support.
  */
 export async function harden(device: GPUDevice, policy?: Policy): Promise<HardenedDevice> {
   if (typeof device?.createComputePipeline !== "function")

@@ -16,7 +16,7 @@ import { StoreSearch } from "./verification/storeSearch.ts";
 import { Verifier } from "./verification/verifier.ts";
 import { proxyOf } from "./webgpu/nativeObjects.ts";
 
-/** The device that a program uses, and what Belay adds to it. */
+/** The device that a program uses, with the members that Belay adds. */
 export type HardenedDevice = GPUDevice & { readonly belay: Belay };
 
 /** Hardens a device with a given compiler. */
@@ -54,7 +54,7 @@ interface Creators {
   readonly mappings: MappingGate;
 }
 
-/** Returns the methods of a hardened device that make objects. */
+/** Returns the methods of a hardened device that create objects. */
 function creationMethods(device: GPUDevice, { pipelines, commands, journal, mappings }: Creators) {
   return {
     createBuffer: (descriptor: GPUBufferDescriptor): GPUBuffer => {

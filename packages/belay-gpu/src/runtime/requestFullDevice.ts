@@ -1,10 +1,10 @@
-/** What a device needs to run any compute program at full speed; the rest is graphics. */
+/** The features that compute programs can use. All others are for graphics. */
 const COMPUTE_FEATURES: readonly GPUFeatureName[] = ["subgroups", "shader-f16", "timestamp-query"];
 
 /**
- * Requests a device with every limit the adapter has, and its features that are of use to compute:
- * `subgroups`, `shader-f16` and `timestamp-query`. Rejects as `requestDevice` does, such as for an
- * adapter that has given a device already.
+ * Requests a device with all limits of the adapter, and with its features for compute: `subgroups`,
+ * `shader-f16` and `timestamp-query`. Rejects as `requestDevice` does, such as for an adapter that
+ * already has a device.
  */
 export async function requestFullDevice(adapter: GPUAdapter): Promise<GPUDevice> {
   const requiredFeatures = COMPUTE_FEATURES.filter((feature) => adapter.features.has(feature));
@@ -12,7 +12,7 @@ export async function requestFullDevice(adapter: GPUAdapter): Promise<GPUDevice>
 }
 
 /**
- * The limits as a plain object; on the adapter they are getters of a prototype, which
+ * Returns the limits as a plain object. An adapter has them as getters of a prototype, which
  * `requestDevice` skips.
  */
 export function limitsOf(limits: GPUSupportedLimits): Record<string, number> {

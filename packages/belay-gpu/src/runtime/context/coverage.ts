@@ -5,28 +5,31 @@ import { nowhere, warning } from "../../diagnostics/finding.ts";
 import { moreBindings } from "../../diagnostics/protection.ts";
 import { type SourcePosition, sourcePosition } from "./sourcePosition.ts";
 
-/** A diagnostic with its place spelled out. */
+/** A diagnostic with its line and column. */
 export type LocatedDiagnostic = Diagnostic & SourcePosition;
 
-/** What a kernel is protected by, and what of it is not. */
+/** The protection of a kernel, and its gaps. */
 export interface KernelCoverage {
   readonly kernel: string;
   readonly entryPoint: string;
-  /** `"none"`: the kernel is left alone, for the reasons in `diagnostics`. */
+  /**
+   * The redundancy of the kernel. `"none"` means that it runs unprotected, for the reasons in
+   * `diagnostics`.
+   */
   readonly redundancy: Redundancy;
-  /** What `"auto"` chose for the kernel, and why. */
+  /** The configuration that `"auto"` chose for the kernel, with its predicted cost. */
   readonly chosen?: RankedConfiguration;
   /**
-   * Parts outside the protection, and reasons why a kernel is left alone, in the program's own
-   * source.
+   * The unprotected parts of the kernel, or the reasons why all of it is unprotected. Positions are
+   * in the program's own source.
    */
   readonly diagnostics: readonly LocatedDiagnostic[];
 }
 
-/** A pipeline was refused in strict mode because its kernel would not be covered in full. */
+/** The error in strict mode for a pipeline whose kernel would not be fully covered. */
 export class ProtectionError extends BelayError {
   override readonly name = "ProtectionError";
-  /** As in `GPUPipelineError`. */
+  /** The same value as in a `GPUPipelineError`. */
   readonly reason = "validation";
   readonly coverage: KernelCoverage;
 
@@ -41,9 +44,9 @@ export class ProtectionError extends BelayError {
 }
 
 /**
- * Returns what says that a kernel, or memory that it uses, is protected less than the policy asks
- * for. Parts that no flavor doubles, such as atomic operations, and kernels that the policy excepts
- * are no shortfalls.
+ * Returns the diagnostics of kernels or memory with less protection than the policy asks for. Two
+ * gaps are expected: parts that no flavor duplicates, such as atomic operations, and kernels that
+ * the policy excepts.
  */
 export function shortfalls(diagnostics: readonly LocatedDiagnostic[]): LocatedDiagnostic[] {
   const expected = ["BELAY210", leftAlone.notRequested().code];
@@ -70,7 +73,7 @@ export function locate(source: string, diagnostics: readonly Diagnostic[]): Loca
 
 const gap = (code: string, message: string, help?: string) => warning(code, message, nowhere, { help });
 
-/** Reasons, besides the compiler's own, why a kernel is left alone. */
+/** The reasons why a kernel is unprotected, besides those of the compiler. */
 export const leftAlone = {
   unknownModule: () => gap("BELAY321", "the kernel's shader module was not made by the hardened device"),
   unknownLayout: () => gap("BELAY322", "the kernel's pipeline layout was not made by the hardened device"),

@@ -3,17 +3,17 @@ import { BelayError } from "../../diagnostics/belayError.ts";
 import { helpToReplace } from "./memoryFault.ts";
 import type { SourcePosition } from "./sourcePosition.ts";
 
-/** What became of the data a fault may have reached. */
+/** The outcome for the data that a fault may have reached. */
 export type FaultOutcome = "recovered" | "refused" | "reported";
 
-/** A detection whose outcome is known. */
+/** A detection with its outcome. */
 export interface DetectedFault extends Detection {
   readonly outcome: FaultOutcome;
 }
 
 /**
- * Workgroups that cannot be told apart: those whose number in the grid, x first, is `index` modulo
- * `modulo`.
+ * The workgroups that may have had a fault: those whose index in the grid, x first, is `index`
+ * modulo `modulo`.
  */
 export interface WorkgroupClass {
   readonly index: number;
@@ -21,79 +21,74 @@ export interface WorkgroupClass {
 }
 
 /**
- * One detected fault: the replicas of one invocation, or of one workgroup, disagreed. The place is
- * the one that tells most.
+ * One detected fault: the replicas of one invocation, or of one workgroup, disagreed. If several
+ * checks found the fault, this is the most precise one.
  */
 export interface Detection {
-  /** The kernel's name: its pipeline's label, else its entry point. */
+  /** The name of the kernel: the label of its pipeline, or else its entry point. */
   readonly kernel: string;
   readonly entryPoint: string;
-  /** Replicas computed different words, or one of them never came. */
+  /** The cause: the replicas computed different words, or one of them never arrived. */
   readonly cause: "mismatch" | "partnerAbsent";
-  /** Where the replicas were compared; null when the record itself is damaged. */
+  /** The check that compared the replicas; null if the record itself is damaged. */
   readonly site: (CheckSite & SourcePosition) | null;
   /**
-   * The workgroup as the program numbers it, or all that it may be, where replicas are compared as
-   * sums.
+   * The workgroup in the program's numbering. If replicas are compared by sums, all workgroups that
+   * it may be.
    */
   readonly workgroup: readonly [number, number, number] | WorkgroupClass;
-  /** The invocation in its workgroup; null where whole workgroups are compared. */
+  /** The index of the invocation in its workgroup; null if whole workgroups are compared. */
   readonly localIndex: number | null;
   /**
-   * Where each replica was about to write, in 32-bit words from the start of the variable; null
-   * where no record of it exists.
+   * The offset at which each replica was about to write, in 32-bit words from the start of the
+   * variable. Null if there is no record of the replica.
    */
   readonly wordOffsets: readonly [number | null, number | null];
   /**
-   * What each replica was about to write, by replica, as text in its own type; null where no record
-   * of it exists.
+   * The value that each replica was about to write, as text in its own type. Null if there is no
+   * record of the replica.
    */
   readonly values: readonly [string | null, string | null];
-  /**
-   * By how much what the replicas wrote differs, where only that is known: the difference of two
-   * hashes.
-   */
+  /** The difference of the replicas' hashes, if nothing else is known; otherwise null. */
   readonly difference: string | null;
   /**
-   * Where replicas are compared as hashes, and the work has run again without a fault: the first
-   * word that the kernel's faults have changed in memory, or `"nothing"` where none differs: the
-   * replica that does not store was struck, or other work has replaced the word since. Else null.
+   * The first word that the kernel's faults changed in memory. It is known only if replicas are
+   * compared by hashes and re-execution had no fault; otherwise null. `"nothing"` means that no
+   * word differs: the fault struck the replica that does not store, or other work has replaced the
+   * word.
    */
   readonly stored: StoredDifference | "nothing" | null;
 }
 
-/** The first word that a fault has changed in what a kernel stores to. */
+/** The first word that a fault changed in the outputs of a kernel. */
 export interface StoredDifference {
   /** The variable that the program declares for the buffer or the texture. */
   readonly variable: string;
-  /** The kernel's stores to it. */
+  /** The positions of the kernel's stores to the variable. */
   readonly stores: readonly SourcePosition[];
   /**
-   * In 32-bit words from the start of a buffer's variable; of a texture, in words of its texels,
-   * row by row.
+   * The offset in 32-bit words from the start of a buffer's variable. For a texture, it counts the
+   * words of its texels, row by row.
    */
   readonly wordOffset: number;
-  /** What stood there after the faulty run, and what the clean run has left. */
+  /** The word after the faulty execution, and after the clean one. */
   readonly values: readonly [string, string];
-  /** How many words differ in all that the kernel stores to. */
+  /** The number of words that differ in all outputs of the kernel. */
   readonly count: number;
 }
 
-/**
- * Returns a key that is the same for all that is found of one invocation, or workgroup, of a
- * kernel.
- */
+/** Returns a key that is the same for all findings of one invocation, or workgroup, of a kernel. */
 export function invocationOf({ kernel, workgroup, localIndex }: Detection): string {
   return JSON.stringify([kernel, workgroup, localIndex]);
 }
 
-/** An error in place of data that a fault may have reached. */
+/** The error for data that a fault may have reached. */
 export class FaultError extends BelayError {
   override readonly name = "FaultError";
-  /** The faults recorded; a report keeps the first few of each kernel. */
+  /** The recorded faults. A report keeps the first few of each kernel. */
   readonly faults: readonly Detection[];
 
-  /** `reason`: why the work could not be recovered, where that was tried. */
+  /** `reason` says why recovery failed, if it was tried. */
   constructor(faults: readonly Detection[], reason?: string) {
     const first = faults[0];
     const more = faults.length > 1 ? `\nand ${faults.length - 1} more` : "";
@@ -104,7 +99,7 @@ export class FaultError extends BelayError {
   }
 }
 
-/** A fault in one line: kernel, place, invocation and both values. */
+/** Describes a fault in one line: kernel, place, invocation and both values. */
 export function describeFault(fault: Detection): string {
   const { kernel, site, workgroup, localIndex, values, wordOffsets, difference } = fault;
   const place = site ? `${site.name}, line ${site.line}, column ${site.column}` : "an unknown place";
@@ -112,7 +107,7 @@ export function describeFault(fault: Detection): string {
   if (fault.stored !== null)
     return `replicas of kernel "${kernel}" disagree: ${describeWorkgroup(workgroup)}${invocation} computed other hashes; ${describeStored(fault.stored)}`;
   const missing = fault.cause === "partnerAbsent" ? "nothing" : "an unrecorded value";
-  // Where a replica writes is worth a word only when the other writes elsewhere.
+  // The address is only given if the replicas disagree about it.
   const elsewhere = !wordOffsets.includes(null) && wordOffsets[0] !== wordOffsets[1];
   const [first, second] = values.map((value, replica) =>
     value === null ? missing : elsewhere ? `${value} for word ${wordOffsets[replica]}` : value,
@@ -123,7 +118,7 @@ export function describeFault(fault: Detection): string {
   return `replicas of kernel "${kernel}" disagree at ${place}: ${describeWorkgroup(workgroup)}${invocation} computed ${what}`;
 }
 
-/** What a fault has changed in memory, in words. */
+/** Describes the words that a fault changed in memory. */
 function describeStored(stored: StoredDifference | "nothing"): string {
   if (stored === "nothing") return "nothing differs in what the kernel stores to";
   const { variable, stores, wordOffset, values, count } = stored;
@@ -133,7 +128,7 @@ function describeStored(stored: StoredDifference | "nothing"): string {
   return `word ${wordOffset} of ${variable}${by} was ${values[0]}, and ${values[1]} when it ran again${more}`;
 }
 
-/** A workgroup as the program numbers it. */
+/** Describes a workgroup in the program's numbering. */
 export function describeWorkgroup(workgroup: Detection["workgroup"]): string {
   return "index" in workgroup
     ? `workgroup ${workgroup.index} of the grid, or one that is a multiple of ${workgroup.modulo} further,`

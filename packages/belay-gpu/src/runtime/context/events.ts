@@ -16,20 +16,20 @@ export interface BelayEventDetails {
   /** Replicas disagreed; the outcome is not known yet. */
   readonly detection: Detection;
   /**
-   * A detected fault whose outcome is known. Comes once for each invocation or workgroup whose
-   * replicas disagreed, wherever they were compared, and however often the fault came back.
+   * A detected fault with its outcome. Comes once for each invocation or workgroup whose replicas
+   * disagreed, even if several checks found the fault or it came back.
    */
   readonly fault: DetectedFault;
-  /** Work that nobody knows to be right or wrong; it is run again, or refused, as after a fault. */
+  /** Work could not be verified. It is executed again or refused, as after a fault. */
   readonly unverified: Unverified;
   /** Errors in memory were corrected, in data or in check words. */
   readonly corrected: Correction;
   /**
-   * Memory is damaged beyond what its code corrects; comes once for each granule that a check
-   * names, with its outcome.
+   * Memory has more errors than its code corrects. Comes once for each granule that a check names,
+   * with its outcome.
    */
   readonly memoryFault: MemoryFault;
-  /** Work was run again, and its results are clean. */
+  /** Work was executed again, and its results are clean. */
   readonly recovery: Recovery;
   /** Work could not be recovered, and its results are refused. */
   readonly giveUp: GiveUp;

@@ -1,47 +1,50 @@
 import { BelayError } from "../../diagnostics/belayError.ts";
 
-/** A granule whose contents and check word do not fit each other. */
+/** A granule whose contents and check words do not match. */
 export interface MemoryError {
-  /** The buffer's label. */
+  /** The label of the buffer. */
   readonly buffer: string;
-  /** Where the granule begins in the buffer; null where that is not known. */
+  /** The byte offset of the granule in the buffer; null if unknown. */
   readonly byteOffset: number | null;
-  /** Bytes of a granule. */
+  /** The size of the granule in bytes. */
   readonly granuleBytes: number;
-  /** The kernel that loaded it; null where Belay itself found it, on the device or on the host. */
+  /**
+   * The kernel that loaded the granule; null if Belay itself found the error, on the device or on
+   * the host.
+   */
   readonly kernel: string | null;
-  /** By how much the check word is wrong; null where that is not known. */
+  /** The syndrome of the granule; null if unknown. */
   readonly syndrome: number | null;
 }
 
-/** Errors that were corrected: how many bits, or granules, and where the first of them were. */
+/** The errors that were corrected: the number of bits or granules, and the first of them. */
 export interface Correction {
   readonly count: number;
   readonly errors: readonly MemoryError[];
 }
 
 /**
- * What became of data that is lost in its place: it was made again, it is not released, or it was,
- * all the same.
+ * The outcome for damaged data: it was computed again, it is not released, or it was released
+ * although it is damaged.
  */
 export type MemoryOutcome = "recovered" | "refused" | "reported";
 
-/** An error that the code cannot correct, once its outcome is known. */
+/** An error that the code cannot correct, with its outcome. */
 export interface MemoryFault extends MemoryError {
   readonly outcome: MemoryOutcome;
 }
 
-/** Tells how a program gets rid of a refusal. */
+/** The help for a program whose data is refused. */
 export const helpToReplace =
   "write the wrong data anew, and clear or write what was computed from it before it is computed again (BELAY332)";
 
-/** An error in place of data from memory that is damaged beyond what its code corrects. */
+/** The error for data from memory with more errors than its code corrects. */
 export class MemoryFaultError extends BelayError {
   override readonly name = "MemoryFaultError";
-  /** The damaged granules that are known; a check finds the first few. */
+  /** The known damaged granules. A check names the first few. */
   readonly errors: readonly MemoryError[];
 
-  /** `reason`: why the data could not be recovered, where that was tried. */
+  /** `reason` says why recovery failed, if it was tried. */
   constructor(errors: readonly MemoryError[], reason?: string) {
     const first = errors[0];
     const more = errors.length > 1 ? `\nand ${errors.length - 1} more` : "";
@@ -52,7 +55,7 @@ export class MemoryFaultError extends BelayError {
   }
 }
 
-/** An error in one line: buffer and place. */
+/** Describes an error in one line: buffer and location. */
 export function describeMemoryError({ buffer, byteOffset, granuleBytes, kernel }: MemoryError): string {
   const place = byteOffset === null ? "" : `, bytes ${byteOffset} to ${byteOffset + granuleBytes - 1},`;
   const found = kernel === null ? "" : `; kernel "${kernel}" loaded them`;

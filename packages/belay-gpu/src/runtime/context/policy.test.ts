@@ -16,7 +16,7 @@ const CODE = `
 @compute @workgroup_size(4) fn second(@builtin(global_invocation_id) id: vec3u) { data[id.x] += 2; }`;
 
 /**
- * Runs entry points on a buffer of sixteen words; the pipelines are labelled like \`labelled
+ * Runs entry points on a buffer of sixteen words. The labels of the pipelines are like \`labelled
  * first\`.
  */
 async function run(
@@ -51,7 +51,7 @@ async function run(
 const threes = new Array(16).fill(3);
 
 describe("exceptions for kernels", () => {
-  it("are found by label, else by entry point, and keep all other fields", () => {
+  it("are found by label, or else by entry point, and keep all other fields", () => {
     const policy = resolvePolicy({
       redundancy: "intra-lds",
       kernels: { fast: { redundancy: "none" }, main: { check: "store" } },
@@ -67,7 +67,7 @@ describe("exceptions for kernels", () => {
     expect(policyFor(policy, { label: "toString", entryPoint: undefined })).toBe(policy);
   });
 
-  it("are refused when they make no sense", () => {
+  it("are rejected if they are invalid", () => {
     expect(() => resolvePolicy({ kernels: { main: { check: "never" as never } } })).toThrow(
       'the option check of the policy for kernel "main" cannot be "never": it is one of "store", "signature"',
     );
@@ -94,7 +94,7 @@ describe("exceptions for kernels", () => {
     device.destroy();
   });
 
-  it("make coverage a condition for single kernels", async () => {
+  it("can require full coverage for single kernels", async () => {
     const compiler: Protect = (wgsl, options) => standInProtect(`${wgsl} // UNPROTECTABLE`, options);
     const device = hardenWith(compiler, await newDevice(), { kernels: { second: { strict: true } } });
     await expect(run(device, ["first", "second"])).rejects.toMatchObject({ name: "ProtectionError" });
@@ -103,7 +103,7 @@ describe("exceptions for kernels", () => {
   });
 });
 
-describe("a policy of which parts exclude each other", () => {
+describe("a policy with contradicting parts", () => {
   const refusal = (policy: Policy, features: string[] = []) => {
     try {
       refuseConflicts(resolvePolicy(policy), features);
@@ -113,7 +113,7 @@ describe("a policy of which parts exclude each other", () => {
     return undefined;
   };
 
-  it("is refused, also for a single kernel", () => {
+  it("is rejected, also for a single kernel", () => {
     const never = "TypeError: the policy protects no kernel: the pairing passes excludes this check";
     expect(refusal({ pairing: "passes", check: "store" })).toContain(never);
     expect(refusal({ pairing: "passes", kernels: { main: { check: "store" } } })).toContain(never);
@@ -124,21 +124,21 @@ describe("a policy of which parts exclude each other", () => {
     );
   });
 
-  it("is followed where the parts do not meet", () => {
+  it("is accepted if the parts do not apply together", () => {
     expect(refusal({ pairing: "half-subgroup" }, ["subgroups"])).toBeUndefined();
     expect(refusal({ pairing: "passes", check: "store", redundancy: "inter" })).toBeUndefined();
     expect(refusal({ pairing: "passes", check: "store", redundancy: "none" })).toBeUndefined();
   });
 });
 
-describe("a kernel beside one that is not covered in full", () => {
+describe("a kernel in a module with a kernel that is not fully covered", () => {
   const code = `
     @group(0) @binding(0) var<storage, read_write> count: atomic<u32>;
     @group(0) @binding(1) var<storage, read_write> data: array<u32>;
     @compute @workgroup_size(4) fn counts() { atomicAdd(&count, 1u); }
     @compute @workgroup_size(4) fn fills(@builtin(global_invocation_id) id: vec3u) { data[id.x] = id.x; }`;
 
-  it("has none of its gaps, and passes where it would be refused", async () => {
+  it("has no gaps of the other kernel, and is not rejected with it", async () => {
     const device = hardenWith(protect, await newDevice(), { strict: true });
     const module = device.createShaderModule({ code });
     const make = (entryPoint: string) =>
@@ -152,7 +152,7 @@ describe("a kernel beside one that is not covered in full", () => {
   });
 });
 
-it("counts dispatches of kernels that are left alone", async () => {
+it("counts dispatches of unprotected kernels", async () => {
   const compiler: Protect = (wgsl, options) => standInProtect(`${wgsl} // UNPROTECTABLE`, options);
   for (const [protector, policy] of [
     [compiler, {}],
@@ -168,13 +168,13 @@ it("counts dispatches of kernels that are left alone", async () => {
   }
 });
 
-describe("a kernel whose protected form the device refuses", () => {
+describe("a kernel whose protected code the device rejects", () => {
   const breaking: Protect = (wgsl, options) => {
     const result = standInProtect(wgsl, options);
     return { ...result, code: result.code.replace("data[id.x] += 2;", "data[id.x] += nonsense;") };
   };
 
-  it("runs as the program's own, although its pipeline was there at once", async () => {
+  it("runs as the program's own kernel, although its pipeline was created synchronously", async () => {
     const device = hardenWith(breaking, await newDevice());
     const last = async () => (await device.belay.report()).kernels.at(-1);
     const isKnown = async () => (await last())?.redundancy === "none";
@@ -184,7 +184,7 @@ describe("a kernel whose protected form the device refuses", () => {
     device.destroy();
   });
 
-  it("is told with the device's first reason, and not with an error that follows from it", async () => {
+  it("is reported with the device's first reason, and not with an error that follows from it", async () => {
     const device = hardenWith(breaking, await newDevice());
     const module = device.createShaderModule({ code: CODE });
     const messages = async () => {
@@ -200,7 +200,7 @@ describe("a kernel whose protected form the device refuses", () => {
     device.destroy();
   });
 
-  it("gives no results when it was used before the refusal was known", async () => {
+  it("gives no results if it was used before the rejection was known", async () => {
     const device = hardenWith(breaking, await newDevice());
     device.pushErrorScope("validation");
     await expect(run(device, ["first"])).rejects.toMatchObject({
@@ -212,7 +212,7 @@ describe("a kernel whose protected form the device refuses", () => {
   });
 });
 
-it("tells of every step from the detection on", async () => {
+it("emits an event for each step after the detection", async () => {
   const device = hardenWith(standInProtect, await newDevice(), { injectFaults: true, retries: 1 });
   const steps: string[] = [];
   for (const event of ["detection", "fault", "recovery", "giveUp"] as const) {

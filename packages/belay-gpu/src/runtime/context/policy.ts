@@ -9,74 +9,75 @@ import { choices, conflictIn, placesOf, structureList } from "../../compiler/set
 import { flag, listOf, oneOf, refuseUnknown, type Values, wholeFrom } from "../../diagnostics/options.ts";
 import { longestWait } from "./timers.ts";
 
-/** What the program gets to see of a detected fault. */
+/** The treatment of a detected fault. */
 export type OnFault = "recover" | "throw" | "report";
 
-/** How a kernel is protected. */
+/** The protection of a kernel. */
 export interface KernelPolicy {
   /**
-   * How kernels are made redundant. Default `"auto"`: in the way that a kernel fits, that covers
-   * `cover`, and that promises to cost least; check, channel and pairing that are given restrict
-   * the choice.
+   * The redundancy of kernels. `"auto"` (default) chooses the flavor with the lowest predicted cost
+   * among those that support the kernel and cover `cover`. A given check, channel or pairing
+   * restricts the choice.
    */
   readonly redundancy?: Redundancy | "auto";
   /**
-   * The structures that `"auto"` must cover. Default vector arithmetic, vector registers and
+   * The structures that `"auto"` must cover. Default: vector arithmetic, vector registers and
    * workgroup memory.
    */
   readonly cover?: readonly Structure[];
-  /** When the replicas are compared. Default `"signature"`. */
+  /** The time at which replicas are compared. Default `"signature"`. */
   readonly check?: Check;
-  /** How a pair of replicas exchanges words. Default `"auto"`. */
+  /** The way in which a pair of replicas exchanges words. Default `"auto"`. */
   readonly channel?: Channel | "auto";
   /**
-   * Where and when the replicas of an invocation run. Default `"auto"`: adjacent, unless the
-   * redundancy is chosen too.
+   * The placement of the replicas of an invocation. Default `"auto"`: adjacent, unless the
+   * redundancy is chosen automatically too.
    */
   readonly pairing?: Pairing | "auto";
   /**
-   * Creating a pipeline fails when its kernel, or a part of it, would stay unprotected. Default
-   * false.
+   * True if the creation of a pipeline fails when its kernel, or a part of the kernel, would be
+   * unprotected. Default false.
    */
   readonly strict?: boolean;
 }
 
-/** How a device is hardened. Every field has a default. */
+/** The options of {@link harden}. Each field has a default. */
 export interface Policy extends KernelPolicy {
-  /** Exceptions, by the label of a pipeline or else the name of its entry point. */
+  /** The exceptions for kernels, by the label of a pipeline or else the name of its entry point. */
   readonly kernels?: Readonly<Record<string, KernelPolicy>>;
   /**
-   * `"recover"` (default): what is not verified is put back and run again, and only then released;
-   * where that is not possible or does not help, as `"throw"`. `"throw"`: reading data that a
-   * detected fault may have reached is refused with a `FaultError`. `"report"`: faults are
-   * events and entries in the report, and data is released all the same.
+   * The treatment of detected faults. `"recover"` (default) executes unverified work again before
+   * its results are released, and otherwise does the same as `"throw"`. `"throw"` refuses to
+   * release data that a fault may have reached, with a `FaultError`. `"report"` emits events, adds
+   * entries to the report, and releases the data.
    */
   readonly onFault?: OnFault;
   /**
-   * The code that every buffer is protected by. `"secded32"`, `"secded64"`, `"secded128"`: one
-   * wrong bit in 32, 64 or 128 is corrected, two are detected. `"detect"`: errors are detected
-   * only, and what was computed from them is computed again. The others are for comparison.
-   * `"auto"`: of those that correct, the one that promises to cost least; `"auto-detect"`: of those
-   * and a checksum, which only detects. Default `"none"`.
+   * The code that protects each buffer. `"secded32"`, `"secded64"` and `"secded128"` correct one
+   * wrong bit in 32, 64 or 128, and detect two. `"detect"` only detects errors, and results of
+   * wrong data are computed again. The others are for comparison. `"auto"` chooses the correcting
+   * code with the lowest predicted cost. `"auto-detect"` also considers a checksum, which only
+   * detects. Default `"none"`.
    */
   readonly memory?: MemoryCode | "none" | keyof typeof automaticMemory;
   /**
-   * The WGSL of the kernels that the memory is chosen for; without any, what takes least memory.
+   * The WGSL of the kernels for which `"auto"` chooses a code. Without kernels, it chooses the code
+   * that needs least memory.
    */
   readonly memoryFor?: readonly string[];
   /**
-   * How often all memory is verified and corrected, in milliseconds, 2147483647 at most. Default 0:
-   * only when the program uses it.
+   * The interval at which all memory is verified and corrected, in milliseconds, at most
+   * 2147483647. Default 0: memory is verified only when the program uses it.
    */
   readonly scrubInterval?: number;
-  /** How often work is run again before it is given up. Default 3. */
+  /** The most re-executions before work is given up. Default 3. */
   readonly retries?: number;
   /**
-   * Instruments kernels so that `device.belay.arm` can inject faults; `"profile"`: so that
-   * `device.belay.profile` can tell how often what could be struck is executed. Default false.
+   * Instruments kernels, so that `device.belay.arm` can inject faults. `"profile"` counts
+   * executions of fault sites instead, for `device.belay.profile`. Default false.
    */
   readonly injectFaults?: boolean | "profile";
-  /** With `injectFaults`: faults can strike what protection adds to kernels, too. Default false. */
+  /** True if injected faults may also strike the code that protection adds. Default false. */
   readonly strikeMachinery?: boolean;
 }
 
@@ -131,8 +132,8 @@ const defaults: ResolvedPolicy = {
 };
 
 /**
- * Fills in the defaults, and chooses the memory for the device. Throws a `TypeError` for a field or
- * a value that does not exist.
+ * Fills in the defaults, and chooses the memory code for the device. Throws a `TypeError` for an
+ * unknown field or an invalid value.
  */
 export function resolvePolicy(
   policy: Policy = {},
@@ -153,8 +154,8 @@ const givenIn = <T extends object>(fields: T): Partial<T> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
 
 /**
- * The policy for a kernel: the exception made for its pipeline's label, or for its entry point, or
- * none.
+ * Returns the policy for a kernel: the exception for its pipeline's label or its entry point, or
+ * else the policy itself.
  */
 export function policyFor(
   policy: ResolvedPolicy,
@@ -165,8 +166,8 @@ export function policyFor(
 }
 
 /**
- * Throws a `TypeError` where parts of the policy exclude each other, or need a feature that the
- * device lacks: no kernel would be protected.
+ * Throws a `TypeError` if parts of the policy contradict each other, or need a feature that the
+ * device lacks. Such a policy would protect no kernel.
  */
 export function refuseConflicts(policy: ResolvedPolicy, features: Iterable<string>): void {
   for (const exception of [{}, ...Object.values(policy.kernels)]) {
@@ -178,13 +179,13 @@ export function refuseConflicts(policy: ResolvedPolicy, features: Iterable<strin
   }
 }
 
-/** Returns whether work that a fault may have reached is put back and run again. */
+/** Returns whether work that a fault may have reached is executed again. */
 export const recovers = ({ onFault }: Pick<ResolvedPolicy, "onFault">): boolean => onFault === "recover";
 
-/** Returns whether data that a fault may have reached is refused, unless it is recovered. */
+/** Returns whether data that a fault may have reached is refused if it is not recovered. */
 export const refusesFaults = ({ onFault }: Pick<ResolvedPolicy, "onFault">): boolean => onFault !== "report";
 
-/** Whether kernels may be dispatched on doubled grids. */
+/** Returns whether kernels may be dispatched on doubled grids. */
 export function doublesGrids({ redundancy, kernels }: ResolvedPolicy): boolean {
   return [{ redundancy }, ...Object.values(kernels)].some(
     (policy) => policy.redundancy === "inter" || policy.redundancy === "auto",

@@ -2,21 +2,21 @@ import type { Detection, FaultError } from "./detectedFault.ts";
 import type { MemoryError, MemoryFaultError } from "./memoryFault.ts";
 import type { UnverifiedError } from "./unverified.ts";
 
-/** Why data is not released. */
+/** The reason why data is not released. */
 export type Refusal = FaultError | MemoryFaultError | UnverifiedError;
 
-/** Work was put back and run again until its check was clean. */
+/** The recovery of work: it was executed again until its check was clean. */
 export interface Recovery {
   readonly faults: readonly Detection[];
-  /** Damaged memory that it was because of. */
+  /** The damaged memory that caused the recovery. */
   readonly damage: readonly MemoryError[];
-  /** How often it was run again. */
+  /** The number of re-executions. */
   readonly attempts: number;
-  /** From the detection to the clean check. */
+  /** The time from the detection to the clean check. */
   readonly milliseconds: number;
 }
 
-/** Work could not be recovered; the data it may have reached is refused. */
+/** The end of a failed recovery. The data that the work may have reached is refused. */
 export interface GiveUp {
   readonly error: Refusal;
   readonly attempts: number;

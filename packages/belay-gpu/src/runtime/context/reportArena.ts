@@ -2,12 +2,12 @@ import { type ReportLayout, reportWords } from "../../compiler/contract.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 
-/** One kernel's report buffer: a range of a page. */
+/** The report buffer of one kernel: a range of a page. */
 export interface ReportSlot {
   readonly page: Page;
   readonly offset: number;
   readonly bytes: number;
-  /** As in `ReportLayout`. */
+  /** The same as in `ReportLayout`. */
   readonly cells: number;
   readonly counts?: number | undefined;
 }
@@ -16,29 +16,29 @@ interface Page {
   readonly buffer: GPUBuffer;
   used: number;
   /**
-   * Bytes that are read back: all in use, or the head of one report that goes on with what only
-   * kernels read.
+   * The bytes to read back: all in use, or only the head of a large report whose rest only kernels
+   * read.
    */
   readBack: number;
-  /** Buffers for reading the page back, waiting to be used again. */
+  /** The buffers for reading the page back that wait for reuse. */
   readonly idleStaging: GPUBuffer[];
 }
 
-/** The reports as the device had them at one moment, each up to the last of its cells. */
+/** Returns the words of a report at one moment, up to the last of its cells. */
 export type ReportSnapshot = (slot: ReportSlot) => Uint32Array;
 
 const PAGE_BYTES = 64 * 1024;
-/** Every device accepts storage buffer offsets of this alignment. */
+/** An offset alignment that every device accepts for storage buffers. */
 const SLOT_ALIGNMENT = 256;
 /**
- * The counters of what was found, which follow each other: disagreements, and granules that do not
- * fit their check words.
+ * The size of the consecutive counters of findings: disagreements, and granules that do not match
+ * their check words.
  */
 const FINDINGS_BYTES = 4 * (reportWords.suspect + 1 - reportWords.detections);
 
 /**
- * The report buffers of all protected kernels of a device, packed so that one small copy reads
- * many.
+ * The report buffers of all protected kernels of a device. They are packed so that one small copy
+ * reads many.
  */
 export class ReportArena {
   readonly #device: GPUDevice;
@@ -60,17 +60,17 @@ export class ReportArena {
     return slot;
   }
 
-  /** Writes words into a report, in queue order. */
+  /** Writes words to a report, in queue order. */
   write({ page, offset }: ReportSlot, firstWord: number, words: Iterable<number>): void {
     const data = Uint32Array.from(words);
     this.#device.queue.writeBuffer(page.buffer, offset + 4 * firstWord, data);
   }
 
-  /** Copies words of a report into another, in queue order. */
+  /** Copies words of a report to another one, in queue order. */
   copy(from: ReportSlot, to: ReportSlot, { first, count }: { first: number; count: number }): void {
     const encoder = this.#device.createCommandEncoder({ label: "belay: copy a report" });
     const [source, target] = [from.offset + 4 * first, to.offset + 4 * first];
-    // A buffer takes no copy of itself on all devices.
+    // Not all devices can copy within one buffer.
     const between = this.#device.createBuffer({
       label: "belay: a part of a report",
       size: 4 * count,
@@ -82,7 +82,7 @@ export class ReportArena {
     between.destroy();
   }
 
-  /** Reads words of a report, behind all work submitted so far. */
+  /** Reads words of a report, after all work submitted so far. */
   async read({ page, offset }: ReportSlot, firstWord: number, words: number): Promise<Uint32Array> {
     const usage = flags.bufferMapRead | flags.bufferCopyDst;
     const staging = this.#device.createBuffer({ label: "belay: counts read back", size: 4 * words, usage });
@@ -96,8 +96,8 @@ export class ReportArena {
   }
 
   /**
-   * Starts afresh what replicas tell each other through a report, where a fault has left them in
-   * the middle.
+   * Clears the words that replicas exchange through a report, as a fault may have interrupted the
+   * exchange.
    */
   forgetExchange(slot: ReportSlot): void {
     const { page, offset, bytes, counts = bytes } = slot;
@@ -109,8 +109,8 @@ export class ReportArena {
   }
 
   /**
-   * Copies the reports behind all work submitted so far, and starts them afresh in the same
-   * submission, so that each detection is read exactly once. Rejects when the device is lost.
+   * Copies the reports after all work submitted so far, and clears them in the same submission, so
+   * that each detection is read exactly once. Rejects if the device is lost.
    */
   async takeSnapshot(slots: Iterable<ReportSlot>): Promise<ReportSnapshot> {
     const encoder = this.#device.createCommandEncoder({ label: "belay: read reports" });
@@ -152,12 +152,12 @@ export class ReportArena {
   }
 }
 
-/** A report as it is bound. */
+/** Returns the range to bind for a report. */
 export function rangeOf({ page, offset, bytes }: ReportSlot): BufferRange {
   return { buffer: page.buffer, offset, size: bytes };
 }
 
-/** Bytes of a report up to the last of its cells. */
+/** Returns the size of a report up to the last of its cells, in bytes. */
 function headBytes({ bytes, cells }: Pick<ReportSlot, "bytes" | "cells">): number {
   return Math.min(bytes, 4 * (reportWords.total + cells));
 }

@@ -24,13 +24,13 @@ export interface RuntimeContext {
   readonly scopes: ErrorScopes;
   /** The program's textures and their views. */
   readonly textures: Textures;
-  /** The program's resources, with the usages and sizes that it declared. */
+  /** The usages and sizes that the program declared for its resources. */
   readonly usages: DeclaredUsages;
 }
 
 /**
- * Makes the context of a device. Throws a `TypeError` for a policy that is wrong, or contradicts
- * itself.
+ * Creates the context of a device. Throws a `TypeError` for an invalid policy, or one that
+ * contradicts itself.
  */
 export function createContext(device: GPUDevice, given?: Policy): RuntimeContext {
   const policy = resolvePolicy(given, device);

@@ -1,4 +1,4 @@
-/** Something that happens inside the runtime, and the functions that are called then. */
+/** An event inside the runtime, with the functions that it calls. */
 export class Signal<Happened = void> {
   readonly #listeners: ((happened: Happened) => void)[] = [];
 

@@ -1,5 +1,5 @@
 /**
- * The longest time that `setTimeout` and `setInterval` wait, in milliseconds. A longer one
- * overflows, and is over at once.
+ * The longest time that `setTimeout` and `setInterval` wait, in milliseconds. A longer time
+ * overflows and ends at once.
  */
 export const longestWait = 2 ** 31 - 1;

@@ -1,13 +1,14 @@
 import { BelayError } from "../../diagnostics/belayError.ts";
 import { describeWorkgroup } from "./detectedFault.ts";
 
-/** Results that nobody knows to be right or wrong: no fault, and no verification either. */
+/** Results that are neither known to be right nor known to be wrong. */
 export interface Unverified {
   readonly kernel: string;
   readonly entryPoint: string;
   /**
-   * A workgroup waited for its twin longer than it may, as the device did not run both at once; or
-   * the grid of an indirect dispatch has no room for twice the workgroups, so nothing ran.
+   * `"waitedTooLong"`: a workgroup waited too long for its twin, as the device did not run both at
+   * the same time. `"gridTooLarge"`: the grid of an indirect dispatch has no room for twice the
+   * workgroups, so nothing ran.
    */
   readonly cause: "waitedTooLong" | "gridTooLarge";
   /** The workgroup that waited. */
@@ -19,7 +20,7 @@ const codes: Readonly<Record<Unverified["cause"], string>> = {
   gridTooLarge: "BELAY331",
 };
 
-/** An error in place of data that could not be verified, mostly because the device was lost. */
+/** The error for data that could not be verified, usually because the device was lost. */
 export class UnverifiedError extends BelayError {
   override readonly name = "UnverifiedError";
 
@@ -29,10 +30,10 @@ export class UnverifiedError extends BelayError {
   }
 }
 
-/** Tells what the program can do about a grid that cannot be doubled. */
+/** The help for a grid that cannot be doubled. */
 export const helpToFit = "dispatch fewer workgroups at a time";
 
-/** Tells what the program can do about work of which nobody knows whether it is right. */
+/** The help for work that could not be verified. */
 const remedies: Readonly<Record<Unverified["cause"], string>> = {
   waitedTooLong:
     'take check: "signature", or, where the kernel uses results of atomic operations, pairing: "passes" or redundancy: "intra+lds"; or dispatch fewer workgroups at a time',
@@ -44,7 +45,7 @@ export function unverifiedError(unverified: Unverified): UnverifiedError {
   return new UnverifiedError(describeUnverified(unverified), codes[cause], remedies[cause]);
 }
 
-/** Why results are not verified, in one line. */
+/** Describes in one line why results are not verified. */
 export function describeUnverified({ kernel, cause, workgroup }: Unverified): string {
   return cause === "gridTooLarge"
     ? `an indirect dispatch of kernel "${kernel}" has no room for twice its workgroups`

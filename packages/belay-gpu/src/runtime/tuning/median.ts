@@ -1,4 +1,4 @@
-/** Returns the median of some numbers, of which there is at least one. */
+/** Returns the median of at least one number. */
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((one, other) => one - other);
   const half = sorted.length >> 1;

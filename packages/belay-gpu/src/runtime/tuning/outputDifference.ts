@@ -1,20 +1,23 @@
 import type { Outputs } from "./workload.ts";
 
-/** Where the outputs of two runs differ. */
+/** The first difference between the outputs of two runs. */
 export interface OutputDifference {
   readonly output: string;
   readonly index: number;
   readonly expected: string;
   readonly actual: string;
-  /** Elements that differ, of all outputs. */
+  /** The number of elements that differ in all outputs. */
   readonly count: number;
 }
 
-/** The first element that differs, in words. */
+/** Describes the first element that differs. */
 export const describeDifference = ({ output, index, expected, actual }: OutputDifference): string =>
   `${output}[${index}] is ${actual} instead of ${expected}`;
 
-/** The first element that differs, and how many do. */
+/**
+ * Returns the first element that differs, and the number of those that do. Undefined if none
+ * differs.
+ */
 export function findDifference(expected: Outputs, actual: Outputs): OutputDifference | undefined {
   let first: Omit<OutputDifference, "count"> | undefined;
   let count = 0;
@@ -27,7 +30,7 @@ export function findDifference(expected: Outputs, actual: Outputs): OutputDiffer
       count++;
       first ??= { output: name, index, expected: String(a[index]), actual: String(b[index]) };
     }
-    // Bits of a NaN differ where values do not.
+    // Only the bits of a NaN differ, not its value.
     if (!first) first = { output: name, index: 0, expected: "a NaN", actual: "another NaN" };
     count ||= 1;
   }

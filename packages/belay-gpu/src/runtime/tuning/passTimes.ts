@@ -1,13 +1,13 @@
 import { parse } from "../../wgsl/parser.ts";
 import { median } from "./median.ts";
 
-/** Compute passes that a device can time in one run. */
+/** The most compute passes that can be timed in one run. */
 const mostPasses = 2048;
 
 /**
  * Times the compute passes of a device on the GPU's own clock, by the kernels that they dispatch.
- * It puts itself in front of the methods of this one device, which needs the feature
- * `timestamp-query`; passes that have timestamps of their own stay untimed.
+ * It replaces methods of this one device, which needs the feature `timestamp-query`. Passes with
+ * timestamps of their own are not timed.
  */
 export class PassTimes {
   readonly #device: GPUDevice;
@@ -20,7 +20,8 @@ export class PassTimes {
   /** The kernels of each pass of this run. */
   #passes: Set<string>[] = [];
   /**
-   * By the names of a pass's kernels: its milliseconds in each run, summed over the passes alike.
+   * The milliseconds of each run, by the names of a pass's kernels. Passes with the same kernels
+   * are added up.
    */
   readonly #runs = new Map<string, number[]>();
 
@@ -34,7 +35,7 @@ export class PassTimes {
     this.#follow();
   }
 
-  /** Ends a run: reads what its passes took. Call when its work has been submitted. */
+  /** Ends a run and reads the times of its passes. Call it after the work was submitted. */
   async endRun(): Promise<void> {
     const passes = this.#passes;
     this.#passes = [];
@@ -56,14 +57,14 @@ export class PassTimes {
       this.#runs.set(key, [...(this.#runs.get(key) ?? []), milliseconds]);
   }
 
-  /** Forgets the runs so far. */
+  /** Removes the times of all runs so far. */
   restart(): void {
     this.#runs.clear();
   }
 
   /**
-   * Median milliseconds of a run's passes that dispatch `kernel`, by its pipeline's label or else
-   * its entry point.
+   * Returns the median time per run of the passes that dispatch `kernel`, in milliseconds. The
+   * kernel is named by its pipeline's label or else its entry point.
    */
   medianOf(kernel: string): number | undefined {
     const found = [...this.#runs].filter(([key]) => key.split("\n").includes(kernel));
@@ -138,7 +139,10 @@ export class PassTimes {
   }
 }
 
-/** The compute entry point of a module that has one, which pipelines need not name. */
+/**
+ * Returns the name of the first compute entry point of a module. A pipeline need not name a single
+ * one.
+ */
 function entryPointOf(wgsl = ""): string | undefined {
   const [first] = parse(wgsl).module.declarations.flatMap((declaration) =>
     declaration.kind === "function" && declaration.attributes.some(({ name }) => name === "compute")

@@ -13,7 +13,7 @@ const codes = [
   kernel("double", "squares[id.x] += squares[id.x];"),
 ];
 
-/** Two kernels that their pipelines do not name, each in a pass of its own. */
+/** Two kernels without names in their pipelines, each in a pass of its own. */
 const workload: Workload = async (device) => {
   const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
   const buffer = device.createBuffer({ size: 256, usage: STORAGE | COPY_SRC });
@@ -36,7 +36,7 @@ const workload: Workload = async (device) => {
   return { squares: new Uint32Array(readable.getMappedRange().slice(0)) };
 };
 
-it("measures a configuration for each kernel, which a policy can take", async () => {
+it("measures a configuration for each kernel, which a policy accepts", async () => {
   using opened = await openGpu();
   const newDevice = async () => requestFullDevice((await opened.gpu.requestAdapter())!);
   const { kernels, policies } = await tune(workload, { newDevice, runs: 2, cover: ["SU"] });
@@ -49,7 +49,7 @@ it("measures a configuration for each kernel, which a policy can take", async ()
     expect(costs).toEqual(costs.toSorted((a, b) => a - b));
     expect(unprotected).toBeGreaterThan(0);
   }
-  // Subgroups can't be apart where a kernel changes its buffer in place.
+  // The replicas of a kernel that changes its buffer in place cannot run in different subgroups.
   const places = kernels.find(({ kernel }) => kernel === "double")!.tried.map(({ pairing }) => pairing);
   expect(places).not.toContain("subgroups");
 
@@ -61,7 +61,7 @@ it("measures a configuration for each kernel, which a policy can take", async ()
   device.destroy();
 });
 
-it("refuses devices without timestamps", async () => {
+it("rejects devices without timestamps", async () => {
   using opened = await openGpu();
   const newDevice = async () => (await opened.gpu.requestAdapter())!.requestDevice();
   await expect(tune(workload, { newDevice })).rejects.toThrow("timestamp-query");

@@ -5,56 +5,55 @@ import { harden } from "../harden.ts";
 import { PassTimes } from "./passTimes.ts";
 import type { Workload } from "./workload.ts";
 
-/** What to measure, and on which devices. */
+/** The options of {@link tune}. */
 export interface TuneOptions {
   /**
-   * A new device of the adapter that the workload is going to run on, with the feature
+   * Creates a new device of the adapter that the workload will run on, with the feature
    * `timestamp-query`.
    */
   readonly newDevice: () => Promise<GPUDevice>;
   /**
-   * The structures in which faults must be detected. Default vector arithmetic, vector registers
+   * The structures in which faults must be detected. Default: vector arithmetic, vector registers
    * and workgroup memory.
    */
   readonly cover?: readonly Structure[];
-  /** Runs of each configuration. Default 5. */
+  /** The number of runs of each configuration. Default 5. */
   readonly runs?: number;
   readonly progress?: (doing: Configuration) => void;
 }
 
-/** What was measured for one kernel. */
+/** The measurements of one kernel. */
 export interface TunedKernel {
   readonly kernel: string;
   readonly configuration: Configuration;
   /**
-   * Median milliseconds of the passes that dispatch the kernel, in one run of the workload, and in
-   * the unprotected runs between.
+   * The median milliseconds of the passes that dispatch the kernel, in one run of the workload.
+   * `unprotected` is measured in the unprotected runs in between.
    */
   readonly protected: number;
   readonly unprotected: number;
-  /** Configurations that protect the kernel, the one that costs least first. */
+  /** The configurations that protect the kernel, the cheapest first. */
   readonly tried: readonly Tried[];
 }
 
-/** A configuration that was measured, and median milliseconds with it and unprotected. */
+/** A measured configuration, with the median milliseconds under it and unprotected. */
 export type Tried = Configuration & { readonly milliseconds: number; readonly unprotected: number };
 
-/** What to harden a device with. */
+/** The result of {@link tune}. */
 export interface Tuning {
-  /** For `Policy.kernels`. */
+  /** The value for `Policy.kernels`. */
   readonly policies: Readonly<Record<string, KernelPolicy>>;
   readonly kernels: readonly TunedKernel[];
 }
 
 /**
- * Measures which configuration costs least for each kernel of a workload: `redundancy: "auto"`, by
- * measurement. Runs the workload, for each place where replicas can stand and that covers what is
- * asked for, in the configurations that promise most of its kernels and never wait for other
- * workgroups, each in alternation with the unprotected workload, as a GPU's clocks change
- * meanwhile; GPU time of compute passes counts. Kernels that share a pass are judged together.
+ * Measures the cheapest configuration for each kernel of a workload. It is `redundancy: "auto"` by
+ * measurement. For each placement of replicas that covers the structures, it runs the workload in
+ * the most promising configurations, without those that wait for other workgroups. Unprotected runs
+ * alternate with them, as a GPU's clocks change meanwhile. It measures the GPU time of compute
+ * passes, so kernels that share a pass get the same result.
  *
- * Rejects with a `TypeError` when the devices can't write timestamps, and with whatever the
- * workload rejects with.
+ * Rejects with a `TypeError` if the devices lack timestamps, and with any error of the workload.
  */
 export async function tune(workload: Workload, options: TuneOptions): Promise<Tuning> {
   const { newDevice, cover = ["ALU", "VRF", "LDS"], runs = 5, progress } = options;
@@ -95,8 +94,8 @@ export async function tune(workload: Workload, options: TuneOptions): Promise<Tu
 }
 
 /**
- * For each place where replicas can stand, and each check, the channel that the text of each kernel
- * promises most of: of channels the text tells enough.
+ * Returns the most promising channel for each placement of replicas and each check, by the text of
+ * each kernel. The text predicts the cost of channels well.
  */
 function worthTrying(sources: Iterable<string>, options: ChoiceOptions): Configuration[] {
   const promising = new Map<string, Configuration>();
@@ -130,7 +129,10 @@ class TimedWorkload {
   }
 }
 
-/** Runs both in turn; the first run of each only makes things ready. */
+/**
+ * Runs both workloads alternately. The first run of each is not measured, as it compiles the
+ * kernels.
+ */
 async function inAlternation(
   baseline: TimedWorkload,
   other: TimedWorkload,

@@ -5,7 +5,7 @@ import type { Workload } from "./workload.ts";
 
 const { newDevice } = testDevices();
 
-it("takes the code under which a workload takes the shortest time, its first run aside", async () => {
+it("chooses the code under which a workload is fastest, without its first run", async () => {
   const runs: string[] = [];
   let clock = 0;
   const now = vi.spyOn(performance, "now").mockImplementation(() => clock);
@@ -30,7 +30,7 @@ it("takes the code under which a workload takes the shortest time, its first run
   expect(tuning).toMatchObject({ protected: 20, unprotected: 10 });
 });
 
-it("rejects without a code to try, and with what the workload rejects with", async () => {
+it("rejects without a code to try, and with the errors of the workload", async () => {
   const nothing: Workload = async () => ({});
   await expect(tuneMemory(nothing, { newDevice, candidates: [], runs: 1 })).rejects.toThrow("no code");
   const broken: Workload = async () => {
@@ -39,7 +39,7 @@ it("rejects without a code to try, and with what the workload rejects with", asy
   await expect(tuneMemory(broken, { newDevice })).rejects.toThrow("broken");
 });
 
-it("tries the codes that the text of the kernels leaves in question", async () => {
+it("tries the codes between which the text of the kernels does not decide", async () => {
   const kernel = (rounds: number) => /* wgsl */ `
     @group(0) @binding(0) var<storage, read_write> numbers: array<vec4f>;
     @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {

@@ -5,36 +5,39 @@ import { harden } from "../harden.ts";
 import { median } from "./median.ts";
 import type { Workload } from "./workload.ts";
 
-/** What to measure, and on which devices. */
+/** The options of {@link tuneMemory}. */
 export interface TuneMemoryOptions {
-  /** A new device of the adapter that the workload is going to run on. */
+  /** Creates a new device of the adapter that the workload will run on. */
   readonly newDevice: () => Promise<GPUDevice>;
   /**
-   * Default: of the codes that correct, those of which the text of the kernels does not tell which
-   * costs least.
+   * The codes to measure. Default: the correcting codes between which the text of the kernels does
+   * not decide.
    */
   readonly candidates?: readonly MemoryCode[];
-  /** What protects the compute path meanwhile. Default `"none"`. */
+  /** The redundancy of kernels during the measurement. Default `"none"`. */
   readonly redundancy?: Redundancy;
-  /** Runs under each code. Default 5. */
+  /** The number of runs under each code. Default 5. */
   readonly runs?: number;
-  /** Milliseconds of a run. Default: from the workload's call until its results are there. */
+  /**
+   * Measures a run in milliseconds. Default: the time from the call of the workload until its
+   * results are available.
+   */
   readonly time?: (device: GPUDevice) => Promise<number>;
   readonly progress?: (doing: MemoryCode) => void;
 }
 
-/** What to harden a device with, and what was measured. */
+/** The result of {@link tuneMemory}. */
 export interface MemoryTuning {
-  /** For `Policy.memory`. */
+  /** The value for `Policy.memory`. */
   readonly memory: MemoryCode;
-  /** Median milliseconds of a run, and of the unprotected runs between. */
+  /** The median milliseconds of a run, and of the unprotected runs in between. */
   readonly protected: number;
   readonly unprotected: number;
-  /** Every code, the one that costs least first. */
+  /** All measured codes, the cheapest first. */
   readonly tried: readonly TriedMemory[];
 }
 
-/** A code that was measured, and median milliseconds of a run under it and unprotected. */
+/** A measured code, with the median milliseconds of a run under it and unprotected. */
 export interface TriedMemory {
   readonly memory: MemoryCode;
   readonly milliseconds: number;
@@ -42,13 +45,12 @@ export interface TriedMemory {
 }
 
 /**
- * Measures which code for memory costs a workload least: `memory: "auto"`, from the text of its
- * kernels first, and where that leaves a question, by a short measurement. What a text does not
- * tell counts there: how large buffers are, how often kernels run, what indices they hold, and what
- * transfers cost. The workload runs under each code in alternation with itself unprotected, as a
- * GPU's clocks change meanwhile.
+ * Measures the cheapest memory code for a workload. It decides like `memory: "auto"` by the text of
+ * the kernels, and measures if the text leaves a question. The text does not tell the sizes of
+ * buffers, the number of runs, the values of indices, or the cost of transfers. Unprotected runs
+ * alternate with the others, as a GPU's clocks change meanwhile.
  *
- * Rejects with a `TypeError` for no candidates, and with whatever the workload rejects with.
+ * Rejects with a `TypeError` if there are no candidates, and with any error of the workload.
  */
 export async function tuneMemory(workload: Workload, options: TuneMemoryOptions): Promise<MemoryTuning> {
   const { newDevice, redundancy = "none", runs = 5, progress } = options;
@@ -64,7 +66,7 @@ export async function tuneMemory(workload: Workload, options: TuneMemoryOptions)
     progress?.(memory);
     const coded = await deviceWith(memory);
     const times = { plain: [] as number[], coded: [] as number[] };
-    // The first run makes things ready.
+    // The first run is not measured, as it compiles the kernels.
     for (let run = 0; run <= runs; run++) {
       const unprotected = await time(plain.device);
       const milliseconds = await time(coded.device);
@@ -82,7 +84,7 @@ export async function tuneMemory(workload: Workload, options: TuneMemoryOptions)
   return { memory: best.memory, protected: best.milliseconds, unprotected: best.unprotected, tried };
 }
 
-/** The codes in question for the kernels of a workload, which runs once so that they are known. */
+/** Returns the codes to measure for a workload. Runs the workload once to get its kernels. */
 async function candidatesFor(
   workload: Workload,
   device: GPUDevice,
