@@ -5,9 +5,13 @@ import { mapVulkanLoader, withSwiftShader } from "./adapterVulkan.ts";
 import { createGpu, releaseGpu } from "./gpu.ts";
 
 /**
- * The origin of an adapter, in the order in which they are tried: a GPU; a software adapter that
- * the machine is set up with; the driver in `VK_ICD_FILENAMES`; SwiftShader of an installed
- * Chromium-based program; SwiftShader of the npm package `@sparticuz/chromium`.
+ * The origin of an adapter, in the order in which they are tried.
+ *
+ * - `"hardware"`: a GPU.
+ * - `"system"`: a software adapter that the machine is set up with.
+ * - `"VK_ICD_FILENAMES"`: the driver that this environment variable names.
+ * - `"chromium"`: SwiftShader of an installed Chromium-based program.
+ * - `"package"`: SwiftShader of the npm package `@sparticuz/chromium`.
  */
 export type AdapterKind = "hardware" | "system" | "VK_ICD_FILENAMES" | "chromium" | "package";
 

@@ -53,9 +53,9 @@ export interface Detection {
   readonly difference: string | null;
   /**
    * The first word that the kernel's faults changed in memory. It is known only if replicas are
-   * compared by hashes and re-execution had no fault; otherwise null. `"nothing"` means that no
-   * word differs: the fault struck the replica that does not store, or other work has replaced the
-   * word.
+   * compared by hashes and re-execution had no fault; otherwise null. The value `"nothing"` means
+   * that no word differs: the fault struck the replica that does not store, or other work has
+   * replaced the word.
    */
   readonly stored: StoredDifference | "nothing" | null;
 }

@@ -46,18 +46,24 @@ export interface Policy extends KernelPolicy {
   /** The exceptions for kernels, by the label of a pipeline or else the name of its entry point. */
   readonly kernels?: Readonly<Record<string, KernelPolicy>>;
   /**
-   * The treatment of detected faults. `"recover"` (default) executes unverified work again before
-   * its results are released, and otherwise does the same as `"throw"`. `"throw"` refuses to
-   * release data that a fault may have reached, with a `FaultError`. `"report"` emits events, adds
-   * entries to the report, and releases the data.
+   * The treatment of detected faults.
+   *
+   * - `"recover"` (default) executes unverified work again before its results are released. If that
+   *   fails, it does the same as `"throw"`.
+   * - `"throw"` refuses to release data that a fault may have reached, with a `FaultError`.
+   * - `"report"` emits events, adds entries to the report, and releases the data.
    */
   readonly onFault?: OnFault;
   /**
-   * The code that protects each buffer. `"secded32"`, `"secded64"` and `"secded128"` correct one
-   * wrong bit in 32, 64 or 128, and detect two. `"detect"` only detects errors, and results of
-   * wrong data are computed again. The others are for comparison. `"auto"` chooses the correcting
-   * code with the lowest predicted cost. `"auto-detect"` also considers a checksum, which only
-   * detects. Default `"none"`.
+   * The code that protects each buffer. Default `"none"`.
+   *
+   * - `"secded32"`, `"secded64"` and `"secded128"` correct one wrong bit in 32, 64 or 128, and
+   *   detect two.
+   * - `"detect"` only detects errors. Results of wrong data are computed again.
+   * - `"auto"` chooses the correcting code with the lowest predicted cost.
+   * - `"auto-detect"` also considers a checksum, which only detects.
+   *
+   * The other codes are for comparison.
    */
   readonly memory?: MemoryCode | "none" | keyof typeof automaticMemory;
   /**

@@ -6,9 +6,12 @@ export interface Unverified {
   readonly kernel: string;
   readonly entryPoint: string;
   /**
-   * `"waitedTooLong"`: a workgroup waited too long for its twin, as the device did not run both at
-   * the same time. `"gridTooLarge"`: the grid of an indirect dispatch has no room for twice the
-   * workgroups, so nothing ran.
+   * The cause.
+   *
+   * - `"waitedTooLong"`: a workgroup waited too long for its twin, as the device did not run both
+   *   at the same time.
+   * - `"gridTooLarge"`: the grid of an indirect dispatch has no room for twice the workgroups, so
+   *   nothing ran.
    */
   readonly cause: "waitedTooLong" | "gridTooLarge";
   /** The workgroup that waited. */

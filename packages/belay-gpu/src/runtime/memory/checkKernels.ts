@@ -16,7 +16,7 @@ export function workgroupsFor(granules: number): number {
 
 /**
  * The arguments of a kernel: the index of the first granule in the bound data, the index of its
- * check word in the arena, and the number of granules.
+ * check word, and the number of granules.
  */
 const SPAN = "struct Span { granule: u32, check: u32, count: u32 }";
 

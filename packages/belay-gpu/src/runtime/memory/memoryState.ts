@@ -10,9 +10,12 @@ import type { GranuleRange, ProtectedBuffer } from "./granules.ts";
 export interface PendingSum {
   readonly owner: ProtectedBuffer;
   /**
-   * `"loaded"`: the sum must be `weight` times the checksum. `"stored"`: the sum becomes the
-   * checksum. `"begun"`: the checksum less the sum replaces the checksum, until a sum that
-   * `"ended"` is added.
+   * The use of the sum.
+   *
+   * - `"loaded"`: the sum must be `weight` times the checksum.
+   * - `"stored"`: the sum becomes the checksum.
+   * - `"begun"`: the checksum less the sum replaces the checksum, until a sum that `"ended"` is
+   *   added.
    */
   readonly kind: "loaded" | "stored" | "begun" | "ended";
   /** True if a `"begun"` sum need not be compared with the checksum. */

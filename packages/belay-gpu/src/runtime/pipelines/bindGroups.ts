@@ -126,7 +126,7 @@ export class BindGroups {
   }
 
   /**
-   * Creates a bind group for another layout, with the entries of `group`, if any, and more.
+   * Creates a bind group for another layout, with the entries of `group`, if any, and more. The map
    * `granules` has the granule size in bytes for each binding that is rounded up to whole granules.
    */
   extend(

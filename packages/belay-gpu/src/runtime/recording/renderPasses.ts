@@ -38,8 +38,8 @@ const settings = [
 ] as const;
 
 /**
- * A command that reads a buffer: the usage it requires, the positions of its arguments, and the
- * number of bytes it reads if no argument tells.
+ * A command that reads a buffer, with the required usage and the positions of its arguments.
+ * `bytes` is the number of bytes it reads if no argument tells.
  */
 interface Reading {
   readonly usage: number;
