@@ -63,10 +63,10 @@ export type BelayEventListener<Type extends BelayEventType> =
   | ((event: BelayEvent<Type>) => void)
   | { handleEvent(event: BelayEvent<Type>): void };
 
-/** The events of a hardened device, and all that it offers besides WebGPU. */
+/** The events and the other members that a hardened device has in addition to WebGPU. */
 export interface Belay extends EventTarget {
   /**
-   * Calls the listener at every event of a type, as `EventTarget` does, with the options `once` and
+   * Calls the listener at each event of a type, as `EventTarget` does, with the options `once` and
    * `signal`. Throws a `TypeError` for an unknown type.
    */
   addEventListener<Type extends BelayEventType>(
@@ -139,7 +139,7 @@ export interface BelayParts {
 /** The number of faults that are kept for the report. */
 const KEPT_FAULTS = 1000;
 
-/** Returns the details of the latest events of a type, from now on. */
+/** Returns a list that will hold the details of the latest events of a type. */
 function latestOf<Type extends BelayEventType>(events: Events, type: Type): BelayEventDetails[Type][] {
   const latest: BelayEventDetails[Type][] = [];
   events.addEventListener(type, (event) => {

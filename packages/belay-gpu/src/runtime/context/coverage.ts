@@ -53,7 +53,7 @@ export function shortfalls(diagnostics: readonly LocatedDiagnostic[]): LocatedDi
   return diagnostics.filter(({ code }) => !expected.includes(code));
 }
 
-/** Describes a kernel that is not protected as the policy asks, and why, in lines for a console. */
+/** Returns lines for a console about a kernel with less protection than the policy asks for. */
 export function describeShortfall({ kernel, diagnostics }: KernelCoverage): string {
   return [`kernel "${kernel}" is not protected as the policy asks`, ...diagnostics.map(describeGap)].join(
     "\n",

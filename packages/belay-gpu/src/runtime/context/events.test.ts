@@ -55,7 +55,7 @@ describe("an event", () => {
     expect(event.detail).toBe(details[type]);
   });
 
-  it("is told by the platform's rules: once, until a signal, to objects, and to nobody twice", () => {
+  it("calls listeners by the platform's rules: functions and objects, once, until a signal, each only once", () => {
     const events = new Events();
     const [once, until, removed, twice] = [vi.fn(), vi.fn(), vi.fn(), vi.fn()];
     const object = { handleEvent: vi.fn() };
@@ -73,7 +73,7 @@ describe("an event", () => {
     expect(calls).toEqual([1, 1, 0, 2, 2]);
   });
 
-  it("reaches every listener, and what a listener throws is uncaught", async () => {
+  it("reaches each listener, and errors of a listener are uncaught", async () => {
     const events = new Events();
     const last = vi.fn();
     const error = new Error("mine");
@@ -88,14 +88,14 @@ describe("an event", () => {
     expect(thrown).toEqual([error]);
   });
 
-  it("is refused under an unknown type, with the types that there are", () => {
+  it("is rejected with the list of types if its type is unknown", () => {
     for (const type of ["faults", "toString", ""])
       expect(() => new Events().addEventListener(type, () => {})).toThrow(
         `there is no event ${type}: the events are detection, fault, unverified, corrected, memoryFault, recovery, giveUp, unprotected`,
       );
   });
 
-  it("has a default action where a kernel is unprotected, and nowhere else", () => {
+  it("has a default action only if a kernel is unprotected", () => {
     const events = new Events();
     for (const type of ["unprotected", "fault"] as const)
       events.addEventListener(type, (event) => event.preventDefault());

@@ -8,12 +8,12 @@ import { describeUnverified, type Unverified } from "./unverified.ts";
 /** The details of the events of a hardened device, by the type of the event. */
 export interface BelayEventDetails {
   /**
-   * A pipeline was made whose kernel runs unprotected, or is covered less than the policy asks for:
-   * `diagnostics` say why. Comes once for each kernel, and warns on the console unless a listener
-   * calls `preventDefault()`.
+   * A pipeline was created whose kernel has less protection than the policy asks for, for the
+   * reasons in `diagnostics`. Comes once for each kernel. Prints a warning to the console unless a
+   * listener calls `preventDefault()`.
    */
   readonly unprotected: KernelCoverage;
-  /** Replicas disagreed; the outcome is not known yet. */
+  /** Replicas disagreed. The outcome is not known yet. */
   readonly detection: Detection;
   /**
    * A detected fault with its outcome. Comes once for each invocation or workgroup whose replicas
@@ -38,7 +38,7 @@ export interface BelayEventDetails {
 /** The type of an event of a hardened device. */
 export type BelayEventType = keyof BelayEventDetails;
 
-/** Describe an event in words, by its type. */
+/** Functions that describe an event in words, by its type. */
 const descriptions: { readonly [Type in BelayEventType]: (detail: BelayEventDetails[Type]) => string } = {
   detection: describeFault,
   fault: (fault) => `${describeFault(fault)} (${fault.outcome})`,
@@ -61,7 +61,7 @@ export class BelayEvent<Type extends BelayEventType = BelayEventType> extends Ev
     this.detail = detail;
   }
 
-  /** Describes the event for people. */
+  /** The event in words. */
   get message(): string {
     return descriptions[this.type](this.detail);
   }
@@ -69,7 +69,10 @@ export class BelayEvent<Type extends BelayEventType = BelayEventType> extends Ev
 
 /** The events of one device. */
 export class Events extends EventTarget {
-  /** Throws a `TypeError` for an unknown type: its listener would never hear of a fault. */
+  /**
+   * Adds a listener. Throws a `TypeError` for an unknown type, whose listener would never be
+   * called.
+   */
   override addEventListener(...given: Parameters<EventTarget["addEventListener"]>): void {
     if (!Object.hasOwn(descriptions, given[0])) {
       const types = Object.keys(descriptions).join(", ");
@@ -78,7 +81,7 @@ export class Events extends EventTarget {
     super.addEventListener(...given);
   }
 
-  /** Calls the listeners. Returns whether the default action is still wanted. */
+  /** Calls the listeners. Returns whether the default action should happen. */
   emit<Type extends BelayEventType>(type: Type, detail: BelayEventDetails[Type]): boolean {
     return this.dispatchEvent(new BelayEvent(type, detail));
   }

@@ -91,7 +91,7 @@ export interface ResolvedPolicy extends Required<Policy> {
   readonly memory: MemoryCode | "none";
 }
 
-/** The fields of a policy for a kernel, with the values that they take. */
+/** The fields of a policy for a kernel, with their valid values. */
 const kernelFields: { readonly [Name in keyof Required<KernelPolicy>]: Values } = {
   redundancy: oneOf(choices.redundancy),
   cover: structureList,
@@ -101,7 +101,7 @@ const kernelFields: { readonly [Name in keyof Required<KernelPolicy>]: Values } 
   strict: flag,
 };
 
-/** The fields of a policy, with the values that they take. */
+/** The fields of a policy, with their valid values. */
 const policyFields: { readonly [Name in keyof Required<Policy>]: Values } = {
   ...kernelFields,
   onFault: oneOf(["recover", "throw", "report"]),
@@ -155,7 +155,7 @@ export function resolvePolicy(
   return { ...given, memory, kernels: Object.fromEntries(kernels) };
 }
 
-/** Returns the fields that are given. */
+/** Returns the fields with a value. */
 const givenIn = <T extends object>(fields: T): Partial<T> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
 

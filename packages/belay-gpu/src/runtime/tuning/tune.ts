@@ -68,7 +68,7 @@ export async function tune(workload: Workload, options: TuneOptions): Promise<Tu
     progress?.(configuration);
     const native = await newDevice();
     const device = await harden(native, { ...configuration, onFault: "throw" });
-    // A flavor that does not fit a kernel is left out, and no news.
+    // An unsuitable flavor for a kernel is skipped without a warning.
     device.belay.addEventListener("unprotected", (event) => event.preventDefault());
     const { times } = await inAlternation(baseline, new TimedWorkload(workload, device), runs);
     const { kernels } = await device.belay.report();
