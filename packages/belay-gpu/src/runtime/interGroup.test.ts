@@ -9,7 +9,7 @@ import { type Protect, recordCause } from "../compiler/contract.ts";
 import { protect } from "../compiler/protect.ts";
 import { describeFault } from "./context/detectedFault.ts";
 import type { Policy } from "./context/policy.ts";
-import { describeUnverified, UnverifiedError } from "./context/unverified.ts";
+import { UnverifiedError } from "./context/unverified.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 import { proxyOf } from "./webgpu/nativeObjects.ts";
 
