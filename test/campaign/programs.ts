@@ -1,7 +1,7 @@
 /** Programs for the tests of campaigns: small, and some of them bad. */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { CampaignProgram } from "belay-cli/internal/campaign/processes/readyProgram";
-import type { Prepared, Program, Workload } from "belay-gpu/internal/runtime/tuning/workload";
+import type { Prepared, VerifiableProgram, Workload } from "belay-gpu/internal/runtime/tuning/workload";
 import { readBuffers, resultBuffer, uploadBuffer } from "belay-research/internal/workloads/buffers";
 
 const SUM = /* wgsl */ `
@@ -22,7 +22,7 @@ fn sum(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_index
 }`;
 
 /** Sums of neighbours, 16 of them. */
-const sum: Program = {
+const sum: VerifiableProgram = {
   workload: () => Promise.reject(new Error("prepared only")),
   prepare: (device): Prepared => {
     const module = device.createShaderModule({ code: SUM });
@@ -54,7 +54,7 @@ const sum: Program = {
 };
 
 /** The sums, where every so many runs of a process something else happens in place of a run. */
-function interrupted(every: number, happens: () => Promise<void>): Program {
+function interrupted(every: number, happens: () => Promise<void>): VerifiableProgram {
   let runs = 0;
   return {
     ...sum,
@@ -82,7 +82,7 @@ fn wide(@builtin(global_invocation_id) id: vec3u) {
 }`;
 
 /** More executions of each site than a profile keeps, by workgroups that run in any order. */
-const wide: Program = {
+const wide: VerifiableProgram = {
   ...sum,
   prepare: (device) => {
     const module = device.createShaderModule({ code: WIDE });
@@ -115,7 +115,7 @@ let calls = 0;
  * Ends the process with the device as long as the file has a number above zero, which it counts
  * down.
  */
-const killed: Program = {
+const killed: VerifiableProgram = {
   ...sum,
   prepare: (device) => {
     const left = Number(readFileSync(process.env.BELAY_TEST_KILLS!, "utf8"));
@@ -127,7 +127,7 @@ const killed: Program = {
   },
 };
 
-const programs: Readonly<Record<string, Workload | Program>> = {
+const programs: Readonly<Record<string, Workload | VerifiableProgram>> = {
   sum,
   wide,
   killed,

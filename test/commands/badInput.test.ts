@@ -11,7 +11,7 @@ import { harden } from "belay-gpu/internal/runtime/harden";
 import { parse } from "belay-gpu/internal/wgsl/parser";
 import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
 import { walk } from "belay-gpu/internal/wgsl/traverse";
-import type { Program } from "belay-research/internal/workloads/program";
+import type { VerifiableProgram } from "belay-research/internal/workloads/program";
 import * as matrixProduct from "belay-research/internal/workloads/samples/matrixProduct";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../support/devices/testDevices.ts";
@@ -218,7 +218,7 @@ describe("belay protect", () => {
 
 describe("harden", () => {
   const { newDevice } = testDevices();
-  const program: Program = matrixProduct.create({ rows: 20 });
+  const program: VerifiableProgram = matrixProduct.create({ rows: 20 });
 
   it("works on a device without subgroups, and rejects their channel there", async () => {
     const plain = await newDevice();

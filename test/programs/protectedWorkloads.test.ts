@@ -9,7 +9,7 @@ import { protect } from "belay-gpu/internal/compiler/protect";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import { type HardenedDevice, hardenWith } from "belay-gpu/internal/runtime/hardenedDevice";
 import type { ArmedFault } from "belay-gpu/internal/runtime/injection/injector";
-import type { Program } from "belay-research/internal/workloads/program";
+import type { VerifiableProgram } from "belay-research/internal/workloads/program";
 import * as binarySearch from "belay-research/internal/workloads/samples/binarySearch";
 import * as binomialOption from "belay-research/internal/workloads/samples/binomialOption";
 import * as bitonicSort from "belay-research/internal/workloads/samples/bitonicSort";
@@ -57,7 +57,7 @@ const policies = [
 const size = (max: number) => fc.integer({ min: 1, max });
 const seed = fc.nat();
 /** Sizes of up to a few workgroups. */
-const programs: Record<string, fc.Arbitrary<Program>> = {
+const programs: Record<string, fc.Arbitrary<VerifiableProgram>> = {
   matrixProduct: fc
     .record({ rows: size(33), columns: size(33), inner: size(33), seed })
     .map(matrixProduct.create),
@@ -115,7 +115,7 @@ describe.each(Object.entries(programs).map(([name, sizes], row) => ({ name, size
  * A value in a workload's kernel for a fault to strike, and the places where the fault is detected.
  */
 interface Struck {
-  readonly program: Program;
+  readonly program: VerifiableProgram;
   readonly kernel: string;
   /** The beginning of the value's source. */
   readonly value: string;

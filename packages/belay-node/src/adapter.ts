@@ -7,11 +7,11 @@ import { createGpu, releaseGpu } from "./gpu.ts";
 /**
  * The origin of an adapter, in the order in which they are tried.
  *
- * - `"hardware"`: a GPU.
- * - `"system"`: a software adapter that the machine is set up with.
- * - `"VK_ICD_FILENAMES"`: the driver that this environment variable names.
- * - `"chromium"`: SwiftShader of an installed Chromium-based program.
- * - `"package"`: SwiftShader of the npm package `@sparticuz/chromium`.
+ * - A GPU: `"hardware"`.
+ * - A software adapter that the machine is set up with: `"system"`.
+ * - The driver that the environment variable names: `"VK_ICD_FILENAMES"`.
+ * - SwiftShader of an installed Chromium-based program: `"chromium"`.
+ * - SwiftShader of the npm package `@sparticuz/chromium`: `"package"`.
  */
 export type AdapterKind = "hardware" | "system" | "VK_ICD_FILENAMES" | "chromium" | "package";
 

@@ -1,7 +1,7 @@
 import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
 import { PhaseTimer } from "belay-speculate/internal/engine/device/phaseTimer";
 import type { Workspace } from "belay-speculate/internal/engine/device/workspace";
-import type { EngineOutcome, Execution } from "belay-speculate/internal/engine/rounds/execution";
+import type { EngineOutcome, LoopExecution } from "belay-speculate/internal/engine/rounds/execution";
 import { hasOpenRounding } from "belay-speculate/internal/loops/analysis/openRounding";
 import { emitPublished, type PublishedKernels } from "./kernels/kernels.ts";
 import { tablesFit } from "./publishedMemory.ts";
@@ -61,7 +61,7 @@ const denseStreak = 4;
  */
 export async function runPublished(
   workspace: Workspace,
-  execution: Execution,
+  execution: LoopExecution,
   options: PublishedOptions = {},
 ): Promise<EngineOutcome> {
   const { localization = true, copyOptimization = true, scheduling = true, timings = false } = options;

@@ -1,6 +1,6 @@
 import type { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { contributionBytes } from "belay-speculate/internal/engine/rounds/contributions";
-import type { Execution } from "belay-speculate/internal/engine/rounds/execution";
+import type { LoopExecution } from "belay-speculate/internal/engine/rounds/execution";
 import { wgslName } from "belay-speculate/internal/loops/kernels/code/names";
 import { parametersOf } from "belay-speculate/internal/loops/kernels/code/parameters";
 import { controlSize } from "belay-speculate/internal/loops/kernels/control";
@@ -18,7 +18,7 @@ const fuel = 1 << 14;
 const mostAgain = 1024;
 
 /** Whether a buffer of the device holds what is kept of each element. */
-export function tablesFit({ limits }: GPUDevice, { loop, lengths, count }: Execution): boolean {
+export function tablesFit({ limits }: GPUDevice, { loop, lengths, count }: LoopExecution): boolean {
   const { tracked } = keysOf(loop, (name) => lengths[name]!);
   const most = Math.min(limits.maxStorageBufferBindingSize, limits.maxBufferSize);
   return 4 * tableWords(tracked, count).all <= most;
@@ -39,7 +39,7 @@ export interface PublishedMemory {
 }
 
 /** Makes the buffers of an execution; the tables are its own, to be destroyed after it. */
-export function publishedMemory(workspace: Workspace, execution: Execution): PublishedMemory {
+export function publishedMemory(workspace: Workspace, execution: LoopExecution): PublishedMemory {
   const { loop, lengths, buffers, inputs, first, step, count } = execution;
   const { device } = workspace;
   const keys = keysOf(loop, (name) => lengths[name]!);

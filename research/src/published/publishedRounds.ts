@@ -6,7 +6,7 @@ import {
   clearContributions,
   combineContributions,
 } from "belay-speculate/internal/engine/rounds/contributions";
-import type { Execution } from "belay-speculate/internal/engine/rounds/execution";
+import type { LoopExecution } from "belay-speculate/internal/engine/rounds/execution";
 import { bitsOf, numberOf } from "belay-speculate/internal/engine/rounds/scalarBits";
 import { packParameters, parametersOf } from "belay-speculate/internal/loops/kernels/code/parameters";
 import type { PublishedKernels } from "./kernels/kernels.ts";
@@ -24,7 +24,7 @@ export type Pipelines = Readonly<Record<keyof PublishedKernels, LoopPipeline>>;
 export class PublishedRounds {
   readonly memory: PublishedMemory;
   readonly #workspace: Workspace;
-  readonly #execution: Execution;
+  readonly #execution: LoopExecution;
   readonly #pipelines: Pipelines;
   readonly #timer: PhaseTimer | null;
   readonly #groups: Record<keyof PublishedKernels, GPUBindGroup>;
@@ -32,7 +32,7 @@ export class PublishedRounds {
   /** The reductions hold what the iterations before this one contributed. */
   #combined = 0;
 
-  constructor(workspace: Workspace, execution: Execution, pipelines: Pipelines, timer: PhaseTimer | null) {
+  constructor(workspace: Workspace, execution: LoopExecution, pipelines: Pipelines, timer: PhaseTimer | null) {
     this.#workspace = workspace;
     this.#execution = execution;
     this.#pipelines = pipelines;

@@ -1,6 +1,11 @@
 import type { Prepared, Verdict, Workload } from "belay-gpu/internal/runtime/tuning/workload";
 
-export type { Outputs, Prepared, Program, Verdict } from "belay-gpu/internal/runtime/tuning/workload";
+export type {
+  Outputs,
+  Prepared,
+  Verdict,
+  VerifiableProgram,
+} from "belay-gpu/internal/runtime/tuning/workload";
 
 /** The workload that prepares, runs once, reads and cleans up. */
 export function runOnce(prepare: (device: GPUDevice) => Prepared): Workload {

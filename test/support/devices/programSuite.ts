@@ -1,17 +1,19 @@
 /** What every program is held to, whatever it computes. */
 
 import { rememberPipelines } from "belay-cli/internal/shared/workloads/rememberPipelines";
-import type { Program } from "belay-research/internal/workloads/program";
+import type { VerifiableProgram } from "belay-research/internal/workloads/program";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeKernel } from "./changeKernel.ts";
 import { testDevices } from "./testDevices.ts";
 
 export interface ProgramSuite {
-  readonly programs: readonly { readonly name: string; small(): Program }[];
+  readonly programs: readonly { readonly name: string; small(): VerifiableProgram }[];
   /** Programs of odd sizes, by what is odd about them. */
-  readonly odd: Readonly<Record<string, () => Program>>;
+  readonly odd: Readonly<Record<string, () => VerifiableProgram>>;
   /** Changes of a kernel's text that make a program's results wrong. */
-  readonly broken: Readonly<Record<string, readonly [create: () => Program, from: string, to: string]>>;
+  readonly broken: Readonly<
+    Record<string, readonly [create: () => VerifiableProgram, from: string, to: string]>
+  >;
 }
 
 /** Declares the tests; returns the device that they run on, once they run. */

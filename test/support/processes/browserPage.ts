@@ -3,7 +3,7 @@
  * workloads.
  */
 import { type ArmedFault, type DetectedFault, harden, type Policy, protect } from "belay-gpu";
-import type { Outputs, Program } from "belay-research/internal/workloads/program";
+import type { Outputs, VerifiableProgram } from "belay-research/internal/workloads/program";
 import { catalog } from "belay-research/internal/workloads/samples/index";
 import * as sobelFilter from "belay-research/internal/workloads/samples/sobelFilter";
 
@@ -19,7 +19,7 @@ async function newDevice(): Promise<GPUDevice> {
 
 /** One workload on the plain device and on the hardened one, and what the latter reports. */
 export async function compareRuns(name: string, policy: Policy) {
-  const program: Program = catalog.find((entry) => entry.name === name)!.small();
+  const program: VerifiableProgram = catalog.find((entry) => entry.name === name)!.small();
   const plain = await newDevice();
   const device = await harden(plain, policy);
   const expected = await program.workload(plain);
@@ -37,7 +37,7 @@ export async function compareRuns(name: string, policy: Policy) {
 
 /** A run struck by one fault: whether its result is still right, and which faults were seen. */
 export async function strike(policy: Policy) {
-  const program: Program = sobelFilter.create({ width: 5 });
+  const program: VerifiableProgram = sobelFilter.create({ width: 5 });
   const plain = await newDevice();
   const device = await harden(plain, { ...policy, injectFaults: true });
   const heard: DetectedFault[] = [];

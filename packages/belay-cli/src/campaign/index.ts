@@ -15,7 +15,7 @@ export {
   struckStructures,
 } from "./model/faultModel.ts";
 export { type Outcome, outcomeNames, outcomes } from "./model/outcome.ts";
-export type { SiteProfile, StruckKernel } from "./model/profile.ts";
+export type { StruckKernel, StruckSite as SiteProfile } from "./model/profile.ts";
 export type * from "./model/records.ts";
 export type { Programs } from "./processes/messages.ts";
 export type { CampaignProgram } from "./processes/readyProgram.ts";

@@ -1,6 +1,6 @@
 import { CampaignError } from "./model/failure.ts";
 import { classify, type Outcome } from "./model/outcome.ts";
-import type { SiteProfile, StruckKernel } from "./model/profile.ts";
+import type { StruckKernel, StruckSite } from "./model/profile.ts";
 import type { InjectionRecord } from "./model/records.ts";
 import type { Exchanges } from "./processes/messages.ts";
 import type { Explanation } from "./processes/session.ts";
@@ -11,7 +11,7 @@ import { readResults } from "./store/merge.ts";
 export interface Replay {
   readonly injection: InjectionRecord;
   /** Where it struck; absent for a fault at rest. */
-  readonly place?: { readonly kernel: StruckKernel; readonly site: SiteProfile };
+  readonly place?: { readonly kernel: StruckKernel; readonly site: StruckSite };
   /** What came of it this time. */
   readonly outcome: Outcome;
   /** Absent when the process was lost. */

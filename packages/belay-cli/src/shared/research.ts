@@ -1,5 +1,5 @@
 /** The papers' programs and the commands that measure them, which another package brings. */
-import type { Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import { CommandFailure } from "./terminal/failure.ts";
 import type { CommandFactory } from "./terminal/io.ts";
 
@@ -7,11 +7,11 @@ import type { CommandFactory } from "./terminal/io.ts";
 export interface CatalogEntry {
   readonly name: string;
   /** Takes a fraction of a second on a software adapter. */
-  small(): Program;
+  small(): VerifiableProgram;
   /** Is small enough for thousands of runs in a row: a few workgroups, odd ends included. */
-  campaign(): Program;
+  campaign(): VerifiableProgram;
   /** Keeps a large GPU busy, as far as the device's limits on buffers allow. */
-  full(limits: GPUSupportedLimits): Program;
+  full(limits: GPUSupportedLimits): VerifiableProgram;
 }
 
 /** The exports of the package `belay-research`. */

@@ -1,5 +1,5 @@
 /** What to do about a syndrome: correct the one wrong bit that explains it, or nothing. */
-import type { Columns, Correction } from "./linearCode.ts";
+import type { CodeCorrection, Columns } from "./linearCode.ts";
 import { components, construct, wordsType } from "./words.ts";
 
 /**
@@ -25,7 +25,7 @@ export interface WrongBits {
  * For codes with distinct columns, none of them that of a check bit. Two wrong bits must not look
  * like one.
  */
-export function singleErrors({ words, columns }: Columns, wrongBits: () => WrongBits): Correction {
+export function singleErrors({ words, columns }: Columns, wrongBits: () => WrongBits): CodeCorrection {
   let places: Map<number, number> | undefined;
   return {
     corrects: true,
@@ -100,7 +100,7 @@ fn ${prefix}status(syndrome: u32) -> u32 {
 }
 
 /** Leaves all errors to others, which run the work again. */
-export function noCorrection({ words }: Columns): Correction {
+export function noCorrection({ words }: Columns): CodeCorrection {
   return {
     corrects: false,
     locate: () => undefined,

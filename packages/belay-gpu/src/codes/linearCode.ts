@@ -15,7 +15,7 @@ export interface Columns {
 
 export interface LinearCode extends Columns {
   readonly host: HostPasses;
-  readonly correction: Correction;
+  readonly correction: CodeCorrection;
   /** WGSL of `encode`, `contribution` and `quad`, as `MemoryScheme` describes them. */
   wgsl(prefix: string): string;
 }
@@ -29,7 +29,7 @@ export interface HostPasses {
 }
 
 /** What a syndrome that is not zero says. */
-export interface Correction {
+export interface CodeCorrection {
   readonly corrects: boolean;
   /**
    * The wrong bits, as indices of columns, those of the check word following; undefined where they

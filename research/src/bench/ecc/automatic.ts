@@ -7,7 +7,7 @@ import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import { inQuestion, rankSchemes } from "belay-gpu/internal/compiler/memoryChoice";
 import type { Rates } from "belay-gpu/internal/compiler/memoryCost";
 import { tuneMemory } from "belay-gpu/internal/runtime/tuning/tuneMemory";
-import type { Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import { TimedProgram, warmUp } from "../measuring/timing.ts";
 
 export interface AutomaticMemory {
@@ -32,7 +32,7 @@ const warmUpEach = 30;
 
 /** Times GPU work alone, as the overheads beside it do. Rejects when the program fails. */
 export async function chooseMemory(
-  program: Program,
+  program: VerifiableProgram,
   { newDevice, candidates, rates, redundancy }: AutomaticOptions,
 ): Promise<AutomaticMemory> {
   const probe = await newDevice();

@@ -5,14 +5,14 @@
  */
 import { type MemoryCode, storageOf } from "belay-gpu/internal/codes/scheme";
 import { harden } from "belay-gpu/internal/runtime/harden";
-import type { Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import { type CeilingSize, type Ceilings, measureCeilings } from "../measuring/ceilings.ts";
 import { type EccProgram, type EccProgramOptions, isSound, measureEccProgram } from "./program.ts";
 import { type HostRates, measureHostRates, measureTransfers, type TransferTimes } from "./transfers.ts";
 
 export interface EccOptions extends EccProgramOptions {
   readonly size: CeilingSize;
-  readonly programs: readonly { readonly name: string; readonly create: () => Program }[];
+  readonly programs: readonly { readonly name: string; readonly create: () => VerifiableProgram }[];
   /**
    * Called after each program with all that is there, so that a run that is cut short leaves
    * something.

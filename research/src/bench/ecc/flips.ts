@@ -2,7 +2,7 @@
 import { corrects, hostCodeOf, type MemoryCode } from "belay-gpu/internal/codes/scheme";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
-import type { Outputs, Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { Outputs, VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import { sameBits } from "../measuring/timing.ts";
 import { randomNumbers, randomStrikes } from "./randomStrikes.ts";
 
@@ -93,7 +93,7 @@ const mostOfBuffers = 1000;
 
 /** Strikes `count` code words with one bit each, and as many with two. */
 export async function flipAtRest(
-  program: Program,
+  program: VerifiableProgram,
   native: GPUDevice,
   expected: Outputs,
   scheme: MemoryCode,

@@ -6,7 +6,7 @@ import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import { type RankedKernel, rankSchemes } from "belay-gpu/internal/compiler/memoryChoice";
 import type { Rates } from "belay-gpu/internal/compiler/memoryCost";
 import { harden } from "belay-gpu/internal/runtime/harden";
-import type { Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import type { Baseline } from "../measuring/overhead.ts";
 import { alternate, sameBits, TimedProgram, type Times, warmUp } from "../measuring/timing.ts";
 
@@ -42,7 +42,7 @@ interface OverheadOptions {
  * program fails.
  */
 export async function measureMemoryOverhead(
-  program: Program,
+  program: VerifiableProgram,
   native: GPUDevice,
   { unprotected, expected }: Baseline,
   scheme: MemoryCode,

@@ -2,7 +2,7 @@ import { corrects, type MemoryCode } from "belay-gpu/internal/codes/scheme";
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import { harden } from "belay-gpu/internal/runtime/harden";
-import type { Outputs, Program, Verdict } from "belay-gpu/internal/runtime/tuning/workload";
+import type { Outputs, Verdict, VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import type { Ceilings } from "../measuring/ceilings.ts";
 import { countDifferent } from "../measuring/countDifferent.ts";
 import { TimedProgram } from "../measuring/timing.ts";
@@ -38,7 +38,7 @@ export interface EccProgram {
   /** Of the unprotected program, against the CPU. */
   readonly verdict: Verdict;
   /** What one run has to do at least. */
-  readonly work: Program["work"];
+  readonly work: VerifiableProgram["work"];
   readonly overheads: readonly MemoryOverhead[];
   /** Where there are codes that correct to choose between. */
   readonly automatic?: AutomaticMemory | undefined;
@@ -51,7 +51,7 @@ export interface EccProgram {
 /** Measures a program under each scheme. What fails is in the result. */
 export async function measureEccProgram(
   name: string,
-  create: () => Program,
+  create: () => VerifiableProgram,
   { newDevice, schemes: chosen, redundancy, runs, faultFree, flips, progress }: EccProgramOptions,
   ceilings: Ceilings,
 ): Promise<EccProgram> {
@@ -111,7 +111,7 @@ export async function measureEccProgram(
 
 /** Runs a program without an injected error. */
 async function countFalseReports(
-  program: Program,
+  program: VerifiableProgram,
   native: GPUDevice,
   expected: Outputs,
   scheme: MemoryCode,

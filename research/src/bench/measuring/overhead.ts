@@ -6,7 +6,7 @@
 import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
-import type { Outputs, Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { Outputs, VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import type { Configuration } from "./configurations.ts";
 import { alternate, sameBits, TimedProgram, type Times } from "./timing.ts";
 
@@ -51,7 +51,7 @@ export interface Guarded {
  * a refusal where the policy leaves kernels unprotected. Rejects when the program fails.
  */
 export async function withGuarded<Result>(
-  program: Program,
+  program: VerifiableProgram,
   native: GPUDevice,
   policy: Policy,
   work: (guarded: Guarded) => Promise<Result>,

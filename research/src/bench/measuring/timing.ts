@@ -1,6 +1,6 @@
 /** Times programs on devices, one run at a time. */
 
-import type { Outputs, Prepared, Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { Outputs, Prepared, VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import { median, quantileSorted } from "simple-statistics";
 import { GpuTimer } from "./gpuTimer.ts";
 
@@ -39,7 +39,7 @@ export class TimedProgram implements Disposable {
   };
 
   /** The device must have the feature `timestamp-query`; it is destroyed with this. */
-  constructor(program: Program, device: GPUDevice) {
+  constructor(program: VerifiableProgram, device: GPUDevice) {
     this.#device = device;
     device.addEventListener("uncapturederror", this.#listen);
     this.#prepared = program.prepare(device);

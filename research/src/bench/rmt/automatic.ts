@@ -1,6 +1,6 @@
 /** What `redundancy: "auto"` costs: chosen from the kernel's text, and chosen by measurement. */
 import { tune } from "belay-gpu/internal/runtime/tuning/tune";
-import type { Prepared, Program, Workload } from "belay-gpu/internal/runtime/tuning/workload";
+import type { Prepared, VerifiableProgram, Workload } from "belay-gpu/internal/runtime/tuning/workload";
 import { nameOf } from "../measuring/configurations.ts";
 import { type Baseline, type Cost, measureCost, type Refused, withGuarded } from "../measuring/overhead.ts";
 
@@ -25,7 +25,7 @@ export interface Choice {
 const tuningRuns = 3;
 
 export async function measureAutomatic(
-  program: Program,
+  program: VerifiableProgram,
   newDevice: () => Promise<GPUDevice>,
   baseline: Baseline,
   runs: number,
@@ -63,7 +63,7 @@ const isSame = (some: readonly Choice[], others: readonly Choice[]) =>
  * The program as a workload that uploads once for each device and reads nothing back: only its
  * kernels' times matter.
  */
-function preparedOnce(program: Program): Workload {
+function preparedOnce(program: VerifiableProgram): Workload {
   const known = new WeakMap<GPUDevice, Prepared>();
   return async (device) => {
     const prepared = known.get(device) ?? program.prepare(device);

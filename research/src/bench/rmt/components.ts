@@ -2,7 +2,7 @@
 import type { Protect } from "belay-gpu/internal/compiler/contract";
 import { protect } from "belay-gpu/internal/compiler/protect";
 import { hardenWith } from "belay-gpu/internal/runtime/hardenedDevice";
-import type { Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import type { Declaration, Expression } from "belay-gpu/internal/wgsl/ast";
 import { parse } from "belay-gpu/internal/wgsl/parser";
 import { print } from "belay-gpu/internal/wgsl/printer";
@@ -87,7 +87,7 @@ const idle: Protect = (wgsl, options) => {
  * unprotected program.
  */
 export async function measureComponents(
-  program: Program,
+  program: VerifiableProgram,
   newDevice: () => Promise<GPUDevice>,
   unprotected: TimedProgram,
   configuration: Configuration,

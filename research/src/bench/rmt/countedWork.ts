@@ -5,7 +5,7 @@ import { spaceOf } from "belay-gpu/internal/analysis/places";
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import type { KernelProfile } from "belay-gpu/internal/runtime/injection/profiler";
-import type { Program as MeasuredProgram } from "belay-gpu/internal/runtime/tuning/workload";
+import type { VerifiableProgram as MeasuredProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import type { CallExpression, Expression, FunctionDeclaration, Statement } from "belay-gpu/internal/wgsl/ast";
 import { sizeOf } from "belay-gpu/internal/wgsl/layout";
 import { parse } from "belay-gpu/internal/wgsl/parser";

@@ -1,6 +1,6 @@
 /** One program of the benchmark, step after step. */
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
-import type { Program, Verdict } from "belay-gpu/internal/runtime/tuning/workload";
+import type { Verdict, VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import type { Ceilings } from "../measuring/ceilings.ts";
 import { type Configuration, type Flavor, nameOf, usualOf } from "../measuring/configurations.ts";
 import {
@@ -42,7 +42,7 @@ export interface ProgramOptions {
 /** A program to measure. */
 export interface MeasuredProgram {
   readonly name: string;
-  readonly create: () => Program;
+  readonly create: () => VerifiableProgram;
 }
 
 export interface ProgramResult {
@@ -79,7 +79,7 @@ type Draft = {
 
 interface Step {
   readonly name: string;
-  readonly run: (program: Program, baseline: Baseline, draft: Draft) => Promise<void>;
+  readonly run: (program: VerifiableProgram, baseline: Baseline, draft: Draft) => Promise<void>;
 }
 
 /**

@@ -6,7 +6,7 @@
 import { protect } from "belay-gpu/internal/compiler/protect";
 import { hardenWith } from "belay-gpu/internal/runtime/hardenedDevice";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
-import type { Outputs, Prepared, Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { Outputs, Prepared, VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import { type OpenedGpu, openGpu } from "belay-node/internal/adapter";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as fastWalshTransform from "../../workloads/samples/fastWalshTransform.ts";
@@ -41,7 +41,7 @@ fn sum(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_index
   sums[id.x] = total;
 }`;
 
-function program(expected = 16): Program {
+function program(expected = 16): VerifiableProgram {
   const prepare = (device: GPUDevice): Prepared => {
     const module = device.createShaderModule({ code: SUM });
     const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
@@ -129,7 +129,7 @@ describe("a step of the components", () => {
   );
 
   it("lets the first replica store alone where whoever comes last would", async () => {
-    const transform: Program = fastWalshTransform.create({ length: 256 });
+    const transform: VerifiableProgram = fastWalshTransform.create({ length: 256 });
     const device = hardenWith(
       (wgsl, given) => {
         const result = protect(wgsl, { ...given, check: "none" });

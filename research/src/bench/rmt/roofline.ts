@@ -2,7 +2,7 @@
  * How far a program is bound by memory, as figure 3 of the paper asks, and what full replication
  * must cost at least.
  */
-import type { Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import type { Ceilings } from "../measuring/ceilings.ts";
 import { alternate, TimedProgram, type Times } from "../measuring/timing.ts";
 import { type CountedWork, countWork } from "./countedWork.ts";
@@ -35,7 +35,7 @@ export interface Roofline {
 
 /** Times a program against its own form whose data stay in a cache, and counts what it does. */
 export async function measureRoofline(
-  program: Program,
+  program: VerifiableProgram,
   unprotected: TimedProgram,
   newDevice: () => Promise<GPUDevice>,
   ceilings: Ceilings,
@@ -48,7 +48,7 @@ export async function measureRoofline(
 }
 
 export function rooflineOf(
-  { bytes, flops }: Program["work"],
+  { bytes, flops }: VerifiableProgram["work"],
   unprotected: Times,
   resident: Times,
   ceilings: Ceilings,

@@ -1,5 +1,5 @@
 import type { Workspace } from "belay-speculate/internal/engine/device/workspace";
-import type { Execution } from "belay-speculate/internal/engine/rounds/execution";
+import type { LoopExecution } from "belay-speculate/internal/engine/rounds/execution";
 import { collapse } from "belay-speculate/internal/loops/analysis/specialization/collapse";
 import { specialize } from "belay-speculate/internal/loops/analysis/specialization/specialize";
 import { type Effects, emitBody } from "belay-speculate/internal/loops/kernels/code/body";
@@ -58,7 +58,7 @@ function uncheckedKernel(loop: Loop): Kernel {
  * Executes all iterations at once and checks nothing: the GPU version that a person would write who
  * knows that the loop is parallel. The results are right only if it is.
  */
-export async function runUnchecked(workspace: Workspace, execution: Execution): Promise<void> {
+export async function runUnchecked(workspace: Workspace, execution: LoopExecution): Promise<void> {
   const { device } = workspace;
   const { buffers } = execution;
   const executed = collapse(execution.loop, execution) ?? execution;

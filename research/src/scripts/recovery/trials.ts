@@ -1,6 +1,6 @@
 /** Programs to inject faults into with recovery on, and the trials that do so. */
 import type { ArmedFault, HardenedDevice, Workload } from "belay-gpu";
-import type { Program } from "../../workloads/program.ts";
+import type { VerifiableProgram } from "../../workloads/program.ts";
 import { randomWord } from "../../workloads/random.ts";
 import * as bitonicSort from "../../workloads/samples/bitonicSort.ts";
 import * as histogram from "../../workloads/samples/histogram.ts";
@@ -10,7 +10,7 @@ import * as reduction from "../../workloads/samples/reduction.ts";
 import * as sobelFilter from "../../workloads/samples/sobelFilter.ts";
 
 /** Three runs of a program, all submitted before the first result is asked for. */
-function inFlight(program: Program): Workload {
+function inFlight(program: VerifiableProgram): Workload {
   return async (device) => {
     const runs = [0, 1, 2].map(() => program.prepare(device));
     for (const run of runs) {

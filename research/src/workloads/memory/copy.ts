@@ -1,5 +1,5 @@
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, verifyExact } from "../program.ts";
+import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomWords } from "../random.ts";
 
 const WORKGROUP = 256;
@@ -24,7 +24,11 @@ export interface CopyOptions {
 }
 
 /** Copies a buffer, element by element. */
-export function create({ elements = 4096, bytesPerElement = 16, seed = 1 }: CopyOptions = {}): Program<{
+export function create({
+  elements = 4096,
+  bytesPerElement = 16,
+  seed = 1,
+}: CopyOptions = {}): VerifiableProgram<{
   duplicate: Uint32Array;
 }> {
   const source = kernelFor(types[bytesPerElement]);

@@ -1,6 +1,6 @@
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
 import { type Complex, fourier } from "../loops/fourier.ts";
-import { type Prepared, type Program, runOnce, type Verdict } from "../program.ts";
+import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomFloats } from "../random.ts";
 import {
   rootsFor,
@@ -23,7 +23,7 @@ export interface Fft3dOptions {
  * The three-dimensional Fourier transform of f32 complex numbers, in a pass for each dimension that
  * reads and writes all of them.
  */
-export function create({ sides = [16, 16, 16], seed = 1 }: Fft3dOptions = {}): Program<{
+export function create({ sides = [16, 16, 16], seed = 1 }: Fft3dOptions = {}): VerifiableProgram<{
   spectrum: Float32Array;
 }> {
   const [x, y, z] = sides;

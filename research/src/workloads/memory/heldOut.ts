@@ -1,4 +1,4 @@
-import type { Program } from "../program.ts";
+import type { VerifiableProgram } from "../program.ts";
 import * as binarySearch from "../samples/binarySearch.ts";
 import * as binomialOption from "../samples/binomialOption.ts";
 import * as bitonicSort from "../samples/bitonicSort.ts";
@@ -24,7 +24,7 @@ import * as sparseProduct from "./sparseProduct.ts";
 import * as stencil from "./stencil.ts";
 
 /** The programs that redundancy is measured with, at sizes of 64 to 256 MB where they stream. */
-const others: Readonly<Record<string, () => Program>> = {
+const others: Readonly<Record<string, () => VerifiableProgram>> = {
   binarySearch: () => binarySearch.create({ length: 2 ** 25, searches: 2 ** 21 }),
   binomialOption: () => binomialOption.create({ options: 2 ** 18 }),
   bitonicSort: () => bitonicSort.create({ length: 2 ** 23 }),

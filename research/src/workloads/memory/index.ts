@@ -1,4 +1,4 @@
-import type { Program } from "../program.ts";
+import type { VerifiableProgram } from "../program.ts";
 import * as histogram from "../samples/histogram.ts";
 import * as nBody from "../samples/nBody.ts";
 import * as copy from "./copy.ts";
@@ -12,9 +12,9 @@ import * as stencil from "./stencil.ts";
 export interface MemoryEntry {
   readonly name: string;
   /** Takes a fraction of a second on a software adapter. */
-  small(): Program;
+  small(): VerifiableProgram;
   /** Keeps a large GPU busy, with data several times its caches. */
-  full(): Program;
+  full(): VerifiableProgram;
 }
 
 /** The programs that the protection of memory is measured with. */

@@ -1,4 +1,4 @@
-import type { Program } from "../program.ts";
+import type { VerifiableProgram } from "../program.ts";
 import { productProgram } from "../samples/productProgram.ts";
 
 /**
@@ -94,7 +94,9 @@ export interface BlockedMatrixProductOptions {
  * The product of two f32 matrices, as fast as WGSL has it; their elements are small and whole, so
  * that it is exact.
  */
-export function create(options: BlockedMatrixProductOptions = {}): Program<{ product: Float32Array }> {
+export function create(
+  options: BlockedMatrixProductOptions = {},
+): VerifiableProgram<{ product: Float32Array }> {
   const { rows = TILE, columns = rows, inner = rows, seed = 1 } = options;
   if (rows % TILE !== 0 || columns % TILE !== 0 || inner % DEPTH !== 0) {
     throw new RangeError(`a product of ${rows}x${inner} and ${inner}x${columns} has no whole tiles`);

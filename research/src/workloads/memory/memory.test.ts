@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { describePrograms } from "../../../../test/support/devices/programSuite.ts";
-import type { Program } from "../program.ts";
+import type { VerifiableProgram } from "../program.ts";
 import { catalog } from "../samples/index.ts";
 import * as nBody from "../samples/nBody.ts";
 import * as copy from "./copy.ts";
@@ -12,7 +12,7 @@ import * as records from "./records.ts";
 import * as sparseProduct from "./sparseProduct.ts";
 import * as stencil from "./stencil.ts";
 
-const odd: Record<string, () => Program> = {
+const odd: Record<string, () => VerifiableProgram> = {
   "long lines along x": () => fft3d.create({ sides: [256, 16, 1] }),
   "long lines along z": () => fft3d.create({ sides: [16, 1, 256] }),
   "bodies that leave a shared tile part empty": () => nBody.create({ bodies: 300, parts: 4 }),
@@ -25,7 +25,7 @@ test("a product without whole tiles is refused", () => {
   expect(() => matrixProduct.create({ rows: 100 })).toThrow(RangeError);
 });
 
-const broken: Record<string, readonly [() => Program, from: string, to: string]> = {
+const broken: Record<string, readonly [() => VerifiableProgram, from: string, to: string]> = {
   fft3d: [() => fft3d.create(), "let left = a - c", "let left = a - 1.0001 * c"],
   matrixProduct: [() => matrixProduct.create({ inner: 16 }), "var left3 = vec4f()", "var left3 = vec4f(1.0)"],
   copy: [() => copy.create({ elements: 9 }), "= original[index]", "= original[index / 2u * 2u]"],

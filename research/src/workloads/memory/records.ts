@@ -1,5 +1,5 @@
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, verifyExact } from "../program.ts";
+import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomIntegers } from "../random.ts";
 
 const WORKGROUP = 32;
@@ -48,7 +48,10 @@ export interface RecordsOptions {
 }
 
 /** Changes records of many types. */
-export function create({ records = 100, seed = 1 }: RecordsOptions = {}): Program<{ after: Uint32Array }> {
+export function create({
+  records = 100,
+  seed = 1,
+}: RecordsOptions = {}): VerifiableProgram<{ after: Uint32Array }> {
   const before = new Uint32Array(randomIntegers(records * WORDS, 1000, seed).buffer);
 
   const prepare = (device: GPUDevice): Prepared<{ after: Uint32Array }> => {

@@ -1,5 +1,5 @@
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, verifyExact } from "../program.ts";
+import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomBelow, randomIntegers } from "../random.ts";
 
 /** Lanes that share a row, and rows of a workgroup. */
@@ -65,7 +65,7 @@ interface Matrix {
  * A square matrix in compressed rows, times a vector. All numbers are small and whole, so that sums
  * are exact in any order.
  */
-export function create(options: SparseProductOptions = {}): Program<{ product: Float32Array }> {
+export function create(options: SparseProductOptions = {}): VerifiableProgram<{ product: Float32Array }> {
   const { rows = 256, perRow = 24, structure = "random", seed = 1 } = options;
   const matrix = createMatrix(rows, perRow, structure, seed);
   const factor = randomIntegers(rows, 15, seed + 3);

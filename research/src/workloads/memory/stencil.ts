@@ -1,5 +1,5 @@
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, verifyExact } from "../program.ts";
+import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomIntegers } from "../random.ts";
 
 const TILE = [32, 8] as const;
@@ -36,7 +36,7 @@ export interface StencilOptions {
  * The two-dimensional five-point stencil. Values are small whole numbers, so that each sum is exact
  * in any order.
  */
-export function create({ width = 64, height = width, seed = 1 }: StencilOptions = {}): Program<{
+export function create({ width = 64, height = width, seed = 1 }: StencilOptions = {}): VerifiableProgram<{
   after: Float32Array;
 }> {
   const before = randomIntegers(width * height, 1000, seed);

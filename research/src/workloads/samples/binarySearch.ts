@@ -9,7 +9,7 @@
  * where the sample's host reads it.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, verifyExact } from "../program.ts";
+import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomWord } from "../random.ts";
 
 const WORKGROUP = 128;
@@ -75,7 +75,7 @@ export interface BinarySearchOptions {
 }
 
 /** The position of the last element that is not above each key, or 0 when all are. */
-export function create(options: BinarySearchOptions = {}): Program<{ positions: Uint32Array }> {
+export function create(options: BinarySearchOptions = {}): VerifiableProgram<{ positions: Uint32Array }> {
   const { length = 10_000, searches = 1000, seed = 1 } = options;
   const elements = new Uint32Array(length);
   for (let i = 0; i < length; i++) elements[i] = i * GAP + (randomWord(seed, i) % GAP);

@@ -10,7 +10,7 @@
  * price is held against a reference, of which there are 1024.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, type Verdict } from "../program.ts";
+import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomWord } from "../random.ts";
 
 const WORKGROUP = 32;
@@ -86,7 +86,7 @@ export interface BinomialOptionOptions {
   readonly seed?: number;
 }
 
-export function create({ options = 11, seed = 1 }: BinomialOptionOptions = {}): Program<{
+export function create({ options = 11, seed = 1 }: BinomialOptionOptions = {}): VerifiableProgram<{
   prices: Float32Array;
 }> {
   const workgroups = Math.ceil(options / 4);

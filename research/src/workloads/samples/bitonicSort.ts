@@ -1,5 +1,5 @@
 import { gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, verifyExact } from "../program.ts";
+import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomWords } from "../random.ts";
 import { createSteps } from "./steps.ts";
 
@@ -220,7 +220,10 @@ export interface BitonicSortOptions {
 }
 
 /** Sorts u32 keys in place. */
-export function create({ length = 5000, seed = 1 }: BitonicSortOptions = {}): Program<{ keys: Uint32Array }> {
+export function create({
+  length = 5000,
+  seed = 1,
+}: BitonicSortOptions = {}): VerifiableProgram<{ keys: Uint32Array }> {
   const unsorted = randomWords(length, seed);
   const padded = new Uint32Array(4 * Math.ceil(length / 4)).fill(0xffffffff);
   padded.set(unsorted);

@@ -9,7 +9,7 @@
  * bits, so that every price is held against a reference, of which there are 65,536.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, type Verdict } from "../program.ts";
+import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomWord } from "../random.ts";
 
 const WORKGROUP = 128;
@@ -100,7 +100,7 @@ interface Prices extends Record<string, Float32Array> {
   puts: Float32Array;
 }
 
-export function create({ options = 4000, seed = 1 }: BlackScholesOptions = {}): Program<Prices> {
+export function create({ options = 4000, seed = 1 }: BlackScholesOptions = {}): VerifiableProgram<Prices> {
   const quads = Math.ceil(options / 4);
   const numbers = new Float32Array(4 * quads);
   for (let i = 0; i < numbers.length; i++) numbers[i] = (randomWord(seed, i) >>> 16) / LEVELS;

@@ -7,7 +7,7 @@
  * symmetric and odd ones antisymmetric, half as many products.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, type Verdict } from "../program.ts";
+import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomFloats, randomIntegers, sampleIndices } from "../random.ts";
 
 const SIDE = 8;
@@ -122,7 +122,7 @@ export interface DctOptions {
 }
 
 /** The coefficients of an image, each block in place of its samples. */
-export function create(options: DctOptions = {}): Program<{ coefficients: Float32Array }> {
+export function create(options: DctOptions = {}): VerifiableProgram<{ coefficients: Float32Array }> {
   const { blocksAcross = 16, blocksDown = blocksAcross, seed = 1 } = options;
   const blocks = blocksAcross * blocksDown;
   const image = randomIntegers(blocks * AREA, MAGNITUDE, seed);

@@ -7,7 +7,7 @@
  * for each invocation, orthonormal coefficients at every level, and no scaling of the signal beforehand.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, type Verdict } from "../program.ts";
+import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomFloats } from "../random.ts";
 
 const WORKGROUP = 64;
@@ -109,7 +109,7 @@ export interface DwtHaarOptions {
 }
 
 /** All coefficients: the average, then the details of each level, the coarsest first. */
-export function create(options: DwtHaarOptions = {}): Program<{ coefficients: Float32Array }> {
+export function create(options: DwtHaarOptions = {}): VerifiableProgram<{ coefficients: Float32Array }> {
   const { length = 2 ** 12, seed = 1 } = options;
   const signal = randomFloats(length, seed);
   const dispatches = extents(length);

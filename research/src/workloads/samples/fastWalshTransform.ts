@@ -7,7 +7,7 @@
  * vectors; samples are small whole numbers.
  */
 import { gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, type Verdict } from "../program.ts";
+import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomFloats, randomIntegers, sampleIndices } from "../random.ts";
 import { createSteps } from "./steps.ts";
 
@@ -97,7 +97,9 @@ export interface FastWalshTransformOptions {
  * The signal's coefficients, exactly: a partial sum of n samples is below 2^24 for certain up to n
  * = 2^21, and beyond that but for a chance of 2·exp(-2^48 / (128 n)), which is nothing.
  */
-export function create(options: FastWalshTransformOptions = {}): Program<{ coefficients: Float32Array }> {
+export function create(
+  options: FastWalshTransformOptions = {},
+): VerifiableProgram<{ coefficients: Float32Array }> {
   const { length = 2 ** 12, seed = 1 } = options;
   const signal = randomIntegers(length, MAGNITUDE, seed);
   const passes = transformingPasses(length);

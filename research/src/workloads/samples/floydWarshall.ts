@@ -6,7 +6,7 @@
  * lengths, four rows for each invocation.
  */
 import { readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, type Verdict } from "../program.ts";
+import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomWord } from "../random.ts";
 import { createSteps } from "./steps.ts";
 
@@ -68,7 +68,7 @@ export interface FloydWarshallOptions {
 
 type Paths = { lengths: Uint32Array; via: Uint32Array };
 
-export function create({ nodes = 48, seed = 1 }: FloydWarshallOptions = {}): Program<Paths> {
+export function create({ nodes = 48, seed = 1 }: FloydWarshallOptions = {}): VerifiableProgram<Paths> {
   const edges = randomEdges(nodes, seed);
   const steps = Array.from({ length: nodes }, (_, k) => [nodes, k]);
 

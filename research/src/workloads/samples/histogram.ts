@@ -1,5 +1,5 @@
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, verifyExact } from "../program.ts";
+import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomWords } from "../random.ts";
 
 const BINS = 256;
@@ -55,7 +55,7 @@ export interface HistogramOptions {
 export function create({
   samples = 100_001,
   seed = 1,
-}: HistogramOptions = {}): Program<{ bins: Uint32Array }> {
+}: HistogramOptions = {}): VerifiableProgram<{ bins: Uint32Array }> {
   // Half of the bits are cleared in pairs of words, so that bins fill unevenly.
   const words = randomWords(4 * Math.ceil(samples / 16), seed);
   for (let i = 1; i < words.length; i += 2) words[i] = words[i]! & words[i - 1]!;

@@ -1,5 +1,5 @@
 import type { CatalogEntry } from "belay-cli/internal/shared/research";
-import type { Program } from "../program.ts";
+import type { VerifiableProgram } from "../program.ts";
 import * as binarySearch from "./binarySearch.ts";
 import * as binomialOption from "./binomialOption.ts";
 import * as bitonicSort from "./bitonicSort.ts";
@@ -21,7 +21,7 @@ import * as urng from "./urng.ts";
 /** A program of the paper on redundant multithreading at each size that it is used at. */
 interface Sample extends CatalogEntry {
   /** Keeps a large GPU busy for milliseconds, with data several times its caches. */
-  benchmark(): Program;
+  benchmark(): VerifiableProgram;
 }
 
 export const catalog: readonly Sample[] = [

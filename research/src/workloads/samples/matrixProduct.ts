@@ -1,4 +1,4 @@
-import type { Program } from "../program.ts";
+import type { VerifiableProgram } from "../program.ts";
 import { productProgram } from "./productProgram.ts";
 
 /**
@@ -70,7 +70,7 @@ export interface MatrixProductOptions {
 }
 
 /** The product of two f32 matrices; their elements are small and whole, so that it is exact. */
-export function create(options: MatrixProductOptions = {}): Program<{ product: Float32Array }> {
+export function create(options: MatrixProductOptions = {}): VerifiableProgram<{ product: Float32Array }> {
   const { rows = 128, columns = rows, inner = rows, seed = 1 } = options;
   const shape = Uint32Array.of(rows, columns, inner);
   return productProgram({ kernel: MULTIPLY, tile: TILE, shape, rows, columns, inner, seed });

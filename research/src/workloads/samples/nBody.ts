@@ -1,5 +1,5 @@
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce } from "../program.ts";
+import { type Prepared, runOnce, type VerifiableProgram } from "../program.ts";
 import { randomFloats, sampleIndices } from "../random.ts";
 
 const TILE = 64;
@@ -131,7 +131,7 @@ export function create({
   steps = 4,
   parts = 1,
   seed = 1,
-}: NBodyOptions = {}): Program<Trajectory> {
+}: NBodyOptions = {}): VerifiableProgram<Trajectory> {
   const code = parts === 1 ? STEP : splitStep(parts);
   const positions = randomFloats(bodies * 4, seed);
   for (let i = 3; i < positions.length; i += 4) positions[i] = (1 + positions[i]!) / bodies;

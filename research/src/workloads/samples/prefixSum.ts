@@ -7,7 +7,7 @@
  * which moves twelve bytes for a value where scanning first and adding later moves sixteen.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, verifyExact } from "../program.ts";
+import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomWords } from "../random.ts";
 
 const WORKGROUP = 128;
@@ -124,7 +124,10 @@ export interface PrefixSumOptions {
   readonly seed?: number;
 }
 
-export function create({ length = 5000, seed = 1 }: PrefixSumOptions = {}): Program<{ sums: Uint32Array }> {
+export function create({
+  length = 5000,
+  seed = 1,
+}: PrefixSumOptions = {}): VerifiableProgram<{ sums: Uint32Array }> {
   const values = randomWords(length, seed);
 
   const prepare = (device: GPUDevice): Prepared<{ sums: Uint32Array }> => {

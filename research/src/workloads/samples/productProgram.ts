@@ -1,5 +1,5 @@
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, type Verdict } from "../program.ts";
+import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomIntegers, randomWord } from "../random.ts";
 
 /**
@@ -31,7 +31,7 @@ export function productProgram({
   columns,
   inner,
   seed,
-}: Multiplication): Program<{ product: Float32Array }> {
+}: Multiplication): VerifiableProgram<{ product: Float32Array }> {
   const magnitude = Math.max(1, Math.min(15, Math.floor(Math.sqrt(2 ** 24 / inner))));
   const a = randomIntegers(rows * inner, magnitude, seed);
   const b = randomIntegers(inner * columns, magnitude, seed + 1);

@@ -10,7 +10,7 @@
  * Joe and Kuo, "Constructing Sobol sequences with better two-dimensional projections", 2008.
  */
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, type Verdict } from "../program.ts";
+import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 
 const WORKGROUP = 128;
 /** How many vec4 an invocation computes. */
@@ -87,7 +87,7 @@ export interface QuasiRandomSequenceOptions {
 }
 
 /** Sixteen dimensions, one behind the other, of numbers in [0, 1). */
-export function create({ points = 3000 }: QuasiRandomSequenceOptions = {}): Program<{
+export function create({ points = 3000 }: QuasiRandomSequenceOptions = {}): VerifiableProgram<{
   sequence: Float32Array;
 }> {
   const quads = Math.ceil(points / 4);

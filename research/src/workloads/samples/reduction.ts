@@ -1,5 +1,5 @@
 import { bindBuffers, gridOf, readBuffers, resultBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, verifyExact } from "../program.ts";
+import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomIntegers, randomWords } from "../random.ts";
 
 const WORKGROUP = 128;
@@ -52,7 +52,9 @@ export interface ReductionOptions {
  * The sum of all elements, pass after pass until one is left. Of u32 modulo 2^32; of f32 over whole
  * numbers so small that every partial sum stays below 2^24 and is exact in any order.
  */
-export function create(options: ReductionOptions = {}): Program<{ sum: Uint32Array | Float32Array }> {
+export function create(
+  options: ReductionOptions = {},
+): VerifiableProgram<{ sum: Uint32Array | Float32Array }> {
   const { length = 100_000, type = "u32", seed = 1 } = options;
   const elements = type === "u32" ? randomWords(length, seed) : randomIntegers(length, 8, seed);
   const kernel = reduceKernel(type);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { describePrograms } from "../../../../test/support/devices/programSuite.ts";
-import type { Program } from "../program.ts";
+import type { VerifiableProgram } from "../program.ts";
 import * as binarySearch from "./binarySearch.ts";
 import * as binomialOption from "./binomialOption.ts";
 import * as bitonicSort from "./bitonicSort.ts";
@@ -20,7 +20,7 @@ import * as simpleConvolution from "./simpleConvolution.ts";
 import * as sobelFilter from "./sobelFilter.ts";
 import * as urng from "./urng.ts";
 
-const odd: Record<string, () => Program> = {
+const odd: Record<string, () => VerifiableProgram> = {
   "a product of one element": () => matrixProduct.create({ rows: 1 }),
   "a product with odd sides": () => matrixProduct.create({ rows: 33, columns: 17, inner: 50 }),
   "one body": () => nBody.create({ bodies: 1 }),
@@ -66,7 +66,7 @@ const odd: Record<string, () => Program> = {
   "sums in three levels": () => prefixSum.create({ length: 2 ** 22 + 3 }),
 };
 
-const broken: Record<string, readonly [() => Program, from: string, to: string]> = {
+const broken: Record<string, readonly [() => VerifiableProgram, from: string, to: string]> = {
   matrixProduct: [() => matrixProduct.create({ rows: 33 }), "var lower = 0.0", "var lower = 1.0"],
   nBody: [() => nBody.create({ bodies: 65 }), "const SOFTENING = 0.01", "const SOFTENING = 0.010001"],
   reduction: [() => reduction.create({ length: 1500 }), "index < count", "index < count - 1u"],

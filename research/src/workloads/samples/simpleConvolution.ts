@@ -7,7 +7,7 @@
  * invocation four rows of a vec4, which share what it loads.
  */
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, type Verdict } from "../program.ts";
+import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomIntegers, randomWord } from "../random.ts";
 
 const WIDTH = 16;
@@ -80,7 +80,9 @@ export interface SimpleConvolutionOptions {
 /**
  * An image in f32, with whole numbers so small that every sum is exact, fused or not, in any order.
  */
-export function create(options: SimpleConvolutionOptions = {}): Program<{ convolved: Float32Array }> {
+export function create(
+  options: SimpleConvolutionOptions = {},
+): VerifiableProgram<{ convolved: Float32Array }> {
   const { width = 200, height = width, seed = 1 } = options;
   const quads = Math.ceil(width / 4);
   const image = borderedImage(4 * quads, height, seed);

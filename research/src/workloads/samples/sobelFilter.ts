@@ -1,5 +1,5 @@
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, type Verdict } from "../program.ts";
+import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomWords, sampleIndices } from "../random.ts";
 
 const WIDTH = 32;
@@ -100,7 +100,7 @@ export interface SobelFilterOptions {
 }
 
 /** Finds edges in an RGBA image that is kept in a storage buffer. */
-export function create(options: SobelFilterOptions = {}): Program<{ edges: Uint32Array }> {
+export function create(options: SobelFilterOptions = {}): VerifiableProgram<{ edges: Uint32Array }> {
   const { width: asked = 255, height = asked, seed = 1 } = options;
   const quads = Math.ceil(asked / 4);
   const width = 4 * quads;

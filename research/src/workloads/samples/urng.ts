@@ -12,7 +12,7 @@
  * numbers throughout, so that every pixel is checked exactly.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer } from "../buffers.ts";
-import { type Prepared, type Program, runOnce, verifyExact } from "../program.ts";
+import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomWords } from "../random.ts";
 
 const WORKGROUP = 128;
@@ -105,7 +105,10 @@ export interface UrngOptions {
   readonly seed?: number;
 }
 
-export function create({ pixels = 5000, seed = 1 }: UrngOptions = {}): Program<{ noisy: Uint32Array }> {
+export function create({
+  pixels = 5000,
+  seed = 1,
+}: UrngOptions = {}): VerifiableProgram<{ noisy: Uint32Array }> {
   const image = randomWords(pixels, seed);
   const quads = Math.ceil(pixels / 4);
 

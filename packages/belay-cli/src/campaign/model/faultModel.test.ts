@@ -7,13 +7,13 @@ import {
   modelsOf,
   struckStructures,
 } from "./faultModel.ts";
-import type { Sample, SiteProfile, StruckKernel } from "./profile.ts";
+import type { Sample, StruckKernel, StruckSite } from "./profile.ts";
 
 const site = (
   id: number,
-  kind: SiteProfile["kind"],
+  kind: StruckSite["kind"],
   executions: number,
-  changed: Partial<SiteProfile> = {},
+  changed: Partial<StruckSite> = {},
 ) => ({
   id,
   kind,

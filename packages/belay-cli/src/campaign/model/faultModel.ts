@@ -8,7 +8,7 @@
 import { structures } from "belay-gpu/internal/compiler/configurations";
 import type { FaultSite } from "belay-gpu/internal/compiler/contract";
 import type { ArmedFault } from "belay-gpu/internal/runtime/injection/injector";
-import { type SiteProfile, type StruckKernel, toExecution } from "./profile.ts";
+import { type StruckKernel, type StruckSite, toExecution } from "./profile.ts";
 import { Draws } from "./random.ts";
 
 /**
@@ -105,7 +105,7 @@ export function modelsOf(structure: StruckStructure): readonly FaultModel[] {
  * The sites of a kernel that a fault of this model in this structure can strike, as far as a run
  * executes them.
  */
-function sitesFor(kernel: StruckKernel, structure: StruckStructure, model: FaultModel): SiteProfile[] {
+function sitesFor(kernel: StruckKernel, structure: StruckStructure, model: FaultModel): StruckSite[] {
   if (structure === "memory") return [];
   const { kind, uniform, machinery } = strikesOf[structure];
   return kernel.sites.filter(

@@ -10,14 +10,14 @@ export type Sample = readonly [number, number, number, number, number, number, n
 type CountedSite = KernelProfile["sites"][number];
 
 /** A site, how often one run executes it, and some executions, each as likely. */
-export interface SiteProfile
+export interface StruckSite
   extends Pick<CountedSite, "id" | "kind" | "span" | "components" | "uniform" | "machinery" | "executions"> {
   readonly samples: readonly Sample[];
 }
 
 /** What one run does in a kernel, counted. */
 export interface StruckKernel extends Pick<KernelProfile, "kernel" | "entryPoint" | "source" | "iterations"> {
-  readonly sites: readonly SiteProfile[];
+  readonly sites: readonly StruckSite[];
 }
 
 /**
@@ -87,7 +87,7 @@ export function hasSites({ belay }: HardenedDevice, counted: readonly StruckKern
   );
 }
 
-const isSame = (a: SiteProfile, b: FaultSite) =>
+const isSame = (a: StruckSite, b: FaultSite) =>
   a.id === b.id &&
   a.kind === b.kind &&
   a.machinery === b.machinery &&

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import {
   bindBuffers,
   readBuffers,
@@ -18,7 +18,7 @@ const { newDevice } = testDevices();
  * Tells from what a run leaves behind whether it was the first. `made`: what its runs make to read
  * back.
  */
-function telling(made: WeakRef<GPUBuffer>[]): Program {
+function telling(made: WeakRef<GPUBuffer>[]): VerifiableProgram {
   const code = `
     @group(0) @binding(0) var<storage, read_write> input: array<u32, 2>;
     @group(0) @binding(1) var<storage, read_write> output: array<u32, 2>;

@@ -1,4 +1,4 @@
-import type { Outputs, Program, Workload } from "belay-gpu/internal/runtime/tuning/workload";
+import type { Outputs, VerifiableProgram, Workload } from "belay-gpu/internal/runtime/tuning/workload";
 import { flags, proxyOf } from "belay-gpu/internal/runtime/webgpu/nativeObjects";
 import { rememberPipelines } from "../../shared/workloads/rememberPipelines.ts";
 import type { RestingFault } from "../model/faultModel.ts";
@@ -12,7 +12,7 @@ export interface CampaignProgram {
    * A workload sets everything up in each run; a program is prepared once, and runs thousands of
    * times.
    */
-  readonly runs: Workload | Program;
+  readonly runs: Workload | VerifiableProgram;
 }
 
 /** A program on a device, ready to be run many times, each time from the same state. */

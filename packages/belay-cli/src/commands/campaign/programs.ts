@@ -1,6 +1,6 @@
 /** Knows programs by name, for the process that a campaign runs them in. */
 import { createHash } from "node:crypto";
-import type { Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import type { CampaignProgram } from "../../campaign/processes/readyProgram.ts";
 import { importResearch, importResearchIfInstalled } from "../../shared/research.ts";
 import { loadWorkload } from "../../shared/workloads/loadWorkload.ts";
@@ -12,7 +12,7 @@ export const programsModule = new URL(import.meta.url);
 const digest = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 12);
 
 /** Returns a program of the catalog, small; undefined for the name of a module. */
-async function programOfCatalog(name: string): Promise<Program | undefined> {
+async function programOfCatalog(name: string): Promise<VerifiableProgram | undefined> {
   const research = await importResearchIfInstalled();
   return research?.catalog.find((each) => each.name === name)?.campaign();
 }
@@ -31,7 +31,7 @@ export async function digestOf(name: string): Promise<string> {
   return digestOfProgram(name, await programOfCatalog(name));
 }
 
-function digestOfProgram(name: string, program: Program | undefined): string {
+function digestOfProgram(name: string, program: VerifiableProgram | undefined): string {
   return program ? digest(JSON.stringify([program.kernelSources, program.work])) : digestOfModule(name);
 }
 

@@ -4,7 +4,7 @@ import { harden } from "belay-gpu/internal/runtime/harden";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
 import type { ArmedFault } from "belay-gpu/internal/runtime/injection/injector";
 import { findDifference } from "belay-gpu/internal/runtime/tuning/outputDifference";
-import type { Outputs, Prepared, Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { Outputs, Prepared, VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import type { AdapterChoice, OpenedGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import { median } from "simple-statistics";
@@ -94,7 +94,7 @@ export async function demonstrate(
   };
 }
 
-function judge(program: Program, expected: Outputs, actual: Outputs): Demonstration["results"] {
+function judge(program: VerifiableProgram, expected: Outputs, actual: Outputs): Demonstration["results"] {
   const { ok, message } = program.verify(actual);
   if (!ok) return { outcome: "wrong", message };
   return { outcome: findDifference(expected, actual) === undefined ? "identical" : "right", message };
@@ -104,7 +104,7 @@ function judge(program: Program, expected: Outputs, actual: Outputs): Demonstrat
  * Flips one bit of one value of one replica; moves on to another value while the flip changes no
  * result.
  */
-async function injectOne(program: Program, device: HardenedDevice): Promise<Injection> {
+async function injectOne(program: VerifiableProgram, device: HardenedDevice): Promise<Injection> {
   const faults: DetectedFault[] = [];
   device.belay.addEventListener("fault", ({ detail }) => faults.push(detail));
   // Every run is of the same kernels, and compiling them takes most of its time.
@@ -169,7 +169,7 @@ function inTurn<Each>(lists: readonly (readonly Each[])[]): Each[] {
   return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list.slice(i, i + 1))).flat();
 }
 
-function sourceOf({ kernelSources }: Program, entryPoint: string): string {
+function sourceOf({ kernelSources }: VerifiableProgram, entryPoint: string): string {
   const declaration = new RegExp(`\\bfn\\s+${entryPoint}\\b`);
   return Object.values(kernelSources).find((source) => declaration.test(source)) ?? "";
 }
@@ -194,7 +194,7 @@ const warmUpMilliseconds = 300;
  * read. Short runs are submitted many at once.
  */
 export async function timeInTurn(
-  program: Program,
+  program: VerifiableProgram,
   plain: GPUDevice,
   hardened: GPUDevice,
 ): Promise<DemoTimes> {

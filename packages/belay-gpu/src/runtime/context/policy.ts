@@ -48,10 +48,10 @@ export interface Policy extends KernelPolicy {
   /**
    * The treatment of detected faults.
    *
-   * - `"recover"` (default) executes unverified work again before its results are released. If that
-   *   fails, it does the same as `"throw"`.
-   * - `"throw"` refuses to release data that a fault may have reached, with a `FaultError`.
-   * - `"report"` emits events, adds entries to the report, and releases the data.
+   * - Under `"recover"` (default), unverified work is executed again before its results are
+   *   released. If that fails, `"throw"` applies.
+   * - Under `"throw"`, data that a fault may have reached is refused with a `FaultError`.
+   * - Under `"report"`, the data is released, and the faults are events and entries of the report.
    */
   readonly onFault?: OnFault;
   /**

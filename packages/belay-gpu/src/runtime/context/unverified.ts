@@ -6,12 +6,12 @@ export interface Unverified {
   readonly kernel: string;
   readonly entryPoint: string;
   /**
-   * The cause.
+   * The reason why the results are not verified.
    *
-   * - `"waitedTooLong"`: a workgroup waited too long for its twin, as the device did not run both
-   *   at the same time.
-   * - `"gridTooLarge"`: the grid of an indirect dispatch has no room for twice the workgroups, so
-   *   nothing ran.
+   * - Under `"waitedTooLong"`, a workgroup waited too long for its twin, as the device did not run
+   *   both at the same time.
+   * - Under `"gridTooLarge"`, an indirect dispatch has no room for twice its workgroups, so nothing
+   *   ran.
    */
   readonly cause: "waitedTooLong" | "gridTooLarge";
   /** The workgroup that waited. */

@@ -12,10 +12,10 @@ export interface PendingSum {
   /**
    * The use of the sum.
    *
-   * - `"loaded"`: the sum must be `weight` times the checksum.
-   * - `"stored"`: the sum becomes the checksum.
-   * - `"begun"`: the checksum less the sum replaces the checksum, until a sum that `"ended"` is
-   *   added.
+   * - A `"loaded"` sum must be `weight` times the checksum.
+   * - A `"stored"` sum becomes the checksum.
+   * - A `"begun"` sum is subtracted from the checksum.
+   * - An `"ended"` sum is added to the result.
    */
   readonly kind: "loaded" | "stored" | "begun" | "ended";
   /** True if a `"begun"` sum need not be compared with the checksum. */

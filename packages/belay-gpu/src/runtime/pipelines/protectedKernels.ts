@@ -310,8 +310,8 @@ export class Kernels {
   }
 
   /**
-   * Emits `unprotected` once for a kernel with less coverage than the policy asks for. Call this when
-   * a pipeline of the kernel was created.
+   * Emits `unprotected` once for a kernel with less coverage than the policy asks for. Call this
+   * when a pipeline of the kernel was created.
    */
   announce({ coverage }: KernelChoice): void {
     const diagnostics = shortfalls(coverage.diagnostics);

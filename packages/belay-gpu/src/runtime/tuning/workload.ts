@@ -25,7 +25,7 @@ export interface Verdict {
 }
 
 /** A workload of one size whose results can be verified. */
-export interface Program<Result extends Outputs = Outputs> {
+export interface VerifiableProgram<Result extends Outputs = Outputs> {
   readonly workload: Workload;
   prepare(device: GPUDevice): Prepared<Result>;
   /**

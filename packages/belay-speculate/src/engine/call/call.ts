@@ -6,7 +6,7 @@ import type { LoopData, SequentialLoop } from "../../loops/javascript/sequential
 import type { Loop } from "../../loops/tree/ir.ts";
 import type { PhaseTimes } from "../device/phaseTimer.ts";
 import type { Workspace } from "../device/workspace.ts";
-import type { EngineOutcome, Execution } from "../rounds/execution.ts";
+import type { EngineOutcome, LoopExecution } from "../rounds/execution.ts";
 import type { Moved } from "../transfer/downloads.ts";
 import type { Resident } from "../transfer/resident.ts";
 import type { Turn } from "../transfer/turns.ts";
@@ -92,7 +92,7 @@ export interface Statistics {
  */
 export type Engine<Options> = (
   workspace: Workspace,
-  execution: Execution,
+  execution: LoopExecution,
   options: Options,
 ) => Promise<EngineOutcome>;
 

@@ -2,7 +2,7 @@ import { DeviceFailure } from "../device/deviceFailure.ts";
 import type { Workspace } from "../device/workspace.ts";
 import type { Handover } from "../policy/handover.ts";
 import { runDefault } from "../rounds/defaultEngine.ts";
-import { type EngineOutcome, type Execution, numbersOf } from "../rounds/execution.ts";
+import { type EngineOutcome, type LoopExecution, numbersOf } from "../rounds/execution.ts";
 import { CallArrays } from "../transfer/callArrays.ts";
 import {
   onCpuAlone,
@@ -85,7 +85,7 @@ export class DeviceCall {
     this.#handover = this.#placement?.handover() ?? null;
     const buffers = await arrays.toDevice(this.#workspace);
     await this.#workspace.allocated();
-    const execution: Execution = {
+    const execution: LoopExecution = {
       loop,
       inputs,
       step,
@@ -122,7 +122,7 @@ export class DeviceCall {
    * Executes with the engine that the program asks for; the default one leaves the loop to the CPU
    * when the handover is due.
    */
-  #engine(execution: Execution): Promise<EngineOutcome> {
+  #engine(execution: LoopExecution): Promise<EngineOutcome> {
     const { engine, timings = false } = this.#options;
     if (typeof engine === "function") return engine(this.#workspace, execution, this.#options);
     return runDefault(this.#workspace, execution, { timings, handover: this.#handover });

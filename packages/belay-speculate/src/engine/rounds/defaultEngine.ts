@@ -6,7 +6,7 @@ import type { Workspace } from "../device/workspace.ts";
 import type { Handover } from "../policy/handover.ts";
 import type { LastRounds } from "../policy/loopProfile.ts";
 import { firstPlan, type PlanName } from "../policy/planChoice.ts";
-import { type EngineOutcome, type Execution, type Part, partOf } from "./execution.ts";
+import { type EngineOutcome, type LoopExecution, type Part, partOf } from "./execution.ts";
 import { Progress } from "./progress.ts";
 import { longestSegment, Segment } from "./segment.ts";
 
@@ -35,7 +35,7 @@ export interface DefaultOptions {
  */
 export async function runDefault(
   workspace: Workspace,
-  execution: Execution,
+  execution: LoopExecution,
   options: DefaultOptions = {},
 ): Promise<EngineOutcome> {
   const timer = options.timings ? new PhaseTimer(workspace) : null;
@@ -55,7 +55,7 @@ export async function runDefault(
 
 class DefaultExecution {
   readonly #workspace: Workspace;
-  readonly #execution: Execution;
+  readonly #execution: LoopExecution;
   readonly #before: LastRounds | null;
   readonly #progress: Progress;
   #done = 0;
@@ -69,7 +69,7 @@ class DefaultExecution {
 
   constructor(
     workspace: Workspace,
-    execution: Execution,
+    execution: LoopExecution,
     timer: PhaseTimer | null,
     handover: Handover | null,
   ) {

@@ -3,7 +3,7 @@ import type { Loop } from "../../loops/tree/ir.ts";
 import type { PhaseTimes } from "../device/phaseTimer.ts";
 
 /** One execution of a loop, whose arrays lie in buffers. */
-export interface Execution {
+export interface LoopExecution {
   readonly loop: Loop;
   /** By array, as large as its elements in a typed array, rounded up to four bytes. */
   readonly buffers: Readonly<Record<string, GPUBuffer>>;
@@ -39,7 +39,7 @@ export interface Range {
 }
 
 /** What an execution does on the GPU. */
-export type Part = Omit<Execution, "onCpu">;
+export type Part = Omit<LoopExecution, "onCpu">;
 
 /** Some iterations of an execution, counted from the first of them. */
 export function partOf(execution: Part, from: number, count: number): Part {

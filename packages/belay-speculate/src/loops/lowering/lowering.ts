@@ -10,7 +10,7 @@ import { Guards } from "./numbers/guards.ts";
 import { Inputs } from "./numbers/inputs.ts";
 import type { Linear } from "./numbers/linear.ts";
 import { between, type Interval, type Value } from "./numbers/values.ts";
-import { Refusal, refuse } from "./refusal.ts";
+import { LoopRefusal, refuse } from "./refusal.ts";
 import type { Variable, Variables } from "./variables.ts";
 
 /** An array that the loop accesses, and every index that it does so with. */
@@ -131,7 +131,7 @@ export class Lowering {
       make();
       return true;
     } catch (thrown) {
-      if (!(thrown instanceof Refusal)) throw thrown;
+      if (!(thrown instanceof LoopRefusal)) throw thrown;
       if (thrown.diagnostic) this.diagnostics.push(thrown.diagnostic);
       return false;
     }

@@ -4,7 +4,7 @@ import type { Diagnostic } from "belay-gpu/internal/diagnostics/diagnostic";
  * Ends the translation of one statement; what catches it goes on with the next, so that several
  * findings come at once.
  */
-export class Refusal extends Error {
+export class LoopRefusal extends Error {
   /** Null where the reason has been told before. */
   readonly diagnostic: Diagnostic | null;
 
@@ -15,5 +15,5 @@ export class Refusal extends Error {
 }
 
 export function refuse(diagnostic: Diagnostic | null): never {
-  throw new Refusal(diagnostic);
+  throw new LoopRefusal(diagnostic);
 }
