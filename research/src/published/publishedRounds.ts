@@ -32,7 +32,12 @@ export class PublishedRounds {
   /** The reductions hold what the iterations before this one contributed. */
   #combined = 0;
 
-  constructor(workspace: Workspace, execution: LoopExecution, pipelines: Pipelines, timer: PhaseTimer | null) {
+  constructor(
+    workspace: Workspace,
+    execution: LoopExecution,
+    pipelines: Pipelines,
+    timer: PhaseTimer | null,
+  ) {
     this.#workspace = workspace;
     this.#execution = execution;
     this.#pipelines = pipelines;
