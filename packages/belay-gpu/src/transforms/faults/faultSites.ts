@@ -1,38 +1,43 @@
 import type { Span } from "../../diagnostics/diagnostic.ts";
 
-/** Where in the source a fault can strike. Ids start at 1. */
+/** A place in the source where a fault can be injected. Ids start at 1. */
 export interface FaultSite {
   readonly id: number;
   /**
-   * `"value"`: what the source computes. `"load"`: a word loaded from storage or uniform memory.
-   * `"address"`: an index of a load or a store. `"local"`: a word of workgroup memory, after it was
-   * stored. `"branch"`: the outcome of a condition. `"statement"`: an assignment, store or call
-   * that is skipped.
+   * The struck thing.
+   *
+   * - `"value"`: a computed value.
+   * - `"load"`: a word loaded from storage or uniform memory.
+   * - `"address"`: an index of a load or a store.
+   * - `"local"`: a word of workgroup memory, after it was stored.
+   * - `"branch"`: the outcome of a condition.
+   * - `"statement"`: an assignment, store or call, which is skipped.
    */
   readonly kind: "value" | "load" | "address" | "local" | "branch" | "statement";
   /**
-   * Whether all invocations of a workgroup that get here at once have the same value, as far as can
-   * be told.
+   * True if all invocations of a workgroup that are here at once have the same value, as far as
+   * analysis can tell.
    */
   readonly uniform: boolean;
   readonly span: Span;
-  /** The function that the site is in. */
+  /** The name of the function that contains the site. */
   readonly functionName: string;
   /**
-   * 32-bit words of the value (components of a vector), of which the armed component selects one; 0
-   * for a statement.
+   * The number of 32-bit words of the value (components of a vector); 0 for a statement. The armed
+   * component selects one.
    */
   readonly components: number;
   /**
-   * Set for what protection has added: `"window"` between the comparison of what is stored and the
-   * end of the store, which no comparison sees, and `"inside"` for all else.
+   * The part of the code that protection added; undefined for the program's own code. `"window"`
+   * lies between the comparison of an output and the end of its store, where no comparison sees a
+   * fault. `"inside"` is all other added code.
    */
   readonly machinery?: "inside" | "window";
-  /** Set for memory of which both replicas use one copy, so that they see the same fault. */
+  /** Set for memory with one copy, which both replicas use. Both see the same fault. */
   readonly isShared?: true;
 }
 
-/** Numbers the fault sites of a module. */
+/** The numbered fault sites of a module. */
 export class FaultSites {
   readonly all: FaultSite[] = [];
 

@@ -1,54 +1,56 @@
-/** The part of the report buffer by which the host arms a fault and learns what became of it. */
+/** The words of the report buffer by which the host arms a fault and learns its outcome. */
 import { reportWords } from "../redundancy/reportBuffer.ts";
 
 /**
- * The words of a report, with `injectFaults`, that follow `reportWords.grid`. The host arms a fault
- * by writing the `armed*` words (site 0 = none).
+ * The offsets of these words, which follow `reportWords.grid` if faults are injected. The host arms
+ * a fault by writing the `armed*` words (site 0 = none).
  */
 export const injectionWords = {
-  /** How often an armed fault really struck. */
+  /** The number of times that an armed fault struck. */
   strikes: 5,
-  /** How often an invocation ran out of fuel. */
+  /** The number of times that an invocation ran out of fuel. */
   hangs: 6,
-  /** The word that was struck last, before it was. */
+  /** The last struck word, as it was before. */
   struck: 7,
-  /** Dispatches of the kernel since the fault was armed. */
+  /** The number of dispatches of the kernel since the fault was armed. */
   dispatch: 8,
   armedSite: 9,
-  /** 0 or 1: the replica struck. */
+  /** The struck replica, 0 or 1. */
   armedReplica: 10,
-  /** Who is struck (`faultExtent`). */
+  /** The struck invocations, a value of `faultExtent`. */
   armedExtent: 11,
   /** The bits of the struck word that are cleared first. */
   armedClear: 12,
-  /** XORed into the struck word then. */
+  /** The bits of the struck word that are then flipped. */
   armedMask: 13,
-  /** Component of a vector value. */
+  /** The struck component of a vector. */
   armedComponent: 14,
   /**
-   * The struck invocation: workgroup id x, y, z and local invocation index, as the unprotected
-   * kernel numbers them.
+   * The struck invocation, numbered as in the unprotected kernel: workgroup id x, y, z and local
+   * invocation index.
    */
   armedWorkgroupX: 15,
   armedWorkgroupY: 16,
   armedWorkgroupZ: 17,
   armedLocalIndex: 18,
-  /**
-   * The first dynamic execution of the site by that invocation that is struck, counted from 0, and
-   * how many are.
-   */
+  /** The first struck execution of the site by that invocation, counted from 0. */
   armedOccurrence: 19,
+  /** The number of struck executions. */
   armedOccurrences: 20,
-  /** The first dispatch that is struck, counted from 0, and how many are. */
+  /** The first struck dispatch, counted from 0. */
   armedDispatch: 21,
+  /** The number of struck dispatches. */
   armedDispatches: 22,
   /** The line of memory whose loads are struck. */
   armedLine: 23,
-  /** How many turns of loops an invocation may take; 0 for any number. */
+  /** The loop iterations that an invocation may execute; 0 for no limit. */
   fuel: 24,
 } as const;
 
-/** The members of the report at these words. The last one fills the space before the records. */
+/**
+ * The members of the report at these words, as WGSL. The last one fills the space before the
+ * records.
+ */
 export const injectionMembers = `
   strikes: atomic<u32>,
   hangs: atomic<u32>,
@@ -72,10 +74,10 @@ export const injectionMembers = `
   @size(${4 * (reportWords.records - injectionWords.fuel)}) fuel: u32,`;
 
 /**
- * Who is struck by an armed fault: one invocation, all that run in its subgroup, or all who load
+ * The invocations that an armed fault strikes: one, all that run in its subgroup, or all that load
  * from a line of memory.
  */
 export const faultExtent = { invocation: 0, subgroup: 1, line: 2 } as const;
 
-/** Bytes of a line of memory. */
+/** The bytes of a line of memory. */
 export const lineBytes = 128;

@@ -1,13 +1,23 @@
 /**
- * Turns `for` and `while` loops whose header touches shared memory into `loop`, where statements have room.
+ * Rewrites `for` and `while` loops whose header accesses shared memory as `loop`. Statements can
+ * then stand before each evaluation of the condition.
  *
- * Before:  for (var i = 0u; i < atomicLoad(&n); i++) { body }
- * After:   { var i = 0u; loop { if (!(i < atomicLoad(&n))) { break; } { body } continuing { i++; } } }
+ * Before:   for (var i = 0u; i < atomicLoad(&n); i++) { body }
+ * After:    {
+ *             var i = 0u;
+ *             loop {
+ *               if (!(i < atomicLoad(&n))) { break; }
+ *               { body }
+ *               continuing { i++; }
+ *             }
+ *           }
  *
- * Requires: nothing.   Ensures: valid module; no header of a `for` or `while` stores to shared memory, operates on it,
- *           or declares a pointer.
+ * Requires: nothing.
+ * Ensures:  a valid module. No header of a `for` or `while` loop stores to shared memory, contains
+ *           a memory operation or declares a pointer.
  * Order:    before resolvePointers and normalizeAccesses.
- * Source:   WGSL specification, "For Statement" and "While Statement", which define both by this expansion.
+ * Source:   WGSL specification, "For Statement" and "While Statement", which define both by this
+ *           expansion.
  */
 import { containsMemoryOperation, isTextureStore } from "../../analysis/effects.ts";
 import { storesToShared } from "../../analysis/places.ts";
@@ -30,8 +40,8 @@ export function desugarLoops(program: Program): Module {
 }
 
 /**
- * True when `part` of a header needs statements of its own: it operates on shared memory, or points
- * to memory.
+ * Returns true if a part of a header needs statements of its own: it contains a memory operation,
+ * stores to shared memory or declares a pointer.
  */
 function needsRoom(program: Program, part: Expression | Statement): boolean {
   if (part.kind === "let" && program.declaredTypeOf(part).kind === "pointer") return true;
@@ -62,7 +72,7 @@ function desugarFor({ span, attributes, initializer, condition, update, body }: 
   return initializer ? block(span, [initializer, loop]) : loop;
 }
 
-/** Leaves the loop when its condition does not hold. */
+/** Returns the statement that leaves the loop unless its condition holds. */
 function exit(condition: Expression): Statement[] {
   return quote(condition.span).statements`if (!${condition}) { break; }`;
 }

@@ -1,11 +1,13 @@
 /**
- * Turns a store to several components of a vector in shared memory into a store to each.
+ * Rewrites a store to several components of a vector in shared memory as one store per component.
  *
- * Before:  out[i].zx = v;
- * After:   let a = v.x; out[i].z = a;   let b = v.y; out[i].x = b;
+ * Before:   out[i].zx = v;
+ * After:    let a = v.x; out[i].z = a;
+ *           let b = v.y; out[i].x = b;
  *
- * Requires: access normal form, where alone such a store may stand.   Ensures: valid module; every store to shared
- *           memory has a target of reference type.   Order: right after normalizeAccesses.
+ * Requires: access normal form. Such a store is then a statement of its own.
+ * Ensures:  a valid module. Every store to shared memory has a target of reference type.
+ * Order:    right after normalizeAccesses.
  * Source:   language extension `swizzle_assignment`.
  */
 import { isShared, spaceOf } from "../../analysis/places.ts";
@@ -39,7 +41,9 @@ export function expandSwizzles(program: Program, names: Names): Module {
   );
 }
 
-/** The vector that a swizzle, or a swizzle of a swizzle, takes components from, and which. */
+/**
+ * Returns the vector and the components that a swizzle selects. A swizzle of a swizzle is composed.
+ */
 function swizzled(
   { base, member }: MemberExpression,
   isSwizzle: (base: Expression) => base is MemberExpression,

@@ -1,12 +1,16 @@
 /**
- * Keeps an entry point's resources in use, because a pipeline's default layout has just those that are: a program that
- * binds a buffer whose only use was a pointer, now resolved, must not find its bind group refused.
+ * Adds uses of an entry point's resources that transforms have removed. A pipeline's default layout
+ * contains used resources only. The program's bind group would be rejected if it bound a buffer
+ * whose only use was a pointer that resolvePointers removed.
  *
- * Before:  fn main() { let p = &a; }   (resolved to nothing)
- * After:   fn main() { _ = &a; }
+ * Before:   fn main() { let p = &a; }     (resolvePointers removes the statement)
+ * After:    fn main() { _ = &a; }
  *
- * `source`: the program whose resources are kept. Requires: its variables still have their names.
- * Ensures: valid module.   Order: last.
+ * `source` is the program whose resources are kept.
+ *
+ * Requires: variables have the names that they have in `source`.
+ * Ensures:  a valid module. Each entry point uses the resources that it uses in `source`.
+ * Order:    last.
  */
 import { bindingPointOf } from "../../analysis/bindings.ts";
 import { functionsOf, reachableFrom, variablesOf } from "../../analysis/callGraph.ts";

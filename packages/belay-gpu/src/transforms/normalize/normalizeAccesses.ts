@@ -1,16 +1,24 @@
 /**
- * Gives every store, atomic and `workgroupUniformLoad` a statement of its own, with operands that may be repeated.
+ * Rewrites every store, atomic operation and `workgroupUniformLoad` as a statement of its own. Its
+ * operands may be evaluated again without a side effect.
  *
- * Before:  out[next()] += atomicAdd(&n, 1) + x;
- * After:   let i = next(); let a = out[i]; let n1 = atomicAdd(&n, 1); let v: u32 = a + (n1 + x); out[i] = v;
+ * Before:   out[next()] += atomicAdd(&n, 1) + x;
+ * After:    let i = next();
+ *           let a = out[i];
+ *           let n1 = atomicAdd(&n, 1);
+ *           let v: u32 = a + (n1 + x);
+ *           out[i] = v;
  *
- * A store to shared memory (storage or workgroup) becomes `place = value`, and a memory operation becomes a `let` or
- * a call statement. Their indices and values are then *stable*: constants, overrides, `let`s or parameters. Evaluation
- * order is kept: what an expression evaluates before a hoisted operation is saved before it, and the right operands
- * of `&&` and `||` stay conditional.
+ * A store to shared memory (storage or workgroup) becomes `place = value`. A memory operation
+ * becomes a `let` or a call statement. Their indices and values are then *stable*: constants,
+ * overrides, `let`s or parameters. The order of evaluation stays. An expression that is evaluated
+ * before a hoisted operation is saved before the operation. The right operands of `&&` and `||`
+ * stay conditional.
  *
- * Requires: unique names, resolved pointers, loops whose headers have no memory operation (desugarLoops).
- * Ensures:  valid module; access normal form.   Order: before every transform that hooks on accesses.
+ * Requires: unique names, resolved pointers, loops without memory operations in their headers
+ *           (desugarLoops).
+ * Ensures:  a valid module in access normal form.
+ * Order:    before every transform that rewrites accesses.
  * Source:   WGSL specification, "Evaluation order" and "Compound assignment".
  */
 import { containsMemoryOperation } from "../../analysis/effects.ts";
@@ -39,8 +47,8 @@ export function normalizeAccesses(program: Program, names: Names): Module {
 }
 
 /**
- * In each method, `before` collects the statements that must run before the one that uses the
- * result.
+ * The rewrite of one module. Each method adds to `before` the statements that must run before the
+ * statement that uses the result.
  */
 class Normalizer {
   readonly #program: Program;
@@ -141,8 +149,8 @@ class Normalizer {
   }
 
   /**
-   * The value that an assignment stores; a compound assignment loads its place first, then its
-   * operand.
+   * Returns the value that an assignment stores. A compound assignment loads its place before it
+   * evaluates its operand.
    */
   #assigned(
     statement: Assignment | Increment,

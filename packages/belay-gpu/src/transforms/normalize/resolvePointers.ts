@@ -1,13 +1,17 @@
 /**
- * Replaces pointers to shared memory by the places they point to, and specializes functions that take such pointers.
+ * Rewrites pointers to shared memory as the places they point to. Specializes functions that take
+ * such pointers.
  *
- * Before:  fn add(p: ptr<storage, u32, read_write>) { *p += 1; }   let q = &a[i + 1]; add(q);
- * After:   fn add_a(i0: u32) { a[i0] += 1; }                       let i0 = i + 1; add_a(i0);
+ * Before:   fn add(p: ptr<storage, u32, read_write>) { *p += 1; }   let q = &a[i + 1]; add(q);
+ * After:    fn add_a(i0: u32) { a[i0] += 1; }                       let i0 = i + 1; add_a(i0);
  *
- * A function is specialized once for each shape of its pointer arguments (variable, members, where it is indexed);
- * the dynamic indices become parameters. Pointers to function and private variables stay.
+ * A function is specialized once for each shape of its pointer arguments: the variable, the members
+ * and the positions of indices. Dynamic indices become parameters. Pointers to function and private
+ * variables stay.
  *
- * Requires: unique names.   Ensures: valid module; every access to storage, workgroup or uniform memory names its variable.
+ * Requires: unique names.
+ * Ensures:  a valid module. Every access to storage, workgroup or uniform memory names its
+ *           variable.
  * Order:    before normalizeAccesses.
  */
 import type { Span } from "../../diagnostics/diagnostic.ts";
@@ -36,18 +40,18 @@ import {
 import { mapIndices } from "../shared/mapIndices.ts";
 import type { Names } from "../shared/names.ts";
 
-/** What a pointer `let` or parameter points to, with indices that may be repeated. */
+/** The places that pointer `let`s and parameters point to. Their indices may be evaluated again. */
 type Pointees = ReadonlyMap<LetStatement | Parameter, Expression>;
 
 /**
- * Functions that specialization may make of a module; calls that pass parts of parts on can ask for
+ * The limit of specialized functions of a module. Calls that pass on parts of parts can need
  * exponentially many.
  */
 const mostSpecializations = 1000;
 
-/** Specialization was stopped: the module's pointers have too many shapes. */
+/** The error thrown if a module's pointers have too many shapes. */
 export class SpecializationLimit extends Error {
-  /** The function that would have been specialized once more. */
+  /** The name of the function whose specialization exceeded the limit. */
   readonly span: Span;
 
   constructor(span: Span) {
@@ -56,7 +60,10 @@ export class SpecializationLimit extends Error {
   }
 }
 
-/** Throws a `SpecializationLimit` when the pointers of the module have too many shapes. */
+/**
+ * Returns the module without pointers to shared memory. Throws `SpecializationLimit` if its
+ * pointers have too many shapes.
+ */
 export function resolvePointers(program: Program, names: Names): Module {
   return new PointerResolver(program, names).module();
 }
@@ -64,7 +71,7 @@ export function resolvePointers(program: Program, names: Names): Module {
 class PointerResolver {
   readonly #program: Program;
   readonly #names: Names;
-  /** Specialized functions by function and shape of the pointer arguments. */
+  /** The specialized functions, by function and shape of the pointer arguments. */
   readonly #specialized = new Map<string, FunctionDeclaration>();
   #entered = 0;
 
@@ -112,7 +119,10 @@ class PointerResolver {
     return saved;
   }
 
-  /** `place` with every dynamic index saved in a `let`, unless it is one of those. */
+  /**
+   * Returns `place` with every dynamic index saved in a `let`. Generated names stay: they are such
+   * `let`s already.
+   */
   #stable(place: Expression, saved: Statement[]): Expression {
     return mapIndices(place, (index) => {
       if (index.kind === "identifier" && this.#names.isGenerated(index.name)) return index;
@@ -124,8 +134,8 @@ class PointerResolver {
   }
 
   /**
-   * One step of a bottom-up rewrite: pointer names become addresses, and addresses that are used
-   * become places.
+   * Rewrites one node of an expression, bottom-up. Pointer names become addresses, and used
+   * addresses become places.
    */
   #expression(node: Expression, pointees: Pointees): Expression {
     switch (node.kind) {
@@ -161,7 +171,7 @@ class PointerResolver {
         return index;
       };
       shapes.push(place ? mapIndices(place, collect) : null);
-      // A negative index and its u32 conversion are out of bounds alike.
+      // A negative index is out of bounds, before and after its conversion to u32.
       return place ? indices.map((index) => quote(index.span).expression`u32(${index})`) : [argument];
     });
     const fn = this.#specialize(callee, shapes);
@@ -174,8 +184,8 @@ class PointerResolver {
     const key = [fn.name, ...shape].join("|");
     const known = this.#specialized.get(key);
     if (known) return known;
-    // A function is entered before its body is, so that a deep chain of calls is counted on its way
-    // down.
+    // A function is counted before its body is rewritten, so that a deep chain of calls is counted
+    // on its way down.
     if (++this.#entered > mostSpecializations) throw new SpecializationLimit(fn.nameSpan);
     const pointees = new Map<LetStatement | Parameter, Expression>();
     const parameters = fn.parameters.flatMap((parameter, i) => {
@@ -190,7 +200,7 @@ class PointerResolver {
       pointees.set(parameter, inside);
       return indices;
     });
-    // The clone shares no node with another one: what a node means is kept by node.
+    // The clone shares no node with another one, because facts are stored by node.
     const clone = structuredClone({
       ...fn,
       name: this.#names.fresh(fn.name),
@@ -203,8 +213,7 @@ class PointerResolver {
 }
 
 /**
- * `statement` with its own expressions rewritten; statements nested in its blocks are left to the
- * caller.
+ * Rewrites the expressions of a statement itself. The caller rewrites the statements of its blocks.
  */
 function mapOwnExpressions(statement: Statement, rewrite: (expression: Expression) => Expression): Statement {
   return mapChildren(statement, (child) => {
@@ -220,7 +229,7 @@ const u32 = (span: Expression["span"]): TypeExpression => ({
   templateArgs: null,
 });
 
-/** The place whose address `expression` takes. */
+/** Returns the place whose address an expression takes, or undefined. */
 function pointee(expression: Expression): Expression | undefined {
   return expression.kind === "unary" && expression.operator === "&" ? expression.operand : undefined;
 }

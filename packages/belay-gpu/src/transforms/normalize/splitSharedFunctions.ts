@@ -1,13 +1,14 @@
 /**
- * Gives groups of entry points their own copies of the functions and workgroup variables they share with other groups,
- * so that changing what the one reaches does not change the other.
+ * Adds copies of the functions and workgroup variables that several groups of entry points share. A
+ * change to the functions of one group then leaves the other groups as they were.
  *
- * Before:  fn f() {}   fn safe() { f(); }   fn plain() { f(); }
- * After:   fn f() {}   fn safe() { f(); }   fn f_1() {}   fn plain() { f_1(); }
+ * Before:   fn f() {}   fn safe() { f(); }                 fn plain() { f(); }
+ * After:    fn f() {}   fn safe() { f(); }   fn f_1() {}   fn plain() { f_1(); }
  *
- * The entry points in none of the `groups`, which are left alone, are the last group.
+ * Entry points outside of all `groups` are one more group, the last.
  *
- * Requires: unique names.   Ensures: valid module; nothing that one group reaches is reached by another.
+ * Requires: unique names.
+ * Ensures:  a valid module. No function and no workgroup variable is reachable from two groups.
  * Order:    before every transform that changes functions of protected entry points.
  */
 import { functionsOf, reachableFrom, stageOf, variablesOf } from "../../analysis/callGraph.ts";
@@ -17,7 +18,7 @@ import type { Program } from "../../wgsl/program.ts";
 import { mapExpressions } from "../../wgsl/traverse.ts";
 import type { Names } from "../shared/names.ts";
 
-/** The names of a group's copies, by what they are copies of. */
+/** The names of a group's copies, by their originals. */
 type Copies = Map<FunctionDeclaration | GlobalVariable, string>;
 
 export function splitSharedFunctions(
@@ -31,8 +32,9 @@ export function splitSharedFunctions(
     ...groups.map((group) => entryPoints.filter((fn) => group.has(fn.name))),
     entryPoints.filter((fn) => !isListed(fn)),
   ];
-  /** The copies of each group, and of the group that a function belongs to. */
+  /** The copies of each group, in the order of the groups. */
   const allCopies: Copies[] = [];
+  /** The copies of the group that keeps an original: the first group that reaches it. */
   const copiesOf = new Map<FunctionDeclaration | GlobalVariable, Copies>();
   for (const group of members) {
     const copies: Copies = new Map();
@@ -41,7 +43,8 @@ export function splitSharedFunctions(
     const workgroup = [...variablesOf(program, functions)].filter((v) => addressSpaceOf(v) === "workgroup");
     for (const shared of [...functions, ...workgroup]) {
       if (!copiesOf.has(shared)) copiesOf.set(shared, copies);
-      // Memory stays the user's, and so does its name.
+      // Other variables stay shared: they are the program's memory. A copy of a workgroup variable
+      // counts as the program's too.
       else
         copies.set(
           shared,
@@ -61,7 +64,7 @@ export function splitSharedFunctions(
     });
   const declarations = program.module.declarations.flatMap((declaration): Declaration[] => {
     if (declaration.kind !== "function" && declaration.kind !== "globalVariable") return [declaration];
-    // A copy shares no node with the original: what a node means is kept by node.
+    // A copy shares no node with its original, because facts are stored by node.
     const copied = allCopies.flatMap((copies) => {
       const name = copies.get(declaration);
       return name ? [structuredClone({ ...renamed(declaration, copies), name })] : [];

@@ -1,12 +1,16 @@
 /**
  * Renames locals that hide a name of the module, and declarations that hide a name of the language.
  *
- * Before:  var<workgroup> tile: u32;   fn f(min: u32) { let tile = min; }
- * After:   var<workgroup> tile: u32;   fn f(min_1: u32) { let tile_1 = min_1; }
+ * Before:   var<workgroup> tile: u32;   fn f(min: u32) { let tile = min; }
+ * After:    var<workgroup> tile: u32;   fn f(min_1: u32) { let tile_1 = min_1; }
  *
- * Requires: nothing.   Ensures: valid module; a name of the module or the language means just that everywhere.
- * The host knows entry points and overrides by name: they get another one only where generated code uses the hidden name.
- * Order:    first; later transforms move expressions and call built-in functions.
+ * The host addresses entry points and overrides by name. They are renamed only if they hide a name
+ * that generated code uses.
+ *
+ * Requires: nothing.
+ * Ensures:  a valid module. Within it, a name of the module or of the language has one meaning,
+ *           except for entry points and overrides that keep their names.
+ * Order:    first. Later transforms move expressions and call built-in functions.
  */
 import type { Declaration, FunctionDeclaration, Module } from "../../wgsl/ast.ts";
 import type { Builtin, Program, Target } from "../../wgsl/program.ts";
@@ -14,18 +18,16 @@ import { predeclared } from "../../wgsl/resolve/predeclared.ts";
 import { type AnyNode, mapChildren, walk } from "../../wgsl/traverse.ts";
 import type { Names } from "../shared/names.ts";
 
-/** A module whose names mean one thing each. */
+/** A module whose names have one meaning each. */
 export interface UniqueNames {
   readonly module: Module;
-  /**
-   * The new names of entry points and overrides that the host knows by name, by the program's
-   * names.
-   */
+  /** The new names of renamed entry points and overrides, by their names in the program. */
   readonly knownToHost: ReadonlyMap<string, string>;
 }
 
 /**
- * `hasCodes`: whether transforms add codes for memory, which call more functions of the language.
+ * Returns the renamed module. `hasCodes` is true if transforms add error-correcting codes, which
+ * call more built-in functions.
  */
 export function uniqueNames(program: Program, names: Names, { hasCodes = false } = {}): UniqueNames {
   const renamed = new Map<Target, string>();
@@ -74,7 +76,7 @@ const generatedCalls: ReadonlySet<string> = new Set([
   "workgroupUniformLoad",
 ]);
 
-/** Those that codes for memory call besides. */
+/** The built-in functions that only error-correcting codes call. */
 const codeCalls: ReadonlySet<string> = new Set(["countOneBits", "insertBits", "max", "subgroupShuffle"]);
 
 /** The address spaces and access modes that transforms write. */
@@ -86,10 +88,7 @@ const generatedEnumerants: ReadonlySet<string> = new Set([
   "read_write",
 ]);
 
-/**
- * Types that transforms never write: those of handles, which nothing holds, and short names such as
- * `vec3f`.
- */
+/** The types that transforms never write: textures, samplers and short names such as `vec3f`. */
 const unwrittenTypes = /^(texture_|sampler)|^(vec\d|mat\dx\d)[fhiu]$/;
 
 function isGenerated({ category, name }: Builtin, hasCodes: boolean): boolean {

@@ -1,16 +1,25 @@
 /**
- * Compares what leaves the sphere of replication: each store, before it happens (`store`) or once at the end (`signature`).
+ * Adds the comparison of all outputs that leave the sphere of replication: before each store
+ * (`store`), or once at the end (`signature`).
  *
- * Before:  out[i] = v;
- * store:      if (agree(site, 4 * i, words(v))) { if (replica == 0) { out[i] = v; } }
- * signature:  signature = fold(signature, site, 4 * i, words(v));   if (replica == 0) { out[i] = v; }
- * and last in the entry point: conclude(site), which compares signatures, and what each replica has stored (tally.ts)
+ * Before:   out[i] = v;
+ * After:    check "store":
+ *             if (agree(site, 4 * i, words(v))) { if (replica == 0) { out[i] = v; } }
+ *           check "signature":
+ *             signature = fold(signature, site, 4 * i, words(v));
+ *             if (replica == 0) { out[i] = v; }
+ *           at the end of the entry point:
+ *             conclude(site);
  *
- * Where a kernel loads what it stores, with no barrier between, one replica must not store before the other has
- * loaded. There the replicas agree before the store (on the value, or on the signature so far), and both store.
- * A detection is recorded and the store suppressed; control flow goes on, so no barrier is skipped.
+ * `conclude` compares the signatures, and the tallies of what each replica stored (tally.ts).
  *
- * Requires: access normal form, replicateInvocations.   Ensures: valid module.
+ * If a kernel loads a variable that it stores, without a barrier between them, neither replica may
+ * store before the other has loaded. The replicas then agree before the store, on the value or on
+ * the signature so far, and both store. A detected fault is recorded and its store is suppressed.
+ * Control flow continues, so that no barrier is skipped.
+ *
+ * Requires: access normal form, replicateInvocations.
+ * Ensures:  a valid module.
  * Order:    after executeAtomicsOnce, before replicateWorkgroupMemory.
  * Source:   Wadden et al. 2014, sections 6.2 (output comparison) and 6.3.
  */
@@ -38,27 +47,33 @@ import { keepComputed, useComputed } from "./comparison/comparisonDisabled.ts";
 import type { Words } from "./comparison/valueWords.ts";
 import type { CheckSites } from "./reportBuffer.ts";
 
+/** The outputs to compare, and the way to compare them. */
 export interface CompareStoresOptions {
   readonly check: "store" | "signature" | "none";
   readonly comparison: Comparison;
   readonly sites: CheckSites;
-  /** The functions that run replicated, and the names of their entry points. */
+  /** The functions that run replicated. */
   readonly functions: ReadonlySet<FunctionDeclaration>;
+  /** The names of the entry points among `functions`. */
   readonly entryPoints: ReadonlySet<string>;
-  /** True for workgroup variables that get a copy per replica: stores to them stay inside. */
+  /**
+   * Returns true for workgroup variables with a copy per replica. Stores to them stay inside the
+   * sphere of replication.
+   */
   readonly isReplicated: (variable: GlobalVariable) => boolean;
   /**
-   * True for buffers of which the second replica gets a copy that is compared all the same.
-   * Default: for none.
+   * Returns true for buffers of which the second replica has a copy. Stores to both copies are
+   * compared. Default: false for all.
    */
   readonly isShadowed?: (variable: GlobalVariable) => boolean;
   /**
-   * Whether replicas may wait for each other, as they must where one changes in place what both
+   * True if replicas may wait for each other. They must if one of them changes in place what both
    * load. Default true.
    */
   readonly mayWait?: boolean;
 }
 
+/** Returns the module that compares its outputs. */
 export function compareStores(program: Program, names: Names, options: CompareStoresOptions): Module {
   const transform = new StoreComparison(program, names, options);
   const module = mapBodies(program.module, (body, fn) =>
@@ -67,14 +82,14 @@ export function compareStores(program: Program, names: Names, options: CompareSt
   return withDeclarations(module, options.comparison.takeDeclarations());
 }
 
-/** What leaves the invocation. */
+/** A store that leaves the invocation. */
 interface Output {
   readonly kind: "store" | "textureStore";
-  /** The variable or parameter that is written. */
+  /** The name of the variable or parameter that is written. */
   readonly name: string;
   /**
-   * One replica stores it, or both must, and where they have one copy, neither before the other is
-   * ready.
+   * The replicas that store: one of them; both, each to its own copy; or both to one copy, after
+   * each is ready.
    */
   readonly stored: "once" | "twice" | "twice, together";
   readonly address: PlaceAddress | null;
@@ -86,11 +101,11 @@ class StoreComparison {
   readonly #names: Names;
   readonly #options: CompareStoresOptions;
   readonly #hazards: ReadonlySet<GlobalVariable>;
-  /** True when textures that can be stored are loaded. */
+  /** True if the kernel loads textures that it may also store. */
   readonly #loadsInPlace: boolean;
   /**
-   * Names of the functions seen so far that present something whatever way they take, but for early
-   * returns.
+   * The names of functions that certainly present an output, except after an early return. Callees
+   * come before callers.
    */
   readonly #presenting = new Set<string>();
 
@@ -117,7 +132,9 @@ class StoreComparison {
     return last.length === 0 ? compared : { ...compared, statements: [...compared.statements, ...last] };
   }
 
-  /** Whether some statement that presents something is sure to run, but for early returns. */
+  /**
+   * Returns true if a statement certainly runs one of `presenting`, except after an early return.
+   */
   #presents(statement: Statement, presenting: ReadonlySet<Statement>): boolean {
     if (statement.kind === "block")
       return statement.statements.some((inner) => this.#presents(inner, presenting));
@@ -126,12 +143,11 @@ class StoreComparison {
     return presenting.has(statement);
   }
 
-  /** What ends an entry point. */
+  /** Returns the statements that end an entry point. */
   #last(fn: FunctionDeclaration): Statement[] {
     const { check, comparison, sites } = this.#options;
     if (check === "store" && !this.#isTallied()) return [];
-    // Without a comparison the report is bound all the same: whoever dispatches the kernel relies
-    // on it.
+    // The report stays bound without a comparison, because the host relies on its binding.
     if (check === "none") return useComputed(comparison, this.#names);
     const site = sites.add({
       kind: "signature",
@@ -144,7 +160,7 @@ class StoreComparison {
     return comparison.conclude(site, fn.nameSpan, { alwaysPresents: this.#presenting.has(fn.name) });
   }
 
-  /** Whether some store or atomic operation is left to one of the replicas. */
+  /** Returns true if only one replica performs some store or atomic operation. */
   #isTallied(): boolean {
     const { functions, comparison } = this.#options;
     let isTallied = comparison.isTallied;
@@ -200,7 +216,7 @@ class StoreComparison {
     };
   }
 
-  /** The words of a stable expression, or null for a constant, which can't differ. */
+  /** Returns the words of a stable expression, or null for a constant, which cannot differ. */
   #wordsOf(stable: Expression): Words | null {
     if (this.#program.stageOf(stable) !== "runtime") return null;
     const target = stable.kind === "identifier" ? this.#program.targetOf(stable) : undefined;

@@ -1,13 +1,18 @@
 /**
- * Declares the report buffer, the function that writes a record into it, and what an invocation knows of itself.
+ * Adds the report buffer, the function that writes a record to it, and the private variables that
+ * identify an invocation.
  *
- * Before:  (nothing)
- * After:   @group(g) @binding(0) var<storage, read_write> report: Report;
- *          var<private> replica: u32; var<private> local: u32; var<private> workgroup: vec3<u32>;
- *          fn record(site, cause, address, value) { ... }
+ * Before:   (nothing)
+ * After:    @group(g) @binding(0) var<storage, read_write> report: Report;
+ *           var<private> replica: u32;
+ *           var<private> local: u32;
+ *           var<private> workgroup: vec3<u32>;
+ *           fn record(site, cause, address, value) { ... }
  *
- * Requires: nothing.   Ensures: valid module; the names `report`, `record`, `replica`, `local`, `workgroup` exist.
- * Order:    before every transform that records, and before replicateInvocations, which sets the private variables.
+ * Requires: nothing.
+ * Ensures:  a valid module with the names `report`, `record`, `replica`, `local` and `workgroup`.
+ * Order:    before every transform that records, and before replicateInvocations, which sets the
+ *           private variables.
  */
 import type { Module } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
@@ -16,17 +21,22 @@ import type { Names } from "../shared/names.ts";
 import { mailboxMembers } from "./mailbox.ts";
 import { type ReportLayout, reportWords } from "./reportBuffer.ts";
 
+/** The layout of the report buffer and its optional parts. */
 export interface DeclareReportOptions extends ReportLayout {
-  /** Words of mail behind the cells (see mailbox.ts). */
+  /** The words of mail after the cells (mailbox.ts). Default 0. */
   readonly mail?: number;
-  /** Words of arrivals behind that (see lastArriverCommit.ts). */
+  /** The words of arrivals after the mail (lastArriverCommit.ts). Default 0. */
   readonly arrivals?: number;
-  /** Whether replicas are workgroups, so that an invocation knows the number of its own. */
+  /**
+   * True if replicas are workgroups. An invocation then knows the number of its pair. Default
+   * false.
+   */
   readonly pairs?: boolean;
-  /** The members that arm faults (see faults/injectionWords.ts); none where none are injected. */
+  /** The members that arm faults (faults/injectionWords.ts). Undefined if none are injected. */
   readonly injection?: string;
 }
 
+/** Returns the module with the report's declarations. */
 export function declareReport(
   program: Program,
   names: Names,

@@ -1,13 +1,15 @@
 /**
- * Lets the module exchange registers between neighbouring lanes.
+ * Adds the subgroup extension, by which neighbouring lanes exchange registers.
  *
- * Before:  enable f16;
- * After:   enable f16; enable subgroups; diagnostic(off, subgroup_uniformity);
+ * Before:   enable f16;
+ * After:    enable f16; enable subgroups; diagnostic(off, subgroup_uniformity);
  *
- * Exchanges stand in divergent control flow, where each tells whether its partner is there; the uniformity rule is for
- * programs that can't tell.
+ * Exchanges stand in divergent control flow, and each checks that its partner is active. The
+ * uniformity rule protects programs that cannot check this.
  *
- * Requires: nothing.   Ensures: valid module.   Order: before replicateInvocations.
+ * Requires: nothing.
+ * Ensures:  a valid module.
+ * Order:    before replicateInvocations.
  */
 import type { Directive, Module } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";

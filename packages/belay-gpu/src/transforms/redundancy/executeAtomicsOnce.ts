@@ -1,16 +1,19 @@
 /**
- * Executes each atomic operation once for both replicas: operands compared, one execution, the result shared.
+ * Rewrites each atomic operation so that one replica executes it for both. The operands are
+ * compared and the result is shared.
  *
- * Before:  let slot = atomicAdd(&count, n);
- * After:   _ = agree(site, words(n));
- *          var result: u32; if (leads) { result = atomicAdd(&count, n); }
- *          let slot = share(site, result);
+ * Before:   let slot = atomicAdd(&count, n);
+ * After:    _ = agree(site, words(n));
+ *           var result: u32; if (leads) { result = atomicAdd(&count, n); }
+ *           let slot = share(site, result);
  *
- * With `check: "signature"` the operands are folded into the signature instead. Unlike a store, an atomic operation
- * is not suppressed by a disagreement: its result may decide whether a loop ends.
+ * With `check: "signature"` the operands are folded into the signature instead. A disagreement
+ * suppresses a store but not an atomic operation, whose result may decide whether a loop ends.
  *
- * Requires: access normal form, replicateInvocations.   Ensures: valid module.   Order: before compareStores.
- * Source:   named as future work by Wadden et al. 2014, section 10.
+ * Requires: access normal form, replicateInvocations.
+ * Ensures:  a valid module.
+ * Order:    before compareStores.
+ * Source:   Wadden et al. 2014, section 10, names it as future work.
  */
 import { addressOf } from "../../analysis/addresses.ts";
 import { builtinFunction } from "../../analysis/effects.ts";
@@ -35,6 +38,7 @@ import type { Words } from "./comparison/valueWords.ts";
 import type { CheckSites } from "./reportBuffer.ts";
 import { integerOf, SharedResults } from "./sharedResults.ts";
 
+/** The atomic operations to execute once, and the way to compare their operands. */
 export interface ExecuteAtomicsOnceOptions {
   readonly check: "store" | "signature" | "none";
   readonly comparison: Comparison;
@@ -42,14 +46,15 @@ export interface ExecuteAtomicsOnceOptions {
   /** The functions that run replicated. */
   readonly functions: ReadonlySet<FunctionDeclaration>;
   /**
-   * True for variables whose atomic operations both replicas execute, each on a copy or on what
-   * stays the same.
+   * Returns true for variables whose atomic operations both replicas execute: each replica has a
+   * copy, or the operations change nothing.
    */
   readonly isReplicated: (variable: GlobalVariable) => boolean;
-  /** Whether replicas may wait for each other. Default true. */
+  /** True if replicas may wait for each other. Default true. */
   readonly mayWait?: boolean;
 }
 
+/** Returns the module whose atomic operations are executed once per pair. */
 export function executeAtomicsOnce(
   program: Program,
   names: Names,
@@ -67,7 +72,7 @@ class AtomicExecution {
   readonly #program: Program;
   readonly #names: Names;
   readonly #options: ExecuteAtomicsOnceOptions;
-  /** Known once it is asked for. */
+  /** The cached answer of `#mustMeet`, computed on first use. */
   #hasHazards: boolean | undefined;
 
   constructor(program: Program, names: Names, options: ExecuteAtomicsOnceOptions) {
@@ -78,8 +83,8 @@ class AtomicExecution {
   }
 
   /**
-   * True when there are stores that both replicas do (compareStores), and that an operation may
-   * hand on to others.
+   * True if both replicas perform some stores (compareStores). An atomic operation may publish such
+   * stores.
    */
   get #mustMeet(): boolean {
     const { functions, isReplicated, mayWait = true } = this.#options;
@@ -88,7 +93,7 @@ class AtomicExecution {
     return this.#hasHazards;
   }
 
-  /** What the rewritten statements call for. */
+  /** The declarations that the rewritten statements use. */
   get declarations(): Declaration[] {
     return [...this.#results.structs, ...this.#options.comparison.takeDeclarations()];
   }
@@ -99,14 +104,13 @@ class AtomicExecution {
       if (!compared) return statement;
       const { check, comparison } = this.#options;
       const { statements } = quote(statement.span);
-      // The operation may hand on to others what was stored before it, so the stores of both
-      // replicas come first.
+      // The operation may publish earlier stores, so both replicas store before it.
       const meeting =
         check === "signature" && this.#mustMeet
           ? statements`_ = ${comparison.signaturesAgree(compared.site)};`
           : [];
-      // Nobody waits for a result, so the second replica need not step in for a first that is not
-      // there.
+      // No invocation waits for a result, so the second replica need not replace a missing first
+      // one.
       return [...compared.statements, ...meeting, ...comparison.inFirst([statement])];
     }
     if (statement.kind !== "let" || statement.initializer.kind !== "call") return statement;
@@ -119,7 +123,8 @@ class AtomicExecution {
   }
 
   /**
-   * The statements that compare the operands of an atomic operation; undefined for any other call.
+   * Returns the statements that compare the operands of an atomic operation; undefined for any
+   * other call.
    */
   #compared(
     call: CallExpression,
@@ -153,7 +158,7 @@ class AtomicExecution {
     }
   }
 
-  /** The words of the operands that can differ: a constant can't. */
+  /** Returns the words of the operands that can differ. Constants cannot. */
   #operandWords(operands: readonly Expression[]): Words | null {
     const { expression } = quote();
     const dynamic = operands.filter((operand) => this.#program.stageOf(operand) === "runtime");
@@ -166,8 +171,8 @@ class AtomicExecution {
   }
 
   /**
-   * With a signature nothing has brought the replicas together yet, which some channels need before
-   * sharing.
+   * Returns the agreement that some channels need before they share. A signature does not
+   * synchronize the replicas.
    */
   #synchronized(site: number): Statement[] {
     const { check, comparison } = this.#options;

@@ -1,32 +1,43 @@
 /**
- * Lets whoever comes last of two replicas change what both load: by then, both have loaded. Nobody waits.
+ * Rewrites kernels that change buffers in place so that the replica that arrives second stores.
+ * Both replicas have loaded by then, and neither waits.
  *
- * Before:  let v = a[i];            a[i] = v + 1;
- * After:   let v = loaded_1(a[i]);  arrive(2);  a[i] = v + 1;      with comparison:  if (replica == 0) { a[i] = v + 1; }
- *          fn arrive(words: u32) { let before = atomicXor(&arrivals[words * pair + local / 32], 1 << local % 32);
- *                                  replica = u32(the bit was not set before); }
+ * Before:   let v = a[i];            a[i] = v + 1;
+ * After:    let v = loaded_1(a[i]);  arrive(2);  a[i] = v + 1;
+ *           with comparison:         arrive(2);  if (replica == 0) { a[i] = v + 1; }
+ *           fn arrive(words: u32) {
+ *             let before = atomicXor(&arrivals[words * pair + local / 32], 1 << local % 32);
+ *             replica = u32(the bit was not set before);
+ *           }
  *
- * Who comes last is the first replica from there on. A pair of invocations has a bit, which the first to come sets and the last one
- * clears again: no dispatch finds any set, whatever runs between. Neighbours that run together arrive with one operation, in whatever
- * groups they are, as each has a bit of its own that its local index names: that subgroups may be other ones in the other
- * replica, or have lost invocations, does no harm. Where invocations load what others of their workgroup store, behind
- * a barrier, a workgroup arrives as a whole.
+ * From its arrival on, the last arriver counts as the first replica. Each pair of invocations has a
+ * bit. The first arriver sets the bit and the last one clears it, so every dispatch finds all bits
+ * clear.
  *
- * - A replica stores once its twin has arrived, which is once that has loaded: the operation's operand depends on the values
- *   loaded, in a way that no compiler can see through. (Without that, an NVIDIA driver loads behind the operation.) A value that is
- *   there can't change any more.
- * - WGSL itself promises no order between accesses of two workgroups to several words. Relied on is that no load is repeated
- *   behind an operation that needed it, and that lanes meet again behind a branch that one of them takes. Where it were
- *   not so, signatures would differ.
- * - Coverage: signatures are added with the sign that the replica's number decides last (cells.ts). If both store or neither
- *   does, because the bit was wrong or what became of it, the sum is not zero; a replica that stores too early
- *   gives its twin other values. One that never arrives lacks the arrival in its signature. Bits that a fault leaves set are
- *   cleared with the rest of the exchange, before work runs again.
- * - Where the host dispatches one replica after the other, nobody arrives (`in_turn`).
+ * Neighbouring lanes arrive with one operation, in whatever subgroups they are. The local index
+ * selects an invocation's bit. Subgroups may therefore be composed differently in the two replicas,
+ * or have lost invocations. In a kernel with barriers or
+ * subgroup operations, an invocation may store what another one of its workgroup has still to
+ * load. There a workgroup arrives as a whole.
  *
- * Requires: access normal form, declareReport with `arrivals` and `pair`; kernels in which nothing is changed before the
- *           arrival (analysis/loadStoreFrontier.ts).
- * Ensures:  valid module; sets `replica`.   Order: before injectFaults, whose sites in the source stay as they were.
+ * - A replica stores after its twin has arrived, and a twin arrives after its loads. The operand of
+ *   the atomic operation depends on the loaded values in a way that no compiler can simplify.
+ *   Without this dependence an NVIDIA driver moves loads after the operation.
+ * - WGSL promises no order between accesses of two workgroups to several words. This transform
+ *   relies on two properties: no load is repeated after an operation that needed its value, and
+ *   lanes reconverge after a branch that one of them takes. If either failed, signatures would
+ *   differ.
+ * - Coverage: the sign of a signature follows the replica's number at the end (cells.ts). If a
+ *   fault makes both replicas store, or neither, the sum is not zero. A replica that stores too
+ *   early changes the values that its twin loads. A replica that never arrives lacks the arrival in
+ *   its signature. Bits that a fault leaves set are cleared with the rest of the exchange before
+ *   re-execution.
+ * - If the host dispatches the replicas one after the other, no invocation arrives (`in_turn`).
+ *
+ * Requires: access normal form; declareReport with `arrivals` and `pairs`; kernels that change
+ *           nothing before the arrival (analysis/arrival.ts).
+ * Ensures:  a valid module that sets `replica`.
+ * Order:    before injectFaults. The fault sites of the source stay as they were.
  */
 import type { LoadStoreFrontier } from "../../analysis/loadStoreFrontier.ts";
 import type { Declaration, FunctionDeclaration, Module, Statement } from "../../wgsl/ast.ts";
@@ -41,48 +52,50 @@ import { mapFunctions } from "../shared/mapFunctions.ts";
 import type { Names } from "../shared/names.ts";
 import type { Comparison } from "./comparison/comparison.ts";
 
+/** The kernels to rewrite, and the comparison that they use. */
 export interface LastArriverCommitOptions {
   readonly kernels: readonly {
     readonly functions: ReadonlySet<FunctionDeclaration>;
-    /** The buffers that it changes in place: names of variables. */
+    /** The names of the buffers that the kernel changes in place. */
     readonly inPlace: ReadonlySet<string>;
     readonly arrival: LoadStoreFrontier;
-    /** Words of arrivals for each of its workgroups (`wordsOfWorkgroup`). */
+    /** The words of arrivals of one workgroup (`wordsOfWorkgroup`). */
     readonly words: number;
   }[];
   readonly comparison: Comparison;
-  /** Whether signatures are compared. */
+  /** True if signatures are compared. */
   readonly isCompared: boolean;
-  /** Whether invocations arrive by subgroups. */
+  /** True if invocations arrive by subgroups. */
   readonly subgroups: boolean;
 }
 
 /**
- * Arrivals that a report has room for, in 32-bit words: for 32 pairs of invocations each, or a pair
- * of workgroups.
+ * The 32-bit words of arrivals in a report. A word holds 32 pairs of invocations, or one pair of
+ * workgroups.
  */
 export const arrivalWords = 2 ** 20;
 
 /**
- * Workgroups of so many words that there is room for; without words, which is where nobody arrives,
- * none.
+ * Returns the number of workgroups whose arrivals fit into a report: 0 for kernels without
+ * arrivals.
  */
 export const mostArriving = (words: number | undefined): number =>
   words ? Math.floor(arrivalWords / words) : 0;
 
-/** Bytes of workgroup memory of a workgroup that arrives as a whole. */
+/** The bytes of workgroup memory that a workgroup needs to arrive as a whole. */
 export const arrivalWorkgroupBytes = 4;
 
-/** Words of arrivals for a workgroup of so many invocations. */
+/** Returns the words of arrivals of a workgroup of `invocations` invocations. */
 export const wordsOfWorkgroup = ({ together }: LoadStoreFrontier, invocations: number): number =>
   together ? 1 : Math.ceil(invocations / 32);
 
 /**
- * The private variable that says whether the host dispatches one replica after the other, so that
- * nobody arrives.
+ * Returns the name of the private variable that is true if the host dispatches one replica after
+ * the other.
  */
 export const inTurnOf = (names: Names): string => names.the("in_turn");
 
+/** Returns the module whose kernels commit by the last arriver. */
 export function lastArriverCommit(program: Program, names: Names, options: LastArriverCommitOptions): Module {
   const { kernels, comparison } = options;
   const loads = new Loads(names, comparison);
@@ -111,7 +124,10 @@ export function lastArriverCommit(program: Program, names: Names, options: LastA
   };
 }
 
-/** The functions that take note of what is loaded, one for each type. */
+/**
+ * The functions that collect loaded values, one per type. They make the arrival depend on the
+ * loads.
+ */
 class Loads {
   readonly #names: Names;
   readonly #comparison: Comparison;
@@ -144,7 +160,7 @@ class Loads {
   }
 }
 
-/** The function that has an invocation arrive, or all of a workgroup. */
+/** Returns the function by which one invocation arrives or, with `together`, a whole workgroup. */
 function arrivalFunction(
   names: Names,
   { comparison, isCompared, subgroups }: LastArriverCommitOptions,
@@ -155,7 +171,7 @@ function arrivalFunction(
   );
   const arrivals = `${names.the("report")}.arrivals`;
   const inTurn = inTurnOf(names);
-  // No pair is beyond the arrivals, which no compiler knows.
+  // No pair is beyond the arrivals, but no compiler knows it.
   const isBeyond = `(${loaded} & (${pair} / ${arrivalWords}u)) != 0u`;
   const presented = { site: 0, address: null, words: null };
   const signed = isCompared ? comparison.foldIntoSignature(presented).map(printStatement).join("\n") : "";

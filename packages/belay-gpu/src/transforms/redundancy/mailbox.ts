@@ -1,45 +1,50 @@
 /**
- * The mailbox: where the twins of an Inter-Group kernel that must talk leave words for each other, in the report buffer.
+ * The mailbox in the report buffer, through which the twins of an Inter-Group kernel exchange
+ * words.
  *
- * A twin may only wait for one that is sure to run. Workgroups therefore draw tickets as they start, and a ticket says
- * which workgroup of the grid they are, and which of its replicas. So when one waits for its twin, that one has started,
- * or is the very next to start. The last ticket of a dispatch resets the counter and begins a new epoch.
+ * A workgroup may only wait for a twin that is certain to run. Workgroups therefore draw tickets as
+ * they start. A ticket assigns a workgroup of the grid and one of its replicas. The twin of a
+ * waiting workgroup has thus started, or is the very next to start. The last ticket of a dispatch
+ * resets the counter and begins a new epoch.
  *
- * Each pair has a place in a ring, which is larger than the number of pairs that run at once. A place is free for the next
- * pair when both twins of the one before have left: the first tier of the published lock, whose second tier is the turns
- * of `interGroupChannel`. What stands in a place names its epoch and pair, so nothing is ever cleared; and no order among
- * accesses to different words is relied on, as WGSL promises none between workgroups.
+ * Each pair has a place in a ring that is larger than the number of pairs running at once. A place
+ * is free for the next pair after both twins of the previous pair have left. This is the first tier
+ * of the published lock; the turns of `interGroupChannel` are the second. The contents of a place
+ * name their epoch and pair, so nothing is ever cleared. WGSL promises no order among accesses to
+ * different words between workgroups, and the mailbox relies on none.
  *
- * Once a wait has run out, no workgroup begins another until the host has seen it: where twins never run at once, a
- * dispatch takes one wait and not one for each pair.
+ * After one wait has run out, no workgroup begins another before the host has seen it. If twins
+ * never run at once, a dispatch thus costs one wait, not one for each pair.
  *
- * Source: Wadden et al. 2014, section 7 (dynamic work-group ids, the two-tier lock, communication at the second-level cache).
+ * Source:   Wadden et al. 2014, section 7 (dynamic work-group ids, the two-tier lock, communication
+ *           at the second-level cache).
  */
 import type { Names } from "../shared/names.ts";
 import { recordCause } from "./reportBuffer.ts";
 
-/**
- * Words of mail for each invocation of a pair: for each of two turns, two words of each replica.
- */
+/** The words of mail of each invocation of a pair: two turns, two replicas, two words each. */
 const wordsPerInvocation = 2 * 2 * 2;
-/** More than pairs of small workgroups run at once. */
+/** The number of places: more than the pairs of small workgroups that run at once. */
 const mostPlaces = 2304;
-/** More than pairs of invocations run at once on the largest GPUs. */
+/**
+ * The number of invocations with mail: more than the pairs of invocations that run at once on the
+ * largest GPUs.
+ */
 const mostInvocations = 2 ** 18;
 
-/**
- * How often a twin looks for the other before it gives up, unless the host knows better: about a
- * second on a GPU.
- */
+/** The default number of polls before a twin gives up: about a second on a GPU. */
 const patience = 2 ** 20;
 
-/** The override that says how often. */
+/** Returns the name of the override that sets the number of polls. */
 export const patienceOf = (names: Names): string => names.the("patience");
 
-/** Added to the stamp with which a twin leaves its place that has given up waiting. */
+/** The flag in the stamp of a twin that left its place after it had given up waiting. */
 export const gaveUp = "0x80000000u";
 
-/** Words of mail for workgroups of so many invocations; undefined where an override decides. */
+/**
+ * Returns the words of mail for workgroups of these sizes. The size is undefined if an override
+ * decides it.
+ */
 export function mailWords(workgroups: readonly (number | undefined)[]): number {
   const words = workgroups.map((size = 1) => {
     const places = size === 1 ? mostInvocations : Math.min(mostPlaces, Math.ceil(mostInvocations / size));
@@ -48,16 +53,16 @@ export function mailWords(workgroups: readonly (number | undefined)[]): number {
   return Math.max(0, ...words);
 }
 
-/** Bytes of the report that belong to `words` words of mail. */
+/** Returns the bytes of the report that `words` words of mail need. */
 export const mailboxBytes = (words: number): number => (words === 0 ? 0 : 4 * (3 + mostPlaces + words));
 
 /**
- * Bytes of workgroup memory of a workgroup that has mail: for its ticket, and whether it has given
+ * The bytes of workgroup memory that mail needs: the ticket, and whether the workgroup has given
  * up.
  */
 export const mailboxWorkgroupBytes = 32;
 
-/** The members of the report, as WGSL. */
+/** Returns the members of the report, as WGSL. */
 export const mailboxMembers = (words: number): string => `
   tickets: atomic<u32>,
   epoch: atomic<u32>,
@@ -66,9 +71,10 @@ export const mailboxMembers = (words: number): string => `
   mail: array<atomic<u32>, ${words}>,`;
 
 /**
- * What a workgroup knows of its place, and the functions that draw a ticket, enter the place and
- * leave it, as WGSL. `draw_ticket(last)` returns a ticket, counted from zero to `last` in each
- * dispatch, and the epoch. `wait_ran_out(site)` records that, and stops the workgroup from waiting.
+ * Returns the variables of a place, and the functions that draw a ticket, enter a place and leave
+ * it, as WGSL. `draw_ticket(last)` returns a ticket, counted from zero to `last` in each dispatch,
+ * and the epoch. `wait_ran_out(site)` records that a wait ran out and stops the workgroup from
+ * waiting.
  */
 export function mailboxDeclarations(names: Names, words: number): string {
   const n = (thing: string) => names.the(thing);

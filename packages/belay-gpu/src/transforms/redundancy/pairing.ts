@@ -1,25 +1,28 @@
-/** Where and when the two replicas of an invocation run. */
+/** The lanes and the times at which the two replicas of an invocation run. */
 import type { Names } from "../shared/names.ts";
 
 /**
- * In a doubled workgroup: `"adjacent"`: neighbouring lanes. `"half-subgroup"`: lanes half a
- * subgroup apart, so that each replica keeps runs of neighbours. `"subgroups"`: different
- * subgroups, half a workgroup apart, so that each replica keeps whole subgroups, and what a
- * subgroup shares is replicated too.
+ * The lanes of the two replicas in a doubled workgroup.
+ *
+ * - `"adjacent"`: neighbouring lanes.
+ * - `"half-subgroup"`: lanes half a subgroup apart. Each replica keeps runs of neighbours.
+ * - `"subgroups"`: different subgroups, half a workgroup apart. Each replica keeps whole subgroups,
+ *   so operations that a subgroup shares are replicated too.
  */
 export type DoubledPairing = "adjacent" | "half-subgroup" | "subgroups";
 
 /**
- * A pairing of the doubled workgroup, or `"passes"`: one after the other, on lanes that swap. The
- * workgroup keeps its size, and its memory serves each pass in turn, so what shows there are
- * transient faults. The second pass finds in the caches what the first has loaded, so memory-bound
- * kernels run about as fast as unprotected.
+ * A pairing of the doubled workgroup, or `"passes"`: one replica after the other, on swapped lanes.
+ *
+ * With passes the workgroup keeps its size and its memory serves both passes, so only transient
+ * faults show in workgroup memory. The second pass finds in the caches what the first one loaded.
+ * Memory-bound kernels therefore run about as fast as unprotected ones.
  */
 export type Pairing = DoubledPairing | "passes";
 
 /**
- * How far apart the lanes of the two replicas are in their subgroup: their numbers differ by this
- * one bit.
+ * Returns the distance of two replicas in their subgroup, as WGSL. Their lane numbers differ in
+ * this one bit.
  */
 export function distanceOf(pairing: Pairing, names: Names): string {
   return pairing === "half-subgroup" ? names.the("distance") : "1u";
@@ -27,24 +30,24 @@ export function distanceOf(pairing: Pairing, names: Names): string {
 
 /** A doubled workgroup, as WGSL. `in_…` are the built-in values of the doubled workgroup. */
 export interface DoubledWorkgroup {
-  /** Its size in up to three dimensions. */
+  /** The size in up to three dimensions. */
   readonly size: readonly string[];
-  /** What must be known before anything else. */
+  /** The statements that run before everything else. */
   readonly prologue: string;
-  /** 0 or 1. */
+  /** The number of the replica, 0 or 1. */
   readonly replica: string;
-  /** The index that the invocation has in the original workgroup. */
+  /** The index of the invocation in the original workgroup. */
   readonly local: string;
-  /** The original built-in values, where they differ. */
+  /** The original built-in values that differ from those of the doubled workgroup. */
   readonly derived: Readonly<Record<string, string>>;
 }
 
-/** The most invocations of a workgroup along z (WebGPU specification, "Limits"). */
+/** The limit of a workgroup's size along z (WebGPU specification, "Limits"). */
 const maxDepth = 64;
 
 /**
- * How a workgroup of `size` is doubled. Sizes are WGSL expressions of type u32: literals where they
- * are constant.
+ * Returns the doubled workgroup of a workgroup of `size`. Sizes are WGSL expressions of type u32,
+ * and literals if they are constant.
  */
 export function doubledWorkgroup(
   pairing: DoubledPairing,
@@ -62,12 +65,15 @@ export function doubledWorkgroup(
   }
 }
 
-/** What an invocation is whose lane runs its neighbour's second replica, as WGSL. */
+/**
+ * The index and the built-in values of an invocation whose lane runs its neighbour's second
+ * replica, as WGSL.
+ */
 export type SwappedWorkgroup = Pick<DoubledWorkgroup, "local" | "derived">;
 
 /**
- * How the lanes of a workgroup of `size` swap while `replica` is 1. The last of an odd number has
- * nobody to swap with.
+ * Returns the values of a workgroup of `size` whose lanes swap while `replica` is 1. The last lane
+ * of an odd number does not swap.
  */
 export function swappedWorkgroup(names: Names, size: readonly [string, string, string]): SwappedWorkgroup {
   const [replica, index] = [names.the("replica"), names.the("in_local_invocation_index")];
@@ -90,10 +96,10 @@ export function swappedWorkgroup(names: Names, size: readonly [string, string, s
   };
 }
 
-/** True for a constant even size. */
+/** Returns true for a constant even size. */
 const isEven = (size: string) => /^\d*[02468]u$/.test(size);
 
-/** Twice as wide: all ids are halved along x. */
+/** Returns a workgroup twice as wide. All ids are halved along x. */
 function adjacent(names: Names, [x, y, z]: readonly [string, string, string]): DoubledWorkgroup {
   const halved = (id: string) => `vec3<u32>(${id}.x >> 1u, ${id}.yz)`;
   const index = names.the("in_local_invocation_index");
@@ -111,8 +117,8 @@ function adjacent(names: Names, [x, y, z]: readonly [string, string, string]): D
 }
 
 /**
- * Flat, one replica in the lower half of each subgroup; a smaller power of two where such halves
- * would not come out even.
+ * Returns a flat workgroup with one replica in the lower half of each subgroup. If such halves do
+ * not fit the workgroup's size, the distance is a smaller power of two.
  */
 function halfSubgroup(names: Names, size: readonly [string, string, string]): DoubledWorkgroup {
   const index = names.the("in_local_invocation_index");
@@ -127,7 +133,7 @@ function halfSubgroup(names: Names, size: readonly [string, string, string]): Do
   };
 }
 
-/** Twice as deep: ids stay what they are, but for z. */
+/** Returns a workgroup twice as deep. Only the z of the ids changes. */
 function wholeSubgroups(names: Names, size: readonly [string, string, string]): DoubledWorkgroup {
   const [x, y, z] = size;
   const [local, global, group] = ["local_invocation_id", "global_invocation_id", "workgroup_id"].map((id) =>
@@ -148,7 +154,7 @@ function wholeSubgroups(names: Names, size: readonly [string, string, string]): 
   };
 }
 
-/** Flat, one replica behind the other. */
+/** Returns a flat workgroup with one replica after the other. */
 function halves(names: Names, size: readonly [string, string, string]): DoubledWorkgroup {
   const index = names.the("in_local_invocation_index");
   const invocations = product(size);
@@ -161,7 +167,7 @@ function halves(names: Names, size: readonly [string, string, string]): DoubledW
   };
 }
 
-/** The ids of an invocation of a flat workgroup, from its index. */
+/** Returns the ids of an invocation of a flat workgroup, computed from its index. */
 function flatIds(names: Names, [x, y, z]: readonly [string, string, string]): Record<string, string> {
   const local = names.the("local");
   const id =
@@ -175,7 +181,7 @@ function flatIds(names: Names, [x, y, z]: readonly [string, string, string]): Re
 
 const twice = (size: string) => (size === "1u" ? "2u" : `2u * ${size}`);
 
-/** The product of sizes, as WGSL. */
+/** Returns the product of sizes, as WGSL. */
 export function product(size: readonly string[]): string {
   const factors = size.filter((factor) => factor !== "1u");
   return factors.length === 0 ? "1u" : factors.join(" * ");

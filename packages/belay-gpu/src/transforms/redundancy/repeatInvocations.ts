@@ -1,24 +1,35 @@
 /**
- * Runs each invocation twice, one replica after the other, on lanes that swap; the workgroup keeps its size.
+ * Rewrites entry points to run each invocation twice, one replica after the other, on swapped
+ * lanes. The workgroup keeps its size.
  *
- * Before:  var<workgroup> tile: array<f32, 64>;
- *          @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { body }
- * After:   @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) in_id: vec3u, ...) {
- *            for (var pass = 0; pass < 2 + zero; pass++) {
- *              replica = 1 - pass ^ zero; local = in_index ^ replica; { let id = vec3(in_id.x ^ replica, in_id.yz); body }
- *              if (pass == 0) { keep(); workgroupBarrier(); tile[in_index] = 0; workgroupBarrier(); }
- *            } }
+ * Before:   var<workgroup> tile: array<f32, 64>;
+ *           @compute @workgroup_size(64)
+ *           fn main(@builtin(global_invocation_id) id: vec3u) { body }
+ * After:    @compute @workgroup_size(64)
+ *           fn main(@builtin(global_invocation_id) in_id: vec3u, ...) {
+ *             for (var pass = 0; pass < 2 + zero; pass++) {
+ *               replica = 1 - pass ^ zero;
+ *               local = in_index ^ replica;
+ *               { let id = vec3(in_id.x ^ replica, in_id.yz); body }
+ *               if (pass == 0) {
+ *                 keep();
+ *                 workgroupBarrier(); tile[in_index] = 0; workgroupBarrier();
+ *               }
+ *             }
+ *           }
  *
- * The second replica comes first, stores nothing and leaves its signature. Then memory becomes what it was: workgroup
- * memory zero, private variables and those of functions what they start with; and where a kernel works in place, all second replicas of a
- * workgroup have loaded before a first one stores.
+ * The second replica runs first, stores nothing and keeps its signature. Memory is then reset:
+ * workgroup memory to zero, private variables and those of functions to their initial values. If a
+ * kernel works in place, all second replicas of a workgroup load before a first one stores.
  *
- * Both passes must be the same instructions, as floats may be rounded otherwise where a compiler joins others: so that it makes no
- * code of its own for each pass, it is not told how often the loop runs, and which replica is which.
+ * Both passes must execute the same instructions, because a compiler that fuses operations may
+ * round differently. The generated code hides from the compiler how often the loop runs and which
+ * replica each pass is, so that it does not specialize a pass.
  *
  * Requires: declareReport; kernels that load no storage after they have stored there.
- * Ensures:  valid module; `replica`, `local` and `workgroup` are set.   Order: before the comparing transforms.
- * Source:   in place of Wadden et al. 2014, section 6, where both replicas run at once.
+ * Ensures:  a valid module that sets `replica`, `local` and `workgroup`.
+ * Order:    before the comparing transforms.
+ * Source:   an alternative to Wadden et al. 2014, section 6, where both replicas run at once.
  */
 import { buffersInPlace } from "../../analysis/bindings.ts";
 import { reachableFrom, variablesOf } from "../../analysis/callGraph.ts";
@@ -34,12 +45,14 @@ import type { Comparison } from "./comparison/comparison.ts";
 import { swappedWorkgroup } from "./pairing.ts";
 import { zeroed } from "./zeroWorkgroupMemory.ts";
 
+/** The entry points to rewrite, and the comparison that they use. */
 export interface RepeatInvocationsOptions {
-  /** Names of the entry points to wrap. */
+  /** The names of the entry points to wrap. */
   readonly entryPoints: ReadonlySet<string>;
   readonly comparison: Comparison;
 }
 
+/** Returns the module whose entry points run each invocation twice. */
 export function repeatInvocations(
   program: Program,
   names: Names,
@@ -73,7 +86,7 @@ function wrap(
   return wrapEntryPoint(program, names, fn, {
     inputs,
     derived,
-    // No workgroup is beyond the last one, which no compiler knows.
+    // No workgroup is beyond the last one, but no compiler knows it.
     before: statements`
       ${names.the("workgroup")} = ${names.the("in_workgroup_id")};
       ${comparison.lane()} = ${names.the("in_local_invocation_index")};
@@ -90,7 +103,7 @@ function wrap(
   });
 }
 
-/** Makes memory what it was before the first pass. */
+/** Returns the statements that reset memory to its state before the first pass. */
 function restored(program: Program, names: Names, fn: FunctionDeclaration): Statement[] {
   const { statements } = quote(fn.nameSpan);
   const functions = reachableFrom(program, [fn]);
@@ -106,7 +119,7 @@ function restored(program: Program, names: Names, fn: FunctionDeclaration): Stat
   ];
 }
 
-/** Sets a private variable to what it starts with. */
+/** Returns the statement that sets a private variable to its initial value. */
 function initialized(program: Program, variable: GlobalVariable): Statement[] {
   const { statements } = quote(variable.span);
   return variable.initializer

@@ -1,16 +1,25 @@
 /**
- * Wraps entry points so that each invocation knows its replica, its workgroup and its index; doubles the workgroup.
+ * Rewrites entry points to run both replicas of each invocation in one workgroup of double size.
+ * Each invocation knows its replica, its workgroup and its index.
  *
- * Before:  @compute @workgroup_size(8, 8) fn main(@builtin(global_invocation_id) id: vec3u) { body }
- * After:   @compute @workgroup_size(16, 8) fn main(@builtin(global_invocation_id) in_id: vec3u, ...) {
- *            replica = in_index & 1; local = in_index >> 1; { let id = vec3(in_id.x >> 1, in_id.yz); body } }
+ * Before:   @compute @workgroup_size(8, 8)
+ *           fn main(@builtin(global_invocation_id) id: vec3u) { body }
+ * After:    @compute @workgroup_size(16, 8)
+ *           fn main(@builtin(global_invocation_id) in_id: vec3u, ...) {
+ *             replica = in_index & 1;
+ *             local = in_index >> 1;
+ *             { let id = vec3(in_id.x >> 1, in_id.yz); body }
+ *           }
  *
- * Where the replicas of an invocation stand is the pairing's choice. Built-in values are derived such that the body sees
- * those of the original kernel. With `replicas: 1` the kernel keeps its shape and only learns who it is. Early returns end the
- * body alone, so that what must run last can follow it.
+ * The pairing selects the lanes of the replicas. Built-in values are computed so that the body sees
+ * the values of the original kernel. With `replicas: 1` the workgroup keeps its size and only the
+ * private variables are set. Early returns end the body alone, so code can be added after it.
  *
- * Requires: declareReport.   Ensures: valid module; `replica`, `local`, `workgroup` (and `partner`, `distance`) are set.
- * Rejects:  nothing; `obstacles` has found what can't be derived.   Order: before the comparing transforms.
+ * Requires: declareReport. `obstacles` has rejected kernels whose built-in values cannot be
+ *           computed.
+ * Ensures:  a valid module that sets `replica`, `local` and `workgroup` (and `partner`,
+ *           `distance`).
+ * Order:    before the comparing transforms.
  * Source:   Wadden et al. 2014, section 6.
  */
 import type { FunctionDeclaration, Module } from "../../wgsl/ast.ts";
@@ -20,15 +29,19 @@ import { workgroupSizeOf, wrapEntryPoint } from "../shared/entryPointWrapper.ts"
 import type { Names } from "../shared/names.ts";
 import { type DoubledPairing, distanceOf, doubledWorkgroup } from "./pairing.ts";
 
+/** The entry points to wrap, and the lanes of their replicas. */
 export interface ReplicateInvocationsOptions {
   readonly replicas: 1 | 2;
   readonly pairing: DoubledPairing;
-  /** Names of the entry points to wrap. */
+  /** The names of the entry points to wrap. */
   readonly entryPoints: ReadonlySet<string>;
-  /** Sets `partner`, the ballot bit of the other replica; needs `enable subgroups`. */
+  /**
+   * True to set `partner`, the ballot bit of the other replica. The module must enable subgroups.
+   */
   readonly subgroups: boolean;
 }
 
+/** Returns the module with wrapped entry points. */
 export function replicateInvocations(
   program: Program,
   names: Names,
@@ -88,7 +101,7 @@ function wrap(
   return wrapEntryPoint(program, names, fn, { inputs, derived: doubled.derived, before, attributes });
 }
 
-/** Sets the ballot bit of the lane that is `distance` away. */
+/** Returns the statement that sets the ballot bit of the lane that is `distance` away. */
 function ballotBit(names: Names, distance: string): string {
   const lane = `(${names.the("in_subgroup_invocation_id")} ^ ${distance})`;
   const word = (n: number) => `select(0u, 1u << (${lane} & 31u), (${lane} >> 5u) == ${n}u)`;

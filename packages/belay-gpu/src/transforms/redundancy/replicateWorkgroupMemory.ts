@@ -1,18 +1,22 @@
 /**
- * Gives each replica its own copy of every workgroup variable, so that faults in workgroup memory show.
+ * Adds a second copy of every workgroup variable and rewrites accesses to use the replica's own
+ * copy. Faults in workgroup memory then strike one replica only.
  *
- * Before:  var<workgroup> tile: array<f32, 256>;   tile[i] = x;
- * After:   struct Copy { value: array<f32, 256>, skew: array<u32, 16> }
- *          var<workgroup> tile: array<Copy, 2>;    tile[replica].value[i] = x;
+ * Before:   var<workgroup> tile: array<f32, 256>;   tile[i] = x;
+ * After:    struct Copy { value: array<f32, 256>, skew: array<u32, 16> }
+ *           var<workgroup> tile: array<Copy, 2>;    tile[replica].value[i] = x;
  *
- * Neighbouring lanes, which are replicas of one invocation, must not meet in a bank. So the copies are skewed by half of the 32
- * banks, or elements have their copies beside each other: `tile: array<array<f32, 2>, 256>`, `tile[i][replica]`. The skew is a
- * member, as drivers choose the layout of workgroup memory and ignore `@size`. An array whose size an override decides becomes
- * one array with both copies behind each other. (workgroupCopies.ts)
- * Atomic operations on a copy are its replica's. A `workgroupUniformLoad` reads both copies, compares them and goes on
- * with the first.
+ * Neighbouring lanes, which are replicas of one invocation, must not access the same bank. So the
+ * copies are skewed by half of the 32 banks, or elements have their copies side by side: `tile:
+ * array<array<f32, 2>, 256>`, `tile[i][replica]`. The skew is a member, because drivers choose the
+ * layout of workgroup memory and ignore `@size`. If an override decides an array's size, both
+ * copies lie one after the other in one array (workgroupCopies.ts).
  *
- * Requires: access normal form, declareReport.   Ensures: valid module.
+ * Each replica executes atomic operations on its own copy. A `workgroupUniformLoad` reads both
+ * copies, compares them and continues with the first.
+ *
+ * Requires: access normal form, declareReport.
+ * Ensures:  a valid module.
  * Order:    after replicateInvocations, before compareStores.
  * Source:   Wadden et al. 2014, section 6.3 (Intra-Group+LDS).
  */
@@ -39,16 +43,18 @@ import type { Pairing } from "./pairing.ts";
 import { type CheckSites, recordCause } from "./reportBuffer.ts";
 import { flatCopies, pairedCopies, structCopies, type WorkgroupCopies } from "./workgroupCopies.ts";
 
+/** The variables to copy, and the functions that access the copies. */
 export interface ReplicateWorkgroupMemoryOptions {
   readonly pairing: Pairing;
   readonly comparison: Comparison;
   readonly sites: CheckSites;
   /** The functions that run replicated. */
   readonly functions: ReadonlySet<FunctionDeclaration>;
-  /** True for the variables to copy. */
+  /** Returns true for the variables to copy. */
   readonly isReplicated: (variable: GlobalVariable) => boolean;
 }
 
+/** Returns the module with two copies of each selected workgroup variable. */
 export function replicateWorkgroupMemory(
   program: Program,
   names: Names,
@@ -90,8 +96,8 @@ export function replicateWorkgroupMemory(
   return withDeclarations(rewritten, options.comparison.takeDeclarations());
 
   /**
-   * Loads both copies, which must stay in uniform control flow, and compares them; undefined for
-   * other statements.
+   * Loads both copies and compares them; returns undefined for other statements. Both loads must
+   * stay in uniform control flow.
    */
   function uniformLoad(statement: Statement, functionName: string): Statement[] | undefined {
     if (statement.kind !== "let" || statement.initializer.kind !== "call") return undefined;

@@ -1,24 +1,33 @@
 /**
- * Runs each workgroup twice, as two workgroups of a doubled grid, and lets each know which of the two it is.
+ * Rewrites entry points to run each workgroup twice, as two workgroups of a doubled grid. Each
+ * workgroup computes which replica of which original workgroup it is.
  *
- * Before:  @compute @workgroup_size(64) fn main(@builtin(workgroup_id) id: vec3u) { body }
- * After:   override doubling: u32 = 0;
- *          @compute @workgroup_size(64) fn main(@builtin(workgroup_id) in_id: vec3u, ...) {
- *            let twin = twin_of(in_id, num_workgroups, doubling);
- *            replica = twin.replica; workgroup = twin.id; { let id = twin.id; body } }
+ * Before:   @compute @workgroup_size(64)
+ *           fn main(@builtin(workgroup_id) id: vec3u) { body }
+ * After:    override doubling: u32 = 0;
+ *           @compute @workgroup_size(64)
+ *           fn main(@builtin(workgroup_id) in_id: vec3u, ...) {
+ *             let twin = twin_of(in_id, num_workgroups, doubling);
+ *             replica = twin.replica;
+ *             workgroup = twin.id;
+ *             { let id = twin.id; body }
+ *           }
  *
- * The workgroup keeps its shape, so local ids and subgroup operations stay what they are. The host doubles one
- * dimension of the grid and says which: along x, twins are neighbours; along y and z, the plane that the dimension
- * spans with the one below it is numbered anew, so that they are neighbours too, run at the same time and share caches.
+ * The workgroup keeps its shape, so local ids and subgroup operations keep their values. The host
+ * doubles one dimension of the grid and passes its number. Along x, twins are neighbours. Along y
+ * and z, the plane of the dimension and the one below it is numbered anew, so that twins are
+ * neighbours there too. Neighbours run at the same time and share caches.
  *
- * Twins that wait for each other (`blocking`) draw their ids as tickets instead (see mailbox.ts).
+ * Twins that wait for each other (`blocking`) draw their ids as tickets instead (mailbox.ts).
  *
- * Where it is decided on the device (`doubling` 3), the dimension is read from the report. That may also say that a grid is
- * dispatched twice as it is (`inTurn`), and which replica runs: 4 = the first, 5 = the second. What is read from memory is
- * uniform to no validator; where the kernel needs uniform ids, it takes the way of `workgroupUniformLoad`.
+ * If the device decides the dimension (`doubling` 3), the kernel reads it from the report. The
+ * report may also say that the grid is dispatched twice as it is (`inTurn`), and which replica
+ * runs: 4 is the first, 5 the second. No validator accepts values read from memory as uniform. A
+ * kernel that needs uniform ids reads the dimension through `workgroupUniformLoad`.
  *
- * Requires: declareReport with `pair`.   Ensures: valid module; `replica`, `pair`, `local` and `workgroup` are set.
- * Rejects:  nothing.   Order: before the comparing transforms.
+ * Requires: declareReport with `pairs`.
+ * Ensures:  a valid module that sets `replica`, `pair`, `local` and `workgroup`.
+ * Order:    before the comparing transforms.
  * Source:   Wadden et al. 2014, section 7 (Inter-Group).
  */
 import { uniformVariables } from "../../analysis/uniformity.ts";
@@ -30,27 +39,27 @@ import type { Names } from "../shared/names.ts";
 import { inTurnOf } from "./lastArriverCommit.ts";
 import { mailboxDeclarations, mailboxWorkgroupBytes } from "./mailbox.ts";
 
+/** The entry points to wrap, and the ways in which their twins may run. */
 export interface ReplicateWorkgroupsOptions {
-  /**
-   * Names of the entry points to wrap; of those among them whose twins wait for each other; and of
-   * those that may run in turn.
-   */
+  /** The names of the entry points to wrap. */
   readonly entryPoints: ReadonlySet<string>;
+  /** The entry points whose twins wait for each other. Default: none. */
   readonly blocking?: ReadonlySet<string>;
+  /** The entry points that the host may dispatch once per replica. Default: none. */
   readonly inTurn?: ReadonlySet<string>;
   /**
-   * Those among the latter that may run at once, too, as whoever comes last stores
-   * (lastArriverCommit.ts).
+   * The entry points of `inTurn` whose twins may also run at once, because the last arriver stores
+   * (lastArriverCommit.ts). Default: none.
    */
   readonly arriving?: ReadonlySet<string>;
-  /** Words of mail (see mailbox.ts). */
+  /** The words of mail (mailbox.ts). Default 0. */
   readonly mail?: number;
 }
 
-/** The override that says which dimension of the grid is doubled. */
+/** Returns the name of the override that selects the doubled dimension of the grid. */
 export const doublingOf = (names: Names): string => names.the("doubling");
 
-/** Bytes of workgroup memory that the wrapper of an entry point takes. */
+/** Returns the bytes of workgroup memory that the wrapper of an entry point needs. */
 export function wrapperBytes(program: Program, fn: FunctionDeclaration, isBlocking: boolean): number {
   return (needsUniformIds(fn, uniformVariables(program)) ? 16 : 0) + (isBlocking ? mailboxWorkgroupBytes : 0);
 }
@@ -58,6 +67,7 @@ export function wrapperBytes(program: Program, fn: FunctionDeclaration, isBlocki
 const needsUniformIds = (fn: FunctionDeclaration, uniform: ReadonlySet<Target>) =>
   fn.parameters.some((parameter) => uniform.has(parameter));
 
+/** Returns the module whose entry points run as twins. */
 export function replicateWorkgroups(
   program: Program,
   names: Names,
@@ -143,14 +153,17 @@ function wrap(
   });
 }
 
-/** Says which workgroup it is, of the program's grid. */
+/** Returns the statements that set the ids of the workgroup in the program's grid. */
 const numbered = (names: Names, id: string, groups: string) => `
   ${names.the("pair")} = ${id}.x + ${groups}.x * (${id}.y + ${groups}.y * ${id}.z);
   ${names.the("workgroup")} = ${id};`;
 
 const product = (vector: string) => `${vector}.x * ${vector}.y * ${vector}.z`;
 
-/** Which replica of which workgroup a ticket stands for: twins have tickets behind each other. */
+/**
+ * Returns the function that maps a ticket to a replica of a workgroup. Twins have consecutive
+ * tickets.
+ */
 const ticketed = (names: Names): string => `
   fn ${names.the("twin_with")}(ticket: u32, groups: vec3<u32>) -> ${names.the("Twin")} {
     let pair = ticket >> 1u;
@@ -158,7 +171,10 @@ const ticketed = (names: Names): string => `
     return ${names.the("Twin")}(ticket & 1u, vec3<u32>(pair % groups.x, row % groups.y, row / groups.y), groups);
   }`;
 
-/** Which replica of which workgroup stands at `id` of a grid whose dimension `doubled` is. */
+/**
+ * Returns the function that maps `id` of a grid with the doubled dimension `doubled` to a replica
+ * of a workgroup.
+ */
 const twins = (names: Names, inTurn: boolean): string => `
   struct ${names.the("Twin")} { replica: u32, id: vec3<u32>, groups: vec3<u32> }
   fn ${names.the("twin_of")}(id: vec3<u32>, groups: vec3<u32>, doubled: u32) -> ${names.the("Twin")} {

@@ -1,145 +1,146 @@
-/** The report buffer: what a protected kernel tells the host. */
+/** The layout of the report buffer, in which a protected kernel records what it detected. */
 import type { Span } from "../../diagnostics/diagnostic.ts";
 
-/** A place in the user's source where the replicas are compared. Ids start at 1. */
+/** A place in the program's source where the replicas are compared. Ids start at 1. */
 export interface CheckSite {
   readonly id: number;
   readonly kind: "store" | "atomic" | "textureStore" | "signature" | "uniformLoad";
   readonly span: Span;
-  /** The function of the protected module that has the check. */
+  /** The name of the function in the protected module that contains the check. */
   readonly functionName: string;
   /**
-   * The variable written, or the entry point for `"signature"`: what is compared once, at the end
-   * (signatures and tallies).
+   * The variable that is written. For `"signature"`, the entry point, whose signatures and tallies
+   * are compared once at the end.
    */
   readonly name: string;
   /**
-   * How to read a record's value words; `"hash"` for a signature or a composite value, whose first
-   * word is a hash.
+   * The type of a record's value words. `"hash"` means that the first word is a hash: of a
+   * signature or of a composite value.
    */
   readonly scalar: "f32" | "i32" | "u32" | "f16" | "bool" | "hash";
-  /** Value words in use, 0 to 4: a constant is not compared and not recorded. */
+  /** The number of value words in use, 0 to 4. A constant is not compared and not recorded. */
   readonly components: number;
 }
 
 /**
- * Where the protected module binds its report buffer (a read-write storage buffer, compute stage
- * only).
+ * The binding of the report buffer in the protected module: a read-write storage buffer, visible to
+ * the compute stage only.
  */
 export interface ReportLayout {
   readonly group: number;
   readonly binding: number;
   /**
-   * Size of the buffer in bytes. What lies behind the records and cells, up to the counts, is for
-   * the kernel alone: zero at first, and never to be read or written by the host.
+   * The size of the buffer in bytes. The kernel alone uses the words between the cells and the
+   * counts. They must be zero at first, and the host must neither read nor write them.
    */
   readonly bytes: number;
   /**
-   * How many words after the records are sums that must be zero whenever no work is under way: to
-   * each, the two replicas of some workgroups add what they presented, one with the opposite sign,
-   * and their tallies of what they stored.
+   * The number of cells after the records: sums that are zero whenever no work is under way. The
+   * two replicas of some workgroups add to each what they presented, one with the opposite sign,
+   * and their tallies of stores.
    */
   readonly cells: number;
   /**
-   * Set when executions of fault sites are counted: the byte offset of the counts, which are the
-   * last in the buffer.
+   * The byte offset of the counts, which are last in the buffer. Set if executions of fault sites
+   * are counted.
    */
   readonly counts?: number;
 }
 
 /**
- * The report buffer, in 32-bit words. On a disagreement each replica writes one record of its own
- * side (so a detected fault is two records of the same site and invocation, or one when the other
- * replica never reached the site); the first `recordCapacity` are kept. A zeroed buffer is a clean
- * report.
+ * The offsets of the report buffer's parts, in 32-bit words.
+ *
+ * On a disagreement each replica writes one record of its own side. A detected fault is thus two
+ * records of one site and invocation, or one if the other replica never reached the site. The first
+ * `recordCapacity` records are kept. A zeroed buffer is a clean report.
  */
 export const reportWords = {
   /**
-   * Records so far, one per disagreeing replica (may exceed `recordCapacity`). Nonzero means a
-   * fault was detected.
+   * The number of records so far, one per disagreeing replica. It may exceed `recordCapacity`.
+   * Nonzero means that a fault was detected.
    */
   detections: 0,
   /**
-   * Loads that found, and corrected in registers, a bad granule; one granule may be loaded many
+   * The number of loads that corrected a bad granule in registers. One granule may be loaded many
    * times.
    */
   corrected: 1,
-  /** Loads of granules that could not be corrected. */
+  /** The number of loads of granules that could not be corrected. */
   uncorrectable: 2,
   /**
-   * Stores to parts of granules that did not fit their check words just then. That is no error if
-   * others were storing to the same granule; but where one still does not fit when the kernel is
-   * done, it counts as uncorrectable.
+   * The number of stores to parts of granules that did not fit their check words at that moment.
+   * This is no error if other invocations were storing to the same granule. A granule that still
+   * does not fit after the kernel counts as uncorrectable.
    */
   suspect: 3,
   /**
-   * Which dimension of the grid is doubled, for an Inter-Group kernel that was told to look here
+   * The doubled dimension of the grid, for an Inter-Group kernel that reads it here
    * (`InterGroup.doubling`).
    */
   grid: 4,
   /**
-   * First record. The words before are a line of memory of their own, so that cells begin with a
-   * line, too; where faults are injected, what arms them is there (`injectionWords`).
+   * The first record. The words before it fill a line of memory, so that cells begin with a line
+   * too. If faults are injected, the words that arm them are there (`injectionWords`).
    */
   records: 32,
   /**
-   * Words of a record: check site, workgroup id x, y, z, local index (as the unprotected kernel
-   * numbers them), replica, cause (`recordCause`), word offset of the store in its variable, four
-   * words of the value (see `CheckSite.scalar`).
+   * The number of words of a record: check site; workgroup id x, y, z and local index, numbered as
+   * in the unprotected kernel; replica; cause (`recordCause`); word offset of the store in its
+   * variable; four words of the value (`CheckSite.scalar`).
    */
   recordStride: 12,
   recordCapacity: 16,
   /**
-   * First memory record: a list of the first `memoryRecordCapacity` for each `memoryStatus`, one
-   * after the other.
+   * The first memory record. Each `memoryStatus` has a list of its first `memoryRecordCapacity`
+   * records, one list after the other.
    */
   memoryRecords: 32 + 12 * 16,
   /**
-   * Words of a memory record: index of the binding, granule in the binding, syndrome,
+   * The number of words of a memory record: index of the binding, granule in the binding, syndrome,
    * `tableRow.base` of the binding.
    */
   memoryRecordStride: 4,
   memoryRecordCapacity: 8,
-  /** Words in all. */
+  /** The number of words of all these parts. */
   total: 32 + 12 * 16 + 3 * 4 * 8,
 } as const;
 
 /**
- * The cells of an Inter-Group report (`ReportLayout.cells`): enough for atomic operations to spread
- * over the cache.
+ * The number of cells in an Inter-Group report (`ReportLayout.cells`): enough to spread atomic
+ * operations over the cache.
  */
 export const cellCount = 4096;
 
 /**
- * How many of them a workgroup has, one behind the other, to which its invocations add in turn; the
- * last one is followed by the first.
+ * The number of consecutive cells of a workgroup. Its invocations add to them in turn, and the
+ * first cell of the report follows the last.
  */
 export const cellsOfWorkgroup = 32;
 
-/** Why a replica wrote a record. */
+/** The reason of a record. */
 export const recordCause = {
   /** The replicas' words differ. */
   mismatch: 1,
-  /** The other replica was not there (it took another path, or stopped). */
+  /** The other replica did not reach the site: it took another path, or stopped. */
   partnerAbsent: 2,
   /**
    * No fault: the device did not run the other replica's workgroup in time, so nothing is known.
    */
   waitedTooLong: 3,
   /**
-   * No fault: nothing ran, as no dimension of the grid of an indirect dispatch has room for twice
+   * No fault: nothing ran, because no dimension of an indirect dispatch's grid has room for twice
    * the workgroups.
    */
   gridTooLarge: 4,
 } as const;
 
 /**
- * What became of a granule that did not fit its check word; the counters and the lists of records
- * are in this order.
+ * The outcome of checking a granule that did not fit its check word. The counters and the lists of
+ * records are in this order.
  */
 export const memoryStatus = { corrected: 1, uncorrectable: 2, suspect: 3 } as const;
 
-/** Numbers the check sites of a module. */
+/** The numbered check sites of a module. */
 export class CheckSites {
   readonly all: CheckSite[] = [];
 

@@ -1,17 +1,19 @@
 /**
- * Gives the second replica its own copy of each storage buffer that a kernel changes in place, so that it never loads
- * what the first replica has already stored.
+ * Adds a copy of each storage buffer that a kernel changes in place, and rewrites accesses so that
+ * the second replica uses the copy. It then never loads what the first replica has already stored.
  *
- * Before:  a[i] = a[i] + 1;
- * After:   fn load_a(i: u32) -> u32 { if (replica == 0) { return a[i]; } return shadow_a[i]; }
- *          v = load_a(i) + 1; if (replica == 0) { a[i] = v; } else { shadow_a[i] = v; }
+ * Before:   a[i] = a[i] + 1;
+ * After:    fn load_a(i: u32) -> u32 { if (replica == 0) { return a[i]; } return shadow_a[i]; }
+ *           v = load_a(i) + 1;
+ *           if (replica == 0) { a[i] = v; } else { shadow_a[i] = v; }
  *
- * A load becomes a call where it stands, one function for each shape of place, so that what is loaded, when and whether
- * stay as they were. Atomic operations and lengths stay with the original. Before a dispatch the host makes the copies
- * equal to the originals.
+ * Each load becomes a call in its place, with one function per shape of place. Order and conditions
+ * of loads therefore stay. Atomic operations and lengths use the original. The host makes the
+ * copies equal to the originals before a dispatch.
  *
- * Requires: access normal form, `replica`.   Ensures: valid module; adds the shadows' bindings.
- * Order:    after compareStores, which lets both replicas store to what has a shadow.
+ * Requires: access normal form, `replica`.
+ * Ensures:  a valid module with bindings for the copies.
+ * Order:    after compareStores, which lets both replicas store to buffers with copies.
  */
 import type { BindingPoint } from "../../analysis/bindings.ts";
 import { rootVariable } from "../../analysis/places.ts";
@@ -35,12 +37,14 @@ import { mapIndices } from "../shared/mapIndices.ts";
 import type { Names } from "../shared/names.ts";
 import type { Comparison } from "./comparison/comparison.ts";
 
+/** The buffers to copy, and the kernels that use the copies. */
 export interface ShadowBuffersOptions {
   readonly comparison: Comparison;
-  /** Where the copies are bound, by the name of the buffer's variable. */
+  /** The bindings of the copies, by the name of the buffer's variable. */
   readonly shadows: ReadonlyMap<string, BindingPoint>;
   /**
-   * What runs replicated: the functions of each kernel, and the variables that it changes in place.
+   * The functions of each replicated kernel, and the names of the variables that it changes in
+   * place.
    */
   readonly kernels: readonly {
     readonly functions: ReadonlySet<FunctionDeclaration>;
@@ -48,12 +52,13 @@ export interface ShadowBuffersOptions {
   }[];
 }
 
-/** The variable of the second replica's copy. */
+/** Returns the name of the variable of the second replica's copy. */
 const shadowName = (names: Names, variable: string): string => names.the(`shadow_${variable}`);
 
+/** Returns the module whose second replicas use copies. */
 export function shadowBuffers(program: Program, names: Names, options: ShadowBuffersOptions): Module {
-  // What kernels call stays their own: codes for memory may treat the same buffer in different
-  // ways.
+  // Kernels share no load functions, because memory protection may access the same buffer in
+  // different ways.
   const kernels = options.kernels.map(({ functions, shadowed }) => ({
     functions,
     shadowing: new Shadowing(program, names, options.comparison, shadowed),
@@ -69,7 +74,7 @@ export function shadowBuffers(program: Program, names: Names, options: ShadowBuf
   ]);
 }
 
-/** The second replica's copies. */
+/** Returns the declarations of the second replica's copies. */
 function copies(program: Program, names: Names, shadows: ReadonlyMap<string, BindingPoint>): Declaration[] {
   const { declarations } = quote();
   return program.module.declarations.flatMap((variable) => {
@@ -82,14 +87,14 @@ function copies(program: Program, names: Names, shadows: ReadonlyMap<string, Bin
   });
 }
 
-/** The rewriting of one kernel. */
+/** The rewrite of one kernel. */
 class Shadowing {
   readonly #program: Program;
   readonly #names: Names;
   readonly #comparison: Comparison;
-  /** The variables with shadows. */
+  /** The names of the variables with copies. */
   readonly #shadowed: ReadonlySet<string>;
-  /** Load functions and their names, by the place that they load with its indices left open. */
+  /** The load functions and their names, by the loaded place with parameters for indices. */
   readonly #loads = new Map<string, { readonly name: string; readonly wgsl: string }>();
 
   constructor(program: Program, names: Names, comparison: Comparison, shadowed: ReadonlySet<string>) {
@@ -108,12 +113,15 @@ class Shadowing {
     return { ...fn, body };
   }
 
-  /** The functions that load. */
+  /** Returns the declarations of the load functions. */
   loads(): Declaration[] {
     return [...this.#loads.values()].flatMap(({ wgsl }) => quote().declarations`${wgsl}`);
   }
 
-  /** Each replica stores to its own copy. The operands are stable, so both stores may have them. */
+  /**
+   * Returns the statement by which each replica stores to its own copy. The operands are stable, so
+   * both stores may evaluate them.
+   */
   #storedApart(stored: Assignment, target: Expression): Statement[] {
     const copy = structuredClone({ ...stored, target: this.#inShadow(target) });
     return this.#comparison.inFirst([stored], { passed: [copy] });
@@ -126,12 +134,14 @@ class Shadowing {
       return quote().expression`${name}`;
     });
     const load = this.#loadFunction(open, this.#program.valueTypeOf(original), indices.length);
-    // A negative index and its u32 conversion are out of bounds alike.
+    // A negative index is out of bounds, before and after its conversion to u32.
     const args = indices.map((index) => quote(index.span).expression`u32(${index})`);
     return quote(place.span).expression`${load}(${args})`;
   }
 
-  /** The function that loads a place whose `count` indices are its parameters. */
+  /**
+   * Returns the name of the function that loads a place whose `count` indices are its parameters.
+   */
   #loadFunction(place: Expression, type: Type, count: number): string {
     const own = printExpression(place);
     const known = this.#loads.get(own);

@@ -1,4 +1,6 @@
-/** How both replicas come by the result of an atomic operation that one of them executes. */
+/**
+ * The code by which both replicas get the result of an atomic operation that one of them executes.
+ */
 import { builtinFunction } from "../../analysis/effects.ts";
 import type { CallExpression, Declaration, Expression, Statement } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
@@ -7,15 +9,15 @@ import type { Names } from "../shared/names.ts";
 import type { Comparison } from "./comparison/comparison.ts";
 import type { Words } from "./comparison/valueWords.ts";
 
-/** The type of an operand or result of an atomic operation. */
+/** Returns the type of an operand or result of an atomic operation. */
 export function integerOf(program: Program, operand: Expression): "i32" | "u32" {
   const type = program.valueTypeOf(operand);
   return type.kind === "scalar" && type.name === "i32" ? "i32" : "u32";
 }
 
 /**
- * An operation that runs once: what stands before the statement that has it, and what stands in its
- * place there.
+ * An operation that runs once: the statements before its own statement, and the expression that
+ * replaces it there.
  */
 export interface SharedResult {
   readonly before: readonly Statement[];
@@ -23,11 +25,11 @@ export interface SharedResult {
 }
 
 /**
- * `atomicCompareExchangeWeak` returns a struct that can't be named, so its fields travel and become
- * a struct of the same shape.
+ * The rewrite of atomic operations whose result is used. `atomicCompareExchangeWeak` returns a
+ * struct without a name. Its fields are shared, and become a struct of the same shape.
  */
 export class SharedResults {
-  /** Those that have the shape of what an exchange returns. */
+  /** The structs with the shape of an exchange's result. */
   readonly structs: Declaration[] = [];
   readonly #program: Program;
   readonly #names: Names;

@@ -1,14 +1,18 @@
 /**
- * Splits long chains of `else if`, as each link counts as a level of nesting, and transforms add levels to each.
+ * Rewrites long chains of `else if` as several shorter chains. Each link of a chain counts as a
+ * level of nesting, and transforms add levels to each.
  *
- * Before:  if (a) { … } else if (b) { … } … else if (q) { … } else { … }
- * After:   var rest_1 = false;
- *          if (a) { … } else if (b) { … } … else { rest_1 = true; }
- *          if (rest_1) { rest_1 = false; if (q) { … } else { … } }
+ * Before:   if (a) { … } else if (b) { … } … else if (q) { … } else { … }
+ * After:    var rest_1 = false;
+ *           if (a) { … } else if (b) { … } … else { rest_1 = true; }
+ *           if (rest_1) { rest_1 = false; if (q) { … } else { … } }
  *
- * Where all links before leave the block, what follows needs no condition: a function that returns a value must be seen to.
+ * If all earlier links leave the block, the rest gets no condition. Otherwise the validator could
+ * not see that a function returns a value on every path.
  *
- * Requires: nothing.   Ensures: valid module; no chain has more than 16 links.   Order: before normalizeAccesses.
+ * Requires: nothing.
+ * Ensures:  a valid module in which no chain has more than 16 links.
+ * Order:    before normalizeAccesses.
  */
 import type { Block, IfStatement, Module, Statement } from "../../wgsl/ast.ts";
 import { quote } from "../../wgsl/quote.ts";
@@ -17,7 +21,9 @@ import { type AnyNode, isExpression, mapChildren } from "../../wgsl/traverse.ts"
 import { mapBodies } from "../shared/mapFunctions.ts";
 import type { Names } from "../shared/names.ts";
 
-/** Links that stay together; the limit of nesting is 127 levels (WGSL specification, "Limits"). */
+/**
+ * The links that stay together. The limit of nesting is 127 levels (WGSL specification, "Limits").
+ */
 const mostLinks = 16;
 
 export function splitChains(module: Module, names: Names): Module {

@@ -1,4 +1,4 @@
-/** Where the two copies of a workgroup variable lie in memory. */
+/** The layout of the two copies of a workgroup variable. */
 import { chainOf, dimensionsOf } from "../../analysis/elementwiseArrays.ts";
 import type { Declaration, Expression, GlobalVariable } from "../../wgsl/ast.ts";
 import { alignOf, sizeOf, strideOf } from "../../wgsl/layout.ts";
@@ -8,22 +8,24 @@ import type { ArrayType, Type } from "../../wgsl/types.ts";
 import type { Names } from "../shared/names.ts";
 import type { Pairing } from "./pairing.ts";
 
+/** The declarations of both copies, and the rewrite of accesses to them. */
 export interface WorkgroupCopies {
   readonly declarations: readonly Declaration[];
   /**
-   * How an access names the copy of `replica`; undefined for what is not the part of an access that
-   * is another one then.
+   * Returns the access to the copy of `replica`. Returns undefined if `part` is not the part of an
+   * access that changes.
    */
   copy(part: Expression, replica: string): Expression | undefined;
 }
 
-/** Bytes of half the banks of workgroup memory (32 banks of 4 bytes), and of all. */
+/** The bytes of half of the 32 banks of workgroup memory, of 4 bytes each. */
 const halfBanks = 64;
+/** The bytes of all banks. */
 const allBanks = 128;
 
 /**
- * Bytes that both copies of a variable of a type take, at most: those of an array element by
- * element need no skew.
+ * Returns the most bytes that both copies of a variable of a type take. Paired copies of elements
+ * take less, because they need no skew.
  */
 export function bytesOfCopies(type: Type, pairing: Pairing): number {
   const align = alignOf(type);
@@ -31,8 +33,8 @@ export function bytesOfCopies(type: Type, pairing: Pairing): number {
 }
 
 /**
- * Bytes from one copy of a variable of `size` bytes to the next. Lanes of one subgroup must not
- * meet in a bank, unless they are of one replica; small variables need no skew.
+ * Returns the bytes from one copy of a variable of `size` bytes to the next. Lanes of one subgroup
+ * must not access the same bank, unless they belong to one replica. Small variables need no skew.
  */
 function copyStride(size: number, pairing: Pairing): number {
   return size < allBanks || pairing === "subgroups"
@@ -41,10 +43,11 @@ function copyStride(size: number, pairing: Pairing): number {
 }
 
 /**
- * Both copies of an element beside each other, in an array of which only elements are named. Lanes
- * that name different banks then still do, whatever the size; it takes less than a skew too, where
- * a compiler does not load neighbours at once (on an NVIDIA H200, noise 2.01 times in place of
- * 2.85, the matrix product 2.54 in place of 1.83).
+ * Returns copies of each element side by side, for an array of which only elements are accessed.
+ *
+ * Lanes that access different banks of the original still do, whatever its size. Side by side also
+ * takes less time than a skew, except if a compiler does not load neighbours at once. On an NVIDIA
+ * H200 noise took 2.01 times as long instead of 2.85, the matrix product 2.54 instead of 1.83.
  */
 export function pairedCopies(variable: GlobalVariable, type: ArrayType): WorkgroupCopies {
   const paired = (part: Type): ArrayType =>
@@ -67,7 +70,7 @@ export function pairedCopies(variable: GlobalVariable, type: ArrayType): Workgro
   };
 }
 
-/** Two copies in an array of structs, whose size makes the skew. */
+/** Returns two copies in an array of structs. A member of the struct makes the skew. */
 export function structCopies(
   names: Names,
   variable: GlobalVariable,
@@ -89,7 +92,10 @@ export function structCopies(
   };
 }
 
-/** One array with the second copy behind the first, for a size that an override decides. */
+/**
+ * Returns one array in which the second copy follows the first, for a size that an override
+ * decides.
+ */
 export function flatCopies(
   names: Names,
   variable: GlobalVariable,
@@ -107,7 +113,8 @@ export function flatCopies(
     var<workgroup> ${variable.name}: array<${typeExpressionOf(type.element)}, 2u * ${stride}>;`;
   return {
     declarations: copies,
-    // The index stays in its copy as it stayed in the array: out of bounds means the last element.
+    // The index stays within its copy, as it did within the array: an index out of bounds selects
+    // the last element.
     copy: (expression: Expression, replica: string) =>
       expression.kind === "index" && expression.base.kind === "identifier"
         ? quote(expression.span)

@@ -1,4 +1,4 @@
-/** How the invocations of a workgroup set its memory to zero, as WGSL does when it starts. */
+/** The code by which a workgroup sets its memory to zero, as WGSL does at the start. */
 import { containsAtomic } from "../../analysis/places.ts";
 import type { GlobalVariable } from "../../wgsl/ast.ts";
 import { printType } from "../../wgsl/printer.ts";
@@ -8,22 +8,25 @@ import type { Type } from "../../wgsl/types.ts";
 import type { Names } from "../shared/names.ts";
 import { product } from "./pairing.ts";
 
-/** Who sets it: the index of an invocation in its workgroup, and how many there are, as WGSL. */
+/**
+ * The invocations that share the work: the index of one in its workgroup, and their number, as
+ * WGSL.
+ */
 export interface Team {
   readonly index: string;
   readonly count: string;
 }
 
 /**
- * Statements, as WGSL, by which the invocations of a team together set a workgroup variable to
- * zero. No barriers.
+ * Returns statements, as WGSL, by which the invocations of a team together set a workgroup variable
+ * to zero. They contain no barrier.
  */
 export function zeroed(program: Program, names: Names, variable: GlobalVariable, team: Team): string {
   const extents: string[] = [];
   let type = program.declaredTypeOf(variable);
   for (; type.kind === "array"; type = type.element) extents.push(extentOf(type));
   if (extents.length === 0) return `if (${team.index} == 0u) { ${zero(type, variable.name, names, 0)} }`;
-  // One loop over the elements of all dimensions keeps neighbours at work on neighbours.
+  // One loop over the elements of all dimensions lets neighbouring lanes set neighbouring elements.
   const i = names.the("element");
   const indices = extents.map((extent, dimension) => {
     const inner = extents.slice(dimension + 1);
@@ -35,7 +38,7 @@ export function zeroed(program: Program, names: Names, variable: GlobalVariable,
   }`;
 }
 
-/** Statements that set `place` to zero, atomics and all. */
+/** Returns statements that set `place` to zero, including its atomics. */
 function zero(type: Type, place: string, names: Names, depth: number): string {
   if (type.kind === "atomic") return `atomicStore(&${place}, 0);`;
   if (!containsAtomic(type)) return `${place} = ${printType(typeExpressionOf(type))}();`;

@@ -1,4 +1,4 @@
-/** What puts an entry point's body into a new entry point, with built-in values of its making. */
+/** The parts of a new entry point around the body of an existing one. */
 import { builtinValueOf } from "../../analysis/builtinValueOf.ts";
 import { isUninitialized, uninitializedInLoops } from "../../analysis/uninitialized.ts";
 import type { Attribute, Expression, FunctionDeclaration, Parameter, Statement } from "../../wgsl/ast.ts";
@@ -10,30 +10,37 @@ import { product } from "../redundancy/pairing.ts";
 import type { Names } from "./names.ts";
 
 export interface EntryPointWrapper {
-  /** Built-in values that the wrapper itself may take, with their types; `in_…` names them. */
+  /** The built-in values that the wrapper may use, with their types. Their names are `in_…`. */
   readonly inputs: ReadonlyMap<string, string>;
-  /** Built-in values that the body must not see as they are: what it gets instead, as WGSL. */
+  /** The expressions, as WGSL, that replace built-in values in the body. */
   readonly derived: Readonly<Record<string, string>>;
-  /** What runs before the body, and after it, however the body returns. */
+  /** The statements before the body. */
   readonly before: readonly Statement[];
+  /** The statements after the body, however it returns. Default: none. */
   readonly after?: readonly Statement[];
-  /** What makes statements of those that run the body. Default: these alone. */
+  /**
+   * Returns the statements that run the body from those that run it once. Default: runs it once.
+   */
   readonly around?: (body: Statement[]) => Statement[];
   /**
-   * Whether `around` runs the body several times, each of which must find its variables as they are
-   * at the start.
+   * True if `around` runs the body several times. Each run must then start with initial variables.
+   * Default false.
    */
   readonly repeats?: boolean;
   readonly attributes: readonly Attribute[];
 }
 
 /**
- * The new entry point. A body that returns early becomes a function of its own, which comes first;
- * any other stays a block, as drivers may unroll and schedule a function that is called in another
- * way (N-body took 1.16 times as long on an NVIDIA H200), and has the entry point's own parameters
- * where it gets their values as they are. The call stands in a construct that a workgroup enters
- * and leaves as a whole: behind that, as behind those of a block, subgroups have come together
- * again, as SPIR-V has it (section 2.2.5); behind a mere call they need not have.
+ * Returns the new entry point, after the function of its body if it has one.
+ *
+ * A body that returns early becomes a function of its own. Any other body stays a block, because
+ * drivers may unroll and schedule a called function differently: N-body took 1.16 times as long on
+ * an NVIDIA H200. A block uses the entry point's own parameters for built-in values that do not
+ * change.
+ *
+ * The call stands in a loop that a workgroup enters and leaves as a whole. After such a construct,
+ * as after a block, subgroups have reconverged (SPIR-V specification, section 2.2.5). After a mere
+ * call they need not have.
  */
 export function wrapEntryPoint(
   program: Program,
@@ -52,7 +59,7 @@ export function wrapEntryPoint(
   };
   const vector = (builtin: string) => argument(builtin, "vec3<u32>");
   const size = () => workgroupSizeOf(program, fn);
-  /** A built-in value made of derived ones. */
+  /** Returns a built-in value composed of derived ones, or undefined. */
   const composed = (builtin: string): string | undefined => {
     switch (builtin) {
       case "global_invocation_id":
@@ -76,14 +83,14 @@ export function wrapEntryPoint(
   };
   const argumentOf = (parameter: Parameter) => argumentFor(program, parameter, argument);
   const { declarations, statements } = quote(fn.nameSpan);
-  // In a function of its own, what a loop declares without initializer is what it is in the
+  // In a function of its own, a variable that a loop declares without initializer behaves as in the
   // program.
   const isCalled = returnsEarly(fn) || (wrapper.repeats && uninitializedInLoops(fn.body).size > 0);
   const body = isCalled ? asFunction(names, fn) : undefined;
   const block = wrapper.repeats ? initialized(fn.body) : fn.body;
   const values = fn.parameters.map((parameter) => ({ parameter, value: argumentOf(parameter) }));
-  // A body that stays keeps the built-in values that it gets as they are: with copies of them
-  // N-body took 1.17 times as long.
+  // A body that stays a block uses unchanged built-in values directly: with copies of them N-body
+  // took 1.17 times as long.
   const kept = new Map(
     values.flatMap(({ parameter, value }) => {
       const builtin = builtinValueOf(parameter.attributes);
@@ -130,8 +137,8 @@ function returnsEarly(fn: FunctionDeclaration): boolean {
 }
 
 /**
- * Gives each variable without initializer an explicit zero, as a driver may set it to zero once for
- * each call of its function.
+ * Adds an explicit zero to each variable without initializer. A driver may set such a variable to
+ * zero only once per call of its function.
  */
 function initialized<T extends AnyNode>(node: T): T {
   const mapped = mapChildren(node, (child) => (isExpression(child) ? child : initialized(child)));
@@ -139,7 +146,7 @@ function initialized<T extends AnyNode>(node: T): T {
   return { ...mapped, initializer: quote(mapped.span).expression`${printType(mapped.type!)}()` };
 }
 
-/** The body as a function that takes built-in values as arguments. */
+/** Returns the body as a function that takes built-in values as arguments. */
 const asFunction = (names: Names, fn: FunctionDeclaration): FunctionDeclaration => ({
   ...fn,
   name: names.fresh(fn.name),
@@ -147,10 +154,13 @@ const asFunction = (names: Names, fn: FunctionDeclaration): FunctionDeclaration 
   parameters: fn.parameters.map((parameter) => ({ ...parameter, attributes: [] })),
 });
 
-/** A declaration, as WGSL, of a built-in value as the body has it. */
+/** Returns the declaration, as WGSL, of a built-in value for the body. */
 const declared = ({ name, type }: Parameter, value: string) => `let ${name}: ${printType(type)} = ${value};`;
 
-/** The workgroup size as three WGSL expressions of type u32: literals where it is constant. */
+/**
+ * Returns the workgroup size as three WGSL expressions of type u32, which are literals if they are
+ * constant.
+ */
 export function workgroupSizeOf(program: Program, fn: FunctionDeclaration): [string, string, string] {
   const sizes = fn.attributes.find((a) => a.name === "workgroup_size")?.args ?? [];
   const text = (size: Expression | undefined) => {
@@ -161,14 +171,14 @@ export function workgroupSizeOf(program: Program, fn: FunctionDeclaration): [str
   return [text(sizes[0]), text(sizes[1]), text(sizes[2])];
 }
 
-/** The number of invocations in a workgroup, as a WGSL expression of type u32. */
+/** Returns the number of invocations in a workgroup, as a WGSL expression of type u32. */
 export function invocationsOf(program: Program, fn: FunctionDeclaration): string {
   return product(workgroupSizeOf(program, fn));
 }
 
 /**
- * The argument for a parameter of the entry point: a built-in value, or a struct of built-in
- * values.
+ * Returns the argument for a parameter of the entry point: a built-in value, or a struct of
+ * built-in values.
  */
 function argumentFor(
   program: Program,

@@ -5,13 +5,13 @@ import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "./names.ts";
 
 /**
- * Takes memory operations out of expressions, in evaluation order. In each method, `before`
- * collects the statements that must run before the one that uses the result.
+ * The extraction of memory operations from expressions, in evaluation order. Each method adds to
+ * `before` the statements that must run before the statement that uses the result.
  */
 export class Hoister {
   readonly #program: Program;
   readonly #names: Names;
-  /** The names of the `let`s made here, which the program does not know. */
+  /** The names of the `let`s that were added. The program does not contain them. */
   readonly #saved = new Set<string>();
 
   constructor(program: Program, names: Names) {
@@ -20,8 +20,8 @@ export class Hoister {
   }
 
   /**
-   * A memory operation with stable operands, or any other expression without a memory operation
-   * inside.
+   * Returns a memory operation with stable operands. Returns any other expression without memory
+   * operations inside.
    */
   operation(expression: Expression, before: Statement[]): Expression {
     if (
@@ -33,10 +33,10 @@ export class Hoister {
     return { ...expression, args: expression.args.map((argument) => this.stable(argument, before)) };
   }
 
-  /** The same value, without a memory operation inside. */
+  /** Returns an expression of the same value without memory operations inside. */
   value(expression: Expression, before: Statement[]): Expression {
     if (!containsMemoryOperation(this.#program, expression)) return expression;
-    // What denotes memory is loaded where it stands, once its indices are known.
+    // A reference is loaded in its place, after its indices are known.
     if (this.#program.typeOf(expression).kind === "reference") return this.place(expression, before);
     switch (expression.kind) {
       case "unary":
@@ -64,8 +64,8 @@ export class Hoister {
   }
 
   /**
-   * Operands in order: those before the last memory operation are saved, so that it can't overtake
-   * them.
+   * Returns the operands in order. Those before the last memory operation are saved, so that the
+   * operation cannot overtake them.
    */
   #operands(operands: readonly Expression[], before: Statement[]): Expression[] {
     const last = operands.findLastIndex((operand) => containsMemoryOperation(this.#program, operand));
@@ -86,7 +86,7 @@ export class Hoister {
     return expression`${result}`;
   }
 
-  /** A place whose indices are stable. */
+  /** Returns a place with stable indices. */
   place(expression: Expression, before: Statement[]): Expression {
     switch (expression.kind) {
       case "memberAccess":
@@ -102,7 +102,10 @@ export class Hoister {
     }
   }
 
-  /** The same value, as an expression that may be evaluated again, anywhere later in the block. */
+  /**
+   * Returns an expression of the same value that may be evaluated again, anywhere later in the
+   * block.
+   */
   stable(expression: Expression, before: Statement[]): Expression {
     if (this.#isStable(expression)) return expression;
     if (expression.kind === "unary" && expression.operator === "&") return this.place(expression, before);
@@ -118,7 +121,7 @@ export class Hoister {
     );
   }
 
-  /** True for the name of a `let` or a parameter: typed and never changing. */
+  /** Returns true for the name of a `let` or a parameter: it has a type and never changes. */
   isTypedName(expression: Expression): boolean {
     if (expression.kind !== "identifier") return false;
     if (this.#saved.has(expression.name)) return true;
@@ -126,12 +129,13 @@ export class Hoister {
     return target?.kind === "let" || target?.kind === "parameter";
   }
 
-  /** Textures and samplers can't be saved, and never change. */
+  /** Returns true for textures and samplers, which cannot be saved and never change. */
   #isHandle(expression: Expression): boolean {
     const type = this.#program.valueTypeOf(expression);
     return type.kind === "texture" || type.kind === "sampler";
   }
 
+  /** Saves a value in a `let`, of the type `type` if given, and returns its name. */
   save(value: Expression, before: Statement[], type?: TypeExpression): Expression {
     const { statements, expression } = quote(value.span);
     const name = this.#names.fresh("value");

@@ -1,27 +1,28 @@
-/** A piece of code with its accesses to some variables replaced. */
+/** The replacement of accesses to some variables in a piece of code. */
 import { rootVariable } from "../../analysis/places.ts";
 import type { Assignment, Expression, GlobalVariable, Statement } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { type AnyNode, isExpression, mapChildren } from "../../wgsl/traverse.ts";
 
+/** The variables whose accesses are replaced, and the code that replaces them. */
 export interface AccessReplacement {
-  /** Whether accesses to the variable are replaced. */
+  /** Returns true if accesses to the variable are replaced. */
   readonly selects: (variable: GlobalVariable) => boolean;
   /**
-   * What stands for a load of `place`, in whose indices all is replaced; `original` is the typed
-   * one.
+   * Returns the replacement of a load of `place`, whose indices are already rewritten. `original`
+   * is the load in the typed program.
    */
   readonly load: (place: Expression, original: Expression) => Expression;
   /**
-   * What stands for a store, in which all loads are replaced; `target` is the typed one. Default:
-   * the store.
+   * Returns the replacement of a store whose loads are already rewritten. `target` is the target in
+   * the typed program. Default: the store.
    */
   readonly store?: (stored: Assignment, target: Expression) => Statement[];
 }
 
 /**
- * What an address is taken of is not loaded: atomic operations and lengths stay as they are.
- * Requires access normal form.
+ * Returns `node` with its accesses replaced. The operand of an address-of operator is not loaded,
+ * so atomic operations and lengths stay. Requires access normal form.
  */
 export function mapAccesses<T extends AnyNode>(program: Program, node: T, replacement: AccessReplacement): T {
   const isSelected = (place: Expression) => {
@@ -35,7 +36,7 @@ export function mapAccesses<T extends AnyNode>(program: Program, node: T, replac
       ? replacement.load(indexed(expression), expression)
       : mapChildren(expression, (child) => mapped(child));
   };
-  /** The same place, loads in its indices replaced. */
+  /** Returns the same place with the loads in its indices replaced. */
   const indexed = (place: Expression): Expression => {
     if (place.kind === "index") return { ...place, base: indexed(place.base), index: value(place.index) };
     if (place.kind === "memberAccess") return { ...place, base: indexed(place.base) };

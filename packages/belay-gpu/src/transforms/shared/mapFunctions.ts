@@ -2,16 +2,15 @@ import type { Block, Declaration, FunctionDeclaration, Module } from "../../wgsl
 import { mapChildren } from "../../wgsl/traverse.ts";
 
 /**
- * The module with each function replaced by what `f` makes of it; it is `module` itself when
- * nothing changed.
+ * Returns the module with `f` applied to each function. Returns `module` itself if nothing changed.
  */
 export function mapFunctions(module: Module, f: (fn: FunctionDeclaration) => FunctionDeclaration): Module {
   return mapChildren(module, (child) => (child.kind === "function" ? f(child) : child));
 }
 
 /**
- * The module with each function's body replaced by what `f` makes of it; it is `module` itself when
- * nothing changed.
+ * Returns the module with `f` applied to each function's body. Returns `module` itself if nothing
+ * changed.
  */
 export function mapBodies(module: Module, f: (body: Block, fn: FunctionDeclaration) => Block): Module {
   return mapFunctions(module, (fn) => {
@@ -20,7 +19,10 @@ export function mapBodies(module: Module, f: (body: Block, fn: FunctionDeclarati
   });
 }
 
-/** The module with declarations behind its own; it is `module` itself when there are none. */
+/**
+ * Returns the module with declarations added after its own. Returns `module` itself if there are
+ * none.
+ */
 export function withDeclarations(module: Module, added: readonly Declaration[]): Module {
   return added.length === 0 ? module : { ...module, declarations: [...module.declarations, ...added] };
 }

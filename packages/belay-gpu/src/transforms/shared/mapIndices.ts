@@ -1,6 +1,9 @@
 import type { Expression } from "../../wgsl/ast.ts";
 
-/** `place` with `f` applied to its indices that are not literals, outermost variable first. */
+/**
+ * Returns `place` with `f` applied to its indices that are not literals, starting next to the
+ * variable.
+ */
 export function mapIndices(place: Expression, f: (index: Expression) => Expression): Expression {
   if (place.kind === "index") {
     const base = mapIndices(place.base, f);

@@ -2,15 +2,15 @@ import type { Program } from "../../wgsl/program.ts";
 import { walk } from "../../wgsl/traverse.ts";
 
 /**
- * The names that transforms generate. All share one prefix that no name of the user's module starts
- * with, so that generated code neither captures nor is captured.
+ * The names that transforms generate. All share one prefix that no name of the program starts with,
+ * so that generated code neither captures names of the program nor is captured by them.
  */
 export class Names {
   readonly prefix: string;
-  /** The names in the user's module. */
+  /** The names in the program. */
   readonly #taken = new Set<string>();
   readonly #uses = new Map<string, number>();
-  /** The user's names of the things that have another one now. */
+  /** The program's names of renamed things, by their new names. */
   readonly #own = new Map<string, string>();
 
   constructor(program: Program) {
@@ -22,12 +22,12 @@ export class Names {
     this.prefix = prefix;
   }
 
-  /** The one name of a thing that exists once in a module, such as the replica variable. */
+  /** Returns the name of a thing that exists once in a module, such as the replica variable. */
   the(thing: string): string {
     return this.prefix + thing;
   }
 
-  /** A new name, for a thing that may exist many times. */
+  /** Returns a new name for a thing that may exist many times. */
   fresh(base: string): string {
     const stem = this.isGenerated(base) ? base : this.prefix + base;
     const use = (this.#uses.get(stem) ?? 0) + 1;
@@ -36,8 +36,7 @@ export class Names {
   }
 
   /**
-   * Another name for a thing of the user's module, which stays the user's: the name is not a
-   * generated one.
+   * Returns a new name for a thing of the program. It does not have the prefix of generated names.
    */
   another(base: string): string {
     let name = base;
@@ -47,13 +46,14 @@ export class Names {
     return name;
   }
 
-  /** Returns the user's name of a thing, which `another` may have named. */
+  /** Returns the program's name of a thing that `another` may have renamed. */
   own(name: string): string {
     return this.#own.get(name) ?? name;
   }
 
   /**
-   * Returns a text, such as the message of a diagnostic, with the user's names in place of others.
+   * Returns a text, such as the message of a diagnostic, with the program's names in place of new
+   * ones.
    */
   inOwnNames(text: string): string {
     return text.replace(/\p{ID_Continue}+/gu, (word) => this.own(word));

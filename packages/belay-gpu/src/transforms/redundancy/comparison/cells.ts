@@ -2,24 +2,28 @@ import { cellsOfWorkgroup } from "../reportBuffer.ts";
 import { type Final, share } from "./conclusion.ts";
 import type { Library } from "./library.ts";
 
+/** The sums in the report to which replicas add what they presented. */
 export interface Cells {
-  /** How many there are: a power of two, and several times `cellsOfWorkgroup`. */
+  /** The number of cells: a power of two, and several times `cellsOfWorkgroup`. */
   readonly count: number;
 }
 
 /**
- * A function that adds what an invocation has come to, to a cell of the report: its final
- * signature, which the second replica adds with the opposite sign, and its tally. Nobody waits for
- * anybody: once all work is done, every cell is zero, or else two replicas disagree, or one of them
- * never ran, or a store did not happen once. Cells need no reset, and workgroups that share one do
- * no harm.
+ * Returns the name of a function that adds an invocation's final signature and tally to a cell of
+ * the report. The second replica adds its signature with the opposite sign.
  *
- * One wrong signature always shows, as a sum. For two that are wrong alike not to cancel, each is
- * mixed last, with who has computed it: then the difference that a fault makes depends on all that
- * was presented, and the chance is 2⁻³². The mixing is MurmurHash3's; it is bijective. Neighbours
- * add to neighbouring cells, with one operation for a line of them: one sum of a subgroup, in one
- * cell, took longer. Where only tallies count, a product tells those of different invocations
- * apart.
+ * No replica waits. After all work, every cell is zero unless two replicas disagree, one of them
+ * never ran, or a store did not happen exactly once. Cells need no reset, and workgroups may share
+ * one.
+ *
+ * One wrong signature always shows as a nonzero sum. Two equal errors must not cancel, so each
+ * signature is last mixed with the number of its invocation. The difference that a fault makes then
+ * depends on all that was presented, and errors cancel with a chance of 2⁻³². The mixing is that of
+ * MurmurHash3, which is bijective. If only tallies count, a product distinguishes the tallies of
+ * different invocations.
+ *
+ * Neighbours add to neighbouring cells, with one operation for a line of cells. One sum per
+ * subgroup in one cell took longer.
  */
 export function balance(library: Library, { signature, tally }: Final, { count }: Cells): string {
   const { names } = library;
@@ -36,7 +40,7 @@ export function balance(library: Library, { signature, tally }: Final, { count }
   );
 }
 
-/** Declares a hash of a signature and of who has computed it. */
+/** Returns WGSL that declares a hash of a signature and of its invocation. */
 const mixed = (signature: string, who: string): string => `
   var hash = ${signature} ^ ${who};
   hash = (hash ^ (hash >> 16u)) * 0x85ebca6bu;

@@ -1,48 +1,51 @@
 import type { Library } from "./library.ts";
 import { type Words, wordType } from "./valueWords.ts";
 
-/** What an agreement compares. */
+/** The values that an agreement compares. */
 export interface ComparedValues {
-  /** Whether the parameter `address` takes part. */
+  /** True if the parameter `address` is compared. */
   readonly address: boolean;
   readonly words: Words | null;
 }
 
 /**
- * How the replicas of an invocation talk. Each method returns the name of a WGSL function or an
- * expression.
+ * The communication between the replicas of an invocation. Each method returns the name of a WGSL
+ * function or an expression.
  */
 export interface ReplicaChannel {
   /**
-   * `fn (site: u32, address: u32[, value: words]) -> bool`: true when both replicas are here with
-   * the same words. A disagreement is recorded.
+   * Returns the name of `fn (site: u32, address: u32[, value: words]) -> bool`. It returns true if
+   * both replicas are here with the same words, and records a disagreement.
    */
   agree(compared: ComparedValues): string;
-  /** `fn (site: u32, value: words) -> words`: the words of the replica that leads. */
+  /**
+   * Returns the name of `fn (site: u32, value: words) -> words`, which returns the words of the
+   * leading replica.
+   */
   share(count: Words["count"]): string;
-  /** An expression, true when a replica knows that its partner is not there. */
+  /** Returns an expression that is true if a replica knows that its partner is absent. */
   isAlone(): string;
-  /** True when `share` relies on an agreement just before it. */
+  /** True if `share` relies on an agreement just before it. */
   readonly shareNeedsAgreement: boolean;
 }
 
-/** The parameters of an agreement function. */
+/** Returns the parameters of an agreement function. */
 export const agreementParameters = ({ words }: ComparedValues): string =>
   ["site: u32", "address: u32", ...(words ? [`value: ${wordType(words.count)}`] : [])].join(", ");
 
-/** The words of the parameter `value`, one by one. */
+/** Returns expressions for the words of the parameter `value`. */
 export const components = (count: number): string[] =>
   count === 1 ? ["value"] : ["x", "y", "z", "w"].slice(0, count).map((c) => `value.${c}`);
 
-/** The words of the parameter `value`, as a record keeps them. */
+/** Returns the words of the parameter `value` as a record stores them. */
 export const recordedValue = (count: number): string =>
   `vec4<u32>(${[...components(count), "0u", "0u", "0u", "0u"].slice(0, 4).join(", ")})`;
 
-/** The name of an agreement function, which its parameters decide. */
+/** Returns the name of an agreement function, which encodes its parameters. */
 export const agreementName = ({ address, words }: ComparedValues): string =>
   `agree${words?.count ?? 0}${address ? "at" : ""}`;
 
-/** The `share` of a channel that shares word by word, by the function `one`. */
+/** Returns the `share` of a channel that shares word by word through the function `one`. */
 export function shareEach(library: Library, one: string, count: Words["count"]): string {
   if (count === 1) return one;
   const type = wordType(count);

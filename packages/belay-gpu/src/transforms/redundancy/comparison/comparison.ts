@@ -1,6 +1,6 @@
 /**
- * What the transforms of output comparison share: values as words, the running signature, and the
- * channel between the replicas.
+ * The parts that all transforms of output comparison use: values as words, the running signature,
+ * and the channel between the replicas.
  */
 import type { PlaceAddress } from "../../../analysis/addresses.ts";
 import type { Span } from "../../../diagnostics/diagnostic.ts";
@@ -27,40 +27,47 @@ import { storedOnce, tallied, tallyVariable } from "./tally.ts";
 import { fold, valueWords, type Words } from "./valueWords.ts";
 import { workgroupChannel } from "./workgroupChannel.ts";
 
-/** What a replica presents for comparison at a check site. */
+/** The values that a replica presents for comparison at a check site. */
 export interface Presented {
   readonly site: number;
-  /** Byte offset in the variable; compared only when it can differ. */
+  /** The byte offset in the variable. It is compared only if it can differ. */
   readonly address: PlaceAddress | null;
   readonly words: Words | null;
 }
 
+/** The way in which the replicas of a module are compared. */
 export interface ComparisonOptions {
   readonly channel: "subgroup" | "workgroup" | "mailbox";
   /**
-   * What is compared: signatures once at the end, or what is stored before each store. Default
+   * The comparison: signatures once at the end, or each output before its store. Default
    * `"signature"`.
    */
   readonly check?: "store" | "signature" | "none";
-  /** Default `"adjacent"`. Replicas in different subgroups, or passes, meet at the end only. */
+  /**
+   * The pairing of the replicas. Default `"adjacent"`. Replicas in different subgroups or in passes
+   * are compared at the end only.
+   */
   readonly pairing?: Pairing;
   /**
-   * Invocations of the workgroup as it runs, as a WGSL expression (the largest, when several entry
-   * points share it).
+   * The invocations of the workgroup as it runs, as a WGSL expression. If several entry points
+   * share it, the largest.
    */
   readonly lanes: string;
-  /** Where replicas that don't meet at the end leave what they have come to. */
+  /**
+   * The cells to which replicas add their results if they do not wait for each other at the end.
+   */
   readonly cells?: Cells;
 }
 
+/** The code of output comparison in one module. Declarations are generated on first use. */
 export class Comparison {
   readonly #library: Library;
   readonly #channel: ReplicaChannel;
   readonly #check: "store" | "signature" | "none";
   readonly #meets: boolean;
-  /** The call that compares what the replicas have come to, for a site where it needs one. */
+  /** Returns the call that compares the replicas' results at a site. */
   readonly #conclude: (site: string) => string;
-  /** How one replica's signature waits for the other replica. */
+  /** Returns the functions by which the first pass keeps its signature for the second. */
   readonly #succession: () => Succession;
 
   constructor(
@@ -92,22 +99,22 @@ export class Comparison {
     };
   }
 
-  /** The declarations that what was asked for needs, to be added to the module. */
+  /** Returns the declarations generated since the last call, to be added to the module. */
   takeDeclarations(): Declaration[] {
     return this.#library.takeDeclarations();
   }
 
-  /** The named value, of type `type`, as words. */
+  /** Returns the value `name` of type `type` as words. */
   wordsOf(name: string, type: Type): Words {
     return valueWords(this.#library, name, type);
   }
 
-  /** `hash` with all of `words` folded in. */
+  /** Returns `hash` with all of `words` folded in. */
   fold(hash: Expression, words: Words): Expression {
     return fold(this.#library, hash, words);
   }
 
-  /** The replica's running signature: a hash of all it has presented. */
+  /** Returns the replica's running signature: a hash of all that it has presented. */
   signature(): Words {
     return { expression: quote().expression`${this.#signature()}`, count: 1, scalar: "hash" };
   }
@@ -117,16 +124,17 @@ export class Comparison {
   }
 
   /**
-   * The statement that folds what a replica presents into its signature. Site and first index come
-   * in as they are: the fold that follows mixes them, and a site is spread over the word, so that
-   * no index makes up for another site.
+   * Returns the statement that folds presented values into the replica's signature. The site and
+   * the first index are exclusive-ored in, because the following fold mixes them. The site is
+   * spread over the word, so that no index compensates for another site.
    */
   foldIntoSignature({ site, address, words }: Presented): Statement[] {
     const { statements, expression } = quote();
     const signature = this.signature().expression;
     const word = (expression: Expression): Words => ({ expression, count: 1, scalar: "u32" });
     const presented = [...(address?.indices.map(word) ?? []), ...(words ? [words] : [])];
-    // An output without a dynamic word still counts: how often it happens must agree too.
+    // An output without a dynamic word is folded in too, because the number of its executions must
+    // agree.
     if (presented.length === 0) presented.push(word(expression`1u`));
     const start = expression`${signature} ^ ${`${Math.imul(site, SPREAD) >>> 0}u`}`;
     const begun = presented.length > 1 ? expression`${start} ^ ${presented.shift()!.expression}` : start;
@@ -134,7 +142,7 @@ export class Comparison {
     return statements`${signature} = ${hash};`;
   }
 
-  /** A condition: both replicas are here with the same signature. */
+  /** Returns a condition: both replicas are here with the same signature. */
   signaturesAgree(site: number): Expression {
     const words = this.signature();
     const agree = this.#channel.agree({ address: false, words });
@@ -142,23 +150,24 @@ export class Comparison {
   }
 
   /**
-   * The private variable that tells a lane's number in its workgroup, where invocations swap lanes.
+   * Returns the private variable of a lane's number in its workgroup, for invocations that swap
+   * lanes.
    */
   lane(): string {
     return laneVariable(this.#library);
   }
 
   /**
-   * The statement, last in the first of two passes, that keeps what it has come to, and begins
-   * anew.
+   * Returns the last statement of the first of two passes. It keeps the signature and the tally and
+   * resets both.
    */
   keepFinal(): Statement[] {
     return quote().statements`${this.#succession().keep}();`;
   }
 
   /**
-   * Runs `stored` in one replica and `passed` in the other, such that the end shows if it was not
-   * so (see tally.ts).
+   * Returns statements that run `stored` in one replica and `passed` in the other. The comparison
+   * at the end detects if the replicas did not do so (tally.ts).
    */
   inFirst(
     stored: readonly Statement[],
@@ -169,21 +178,23 @@ export class Comparison {
       : tallied(this.#library, isFirst, stored, passed);
   }
 
-  /** Whether something was left to one of the replicas so far. */
+  /** True if a store or operation was assigned to only one of the replicas so far. */
   get isTallied(): boolean {
     return this.#library.has("tally");
   }
 
-  /** A condition, true for the first replica. */
+  /** Returns a condition that is true for the first replica. */
   isFirst(): Expression {
     return quote().expression`${this.#library.names.the("replica")} == 0u`;
   }
 
   /**
-   * The statement, last in an entry point, that has compared what the replicas have come to.
-   * Replicas that never meet leave nothing where they have presented nothing, as most do where one
-   * stores for all; who `alwaysPresents` need not look. (A signature is zero then, and else once in
-   * 2³².)
+   * Returns the last statement of an entry point, which compares the results of the replicas.
+   *
+   * If replicas do not wait for each other, an invocation that has presented nothing leaves
+   * nothing. Most invocations do so in a kernel in which one stores for all. With `alwaysPresents`
+   * the test is omitted. The test reads the signature, which is zero then, and otherwise once in
+   * 2³².
    */
   conclude(site: number, span: Span, { alwaysPresents = false } = {}): Statement[] {
     const { statements } = quote(span);
@@ -194,7 +205,7 @@ export class Comparison {
   }
 
   /**
-   * A condition: both replicas are here with the same address and value. A disagreement is
+   * Returns a condition: both replicas are here with the same address and value. A disagreement is
    * recorded.
    */
   agree({ site, address, words }: Presented): Expression {
@@ -206,17 +217,17 @@ export class Comparison {
       : expression`${agree}(${`${site}u`}, ${at})`;
   }
 
-  /** True when an agreement must stand just before `share`. */
+  /** True if an agreement must stand just before `share`. */
   get shareNeedsAgreement(): boolean {
     return this.#channel.shareNeedsAgreement;
   }
 
-  /** A condition, true for the one replica that executes what must happen once. */
+  /** Returns a condition that is true for the one replica that executes what must happen once. */
   leads(): Expression {
     return quote().expression`(${this.isFirst()}) | ${this.#channel.isAlone()}`;
   }
 
-  /** The leading replica's words, for both. */
+  /** Returns the leading replica's words, for both replicas. */
   share(site: number, words: Words): Expression {
     const share = this.#channel.share(words.count);
     return quote(words.expression.span).expression`${share}(${`${site}u`}, ${words.expression})`;
@@ -224,7 +235,8 @@ export class Comparison {
 }
 
 /**
- * 2^32 divided by the golden ratio, odd: sites count from one, and their products are far apart.
+ * The number 2³² divided by the golden ratio, odd. Sites count from one, and their products with it
+ * are far apart.
  */
 const SPREAD = 0x9e3779b1;
 

@@ -1,4 +1,4 @@
-/** Replicas that compute and are compared with nothing, to measure what comparison costs. */
+/** Replicas without a comparison, to measure the costs of comparison. */
 import type { PlaceAddress } from "../../../analysis/addresses.ts";
 import type { Expression, Statement } from "../../../wgsl/ast.ts";
 import { quote } from "../../../wgsl/quote.ts";
@@ -7,8 +7,8 @@ import type { Comparison } from "./comparison.ts";
 import type { Words } from "./valueWords.ts";
 
 /**
- * What a replica computes goes into a word of its own, by a single operation each: a compiler would
- * leave a replica out that computes what nobody uses.
+ * Returns the statement that combines computed words into one word, with one operation each.
+ * Otherwise a compiler would remove a replica whose results nothing uses.
  */
 export function keepComputed(
   comparison: Comparison,
@@ -23,8 +23,8 @@ export function keepComputed(
 }
 
 /**
- * Last in an entry point: uses that word, against one that no compiler knows and that it next to
- * never equals.
+ * Returns the last statement of an entry point, which uses the combined word. It compares the word
+ * with one that no compiler knows and that the word almost never equals.
  */
 export function useComputed(comparison: Comparison, names: Names): Statement[] {
   const kept = comparison.signature().expression;

@@ -1,50 +1,52 @@
 /**
- * How the replicas compare what they have come to, at the end of an entry point, where control flow
- * is uniform.
+ * The comparison of the replicas' results at the end of an entry point, in uniform control flow.
  */
 import { recordCause } from "../reportBuffer.ts";
 import type { Library } from "./library.ts";
 import { newTally, tallyVariable } from "./tally.ts";
 
-/** Bytes of workgroup memory that an invocation takes when the conclusion needs a barrier. */
+/** The bytes of workgroup memory per invocation of a conclusion with a barrier. */
 export const finalBytes = 4;
 
 /**
- * What a replica has come to: the variable of its signature, where signatures are compared, and its
- * tally.
+ * The result of a replica: the variable of its signature, if signatures are compared, and the
+ * variable of its tally. Signatures of correct replicas are equal, and their tallies add up to
+ * zero.
  */
 export interface Final {
   readonly signature: string | undefined;
   readonly tally: string;
 }
 
-/** What a replica has come to. Signatures are equal, and tallies add up to zero. */
+/** Returns the result of a replica with this signature variable. */
 export const finalOf = (library: Library, signature: string | undefined): Final => ({
   signature,
   tally: tallyVariable(library),
 });
 
-/** The word that a replica leaves for the other, as WGSL. */
+/** Returns the word that a replica leaves for the other, as WGSL. */
 const left = ({ signature, tally }: Final): string => (signature ? `${signature} + ${tally}` : tally);
 
-/** The word that it finds unless something is wrong. */
+/** Returns the word that a replica expects from the other, as WGSL. */
 const expected = ({ signature, tally }: Final): string =>
   signature ? `${signature} - ${tally}` : `0u - ${tally}`;
 
-/** The word that a record tells. */
+/** Returns the word that a record contains. */
 const told = ({ signature, tally }: Final): string => signature ?? tally;
 
 /**
- * The word that a replica adds to a sum, which is zero when the other has added its own:
- * `signature` with the sign that the replica's number gives it, as the guards of stores read that
- * number, and the tally.
+ * Returns the word that a replica adds to a sum, which is zero after both replicas have added
+ * theirs. The sign of `signature` depends on the variable `replica`, which also guards stores.
  */
 export function share({ names }: Library, { signature, tally }: Final): string {
   if (signature === undefined) return tally;
   return `select(0u - ${signature}, ${signature}, ${names.the("replica")} == 0u) + ${tally}`;
 }
 
-/** A function `fn (site: u32)` for replicas that are lanes of one subgroup, `distance` apart. */
+/**
+ * Returns the name of a function `fn (site: u32)` for replicas that are lanes of one subgroup,
+ * `distance` apart.
+ */
 export function concludeByExchange(library: Library, final: Final, distance: string): string {
   return library.once(
     "conclude",
@@ -57,15 +59,16 @@ export function concludeByExchange(library: Library, final: Final, distance: str
   );
 }
 
-/** Records, for one replica, what it has come to. */
+/** Returns the statement by which a replica records its result. */
 const recordOwn = ({ names }: Library, final: Final): string =>
   `${names.the("record")}(site, ${recordCause.mismatch}u, 0u, vec4<u32>(${told(final)}, 0u, 0u, 0u));`;
 
 /**
- * A function `fn (site: u32)` for replicas anywhere in the workgroup. Both add to a sum in
- * workgroup memory, and both look whether it is zero then: neither needs to know which one it is.
- * `lanes` is the number of invocations of the doubled workgroup, as a WGSL expression (the largest,
- * when several entry points share the function).
+ * Returns the name of a function `fn (site: u32)` for replicas anywhere in the workgroup.
+ *
+ * Both replicas add to a sum in workgroup memory and then test whether it is zero. Neither needs to
+ * know which one it is. `lanes` is the number of invocations of the doubled workgroup, as a WGSL
+ * expression (the largest, if several entry points share the function).
  */
 export function concludeByBarrier(library: Library, final: Final, lanes: string): string {
   const local = library.names.the("local");
@@ -85,26 +88,27 @@ export function concludeByBarrier(library: Library, final: Final, lanes: string)
 }
 
 /**
- * How a replica that runs before the other leaves what it has come to, and how the other finds it:
- * WGSL functions.
+ * The names of the functions by which the first pass keeps its result and the second one compares
+ * it.
  */
 export interface Succession {
-  /** `fn ()`: ends the first pass. */
+  /** The function `fn ()` that ends the first pass. */
   readonly keep: string;
-  /** `fn (site: u32)`: ends the second. */
+  /** The function `fn (site: u32)` that ends the second pass. */
   readonly conclude: string;
 }
 
 /**
- * The number that a lane has in its workgroup, as a private variable. The variable `local` says
- * which invocation it runs, and in the last pass that is the same, unless that pass never was.
+ * Returns the private variable of a lane's number in its workgroup. The variable `local` has the
+ * number of the invocation instead. Both are equal in the last pass, unless a fault skipped that
+ * pass.
  */
 export const laneVariable = (library: Library): string =>
   library.once("lane", (name) => `var<private> ${name}: u32;`);
 
 /**
- * Compares, in the last pass, with `theirs`, the word that the other replica has left; records
- * both.
+ * Returns statements for the last pass. They compare with `theirs`, the other replica's word, and
+ * record both results on a difference.
  */
 function compareLast(library: Library, final: Final, theirs: string): string {
   const [record, replica] = [library.names.the("record"), library.names.the("replica")];
@@ -117,13 +121,13 @@ function compareLast(library: Library, final: Final, theirs: string): string {
     }`;
 }
 
-/** Begins the second pass with nothing presented and nothing stored. */
+/** Returns statements that reset signature and tally for the second pass. */
 const newFinal = (library: Library, { signature }: Final): string =>
   `${signature ? `${signature} = 0u;` : ""} ${newTally(library)}`;
 
 /**
- * For invocations that have swapped lanes within a subgroup, all but those that had nobody to swap
- * with.
+ * Returns the functions for invocations that swap lanes within a subgroup. A lane without a
+ * neighbour finds its own word.
  */
 export function succeedByExchange(library: Library, final: Final): Succession {
   const [local, lane] = [library.names.the("local"), laneVariable(library)];
@@ -145,8 +149,9 @@ export function succeedByExchange(library: Library, final: Final): Succession {
 }
 
 /**
- * For invocations that have swapped lanes anywhere in the workgroup, of as many invocations as
- * `lanes` says (the largest, when several entry points share the functions).
+ * Returns the functions for invocations that swap lanes anywhere in the workgroup. `lanes` is the
+ * number of invocations, as a WGSL expression (the largest, if several entry points share the
+ * functions).
  */
 export function succeedByBarrier(library: Library, final: Final, lanes: string): Succession {
   const [local, lane] = [library.names.the("local"), laneVariable(library)];

@@ -11,22 +11,26 @@ import {
 import type { Library } from "./library.ts";
 import { foldText } from "./valueWords.ts";
 
-/** How often a replica looks for a word before it looks whether its twin has left. */
+/** The number of polls between two tests whether the twin has left. */
 const glance = 2 ** 10;
 
 /**
- * A handshake over the mailbox in the report buffer, between invocations of twin workgroups. All reads are atomic, so they
- * are made where both see the same: at the second-level cache.
+ * Returns a handshake through the mailbox in the report buffer, between invocations of twin
+ * workgroups. All reads are atomic, so both twins read at the second-level cache.
  *
- * A word is sent in two slots, under two keys that name its epoch, pair and turn. If the slots decode to one word, it is
- * the one of this turn, even if only one of them has come; those of another turn never do. So a word that differs is told
- * from one that has not come yet, and no fence is needed. In each turn both replicas send and both wait, if only to let
- * the other go on, so slots of two turns alternate.
+ * A word is sent in two slots, under two keys that name its epoch, pair and turn. If both slots
+ * decode to one word, it is the word of this turn, even if only one slot has
+ * arrived. Slots of another turn never
+ * decode to one word. A different word is thus distinguished from a
+ * missing one, without a fence. Both replicas send and both wait in every turn, so the slots of two
+ * turns alternate.
  *
- * A wait ends in time. When the twin has left without a word, it has taken another path: a fault. When it has not, or has
- * given up itself, then it did not run for so long, and nothing is known (`waitedTooLong`). A replica that has waited in
- * vain never waits again, nor does any other invocation of a workgroup that has given up, or of one that starts later.
- * Source: Wadden et al. 2014, section 7.
+ * Every wait ends. If the twin has left without sending, it has taken another path: a fault. If it
+ * has not left, or has itself given up, then it did not run for long, and nothing is known
+ * (`waitedTooLong`). A replica whose wait ran out never waits again, nor does any other invocation
+ * of its workgroup, or of a workgroup that starts later.
+ *
+ * Source:   Wadden et al. 2014, section 7.
  */
 export function interGroupChannel(library: Library): ReplicaChannel {
   const { names } = library;
@@ -39,8 +43,8 @@ export function interGroupChannel(library: Library): ReplicaChannel {
   const key = () => foldText(library, n("stamp"), [turn()]);
 
   /**
-   * Begins a turn once the pair before has left the place, which is long ago unless the ring is
-   * small.
+   * Returns the function that begins a turn after the previous pair has left the place. Unless the
+   * ring is small, it left long ago.
    */
   const begin = () =>
     library.once(

@@ -4,9 +4,11 @@ import type { Library } from "./library.ts";
 import { type Words, wordType } from "./valueWords.ts";
 
 /**
- * Register exchange: the replicas are lanes of one subgroup, `distance` apart. A ballot tells whether the partner is
- * there, as what a lane reads from an inactive one is not defined.
- * Source: Wadden et al. 2014, section 8.
+ * Returns the exchange of registers between replicas that are lanes of one subgroup, `distance`
+ * apart. A ballot tells whether the partner is active, because reading from an inactive lane is
+ * undefined.
+ *
+ * Source:   Wadden et al. 2014, section 8.
  */
 export function subgroupChannel(library: Library, distance: string): ReplicaChannel {
   const { names } = library;
@@ -19,13 +21,13 @@ export function subgroupChannel(library: Library, distance: string): ReplicaChan
 
   return {
     shareNeedsAgreement: false,
-    // Every lane must take part in the ballot, so no operator beside it may short-circuit.
+    // Every lane must take part in the ballot, so operators must not short-circuit it.
     isAlone: () => `!${together()}()`,
     agree(compared) {
       const { address, words } = compared;
       const exchanged = [...(address ? ["address"] : []), ...(words ? ["value"] : [])];
-      // Joined with `&`: from `all` of one bool behind `&&`, Chromium 143 makes SPIR-V that it then
-      // rejects.
+      // `&` joins the conditions. From `all` of one bool after `&&`, Chromium 143 generates SPIR-V
+      // that it then rejects.
       const equal = exchanged.map((word) => `all(${word} == their_${word})`);
       return library.once(
         agreementName(compared),

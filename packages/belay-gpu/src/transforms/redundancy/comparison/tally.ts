@@ -1,37 +1,37 @@
 /**
- * The account of what each replica has stored: of what both present, exactly one replica stores
- * each piece.
+ * The tally of each replica's stores. Of all outputs that both replicas present, exactly one
+ * replica must store each.
  *
- * The register that says which replica an invocation is guards every store, and nothing that is
- * presented depends on it. So each replica keeps a tally. The replica that stores adds a weight,
- * the other one subtracts it, and their tallies add up to zero only if one of them, and not the
- * other, has stored each time. The addition stands beside the store, under the same guard. No value
- * of the register passes, whenever it came about, and no guard that went the other way.
+ * The register that holds the replica's number guards every store, and no presented value depends
+ * on it. So each replica keeps a tally. The storing replica adds a weight and the other one
+ * subtracts it. The tallies add up to zero only if exactly one replica stored each time. The
+ * addition stands beside the store, under the same guard. It detects every wrong value of the
+ * register, whenever the fault occurred, and every guard that took the wrong branch.
  *
  * Weights are powers of an odd number that exceeds a multiple of four by one. Twice the sum of up
- * to 2³⁰ weights in a row is never zero, so a replica that stores too much or too little always
- * shows. The next weight is a product of the last one and no constant, as a compiler would take a
- * constant out of a loop, together with the guard. Outside of loops compilers know all weights, and
- * a tally takes a selection and an addition.
+ * to 2³⁰ consecutive weights is never zero, so a missing or extra store always shows. Each weight
+ * is a product of the previous one. A compiler would move a constant out of a loop, together with
+ * the guard. Outside of loops compilers know all weights, and a tally costs a selection and an
+ * addition.
  */
 import type { Expression, Statement } from "../../../wgsl/ast.ts";
 import { quote } from "../../../wgsl/quote.ts";
 import type { Library } from "./library.ts";
 
-/** The number whose powers the weights are: 2³² divided by the golden ratio. */
+/** The base of the weights: 2³² divided by the golden ratio. */
 const factor = "0x9e3779b1u";
 
-/** The private variable that is an invocation's tally. */
+/** Returns the private variable of an invocation's tally. */
 export const tallyVariable = (library: Library): string =>
   library.once("tally", (name) => `var<private> ${name}: u32;`);
 
-/** The private variable that is the weight of the last store. */
+/** Returns the private variable of the last store's weight. */
 const weightVariable = (library: Library): string =>
   library.once("weight", (name) => `var<private> ${name}: u32 = 1u;`);
 
 /**
- * Runs `stored` where `isFirst` holds, as it must in one replica, and `passed` in the other, and
- * keeps both tallies.
+ * Returns statements that run `stored` if `isFirst` holds, as it must in one replica, and `passed`
+ * in the other. They update both tallies.
  */
 export function tallied(
   library: Library,
@@ -46,7 +46,7 @@ export function tallied(
   return [...account, ...storedOnce(isFirst, [...stored, ...counted], passed)];
 }
 
-/** The same without tallies. */
+/** Returns the same statements without tallies. */
 export function storedOnce(
   isFirst: Expression,
   stored: readonly Statement[],
@@ -58,6 +58,6 @@ export function storedOnce(
     : statements`if (${isFirst}) { ${stored} }`;
 }
 
-/** The statements, as WGSL, that begin the tally of another invocation on the same lane. */
+/** Returns statements, as WGSL, that reset the tally for another invocation on the same lane. */
 export const newTally = (library: Library): string =>
   `${tallyVariable(library)} = 0u; ${weightVariable(library)} = 1u;`;

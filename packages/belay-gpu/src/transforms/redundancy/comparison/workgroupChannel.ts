@@ -10,30 +10,32 @@ import {
 import type { Library } from "./library.ts";
 import { foldText } from "./valueWords.ts";
 
-/** How often a replica looks for its partner's word before it gives up. */
+/** The number of polls after which a replica gives up waiting for its partner's word. */
 const patience = 65536;
 
 /**
- * A replica can be three turns ahead of a partner who still reads the oldest bank: it leaves an
- * agreement, shares two words without waiting, and enters the next agreement.
+ * The number of banks of slots. A replica can be three turns ahead of a partner that still reads
+ * the oldest bank: it leaves an agreement, shares two words without waiting, and enters the next
+ * agreement.
  */
 const banks = 4;
 
 /**
- * Bytes of workgroup memory that an invocation's slots take: in each bank a word for each of its
- * two replicas.
+ * The bytes of workgroup memory of an invocation's slots: a word for each of its two replicas, per
+ * bank.
  */
 export const slotBytes = banks * 4 * 2;
 
 /**
- * A bounded handshake in workgroup memory: each replica publishes a word and waits until its
- * partner's word equals its own. The word carries a turn number, so equality is the handshake and
- * no fence or barrier is needed; banks of slots alternate, so that nobody overwrites what the
- * partner still waits for. Running out of patience is a detection, after which neither replica
- * waits again.
+ * Returns a bounded handshake in workgroup memory. Each replica publishes a word and waits until
+ * its partner's word equals its own.
+ *
+ * The word contains a turn number, so equality completes the handshake without a fence or barrier.
+ * Banks of slots alternate, so that no replica overwrites a word that its partner still waits for.
+ * Running out of polls is a detected fault, after which neither replica waits again.
  *
  * `lanes` is the number of invocations of the doubled workgroup, as a WGSL expression (the largest,
- * when several entry points share the slots).
+ * if several entry points share the slots).
  */
 export function workgroupChannel(library: Library, lanes: string): ReplicaChannel {
   const { names } = library;
@@ -44,8 +46,8 @@ export function workgroupChannel(library: Library, lanes: string): ReplicaChanne
   const bank = () => `${turn()} % ${banks}u * (${lanes})`;
 
   /**
-   * The leader writes its word under two keys: two slots that decode to one word prove that both
-   * are of this turn.
+   * Returns the function that shares a word. The leader writes the word under two keys. Two slots
+   * that decode to one word prove that both belong to this turn.
    */
   const shareOne = () =>
     library.once(
