@@ -1,4 +1,4 @@
-/** The functions that load and store values of coded buffers: one for each shape of place. */
+/** The functions that load and store values of protected buffers: one per shape of place. */
 import { addressSpaceOf } from "../../analysis/places.ts";
 import type { Expression } from "../../wgsl/ast.ts";
 import { sizeOf } from "../../wgsl/layout.ts";
@@ -11,24 +11,23 @@ import { ValueWriter } from "./valueWriter.ts";
 import { type GranuleCode, typeText, ValueReader } from "./wordValues.ts";
 
 /**
- * The granules of uniform buffers that a kernel loads once, and whether it also uses them as they
- * are.
+ * The granules of uniform buffers that a kernel loads once, by the names of their variables.
+ * `isUsedAsIs` is true if the kernel also uses the uncorrected words.
  */
 export type UniformGranules = Map<string, { readonly load: string; isUsedAsIs: boolean }>;
 
+/** The kernel whose accesses are rewritten, and its places. */
 export interface AccessFunctionsOptions {
   readonly kernel: CheckedKernel;
-  /** Those that the kernel needs are added. */
+  /** The granules that the kernel loads once. The functions add to them. */
   readonly uniforms: UniformGranules;
   readonly places: PlaceFunctions;
 }
 
-/**
- * Granules of a uniform buffer that are loaded once; those behind them are loaded where they are
- * used.
- */
+/** The granules of a uniform buffer that are loaded once. Later ones are loaded at each use. */
 const mostKeptGranules = 16;
 
+/** The functions of one kernel, each generated on first use. */
 export class AccessFunctions {
   readonly #names: Names;
   readonly #granules: GranuleFunctions;
@@ -48,23 +47,27 @@ export class AccessFunctions {
     this.#uniforms = uniforms;
   }
 
-  /** What is known of the coded variable at the root of a place or of a pointer to it. */
+  /**
+   * Returns the protected variable at the root of a place, or of a pointer to it. Returns undefined
+   * if there is none.
+   */
   checked(expression: Expression): CheckedVariable | undefined {
     return this.#places.checked(expression);
   }
 
-  /** The variable of granules. */
+  /** Returns the name of the variable of granules. */
   words(checked: CheckedVariable): string {
     return this.#places.words(checked);
   }
 
-  /** Whether a place is in granules that the kernel has loaded at its start. */
+  /** Returns true if a place lies in granules that the kernel loads at its start. */
   isKept(expression: Expression): boolean {
     const { variable, type, address, checked } = this.#places.addressed(expression);
     const end = (address.at + sizeOf(type)) / unitOf(checked);
     return addressSpaceOf(variable) === "uniform" && address.terms.length === 0 && end <= mostKeptGranules;
   }
 
+  /** Returns the function that loads a place. */
   load(expression: Expression, kind: LoadKind): AccessFunction {
     const place = this.#places.addressed(expression);
     const reader = new ValueReader(this.#codeOf(place, kind));
@@ -78,7 +81,10 @@ export class AccessFunctions {
     return { name, indices: place.indices };
   }
 
-  /** The value is the last argument. What is out of bounds is not stored. */
+  /**
+   * Returns the function that stores to a place. The value is the last argument. Nothing is stored
+   * out of bounds.
+   */
   store(target: Expression): AccessFunction {
     const place = this.#places.addressed(target, "dropped");
     const stored = this.#names.the("value");
@@ -97,7 +103,10 @@ export class AccessFunctions {
     return writer.finish();
   }
 
-  /** The length of a runtime-sized array, which follows from the size of the binding. */
+  /**
+   * Returns the function of the length of a runtime-sized array, computed from the size of the
+   * binding.
+   */
   length(array: Expression): string {
     const { type, address } = this.#places.addressed(array);
     const checked = this.checked(array)!;
@@ -113,7 +122,7 @@ export class AccessFunctions {
     const { arena } = this.#kernel;
     const isUniform = addressSpaceOf(variable) === "uniform";
     const words = { name: this.words(checked), isUniform };
-    // What depends only on memory that nobody stores to is uniform when it is corrected, too.
+    // A value that depends on read-only memory only is uniform even after correction.
     const own = kind === "uniform" && arena === "read" ? "corrected" : kind;
     let names = 0;
     return {
@@ -127,7 +136,7 @@ export class AccessFunctions {
     };
   }
 
-  /** A granule of a uniform buffer, which the kernel has loaded and checked at its start. */
+  /** Returns a granule of a uniform buffer, which the kernel loads and checks at its start. */
   #kept(checked: CheckedVariable, words: GranuleWords, granule: string, kind: LoadKind): string {
     const name = this.#granules.kept(checked, granule);
     const isAsIs = kind === "uniform";

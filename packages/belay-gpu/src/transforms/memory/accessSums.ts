@@ -11,11 +11,12 @@ import type { GeneratedDeclarations } from "./generatedDeclarations.ts";
 import { wordsIn } from "./summedAccesses.ts";
 import { typeText } from "./wordValues.ts";
 
+/** An access whose words are added to a sum. */
 interface SummedAccess {
   readonly kind: "load" | "store";
-  /** The number of its class. */
+  /** The number of the access's class. */
   readonly number: number;
-  /** Whether places are counted. */
+  /** True if places are counted. */
   readonly isCounted: boolean;
 }
 
@@ -24,7 +25,7 @@ export class AccessSums {
   readonly #program: Program;
   readonly #names: Names;
   readonly #library: GeneratedDeclarations;
-  /** The names of functions, by their text behind the name. */
+  /** The names of functions, by their text after the name. */
   readonly #functions = new Map<string, string>();
   readonly #seen = new Map<Expression, SummedAccess>();
 
@@ -34,10 +35,12 @@ export class AccessSums {
     this.#library = library;
   }
 
+  /** Adds an access, to be rewritten by `function`. */
   see(expression: Expression, access: SummedAccess): void {
     this.#seen.set(expression, access);
   }
 
+  /** Returns a function with its summed accesses rewritten. */
   function(fn: FunctionDeclaration): FunctionDeclaration {
     const visit = (node: AnyNode): AnyNode => {
       if (node.kind === "assign" && node.target && this.#seen.get(node.target)?.kind === "store")
@@ -58,7 +61,7 @@ export class AccessSums {
     return statement!;
   }
 
-  /** The function for an access, and the indices that are its arguments. */
+  /** Returns the function of an access, and the indices that are its arguments. */
   #access(expression: Expression, visit: (node: AnyNode) => AnyNode) {
     const { kind, number, isCounted } = this.#seen.get(expression)!;
     const place = placeOf(this.#program, expression)!;
@@ -83,7 +86,9 @@ export class AccessSums {
     return { name, indices: args };
   }
 
-  /** A place as a function names it, its address, and the indices that the function is given. */
+  /**
+   * Returns a place as a function names it, its address, and the indices that the function takes.
+   */
   #open(place: Place) {
     let path = place.variable.name;
     let address: ByteOffset = { terms: [], at: 0 };
@@ -101,12 +106,12 @@ export class AccessSums {
     return { path, address, indices };
   }
 
-  /** A name that no buffer of the program's has, as a place names that. */
+  /** Returns the name of an index. No buffer of the program has such a name. */
   #index(i: number): string {
     return this.#names.the(`index_${i + 1}`);
   }
 
-  /** The sums of a class of accesses. */
+  /** Returns the variable of the sums of a class of accesses. */
   sum(variable: string, number: number, isCounted: boolean): string {
     return this.#library.make(
       this.#names.the(`sum_${number}_of_${variable}`),

@@ -5,19 +5,22 @@ import type { CheckedVariable } from "./checkedVariable.ts";
 import type { GeneratedDeclarations } from "./generatedDeclarations.ts";
 
 /**
- * How a kernel accesses the arena: it loads check words, stores them too, or changes them by atomic
- * operations.
+ * The access of a kernel to the arena: it loads check words, also stores them, or changes them by
+ * atomic operations.
  */
 export type ArenaAccess = "read" | "read_write" | "atomic";
 
+/** The bindings of the arena and the table. */
 export interface CheckWordsOptions {
   readonly arena: BindingPoint;
   readonly table: BindingPoint;
-  /** Rows of the table. */
+  /** The number of rows of the table. */
   readonly rows: number;
 }
 
-/** The arena of check words, and the table of where the buffers have theirs, as WGSL. */
+/**
+ * The arena of all buffers' check words, and the table of each buffer's position in it, as WGSL.
+ */
 export class CheckWords {
   readonly #names: Names;
   readonly #library: GeneratedDeclarations;
@@ -29,6 +32,7 @@ export class CheckWords {
     this.#options = options;
   }
 
+  /** Returns the name of the table. Each row has the first check word and the size of a binding. */
   table(): string {
     const { table, rows } = this.#options;
     return this.#library.make(
@@ -38,27 +42,28 @@ export class CheckWords {
     );
   }
 
-  /** The size of what is bound to a variable. */
+  /** Returns the size in bytes of the binding of a variable, as WGSL. */
   bytesOf({ index }: CheckedVariable): string {
     return `${this.table()}[${index}].y`;
   }
 
-  /** Where in the arena the check word of a granule is. */
+  /** Returns the index in the arena of a granule's check word, as WGSL. */
   numberOf({ index }: CheckedVariable, granule: string): string {
     return `${this.table()}[${index}].x + ${granule}`;
   }
 
+  /** Returns an expression that loads a check word. */
   load(access: ArenaAccess, number: string): string {
     return access === "atomic" ? `atomicLoad(&${this.#at(access, number)})` : this.#at(access, number);
   }
 
-  /** A statement. */
+  /** Returns a statement that stores a check word. */
   store(access: ArenaAccess, number: string, value: string): string {
     const at = this.#at(access, number);
     return access === "atomic" ? `atomicStore(&${at}, ${value});` : `${at} = ${value};`;
   }
 
-  /** A statement. */
+  /** Returns a statement that exclusive-ors `by` into a check word. */
   change(number: string, by: string): string {
     return `atomicXor(&${this.#at("atomic", number)}, ${by});`;
   }
@@ -67,8 +72,8 @@ export class CheckWords {
     const { group, binding } = this.#options.arena;
     const arena = this.#names.the(`check_words_${access}`);
     this.#library.make(arena, () => {
-      // Without an access mode storage is only read, and an entry point may have the name of that
-      // mode.
+      // Storage without an access mode is read-only. The mode is not written, because an entry
+      // point may have its name.
       const space = access === "read" ? "storage" : "storage, read_write";
       const element = access === "atomic" ? "atomic<u32>" : "u32";
       return quote().declarations`

@@ -1,39 +1,42 @@
 import type { MemoryScheme } from "../../codes/scheme.ts";
 
-/** Bytes that a lane accesses of a line. */
+/** The bytes of a line that one lane accesses. */
 export type PieceBytes = 4 | 8 | 16;
 
 /** A variable whose granules are checked. */
 export interface CheckedVariable {
-  /** Its name in the program. */
+  /** The name of the variable in the program. */
   readonly name: string;
-  /** Its row in the table. */
+  /** The row of the variable in the table. */
   readonly index: number;
   readonly scheme: MemoryScheme;
-  /** Set when its granules are lines, of which lanes access pieces of so many bytes. */
+  /**
+   * The size of a piece. Set if the granules are lines, whose pieces are accessed by different
+   * lanes.
+   */
   readonly pieceBytes?: PieceBytes;
 }
 
-/** The variable of granules or pieces that stands for a buffer. */
+/** The variable of granules or pieces that replaces a buffer's variable. */
 export interface GranuleWords {
   readonly name: string;
   readonly isUniform: boolean;
 }
 
-/** Bytes that accesses are made of: a granule, or a piece of a line. */
+/** Returns the bytes of the unit of access: a granule, or a piece of a line. */
 export const unitOf = ({ scheme, pieceBytes }: CheckedVariable): number => pieceBytes ?? scheme.granuleBytes;
 
-/** A granule or piece as a value. */
+/** Returns the type of a granule or piece, as WGSL. */
 export function wordsType(bytes: number): string {
   return bytes === 4 ? "u32" : `vec${bytes / 4}<u32>`;
 }
 
-/** The granule or piece of a number as memory has it, as WGSL. */
+/** Returns a granule or piece as it is in memory, uncorrected, as WGSL. */
 export function asIs(checked: CheckedVariable, { name, isUniform }: GranuleWords, number: string): string {
   return isUniform ? uniformGranule(name, number, unitOf(checked)) : `${name}[${number}]`;
 }
 
-/** A granule of a uniform buffer, whose arrays have elements of 16 bytes. */
+/** Returns a granule of a uniform buffer, whose arrays have elements of 16 bytes. */
 function uniformGranule(words: string, granule: string, granuleBytes: number): string {
   if (granuleBytes === 16) return `${words}[${granule}]`;
   if (granuleBytes === 4) return `${words}[${granule} / 4u][${granule} % 4u]`;

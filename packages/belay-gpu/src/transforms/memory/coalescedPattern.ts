@@ -6,16 +6,16 @@ import { sizeOf } from "../../wgsl/layout.ts";
 import type { Program } from "../../wgsl/program.ts";
 import type { PieceBytes } from "./checkedVariable.ts";
 
-/** The patterns of indices for so many neighbours (`neighbourPatterns`). */
+/** Returns the patterns of indices for `count` neighbouring lanes (`neighbourPatterns`). */
 export type PatternsOf = (
   count: number,
   isHopeful: boolean,
 ) => (index: Expression) => NeighbourPattern | undefined;
 
-/** Lines that take a lane that is alone little more than its own piece. */
+/** The size of lines that a lane alone reads at little more cost than its own piece. */
 const shortLine = 16;
 
-/** The patterns of a kernel's indices, found when they are asked for. */
+/** Returns the patterns of a kernel's indices, computed on first use. */
 export function patternsIn(program: Program, kernel: FunctionDeclaration): PatternsOf {
   const known = new Map<string, ReturnType<PatternsOf>>();
   return (count, isHopeful) => {
@@ -28,8 +28,8 @@ export function patternsIn(program: Program, kernel: FunctionDeclaration): Patte
 }
 
 /**
- * The bytes of a piece, where neighbours that access a place have the pieces of a line between
- * them, in order; undefined where they do not, or it does not show.
+ * Returns the bytes of a piece if neighbouring lanes that access a place access the pieces of a
+ * line in order. Returns undefined if they do not, or if analysis cannot tell.
  */
 export function coalescedPieceBytes(
   place: Place,

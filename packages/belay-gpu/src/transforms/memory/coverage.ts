@@ -1,4 +1,4 @@
-/** What is known of the granules that an access touches. */
+/** The granules that an access touches, as far as known at compile time. */
 import type { Place, PlaceStep } from "../../analysis/places.ts";
 import { memberOffsets, sizeOf, strideOf } from "../../wgsl/layout.ts";
 import type { Program } from "../../wgsl/program.ts";
@@ -6,14 +6,15 @@ import type { Type } from "../../wgsl/types.ts";
 import { chunksOf } from "./valueWriter.ts";
 import { isLong, partsOf } from "./wordValues.ts";
 
-/** A step of a place, and the type of what it takes a part of. */
+/** A step of a place, and the type of which it selects a part. */
 interface TypedStep {
   readonly of: Type;
   readonly step: PlaceStep;
-  /** The index, where it is known and in bounds for certain. */
+  /** The index, if it is known and certainly in bounds. */
   readonly known: number | undefined;
 }
 
+/** Returns the steps of a place with the types that they select from. */
 export function typedSteps(program: Program, { variable, steps }: Place): TypedStep[] {
   let type = program.declaredTypeOf(variable);
   return steps.map((step) => {
@@ -35,7 +36,7 @@ function partType(type: Type, step: PlaceStep): Type {
 }
 
 /**
- * Where an access is, as far as is known: what is added when the kernel runs is a multiple of
+ * Returns the known byte offset of an access. The unknown rest of the offset is a multiple of
  * `multiple` bytes.
  */
 function knownPart(program: Program, place: Place): { at: number; multiple: number } {
@@ -49,8 +50,8 @@ function knownPart(program: Program, place: Place): { at: number; multiple: numb
 }
 
 /**
- * Whether a store fills all words with data of the granules that it touches, so that no other
- * invocation of a race-free kernel accesses them before it is done.
+ * Returns true if a store fills all data words of the granules that it touches. No other invocation
+ * of a race-free kernel then accesses these granules before the store is done.
  */
 export function fillsGranules(program: Program, place: Place, granuleBytes: number): boolean {
   const { at, multiple } = knownPart(program, place);
@@ -66,7 +67,7 @@ export function fillsGranules(program: Program, place: Place, granuleBytes: numb
   );
 }
 
-/** Whether a type at `offset` has data between `from` and `to`. */
+/** Returns true if a type at `offset` has data between `from` and `to`. */
 function hasDataIn(type: Type, offset: number, from: number, to: number): boolean {
   const isRuntimeSized = type.kind === "array" && type.count === "runtime";
   if (from >= to || offset >= to || (!isRuntimeSized && offset + sizeOf(type) <= from)) return false;
@@ -95,7 +96,9 @@ function hasDataIn(type: Type, offset: number, from: number, to: number): boolea
   }
 }
 
-/** Whether arrays in a type that are stored in loops have elements that start granules. */
+/**
+ * Returns true if all arrays in a type that are stored in loops have elements that start granules.
+ */
 function isWritable(type: Type, at: number, granuleBytes: number): boolean {
   if (type.kind === "array" && isLong(type))
     return chunksOf(type, at, granuleBytes) !== undefined && isWritable(type.element, 0, granuleBytes);
@@ -103,10 +106,10 @@ function isWritable(type: Type, at: number, granuleBytes: number): boolean {
   return !parts || parts.every((part) => isWritable(part.type, at + part.offset, granuleBytes));
 }
 
-/** Types with more parts are left alone: each is written out. */
+/** The limit of parts of an accessible type, because generated code names each part. */
 const mostParts = 1024;
 
-/** Whether a value of the place's type has few enough parts. */
+/** Returns true if the place's type has few enough parts. */
 export function isAccessible({ type }: Place): boolean {
   let budget = mostParts;
   const spend = (part: Type): boolean => {

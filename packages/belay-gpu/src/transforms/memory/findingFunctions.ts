@@ -1,23 +1,26 @@
-/** What kernels find wrong in memory, and how they tell the host. */
+/** The functions by which kernels record the memory errors that they find. */
 import { quote } from "../../wgsl/quote.ts";
 import { memoryStatus, reportWords } from "../redundancy/reportBuffer.ts";
 import type { Names } from "../shared/names.ts";
 import type { GeneratedDeclarations } from "./generatedDeclarations.ts";
 
 /**
- * How a granule is loaded: `"corrected"` and, if that was needed, told of; `"peeked"` at, its
- * syndrome added to `bad` for whoever looks there later; `"repaired"` then, for whoever tells of
- * all that was together; or `"uniform"`, where WGSL demands such a value: as it is, so that an
- * error counts as one that can't be corrected.
+ * The treatment of a granule's syndrome by a load.
+ *
+ * - `"corrected"`: an error is corrected and reported.
+ * - `"peeked"`: the syndrome is added to `bad`, which a later statement tests.
+ * - `"repaired"`: an error is corrected and noted, to be reported together with others.
+ * - `"uniform"`: the value stays as it is, because WGSL demands a uniform value. An error counts as
+ *   uncorrectable.
  */
 export type LoadKind = "corrected" | "peeked" | "repaired" | "uniform";
 
-/** Each method but `reaction` gives the name of what it declares. */
+/** The functions of one module. Each method but `reaction` returns the name of a declaration. */
 export class FindingFunctions {
   readonly #names: Names;
   readonly #library: GeneratedDeclarations;
 
-  /** Declares the table of bindings. */
+  /** Returns the name of the table of bindings. */
   readonly #table: () => string;
 
   constructor(names: Names, library: GeneratedDeclarations, table: () => string) {
@@ -26,7 +29,9 @@ export class FindingFunctions {
     this.#table = table;
   }
 
-  /** The syndromes so far of what was peeked at, together. */
+  /**
+   * Returns the variable that combines the syndromes of all peeked granules since the last test.
+   */
   bad(): string {
     return this.#library.make(
       this.#names.the("bad"),
@@ -35,8 +40,8 @@ export class FindingFunctions {
   }
 
   /**
-   * The function that notes a finding, unless the status is 0; of several, the last one stands for
-   * all in the records.
+   * Returns the function that notes a finding, unless the status is 0. Of several findings, only
+   * the last one is recorded; all are counted.
    */
   note(): string {
     const { corrected, uncorrectable } = memoryStatus;
@@ -51,7 +56,7 @@ export class FindingFunctions {
     );
   }
 
-  /** The function that tells the host what was noted. */
+  /** Returns the function that adds the noted findings to the report. */
   tell(): string {
     const report = this.#names.the("report");
     const [counts, finding] = [this.#counts(), this.#finding()];
@@ -75,8 +80,8 @@ export class FindingFunctions {
   }
 
   /**
-   * The function that tells the host of a granule that does not fit its check word before a part of
-   * it is stored.
+   * Returns the function that reports a granule that did not fit its check word before a part of it
+   * was stored.
    */
   suspect(): string {
     const report = this.#names.the("report");
@@ -94,8 +99,8 @@ export class FindingFunctions {
   }
 
   /**
-   * What a load of `data` does about its syndrome, and returns; `found` is what is noted, behind
-   * the status.
+   * Returns the statements by which a load of `data` reacts to its syndrome and returns a value.
+   * `found` lists the arguments of `note` after the status.
    */
   reaction(kind: LoadKind, found: string, repaired: () => string): string {
     switch (kind) {
@@ -110,7 +115,10 @@ export class FindingFunctions {
     }
   }
 
-  /** How many loads found errors, corrected and not, since the host was told. */
+  /**
+   * Returns the variable that counts loads with corrected and with uncorrectable errors since the
+   * last report.
+   */
   #counts(): string {
     return this.#library.make(
       this.#names.the("found"),
@@ -118,7 +126,7 @@ export class FindingFunctions {
     );
   }
 
-  /** The last of them. */
+  /** Returns the variable of the last finding. */
   #finding(): string {
     return this.#library.make(
       this.#names.the("finding"),

@@ -1,6 +1,6 @@
 import type { Declaration } from "../../wgsl/ast.ts";
 
-/** Declarations that a module gets, each when it is first asked for. */
+/** The declarations added to a module, each generated on first use. */
 export class GeneratedDeclarations {
   readonly #made = new Map<string, readonly Declaration[]>();
 
@@ -8,7 +8,10 @@ export class GeneratedDeclarations {
     return [...this.#made.values()].flat();
   }
 
-  /** Gives the name back. What `make` asks for may ask for this. */
+  /**
+   * Returns `name`, and calls `make` for its declarations on first use. `make` may use declarations
+   * that use this one.
+   */
   make(name: string, make: (name: string) => readonly Declaration[]): string {
     if (!this.#made.has(name)) {
       this.#made.set(name, []);

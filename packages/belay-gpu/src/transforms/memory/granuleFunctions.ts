@@ -1,4 +1,4 @@
-/** The functions that load and store checked granules, and what they need. */
+/** The functions that load and store checked granules, and the declarations that they use. */
 import type { MemoryScheme } from "../../codes/scheme.ts";
 import type { Declaration, GlobalVariable } from "../../wgsl/ast.ts";
 import { quote } from "../../wgsl/quote.ts";
@@ -10,7 +10,7 @@ import { GeneratedDeclarations } from "./generatedDeclarations.ts";
 import { LineSums } from "./lineSums.ts";
 import { Lines } from "./lines.ts";
 
-/** Makes each function when it is first asked for. */
+/** The functions of one module, each generated on first use. Methods return names. */
 export class GranuleFunctions {
   readonly #names: Names;
   readonly #library: GeneratedDeclarations;
@@ -37,14 +37,14 @@ export class GranuleFunctions {
     return this.#library.declarations;
   }
 
-  /** Declares something else, once. */
+  /** Declares something else once, and returns its name. */
   declare(name: string, make: (name: string) => readonly Declaration[]): string {
     return this.#library.make(this.#names.the(name), make);
   }
 
   /**
-   * The variable of granules, or of pieces, that stands for a variable of `bytes`, if that is
-   * known.
+   * Returns the variable of granules, or of pieces, that replaces a variable. `bytes` is the size
+   * of the variable, if it is known.
    */
   words(variable: GlobalVariable, checked: CheckedVariable, bytes: number): string {
     const name = this.#names.the(`granules_${variable.name}`);
@@ -59,7 +59,7 @@ export class GranuleFunctions {
     });
   }
 
-  /** `fn(granule: u32) -> W`, or of a piece of a line. */
+  /** Returns `fn(granule: u32) -> W`, which loads a granule or, for lines, a piece. */
   load(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess, kind: LoadKind): string {
     if (variable.pieceBytes) return this.lines.load(variable, words, arena, kind);
     const { index, scheme } = variable;
@@ -76,7 +76,7 @@ export class GranuleFunctions {
     });
   }
 
-  /** The private variable of a granule or piece that is loaded once. */
+  /** Returns the private variable of a granule or piece that is loaded once. */
   kept(checked: CheckedVariable, granule: string): string {
     return this.#library.make(
       this.#names.the(`kept_${checked.name}_${granule.slice(0, -1)}`),
@@ -84,7 +84,10 @@ export class GranuleFunctions {
     );
   }
 
-  /** `fn(granule: u32, data: W)`, which stores the check word too; or of a piece. */
+  /**
+   * Returns `fn(granule: u32, data: W)`, which stores a granule and its check word or, for lines, a
+   * piece.
+   */
   store(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess): string {
     if (variable.pieceBytes) return this.lines.store(variable, words);
     const { name, scheme } = variable;
@@ -98,7 +101,7 @@ export class GranuleFunctions {
     });
   }
 
-  /** The prefix of a code's functions. */
+  /** Returns the prefix of a code's functions. */
   #code(scheme: MemoryScheme): string {
     return this.#library.make(
       this.#names.the(`${scheme.name}_`),
@@ -106,7 +109,7 @@ export class GranuleFunctions {
     );
   }
 
-  /** The function that corrects a granule, without a branch, and notes what it found. */
+  /** Returns the function that corrects a granule without a branch, and notes the error. */
   #repaired(scheme: MemoryScheme): string {
     const code = this.#code(scheme);
     const type = wordsType(scheme.granuleBytes);
@@ -124,7 +127,7 @@ export class GranuleFunctions {
 
 const spaceOf = ({ qualifiers: [space] }: GlobalVariable) => space?.kind === "identifier" && space.name;
 
-/** The vectors that hold so many bytes in whole granules. */
+/** Returns the number of vectors that hold `bytes` bytes in whole granules. */
 function vectorsIn(bytes: number, granuleBytes: number): number {
   const unit = Math.max(16, granuleBytes);
   return (Math.ceil(bytes / unit) * unit) / 16;

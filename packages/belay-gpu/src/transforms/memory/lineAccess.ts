@@ -1,4 +1,4 @@
-/** The functions of lanes that access the pieces of lines together: one for each shape of place. */
+/** The functions of lanes that access the pieces of lines together: one per shape of place. */
 import { sumsOf } from "../../analysis/distinctPlaces.ts";
 import { placeOf } from "../../analysis/places.ts";
 import type { Expression } from "../../wgsl/ast.ts";
@@ -12,21 +12,24 @@ import type { AccessFunction, AddressedPlace, PlaceFunctions } from "./placeFunc
 import { ValueWriter } from "./valueWriter.ts";
 import { type GranuleCode, typeText, ValueReader } from "./wordValues.ts";
 
+/** The places of a kernel, and the patterns of its indices. */
 export interface LineAccessOptions {
   readonly places: PlaceFunctions;
   readonly patternsOf: PatternsOf;
 }
 
-/** An access to a piece of a line, of which the other lanes have theirs. */
+/** An access to a piece of a line whose other pieces other lanes access. */
 export interface LineAccess {
-  /** How many a line has. */
+  /** The number of pieces of a line. */
   readonly pieces: number;
   /**
-   * Accesses of the same order are whole lines apart in each lane: if one is in order, so are all.
+   * The order of the access. Accesses of equal order are whole lines apart in each lane. If one of
+   * them is in order, all are.
    */
   readonly order: string;
 }
 
+/** The functions of one kernel, each generated on first use. */
 export class LineAccessFunctions {
   readonly #program: Program;
   readonly #names: Names;
@@ -40,7 +43,10 @@ export class LineAccessFunctions {
     this.#options = options;
   }
 
-  /** Undefined for what lanes do not access together. */
+  /**
+   * Returns the access to a piece of a line, or undefined for an access that lanes do not make
+   * together.
+   */
   of(expression: Expression): LineAccess | undefined {
     const { places, patternsOf } = this.#options;
     const checked = places.checked(expression);
@@ -64,8 +70,8 @@ export class LineAccessFunctions {
   }
 
   /**
-   * Gives the value, the number of its piece, and what that contributes to its check word. An index
-   * out of bounds is bad.
+   * Returns the function that loads a value, its piece's number, and the piece's contribution to
+   * the check word. An index out of bounds sets `bad`.
    */
   note(expression: Expression): AccessFunction {
     const { places } = this.#options;
@@ -87,7 +93,7 @@ export class LineAccessFunctions {
     return { name, indices: place.indices };
   }
 
-  /** Gives the number of a piece, whether it is in bounds or not. */
+  /** Returns the function that computes the number of a piece, in bounds or not. */
   pieceOf(target: Expression): AccessFunction {
     const { places } = this.#options;
     const place = places.addressed(target, "dropped");
@@ -97,7 +103,7 @@ export class LineAccessFunctions {
     return { name, indices: place.indices };
   }
 
-  /** Says whether all indices are in bounds. */
+  /** Returns the function that tests if all indices are in bounds. */
   fits(target: Expression): AccessFunction {
     const { places } = this.#options;
     const place = places.addressed(target, "dropped");
@@ -107,8 +113,8 @@ export class LineAccessFunctions {
   }
 
   /**
-   * Gives what a piece contributes to its check word before a store, and where that is; undefined
-   * where all of it is replaced.
+   * Returns the function that computes a piece's contribution to its check word before a store, and
+   * the number of the check word. Returns undefined if the store replaces the whole piece.
    */
   kept(target: Expression): AccessFunction | undefined {
     const { places } = this.#options;
@@ -129,8 +135,8 @@ export class LineAccessFunctions {
   }
 
   /**
-   * Stores a value, the last argument, and gives what its piece contributes to its check word, and
-   * where that is.
+   * Returns the function that stores a value, its last argument. It returns the piece's
+   * contribution to its check word, and the number of the check word.
    */
   put(target: Expression): AccessFunction {
     const { places } = this.#options;
@@ -154,7 +160,9 @@ export class LineAccessFunctions {
     return { name, indices: place.indices };
   }
 
-  /** Reads `data`, and keeps the number of the piece that this stands for. */
+  /**
+   * Returns code that reads `data`, and the list to which it adds the numbers of the pieces read.
+   */
   #whole({ checked }: AddressedPlace): [GranuleCode, string[]] {
     const pieces: string[] = [];
     let names = 0;
@@ -170,7 +178,7 @@ export class LineAccessFunctions {
     return [code, pieces];
   }
 
-  /** A struct of what is noted of a value. */
+  /** Returns the struct of a noted value. */
   #noted(type: string): string {
     return this.#granules.declare(
       `noted_${type.replace(/\W+/g, "_")}`,

@@ -1,4 +1,6 @@
-/** Whether lanes can check and keep the lines of a buffer together, and in which pieces. */
+/**
+ * The decision if lanes can check and encode the lines of a buffer together, and in which pieces.
+ */
 import { areDistinct } from "../../analysis/distinctPlaces.ts";
 import { executionBound } from "../../analysis/executionBound.ts";
 import type { MemoryAccess } from "../../analysis/memoryAccesses.ts";
@@ -10,12 +12,13 @@ import type { PieceBytes } from "./checkedVariable.ts";
 import { coalescedPieceBytes, type PatternsOf } from "./coalescedPattern.ts";
 import { fillsGranules } from "./coverage.ts";
 
-/** The bytes of the pieces, or why they cannot. */
+/** The bytes of a piece, or the reason why lanes cannot work together. */
 export type LinePlan = { readonly pieceBytes: PieceBytes } | { readonly why: string };
 
-/** Of loads that one lane makes alone, which take all of a line each. */
+/** The limit of loads that one lane makes alone. Each such load reads a whole line. */
 const mostLoadsAlone = 1;
 
+/** Returns the plan for the lines of a variable in one kernel. */
 export function linePlan(
   program: Program,
   kernel: FunctionDeclaration,

@@ -1,12 +1,19 @@
 /**
- * What lanes load from lines one after the other is looked at together, and so are the check words of what they store made.
+ * Rewrites loads from lines so that consecutive ones are checked together, and stores to lines so
+ * that consecutive ones encode their check words together.
  *
- * Before:  let x = a[i] + a[i + 64];   b[i] = x;   b[i + 64] = y;
- * After:   let n = note_1(i); let m = note_1(i + 64); bad |= u32(is_wrong_2(array(n.part, m.part), array(n.number, m.number)) | !in_order(n.piece));
- *          if (bad != 0) { … }
- *          let together = in_order(piece_1(i)) & subgroupAll(fits_1(i) & fits_1(i + 64));
- *          if (together) { let p = put_1(i, x); let q = put_1(i + 64, y); keep_2(array(p.x, q.x), array(p.y, q.y)); }
- *          else { store_1(i, x); store_1(i + 64, y); }
+ * Before:   let x = a[i] + a[i + 64];   b[i] = x;   b[i + 64] = y;
+ * After:    let n = note_1(i);
+ *           let m = note_1(i + 64);
+ *           bad |= u32(is_wrong_2(array(n.part, m.part), array(n.number, m.number)));
+ *           bad |= u32(!in_order(n.piece));
+ *           if (bad != 0) { … }
+ *           let together = in_order(piece_1(i)) & subgroupAll(fits_1(i) & fits_1(i + 64));
+ *           if (together) {
+ *             let p = put_1(i, x);
+ *             let q = put_1(i + 64, y);
+ *             keep_2(array(p.x, q.x), array(p.y, q.y));
+ *           } else { store_1(i, x); store_1(i + 64, y); }
  */
 import type { CallExpression, Expression, Statement } from "../../wgsl/ast.ts";
 import { quote } from "../../wgsl/quote.ts";
@@ -16,26 +23,30 @@ import type { FindingFunctions } from "./findingFunctions.ts";
 import type { LineAccess, LineAccessFunctions } from "./lineAccess.ts";
 import type { LineSums } from "./lineSums.ts";
 
-/** A load that runs ahead, from a piece of a line. */
+/** A speculative load of a piece of a line. */
 export interface NotedLoad extends LineAccess {
-  /** Of the value. */
+  /** The name of the variable of the value. */
   readonly name: string;
   readonly note: Expression;
-  /** The load for when something is wrong. */
+  /** The load that is executed again after an error. */
   readonly load: Expression;
 }
 
-/** A store to a piece of a line, as a call of each function that it may take. */
+/** A store to a piece of a line, as calls of the functions that execute parts of it. */
 interface LineStore extends LineAccess {
   readonly piece: Expression;
   readonly fits: Expression;
   readonly put: Expression;
-  /** What the piece contributes before, where the store leaves some of it. */
+  /**
+   * The contribution of the piece before the store. Undefined if the store replaces the whole
+   * piece.
+   */
   readonly kept: Expression | undefined;
-  /** For a lane that is alone. */
+  /** The store by a lane that works alone. */
   readonly alone: CallExpression;
 }
 
+/** The functions that a kernel's line accesses call. */
 export interface LineRunsOptions {
   readonly sums: LineSums;
   readonly access: LineAccessFunctions;
@@ -43,6 +54,7 @@ export interface LineRunsOptions {
   readonly arena: ArenaAccess;
 }
 
+/** The line accesses of one kernel. */
 export class LineRuns {
   readonly #names: Names;
   readonly #options: LineRunsOptions;
@@ -53,7 +65,10 @@ export class LineRuns {
     this.#options = options;
   }
 
-  /** How to note a load, where lanes load a line together. */
+  /**
+   * Returns the line access of a load and the call that notes it, or undefined if lanes do not load
+   * a line together.
+   */
   note(
     expression: Expression,
     args: readonly Expression[],
@@ -65,7 +80,7 @@ export class LineRuns {
     );
   }
 
-  /** Remembers what a statement stores, where lanes store a line together. */
+  /** Remembers the store of a statement if lanes store a line together. */
   remember(statement: Statement, target: Expression, args: readonly Expression[]): void {
     const { access } = this.#options;
     const line = access.of(target);
@@ -83,7 +98,7 @@ export class LineRuns {
     });
   }
 
-  /** Loads that run ahead, and a look at all of them. */
+  /** Returns statements that execute speculative loads and check all of them together. */
   noted(loads: readonly NotedLoad[]): Statement[] {
     const { sums, findings, arena } = this.#options;
     const bad = findings.bad();
@@ -106,8 +121,9 @@ export class LineRuns {
   }
 
   /**
-   * Calls of one function, one after the other. As these are for when something is wrong, they are
-   * to take few instructions and registers, which all the rest of a kernel would have fewer of.
+   * Returns statements that call one function with different arguments, in a loop. They run only
+   * after an error. A loop takes few instructions and registers, which the rest of the kernel would
+   * lack.
    */
   #inLoop(calls: readonly CallExpression[]): Statement[] {
     const [first] = calls;
@@ -126,9 +142,9 @@ export class LineRuns {
   }
 
   /**
-   * The statements of a block, where stores that follow one another make check words together.
-   * Between them may be `pure` declarations, which come first: a kernel never loads the lines that
-   * it stores.
+   * Returns the statements of a block in which consecutive stores encode their check words
+   * together. `pure` declarations between the stores move before them: a kernel never loads lines
+   * that it stores.
    */
   stored(statements: readonly Statement[], pure: ReadonlySet<Statement>): Statement[] {
     const result: Statement[] = [];
@@ -181,8 +197,8 @@ export class LineRuns {
   }
 
   /**
-   * Sends lanes to store alone, that leave some of a line, where the line does not fit its check
-   * word.
+   * Returns statements that clear `together` if a line does not fit its check word and a store
+   * keeps a part of it. Lanes then store alone. Returns undefined if no store keeps a part.
    */
   #verified(stores: readonly LineStore[], together: string): Statement[] | undefined {
     const { sums, arena } = this.#options;
@@ -202,14 +218,17 @@ export class LineRuns {
   }
 }
 
-/** Calls of the same function, together. */
+/** Returns the calls, grouped by function. */
 function byFunction(calls: readonly CallExpression[]): CallExpression[][] {
   const groups = new Map<string, CallExpression[]>();
   for (const call of calls) groups.set(call.callee.name, [...(groups.get(call.callee.name) ?? []), call]);
   return [...groups.values()];
 }
 
-/** As many as lanes can add up at once: powers of two, up to the pieces of a line. */
+/**
+ * Returns the accesses in batches that lanes can add up at once. Their sizes are powers of two, at
+ * most the pieces of a line.
+ */
 function batches<T extends Pick<LineAccess, "pieces">>(accesses: readonly T[]): T[][] {
   const result: T[][] = [];
   for (const pieces of new Set(accesses.map((each) => each.pieces))) {

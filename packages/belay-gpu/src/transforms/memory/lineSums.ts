@@ -1,16 +1,16 @@
 /**
- * Sums over the lanes that have the pieces of lines between them.
+ * Sums over the lanes that share lines.
  *
- * Lanes that have a piece of each of several lines add up as many sums at once: each gives away
- * half of what it has and adds what it gets for the other half, until it has one sum left. Eight
- * lines in eight lanes take seven exchanges, not 24.
+ * Lanes with one piece each of several lines compute as many sums at once. In each step a lane
+ * gives away half of its parts and adds the parts that it receives for the other half. In the end
+ * it has one sum. Eight lines in eight lanes take seven exchanges, not 24.
  */
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../shared/names.ts";
 import type { ArenaAccess, CheckWords } from "./checkWords.ts";
 import type { GeneratedDeclarations } from "./generatedDeclarations.ts";
 
-/** Each method gives the name of what it declares. */
+/** The functions that sum over lanes. Each method returns the name of a declaration. */
 export class LineSums {
   readonly #names: Names;
   readonly #library: GeneratedDeclarations;
@@ -22,7 +22,7 @@ export class LineSums {
     this.#checkWords = checkWords;
   }
 
-  /** The number of the lane in its subgroup: entry points set it first. */
+  /** Returns the variable of the lane's number in its subgroup, which entry points set first. */
   lane(): string {
     return this.#library.make(
       this.#names.the("lane"),
@@ -31,8 +31,8 @@ export class LineSums {
   }
 
   /**
-   * `fn(piece: u32) -> bool`: whether all lanes are there that share a line, of so many pieces, and
-   * have them in their order.
+   * Returns `fn(piece: u32) -> bool`. It is true if all lanes that share a line of `pieces` pieces
+   * are active and have its pieces in order.
    */
   inOrder(pieces: number): string {
     const lane = this.lane();
@@ -53,9 +53,9 @@ export class LineSums {
   }
 
   /**
-   * `fn(parts: array<u32, N>, numbers: array<u32, N>) -> bool`: whether any line of the subgroup is
-   * wrong, of which the lane has these parts. One lane learns it of a line, and the others may have
-   * the wrong piece.
+   * Returns `fn(parts: array<u32, N>, numbers: array<u32, N>) -> bool`. It is true if a line of the
+   * subgroup is wrong. One lane computes the syndrome of a line; the wrong piece may be another
+   * lane's.
    */
   isWrong(pieces: number, count: number, arena: ArenaAccess): string {
     const check = this.#checkWords.load(arena, `${this.#own(count)}(numbers)`);
@@ -68,8 +68,8 @@ export class LineSums {
   }
 
   /**
-   * `fn(parts: array<u32, N>, numbers: array<u32, N>)`: stores the check words of lines of which
-   * the lane has these parts.
+   * Returns `fn(parts: array<u32, N>, numbers: array<u32, N>)`, which stores the check words of the
+   * lines with these parts.
    */
   keep(pieces: number, count: number, arena: ArenaAccess): string {
     return this.#library.make(
@@ -83,8 +83,8 @@ export class LineSums {
   }
 
   /**
-   * `fn(parts: array<u32, N>) -> u32`: the sum over all lanes of the part that the lane itself is
-   * to have.
+   * Returns `fn(parts: array<u32, N>) -> u32`: the sum over all lanes of the part that belongs to
+   * the lane.
    */
   #sum(pieces: number, count: number): string {
     const statements: string[] = [];
@@ -111,7 +111,7 @@ export class LineSums {
     );
   }
 
-  /** `fn(numbers: array<u32, N>) -> u32`: the one that the lane itself is to have. */
+  /** Returns `fn(numbers: array<u32, N>) -> u32`: the number that belongs to the lane. */
   #own(count: number): string {
     let chosen = Array.from({ length: count }, (_, i) => `numbers[${i}]`);
     for (let step = count / 2; step >= 1; step /= 2)

@@ -1,7 +1,7 @@
 /**
- * Lines: granules that neighbouring lanes of a subgroup access together, each a piece. Every code
- * is linear, so the check word of a line is the sum of what its pieces contribute (`LineSums`). A
- * lane that has no neighbours at its side does all alone.
+ * Lines: granules whose pieces neighbouring lanes of a subgroup access together. Every code is
+ * linear, so the check word of a line is the sum of its pieces' contributions (`LineSums`). A lane
+ * without such neighbours works alone.
  */
 import type { MemoryScheme } from "../../codes/scheme.ts";
 import { quote } from "../../wgsl/quote.ts";
@@ -12,13 +12,15 @@ import type { ArenaAccess, CheckWords } from "./checkWords.ts";
 import type { FindingFunctions, LoadKind } from "./findingFunctions.ts";
 import type { GeneratedDeclarations } from "./generatedDeclarations.ts";
 
+/** The functions that those of lines call. */
 export interface LinesOptions {
   readonly checkWords: CheckWords;
   readonly findings: FindingFunctions;
-  /** The prefix of a code's functions. */
+  /** Returns the prefix of a code's functions. */
   readonly code: (scheme: MemoryScheme) => string;
 }
 
+/** The functions of lines in one module, each generated on first use. */
 export class Lines {
   readonly #names: Names;
   readonly #library: GeneratedDeclarations;
@@ -30,7 +32,7 @@ export class Lines {
     this.#options = options;
   }
 
-  /** WGSL for what a piece of a line contributes to its check word. */
+  /** Returns the contribution of a piece to its line's check word, as WGSL. */
   contribution(variable: CheckedVariable, piece: string, data: string): string {
     const { pieces, bytes, code } = this.#lineOf(variable);
     const rank = `${piece} % ${pieces}u`;
@@ -40,12 +42,14 @@ export class Lines {
     return `(${word(0)} ^ ${word(1)})`;
   }
 
-  /** Where in the arena the check word of the line of a piece is, as WGSL. */
+  /** Returns the index in the arena of the check word of a piece's line, as WGSL. */
   checkNumber(variable: CheckedVariable, piece: string): string {
     return this.#options.checkWords.numberOf(variable, `${piece} / ${this.#lineOf(variable).pieces}u`);
   }
 
-  /** `fn(piece: u32) -> W`, for a lane that loads all of the line itself. */
+  /**
+   * Returns `fn(piece: u32) -> W`, by which a lane alone loads a piece and reads the whole line.
+   */
   load(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess, kind: LoadKind): string {
     const { pieces, bytes } = this.#lineOf(variable);
     const { findings } = this.#options;
@@ -60,7 +64,10 @@ export class Lines {
     );
   }
 
-  /** `fn(piece: u32) -> W`: the piece before a part of it is stored, for a lane that is alone. */
+  /**
+   * Returns `fn(piece: u32) -> W`: the corrected piece before a part of it is stored, for a lane
+   * alone.
+   */
   old(variable: CheckedVariable, words: GranuleWords): string {
     const { bytes } = this.#lineOf(variable);
     return this.#library.make(
@@ -72,7 +79,10 @@ export class Lines {
     );
   }
 
-  /** `fn(data: W, piece: u32, syndrome: u32) -> W`, which notes what it found. */
+  /**
+   * Returns `fn(data: W, piece: u32, syndrome: u32) -> W`, which corrects a piece and notes the
+   * error.
+   */
   #repaired(variable: CheckedVariable): string {
     const { pieces, bytes, code } = this.#lineOf(variable);
     const type = wordsType(bytes);
@@ -88,8 +98,8 @@ export class Lines {
   }
 
   /**
-   * `fn(piece: u32, syndrome: u32) -> W`: the bits of a piece that are wrong, as far as the
-   * syndrome of its line tells.
+   * Returns `fn(piece: u32, syndrome: u32) -> W`: the wrong bits of a piece, as far as the line's
+   * syndrome identifies them.
    */
   #wrong(variable: CheckedVariable): string {
     const { pieces, bytes, code } = this.#lineOf(variable);
@@ -109,7 +119,8 @@ export class Lines {
   }
 
   /**
-   * `fn(own: u32, data: W) -> u32`: the syndrome of a line, of which the lane has loaded a piece.
+   * Returns `fn(own: u32, data: W) -> u32`: the syndrome of a line of which the lane has loaded a
+   * piece.
    */
   #syndrome(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess): string {
     const { pieces, bytes } = this.#lineOf(variable);
@@ -128,18 +139,18 @@ export class Lines {
   }
 
   /**
-   * `fn(piece: u32, data: W)`, for a lane that is alone: it changes the check word by what it
-   * changes.
+   * Returns `fn(piece: u32, data: W)`, by which a lane alone stores a piece. It adds the change of
+   * the piece to the check word.
    *
-   * The syndrome of a line, once all stores to it are done, is what it was before, and that of each
-   * error that a store has replaced: data is right then, and its check word is wrong. So a lane
-   * takes the errors of its own piece out of the change. It leaves those of other pieces: each
-   * piece is stored at most once, so no error is taken out twice, and none is forgotten.
+   * After all stores, a line's syndrome is its previous one plus that of each error that a store
+   * replaced: there the data is right but the check word is wrong. So a lane excludes the errors of
+   * its own piece from the change. It leaves those of other pieces. Each piece is stored at most
+   * once, so each replaced error is excluded exactly once.
    *
-   * A lane may find others half way, with their data stored and the check word still to be changed.
-   * The syndrome that it sees then may be of no single error, or by accident of one in its own
-   * piece. It tells the host in both cases: a correction that is made before the epoch has been
-   * scrubbed is not to be believed (`EpochReports`).
+   * Other lanes may have stored their data and not yet changed the check word. The syndrome that a
+   * lane sees may then fit no single error or, by accident, one in its own piece. The lane reports
+   * both cases. A correction made before the epoch has been scrubbed is not trusted
+   * (`EpochReports`).
    */
   store(variable: CheckedVariable, words: GranuleWords): string {
     const { pieces, bytes, code } = this.#lineOf(variable);

@@ -1,4 +1,4 @@
-/** Places in coded buffers, as the functions that access them compute them. */
+/** The functions that access places in protected buffers, and the addresses that they compute. */
 import { placeOf, rootVariable } from "../../analysis/places.ts";
 import type { Declaration, Expression, GlobalVariable } from "../../wgsl/ast.ts";
 import { sizeOf, strideOf } from "../../wgsl/layout.ts";
@@ -12,14 +12,14 @@ import type { ArenaAccess } from "./checkWords.ts";
 import { typedSteps } from "./coverage.ts";
 import type { GranuleFunctions } from "./granuleFunctions.ts";
 
-/** What a kernel does about its buffers. */
+/** The protected variables of a kernel, and its access to the arena. */
 export interface CheckedKernel {
   readonly arena: ArenaAccess;
-  /** By the names of the variables. */
+  /** The protected variables, by name. */
   readonly checked: ReadonlyMap<string, CheckedVariable>;
 }
 
-/** The functions made, and their names, by their text behind the name. */
+/** The generated functions and their names, by their text after the name. */
 export type MadeFunctions = Map<string, { readonly name: string; readonly declarations: Declaration[] }>;
 
 /** A function, and the indices of the place that are its arguments. */
@@ -28,25 +28,27 @@ export interface AccessFunction {
   readonly indices: readonly Expression[];
 }
 
-/** A place as a function computes it. */
+/** A place together with the code that computes its address. */
 export interface AddressedPlace {
   readonly variable: GlobalVariable;
   readonly type: Type;
   readonly address: ByteOffset;
   readonly indices: readonly Expression[];
   readonly checked: CheckedVariable;
-  /** What clamps the indices, or returns. */
+  /** The statements that clamp the indices, or return if one is out of bounds. */
   readonly statements: readonly string[];
-  /** The indices out of bounds, as conditions. */
+  /** A condition per index, true if the index is out of bounds. */
   readonly strays: readonly string[];
 }
 
+/** The kernel, and the functions that exist already. */
 export interface PlaceFunctionsOptions {
   readonly kernel: CheckedKernel;
-  /** Functions made for one kernel serve others. */
+  /** The functions of all kernels, which share them. */
   readonly made: MadeFunctions;
 }
 
+/** The functions of one kernel's places. */
 export class PlaceFunctions {
   readonly #program: Program;
   readonly #names: Names;
@@ -67,13 +69,16 @@ export class PlaceFunctions {
     this.#made = made;
   }
 
-  /** What is known of the coded variable at the root of a place or of a pointer to it. */
+  /**
+   * Returns the protected variable at the root of a place, or of a pointer to it. Returns undefined
+   * if there is none.
+   */
   checked(expression: Expression): CheckedVariable | undefined {
     const root = rootVariable(this.#program, expression);
     return root && this.#kernel.checked.get(root.variable.name);
   }
 
-  /** The variable of granules. */
+  /** Returns the name of the variable of granules. */
   words(checked: CheckedVariable): string {
     const { name } = checked;
     const variable = this.#program.module.declarations.find(
@@ -82,12 +87,16 @@ export class PlaceFunctions {
     return this.#granules.words(variable, checked, sizeOf(this.#program.declaredTypeOf(variable)));
   }
 
+  /** Returns the length of a runtime-sized array at offset `at`, as WGSL. */
   lengthOf(checked: CheckedVariable, at: number, type: ArrayType): string {
     const bytes = this.#granules.checkWords.bytesOf(checked);
     return `${at === 0 ? bytes : `(${bytes} - ${at}u)`} / ${strideOf(type)}u`;
   }
 
-  /** Indices out of bounds are clamped, or the function returns. */
+  /**
+   * Returns a place with its address. Indices out of bounds are clamped, or the function returns
+   * (`"dropped"`).
+   */
   addressed(expression: Expression, outOfBounds: "clamped" | "dropped" = "clamped"): AddressedPlace {
     const place = placeOf(this.#program, expression);
     const checked = this.checked(expression);
@@ -112,7 +121,7 @@ export class PlaceFunctions {
     return { variable: place.variable, type: place.type, checked, address, indices, statements, strays };
   }
 
-  /** The last index of a type's elements, as WGSL. */
+  /** Returns the last index of a type's elements, as WGSL. */
   #lastOf(checked: CheckedVariable, type: Type, at: number): string {
     if (type.kind === "vector") return `${type.size - 1}u`;
     if (type.kind === "matrix") return `${type.columns - 1}u`;
@@ -122,10 +131,12 @@ export class PlaceFunctions {
       : `${Number(type.count) - 1}u`;
   }
 
+  /** Returns the parameters of a place's function: its indices, and others. */
   parameters({ indices }: AddressedPlace, ...others: readonly string[]): string {
     return [...indices.map((_, i) => `${this.#names.the(`index_${i + 1}`)}: u32`), ...others].join(", ");
   }
 
+  /** Returns the name of the function with this text, which is declared if it is new. */
   function(base: string, signature: string, body: readonly string[]): string {
     const text = `${signature} { ${body.join(" ")} }`;
     const known = this.#made.get(text);

@@ -1,16 +1,21 @@
 /**
- * Checks what kernels load from coded buffers, and keeps the check words of what they store up to date.
+ * Rewrites loads from protected buffers to verify them, and stores to keep check words up to date.
  *
- * Before:  x = a[i];
- * After:   fn load(g) -> W { let data = granules_a[g]; let s = syndrome(data, arena[table[0].x + g]);
- *            if (s != 0) { let right = repaired(data, 0, g, s); tell(); return right; } return data; }
- *          x = load_1(i);
+ * Before:   x = a[i];
+ * After:    fn load(g) -> W {
+ *             let data = granules_a[g];
+ *             let s = syndrome(data, arena[table[0].x + g]);
+ *             if (s != 0) { let right = repaired(data, 0, g, s); tell(); return right; }
+ *             return data;
+ *           }
+ *           x = load_1(i);
  *
- * What is found is corrected in registers, counted and recorded in the report. Memory is left to the host: a kernel that
- * wrote back would race with its other invocations.
+ * Errors are corrected in registers, counted and recorded in the report. The host corrects memory:
+ * a kernel that wrote corrections back would race with its other invocations.
  *
- * Requires: access normal form, declareReport.   Ensures: valid module; adds the bindings of the arena and the table.
- * Order:    last: redundancy sees the program's own accesses.
+ * Requires: access normal form, declareReport.
+ * Ensures:  a valid module with the bindings of the arena and the table.
+ * Order:    last. Redundancy then sees the program's own accesses.
  * Source:   Maruyama, Nukada and Matsuoka 2009, section 4, with check words apart from the data.
  */
 import { builtinFunction } from "../../analysis/effects.ts";
@@ -32,10 +37,11 @@ import { LineRuns } from "./lineRuns.ts";
 import { type CheckedKernel, type MadeFunctions, PlaceFunctions } from "./placeFunctions.ts";
 import { WordBuffers } from "./wordBuffers.ts";
 
+/** The kernels to rewrite, and the bindings of check words. */
 export interface ProtectMemoryOptions extends CheckWordsOptions {
   /**
-   * What the functions of each kernel check; no two kernels share one that accesses a checked
-   * variable.
+   * The functions of each kernel and their protected variables. A function that accesses such a
+   * variable belongs to one kernel.
    */
   readonly kernels: readonly (CheckedKernel & {
     readonly entryPoint: string;
@@ -43,6 +49,7 @@ export interface ProtectMemoryOptions extends CheckWordsOptions {
   })[];
 }
 
+/** Returns the module whose kernels verify and encode protected buffers. */
 export function protectMemory(program: Program, names: Names, options: ProtectMemoryOptions): Module {
   const granules = new GranuleFunctions(names, options);
   const made: MadeFunctions = new Map();
@@ -97,7 +104,10 @@ export function protectMemory(program: Program, names: Names, options: ProtectMe
   };
 }
 
-/** The entry point with the granules loaded that it keeps, once it knows who it is. */
+/**
+ * Returns the entry point with its kept granules loaded, after the statements that set generated
+ * variables.
+ */
 function keeping(fn: FunctionDeclaration, names: Names, uniforms: UniformGranules): FunctionDeclaration {
   const { statements } = fn.body;
   const isOwn = (statement: Statement) =>
@@ -114,7 +124,7 @@ function keeping(fn: FunctionDeclaration, names: Names, uniforms: UniformGranule
   };
 }
 
-/** The entry point with a variable set to the number of the lane that it runs in. */
+/** Returns the entry point with a variable set to the number of its lane. */
 function knowingLane(fn: FunctionDeclaration, names: Names, lane: string): FunctionDeclaration {
   const builtin = "subgroup_invocation_id";
   const own = fn.parameters.find(({ attributes }) =>
@@ -131,7 +141,10 @@ function knowingLane(fn: FunctionDeclaration, names: Names, lane: string): Funct
   };
 }
 
-/** Whether a call may change what others see, or wait for them: loads must not run ahead of it. */
+/**
+ * Returns a test if a call may change what other invocations see, or wait for them. Loads must not
+ * move before such a call.
+ */
 function effectsOf(program: Program): (call: CallExpression) => boolean {
   const known = new Map<FunctionDeclaration, boolean>();
   const inFunction = (fn: FunctionDeclaration): boolean => {

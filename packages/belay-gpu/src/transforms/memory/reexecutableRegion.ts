@@ -1,6 +1,6 @@
 /**
- * Which statements may run with what was loaded before anybody has looked whether it is right:
- * those that can run again, and then set right all that they computed.
+ * The statements that may run with loaded values before these are checked. If the check fails, they
+ * run again and replace all that they computed.
  */
 
 import { reachableFrom, variablesOf } from "../../analysis/callGraph.ts";
@@ -17,28 +17,30 @@ import type { Program, Target } from "../../wgsl/program.ts";
 import { type AnyNode, children, isExpression, walk } from "../../wgsl/traverse.ts";
 import { changedIn, isDeclaration, Taint } from "./taint.ts";
 
-/** How statements run again. */
+/** The variables that a second execution of statements concerns. */
 export interface ReexecutableRegion {
-  /** Locals that they declare and that have to get their values again. */
+  /** The locals that the statements declare and that a second execution computes again. */
   readonly renewed: ReadonlySet<Target>;
-  /** Variables from before that they change, and that first have to be what they were. */
+  /** The earlier variables that the statements change. A second execution first restores them. */
   readonly restored: readonly VarStatement[];
 }
 
+/** The properties of a kernel that decide which statements may run again. */
 export interface ReexecutableRegionsOptions {
-  /** Whether an expression is a load that can be looked at later. */
+  /** Returns true if an expression is a load that can be checked later. */
   readonly isLoad: (expression: Expression) => boolean;
-  /** Whether an expression must be evaluated once, where it stands. */
+  /** Returns true if an expression must be evaluated once, in its place. */
   readonly isFixed: (expression: Expression) => boolean;
-  /** Locals that WGSL demands to be uniform. */
+  /** The locals that WGSL requires to be uniform. */
   readonly uniform: ReadonlySet<Target>;
   /**
-   * Statements that declare variables which may keep their values from one iteration to the next,
-   * as copies of them do not.
+   * The statements that declare variables which may keep their values from one iteration to the
+   * next. Copies of them would not.
    */
   readonly lasting: ReadonlySet<AnyNode>;
 }
 
+/** The analysis of one kernel's statements. */
 export class ReexecutableRegions {
   readonly #program: Program;
   readonly #options: ReexecutableRegionsOptions;
@@ -49,15 +51,14 @@ export class ReexecutableRegions {
     this.#options = options;
   }
 
-  /** Whether loads stand in the blocks of a statement. */
+  /** Returns true if the blocks of an `if` or `for` contain loads. */
   loadsInside(statement: Statement): boolean {
     const blocks = children(statement).filter((child) => child.kind === "block" || child.kind === "if");
     return isBranching(statement) && blocks.some((block) => this.#loads(block));
   }
 
   /**
-   * Whether all that a function does is to return what it computes from loads, which who calls it
-   * can look at.
+   * Returns true if a function only returns values computed from loads, which its caller can check.
    */
   isTransparent(fn: FunctionDeclaration): boolean {
     const known = this.#transparent.get(fn);
@@ -79,7 +80,10 @@ export class ReexecutableRegions {
     return !statements.some((each) => this.#isFixed(each)) && taint.of(statements) !== undefined;
   }
 
-  /** How statements of one block run again; undefined where they may not. */
+  /**
+   * Returns the variables of a second execution of statements of one block; undefined if they may
+   * not run again.
+   */
   of(statements: readonly Statement[]): ReexecutableRegion | undefined {
     const isAllowed = statements.every(
       (each) =>
@@ -103,7 +107,9 @@ export class ReexecutableRegions {
     return canChange && canCopy ? { renewed, restored: restored as VarStatement[] } : undefined;
   }
 
-  /** Where a statement stores to a buffer, and does nothing else. */
+  /**
+   * Returns the place of a statement that only stores to a buffer; undefined for other statements.
+   */
   storeOf(statement: Statement): Place | undefined {
     if (statement.kind !== "assign" || !statement.target) return undefined;
     const place = placeOf(this.#program, statement.target);
@@ -111,9 +117,9 @@ export class ReexecutableRegions {
   }
 
   /**
-   * Whether what statements store can be stored again: always to the same places, and to buffers
-   * that they do not load from. Nobody else loads it in between, as whoever does without a barrier
-   * or an atomic operation races with the first store already.
+   * Returns true if the stores of statements can be repeated: always to the same places, in buffers
+   * that the statements do not load. Another invocation that loads such a place in between, without
+   * a barrier or an atomic operation, races with the first store already.
    */
   #canStoreAgain(statements: readonly Statement[], taint: Taint): boolean {
     const stored = new Set<Target>();
@@ -131,7 +137,7 @@ export class ReexecutableRegions {
     return stored.size === 0 || !rest.some((node) => this.#uses(node, stored));
   }
 
-  /** Whether variables of a module are named in a node, or in what it calls. */
+  /** Returns true if a node, or a function that it calls, names one of the variables. */
   #uses(node: AnyNode, variables: ReadonlySet<Target>): boolean {
     let found = false;
     walk(node, (each) => {
@@ -144,7 +150,7 @@ export class ReexecutableRegions {
     return found;
   }
 
-  /** Whether there is a load in a node that can be looked at later. */
+  /** Returns true if a node contains a load that can be checked later. */
   #loads(node: AnyNode): boolean {
     let found = false;
     walk(node, (each) => {
@@ -155,7 +161,7 @@ export class ReexecutableRegions {
     return found;
   }
 
-  /** Whether a statement leaves nothing but what locals hold, and is over whatever was loaded. */
+  /** Returns true if a statement changes locals only, and ends whatever was loaded. */
   #isAllowed(statement: Statement, kinds = allowed): boolean {
     let isAllowed = true;
     walk(statement, (node) => {
@@ -178,8 +184,8 @@ export class ReexecutableRegions {
   }
 
   /**
-   * Whether a call needs other lanes, or has loops, of which nobody knows how long what was loaded
-   * makes them.
+   * Returns true if a call needs other lanes, or contains loops. A wrong loaded value could make
+   * loops endless.
    */
   #leaves(call: CallExpression): boolean {
     const name = builtinFunction(this.#program, call);

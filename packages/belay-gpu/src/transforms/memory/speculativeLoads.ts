@@ -1,13 +1,28 @@
 /**
- * Loads that are looked at together, and the statements around them.
+ * Rewrites loads as speculative ones, which are checked together after the statements that use
+ * them.
  *
- * Before:  let x = a[i]; var y = x; if (i > 0) { y += a[i - 1]; } b[i] = y;
- * After:   var v = peek_1(i); var x = v; var y = x; if (i > 0) { y += peek_1(i - 1); }
- *          if (bad != 0) { bad = 0; v = load_1(i); x = v; y = x; if (i > 0) { y += load_1(i - 1); } tell(); }
- *          b[i] = y;
+ * Before:   let x = a[i];
+ *           var y = x;
+ *           if (i > 0) { y += a[i - 1]; }
+ *           b[i] = y;
+ * After:    var v = peek_1(i);
+ *           var x = v;
+ *           var y = x;
+ *           if (i > 0) { y += peek_1(i - 1); }
+ *           if (bad != 0) {
+ *             bad = 0;
+ *             v = load_1(i);
+ *             x = v;
+ *             y = x;
+ *             if (i > 0) { y += load_1(i - 1); }
+ *             tell();
+ *           }
+ *           b[i] = y;
  *
- * A branch behind each load would keep the next one waiting: that is why loads run ahead, and statements that branch or repeat run
- * before what they loaded is looked at. Where something is wrong, they run again.
+ * A branch after each load would make the next load wait for it. So loads run first, and statements
+ * with branches or loops run before their loads are checked. If the check finds an error, they run
+ * again.
  */
 import { reachableFrom, variablesOf } from "../../analysis/callGraph.ts";
 import { wordsOf } from "../../analysis/subgroup/wordTypes.ts";
@@ -21,57 +36,62 @@ import type { LineRuns, NotedLoad } from "./lineRuns.ts";
 import type { ReexecutableRegion, ReexecutableRegions } from "./reexecutableRegion.ts";
 import { changedIn } from "./taint.ts";
 
+/** The functions of a kernel that speculative loads use. */
 export interface SpeculativeLoadsOptions {
   readonly lines: LineRuns;
   readonly findings: FindingFunctions;
   readonly replays: ReexecutableRegions;
-  /** Whether an expression is a load, or calls a function for one. */
+  /** Returns true if an expression is a load, or calls a function that loads. */
   readonly isLoad: (expression: Expression) => boolean;
 }
 
 /**
- * What is computed from loads before a store is in a kernel twice where the store does not wait:
- * not more than so many nodes.
+ * The limit of syntax nodes that a kernel contains twice so that a store need not wait for a check.
  */
 const mostNodes = 200;
 
-/** Statements that are considered together, as each is with all before it. */
+/**
+ * The limit of statements of one region. Each new statement is analyzed together with all before
+ * it.
+ */
 const mostSteps = 64;
 
 /**
- * Calls run ahead as long as what they return is not more than so many words: registers that
- * kernels otherwise have for more invocations.
+ * The limit of words that speculative calls return. They take registers, which the kernel otherwise
+ * uses for more invocations.
  */
 const mostWords = 32;
 
-/** A load that runs ahead. */
+/** A speculative load. */
 interface Load {
   readonly name: string;
   readonly peek: Expression;
-  /** For when something is wrong. */
+  /** The load that is executed again after an error. */
   readonly load: Expression;
-  /** What a call returns. */
+  /** The number of words that a call returns. */
   readonly words?: number;
 }
 
+/** A statement of the program, and its rewritten form. */
 interface Step {
   readonly source: Statement;
   readonly made: readonly Statement[];
-  /** Set for what is looked at behind it, as it is when something is wrong. */
+  /** The form that runs again after an error. Set for statements that run before the check. */
   readonly again?: readonly Statement[];
 }
 
+/** The statements of a block since the last check. */
 export class SpeculativeLoads {
   readonly #program: Program;
   readonly #names: Names;
   readonly #options: SpeculativeLoadsOptions;
   readonly #loads: Load[] = [];
-  /** Of pieces of lines, which are looked at together. */
+  /** The loads of pieces of lines, which are checked together. */
   readonly #noted: NotedLoad[] = [];
   readonly #steps: Step[] = [];
-  /** What the statements declare or change. */
+  /** The variables that the statements declare or change. */
   readonly #changed = new Set<Target>();
-  /** What calls that run ahead return. */
+  /** The number of words that speculative calls return. */
   #words = 0;
 
   constructor(program: Program, names: Names, options: SpeculativeLoadsOptions) {
@@ -80,20 +100,23 @@ export class SpeculativeLoads {
     this.#options = options;
   }
 
-  /** Lets a load run ahead. */
+  /** Adds a speculative load. */
   add(load: Load | NotedLoad): void {
     if ("note" in load) this.#noted.push(load);
     else this.#loads.push(load);
     if ("words" in load) this.#words += load.words ?? 0;
   }
 
-  /** Adds a statement, and what it changes. */
+  /** Adds a statement, and the variable that it changes. */
   append(source: Statement, made: readonly Statement[], changed: Target | undefined): void {
     this.#steps.push({ source, made });
     if (changed) this.#changed.add(changed);
   }
 
-  /** Whether the loads of a statement do not depend on what those before it declare or change. */
+  /**
+   * Returns true if the loads of a statement do not depend on variables that earlier statements
+   * declare or change.
+   */
   canLoadAhead(statement: Statement): boolean {
     const changed = this.#changed;
     let admitted = true;
@@ -118,7 +141,7 @@ export class SpeculativeLoads {
     return admitted && !isMuch;
   }
 
-  /** Whether a function that is called uses some of these variables. */
+  /** Returns true if a called function uses one of these variables. */
   #uses({ callee }: CallExpression, some: ReadonlySet<Target>): boolean {
     const called = this.#program.targetOf(callee);
     if (called?.kind !== "function") return false;
@@ -126,13 +149,13 @@ export class SpeculativeLoads {
     return [...used].some((variable) => some.has(variable));
   }
 
-  /** What a local points to may be anything that was assigned. */
+  /** Returns true for a pointer. Any assigned variable may be what it points to. */
   #isPointer(target: Target): boolean {
     const isLocal = target.kind === "let" || target.kind === "parameter";
     return isLocal && this.#program.declaredTypeOf(target).kind === "pointer";
   }
 
-  /** Whether there is something to look at, and little enough to be there twice. */
+  /** True if there are loads to check, and the statements are few enough to be generated twice. */
   get isShort(): boolean {
     if (this.#noted.length > 0) return false;
     let nodes = 0;
@@ -140,19 +163,22 @@ export class SpeculativeLoads {
     return nodes <= mostNodes && (this.#loads.length > 0 || this.#steps.some(({ again }) => again));
   }
 
-  /** Whether a statement that loads or stores can run before what was loaded is looked at. */
+  /** Returns true if a statement that loads or stores may run before the loads are checked. */
   admits(statement: Statement): boolean {
     if (this.#steps.length >= mostSteps) return false;
     return this.#options.replays.of([...this.#sources(), statement]) !== undefined;
   }
 
-  /** Adds such a statement, as it is before and after that. */
+  /**
+   * Adds a statement that runs before the check: its first form, and the form that runs again after
+   * an error.
+   */
   appendReplayed(source: Statement, made: readonly Statement[], again: readonly Statement[]): void {
     this.#steps.push({ source, made, again });
     for (const each of changedIn(this.#program, source)) this.#changed.add(each);
   }
 
-  /** All that it has come to. */
+  /** Returns the rewritten statements. */
   statements(): Statement[] {
     const steps = this.#steps;
     const end = 1 + steps.findLastIndex(({ again }) => again);
@@ -187,7 +213,9 @@ export class SpeculativeLoads {
   }
 }
 
-/** What gets its value again is a variable. */
+/**
+ * Returns a statement for the first execution. A `let` whose value may be replaced becomes a `var`.
+ */
 function firstTime({ source, made }: Step, { renewed }: ReexecutableRegion): readonly Statement[] {
   if (source.kind !== "let" || !renewed.has(source)) return made;
   return made.map((each) => (each.kind === "let" ? { ...each, kind: "var", qualifiers: [] } : each));

@@ -1,21 +1,24 @@
 import type { SumAccessesOptions } from "./sumEnds.ts";
 /**
- * Has kernels add up a checksum of what they load from buffers, or store to them, and leave the sums of each dispatch in a slot.
+ * Rewrites kernels to add up a checksum of their loads from buffers, or of their stores to them.
+ * The sums of each dispatch go to a slot.
  *
- * Before:  b[i] = a[i];
- * After:   fn load_1(i) -> T { let value = a[i]; sum_of_a += quad(i, value); return value; }
- *          store_1(i, load_1(i));
- *          atomicAdd(&sums[0], sum_of_a.x); ...
- *          workgroupBarrier(); for (part ...) { atomicAdd(&slots[... + part], atomicLoad(&sums[part])); }
+ * Before:   b[i] = a[i];
+ * After:    fn load_1(i) -> T { let value = a[i]; sum_of_a += quad(i, value); return value; }
+ *           store_1(i, load_1(i));
+ *           atomicAdd(&sums[0], sum_of_a.x); ...
+ *           workgroupBarrier();
+ *           for (part ...) { atomicAdd(&slots[... + part], atomicLoad(&sums[part])); }
  *
- * An atomic operation on memory for each subgroup took a copy 3.4 times as long (NVIDIA H200); one on workgroup memory for each
- * invocation takes less than a sum over the subgroup.
+ * An atomic operation on memory per subgroup made a copy take 3.4 times as long (NVIDIA H200). One
+ * on workgroup memory per invocation takes less time than a sum over the subgroup.
  *
- * Whoever dispatches the kernel tells the first slot, compares what was loaded with what had been stored, and knows of which
- * dispatches it is that they access each word of a buffer as often: the third sum, the count of places, tells.
+ * The host passes the first slot and compares the sums of loads with those of earlier stores. The
+ * third sum counts places. It shows which dispatches access each word of a buffer equally often.
  *
- * Requires: access normal form, declareReport, entry points that end at their end.   Ensures: valid module; adds the bindings
- * of the slots and the table.   Order: last, in place of `protectMemory`.
+ * Requires: access normal form, declareReport, entry points without early returns.
+ * Ensures:  a valid module with the bindings of the slots and the table.
+ * Order:    last, in place of `protectMemory`.
  * Source:   Blum et al. 1994, offline checking.
  */
 
@@ -31,6 +34,7 @@ import { GeneratedDeclarations } from "./generatedDeclarations.ts";
 import { SumEnds } from "./sumEnds.ts";
 import { summedAccesses } from "./summedAccesses.ts";
 
+/** Returns the module whose kernels sum their accesses. */
 export function sumAccesses(program: Program, names: Names, options: SumAccessesOptions): Module {
   const library = new GeneratedDeclarations();
   const rewritten = new Map<FunctionDeclaration, FunctionDeclaration>();

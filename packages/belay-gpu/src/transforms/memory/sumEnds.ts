@@ -7,7 +7,7 @@ import type { Names } from "../shared/names.ts";
 import type { GeneratedDeclarations } from "./generatedDeclarations.ts";
 import type { SumClass } from "./summedAccesses.ts";
 
-/** The sums of kernels, and where their slots are bound. */
+/** The summed variables of kernels, and the bindings of slots. */
 export interface SumAccessesOptions {
   readonly slots: BindingPoint;
   readonly table: BindingPoint;
@@ -15,21 +15,22 @@ export interface SumAccessesOptions {
   readonly kernels: readonly {
     readonly entryPoint: string;
     readonly functions: ReadonlySet<FunctionDeclaration>;
-    /** The variables that are summed, by name. */
+    /** The summed variables, by name. */
     readonly summed: ReadonlyMap<string, SummedVariable>;
   }[];
 }
 
+/** The way in which a variable is summed. */
 interface SummedVariable {
-  /** Variables have slots in the order of their rows. */
+  /** The row of the variable. Variables have slots in the order of their rows. */
   readonly row: number;
-  /** The only access that is summed, if not all are. */
+  /** The number of the only summed access. Undefined if all are summed. */
   readonly site?: number | undefined;
-  /** Whether places are counted. */
+  /** True if places are counted. */
   readonly isCounted: boolean;
 }
 
-/** What a kernel does with its sums before it ends. */
+/** The code at the end of a kernel that adds its sums to the slots. */
 export class SumEnds {
   readonly #names: Names;
   readonly #library: GeneratedDeclarations;
@@ -53,7 +54,7 @@ export class SumEnds {
     this.#sizes = sizes;
   }
 
-  /** The sums of a variable, which has the slot behind those of the variables before. */
+  /** Adds the sums of a variable. Its slot follows those of the variables added before. */
   add(classes: readonly (SumClass & { readonly sum: string })[], isCounted: boolean): void {
     const first = slotWords * this.#count++;
     const sum = classes.map((each, i) => this.#weighted(each, i)).join(" + ");
@@ -63,6 +64,7 @@ export class SumEnds {
       this.#own.push(`atomicAdd(&${this.#shared}[${first + i}], ${all}.${part});`);
   }
 
+  /** Returns the entry point with the sums added to the slots at its end. */
   endOf(fn: FunctionDeclaration): FunctionDeclaration {
     const { slots, table, rows } = this.#options;
     const names = this.#names;
@@ -84,12 +86,12 @@ export class SumEnds {
     const [local, group, part] = [names.the("local"), names.the("workgroup"), names.the("part")];
     const stripe = `(${group}.x + ${group}.y * 5u + ${group}.z * 7u) % ${slotStripes}u`;
     const invocations = this.#sizes.reduce((product, size) => product * size);
-    // A loop for what is done once makes a copy of words take 2 % more time (NVIDIA H200).
+    // A loop that runs once makes a copy of words take 2 % more time (NVIDIA H200).
     const each =
       words <= invocations
         ? `let ${part} = ${local}; if (${part} < ${words}u)`
         : `for (var ${part} = ${local}; ${part} < ${words}u; ${part} += ${invocations}u)`;
-    // The report stays bound, as every protected kernel's is.
+    // The report stays bound, as in every protected kernel.
     const added = quote(fn.nameSpan).statements`
       _ = &${names.the("report")};
       ${this.#own.join(" ")}

@@ -1,4 +1,4 @@
-/** Whether a kernel can add up what it loads from a buffer, or stores to it, and what for. */
+/** The decision if a kernel can sum its loads from a buffer, or its stores to it. */
 
 import type { MemoryAccess } from "../../analysis/memoryAccesses.ts";
 import { containsAtomic, type Place } from "../../analysis/places.ts";
@@ -9,12 +9,12 @@ import type { Program } from "../../wgsl/program.ts";
 import type { Type } from "../../wgsl/types.ts";
 
 /**
- * Accesses that ids decide alike. Invocations that differ in the other ids only access the same,
- * which is then added as often: by the first of them with one weight, by the others with twice
- * that, so that the sum of the weights is odd.
+ * A class of accesses that depend on the same ids. Invocations that differ in other ids only access
+ * the same word and add it repeatedly. The first of them adds it with one weight, the others with
+ * twice that weight, so that the sum of weights is odd.
  */
 export interface SumClass {
-  /** Invocations of a workgroup that differ in such ids only. */
+  /** The number of invocations of a workgroup that differ only in the ids that do not matter. */
   readonly lanes: number;
   /** The dimensions of the grid that do not matter. */
   readonly dimensions: readonly (0 | 1 | 2)[];
@@ -22,23 +22,25 @@ export interface SumClass {
   readonly ids: Dependences;
 }
 
+/** The accesses to one variable that a kernel sums. */
 export interface SummedAccesses {
   readonly kind: "load" | "store";
-  /** Whether the contents of memory, too, decide what is accessed. */
+  /** True if the contents of memory also decide what is accessed. */
   readonly varies: boolean;
   readonly classes: readonly SumClass[];
-  /** The number of an access's class. */
+  /** The number of each access's class. */
   readonly classOf: ReadonlyMap<Expression, number>;
 }
 
-/** More classes would make weights that take the top bits of the sums. */
+/** The limit of classes. With more, weights would take the top bits of the sums. */
 const mostClasses = 4;
-/** Accesses of which each is tried alone. */
+/** The limit of accesses that are each tried alone. */
 const mostSites = 8;
 
 /**
- * `dependsOn`: what decides which place an access is to, and whether it happens. `site`: the number
- * of the only access to be summed, for loads of more than one.
+ * Returns the summed accesses to a variable, or the reason why there are none. `dependsOn` returns
+ * what an access depends on: its place, and whether it happens. `site` is the number of the only
+ * access to sum, for one of several loads.
  */
 export function summedAccesses(
   program: Program,
@@ -74,7 +76,7 @@ export function summedAccesses(
   return { kind, varies, classes, classOf };
 }
 
-/** Numbers of 32 bits, and vectors of two or four. */
+/** Returns true for 32-bit numbers, and for vectors of two or four. */
 function isSummable(type: Type): boolean {
   if (type.kind === "vector") return type.size !== 3 && isSummable(type.element);
   return type.kind === "scalar" && /^[fiu]32$/.test(type.name);
@@ -94,7 +96,7 @@ function classWithout(ids: Dependences, sizes: readonly number[]): SumClass {
   };
 }
 
-/** The weights of all accesses to one word, on a grid. */
+/** Returns the sum of the weights with which one word is added on a grid. */
 export function weightOf(classes: readonly Omit<SumClass, "ids">[], grid: readonly number[]): number {
   return classes.reduce((sum, { lanes, dimensions }, i) => {
     const same = dimensions.reduce((product, dimension) => Math.imul(product, grid[dimension] ?? 1), lanes);
@@ -102,5 +104,5 @@ export function weightOf(classes: readonly Omit<SumClass, "ids">[], grid: readon
   }, 0);
 }
 
-/** The words that a place is made of, from its index in words on. */
+/** Returns the number of words of a place's value. */
 export const wordsIn = ({ type }: Place): 1 | 2 | 4 => (type.kind === "vector" ? (type.size as 2 | 4) : 1);

@@ -1,23 +1,27 @@
-/** Which locals may hold values that come from loads. */
+/** The locals that may hold values from loads. */
 
 import { rootIdentifier } from "../../analysis/places.ts";
 import type { Expression, Statement } from "../../wgsl/ast.ts";
 import type { Program, Target } from "../../wgsl/program.ts";
 import { type AnyNode, children, isExpression, walk } from "../../wgsl/traverse.ts";
 
+/** The analysis of statements of one function. */
 export class Taint {
   readonly #program: Program;
   readonly #loads: (node: AnyNode) => boolean;
   readonly #tainted: Set<Target>;
 
-  /** `initially`: what may, whatever the statements do. */
+  /** Starts with `initially`: the variables that may hold loaded values before the statements. */
   constructor(program: Program, loads: (node: AnyNode) => boolean, initially: Iterable<Target> = []) {
     this.#program = program;
     this.#loads = loads;
     this.#tainted = new Set(initially);
   }
 
-  /** The locals; undefined where loads decide how often a loop goes round. */
+  /**
+   * Returns the tainted locals after statements; undefined if loaded values decide how often a loop
+   * runs.
+   */
   of(statements: readonly Statement[]): ReadonlySet<Target> | undefined {
     for (let before = -1; before < this.#tainted.size; ) {
       before = this.#tainted.size;
@@ -30,7 +34,7 @@ export class Taint {
         const { initializer, condition, update } = node;
         const isFree = (part: AnyNode | null) => part && !this.#loads(part) && !this.#names(part);
         if (!isFree(condition) || (update && !isFree(update))) isBounded = false;
-        // What it loads is looked at there.
+        // A load in the initializer is checked in its place.
         if (initializer && this.#names(initializer)) isBounded = false;
       });
     }
@@ -50,6 +54,7 @@ export class Taint {
       if (node.kind !== "for" || child !== node.initializer) this.#visit(child, isDoubtful);
   }
 
+  /** Returns true if a node loads, or names a tainted local. */
   isTainted(node: AnyNode): boolean {
     return this.#loads(node) || this.#names(node);
   }
@@ -64,7 +69,7 @@ export class Taint {
   }
 }
 
-/** What a statement changes of what was there before it. */
+/** Returns the earlier variables that a statement changes. */
 export function changedIn(program: Program, statement: Statement): Target[] {
   const inner = new Set<Target>();
   const changed = new Set<Target>();

@@ -3,30 +3,31 @@ import type { ArrayType, Type } from "../../wgsl/types.ts";
 import { type ByteOffset, indexed, inUnits, moved } from "./byteOffset.ts";
 import { type GranuleCode, isLong, partOf, partsOf } from "./wordValues.ts";
 
-/** What is stored to a word: all of it, or halves. */
+/** The value stored to a word: all of it, or halves. */
 type StoredWord = string | { readonly low?: string; readonly high?: string };
 
 const letters = "xyzw";
 
 /**
- * Stores values to granules of which they fill all words that hold data; what is left is padding,
- * and keeps what it has. Collects the statements.
+ * A store of values to granules. The values fill all words that hold data; the rest is padding and
+ * keeps its contents.
  */
 export class ValueWriter {
   readonly statements: string[] = [];
   readonly #code: GranuleCode;
   readonly #terms: ByteOffset["terms"];
-  /** By their index among the words behind the unknown part of the address. */
+  /** The stored words, by their index after the terms of the address. */
   readonly #words = new Map<number, StoredWord>();
 
-  /** All addresses have these terms, multiples of granules. */
+  /** Starts a store whose addresses all have `terms`, which are multiples of granules. */
   constructor(code: GranuleCode, terms: ByteOffset["terms"]) {
     this.#code = code;
     this.#terms = terms;
   }
 
   /**
-   * Stores `value`, an expression that may be evaluated again, at a known offset behind the terms.
+   * Stores `value` at the known offset `at` after the terms. `value` is an expression that may be
+   * evaluated again.
    */
   put(type: Type, at: number, value: string): void {
     if (type.kind === "array" && isLong(type)) {
@@ -54,7 +55,7 @@ export class ValueWriter {
     }
   }
 
-  /** Writes the granules. */
+  /** Returns the statements that store, with those that write the granules. */
   finish(): string[] {
     const size = this.#code.granuleBytes / 4;
     const granules = new Set([...this.#words.keys()].map((word) => Math.floor(word / size)));
@@ -81,8 +82,8 @@ export class ValueWriter {
   }
 
   /**
-   * In a loop over as many elements as fill whole granules; what is before and after them is stored
-   * one by one.
+   * Stores an array in a loop. Each iteration stores as many elements as fill whole granules.
+   * Elements before and after them are stored one by one.
    */
   #putLongArray(type: ArrayType, at: number, value: string): void {
     const stride = strideOf(type);
@@ -111,8 +112,8 @@ export class ValueWriter {
 }
 
 /**
- * The first element of an array at `at` that starts a granule, and how many fill whole ones;
- * undefined when none does.
+ * Returns the first element of an array at `at` that starts a granule, and the number of elements
+ * that fill whole granules. Returns undefined if no element does.
  */
 export function chunksOf(
   type: ArrayType,
@@ -127,7 +128,7 @@ export function chunksOf(
   return undefined;
 }
 
-/** A whole word, with what the granule had where nothing is stored. */
+/** Returns a whole word, with the old bits in halves that are not stored. */
 function completed(word: StoredWord | undefined, old: string): string {
   if (word === undefined) return old;
   if (typeof word === "string") return word;
@@ -135,7 +136,7 @@ function completed(word: StoredWord | undefined, old: string): string {
   return `bitcast<u32>(vec2<f16>(${low}, ${high}))`;
 }
 
-/** Words as a vector; components of one vector as a swizzle of it. */
+/** Returns words as a vector. Components of one vector become its swizzle. */
 function vectorOf(words: readonly string[]): string {
   const [name] = words[0]!.split(".");
   const swizzle = words

@@ -1,16 +1,18 @@
 /**
- * Rewrites the accesses to coded buffers in functions as calls of functions on granules.
+ * Rewrites the accesses to protected buffers in functions as calls of functions on granules.
  *
- * Before:  let x = a[i] + a[j];   b[i] = x;
- * After:   var v = peek_1(i); var w = peek_1(j);
- *          if (bad != 0) { bad = 0; v = load_1(i); w = load_1(j); tell(); }
- *          let x = v + w;   store_1(i, x);
+ * Before:   let x = a[i] + a[j];   b[i] = x;
+ * After:    var v = peek_1(i);
+ *           var w = peek_1(j);
+ *           if (bad != 0) { bad = 0; v = load_1(i); w = load_1(j); tell(); }
+ *           let x = v + w;   store_1(i, x);
  *
- * Loads run ahead of the statements that use them, as many as do not depend on each other, with one look at their syndromes
- * together (`speculativeLoads.ts`). What may not be evaluated, such as the right operand of `&&`, is checked where it stands.
+ * Loads move before the statements that use them, as many as do not depend on each other. One
+ * branch tests all their syndromes (`speculativeLoads.ts`). A load that may not be evaluated, such
+ * as in the right operand of `&&`, is checked in its place.
  *
- * Indices are clamped to the arrays that the program has, whose lengths follow from the size that the program has bound:
- * what is out of bounds there never reaches padding, another buffer or a wrong check word.
+ * Indices are clamped to the arrays that the program declares, whose lengths follow from the bound
+ * size. An access out of bounds never reaches padding, another buffer or a wrong check word.
  */
 
 import { addressSpaceOf, rootIdentifier } from "../../analysis/places.ts";
@@ -27,20 +29,23 @@ import { ReexecutableRegions } from "./reexecutableRegion.ts";
 import { SpeculativeLoads } from "./speculativeLoads.ts";
 import { conditionally, type InPlace, type Where, WordExpressions } from "./wordExpressions.ts";
 
+/** The functions and facts of one kernel. */
 export interface WordBuffersOptions {
   readonly access: AccessFunctions;
   readonly lines: LineRuns;
   readonly findings: FindingFunctions;
-  /** What WGSL demands to be uniform. */
+  /** The values that WGSL requires to be uniform. */
   readonly uniform: Uniformity;
-  /** Whether a call may store to memory, or wait for others. */
+  /** Returns true if a call may store to memory, or wait for others. */
   readonly hasEffects: (call: CallExpression) => boolean;
   /**
-   * Statements that declare variables which may keep their values from one iteration to the next.
+   * The statements that declare variables which may keep their values from one iteration to the
+   * next.
    */
   readonly lasting: ReadonlySet<AnyNode>;
 }
 
+/** The rewrite of one kernel's functions. */
 export class WordBuffers {
   readonly #program: Program;
   readonly #names: Names;
@@ -72,7 +77,10 @@ export class WordBuffers {
     return { ...fn, body: this.#block(fn.body, "corrected") };
   }
 
-  /** Functions that were made for those who look at what they load, and what they stand for. */
+  /**
+   * The generated versions of functions whose callers check their loads, with the original
+   * functions.
+   */
   get made(): Iterable<{ readonly of: FunctionDeclaration; readonly fn: FunctionDeclaration }> {
     return this.#made.values();
   }
@@ -128,7 +136,7 @@ export class WordBuffers {
     return { ...block, statements: lines.stored(statements, pure) };
   }
 
-  /** Whether an expression has effects, must be uniform, or is a piece of a line. */
+  /** Returns true if an expression has effects, must be uniform, or is a piece of a line. */
   #isFixed(expression: Expression): boolean {
     const { access, uniform, hasEffects } = this.#options;
     if (expression.kind === "call" && hasEffects(expression)) return true;
@@ -136,8 +144,8 @@ export class WordBuffers {
   }
 
   /**
-   * The local, or the variable of workgroup memory, that a statement declares or assigns, and
-   * nothing else; undefined for statements that do more.
+   * Returns the local, or the workgroup variable, that a statement declares or assigns. Returns
+   * undefined for statements that do more.
    */
   #changedBy(statement: Statement): Target | undefined {
     if (this.#hasEffects(statement)) return undefined;
@@ -174,7 +182,7 @@ export class WordBuffers {
       }
       case "callStatement": {
         const call = this.#expressions.value(statement.call, where);
-        // A value that was loaded ahead is no call any more.
+        // A value that was loaded speculatively is not a call any more.
         return call.kind === "call"
           ? [{ ...statement, call }]
           : quote(statement.span).statements`_ = ${call};`;
@@ -205,13 +213,13 @@ export class WordBuffers {
     ];
   }
 
-  /** What is evaluated later or not at all: its loads stay in it. */
+  /** Returns a node that is evaluated later or not at all. Its loads stay in it. */
   #nested(node: AnyNode, where: Where): AnyNode {
     const own = conditionally(where);
     if (node.kind === "block") return this.#block(node, own);
     if (isExpression(node)) return this.#expressions.value(node, own);
     return mapChildren(node, (child) => {
-      // Where a loop begins may say how long it is.
+      // The start of a loop may decide how long it runs.
       const isStart = node.kind === "for" && child === node.initializer;
       return this.#nested(child, isStart ? "corrected" : own);
     });

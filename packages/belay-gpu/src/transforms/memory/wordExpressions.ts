@@ -1,5 +1,6 @@
 /**
- * Rewrites expressions that load from coded buffers, each load as a call of a function on granules.
+ * Rewrites expressions that load from protected buffers. Each load becomes a call of a function on
+ * granules.
  */
 
 import { builtinFunction } from "../../analysis/effects.ts";
@@ -14,27 +15,29 @@ import type { LoadKind } from "./findingFunctions.ts";
 import type { LineRuns } from "./lineRuns.ts";
 import { SpeculativeLoads } from "./speculativeLoads.ts";
 
-/** How loads are made where they stand. */
+/** The treatment of loads that stay in their place. */
 export type InPlace = Exclude<LoadKind, "uniform">;
 
-/** Where loads are made: ahead, or where they stand. */
+/** The treatment of loads: speculative, or in their place. */
 export type Where = SpeculativeLoads | InPlace;
 
-/** Where loads are made that may not be evaluated, or only later. */
+/** Returns the treatment of loads that may not be evaluated, or only later. */
 export const conditionally = (where: Where): InPlace =>
   where instanceof SpeculativeLoads ? "corrected" : where;
 
+/** The functions and facts of one kernel. */
 export interface WordExpressionsOptions {
   readonly access: AccessFunctions;
   readonly lines: LineRuns;
-  /** The expressions whose values WGSL demands to be uniform. */
+  /** The expressions whose values WGSL requires to be uniform. */
   readonly uniform: ReadonlySet<Expression>;
-  /** Whether who calls a function can look at what it loads. */
+  /** Returns true if the callers of a function can check its loads. */
   readonly isTransparent: (fn: FunctionDeclaration) => boolean;
-  /** The name of such a function with its loads made in one way. */
+  /** Returns the name of such a function's version with loads of one kind. */
   readonly madeWith: (fn: FunctionDeclaration, kind: InPlace) => string;
 }
 
+/** The rewrite of one kernel's expressions. */
 export class WordExpressions {
   readonly #program: Program;
   readonly #names: Names;
@@ -47,8 +50,8 @@ export class WordExpressions {
   }
 
   /**
-   * Whether an expression is a load, or calls a function that loads, of which syndromes can be
-   * looked at later.
+   * Returns true if an expression is a load, or calls a function that loads, whose syndromes can be
+   * tested later.
    */
   isLoad(expression: Expression): boolean {
     if (expression.kind === "call") return this.#loadingFunction(expression) !== undefined;
@@ -74,7 +77,7 @@ export class WordExpressions {
     const called = expression.kind === "call" && !isUniform ? this.#loadingFunction(expression) : undefined;
     if (called) return this.#called(expression as CallExpression, called, where);
     const checked = access.checked(expression);
-    // What is left of pointers keeps a binding in use.
+    // The rest of a pointer keeps a binding in use.
     if (checked && expression.kind === "unary" && expression.operator === "&")
       return make`&${access.words(checked)}`;
     if (expression.kind === "call" && builtinFunction(this.#program, expression) === "arrayLength") {

@@ -1,5 +1,6 @@
 /**
- * Values of host-shareable types made of the words of granules, and taken apart into them, as WGSL.
+ * Values of host-shareable types, composed of the words of granules and decomposed into them, as
+ * WGSL.
  */
 import { memberOffsets, sizeOf, strideOf } from "../../wgsl/layout.ts";
 import { printType } from "../../wgsl/printer.ts";
@@ -7,30 +8,30 @@ import { typeExpressionOf } from "../../wgsl/typeNames.ts";
 import type { ArrayType, MatrixType, StructType, Type, VectorType } from "../../wgsl/types.ts";
 import { alignmentOf, type ByteOffset, indexed, inUnits, moved } from "./byteOffset.ts";
 
-/** What functions over granules are written with. */
+/** The code with which functions over granules are written. */
 export interface GranuleCode {
   readonly granuleBytes: number;
-  /** WGSL that loads the granule of this number. */
+  /** Returns WGSL that loads the granule with this number. */
   load(granule: string): string;
-  /** A statement that stores to it. */
+  /** Returns a statement that stores to the granule with this number. */
   store(granule: string, data: string): string;
-  /** A name that the function does not have yet. */
+  /** Returns a name that the function does not contain yet. */
   fresh(base: string): string;
 }
 
-/** Longer arrays are accessed in loops. */
+/** The size above which arrays are accessed in loops. */
 const mostUnrolledBytes = 256;
 
 export const typeText = (type: Type): string => printType(typeExpressionOf(type));
 const letters = "xyzw";
 
-/** A part of an aggregate, and where it is in it. */
+/** A part of an aggregate, and its byte offset. */
 interface Part {
   readonly type: Type;
   readonly offset: number;
 }
 
-/** The parts that a constructor of the type takes; undefined for scalars and vectors. */
+/** Returns the parts that a constructor of the type takes; undefined for scalars and vectors. */
 export function partsOf(type: Type): Part[] | undefined {
   if (type.kind === "matrix") {
     const stride = strideOf({ kind: "array", element: columnOf(type), count: type.columns });
@@ -51,26 +52,26 @@ const columnOf = (type: MatrixType): VectorType => ({
   element: type.element,
 });
 
-/** Whether an array is accessed in a loop. */
+/** Returns true if an array is accessed in a loop. */
 export const isLong = (type: ArrayType): boolean => sizeOf(type) > mostUnrolledBytes;
 
-/** WGSL for the part `i` of `value`. */
+/** Returns WGSL for part `i` of `value`. */
 export function partOf(value: string, type: MatrixType | StructType | ArrayType, i: number): string {
   return type.kind === "struct" ? `${value}.${type.members[i]!.name}` : `${value}[${i}]`;
 }
 
-/** Loads values; collects the statements that must run first. */
+/** A load of values. It collects the statements that must run first. */
 export class ValueReader {
   readonly statements: string[] = [];
   readonly #code: GranuleCode;
-  /** The names of granules that are loaded, by number. */
+  /** The names of loaded granules, by number. */
   readonly #granules = new Map<string, string>();
 
   constructor(code: GranuleCode) {
     this.#code = code;
   }
 
-  /** An expression for the value of a type at an address. */
+  /** Returns an expression for the value of a type at an address. */
   value(type: Type, address: ByteOffset): string {
     if (type.kind === "array" && isLong(type)) return this.#longArray(type, address);
     const parts = partsOf(type);
@@ -85,7 +86,7 @@ export class ValueReader {
       : `bitcast<${typeText(type)}>(${words})`;
   }
 
-  /** `count` words from an address on, as a `u32` or a vector of them. */
+  /** Returns `count` words from an address on, as a `u32` or a vector. */
   words(count: number, address: ByteOffset): string {
     const granuleWords = this.#code.granuleBytes / 4;
     if (this.#isKnown(address)) {
@@ -133,7 +134,7 @@ export class ValueReader {
     return array;
   }
 
-  /** Whether it is known now where in its granule the address is. */
+  /** Returns true if the position of the address in its granule is known at compile time. */
   #isKnown(address: ByteOffset): boolean {
     return alignmentOf(address, this.#code.granuleBytes) === this.#code.granuleBytes;
   }

@@ -16,9 +16,8 @@
  *
  * Neighbouring lanes arrive with one operation, in whatever subgroups they are. The local index
  * selects an invocation's bit. Subgroups may therefore be composed differently in the two replicas,
- * or have lost invocations. In a kernel with barriers or
- * subgroup operations, an invocation may store what another one of its workgroup has still to
- * load. There a workgroup arrives as a whole.
+ * or have lost invocations. In a kernel with barriers or subgroup operations, an invocation may
+ * store what another one of its workgroup has still to load. There a workgroup arrives as a whole.
  *
  * - A replica stores after its twin has arrived, and a twin arrives after its loads. The operand of
  *   the atomic operation depends on the loaded values in a way that no compiler can simplify.
@@ -35,7 +34,7 @@
  * - If the host dispatches the replicas one after the other, no invocation arrives (`in_turn`).
  *
  * Requires: access normal form; declareReport with `arrivals` and `pairs`; kernels that change
- *           nothing before the arrival (analysis/arrival.ts).
+ *           nothing before the arrival (analysis/loadStoreFrontier.ts).
  * Ensures:  a valid module that sets `replica`.
  * Order:    before injectFaults. The fault sites of the source stay as they were.
  */

@@ -19,11 +19,10 @@ const glance = 2 ** 10;
  * workgroups. All reads are atomic, so both twins read at the second-level cache.
  *
  * A word is sent in two slots, under two keys that name its epoch, pair and turn. If both slots
- * decode to one word, it is the word of this turn, even if only one slot has
- * arrived. Slots of another turn never
- * decode to one word. A different word is thus distinguished from a
- * missing one, without a fence. Both replicas send and both wait in every turn, so the slots of two
- * turns alternate.
+ * decode to one word, it is the word of this turn, even if only one slot has arrived. Slots of
+ * another turn never decode to one word. A different word is thus distinguished from a missing one,
+ * without a fence. Both replicas send and both wait in every turn, so the slots of two turns
+ * alternate.
  *
  * Every wait ends. If the twin has left without sending, it has taken another path: a fault. If it
  * has not left, or has itself given up, then it did not run for long, and nothing is known
