@@ -1,42 +1,44 @@
-/** What decides, at a site, whether the armed fault is due. */
+/** The trigger that decides at each site if the armed fault strikes. */
 
 import type { Pairing } from "../redundancy/pairing.ts";
 import type { Names } from "../shared/names.ts";
 import { faultExtent } from "./injectionWords.ts";
 
+/** The functions that decide at each site if a fault strikes. */
 export interface Trigger {
   /**
-   * WGSL that declares the functions that sites call: `is_hit(site)` and `is_hit_in(site, line)`,
-   * and `is_spent()` in loops. An entry point begins with `aim()` and ends with `settle()`; one
-   * that runs in two passes does so in each. Occurrences are counted through both passes: a fault
-   * that sets the number of the pass back would otherwise strike again, for ever.
+   * The WGSL of the functions that sites call: `is_hit(site)` and `is_hit_in(site, line)`, and
+   * `is_spent()` in loops. An entry point begins with `aim()` and ends with `settle()`. With two
+   * passes, each pass does.
    *
-   * `struck_clear`, `struck_mask` and `struck_component` say how a struck value changes; it is kept
-   * in `struck`.
+   * Occurrences are counted through both passes. Otherwise a fault that resets the number of the
+   * pass would strike again for ever. `struck_clear`, `struck_mask` and `struck_component` say how
+   * a struck value changes. The old value is stored in `struck`.
    */
   readonly declarations: string;
-  /** Set when the declarations depend on how many sites there are: what says so. */
+  /** Returns the declaration of the number of sites, as WGSL. Set if `declarations` use it. */
   readonly siteCount?: (sites: number) => string;
 }
 
+/** The way in which replicas run, which decides the struck invocations. */
 export interface ArmedTriggerOptions {
-  /** `"none"`, `"inter"`, or an Intra-Group flavor, whose replicas run as `pairing` says. */
+  /**
+   * The redundancy: `"none"`, `"inter"`, or an Intra-Group flavor, whose replicas run as `pairing`
+   * says.
+   */
   readonly redundancy: string;
   readonly pairing: Pairing;
-  /** Whether the module may ask which invocations share a subgroup. */
+  /** True if the module may use subgroup operations. */
   readonly subgroups: boolean;
 }
 
-/**
- * The subgroup that is assumed where the device does not tell: so many lanes with neighbouring
- * indices.
- */
+/** The number of neighbouring lanes that are taken for a subgroup if the module cannot ask. */
 const assumedSubgroup = 32;
 
 /**
- * Strikes where the report says. Drivers inline what is called at every site, and compile branches
- * and accesses to memory slowly: sites have neither. An invocation reads first what it has to do
- * with the fault, and writes last what became of it.
+ * Returns the trigger that strikes as the report says. Drivers inline the functions that every site
+ * calls, and compile branches and accesses to memory slowly. Sites therefore contain neither. An
+ * invocation reads its part of the fault at its start, and writes the outcome at its end.
  */
 export function armedTrigger(names: Names, options: ArmedTriggerOptions): Trigger {
   const n = (thing: string) => names.the(thing);
@@ -103,15 +105,15 @@ export function armedTrigger(names: Names, options: ArmedTriggerOptions): Trigge
   return { declarations };
 }
 
-/** What a struck value becomes, and what it was. */
+/** Returns the variables that describe the change of a struck value, and the old value. */
 export const struckVariables = (names: Names): string =>
   ["struck_clear", "struck_mask", "struck_component", "struck"]
     .map((variable) => `var<private> ${names.the(variable)}: u32;`)
     .join("\n");
 
 /**
- * In two passes the same lane runs two invocations, and what is broken for a whole launch strikes
- * both.
+ * Returns the condition that an invocation is struck. In two passes one lane runs two invocations,
+ * and a fault that lasts for a whole launch strikes both.
  */
 function isStruckInvocation(names: Names, { redundancy, pairing }: ArmedTriggerOptions): string {
   const [local, replica, report] = ["local", "replica", "report"].map((thing) => names.the(thing));

@@ -1,48 +1,54 @@
-/** Counting executions of sites, in place of striking them. */
+/** The trigger that counts executions of sites instead of striking them. */
 import type { Names } from "../shared/names.ts";
 import { struckVariables, type Trigger } from "./armedTrigger.ts";
 
-/** How many executions of each site a report has room for. */
+/** The number of executions of each site that a report has room for. */
 export const sampleCapacity = 192;
 
 /**
- * The counts in the report, in words. A block for each site follows the words that all sites share.
+ * The offsets of the counts in the report, in words. A block for each site follows the words that
+ * all sites share.
  */
 export const countWords = {
-  /** The most iterations of loops that an invocation has run. */
+  /** The most loop iterations that an invocation has executed. */
   iterations: 0,
-  /** Decides which executions are drawn. The host writes it. */
+  /** The seed that decides which executions are drawn, written by the host. */
   seed: 1,
   /** The first block. */
   sites: 2,
-  /** In a block: executions so far, and how often that number has begun again from zero. */
+  /** The executions so far, in a block. */
   executions: 0,
+  /** The number of overflows of `executions`. */
   overflows: 1,
-  /** One of so many executions is drawn; none where it is 0. The host writes it. */
+  /** The number of executions of which one is drawn, or 0 to draw none, written by the host. */
   stride: 2,
-  /** Executions that were drawn so far. Those past the capacity are not kept. */
+  /** The number of executions drawn so far. Those beyond the capacity are not kept. */
   drawn: 3,
-  /** First sample. */
+  /** The first sample. */
   samples: 4,
-  /** Words of a sample: dispatch, workgroup x, y, z, local index, occurrence, line. */
+  /**
+   * The number of words of a sample: dispatch, workgroup x, y, z, local index, occurrence, line.
+   */
   sampleStride: 7,
-  /** Words of a block. */
+  /** The number of words of a block. */
   siteStride: 4 + 7 * sampleCapacity,
 } as const;
 
+/** Returns the number of words of the counts of `sites` sites. */
 export const countedWords = (sites: number): number => countWords.sites + sites * countWords.siteStride;
 
 /**
- * Strikes nothing, and counts what the first replica of each invocation executes.
+ * Returns the trigger that strikes nothing and counts the executions of each invocation's first
+ * replica.
  *
- * When an invocation ends, it draws one of each `stride` executions of a site. Which one follows
- * from the seed and from what names the execution (dispatch, invocation, site, occurrence), so that
- * the same seed draws the same executions in whatever order invocations run. Each execution is as
- * likely (stratified sampling; Cochran 1977, chapter 5).
+ * At its end, an invocation draws one of each `stride` executions of a site. The choice depends on
+ * the seed and on the execution's identity: dispatch, invocation, site, occurrence. So one seed
+ * draws the same executions in whatever order invocations run. All executions are equally likely
+ * (stratified sampling; Cochran 1977, chapter 5).
  *
  * The line of a load is known only when it happens. Each invocation therefore keeps one of its
- * executions of each load, drawn at random (Vitter 1985, algorithm R, for a reservoir of one). That
- * execution stands for any of them that is drawn.
+ * executions of each load, drawn at random (Vitter 1985, algorithm R, for a reservoir of one). This
+ * execution represents any drawn execution of the load.
  */
 export function countingTrigger(names: Names): Trigger {
   const n = (thing: string) => names.the(thing);
@@ -61,7 +67,7 @@ export function countingTrigger(names: Names): Trigger {
     `${report}.dispatch`,
     ...["x", "y", "z"].map((axis) => `${n("workgroup")}.${axis}`),
     n("local"),
-    // The reservoir counts from one on; other sites have none.
+    // The reservoir counts from one on. Other sites have none.
     `select(first + offset, ${kept}[site] - 1u, ${kept}[site] > 0u)`,
     `${lines}[site]`,
   ];

@@ -8,7 +8,7 @@ import type { FaultSite, FaultSites } from "./faultSites.ts";
 import { componentsOf, isStrikeable, type Strikes } from "./strikes.ts";
 import type { StruckLoads } from "./struckLoads.ts";
 
-/** What is known of the program, and what its sites share. */
+/** The facts of the program, and the parts that all its sites share. */
 export interface SiteContext {
   readonly program: Program;
   readonly names: Names;
@@ -19,7 +19,7 @@ export interface SiteContext {
   readonly loads: StruckLoads;
 }
 
-/** Makes the sites of one function. */
+/** The sites of one function. */
 export class FunctionSites {
   readonly context: SiteContext;
   readonly #functionName: string;
@@ -33,14 +33,14 @@ export class FunctionSites {
     return this.context.sites.add({ ...site, functionName: this.#functionName });
   }
 
-  /** The expression with its loads struck. */
+  /** Returns the expression with its loads struck. */
   loads(expression: Expression): Expression {
     return this.context.loads.struck(expression, this.#functionName);
   }
 
   /**
-   * `value`, of a type, struck at a site of its own; it stands for `original`, an expression of the
-   * program.
+   * Returns `value`, of type `type`, struck at a new site. `original` is the expression of the
+   * program that it replaces.
    */
   value(kind: FaultSite["kind"], value: Expression, type: Type, original: Expression): Expression {
     if (!isStrikeable(type)) return value;
@@ -50,10 +50,7 @@ export class FunctionSites {
     return strikes.value(site, type, value);
   }
 
-  /**
-   * Whether an expression is computed when the kernel runs, and may differ between invocations, as
-   * it does once it is struck.
-   */
+  /** Returns true if an expression is computed at run time and may differ between invocations. */
   mayDiffer(expression: Expression): boolean {
     const { program, uniform } = this.context;
     return !uniform.expressions.has(expression) && program.stageOf(expression) === "runtime";

@@ -1,15 +1,24 @@
 /**
- * Lets the host strike the source with a fault: values, loaded words, indices, outcomes of conditions, and statements.
+ * Adds fault sites to the program's source: values, loaded words, indices, outcomes of conditions,
+ * and statements. The host can strike each of them.
  *
- * Before:  if (i < n) { out[i] = f(a[i]); }
- * After:   if (branch(5, i < n)) { if (!is_hit(4)) { let j = strike_u32(3, i); let v = strike_f32(2, f(load_1(i))); out[j] = v; } }
+ * Before:   if (i < n) { out[i] = f(a[i]); }
+ * After:    if (branch(5, i < n)) {
+ *             if (!is_hit(4)) {
+ *               let j = strike_u32(3, i);
+ *               let v = strike_f32(2, f(load_1(i)));
+ *               out[j] = v;
+ *             }
+ *           }
  *
- * What a barrier depends on is left alone, as WGSL must know it to be the same in all invocations; so are values that are
- * no 32-bit scalars or vectors of such, and constants. A loop whose end a fault may have removed gets a limit (`fuel`).
- * Without an armed fault all functions return what they are given, so the kernel computes the same bits.
+ * Expressions that barriers depend on have no sites, because WGSL must prove them uniform. Neither
+ * have constants, nor values other than 32-bit scalars and vectors of them. A loop whose end a
+ * fault may have removed gets a limit (`fuel`). Without an armed fault all functions return their
+ * arguments, so the kernel computes the same bits.
  *
- * Requires: access normal form, declareReport.   Ensures: valid module.
- * Order:    before replicateInvocations: what is struck here is computed by both replicas.
+ * Requires: access normal form, declareReport.
+ * Ensures:  a valid module.
+ * Order:    before replicateInvocations. Both replicas then compute the struck code.
  * Source:   the single-bit fault model of Wadden et al. 2014, section 3, applied to the source.
  */
 import { divergence } from "../../analysis/divergence.ts";
@@ -25,14 +34,17 @@ import type { Strikes } from "./strikes.ts";
 import { StruckLoads } from "./struckLoads.ts";
 import { struckStatement } from "./struckStatement.ts";
 
+/** The functions to strike, and the lists of sites and functions that grow. */
 export interface InjectFaultsOptions {
   readonly sites: FaultSites;
   readonly strikes: Strikes;
-  /** The functions whose code can be struck, and the names of those that are entry points. */
+  /** The functions whose code can be struck. */
   readonly functions: ReadonlySet<FunctionDeclaration>;
+  /** The names of the entry points among `functions`. */
   readonly entryPoints: ReadonlySet<string>;
 }
 
+/** Returns the module with fault sites. */
 export function injectFaults(program: Program, names: Names, options: InjectFaultsOptions): Module {
   const uniform = uniformity(program);
   const isDivergent = divergence(program);
@@ -61,7 +73,7 @@ export function injectFaults(program: Program, names: Names, options: InjectFaul
   return strikes.declareIn({ ...program.module, declarations }, sites.all.length);
 }
 
-/** The rewriting of one function. */
+/** The rewrite of one function. */
 class Injection {
   readonly #sites: FunctionSites;
 
@@ -115,7 +127,7 @@ class Injection {
     }
   }
 
-  /** A statement in the header of a loop, where no other can stand beside it. */
+  /** Returns a struck statement of a loop's header. No other statement can stand beside it. */
   #inHeader<S extends Statement>(s: S): S {
     const [only, ...others] = struckStatement(this.#sites, s);
     return others.length === 0 ? (only as S) : s;
@@ -135,9 +147,9 @@ class Injection {
   }
 
   /**
-   * What ends a loop that goes on too long, where it may end at different times in different
-   * invocations. What can only be left by a return stays so: a function that returns a value may
-   * have nothing behind it.
+   * Returns the statements that end a loop after too many iterations, if invocations may leave it
+   * at different times. A loop that only a return leaves has no limit: nothing may follow it in a
+   * function that returns a value.
    */
   #limit(loop: Statement): Statement[] {
     const { uniform, strikes } = this.#sites.context;

@@ -1,20 +1,41 @@
 /**
- * Lets the host strike what redundancy and codes have added: registers, guards, hashes, exchanges, indices of copies, check words.
+ * Adds fault sites to the code that redundancy and error-correcting codes added: registers, guards,
+ * hashes, exchanges, indices of copies, check words.
  *
- * Before:  replica = in_index & 1; { let id = in_id.x >> 1; aim(); … if (replica == 0) { out[i] = v; tally += 2 * weight; } settle(); }
- * After:   replica = in_index & 1; aim(); replica = strike_u32(7, replica); { let id = strike_u32(8, in_id.x >> 1); …
- *            replica = strike_u32(9, replica);
- *            if (branch(10, replica == 0)) { if (!is_hit(13)) { out[strike_u32(11, i)] = strike_u32(12, v); } … } } settle();
+ * Before:   replica = in_index & 1;
+ *           {
+ *             let id = in_id.x >> 1;
+ *             aim(); …
+ *             if (replica == 0) { out[i] = v; tally += 2 * weight; }
+ *             settle();
+ *           }
+ * After:    replica = in_index & 1;
+ *           aim();
+ *           replica = strike_u32(7, replica);
+ *           {
+ *             let id = strike_u32(8, in_id.x >> 1); …
+ *             replica = strike_u32(9, replica);
+ *             if (branch(10, replica == 0)) {
+ *               if (!is_hit(13)) { out[strike_u32(11, i)] = strike_u32(12, v); }
+ *               …
+ *             }
+ *           }
+ *           settle();
  *
- * A site is at each value that a transform has added, at each condition, and at each statement. A register that outlives a statement
- * is struck again before each statement that reads it, which is a flip between definition and use.
+ * Each value, condition and statement that a transform added has a site. A register that outlives a
+ * statement is struck again before each statement that reads it, as by a flip between definition
+ * and use.
  *
- * - *The window* is what happens between comparison and store: the operands of a store or atomic operation, struck there once more,
- *   the operation itself, and all that codes compute on the way. Functions that stores and others call exist twice, so that each
- *   site is either in the window or not.
- * - What a barrier depends on is left alone (injectFaults.ts), and so is what records a disagreement: it runs after a fault.
+ * - *The window* lies between comparison and store. It contains the operands of a store or atomic
+ *   operation, which are struck again there, the operation itself, and all computations of codes in
+ *   between. Functions that stores and other code call exist twice, so that each site is either in
+ *   the window or not.
+ * - Expressions that barriers depend on have no sites (injectFaults.ts). Neither has the code that
+ *   records a disagreement, because it runs after a fault.
  *
- * Requires: injectFaults; `source`, the nodes of the program right after it.   Ensures: valid module.   Order: last of all.
+ * Requires: injectFaults; `source`, the nodes of the program right after injectFaults.
+ * Ensures:  a valid module.
+ * Order:    last of all transforms.
  */
 import { builtinFunction, isTextureStore } from "../../analysis/effects.ts";
 import { isShared, placeOf } from "../../analysis/places.ts";
@@ -38,28 +59,31 @@ import type { Names } from "../shared/names.ts";
 import type { FaultSite, FaultSites } from "./faultSites.ts";
 import { componentsOf, isStrikeable, type Strikes } from "./strikes.ts";
 
+/** The functions to strike, and the nodes that are the program's own. */
 export interface StrikeMachineryOptions {
   readonly sites: FaultSites;
   readonly strikes: Strikes;
-  /** The functions that run protected, and the names of those that are entry points. */
+  /** The functions that run protected. */
   readonly functions: ReadonlySet<FunctionDeclaration>;
+  /** The names of the entry points among `functions`. */
   readonly entryPoints: ReadonlySet<string>;
-  /** The nodes of the program before anything was added but sites. */
+  /** The nodes of the program before protection, with the sites of injectFaults. */
   readonly source: ReadonlySet<AnyNode>;
   /**
-   * True for the names of variables of which each replica has a copy: what is stored there stays
-   * inside.
+   * Returns true for the names of variables with a copy per replica. Stores to them stay inside the
+   * sphere of replication.
    */
   readonly isReplicated: (variable: string) => boolean;
 }
 
-/** All nodes of a program. */
+/** Returns all nodes of a module. */
 export function nodesOf(module: Module): Set<AnyNode> {
   const nodes = new Set<AnyNode>();
   walk(module, (node) => nodes.add(node));
   return nodes;
 }
 
+/** Returns the module with fault sites in added code. */
 export function strikeMachinery(program: Program, names: Names, options: StrikeMachineryOptions): Module {
   const { sites, strikes } = options;
   const machinery = new Machinery(program, names, options);
@@ -80,7 +104,7 @@ class Machinery {
   readonly #options: StrikeMachineryOptions;
   readonly #uniform: Uniformity;
   readonly #functions: ReadonlyMap<string, FunctionDeclaration>;
-  /** Names of functions that strike, or run after a fault only. */
+  /** The names of functions that strike, or that run only after a fault. */
   readonly #left: RegExp;
   /** The versions of functions that stores call, by the names of the functions. */
   readonly #versions = new Map<string, { readonly name: string; made?: FunctionDeclaration }>();
@@ -102,7 +126,10 @@ class Machinery {
     return { ...fn, body: this.#options.entryPoints.has(fn.name) ? this.#aimed(body) : body };
   }
 
-  /** The versions of functions that stores have called, and that these call. */
+  /**
+   * Returns the versions of functions that stores have called, and of the functions that these
+   * call.
+   */
   inWindow(): Declaration[] {
     for (const [name, version] of this.#versions) {
       const fn = this.#functions.get(name)!;
@@ -115,7 +142,7 @@ class Machinery {
     return [...this.#versions.values()].map(({ made }) => made!);
   }
 
-  /** An entry point that aims once it knows who it is, and settles last. */
+  /** Returns an entry point that aims after it has set its ids, and settles last. */
   #aimed(body: Block): Block {
     const n = (thing: string) => this.#names.the(thing);
     const calls = (s: Statement, thing: string) =>
@@ -154,7 +181,7 @@ class Machinery {
     return isLast ? aimed : { ...aimed, statements: [...aimed.statements, ...statements`${n("settle")}();`] };
   }
 
-  /** What an invocation knows of itself, struck before the kernel's body. */
+  /** Returns the statements that strike an invocation's ids before the kernel's body. */
   #struckFirst({ span }: Block): Statement[] {
     const known = ["replica", "local", "pair"].filter((thing) => this.#hasVariable(this.#names.the(thing)));
     return known.flatMap((thing) =>
@@ -203,7 +230,7 @@ class Machinery {
       case "if": {
         const [otherwise = null] = s.otherwise ? this.#statement(s.otherwise, where, fn) : [];
         const then = this.#isGuard(s) ? this.#guarded(s.then, fn) : inBlock(s.then);
-        // An `else if` can have nothing before it.
+        // No statement can stand before an `else if`.
         const struck = {
           ...s,
           condition: condition(s.condition),
@@ -248,7 +275,7 @@ class Machinery {
     }
   }
 
-  /** Whether an `if` is the guard of a store that transforms have added. */
+  /** Returns true if an `if` is the guard of a store that transforms have added. */
   #isGuard({ then, condition }: IfStatement): boolean {
     const [tally, agree] = [this.#names.the("tally"), this.#names.the("agree")];
     const isAgreement = condition.kind === "call" && condition.callee.name.startsWith(agree);
@@ -264,7 +291,10 @@ class Machinery {
     );
   }
 
-  /** What stands under a guard: all but the tally is the window. */
+  /**
+   * Returns the statements under a guard, struck in the window. Those of the tally are struck
+   * outside of it.
+   */
   #guarded(block: Block, fn: FunctionDeclaration): Block {
     const accounts = new Set([this.#names.the("tally"), this.#names.the("weight")]);
     const statements = block.statements.flatMap((s) => {
@@ -274,7 +304,7 @@ class Machinery {
     return { ...block, statements };
   }
 
-  /** Whether what is stored there leaves the sphere of replication. */
+  /** Returns true if a store to the target leaves the sphere of replication. */
   #isOutput(target: Expression | null): boolean {
     const place = target && placeOf(this.#program, target);
     if (!place || !isShared(place.space)) return false;
@@ -289,14 +319,14 @@ class Machinery {
     return isAtomic && pointer?.kind === "unary" && this.#isOutput(pointer.operand);
   }
 
-  /** The statement, skipped where that is struck. */
+  /** Returns the statement, skipped if it is struck. */
   #skippable(s: Statement, where: Where, isStruck: boolean, fn: FunctionDeclaration): Statement[] {
     if (!isStruck) return [s];
     const site = this.#site("statement", 0, where, { span: s.span, name: fn.name });
     return [this.#options.strikes.statement(site, [s])];
   }
 
-  /** The generated registers that a statement reads, struck before it. */
+  /** Returns statements that strike the generated registers that a statement reads. */
   #registersOf(s: Statement, where: Where, fn: FunctionDeclaration): Statement[] {
     const read = new Map<string, Type>();
     const visit = (node: AnyNode): boolean => {
@@ -325,7 +355,7 @@ class Machinery {
     return this.#options.strikes.condition(site, inner);
   }
 
-  /** A value that was added, struck as a whole, with the indices and arguments in it. */
+  /** Returns an added value, struck as a whole and in its indices and arguments. */
   #value(value: Expression, where: Where, fn: FunctionDeclaration): Expression {
     const inner = this.#parts(value, where, fn);
     if (!this.#isStruck(value, where)) return inner;
@@ -341,7 +371,7 @@ class Machinery {
     return this.#program.stageOf(e) === "runtime" && !this.#uniform.expressions.has(e);
   }
 
-  /** An expression with the indices and the arguments of generated functions in it struck. */
+  /** Returns an expression with its indices and the arguments of generated functions struck. */
   #parts(e: Expression, where: Where, fn: FunctionDeclaration): Expression {
     if (where === "inside" && this.#options.source.has(e)) return e;
     if (e.kind === "index")
@@ -358,7 +388,7 @@ class Machinery {
     return mapChildren(e, (child) => this.#parts(child as Expression, where, fn));
   }
 
-  /** The name of the version of a function that stores call. */
+  /** Returns the name of the version of a function that stores call. */
   #versionOf(name: string): string {
     const version = this.#versions.get(name) ?? { name: this.#names.fresh(`${name}_in_window`) };
     this.#versions.set(name, version);

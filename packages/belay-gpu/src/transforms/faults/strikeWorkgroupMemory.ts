@@ -1,13 +1,16 @@
 /**
- * Lets the host strike a word of workgroup memory between its store and its loads, behind the comparison.
+ * Adds fault sites to words of workgroup memory, between their store and their loads, after the
+ * comparison.
  *
- * Before:  if (agree(...) && replica == 0) { tile[i] = v; }              one copy, which serves both replicas
- *          tile[replica].value[i] = v;                                   a copy of each replica
- * After:   ... tile[i] = strike_f32(9, v);                               the store that really happens
+ * Before:   if (agree(...) && replica == 0) { tile[i] = v; }    one copy, which both replicas use
+ *           tile[replica].value[i] = v;                         a copy per replica
+ * After:    ... tile[i] = strike_f32(9, v);                     the store that is executed
  *
- * Behind an atomic operation the bits of the word itself are struck.
+ * After an atomic operation the word itself is struck.
  *
- * Requires: redundancy is in place.   Ensures: valid module.   Order: last of all that changes stores.
+ * Requires: redundancy is complete.
+ * Ensures:  a valid module.
+ * Order:    after all other transforms that change stores.
  * Source:   the coverage of the LDS in Wadden et al. 2014, tables 2 and 3.
  */
 import { builtinFunction } from "../../analysis/effects.ts";
@@ -20,19 +23,19 @@ import type { Names } from "../shared/names.ts";
 import type { FaultSites } from "./faultSites.ts";
 import { componentsOf, isStrikeable, type Strikes } from "./strikes.ts";
 
+/** The functions to strike, and the lists of sites and functions that grow. */
 export interface StrikeWorkgroupMemoryOptions {
   readonly sites: FaultSites;
   readonly strikes: Strikes;
-  /**
-   * The functions of the program that run protected, and the names of those among them that are
-   * entry points.
-   */
+  /** The functions of the program that run protected. */
   readonly functions: ReadonlySet<FunctionDeclaration>;
+  /** The names of the entry points among `functions`. */
   readonly entryPoints: ReadonlySet<string>;
-  /** True for the names of variables of which both replicas use one copy. */
+  /** Returns true for the names of variables with one copy, which both replicas use. */
   readonly isShared: (variable: string) => boolean;
 }
 
+/** Returns the module with fault sites in workgroup memory. */
 export function strikeWorkgroupMemory(
   program: Program,
   names: Names,
@@ -67,7 +70,8 @@ export function strikeWorkgroupMemory(
     const id = site(1, isShared(place.variable.name));
     return [s, ...strikes.atomic(id, place.type.element, target)];
   };
-  // What an entry point's wrapper stores, which is only zeros, stands in its name's place.
+  // An entry point's wrapper stores zeros only. Its statements have the span of the entry point's
+  // name.
   const isWrappers = (s: Statement, { name, nameSpan }: FunctionDeclaration) =>
     entryPoints.has(name) && s.span.start === nameSpan.start;
   const module = mapBodies(program.module, (body, fn) =>

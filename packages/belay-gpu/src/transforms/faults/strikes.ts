@@ -1,4 +1,4 @@
-/** The functions of WGSL that strike words, as the sites call them. */
+/** The WGSL functions that strike words, and the calls of them at sites. */
 import type { Expression, Module, Statement } from "../../wgsl/ast.ts";
 import { printType } from "../../wgsl/printer.ts";
 import { quote } from "../../wgsl/quote.ts";
@@ -20,15 +20,15 @@ const [axes, numbers] = [
   ["0u", "1u", "2u", "3u"],
 ];
 
-/** 32-bit words of a value. */
+/** Returns the number of 32-bit words of a value. */
 export const componentsOf = (type: StrikeableType): number => (type.kind === "vector" ? type.size : 1);
 
-/** Makes calls of the functions that strike, and declares those that were called. */
+/** The striking functions of one module, declared after their first call. */
 export class Strikes {
   readonly #names: Names;
   readonly #trigger: Trigger;
   readonly #called = new Set<string>();
-  /** Functions that were called and are yet to be declared. */
+  /** The called functions that are not declared yet. */
   readonly #pending: string[] = [];
   #isDeclared = false;
 
@@ -37,21 +37,25 @@ export class Strikes {
     this.#trigger = trigger;
   }
 
-  /** What an entry point does first, and last. */
+  /** The statement that begins an entry point. */
   get before(): Statement[] {
     return quote().statements`${this.#names.the("aim")}();`;
   }
 
+  /** The statement that ends an entry point. */
   get after(): Statement[] {
     return quote().statements`${this.#names.the("settle")}();`;
   }
 
-  /** `value`, struck when the fault at `site` is due. */
+  /** Returns `value`, struck if the fault at `site` is due. */
   value(site: number, type: StrikeableType, value: Expression): Expression {
     return quote(value.span).expression`${this.#strike("strike", type)}(${`${site}u`}, ${value})`;
   }
 
-  /** A value that is loaded from a line of its variable. */
+  /**
+   * Returns a value that was loaded from a line of its variable, struck if the fault at `site` is
+   * due.
+   */
   load(site: number, type: StrikeableType, line: string, value: Expression): Expression {
     const strike = this.#strike("strike_load", type);
     return quote(value.span).expression`${strike}(${`${site}u`}, ${line}, ${value})`;
@@ -68,14 +72,14 @@ export class Strikes {
     return quote(condition.span).expression`${name}(${`${site}u`}, ${condition})`;
   }
 
-  /** A statement, skipped when the fault at `site` is due. */
+  /** Returns a statement that is skipped if the fault at `site` is due. */
   statement(site: number, [first, ...others]: readonly [Statement, ...Statement[]]): Statement {
     const { statements } = quote(first.span);
     const isHit = `${this.#names.the("is_hit")}(${site}u)`;
     return statements`if (!${isHit}) { ${[first, ...others]} }`[0]!;
   }
 
-  /** Strikes a word of memory that atomic operations are executed on, once one has been. */
+  /** Returns statements that strike the word of an atomic operation after the operation. */
   atomic(site: number, type: ScalarType, place: Expression): Statement[] {
     const n = (thing: string) => this.#names.the(thing);
     const pointer = () => quote(place.span).expression`&${structuredClone(place)}`;
@@ -88,12 +92,15 @@ export class Strikes {
       }`;
   }
 
-  /** Leaves a loop that seems to have no end. */
+  /** Returns the statement that leaves a loop after too many iterations. */
   limit(): Statement[] {
     return quote().statements`if (${this.#names.the("is_spent")}()) { break; }`;
   }
 
-  /** The module with what was called so far declared; it has so many sites now. */
+  /**
+   * Returns the module with all functions called so far declared. `sites` is the number of sites so
+   * far.
+   */
   declareIn(module: Module, sites: number): Module {
     const { declarations, siteCount } = this.#trigger;
     const count = siteCount ? quote().declarations`${siteCount(sites)}` : [];

@@ -1,4 +1,4 @@
-/** Sites in loads: the word that is loaded, and each index that decides which one it is. */
+/** The fault sites of loads: the loaded word, and each index of its place. */
 import type { IsDivergent } from "../../analysis/divergence.ts";
 import { type Place, placeOf, rootIdentifier } from "../../analysis/places.ts";
 import type { Declaration, Expression, Statement } from "../../wgsl/ast.ts";
@@ -14,21 +14,26 @@ import type { FaultSites } from "./faultSites.ts";
 import { lineBytes } from "./injectionWords.ts";
 import { componentsOf, isStrikeable, type Strikes } from "./strikes.ts";
 
+/** The facts of the program, and the lists of sites and functions that grow. */
 export interface StruckLoadsOptions {
   readonly program: Program;
   readonly names: Names;
   readonly sites: FaultSites;
   readonly strikes: Strikes;
   readonly isDivergent: IsDivergent;
-  /** The expressions whose values must stay the same in all invocations. */
+  /** The expressions whose values must be the same in all invocations. */
   readonly uniform: ReadonlySet<Expression>;
 }
 
 /**
- * Replaces loads by calls of functions, one for each, which take the indices:
+ * Rewrites loads as calls of functions that take the indices, one function per load.
  *
- *   a[i]  becomes  load_1(i), with  fn load_1(i: u32) -> f32 {
- *     let j = strike_u32(1, i); return strike_load_f32(2, j * 4 / 128, a[j]); }
+ * Before:   a[i]
+ * After:    load_1(i)
+ *           fn load_1(i: u32) -> f32 {
+ *             let j = strike_u32(1, i);
+ *             return strike_load_f32(2, j * 4 / 128, a[j]);
+ *           }
  */
 export class StruckLoads {
   readonly #options: StruckLoadsOptions;
@@ -38,15 +43,15 @@ export class StruckLoads {
     this.#options = options;
   }
 
-  /** The functions that were called so far. */
+  /** The functions of all loads so far. */
   get declarations(): readonly Declaration[] {
     return this.#declarations;
   }
 
-  /** The same expression with its loads struck. */
+  /** Returns the same expression with its loads struck. */
   struck(expression: Expression, functionName: string): Expression {
     const { program, uniform } = this.#options;
-    // What is pointed to is not loaded here.
+    // The operand of an address-of operator is not loaded here.
     if (uniform.has(expression) || (expression.kind === "unary" && expression.operator === "&"))
       return expression;
     const place = program.stageOf(expression) === "runtime" ? placeOf(program, expression) : undefined;
@@ -74,7 +79,7 @@ export class StruckLoads {
     const parameters: string[] = [];
     const lets: Statement[] = [];
     const terms: string[] = [];
-    /** The index in the function, which takes the one at the load. */
+    /** Returns the struck index inside the function. The index at the load becomes an argument. */
     const taken = (index: Expression, stride: number): Expression => {
       const indexType = program.valueTypeOf(index);
       if (!isStrikeable(indexType)) throw new Error("an index is a number");
@@ -99,7 +104,7 @@ export class StruckLoads {
           : step.stride * Number(constant && "value" in constant && constant.value);
       return [];
     });
-    // An index out of bounds may take it out of 32 bits.
+    // An index out of bounds may exceed 32 bits.
     if (known > 0) terms.push(`${known >>> 0}u`);
     const loaded = mapIndices(expression, (index) => {
       const constant = program.constantOf(index);
@@ -123,7 +128,7 @@ export class StruckLoads {
 
 const textOf = (type: Type) => printType(typeExpressionOf(type));
 
-/** True for a place that is reached through a pointer. */
+/** Returns true for a place that is reached through a pointer. */
 function hasPointer(place: Expression): boolean {
   let found = rootIdentifier(place) === undefined;
   walk(place, (node) => {

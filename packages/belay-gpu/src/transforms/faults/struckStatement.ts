@@ -1,6 +1,6 @@
 /**
- * Sites in statements without others inside: the value that is assigned, what it loads, and where
- * it is stored.
+ * The fault sites of statements without blocks: the assigned value, its loads, and the target of
+ * the store.
  */
 import { isMemoryOperation, isTextureStore } from "../../analysis/effects.ts";
 import { isShared, spaceOf } from "../../analysis/places.ts";
@@ -12,8 +12,8 @@ import type { FunctionSites } from "./functionSites.ts";
 type Statements = readonly [Statement, ...Statement[]];
 
 /**
- * What takes the place of a statement: what must run first, and the statement with all in it
- * struck.
+ * Returns the statements that replace a statement: those that must run first, and the struck
+ * statement.
  */
 export function struckStatement(sites: FunctionSites, s: Statement): Statements {
   const { uniform } = sites.context;
@@ -52,13 +52,14 @@ function struckAssignment(sites: FunctionSites, s: Assignment): Statements {
     }
     const { before, place } = struckAddress(sites, target);
     if (value === s.value) return withLast(before, { ...s, target: place });
-    // What is stored keeps a name, as the normal form has it.
+    // The stored value keeps a name, as access normal form requires.
     const name = names.fresh("value");
     const { statements, expression } = quote(span);
     const named = statements`let ${name} = ${value};`;
     return withLast([...before, ...named], { ...s, target: place, value: expression`${name}` });
   }
-  // To a local variable, as the normal form has expanded all others.
+  // The target is a local variable, because the normal form has expanded all other compound
+  // assignments.
   if (target.kind !== "identifier") return [{ ...s, value: sites.loads(s.value) }];
   const operator = s.operator.slice(0, -1) as BinaryOperator;
   const sum: Expression = {
@@ -68,7 +69,7 @@ function struckAssignment(sites: FunctionSites, s: Assignment): Statements {
     left: { ...target },
     right: sites.loads(s.value),
   };
-  // The result diverges where the operand does, and what the variable was.
+  // The result diverges if the operand or the old value of the variable does.
   const isDivergent = sites.context.isDivergent(s.value) ? s.value : target;
   const value = sites.value("value", sum, program.valueTypeOf(target), isDivergent);
   return [{ ...s, operator: "=", value }];
@@ -86,8 +87,8 @@ function struckIncrement(sites: FunctionSites, s: Increment): Statement {
 }
 
 /**
- * A value, struck itself and in its loads; not one that is saved already, and was struck where it
- * was computed.
+ * Returns a value, struck itself and in its loads. A saved value was struck where it was computed,
+ * and is returned as it is.
  */
 function struckValue(sites: FunctionSites, value: Expression): Expression {
   const { program, names } = sites.context;
@@ -97,8 +98,8 @@ function struckValue(sites: FunctionSites, value: Expression): Expression {
 }
 
 /**
- * An atomic operation whose address is struck, or one on a texture; undefined for other
- * expressions. Its operands load nothing.
+ * Returns an atomic operation with a struck address, or an operation on a texture; undefined for
+ * other expressions. Its operands contain no loads.
  */
 function struckOperation(
   sites: FunctionSites,
@@ -114,7 +115,7 @@ function struckOperation(
   return { before, operation: { ...value, args: [{ ...pointer, operand: place }, ...operands] } };
 }
 
-/** A place in shared memory, each of whose indices is struck. */
+/** Returns a place in shared memory with each of its indices struck. */
 function struckAddress(sites: FunctionSites, place: Expression): { before: Statement[]; place: Expression } {
   const { program, names } = sites.context;
   const before: Statement[] = [];
