@@ -1,8 +1,12 @@
-/** The host's passes for any linear code: by vectors, or else one look-up per byte. */
+/**
+ * The host's passes for any linear code: by vectors if possible, otherwise with one look-up per
+ * byte.
+ */
 import type { Columns, HostPasses } from "./linearCode.ts";
 import { vectorPasses } from "./simd/blocks.ts";
 import { nibbleTables } from "./simd/nibbleTables.ts";
 
+/** Returns the passes for a code with these columns. */
 export function tablePasses(columns: Columns): HostPasses {
   return vectorPasses(columns, nibbleTables(columns), byteTables(columns));
 }
@@ -28,12 +32,12 @@ function byteTables({ words, columns }: Columns): HostPasses {
   };
 }
 
-/** For each byte of a granule, the check word of each of its values. */
+/** Returns a table of check words: for each byte of a granule, one per value of the byte. */
 function makeTables(columns: Uint32Array): Uint32Array {
   const tables = new Uint32Array(32 * columns.length);
   for (let i = 0; i < tables.length; i++) {
     const lowest = 31 - Math.clz32(i & -i & 255);
-    // A value with its lowest bit removed came before.
+    // The entry without the lowest bit of its value was computed before.
     if (lowest >= 0) tables[i] = tables[i & (i - 1)]! ^ columns[(i >>> 8) * 8 + lowest]!;
   }
   return tables;

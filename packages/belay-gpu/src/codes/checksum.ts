@@ -1,21 +1,24 @@
 /**
- * A checksum over a whole buffer, which kernels add up while they load and store: no check word is stored or moved.
+ * A checksum over a whole buffer, which kernels add up while they load and store. No check word is
+ * stored or moved.
  *
- * Words are hashed in quads of four: h(i, w) = k(i) · t(w), where t(w) = Σ c_j · (w_j + (w_j >> 16)) and k(i) is an odd number that
- * looks random; a second sum takes the same t and the rotated key. Both are modulo 2^32, and independent of the order.
+ * Words are hashed in quads of four: h(i, w) = k(i) · t(w), where t(w) = Σ c_j · (w_j + (w_j >>
+ * 16)). k(i) is an odd, pseudo-random number. A second sum takes the same t and the rotated key.
+ * Both sums are modulo 2^32 and independent of the order.
  *
- * What it sees (`checksum.test.ts`): each change of a single bit; any two bits of a quad; the same bit that flips in two words in
- * opposite directions; and of all other pairs all but one in 2^32 at worst, one in 2^40 on average, as the upper half of a word
- * also counts as the lower one: no bit counts as more than 2^15, so that 16 bits of each key decide.
+ * It detects (`checksum.test.ts`) each change of a single bit, any two bits of a quad, and one bit
+ * that flips in two words in opposite directions. Of all other pairs it misses one in 2^32 at
+ * worst, and one in 2^40 on average. The upper half of a word is also added to the lower half. No
+ * bit thus counts as more than 2^15, so that 16 bits of each key decide.
  *
- * Source: Blum, Evans, Gemmell, Kannan, Naor, "Checking the correctness of memories", 1994 (offline checking); the sum of
- * keyed products is that of Carter and Wegman.
+ * Source:   Blum, Evans, Gemmell, Kannan, Naor, "Checking the correctness of memories", 1994
+ *           (offline checking). The sum of keyed products is that of Carter and Wegman.
  */
 
 /**
- * The factors of the words of a quad, 1 + j² · a: few operations where j is known only when a
- * kernel runs. No four words but the four of a quad have factors of the same sum, so that these
- * count places.
+ * The factors of the words of a quad, 1 + j² · a. They take few operations for a j that is known at
+ * run time only. No other four words have factors of the same sum, so these factors also count
+ * places.
  */
 const square = 0x85ebca6a;
 const factors = [0, 1, 2, 3].map((j) => (1 + Math.imul(j * j, square)) | 0) as [
@@ -27,35 +30,36 @@ const factors = [0, 1, 2, 3].map((j) => (1 + Math.imul(j * j, square)) | 0) as [
 const ofQuad = factors.reduce((sum, factor) => (sum + factor) | 0);
 const [multiplier, increment] = [0x9e3779b1, 0x7f4a7c15] as const;
 
-/** Sums of a buffer: two of its contents. */
+/** The two sums of a buffer's contents. */
 export type Sums = readonly [number, number];
 
-/** 32-bit words of a checksum. */
+/** The number of 32-bit words of a checksum. */
 export const checksumWords = 2;
 
 /**
- * Where kernels leave their sums: in slots, one behind the other, so that a workgroup adds to
- * several in one go. There are stripes with copies of all of them, so that few workgroups add to
- * the same.
+ * The number of slots in which kernels leave their sums. Slots are consecutive, so that a workgroup
+ * adds to several at once.
  */
 export const mostSlots = 64;
+/** The number of copies of all slots. With several, few workgroups add to the same words. */
 export const slotStripes = 64;
-/** Words of a slot in a stripe, one of which is none of the sums', and of a stripe. */
+/** The number of words of a slot in a stripe. One of them is unused. */
 export const slotWords = 4;
+/** The number of words of a stripe. */
 export const stripeWords = slotWords * mostSlots;
 
-/** The key of a quad; odd numbers are made of it. */
+/** Returns the key of a quad, from which odd factors are made. */
 function keyOf(quad: number): number {
   const mixed = (Math.imul(quad, multiplier) + increment) | 0;
   return mixed ^ (mixed >>> 16);
 }
 
 /**
- * The sums of words from the beginning of a buffer on. Missing words of the last quad count as
- * zero, as zeros count nothing.
+ * Returns the sums of words from the beginning of a buffer. Missing words of the last quad count as
+ * zero and add nothing.
  */
 export function checksumOf(words: Uint32Array): Sums {
-  // Signed numbers, and nothing but numbers in the loop: several times as fast.
+  // Signed numbers, and nothing else in the loop, make it several times as fast.
   const data = new Int32Array(words.buffer, words.byteOffset, words.length);
   const [, second, third, fourth] = factors;
   let a = 0;
@@ -76,7 +80,10 @@ export function checksumOf(words: Uint32Array): Sums {
   return [a >>> 0, b >>> 0];
 }
 
-/** What a kernel counts as places that accesses each word from the first one on exactly once. */
+/**
+ * Returns the count of places of a kernel that accesses each of the first `words` words exactly
+ * once.
+ */
 export function placesOf(words: number): number {
   let sum = 0;
   const whole = words >>> 2;
@@ -88,13 +95,13 @@ export function placesOf(words: number): number {
 
 const hex = (value: number) => `0x${(value >>> 0).toString(16)}u`;
 /**
- * Declarations of WGSL, each name with `prefix` before it: what data adds to the two sums and,
- * third, to the count of places.
+ * Returns WGSL declarations, each with `prefix` before its name. The functions return the amounts
+ * that data adds to the two sums and to the count of places.
  *
- * - `fn quad(quad: u32, data: vec4<u32>) -> vec3<u32>`, of four words in a row
- * - `fn pair(at: u32, data: vec2<u32>) -> vec3<u32>`, of two; `at` is the even index of the first
+ * - `fn quad(quad: u32, data: vec4<u32>) -> vec3<u32>`, for four consecutive words
+ * - `fn pair(at: u32, data: vec2<u32>) -> vec3<u32>`, for two; `at` is the even index of the first
  *   word
- * - `fn word(at: u32, data: u32) -> vec3<u32>`
+ * - `fn word(at: u32, data: u32) -> vec3<u32>`, for one
  */
 export function checksumWgsl(prefix: string): string {
   const [, second, third, fourth] = factors.map(hex);

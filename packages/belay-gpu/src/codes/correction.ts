@@ -1,29 +1,28 @@
-/** What to do about a syndrome: correct the one wrong bit that explains it, or nothing. */
+/** The reaction to a syndrome: to correct the one wrong bit that explains it, or nothing. */
 import type { CodeCorrection, Columns } from "./linearCode.ts";
 import { components, construct, wordsType } from "./words.ts";
 
 /**
- * WGSL that finds the wrong bit of data from `syndrome` and its `weight`, the number of bits that
- * are set in it.
+ * WGSL that finds the wrong bit of data from `syndrome` and its `weight`, the number of set bits.
  */
 export interface WrongBits {
-  /** Statements that come first. */
+  /** The statements that come first. */
   readonly before: string;
   /**
-   * An expression for the word at each position, in which the wrong bit is set: zero where the
-   * syndrome is of no such bit.
+   * The expressions, one per word, with the wrong bit set. They are zero if no single wrong bit
+   * explains the syndrome.
    */
   readonly words: readonly string[];
   /**
-   * The same for the word at `position`, which is known only when the kernel runs, where there are
-   * many.
+   * The expression for the word at `position`, which is known at run time only. Set for granules of
+   * many words.
    */
   readonly any?: string;
 }
 
 /**
- * For codes with distinct columns, none of them that of a check bit. Two wrong bits must not look
- * like one.
+ * Returns the correction of single errors. The code's columns must be distinct, and none may be
+ * that of a check bit. Two wrong bits must not look like one.
  */
 export function singleErrors({ words, columns }: Columns, wrongBits: () => WrongBits): CodeCorrection {
   let places: Map<number, number> | undefined;
@@ -42,7 +41,7 @@ export function singleErrors({ words, columns }: Columns, wrongBits: () => Wrong
   };
 }
 
-/** The bit that is wrong where it is the only one, by the syndrome. */
+/** Returns the index of the wrong bit by syndrome. */
 function placesOf(columns: Uint32Array): Map<number, number> {
   const places = new Map<number, number>();
   for (const [place, column] of columns.entries()) places.set(column, place);
@@ -51,8 +50,8 @@ function placesOf(columns: Uint32Array): Map<number, number> {
 }
 
 /**
- * Without branches and loops, so that loads may call it without a test and do not wait for one
- * another.
+ * Returns `correct`, without branches and loops. Loads may then call it without a test, and do not
+ * wait for each other.
  */
 function correctText(prefix: string, words: number, wrong: WrongBits): string {
   const lets = wrong.words.map((word, position) => `  let wrong${position} = ${word};\n`).join("");
@@ -68,7 +67,7 @@ ${lets}  let status = select(2u, min(weight, 1u), weight < 2u || (${found}) != 0
 `;
 }
 
-/** `wrong` and `status` for granules of many words, which would fill the registers. */
+/** Returns `wrong` and `status` for granules of many words, which would fill the registers. */
 function wordByWord(prefix: string, words: number, before: string, any: string): string {
   return `fn ${prefix}wrong(position: u32, syndrome: u32) -> u32 {
   let weight = countOneBits(syndrome);
@@ -84,7 +83,7 @@ fn ${prefix}status(syndrome: u32) -> u32 {
 `;
 }
 
-/** `wrong` and `status` from `correct`, for which the data makes no difference. */
+/** Returns `wrong` and `status`, which call `correct` with zero data. */
 export function fromAll(prefix: string, words: number): string {
   const type = wordsType(words);
   const wrong = `${prefix}correct(${type}(), syndrome).data`;
@@ -99,7 +98,7 @@ fn ${prefix}status(syndrome: u32) -> u32 {
 `;
 }
 
-/** Leaves all errors to others, which run the work again. */
+/** Returns a correction that corrects nothing. Re-execution replaces the wrong data. */
 export function noCorrection({ words }: Columns): CodeCorrection {
   return {
     corrects: false,

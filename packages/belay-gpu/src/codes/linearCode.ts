@@ -1,48 +1,47 @@
 /**
- * What a code is made of: its columns, how its check words are computed, and what is done about
- * errors.
+ * The parts of a code: its columns, the computation of check words, and the correction of errors.
  */
 
 /** A linear code over GF(2). */
 export interface Columns {
-  /** Words of data in a granule. */
+  /** The number of data words in a granule. */
   readonly words: number;
-  /** Bits of the check word that are used, the lowest ones; the others are zero. */
+  /** The number of check bits in use, the lowest ones. The others are zero. */
   readonly checkBits: number;
-  /** The check word of each single bit of data, lowest bit of the first word first. */
+  /** The check word of each single data bit, beginning with the lowest bit of the first word. */
   readonly columns: Uint32Array;
 }
 
 export interface LinearCode extends Columns {
   readonly host: HostPasses;
   readonly correction: CodeCorrection;
-  /** WGSL of `encode`, `contribution` and `quad`, as `MemoryScheme` describes them. */
+  /** Returns the WGSL of `encode`, `contribution` and `quad` (`MemoryScheme`). */
   wgsl(prefix: string): string;
 }
 
-/** What the host does with whole buffers, so it has to be fast. */
+/** The host's passes over whole buffers, which have to be fast. */
 export interface HostPasses {
   /** Writes the check word of each granule. */
   encode(data: Uint32Array, checks: Uint32Array): void;
-  /** The first granule from `from` on that disagrees with its check word, or `end`. */
+  /** Returns the first granule from `from` on that does not fit its check word, or `end`. */
   mismatch(data: Uint32Array, checks: Uint32Array, from: number, end: number): number;
 }
 
-/** What a syndrome that is not zero says. */
+/** The meaning of nonzero syndromes. */
 export interface CodeCorrection {
   readonly corrects: boolean;
   /**
-   * The wrong bits, as indices of columns, those of the check word following; undefined where they
-   * cannot be told.
+   * Returns the wrong bits as indices of columns, after which those of the check word are numbered.
+   * Returns undefined if they cannot be located.
    */
   locate(syndrome: number): readonly number[] | undefined;
-  /** WGSL of `Corrected` and `correct`. */
+  /** Returns the WGSL of `Corrected` and `correct`. */
   wgsl(prefix: string): string;
-  /** WGSL of `wrong` and `status`, which goes with it. */
+  /** Returns the WGSL of `wrong` and `status`, to be added to that of `wgsl`. */
   wgslOfParts(prefix: string): string;
 }
 
-/** The columns of a code from the check word of one bit of one word. */
+/** Returns the columns of a code, given the check word of each bit of each word. */
 export function columnsOf(
   words: number,
   checkBits: number,
@@ -52,7 +51,10 @@ export function columnsOf(
   return { words, checkBits, columns };
 }
 
-/** The check word of one granule, bit by bit: what faster encoders are held to. */
+/**
+ * Returns the check word of one granule, computed bit by bit. Tests compare faster encoders with
+ * it.
+ */
 export function checkWord({ words, columns }: Columns, data: Uint32Array, granule = 0): number {
   let check = 0;
   for (let position = 0; position < words; position++) {

@@ -1,12 +1,12 @@
 /**
- * WGSL of a code by its rows: each check bit is the parity of the bits of data that its masks
- * choose.
+ * The WGSL of a code by its rows: each check bit is the parity of the data bits that its masks
+ * select.
  */
 import type { WrongBits } from "./correction.ts";
 import type { Columns } from "./linearCode.ts";
 import { component, components, wordsType } from "./words.ts";
 
-/** `encode` and `contribution`. */
+/** Returns `encode` and `contribution`. */
 export function parityOfMasks(prefix: string, { words, checkBits, columns }: Columns): string {
   const rows = Array.from({ length: checkBits }, (_, row) => {
     const masked = components("data", words).flatMap((word, position) => {
@@ -20,7 +20,7 @@ ${gatherParities(rows)}}
 ${contributionByEncode(prefix, words)}`;
 }
 
-/** The bits of one word that a check bit covers. */
+/** Returns the bits of one word that a check bit covers. */
 function maskOf(columns: Uint32Array, position: number, row: number): number {
   let mask = 0;
   for (let bit = 0; bit < 32; bit++) mask |= ((columns[32 * position + bit]! >>> row) & 1) << bit;
@@ -28,8 +28,8 @@ function maskOf(columns: Uint32Array, position: number, row: number): number {
 }
 
 /**
- * Bits of a word are the wrong ones where each check bit covers them if it is set in the syndrome,
- * and only then.
+ * Returns WGSL that locates the wrong bit. A bit is wrong if exactly the check bits of the syndrome
+ * cover it.
  */
 export function wrongByMasks({ words, checkBits, columns }: Columns): WrongBits {
   const rows = Array.from({ length: checkBits }, (_, row) => row);
@@ -45,7 +45,7 @@ export function wrongByMasks({ words, checkBits, columns }: Columns): WrongBits 
   };
 }
 
-/** Statements that return a word of the lowest bits of `counts`. */
+/** Returns statements that return a word of the lowest bits of `counts`. */
 export function gatherParities([first, ...others]: readonly string[]): string {
   const inserts = others.map((count, i) => `  check = insertBits(check, ${count}, ${i + 1}u, 1u);\n`);
   return `  var check = ${first} & 1u;
@@ -53,7 +53,10 @@ ${inserts.join("")}  return check;
 `;
 }
 
-/** The contribution of a word is the check word of a granule whose other words are zero. */
+/**
+ * Returns `contribution`: a word's contribution is the check word of a granule whose other words
+ * are zero.
+ */
 export function contributionByEncode(prefix: string, words: number): string {
   const granule =
     words === 1

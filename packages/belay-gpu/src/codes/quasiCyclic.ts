@@ -1,12 +1,12 @@
 /**
- * Quasi-cyclic codes made for words. Where R rotates a word left by one bit, word 4q + r of a
- * granule, turned to h = R^r w, adds w + R^(2 + q) h + R^16 h to the check word. Smaller granules
- * are the first words of the largest, of 32.
+ * Quasi-cyclic codes designed for words. R rotates a word left by one bit. Word w = 4q + r of a
+ * granule, rotated to h = R^r w, adds w + R^(2 + q) h + R^16 h to the check word. Smaller granules
+ * are the first words of the largest, which has 32.
  *
  * All columns have weight three and are distinct, so single errors are corrected and double errors
- * flagged (Hsiao 1970). As R^32 - 1 = (R - 1)^32, a sum of three rotations is invertible: no error
- * within one word goes unnoticed, however many bits it has. And none within 16 neighbouring bits of
- * a word is mistaken for another, which the choice of 2 and 16 sees to.
+ * detected (Hsiao 1970). As R^32 - 1 = (R - 1)^32, a sum of three rotations is invertible: no error
+ * within one word stays undetected, whatever bits it has. The choice of 2 and 16 ensures that no
+ * error within 16 neighbouring bits of a word is mistaken for another.
  */
 import { noCorrection, singleErrors, type WrongBits } from "./correction.ts";
 import { columnsOf, type HostPasses, type LinearCode } from "./linearCode.ts";
@@ -18,8 +18,8 @@ const near = 2;
 const far = 16;
 
 /**
- * A code of 32 check bits for a granule of so many words, which corrects single errors or only
- * detects.
+ * Returns a code of 32 check bits for a granule of `words` words. It corrects single errors, or
+ * only detects.
  */
 export function quasiCyclic(words: 1 | 2 | 4 | 8 | 32, { corrects = true } = {}): LinearCode {
   const columns = columnsOf(words, 32, (position, bit) => contribution(position, 1 << bit));
@@ -47,7 +47,9 @@ function rotate(word: number, by: number): number {
   return (word << by) | (word >>> (32 - by));
 }
 
-/** Loops of straight-line code, which engines make gigabytes per second of. */
+/**
+ * The passes for one word: loops of straight-line code, which engines run at gigabytes per second.
+ */
 const oneWord: HostPasses = {
   encode(data, checks) {
     for (let i = 0; i < checks.length; i++) checks[i] = checkOf(data[i]!, data[i]!);
@@ -94,7 +96,9 @@ function syndrome(data: Uint32Array, words: number, granule: number, check: numb
   return sum ^ rotate(sumOfTurned, far);
 }
 
-/** The check word of up to four words from their sum and from that of the words as turned. */
+/**
+ * Returns the check word of up to four words, from their sum and from the sum of the rotated words.
+ */
 function checkOf(sum: number, turned: number): number {
   return sum ^ rotate(turned, near) ^ rotate(turned, far);
 }
@@ -118,7 +122,10 @@ function quadText(prefix: string): string {
 `;
 }
 
-/** Of three set bits, the one from which the others are at the distances of a word's columns. */
+/**
+ * Returns WGSL that locates the wrong bit: of three set bits, the one from which the others have
+ * the distances of a word's columns.
+ */
 function wrongByRotations(words: number): WrongBits {
   return {
     before: "let three = select(0u, syndrome, weight == 3u);",
@@ -132,17 +139,19 @@ function wrongByRotations(words: number): WrongBits {
   };
 }
 
-/** From a bit of a word to the others of its column. */
+/** Returns the distances from a bit of a word to the other bits of its column. */
 function distances(position: number): [number, number] {
   return [(position & 3) + near + (position >>> 2), (position & 3) + far];
 }
 
-/** Compilers know this form of a rotation; many devices have an instruction for it. */
+/**
+ * Returns a rotation in a form that compilers recognize. Many devices have an instruction for it.
+ */
 function rotated(word: string, by: number): string {
   return by === 0 ? word : `((${word} << ${by}u) | (${word} >> ${32 - by}u))`;
 }
 
-/** By an amount below 32 that is known only when the kernel runs, perhaps zero. */
+/** Returns a rotation by an amount below 32, perhaps zero, that is known at run time only. */
 function rotatedBy(word: string, by: string): string {
   return `((${word} << ${by}) | (${word} >> ((32u - ${by}) & 31u)))`;
 }

@@ -1,12 +1,15 @@
 /**
- * Just enough of an assembler for WebAssembly to write loops over vectors with (WebAssembly 2.0,
- * sections 5.4 and 5.5).
+ * A small assembler for WebAssembly, sufficient for loops over vectors (WebAssembly 2.0, sections
+ * 5.4 and 5.5).
  */
 
 /** Instructions that leave one value on the stack, or none. */
 export type Code = readonly number[];
 
-/** A module that has a page of memory, `memory`, and functions that take an i32 and return one. */
+/**
+ * Returns a module with one page of memory, `memory`, and functions that take an i32 and return
+ * one.
+ */
 export function moduleOf(functions: Readonly<Record<string, FunctionText>>): Uint8Array<ArrayBuffer> {
   const names = Object.keys(functions);
   const bodies = Object.values(functions).map(({ words, vectors, code }) => {
@@ -34,7 +37,9 @@ export function moduleOf(functions: Readonly<Record<string, FunctionText>>): Uin
   ]);
 }
 
-/** A function, whose locals are its argument, some i32 and some v128. */
+/**
+ * A function. Its locals are its argument, `words` numbers of type i32 and `vectors` of type v128.
+ */
 interface FunctionText {
   readonly words: number;
   readonly vectors: number;
@@ -85,7 +90,7 @@ const simdBinary =
 const simdShift =
   (opcode: number) =>
   (a: Code, by: number): Code => [...a, ...i32.constant(by), ...simd(opcode)];
-/** Aligned to vectors. */
+/** Returns the immediate of an access aligned to vectors. */
 const at = (offset: number) => [4, ...unsigned(offset)];
 
 export const v128 = {
@@ -101,9 +106,9 @@ export const v128 = {
   or: simdBinary(0x50),
   xor: simdBinary(0x51),
   isAnyBitSet: (a: Code): Code => [...a, ...simd(0x53)],
-  /** The bytes of two vectors, one after the other, at 16 places. */
+  /** Selects 16 bytes of two vectors, numbered one vector after the other. */
   shuffle: (a: Code, b: Code, places: readonly number[]): Code => [...a, ...b, ...simd(0x0d), ...places],
-  /** The bytes of a vector at the places that another one's bytes name. */
+  /** Selects the bytes of a vector that the bytes of another one number. */
   swizzle: simdBinary(0x0e),
   shiftBytesRight: simdShift(0x6d),
   shiftWordsLeft: simdShift(0xab),

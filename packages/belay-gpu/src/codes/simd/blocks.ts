@@ -1,34 +1,36 @@
-/** Passes of the host over whole buffers by WebAssembly's vectors, a block at a time. */
+/** The host's passes over whole buffers with WebAssembly's vectors, one block at a time. */
 import type { Columns, HostPasses } from "../linearCode.ts";
 import { type Code, control, i32, local, moduleOf, v128 } from "./assembler.ts";
 
-/** Straight-line code that makes the check words of some granules at once. */
+/** Straight-line code that computes the check words of several granules at once. */
 export interface VectorKernel {
-  /** How many it takes, a multiple of four. */
+  /** The number of granules, a multiple of four. */
   readonly granules: number;
-  /** The check words, four in a vector. */
+  /** Returns the check words, four in a vector. */
   checks(block: Block): readonly Code[];
 }
 
-/** What such code works with. */
+/** The data of such code. */
 export interface Block {
-  /** One of the vectors of data, in order. */
+  /** Returns vector `index` of the data. */
   load(index: number): Code;
-  /** Computes a value once that is used several times. */
+  /** Returns a value that is computed once and used several times. */
   keep(value: Code): Code;
 }
 
-/** Data and check words of a block fill the page of memory that a module has, at most. */
+/**
+ * The most bytes of data in a block. Data and check words share the module's one page of memory.
+ */
 const blockBytes = 32 * 1024;
 /**
- * So few granules are not worth it, and so many are tried one by one behind an error: others are
- * often near.
+ * The number of granules for which vectors do not pay. As many are tried one by one after an error,
+ * because further errors are often near.
  */
 const few = 64;
 
 /**
- * Passes by vectors where the engine has them, and by `scalar` where it does not, or the security
- * policy of a page forbids them.
+ * Returns passes by vectors. If the engine has none, or the security policy of a page forbids them,
+ * `scalar` runs instead.
  */
 export function vectorPasses({ words }: Columns, kernel: VectorKernel, scalar: HostPasses): HostPasses {
   let made: Functions | null | undefined;
@@ -66,14 +68,14 @@ export function vectorPasses({ words }: Columns, kernel: VectorKernel, scalar: H
   };
 }
 
-/** Both take the bytes of data in the block. */
+/** The functions of a module. Both take the number of data bytes in the block. */
 interface Functions {
   readonly data: Uint32Array;
   readonly checks: Uint32Array;
   encode(bytes: number): number;
   /**
-   * Four times the number of granules before those, taken at once, of which one is wrong; or of
-   * all.
+   * Returns four times the number of granules before the first group with an error, or before the
+   * end.
    */
   mismatch(bytes: number): number;
 }
@@ -93,8 +95,8 @@ function instantiate(words: number, kernel: VectorKernel): Functions | null {
 }
 
 /**
- * The module; what stands behind the data in a block, from one before, is passed over along with
- * its last granules.
+ * Returns the module. A block may be followed by data of an earlier one, which is read with its
+ * last granules and ignored.
  */
 function textOf(words: number, { granules, checks }: VectorKernel): Uint8Array<ArrayBuffer> {
   const [bytes, from, to, firstVector] = [0, 1, 2, 3];

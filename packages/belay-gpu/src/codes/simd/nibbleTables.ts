@@ -1,6 +1,6 @@
 /**
- * Any linear code by vectors: sixteen granules at once, a byte of each in a vector, and a table of
- * sixteen bytes for each half of a byte and each byte of the check words.
+ * Any linear code with vectors: sixteen granules at once, one byte of each in a vector. A table of
+ * sixteen bytes belongs to each half of a byte and each byte of the check words.
  */
 import { type Columns, checkWord } from "../linearCode.ts";
 import { type Code, v128 } from "./assembler.ts";
@@ -34,7 +34,7 @@ export function nibbleTables({ words, columns, checkBits }: Columns): VectorKern
     },
   };
 
-  /** A byte of the check word for each value of four bits. */
+  /** Returns one byte of the check word for each value of four bits. */
   function table(nibble: number, byte: number): number[] {
     return Array.from({ length: 16 }, (_, value) => {
       const part = columns.subarray(4 * nibble, 4 * nibble + 4);
@@ -46,7 +46,7 @@ export function nibbleTables({ words, columns, checkBits }: Columns): VectorKern
 
 const numbers = Array.from({ length: lanes }, (_, i) => i);
 
-/** From vectors of bytes with some period, those at each phase. */
+/** Returns the vectors of the bytes at each phase, from vectors of bytes with a period. */
 function apart(vectors: readonly Code[], period: number, keep: (value: Code) => Code): Code[] {
   if (period === 1) return [...vectors];
   const kept = vectors.map(keep);
@@ -62,12 +62,14 @@ function apart(vectors: readonly Code[], period: number, keep: (value: Code) => 
           ]
         : [],
     );
-  // Phases of the halves interleave.
+  // The phases of both halves interleave.
   const [even, odd] = [apart(half(0), period / 2, keep), apart(half(1), period / 2, keep)];
   return even.flatMap((vector, i) => [vector, odd[i]!]);
 }
 
-/** From four vectors of bytes, those of words that have a byte of each. */
+/**
+ * Returns four vectors of words from four vectors of bytes. Each word has one byte of each vector.
+ */
 function together([a, b, c, d]: readonly Code[], keep: (value: Code) => Code): Code[] {
   const interleaved = (x: Code, y: Code, start: number, unit: number) =>
     v128.shuffle(

@@ -1,10 +1,11 @@
-/** The quasi-cyclic codes by vectors: four granules at once, a word of each in a vector. */
+/** The quasi-cyclic codes with vectors: four granules at once, one word of each in a vector. */
 import type { Code } from "./assembler.ts";
 import { v128 } from "./assembler.ts";
 import type { Block, VectorKernel } from "./blocks.ts";
 
 /**
- * Where R rotates left by one bit: the sum of w + R^(near + q) h + R^far h, as in `quasiCyclic`.
+ * Returns the kernel that sums w + R^(near + q) h + R^far h, as in `quasiCyclic`. R rotates left by
+ * one bit.
  */
 export function rotations(words: number, near: number, far: number): VectorKernel {
   const quads = Math.ceil(words / 4);
@@ -25,7 +26,7 @@ export function rotations(words: number, near: number, far: number): VectorKerne
   };
 }
 
-/** The words of a quad, or of all when there are fewer, each of four granules. */
+/** Returns the words of a quad, or of all if there are fewer, of four granules each. */
 function wordsOfQuad({ load, keep }: Block, words: number, quad: number): Code[] {
   if (words === 1) return [keep(load(0))];
   if (words === 2) {
@@ -48,7 +49,7 @@ function wordsOfQuad({ load, keep }: Block, words: number, quad: number): Code[]
   ];
 }
 
-/** A vector of some words of two. */
+/** Returns a vector of selected words of two vectors. */
 function pick(a: Code, b: Code, ...words: number[]): Code {
   return v128.shuffle(
     a,
