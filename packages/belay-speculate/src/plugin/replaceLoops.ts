@@ -149,7 +149,7 @@ function callOf(
     first: host.first,
     step: host.step,
     count: host.count,
-    ...(hasTurn && { turn: `${prefix}turn` }),
+    ...(hasTurn && { eachIteration: `${prefix}turn` }),
   })})`;
   const results = (["carried", "reductions"] as const).flatMap((kind) =>
     Object.entries(host[kind]).map(([name, variable]) => `${variable} = ${prefix}result.${kind}.${name};`),

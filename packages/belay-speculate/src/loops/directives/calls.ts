@@ -1,4 +1,4 @@
-/** Directives that are calls, which survive tools that drop comments. */
+/** Directives in the form of calls, which survive tools that drop comments. */
 
 import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { CallExpression, Expression } from "oxc-parser";
@@ -18,8 +18,8 @@ import { malformed, orDiagnostic, repeated } from "./refusal.ts";
 export const callNames = ["speculate", "reduction", "accesses", "schedule"];
 
 /**
- * The directive that a list of calls before a loop is. Each comes with the name of the function
- * that is called.
+ * Parses the calls before a loop as a directive. Each call comes with the original name of the
+ * called function.
  */
 export function parseCalls(
   calls: readonly { readonly name: string; readonly call: CallExpression }[],
@@ -72,8 +72,8 @@ function named(node: Expression, expected: string): Named {
 }
 
 /**
- * `misspeculate("+1")`, `misspeculate(i + 3)`, or several: a text holds a list as a comment does,
- * and anything else is an index.
+ * Parses `misspeculate("+1")`, `misspeculate(i + 3)`, or several arguments. A string holds a list
+ * as in a comment; any other argument is an index.
  */
 export function parseBranchCall(call: CallExpression, source: string): BranchDirective | Diagnostic {
   return orDiagnostic(() => {

@@ -1,4 +1,4 @@
-/** Directives that are comments. */
+/** Directives in the form of comments. */
 
 import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { Comment } from "oxc-parser";
@@ -19,8 +19,8 @@ import { malformed, orDiagnostic, repeated } from "./refusal.ts";
 const clauses = ["target", "speculate", "reduction", "accesses", "schedule"];
 
 /**
- * The directive that a comment is; undefined for other comments, a diagnostic for one that is not
- * well formed.
+ * Parses a comment as a directive. Returns undefined for other comments, and a diagnostic for a
+ * malformed directive.
  */
 export function parseComment(comment: Comment, source: string): Directive | Diagnostic | undefined {
   if (!/^\s*#\s*pragma\b/.test(comment.value)) return undefined;

@@ -1,6 +1,6 @@
 import { type DirectiveRefusal, malformed } from "./refusal.ts";
 
-/** Reads a comment word by word. */
+/** A reader of a comment, word by word. */
 export class Cursor {
   readonly #source: string;
   readonly #end: number;
@@ -13,7 +13,8 @@ export class Cursor {
   }
 
   /**
-   * Takes what the sticky pattern matches, after blanks, or complains that `expected` is missing.
+   * Takes the text that the sticky pattern matches, after blanks. Throws a diagnostic that
+   * `expected` is missing.
    */
   take(pattern: RegExp, expected: string): string {
     const found = this.takeIf(pattern);

@@ -1,12 +1,10 @@
 /**
- * What programs say about loops that may be speculated: as comments, or as calls, which survive tools that drop comments.
- *
+ * The directives of programs for loops that may be speculated: comments, or calls, which survive
+ * tools that drop comments.
  *     //#pragma omp for target(webgpu) speculate(a, b) reduction(+:s) accesses(8) schedule(4096)
  *     //#pragma omp branch misspeculate(+1)
- *
  *     speculate(a, b); reduction("+", s); accesses(8); schedule(4096);
  *     misspeculate("+1");
- *
  * Source: Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014, on the programming model.
  */
 
@@ -22,21 +20,21 @@ export interface Named {
 
 export interface LoopDirective {
   readonly span: Span;
-  /** Arrays through which iterations may depend on each other. */
+  /** The arrays through which iterations may depend on each other. */
   readonly speculated: readonly Named[];
   readonly reductions: readonly (Named & { readonly operator: Reduction["operator"] })[];
-  /** How many elements an iteration accesses at most, where that cannot be counted. */
+  /** The largest number of elements that an iteration accesses, if it cannot be counted. */
   readonly accesses: number | null;
-  /** How many iterations a round takes. */
+  /** The number of iterations of a round. */
   readonly schedule: number | null;
 }
 
-/** An iteration: at a distance from the one that takes the branch, or with an index. */
+/** An iteration, by its distance from the one that takes the branch or by its index. */
 export type Bound =
   | { readonly kind: "relative"; readonly offset: number }
   | { readonly kind: "absolute"; readonly index: Expression };
 
-/** Iterations that are wrong once a branch is taken. */
+/** The iterations that misspeculate when a branch is taken. */
 export interface BranchDirective {
   readonly span: Span;
   readonly which: readonly (
@@ -53,7 +51,7 @@ export type Directive =
 
 export const operators: readonly Reduction["operator"][] = ["+", "*", "min", "max", "&", "|", "^"];
 
-/** The largest number that a clause or an offset takes. */
+/** The largest number that a clause or an offset may have. */
 export const largest = 2 ** 31 - 1;
 
 export const oneOf = (words: readonly string[]) => words.map((word) => `\`${word}\``).join(", ");

@@ -7,9 +7,9 @@ import { malformed } from "./refusal.ts";
 type Item = BranchDirective["which"][number];
 
 /**
- * A list of iterations, in a part of the source: `+1` is the next, `10` the one with this index,
- * `5:10` and `+0:+4` are ranges, `+0:20` goes from this one to the one with the index 20, and `+1:`
- * has no end.
+ * Parses a list of iterations in a part of the source. `+1` is the next iteration, `10` the one
+ * with this index. `5:10` and `+0:+4` are ranges. `+0:20` goes from this iteration to the one with
+ * index 20, and `+1:` has no end.
  */
 export function parseIterations(source: string, { start, end }: Span): BranchDirective["which"] {
   const items: Item[] = [];
@@ -66,7 +66,7 @@ const quoted = (source: string, { start, end }: Span) => {
   return text === "" ? "nothing" : `\`${text}\``;
 };
 
-/** The parts between separators that no bracket, string or `?` holds. */
+/** Splits a span at separators outside of brackets, strings and `?:` choices. */
 function split(source: string, { start, end }: Span, separator: "," | ":"): Span[] {
   const parts: Span[] = [];
   let [from, depth, choices] = [start, 0, 0];
@@ -84,7 +84,7 @@ function split(source: string, { start, end }: Span, separator: "," | ":"): Span
   return [...parts, { start: from, end }];
 }
 
-/** Parses a part of the source as one expression, at its place. */
+/** Parses a part of the source as one expression, with positions in the source. */
 function parseExpression(source: string, { start, end }: Span): Expression | undefined {
   const text = source.slice(start, end);
   if (text.trim() === "" || text.length > 1000) return undefined;
@@ -96,7 +96,7 @@ function parseExpression(source: string, { start, end }: Span): Expression | und
   return statement.expression;
 }
 
-/** Puts a tree that was parsed alone where its text stands in the source. */
+/** Shifts all positions of a separately parsed tree. */
 function move(part: unknown, by: number): void {
   if (typeof part !== "object" || part === null) return;
   const node: { start?: number; end?: number } = part;

@@ -1,7 +1,7 @@
 import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import { loopError } from "../../diagnostics/loops.ts";
 
-/** Ends the parsing of a directive that is not well formed. */
+/** An error that ends the parsing of a malformed directive. */
 export class DirectiveRefusal extends Error {
   readonly diagnostic: Diagnostic;
 
@@ -17,7 +17,7 @@ export const malformed = (expected: string, found: string, span: Span) =>
 export const repeated = (clause: string, span: Span) =>
   new DirectiveRefusal(loopError.repeatedClause(clause, span));
 
-/** What `parse` returns, or why it refused. */
+/** Returns the result of `parse`, or the diagnostic of the error that it threw. */
 export function orDiagnostic<Result>(parse: () => Result): Result | Diagnostic {
   try {
     return parse();

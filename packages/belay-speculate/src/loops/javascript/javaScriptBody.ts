@@ -2,18 +2,18 @@ import type { Expression, Loop, Reduction, Statement } from "../tree/ir.ts";
 import { everyStatement } from "../tree/walk.ts";
 import type { Writer } from "../tree/writer.ts";
 
-/** How a version of a loop accesses what iterations share, as JavaScript. */
+/** The accesses of one version of a loop to the state that iterations share, as JavaScript. */
 export interface Accesses extends Loads {
-  /** An expression that stores. */
+  /** Returns an expression that stores. */
   store(array: string, index: string, value: string): string;
   storeCarried(name: string, value: string): string;
-  /** A statement for each turn of the loops of an iteration; empty for none. */
-  readonly turn: string;
+  /** A statement for each iteration of inner loops; empty for none. */
+  readonly eachIteration: string;
 }
 
 /**
- * Writes what an iteration does: inside a loop that is labelled `iterations`, where `index` is the
- * loop's and `ended` may be set.
+ * Writes the body of an iteration. It requires a loop around it that is labelled `iterations`, with
+ * the index in `index` and a variable `ended`.
  */
 export function writeBody(writer: Writer, loop: Loop, accesses: Accesses): void {
   new BodyWriter(writer, loop, accesses).list(loop.body);
@@ -85,13 +85,14 @@ class BodyWriter {
         writer.line("break iterations;");
         break;
       case "misspeculate":
-        break; // In order, nothing is ever wrong.
+        break; // In order, no iteration misspeculates.
     }
   }
 
   /**
-   * As a `for`, which tests first. An update that is more than assignments follows the body, or
-   * starts all turns but the first.
+   * Writes an inner loop as a `for`, which tests first. An update of other statements than
+   * assignments follows the body. If the body has a `continue`, the update starts all iterations
+   * but the first.
    */
   #inner({ label, body, update }: Extract<Statement, { kind: "loop" }>): void {
     const writer = this.#writer;
@@ -102,14 +103,14 @@ class BodyWriter {
     const assignments = update.flatMap((one) => (one.kind === "assign" ? [` ${this.#assignment(one)}`] : []));
     const jumps = [...everyStatement(body)].some((one) => one.kind === "continue" && one.label === label);
     if (assignments.length === update.length) {
-      this.#openTurns(`${label}: for (;${test};${assignments.join()}) {`);
+      this.#openLoop(`${label}: for (;${test};${assignments.join()}) {`);
       this.list(rest);
     } else if (!jumps) {
-      this.#openTurns(`${label}: for (;${test};) {`);
+      this.#openLoop(`${label}: for (;${test};) {`);
       this.list(rest);
       this.list(update);
     } else {
-      this.#openTurns(`${label}: for (let first = true; ; first = false) {`);
+      this.#openLoop(`${label}: for (let first = true; ; first = false) {`);
       writer.open("if (!first) {");
       this.list(update);
       writer.close("}");
@@ -122,9 +123,9 @@ class BodyWriter {
     return this.#expressions.whole(node);
   }
 
-  #openTurns(text: string): void {
+  #openLoop(text: string): void {
     this.#writer.open(text);
-    if (this.#accesses.turn) this.#writer.line(this.#accesses.turn);
+    if (this.#accesses.eachIteration) this.#writer.line(this.#accesses.eachIteration);
   }
 
   #assignment({ name, value }: Extract<Statement, { kind: "assign" }>): string {
@@ -160,14 +161,17 @@ function coerced(type: string, value: string): string {
   return { i32: `(${value}) | 0`, u32: `(${value}) >>> 0`, f32: `Math.fround(${value})` }[type]!;
 }
 
-/** How a version of a loop loads what iterations share, as JavaScript expressions. */
+/**
+ * The loads of one version of a loop from the state that iterations share, as JavaScript
+ * expressions.
+ */
 export interface Loads {
   load(array: string, index: string): string;
   loadCarried(name: string): string;
 }
 
 /**
- * Writes expressions of a loop: the index is `index`, variables, inputs and arrays have the
+ * A writer of a loop's expressions. The index is `index`; variables, inputs and arrays have the
  * prefixes `v_`, `i_` and `a_`.
  */
 class JavaScriptExpressions {
@@ -177,7 +181,9 @@ class JavaScriptExpressions {
     this.#loads = loads;
   }
 
-  /** An expression where none can follow, without parentheses around all of it. */
+  /**
+   * Returns an expression for a place where none can follow, without parentheses around all of it.
+   */
   whole(node: Expression): string {
     const text = this.operand(node);
     const isEnclosed =
@@ -185,7 +191,7 @@ class JavaScriptExpressions {
     return isEnclosed && text.endsWith(")") ? text.slice(1, -1) : text;
   }
 
-  /** An expression as an operand, in parentheses where it needs them. */
+  /** Returns an expression as an operand, in parentheses where it needs them. */
   operand(node: Expression): string {
     switch (node.kind) {
       case "literal":
@@ -206,7 +212,7 @@ class JavaScriptExpressions {
         return `(${node.operator}${this.operand(node.operand)})`;
       case "binary": {
         const [left, right] = [this.operand(node.left), this.operand(node.right)];
-        // TypeScript takes `> (` for the end of type arguments where a `<` stands before.
+        // TypeScript takes `> (` for the end of type arguments if a `<` stands before.
         if (node.operator === ">") return `(${right} < ${left})`;
         const operator = operators[node.operator] ?? node.operator;
         const result = `(${left} ${operator} ${right})`;
@@ -241,7 +247,7 @@ class JavaScriptExpressions {
 
 const operators: Readonly<Record<string, string>> = { "==": "===", "!=": "!==" };
 
-/** Functions that give an f32 for every f32. */
+/** The functions that give an f32 for every f32. */
 const exactFunctions = new Set(["abs", "ceil", "floor", "round", "trunc", "sign", "min", "max"]);
 
 function call(callee: string, args: readonly string[]): string {

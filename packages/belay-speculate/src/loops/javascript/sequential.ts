@@ -1,16 +1,15 @@
 /**
- * The loop on the CPU: what a speculated loop falls back to, recovers with, and is compared with.
- *
+ * The loop on the CPU. A speculated loop falls back to it, recovers with it, and is compared with
+ * it.
  * A `SequentialLoop` executes the iterations `from` to `to - 1` in order and exactly as JavaScript
- * does, with f32 arithmetic rounded after each operation. Iterations count from 0: iteration `k`
- * sees the index `$first + k * $step`, which the caller gives among the inputs. Arrays are changed
- * in place; `carried` and `reductions` hold the values of these variables before, and are updated.
- * It returns the first iteration that it did not execute, and whether the loop ended itself with a
- * `break`, in which case no further iteration may be executed.
- *
- * The tree of a loop has the shape of its source, so each operator becomes the operator of
- * JavaScript, applied to whatever JavaScript finds: elements that do not exist are `undefined` here
- * as there. Only f32 arithmetic is rounded, and what the source coerces is coerced.
+ * does, with f32 arithmetic rounded after each operation. Iterations count from 0. Iteration `k`
+ * sees the index `$first + k * $step`, which the caller gives among the inputs. The function
+ * changes arrays in place, and updates the values in `carried` and `reductions`. It returns the
+ * first iteration that it did not execute, and whether the loop ended by a `break`. After a
+ * `break`, no further iteration may be executed.
+ * The tree of a loop has the shape of its source. Each operator therefore becomes JavaScript's
+ * operator, and elements that do not exist are `undefined` as in the source. Only f32 arithmetic is
+ * rounded, and only the source's coercions are applied.
  */
 import type { Loop } from "../tree/ir.ts";
 import { Writer } from "../tree/writer.ts";
@@ -27,7 +26,9 @@ export type LoopData =
   | Uint32Array
   | Float32Array;
 
-/** Executes iterations of a loop in order; the head of this file says how. */
+/**
+ * A function that executes iterations of a loop in order, as described at the head of this file.
+ */
 export type SequentialLoop = (
   arrays: Readonly<Record<string, LoopData>>,
   /** The loop's inputs, and `$first` and `$step`. */
@@ -38,7 +39,7 @@ export type SequentialLoop = (
   to: number,
 ) => { readonly next: number; readonly ended: boolean };
 
-/** The CPU version of a loop, compiled. */
+/** Compiles the CPU version of a loop. */
 export function sequentialLoop(loop: Loop): SequentialLoop {
   return new Function(`return ${sequentialSource(loop)};`)() as SequentialLoop;
 }
@@ -48,10 +49,12 @@ const directly: Accesses = {
   store: (array, index, value) => `a_${array}[${index}] = ${value}`,
   loadCarried: (name) => `c_${name}`,
   storeCarried: (name, value) => `c_${name} = ${value}`,
-  turn: "",
+  eachIteration: "",
 };
 
-/** The CPU version of a loop as JavaScript: an expression that is a {@link SequentialLoop}. */
+/**
+ * Returns the CPU version of a loop as JavaScript: an expression that is a {@link SequentialLoop}.
+ */
 export function sequentialSource(loop: Loop): string {
   const writer = new Writer();
   const unpack = (

@@ -9,19 +9,19 @@ import { add, codeOf, constant, type Linear, subtract } from "./numbers/linear.t
 import { between, type HostValue, hostConstant, hostNumber, int32, integer } from "./numbers/values.ts";
 import { refuse } from "./refusal.ts";
 
-/** How a loop counts, as JavaScript that the host evaluates before it. */
+/** The counting of a loop, as JavaScript that the host evaluates before it. */
 export interface Header {
   readonly name: string;
   readonly first: string;
   readonly step: string;
   readonly count: string;
-  /** The step as a number, where it is one. */
+  /** The step as a number; null if only the host knows it. */
   readonly stepSize: number | null;
-  /** How many iterations there are at most. */
+  /** The largest number of iterations. */
   readonly iterations: Linear;
 }
 
-/** Translates the header of the speculated loop, and gives the index its meaning. */
+/** Translates the header of the speculated loop, and sets the meaning of its index. */
 export function loopHeader(lowering: Lowering, node: ForStatement): Header {
   const counted = countedLoop(node);
   if (!counted && node.init?.type === "VariableDeclaration" && node.init.kind === "var") {
@@ -37,7 +37,7 @@ export function loopHeader(lowering: Lowering, node: ForStatement): Header {
       loopError.notCounted(`\`${counted.name}\` changes in its body`, other, "let only the header change it"),
     );
   }
-  // The header may not use the index; if it does, it is any integer.
+  // The header may not use the index. If it does, the index is any integer.
   lowering.index = int32;
   lowering.meanings.set(binding, { kind: "value", value: index });
   declareOthers(lowering, node, counted.declarator);
@@ -63,7 +63,7 @@ export function loopHeader(lowering: Lowering, node: ForStatement): Header {
       : rounded(to, isDown === (inclusive === 0) ? "floor" : "ceil");
   requireWhole(lowering, first, node);
   requireWhole(lowering, end, node);
-  // The index is computed, and a sum is never minus zero.
+  // The kernels compute the index, and a sum is never −0.
   if (first.constant === undefined) lowering.guards.require(`!Object.is(${first.code}, -0)`);
   const limit = add(end.linear, constant(isDown ? -inclusive : inclusive));
   lowering.index = isDown
@@ -86,13 +86,13 @@ export function loopHeader(lowering: Lowering, node: ForStatement): Header {
 
 const index = integer({ kind: "index", type: "i32" }, between(0, 0), constant(1));
 
-/** The header alone, for what is wrong with it. */
+/** Returns the span of the header alone, for diagnostics. */
 const headerOf = ({ update, test, init, body }: ForStatement) => ({
   start: (init ?? test ?? update ?? body).start,
   end: (update ?? test ?? init ?? body).end,
 });
 
-/** Further variables of the header are constants in the loop. */
+/** Declares further variables of the header, which are constants in the loop. */
 function declareOthers(lowering: Lowering, node: ForStatement, index: Node): void {
   if (node.init?.type !== "VariableDeclaration") return;
   for (const declarator of node.init.declarations) {
@@ -106,7 +106,7 @@ function declareOthers(lowering: Lowering, node: ForStatement, index: Node): voi
   }
 }
 
-/** An expression of the header, which must be the same in all iterations. */
+/** Returns an expression of the header, which must be the same in all iterations. */
 function onHost(lowering: Lowering, node: Source, what: string): HostValue {
   const value = expression(lowering, node);
   if (value.kind === "host" && value.type === "number") return value;
@@ -136,11 +136,11 @@ function checkDirection(
   lowering.guards.require(`${size.code} > 0`);
 }
 
-/** A variable, which is taken to be an integer; the host checks. */
+/** Returns true for a variable. It is taken to be an integer, which the host checks. */
 const isPlain = ({ code, constant }: HostValue) =>
   constant === undefined && /^[\p{ID_Continue}$]+$/u.test(code);
 
-/** An end that is no integer is as good as the next one. */
+/** Returns an end rounded to an integer. The loop has the same iterations. */
 function rounded(value: HostValue, round: "floor" | "ceil"): HostValue {
   if (typeof value.constant === "number") return hostConstant(Math[round](value.constant));
   return hostNumber(`Math.${round}(${value.code})`, "integer");

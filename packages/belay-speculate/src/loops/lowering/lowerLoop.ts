@@ -15,39 +15,44 @@ import { roleOf } from "./roles.ts";
 import { body } from "./statements/statements.ts";
 import { typeOfVariable, type Variable, Variables } from "./variables.ts";
 
-/** What the host does before it runs a loop, in JavaScript for the place where the loop stands. */
+/**
+ * The JavaScript that the host evaluates before it runs a loop, written for the place of the loop.
+ */
 export interface HostCode {
-  /** Conditions under which the translation is exact. Otherwise the loop runs as it was written. */
+  /**
+   * The conditions under which the translation is exact. If one fails, the loop runs as it was
+   * written.
+   */
   readonly guards: readonly string[];
   readonly first: string;
   readonly step: string;
   readonly count: string;
-  /** The value of each input. */
+  /** The JavaScript of each input's value. */
   readonly inputs: Readonly<Record<string, string>>;
-  /** The variable of the program behind each carried or reduced one. */
+  /** The program's variable for each carried variable or reduction. */
   readonly carried: Readonly<Record<string, string>>;
   readonly reductions: Readonly<Record<string, string>>;
 }
 
 export interface LoweredLoop {
-  /** Absent when the loop was refused. */
+  /** The translation; absent if the loop was refused. */
   readonly result?: {
     readonly loop: Loop;
     readonly host: HostCode;
-    /**
-     * What the names of the program stand for that the loop uses, and those of them that it
-     * changes.
-     */
+    /** The bindings that the loop uses, and those of them that it changes. */
     readonly used: readonly Binding[];
     readonly changed: readonly Binding[];
   };
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** More passes than this mean that what is known never settles, which is a defect. */
+/**
+ * The largest number of passes. More would mean that the analysis does not converge, which is a
+ * defect.
+ */
 const mostPasses = 60;
 
-/** Translates a speculated loop of a file, or says why it cannot be. */
+/** Translates a speculated loop of a file, or returns the reasons why it cannot be translated. */
 export function lowerLoop(
   file: ParsedFile,
   scopes: Scopes,
@@ -158,11 +163,11 @@ function finish(lowering: Lowering, translated: Translated | undefined): Lowered
   };
 }
 
-/** What is counted, or what the program says: the one that is less. */
+/** Returns the smaller of the counted bound and the program's; null if there is neither. */
 const smaller = (counted: number | null, told: number | null) =>
   counted === null || told === null ? (counted ?? told) : Math.min(counted, told);
 
-/** Names in clauses must be of arrays and variables that the loop uses. */
+/** Reports names in clauses that are no arrays or variables of the loop. */
 function checkNames(lowering: Lowering): Diagnostic[] {
   const { directive } = lowering.loop;
   if (lowering.diagnostics.length > 0) return [];
@@ -176,14 +181,14 @@ function checkNames(lowering: Lowering): Diagnostic[] {
   ];
 }
 
-/** What comes from outside must be of the type that it was translated as. */
+/** Requires that values from outside have the types of the translation. */
 function guardOutside(
   lowering: Lowering,
   arrays: readonly LoopArray[],
   written: readonly { readonly name: string; readonly variable: Variable }[],
 ): void {
   const { guards } = lowering;
-  // A length is none.
+  // A length is never −0.
   const integers = [...lowering.hostIntegers].filter((code) => !code.endsWith(".length"));
   if (lowering.observesZeros) for (const code of integers) guards.require(`!Object.is(${code}, -0)`);
   for (const { name, element } of arrays) guards.requireType(`${name} instanceof ${classOf(element)}`);

@@ -13,7 +13,7 @@ import { between, type Interval, type Value } from "./numbers/values.ts";
 import { LoopRefusal, refuse } from "./refusal.ts";
 import type { Variable, Variables } from "./variables.ts";
 
-/** An array that the loop accesses, and every index that it does so with. */
+/** An array that the loop accesses, with all its accesses. */
 export interface AccessedArray {
   readonly name: string;
   readonly element: ElementType;
@@ -23,11 +23,11 @@ export interface AccessedArray {
 export interface Access {
   readonly kind: "load" | "store";
   readonly span: Span;
-  /** The index is `slope * i` plus something in the interval; null when nothing is known. */
+  /** The index: `slope * i` plus a value in the interval. Null if it is unknown. */
   readonly index: (Interval & { readonly slope: Linear }) | null;
 }
 
-/** What a name of the program stands for in the loop. */
+/** The meaning of a name of the program in the loop. */
 export type Meaning =
   | { readonly kind: "value"; readonly value: Value }
   | { readonly kind: "variable"; readonly variable: Variable }
@@ -35,38 +35,37 @@ export type Meaning =
   | { readonly kind: "reduction"; readonly operator: Reduction["operator"]; readonly variable: Variable }
   | { readonly kind: "array"; readonly array: AccessedArray };
 
-/** A loop or a switch around the current statement that `break` and `continue` may name. */
+/** A loop or a switch around the current statement, as a target of `break` and `continue`. */
 export interface JumpTarget {
   readonly label: string | undefined;
-  /** The statements that jump there. */
+  /** The statements that jump to the target. */
   readonly leave: () => Statement;
   readonly goOn: (() => Statement) | undefined;
 }
 
-/** What `return` does in the function that is being inlined. */
+/** The translation of `return` in the function that is being inlined. */
 export interface Returning {
-  /** Where its value goes. */
+  /** The variable for the returned value. */
   readonly variable: Variable | undefined;
-  /** The loop that a return jumps out of. */
+  /** The loop that a return leaves. */
   readonly label: string;
   jumped: boolean;
-  /** Whether nothing comes after the current statement, so that nothing has to be jumped over. */
+  /** True if nothing follows the current statement, so that a return needs no jump. */
   isLast: boolean;
 }
 
-/** A loop inside the speculated one: how often its body runs at most. */
+/** A loop inside the speculated one, with the largest number of executions of its body. */
 export interface Repetition {
   readonly trips: Linear;
 }
 
-/** More than this many inlined calls make a kernel too large for a driver. */
+/** The largest number of inlined calls. More would make a kernel too large for a driver. */
 const mostInlined = 200;
 const deepestExpression = 100;
 
 /**
- * The translation of one loop, in the middle of its work: what is known so far, and the statements
- * made so far. The body is translated again and again until what is known about its variables does
- * not change any more.
+ * The state of one loop's translation: the facts and the statements so far. The body is translated
+ * again until the facts about its variables do not change any more.
  */
 export class Lowering {
   readonly file: ParsedFile;
@@ -78,29 +77,29 @@ export class Lowering {
   readonly warnings = new Map<string, Diagnostic>();
   readonly arrays = new Map<string, AccessedArray>();
   readonly inputs = new Inputs();
-  /** Variables from outside that the loop changes, by their names there. */
+  /** The variables from outside that the loop changes, by their names outside. */
   readonly written = new Map<string, Variable>();
   readonly meanings = new Map<Binding, Meaning>();
-  /** Variables whose declaration was refused: what uses them need not be told. */
+  /** The variables whose declaration was refused. Their uses need no diagnostic. */
   readonly refused = new Set<Binding>();
   readonly jumpTargets: JumpTarget[] = [];
   readonly repetitions: Repetition[] = [];
-  /** Labels of the loops around the current place, which their tests leave. */
+  /** The labels of the loops around the current place, which their tests leave. */
   readonly leaving: string[] = [];
-  /** What the names imported from Belay are called there. */
+  /** The original names of the functions imported from Belay, by their names in the file. */
   readonly directiveNames: ReadonlyMap<string, string>;
-  /** Which iteration's values the index has. */
+  /** The range of the index. */
   index: Interval = between(0, 0);
   scope: Scope;
   block: Statement[] = [];
-  /** Variables that have a value at the current place. */
+  /** The variables that have a value at the current place. */
   assigned = new Set<Variable>();
   returns: Returning | undefined;
-  /** How many branches are around the current place. */
+  /** The number of branches around the current place. */
   branches = 0;
-  /** Integers from outside that the loop computes with, by their code. */
+  /** The integers from outside that the loop computes with, by their code. */
   readonly hostIntegers = new Set<string>();
-  /** Whether something tells −0 from 0 that an integer may be. */
+  /** True if the loop can tell −0 from 0 for an integer. */
   observesZeros = false;
   readonly usedDirectives = new Set<BranchDirective>();
   /** The calls that are being inlined, outermost first. */
@@ -125,7 +124,7 @@ export class Lowering {
     this.variables = variables;
   }
 
-  /** Makes a part of the translation; false when it is refused, for a reason that is kept. */
+  /** Makes a part of the translation. Returns false if it is refused, and keeps the diagnostic. */
   attempt(make: () => void): boolean {
     try {
       make();
@@ -137,7 +136,7 @@ export class Lowering {
     }
   }
 
-  /** Tells of something that is translated all the same, once for each place. */
+  /** Adds a warning, once for each place. The translation goes on. */
   warn(warning: Diagnostic): void {
     this.warnings.set(`${warning.code} ${warning.span.start} ${warning.span.end}`, warning);
   }
@@ -149,7 +148,7 @@ export class Lowering {
     this.block.push(statement);
   }
 
-  /** The statements that `make` emits, in a list of their own. */
+  /** Returns the statements that `make` emits, in a list of their own. */
   collect(make: () => void): Statement[] {
     const outer = this.block;
     const inner: Statement[] = [];
@@ -162,7 +161,7 @@ export class Lowering {
     return inner;
   }
 
-  /** Runs `make` in the scope of a node, if it makes one. */
+  /** Runs `make` in the scope of a node, if the node makes a scope. */
   within<Result>(node: Node, make: () => Result): Result {
     const outer = this.scope;
     this.scope = this.scopes.get(node) ?? outer;
@@ -173,7 +172,7 @@ export class Lowering {
     }
   }
 
-  /** Guards against nesting that would overflow a stack, here or in a compiler behind. */
+  /** Refuses nesting that would overflow the stack here or in a later compiler. */
   nested<Result>(node: Node, make: () => Result): Result {
     if (this.#depth >= deepestExpression) refuse(loopError.tooDeep(node));
     this.#depth++;
@@ -188,7 +187,7 @@ export class Lowering {
     if (++this.#inlined > mostInlined) refuse(loopError.tooDeep(node));
   }
 
-  /** A local that holds the value of an expression, so that it is evaluated once and here. */
+  /** Returns a local that holds the value of an expression, which is evaluated once and here. */
   hold(ir: Expression): Expression {
     if (ir.kind === "literal" || ir.kind === "index" || ir.kind === "input" || ir.kind === "length")
       return ir;
@@ -197,7 +196,7 @@ export class Lowering {
     return { kind: "local", type: ir.type, name };
   }
 
-  /** A new local, which has no value that matters yet. */
+  /** Declares a local without a meaningful value. */
   newLocal(type: ValueType): Extract<Expression, { kind: "local" }> {
     const name = this.temporary();
     this.emit({ kind: "declare", name, type, value: { kind: "literal", type, value: 0 } });
@@ -212,7 +211,9 @@ export class Lowering {
     return `${name}$${this.#labels++}`;
   }
 
-  /** The path of calls to the current place: distinguishes what is inlined several times. */
+  /**
+   * The path of calls to the current place, which tells repeated inlining of one function apart.
+   */
   get path(): string {
     return this.calls.map(({ at }) => at).join("/");
   }
@@ -222,7 +223,7 @@ export class Lowering {
   }
 
   /**
-   * Declares a local variable of the program; what it is known to hold is joined from all
+   * Declares a local variable of the program. The facts about its value are joined from all
    * assignments.
    */
   declare(name: string, node: Node): Variable {

@@ -1,7 +1,7 @@
 import type { Statement } from "../tree/ir.ts";
 import { everyStatement, expressionsOf, withOperands } from "../tree/walk.ts";
 
-/** Leaves out locals that nothing reads; their values have no effects. */
+/** Removes locals that nothing reads. Their values have no effects. */
 export function prune(body: readonly Statement[]): readonly Statement[] {
   const read = new Set<string>();
   for (const statement of everyStatement(body)) {

@@ -1,11 +1,11 @@
 import type { Diagnostic } from "belay-gpu/internal/diagnostics/diagnostic";
 
 /**
- * Ends the translation of one statement; what catches it goes on with the next, so that several
- * findings come at once.
+ * An error that ends the translation of one statement. The translation goes on with the next
+ * statement, so that all diagnostics come at once.
  */
-export class LoopRefusal extends Error {
-  /** Null where the reason has been told before. */
+export class Refusal extends Error {
+  /** The reason; null if it was reported before. */
   readonly diagnostic: Diagnostic | null;
 
   constructor(diagnostic: Diagnostic | null) {

@@ -4,9 +4,9 @@ import { difference, type Linear, scale, subtract } from "./numbers/linear.ts";
 import { hull, type Interval } from "./numbers/values.ts";
 
 /**
- * What a loop does with an array. One that is written is `owned` when all its accesses are at
- * `slope * i + d` with one slope, and the values of `d` span less than the slope moves from one
- * iteration to the next.
+ * Returns an array's role. A written array is `owned` if all its accesses are at `slope * i + d`
+ * with one slope, and the values of `d` span less than the slope's move from one iteration to the
+ * next.
  */
 export function roleOf({ accesses }: AccessedArray, stepSize: number | null): LoopArray["role"] {
   if (accesses.every(({ kind }) => kind === "load")) return "read";
@@ -23,10 +23,10 @@ function isOwned(accesses: AccessedArray["accesses"], stepSize: number | null): 
     offsets = offsets ? hull(offsets, index) : index;
   }
   if (!slope || !offsets) return false;
-  // A step that only the host knows moves by one at least.
+  // A step that only the host knows is at least one.
   const move = scale(slope, Math.abs(stepSize ?? 1));
   const width = subtract(offsets.high, offsets.low);
-  // Where the slope is known to the host only: a width of at least 0 that is less than the move
-  // shows that there is one.
+  // If only the host knows the slope, a width of at least 0 that is less than the move proves that
+  // the slope is not zero.
   return [move, scale(move, -1)].some((distance) => (difference(width, distance) ?? 0) < 0);
 }

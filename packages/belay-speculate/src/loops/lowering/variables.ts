@@ -9,30 +9,32 @@ import { refuse } from "./refusal.ts";
 
 export type Kind = "integer" | "float" | "boolean";
 
-/** A local or carried variable, and what all its assignments together say about it. */
+/** A local or carried variable, with the facts from all its assignments. */
 export interface Variable {
   readonly name: string;
-  /** How many inner loops are around its declaration. */
+  /** The number of inner loops around its declaration. */
   readonly depth: number;
   kind: Kind | undefined;
-  /** Of the floats that it is set to. */
+  /** The worst accuracy of the floats assigned to it. */
   accuracy: Accuracy;
   /**
-   * Whether one of the integers that it is set to may be −0, and whether something tells that from
-   * 0.
+   * True if an integer assigned to it may be −0. `isZeroObserved` is true if something tells −0
+   * from 0.
    */
   mayBeMinusZero: boolean;
   isZeroObserved: boolean;
-  /** What it has before the loop, of one from outside. The host checks that its type holds that. */
+  /**
+   * The value before the loop, for a variable from outside. The host checks that the type holds it.
+   */
   readonly outside: Interval | undefined;
-  /** What it is set to; what is added to it is kept apart, by place, and added up. */
+  /** The range of assigned values. Added values are kept apart by place, and summed up. */
   base: Interval | undefined;
   readonly added: Map<string, Interval>;
 }
 
-/** A pass may not change what is known more often than this before ranges are given up stepwise. */
-const patience = 3;
-/** Where a range that keeps growing is stopped, one after another. */
+/** The number of passes after which ranges are widened. */
+const passesBeforeWidening = 3;
+/** The ranges to which a growing range is widened, one after another. */
 const stops = [
   between(0, 2 ** 31 - 1),
   between(-(2 ** 31), 2 ** 31 - 1),
@@ -40,15 +42,15 @@ const stops = [
   open,
 ];
 
-/** Everything known about the variables of a loop, over all passes. */
+/** The facts about the variables of a loop, over all passes. */
 export class Variables {
   readonly #byKey = new Map<string, Variable>();
   readonly #names = new Set<string>();
   readonly #definitions = new Map<string, Set<Expression>>();
   readonly #uses = new Map<string, Set<ScalarUse>>();
-  /** The uses in all passes before this one, so that the order of uses does not matter. */
+  /** The uses in all earlier passes, so that the order of uses does not matter. */
   #usesBefore = new Map<string, ReadonlySet<ScalarUse>>();
-  /** Arrays in which other numbers are stored than the program's. */
+  /** The arrays that may hold other numbers than the program's. */
   readonly #others = new Set<string>();
   #passes = 0;
   changed = true;
@@ -60,7 +62,7 @@ export class Variables {
     this.#definitions.clear();
   }
 
-  /** Remembers an expression that a local has as its value. */
+  /** Records an expression as a value of a local. */
   define(name: string, value: Expression): void {
     const known = this.#definitions.get(name) ?? new Set();
     this.#definitions.set(name, known.add(value));
@@ -70,8 +72,8 @@ export class Variables {
     return this.#definitions.get(name) ?? [];
   }
 
-  /** Remembers how a number from outside, by its code, is used. */
-  noteUse(code: string, use: ScalarUse): void {
+  /** Records the use of a number from outside, by its code. */
+  recordUse(code: string, use: ScalarUse): void {
     const known = this.#uses.get(code) ?? new Set();
     if (known.has(use)) return;
     this.#uses.set(code, known.add(use));
@@ -83,7 +85,8 @@ export class Variables {
   }
 
   /**
-   * The variable of a declaration; `name` is what it is called if it is new and that is not taken.
+   * Returns the variable of a declaration. A new variable gets `name`, with a number if the name is
+   * taken.
    */
   get(key: string, name: string, depth: number, outside?: Interval): Variable {
     const existing = this.#byKey.get(key);
@@ -107,69 +110,64 @@ export class Variables {
   }
 
   /**
-   * A variable from outside, with the value it has before the loop; its kind follows from what the
-   * loop does with it.
+   * Returns a variable from outside, with its value before the loop. Its kind follows from its
+   * uses.
    */
   getOutside(name: string, before: Interval): Variable {
     return this.get(`outside ${name}`, name, 0, before);
   }
 
-  /** Takes into account that the variable is set to a value of a kind, in an interval. */
+  /** Records an assignment of a value of a kind, in an interval. */
   set(variable: Variable, kind: Kind, interval: Interval, span: Span): void {
     this.#join(variable, kind, span);
     const base = variable.base ? hull(variable.base, interval) : interval;
     if (variable.base && same(variable.base, base)) return;
-    variable.base = this.#passes > patience ? this.#widened(base) : base;
+    variable.base = this.#passes > passesBeforeWidening ? this.#widened(base) : base;
     this.changed = true;
   }
 
-  /** Takes into account how accurate a float is that the variable is set to. */
+  /** Records the accuracy of a float assigned to the variable. */
   setAccuracy(variable: Variable, accuracy: Accuracy): void {
     if (worse(variable.accuracy, accuracy) === variable.accuracy) return;
     variable.accuracy = accuracy;
     this.changed = true;
   }
 
-  /** Takes into account that an integer that the variable is set to may be −0. */
+  /** Records that an integer assigned to the variable may be −0. */
   setMinusZero(variable: Variable): void {
     this.changed ||= !variable.mayBeMinusZero;
     variable.mayBeMinusZero = true;
   }
 
-  /** Takes into account that something tells whether the variable is −0 or 0. */
+  /** Records that something tells whether the variable is −0 or 0. */
   observeZero(variable: Variable): void {
     this.changed ||= !variable.isZeroObserved;
     variable.isZeroObserved = true;
   }
 
-  /** The name of the local that says whether the variable is −0. */
+  /** Returns the name of the local that says whether the variable is −0. */
   zeroOf({ name, depth }: Variable): string {
     return this.get(`zero of ${name}`, `${name}$zero`, depth).name;
   }
 
-  /**
-   * Takes into account that numbers are stored to an array which are other ones than the program's.
-   */
+  /** Records that the array may hold other numbers than the program's. */
   storeOther(array: string): void {
     this.changed ||= !this.#others.has(array);
     this.#others.add(array);
   }
 
-  /** Whether elements of the array may be other numbers than the program's. */
+  /** Returns true if elements of the array may be other numbers than the program's. */
   holdsOther(array: string): boolean {
     return this.#others.has(array);
   }
 
-  /**
-   * Takes into account that, at one place, values that sum up to something in the interval are
-   * added.
-   */
+  /** Records that values are added at one place, with a total in the interval. */
   add(variable: Variable, kind: Kind, place: string, interval: Interval, span: Span): void {
     this.#join(variable, kind, span);
     const existing = variable.added.get(place);
     const joined = existing ? hull(existing, interval) : interval;
     if (existing && same(existing, joined)) return;
-    variable.added.set(place, this.#passes > patience ? open : joined);
+    variable.added.set(place, this.#passes > passesBeforeWidening ? open : joined);
     this.changed = true;
   }
 
@@ -186,7 +184,7 @@ export class Variables {
 
   #widened(interval: Interval): Interval {
     const range = numbers(interval);
-    if (!range) return this.#passes > patience * 3 ? open : interval;
+    if (!range) return this.#passes > passesBeforeWidening * 3 ? open : interval;
     const fitting = stops.find((stop) => {
       const ends = numbers(stop)!;
       return ends[0] <= range[0] && range[1] <= ends[1];
@@ -195,7 +193,7 @@ export class Variables {
   }
 }
 
-/** All values that the variable may have. */
+/** Returns the range of the variable's values. */
 export function rangeOf({ base, added, outside }: Variable): Interval {
   const before = base && outside && isUnsigned(base) ? uint32 : outside;
   const set = base && before ? hull(before, base) : (base ?? before);
@@ -213,7 +211,7 @@ export const typeOfVariable = (variable: Variable): ValueType => {
   }
 };
 
-/** Integers that an i32 does not hold and a u32 does. */
+/** Returns true for integers that a u32 holds and an i32 does not. */
 function isUnsigned({ low, high }: Interval): boolean {
   const [first, last] = [known(low), known(high)];
   return first !== undefined && first >= 0 && last !== undefined && last > 2 ** 31 - 1;

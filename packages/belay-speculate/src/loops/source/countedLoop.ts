@@ -1,21 +1,24 @@
 import type { Expression, ForStatement, VariableDeclarator } from "oxc-parser";
 
-/** A loop that counts: `for (let name = from; name < to; name += step)`. */
+/** A counted loop: `for (let name = from; name < to; name += step)`. */
 export interface CountedLoop {
   readonly name: string;
   readonly declarator: VariableDeclarator;
   readonly from: Expression;
-  /** How the variable, on the left, is compared with the bound. */
+  /** The comparison of the variable, on the left, with the bound. */
   readonly operator: "<" | "<=" | ">" | ">=" | "!=";
   readonly to: Expression;
-  /** What is added; null stands for 1. */
+  /** The addend; null stands for 1. */
   readonly step: Expression | null;
   readonly isDown: boolean;
 }
 
 const mirrored: Readonly<Record<string, string>> = { "<": ">", "<=": ">=", ">": "<", ">=": "<=" };
 
-/** The parts of a loop that has the form of one that counts, whatever its body does. */
+/**
+ * Returns the parts of a counted loop, whatever its body does; undefined for a loop of another
+ * form.
+ */
 export function countedLoop({ init, test, update }: ForStatement): CountedLoop | undefined {
   if (init?.type !== "VariableDeclaration" || init.kind !== "let") return undefined;
   if (test?.type !== "BinaryExpression" || test.left.type === "PrivateIdentifier") return undefined;

@@ -3,12 +3,12 @@ import type { ElementType } from "../tree/ir.ts";
 import type { ParsedFile } from "./parse.ts";
 import { type Binding, isFunction, lookUp, type Scope } from "./scopes.ts";
 
-/** What a variable holds, as far as its declaration says. */
+/** The type of a variable, as far as its declaration says. */
 export type DeclaredType =
   | { readonly kind: "array"; readonly element: ElementType }
   | { readonly kind: "number" }
   | { readonly kind: "boolean" }
-  /** Known, and nothing that a loop can use. */
+  /** A known type that a loop cannot use. */
   | { readonly kind: "other"; readonly name: string }
   | { readonly kind: "unknown" };
 
@@ -28,10 +28,10 @@ export const classOf = (element: ElementType): string =>
   Object.keys(elementTypes).find((name) => elementTypes[name] === element)!;
 
 const unknown: DeclaredType = { kind: "unknown" };
-/** Aliases and initializers are followed this far. */
+/** The longest chain of aliases and initializers that is followed. */
 const farthest = 20;
 
-/** The type of a binding: from its annotation, its JSDoc comment, or its initializer. */
+/** Returns the type of a binding, from its annotation, its JSDoc comment, or its initializer. */
 export function declaredType(binding: Binding, file: ParsedFile, distance = 0): DeclaredType {
   const { declaration, scope } = binding;
   if (binding.kind === "import" || binding.kind === "type" || distance > farthest) return unknown;
@@ -46,7 +46,7 @@ export function declaredType(binding: Binding, file: ParsedFile, distance = 0): 
   return initializer ? typeOfInitializer(initializer, scope, file, distance) : unknown;
 }
 
-/** The pattern that a declaration binds, and the value it starts with. */
+/** Returns the pattern that a declaration binds, and its initial value. */
 function targetOf(declaration: Node): [Node | undefined, Expression | null] {
   if (declaration.type === "VariableDeclarator") return [declaration.id, declaration.init];
   if (declaration.type === "AssignmentPattern") return [declaration.left, declaration.right];
@@ -139,7 +139,9 @@ function typeOfInitializer(
   return unknown;
 }
 
-/** `@param {T} name` before the function, or `@type {T}` before the variable. */
+/**
+ * Returns the type in `@param {T} name` before the function, or in `@type {T}` before the variable.
+ */
 function jsDocType({ declaration, name, scope, kind }: Binding, file: ParsedFile): string | undefined {
   const documented = kind === "parameter" ? scope.node : declaration;
   const comment = file.comments.findLast(({ end }) => end <= documented.start);

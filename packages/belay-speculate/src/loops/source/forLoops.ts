@@ -2,20 +2,20 @@ import type { ForStatement, Node } from "oxc-parser";
 import type { ParsedFile } from "./parse.ts";
 import { childrenOf, isFunction, type Scope, type Scopes } from "./scopes.ts";
 
-/** A `for` statement and what is around it. */
+/** A `for` statement and its surroundings. */
 export interface ForLoop {
   readonly node: ForStatement;
   readonly label: string | undefined;
-  /** The loop, or its label. */
+  /** The start of the loop, or of its label. */
   readonly start: number;
   readonly scope: Scope;
-  /** The function around it; the program when there is none. */
+  /** The function around the loop; the program if there is none. */
   readonly container: Node;
-  /** The statements of the block that it is in. */
+  /** The statements of the block around the loop. */
   readonly siblings: readonly Node[];
 }
 
-/** Every `for` of the file, in order. */
+/** Returns every `for` of the file, in order. */
 export function forLoops({ program }: ParsedFile, scopes: Scopes): ForLoop[] {
   const loops: ForLoop[] = [];
   type Place = Omit<ForLoop, "node"> & { readonly node: Node };
@@ -40,7 +40,7 @@ export function forLoops({ program }: ParsedFile, scopes: Scopes): ForLoop[] {
   return loops.sort((one, other) => one.start - other.start);
 }
 
-/** What a function is called: by its declaration, or by the variable that it is the value of. */
+/** Returns a function's name, from its declaration or from the variable that holds it. */
 export function nameOf(container: Node, scopes: Scopes): string | undefined {
   if ("id" in container && container.id && "name" in container.id) return container.id.name;
   for (const [name, { declaration }] of scopes.get(container)?.parent?.bindings ?? []) {

@@ -8,12 +8,15 @@ export interface ParsedFile {
   readonly comments: readonly Comment[];
 }
 
-/** Brackets, and operators between two ends of statements, that the parser's stack surely bears. */
+/**
+ * The largest depths of brackets, and of operators between two ends of statements, for which the
+ * parser's stack is large enough.
+ */
 const deepest = { brackets: 500, operators: 2000 };
 
 /**
- * Parses a TypeScript or JavaScript file; the file name's ending decides which. A file that does
- * not parse has diagnostics.
+ * Parses a TypeScript or JavaScript file; the ending of the file name decides which. Returns
+ * diagnostics for a file that does not parse.
  */
 export function parse(
   source: string,
@@ -33,8 +36,9 @@ export function parse(
 }
 
 /**
- * Where the nesting may become more than the parser bears, which is native code and would end the
- * process. Strings and comments are left out; what is no bracket nests by operators and keywords.
+ * Returns the place where the nesting may overflow the parser's stack. The parser is native code,
+ * and an overflow would end the process. Strings and comments do not count. Outside brackets,
+ * operators and keywords nest.
  */
 function findExcessiveNesting(source: string): number | undefined {
   const token =

@@ -1,13 +1,13 @@
 import { type Node, type Program, visitorKeys } from "oxc-parser";
 
-/** What a name stands for. */
+/** A name's meaning in a scope. */
 export interface Binding {
   readonly name: string;
   readonly kind: "import" | "const" | "let" | "var" | "parameter" | "function" | "class" | "type" | "other";
   /** The declaration: a declarator, a function, an import specifier, a parameter's pattern. */
   readonly declaration: Node;
   readonly scope: Scope;
-  /** Everything that assigns to it after its declaration, anywhere. */
+  /** All nodes that assign to the name after its declaration. */
   readonly assignments: Node[];
 }
 
@@ -31,7 +31,7 @@ const makesScope = (node: Node) =>
     node.type,
   );
 
-/** What a name stands for where `scope` is. */
+/** Returns the binding of a name as seen from `scope`. */
 export function lookUp(scope: Scope | undefined, name: string): Binding | undefined {
   for (let at = scope; at; at = at.parent) {
     const binding = at.bindings.get(name);
@@ -47,7 +47,7 @@ export function childrenOf(node: Node): Node[] {
   });
 }
 
-/** Every node in another one, itself included, with the scope that it stands in. */
+/** Yields a node and every node in it, each with the scope around it. */
 export function* everyNode(
   root: Node,
   scopes: Scopes,
@@ -61,7 +61,7 @@ export function* everyNode(
   }
 }
 
-/** Finds every declaration and the scope it belongs to. */
+/** Finds every declaration and its scope. */
 export function resolveScopes(program: Program): Scopes {
   const scopes = new Map<Node, Scope>();
   const assignments: [Scope, string, Node][] = [];
@@ -98,7 +98,7 @@ function open(scopes: Map<Node, Scope>, node: Node, parent: Scope | undefined): 
   return scope;
 }
 
-/** Enters what a declaration declares into the scope around it. */
+/** Adds the names that a declaration declares to the scope around it. */
 function declare(node: Node, scope: Scope): void {
   switch (node.type) {
     case "VariableDeclaration": {
@@ -140,7 +140,7 @@ function add(scope: Scope, pattern: Node, kind: Binding["kind"], declaration: No
   }
 }
 
-/** The identifiers that a pattern binds or assigns to. */
+/** Returns the identifiers that a pattern binds or assigns to. */
 export function namesOf(pattern: Node): { readonly name: string; readonly node: Node }[] {
   switch (pattern.type) {
     case "Identifier":
@@ -162,7 +162,10 @@ export function namesOf(pattern: Node): { readonly name: string; readonly node: 
   }
 }
 
-/** The key of a property binds nothing, nor does a default value. */
+/**
+ * Returns true for the parts of a pattern that bind nothing: the key of a property and a default
+ * value.
+ */
 function isKey(pattern: Node, child: Node): boolean {
   if (pattern.type === "Property") return child === pattern.key && child !== pattern.value;
   return pattern.type === "AssignmentPattern" && child === pattern.right;

@@ -9,37 +9,40 @@ import type { ParsedFile } from "./parse.ts";
 import { everyNode, lookUp, type Scope, type Scopes } from "./scopes.ts";
 import { loopsWithoutMark, marksWithoutLoop } from "./useSpeculate.ts";
 
-/** A loop with its directives, as it stands in the file. */
+/** A loop of a file with its directives. */
 export interface SpeculatedLoop {
-  /** That of the function around it, with a number where that has several. */
+  /** The name of the function around the loop, with a number if the function has several loops. */
   readonly name: string;
   readonly node: ForStatement;
   readonly label: string | undefined;
-  /** From the directive's first call, or the loop or its label, to the end of the loop. */
+  /**
+   * The span from the directive's first call, or from the loop or its label, to the end of the
+   * loop.
+   */
   readonly span: Span;
-  /** Where the loop, or its label, starts. */
+  /** The start of the loop, or of its label. */
   readonly start: number;
   readonly directive: LoopDirective;
   readonly branchDirectives: readonly BranchDirective[];
   /** The scope around the loop. */
   readonly scope: Scope;
-  /** The function around the loop; the program when there is none. */
+  /** The function around the loop; the program if there is none. */
   readonly container: Node;
 }
 
 export interface FoundLoops {
   readonly loops: readonly SpeculatedLoop[];
-  /** What the file calls the functions it imports from Belay, by those names. */
+  /** The functions that the file imports from Belay, by their names in the file. */
   readonly directiveNames: ReadonlyMap<string, string>;
   readonly diagnostics: readonly Diagnostic[];
-  /** Loops whose directive is wrong, so that they stay as they are. */
+  /** Loops with a wrong directive, which stay unchanged. */
   readonly malformed: readonly UndirectedLoop[];
 }
 
-/** A loop as it stands in the file, without what its directive says. */
+/** A loop of a file without the contents of its directive. */
 export type UndirectedLoop = Pick<SpeculatedLoop, "node" | "span" | "start" | "scope" | "container">;
 
-/** Where programs import the call form from. */
+/** The module from which programs import the call form. */
 export const directiveModule = "belay-speculate";
 
 /** Finds the loops that have directives, and the directives that have no loop. */
@@ -88,7 +91,7 @@ export function speculatedLoops(file: ParsedFile, scopes: Scopes): FoundLoops {
       diagnostics.push(loopError.misplacedBranchDirective(directive.span));
     }
   }
-  // A directive that is wrong is reported itself.
+  // A wrong directive has a diagnostic of its own.
   if (diagnostics.length === 0) diagnostics.push(...marksWithoutLoop(file, scopes, outermost));
   diagnostics.push(...loopsWithoutMark(outermost));
   outermost.sort((one, other) => one.start - other.start);
@@ -125,7 +128,7 @@ function undirected(place: ForLoop, start: number): UndirectedLoop {
   return { node, span: { start, end: node.end }, start: place.start, scope, container };
 }
 
-/** Whether there is nothing but comments between two places. */
+/** Returns true if there are only comments and blanks between two places. */
 function isBlank({ source, comments }: ParsedFile, start: number, end: number): boolean {
   let at = start;
   for (const comment of comments) {
@@ -136,7 +139,7 @@ function isBlank({ source, comments }: ParsedFile, start: number, end: number): 
   return source.slice(at, end).trim() === "";
 }
 
-/** What the file imports from Belay: the names there, by the names here. */
+/** Returns the names that the file imports from Belay, by their names in the file. */
 function importedNames({ program }: ParsedFile): Map<string, string> {
   const names = new Map<string, string>();
   for (const node of program.body) {
@@ -149,7 +152,7 @@ function importedNames({ program }: ParsedFile): Map<string, string> {
   return names;
 }
 
-/** The directive that a statement is as a call. */
+/** Returns the directive call that a statement consists of; undefined for other statements. */
 function directiveCall(statement: Node, scope: Scope, names: ReadonlyMap<string, string>) {
   if (statement.type !== "ExpressionStatement" || statement.expression.type !== "CallExpression")
     return undefined;
@@ -160,7 +163,7 @@ function directiveCall(statement: Node, scope: Scope, names: ReadonlyMap<string,
   return callNames.includes(name) ? { name, call, statement } : undefined;
 }
 
-/** The calls of directives directly before a loop. */
+/** Returns the directive calls directly before a loop. */
 function callsBefore({ siblings, start, scope }: ForLoop, names: ReadonlyMap<string, string>) {
   const calls: NonNullable<ReturnType<typeof directiveCall>>[] = [];
   let at = names.size > 0 ? siblings.findIndex((sibling) => sibling.start === start) : 0;
@@ -172,7 +175,7 @@ function callsBefore({ siblings, start, scope }: ForLoop, names: ReadonlyMap<str
   return calls;
 }
 
-/** Calls of directives that are not before a loop. */
+/** Reports directive calls that are not before a loop. */
 function strayCalls(
   { program }: ParsedFile,
   scopes: Scopes,

@@ -11,7 +11,7 @@ interface Marked {
   readonly directive: { readonly span: Span };
 }
 
-/** Loops outside all functions that ask for speculation. */
+/** Reports loops with a directive outside all functions that have "use speculate". */
 export function loopsWithoutMark(loops: readonly Marked[]): Diagnostic[] {
   const marked = (scope: Scope | undefined): boolean =>
     scope !== undefined && (hasUseSpeculate(scope.node) || marked(scope.parent));
@@ -20,7 +20,7 @@ export function loopsWithoutMark(loops: readonly Marked[]): Diagnostic[] {
     .map(({ directive }) => loopError.useSpeculateMissing(directive.span));
 }
 
-/** Functions that ask for speculation and have no loop for it. */
+/** Reports functions with "use speculate" that have no loop with a directive. */
 export function marksWithoutLoop(
   { program }: ParsedFile,
   scopes: Scopes,
@@ -35,7 +35,7 @@ export function marksWithoutLoop(
 
 const hasUseSpeculate = (node: Node) => useSpeculateOf(node) !== undefined;
 
-/** The directive "use speculate" at the start of a function or the program. */
+/** Returns the directive "use speculate" at the start of a function or the program. */
 function useSpeculateOf(node: Node): Node | undefined {
   const body = "body" in node ? node.body : undefined;
   const statements = Array.isArray(body) ? body : ((body as { body?: unknown } | null)?.body ?? []);

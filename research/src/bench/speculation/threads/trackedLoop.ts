@@ -41,7 +41,7 @@ export function emitTrackedLoop(loop: Loop): string {
     store: (array, index, value) => `store_${array}(${index}, ${value})`,
     loadCarried: (name) => `load_${name}(0)`,
     storeCarried: (name, value) => `store_${name}(0, ${value})`,
-    turn: "if (--track.fuel < 0) throw track;",
+    eachIteration: "if (--track.fuel < 0) throw track;",
   };
   const writer = new Writer();
   writer.line('"use strict";');

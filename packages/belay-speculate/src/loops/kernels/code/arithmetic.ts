@@ -1,12 +1,11 @@
 /**
- * JavaScript's arithmetic where WGSL's differs: functions that generated code calls, emitted only
- * where they are called.
- *
- * Parameters are never constant expressions, so nothing here is refused at compile time for a value
- * it has.
+ * WGSL functions for JavaScript's arithmetic where WGSL's differs. A function is emitted only if it
+ * is called.
+ * Parameters are never constant expressions, so no value here is rejected when the shader is
+ * created.
  */
 const library: Readonly<Record<string, string>> = {
-  // Constant expressions that overflow are errors in WGSL; behind a call an operand is no constant
+  // WGSL rejects constant expressions that overflow. The result of a call is no constant
   // expression.
   opaque_i32: "fn opaque_i32(value: i32) -> i32 { return value; }",
   opaque_u32: "fn opaque_u32(value: u32) -> u32 { return value; }",
@@ -16,17 +15,19 @@ const library: Readonly<Record<string, string>> = {
   /** NaN and infinities have no literals. */
   f32_of_bits: "fn f32_of_bits(bits: u32) -> f32 { return bitcast<f32>(bits); }",
 
-  /** Looks at the bits: WGSL lets compilers assume that no value is NaN. */
+  /** Tests bits, because WGSL lets compilers assume that no value is NaN. */
   is_nan: "fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }",
   is_zero_f32: "fn is_zero_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0u; }",
   is_infinite_f32:
     "fn is_infinite_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }",
   is_minus_f32: "fn is_minus_f32(x: f32) -> bool { return (bitcast<u32>(x) >> 31u) == 1u; }",
-  /** Neither zero nor NaN. In a comparison, numbers too small to be normal may be zero. */
+  /**
+   * True for neither zero nor NaN. In a comparison, a driver may take subnormal numbers as zero.
+   */
   is_true_f32:
     "fn is_true_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) - 1u < 0x7f800000u; }",
 
-  /** NaN, in a way that no compiler evaluates. */
+  /** A NaN that no compiler evaluates. */
   nan_f32: "fn nan_f32() -> f32 { return f32_of_bits(0x7fc00000u); }",
   infinity_f32: "fn infinity_f32() -> f32 { return f32_of_bits(0x7f800000u); }",
   with_sign_f32: `
@@ -35,9 +36,9 @@ fn with_sign_f32(x: f32, sign: f32) -> f32 {
 }`,
 
   /**
-   * An integer that compares as the number does. Comparisons look at bits: a driver may take a
-   * number that is too small to be normal for zero, and a negated comparison, such as `!(a < b)`,
-   * for the opposite one, which is another where a side is NaN.
+   * Returns an integer that orders as the number does. Comparisons use bits for two reasons. A
+   * driver may take a subnormal number as zero. It may also turn `!(a < b)` into `a >= b`, which
+   * differs if a side is NaN.
    */
   order_f32: `
 fn order_f32(x: f32) -> i32 {
@@ -87,8 +88,8 @@ fn remainder_u32(a: u32, b: u32) -> u32 {
   return a % b;
 }`,
 
-  // JavaScript rounds a product to 53 bits before it takes the low 32, so a large one differs from
-  // the wrapped one.
+  // JavaScript rounds a product to 53 bits before it takes the low 32, so a large product differs
+  // from the wrapped one.
   multiply_i32: `
 fn multiply_i32(a: i32, b: i32) -> i32 {
   let low = multiply_u32(bitcast<u32>(abs(a)), bitcast<u32>(abs(b)));
@@ -124,8 +125,8 @@ fn wrap_f32(x: f32) -> u32 {
 }`,
 
   /**
-   * The element that a number names; one that no array has for a fraction, a negative number or
-   * NaN.
+   * Returns the element that a number names. A fraction, a negative number and NaN give an element
+   * outside every array.
    */
   element_of_f32: `
 fn element_of_f32(x: f32) -> u32 {
@@ -141,7 +142,10 @@ fn clamp_f32(x: f32) -> u32 {
   return u32(round(clamp(x, 0f, 255f)));
 }`,
 
-  /** A product with a zero, or a quotient by an infinity: a zero with the signs of both, or NaN. */
+  /**
+   * A product with a zero, or a quotient by an infinity: a zero with the sign of the product, or
+   * NaN.
+   */
   times_zero_f32: `
 fn times_zero_f32(x: f32, zero: f32) -> f32 {
   if (is_nan(x) || is_infinite_f32(x)) { return nan_f32(); }
@@ -152,7 +156,7 @@ fn zero_over_f32(zero: f32, x: f32) -> f32 {
   if (is_nan(x) || is_zero_f32(x)) { return nan_f32(); }
   return bitcast<f32>((bitcast<u32>(x) ^ bitcast<u32>(zero)) & 0x80000000u);
 }`,
-  /** What 0 is added to stays what it is, but for −0. */
+  /** Adding 0 changes only −0, which becomes 0. */
   plus_zero_f32: `
 fn plus_zero_f32(x: f32) -> f32 {
   if (is_zero_f32(x)) { return 0f; }
@@ -168,7 +172,7 @@ fn quotient_f32(a: f32, b: f32) -> f32 {
   let scale = select(1f, 0.25f, (bitcast<u32>(b) & 0x7fffffffu) > 0x7e800000u);
   return (a * scale) / (b * scale);
 }`,
-  /** Chooses bits: where an arm is a zero, a driver may take 0 and -0 for each other. */
+  /** Selects bits. If an arm is a zero, a driver may confuse 0 and −0. */
   select_f32: `
 fn select_f32(no: f32, yes: f32, test: bool) -> f32 {
   return bitcast<f32>(select(bitcast<u32>(no), bitcast<u32>(yes), test));
@@ -181,7 +185,7 @@ fn sign_f32(x: f32) -> f32 {
   return with_sign_f32(1f, x);
 }`,
 
-  /** Of two zeros the negative one is less. */
+  /** Of two zeros, the negative one is less. */
   ascending_f32: `
 fn ascending_f32(a: f32, b: f32) -> bool {
   let left = bitcast<i32>(a);
@@ -201,7 +205,7 @@ fn max_f32(a: f32, b: f32) -> f32 {
   return select(a, b, ascending_f32(a, b));
 }`,
 
-  /** Without the bits behind the point; NaN, infinities and large numbers have none. */
+  /** Drops the fraction's bits. NaN, infinities and large numbers have none. */
   trunc_f32: `
 fn trunc_f32(x: f32) -> f32 {
   let bits = bitcast<u32>(x);
@@ -222,7 +226,7 @@ fn ceil_f32(x: f32) -> f32 {
   if (is_minus_f32(x) || bitcast<u32>(whole) == bitcast<u32>(x)) { return whole; }
   return whole + 1f;
 }`,
-  /** Halves round up, where WGSL rounds them to even. */
+  /** Rounds halves up; WGSL rounds them to even. */
   round_f32: `
 fn round_f32(x: f32) -> f32 {
   let below = floor_f32(x);
@@ -230,7 +234,7 @@ fn round_f32(x: f32) -> f32 {
   return with_sign_f32(below + select(0f, 1f, x - below >= 0.5f), x);
 }`,
 
-  /** The exact remainder: eight bits of the quotient at a time. */
+  /** The exact remainder, eight bits of the quotient at a time. */
   remainder_f32: `
 fn remainder_f32(a: f32, b: f32) -> f32 {
   let x = bitcast<u32>(a) & 0x7fffffffu;
@@ -252,7 +256,8 @@ fn remainder_f32(a: f32, b: f32) -> f32 {
   return with_sign_f32(bitcast<f32>(magnitude), a);
 }`,
 
-  // Functions that WGSL leaves open outside of an interval, or for infinities, zeros and NaN.
+  // Functions whose results WGSL leaves open outside of an interval, or for infinities, zeros and
+  // NaN.
   sqrt_f32: `
 fn sqrt_f32(x: f32) -> f32 {
   if (is_zero_f32(x) || is_nan(x)) { return x; }
@@ -338,7 +343,7 @@ fn atan2_f32(y: f32, x: f32) -> f32 {
   if (is_zero_f32(x) || is_infinite_f32(y)) { return with_sign_f32(1.57079633f, y); }
   return with_sign_f32(atan2(y, x), y);
 }`,
-  /** Half of a power that may be too large although half of it is not. */
+  /** Half of a power, which may be finite when the power is not. */
   half_exp_f32: `
 fn half_exp_f32(x: f32) -> f32 {
   if (less_f32(90f, x)) { return infinity_f32(); }
@@ -364,9 +369,7 @@ fn tanh_f32(x: f32) -> f32 {
   return tanh(x);
 }`,
 
-  /**
-   * Scales by powers of two, so that no square overflows or is too small, and divides by nothing.
-   */
+  /** Scales by powers of two, so that no square overflows or underflows, and needs no division. */
   hypot_f32: `
 fn hypot_f32(a: f32, b: f32) -> f32 {
   if (is_infinite_f32(a) || is_infinite_f32(b)) { return infinity_f32(); }
@@ -386,7 +389,7 @@ fn hypot_f32(a: f32, b: f32) -> f32 {
   return sqrt(x * x + y * y) * back;
 }`,
 
-  /** WGSL leaves powers of negative numbers open, and those of infinities and zeros. */
+  /** WGSL leaves powers of negative numbers, infinities and zeros open. */
   pow_f32: `
 fn pow_f32(x: f32, y: f32) -> f32 {
   if (is_zero_f32(y)) { return 1f; }
@@ -408,7 +411,7 @@ fn pow_f32(x: f32, y: f32) -> f32 {
 }`,
 };
 
-/** The functions of the library that the code calls, and those that they call. */
+/** Returns the functions of the library that the code calls, and those that they call. */
 export function arithmeticFor(code: string): string {
   const called = new Set<string>();
   const visit = (text: string) => {

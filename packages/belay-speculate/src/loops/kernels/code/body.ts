@@ -5,46 +5,51 @@ import { wgslName } from "./names.ts";
 import { StatementWriter } from "./statements.ts";
 
 /**
- * What an engine makes of the effects of an iteration: bodies of WGSL functions, with the
- * parameters named here. The rest of a body is the same for all engines.
- *
- * An `element` is always one that the array has, and `bits` are those of its value as an i32, u32
- * or f32. The functions `peek_a(element) -> u32` and `poke_a(element, bits)` of `memory.ts` access
- * the array itself.
+ * The effects of an iteration in one engine: bodies of WGSL functions, with the parameters named
+ * here. The rest of an iteration is the same in all engines.
+ * An `element` always exists in its array, and `bits` are those of its value as an i32, u32 or f32.
+ * The functions `peek_a(element) -> u32` and `poke_a(element, bits)` of `memory.ts` access the
+ * array itself.
  */
 export interface Effects {
-  /** `fn load_a(element: u32) -> u32`. */
+  /** Returns the body of `fn load_a(element: u32) -> u32`. */
   load(array: LoopArray): string;
-  /** `fn store_a(element: u32, bits: u32)`; only for arrays that the loop writes. */
+  /** Returns the body of `fn store_a(element: u32, bits: u32)`, for arrays that the loop writes. */
   store(array: LoopArray): string;
-  /** `fn load_carried_x() -> u32`; `slot` counts the carried variables from 0. */
+  /**
+   * Returns the body of `fn load_carried_x() -> u32`. `slot` numbers the carried variables from 0.
+   */
   loadCarried(name: string, slot: number): string;
-  /** `fn store_carried_x(bits: u32)`. */
+  /** Returns the body of `fn store_carried_x(bits: u32)`. */
   storeCarried(name: string, slot: number): string;
   /**
-   * `fn report_bail_out(reason: u32)`: the kernel cannot compute what JavaScript computes here; the reason
-   * is one of `bailOuts`. Called once, after which the iteration stores nothing more and ends soon.
+   * The body of `fn report_bail_out(reason: u32)`. It runs when the kernel cannot compute
+   * JavaScript's result; the reason is one of `bailOuts`. It is called once. The iteration then
+   * stores nothing more and ends soon.
    */
   readonly bailOut: string;
-  /** `fn end_loop()`: no iteration after this one is executed. The iteration returns next. */
+  /**
+   * The body of `fn end_loop()`. No iteration after this one is executed. The iteration returns
+   * next.
+   */
   readonly endLoop: string;
   /**
-   * `fn misspeculate(nearest: i32, farthest: i32)`: iterations at these distances are wrong;
-   * `farthest` may be 0x7fffffff, which stands for all.
+   * The body of `fn misspeculate(nearest: i32, farthest: i32)`. The iterations at these distances
+   * misspeculated. A `farthest` of 0x7fffffff stands for all.
    */
   readonly misspeculate: string;
 }
 
 /**
- * Why an iteration is left to the CPU: an element no array has, too many turns of its loops, too
- * many accesses.
+ * The reasons for a bail-out: an element outside its array, too many iterations of inner loops, or
+ * too many accesses.
  */
 export const bailOuts = { outside: 1, fuel: 2, overflow: 3 } as const;
 
 /**
- * The functions of one iteration, down to `fn iterate(index: …)`, which the entry point calls once
- * per invocation after setting `fuel` and calling `start_reductions`. Needs a uniform `params` of
- * `parameters.ts`; reductions are left in `reduced_x`.
+ * Returns the functions of one iteration, down to `fn iterate(index: …)`. The entry point sets
+ * `fuel`, calls `start_reductions` and then `iterate`, once per invocation. Requires a uniform
+ * `params` as in `parameters.ts`. Leaves reductions in `reduced_x`.
  */
 export function emitBody(loop: Loop, effects: Effects): string {
   const types = new Map<string, NumberType>();
@@ -61,7 +66,7 @@ export function emitBody(loop: Loop, effects: Effects): string {
   ]);
   return [
     `const BAIL_OUT_OUTSIDE = ${bailOuts.outside}u;\nconst BAIL_OUT_FUEL = ${bailOuts.fuel}u;\nconst BAIL_OUT_OVERFLOW = ${bailOuts.overflow}u;`,
-    "/** How many more turns the loops of this iteration may take. */\nvar<private> fuel: u32;",
+    "/** The number of iterations that this iteration's inner loops may still run. */\nvar<private> fuel: u32;",
     "var<private> bailed_out: bool;",
     `fn report_bail_out(reason: u32) {\n${effects.bailOut}\n}`,
     "fn bail_out(reason: u32) {\n  if (bailed_out) { return; }\n  bailed_out = true;\n  fuel = 0u;\n  report_bail_out(reason);\n}",
@@ -74,7 +79,9 @@ export function emitBody(loop: Loop, effects: Effects): string {
   ].join("\n\n");
 }
 
-/** The accessors of one array that the iteration calls, and what they call. */
+/**
+ * Returns the accessors of one array that the iteration calls, and the functions that they call.
+ */
 function emitAccessors(array: LoopArray, effects: Effects, iterate: string): string[] {
   const name = wgslName(array.name);
   const types: NumberType[] = ["i32", "u32", "f32"];
@@ -93,8 +100,8 @@ function emitAccessors(array: LoopArray, effects: Effects, iterate: string): str
 }
 
 /**
- * What an operator leaves a value as it is with. Minus zero is that of `+`: 0 would turn a sum of
- * minus zeros into 0.
+ * Returns the operator's neutral value. For f32 sums it is −0: with 0, a sum of minus zeros would
+ * become 0.
  */
 export function identityOf({ type, operator }: Reduction): number {
   switch (operator) {
@@ -114,14 +121,14 @@ export function identityOf({ type, operator }: Reduction): number {
   }
 }
 
-/** Two values of a reduction as one. */
+/** Returns the combination of two values of a reduction. */
 export function combine({ type, operator }: Reduction, a: string, b: string): string {
   if (operator === "min" || operator === "max")
     return `${operator}${type === "f32" ? "_f32" : ""}(${a}, ${b})`;
   return `(${a} ${operator} ${b})`;
 }
 
-/** `reduced_x` of each reduction, `fn reduce_x(value: …)`, and `fn start_reductions()`. */
+/** Returns `reduced_x` of each reduction, `fn reduce_x(value: …)`, and `fn start_reductions()`. */
 function emitReductions(reductions: readonly Reduction[]): string[] {
   const reduces = reductions.map((reduction) => {
     const reduced = `reduced_${wgslName(reduction.name)}`;

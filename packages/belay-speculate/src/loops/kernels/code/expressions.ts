@@ -3,18 +3,18 @@ import { isLoad, operandsOf, someExpression } from "../../tree/walk.ts";
 import { fromBits, toBits, wgslName, zero } from "./names.ts";
 
 /**
- * Where statements go that an expression needs before it, and names for the values they compute.
+ * The target of the statements that must run before an expression, and of names for their results.
  */
 export interface Target {
   line(text: string): void;
-  /** A name that the body does not use yet. */
+  /** Returns a name that the body does not use yet. */
   temporary(): string;
 }
 
 /**
- * The WGSL of an expression. Statements that it needs first are written to the target: WGSL has no
- * conditional expression that evaluates one side only, and a side that loads an element must not be
- * evaluated for nothing.
+ * Returns the WGSL of an expression. It writes statements that must run first to the target. WGSL
+ * has no conditional expression that evaluates one side only, and a side that loads an element must
+ * not be evaluated for nothing.
  */
 export function emitExpression(expression: Expression, target: Target): string {
   const emit = (operand: Expression) => emitExpression(operand, target);
@@ -63,8 +63,8 @@ export function emitExpression(expression: Expression, target: Target): string {
 }
 
 /**
- * The element, as a u32, that an index of some type names; one beyond every array when it names
- * none.
+ * Returns the element, as a u32, that an index of some type names. An index that names none gives
+ * an element outside every array.
  */
 export function elementOf(index: Expression, text: string): string {
   switch (index.type) {
@@ -77,7 +77,7 @@ export function elementOf(index: Expression, text: string): string {
   }
 }
 
-/** Converts as JavaScript does when a value of one type is needed as another. */
+/** Returns a value converted to another type by JavaScript's rules. */
 export function convert(from: ValueType, to: ValueType, text: string): string {
   if (from === to) return text;
   if (to === "bool") return from === "f32" ? `is_true_f32(${text})` : `(${text} != ${zero(from)})`;
@@ -86,7 +86,7 @@ export function convert(from: ValueType, to: ValueType, text: string): string {
   return fromBits(to, from === "f32" ? `wrap_f32(${text})` : toBits(from, text));
 }
 
-/** A literal of any value of the type, NaN and infinities included. */
+/** Returns a literal of any value of the type, including NaN and infinities. */
 export function emitLiteral(type: ValueType, value: number | string): string {
   switch (type) {
     case "bool":
@@ -137,7 +137,7 @@ function emitBinary(expression: Binary, target: Target): string {
     case "<<":
     case ">>":
     case ">>>": {
-      // The left operand shifts as the type that JavaScript converts it to.
+      // The left operand shifts as the type to which JavaScript converts it.
       const shifted = operator === ">>>" ? "u32" : "i32";
       const by = `(${convert(right.type, "u32", b)} & 31u)`;
       const result = `(${convert(left.type, shifted, a)} ${operator === "<<" ? "<<" : ">>"} ${by})`;
@@ -147,7 +147,7 @@ function emitBinary(expression: Binary, target: Target): string {
   return `(${a} ${operator} ${b})`;
 }
 
-/** The number that a driver knows an operand to be; undefined for any other. */
+/** Returns an operand's value if a driver can know it; undefined otherwise. */
 function constantOf(operand: Expression): number | undefined {
   if (operand.kind === "literal" && operand.type !== "bool") return Number(operand.value);
   if (operand.kind === "convert") return constantOf(operand.operand);
@@ -157,8 +157,9 @@ function constantOf(operand: Expression): number | undefined {
 }
 
 /**
- * An operation of floats with a constant by which a driver would simplify it wrongly: it may assume
- * that the other side is no NaN, no infinity, and not −0. Undefined where there is none.
+ * Returns an operation of floats with a constant that a driver would simplify wrongly. A driver may
+ * assume that the other side is no NaN, no infinity and not −0. Undefined if there is no such
+ * constant.
  */
 function withConstant(
   operator: string,
@@ -221,7 +222,7 @@ function emitChoice(test: string, result: string, yes: Expression, no: Expressio
 type Call = Extract<Expression, { kind: "call" }>;
 
 /**
- * Functions of floats, each with one of the library that gives what JavaScript gives for
+ * The functions of floats. The library has one for each that gives JavaScript's results for
  * infinities, zeros and NaN.
  */
 const ofFloats = new Set<string>(
@@ -257,8 +258,8 @@ function emitCall({ callee, args, type }: Call, target: Target): string {
 }
 
 /**
- * The operand of something else: never a constant expression, which WGSL would evaluate and perhaps
- * refuse.
+ * Returns an operand that is never a constant expression. WGSL would evaluate a constant expression
+ * and perhaps reject it.
  */
 function emitOpaque(expression: Expression, target: Target): string {
   const text = emitExpression(expression, target);
@@ -273,15 +274,12 @@ function isConstant(expression: Expression): boolean {
   );
 }
 
-/**
- * A factor so small that a product with it has at most 53 bits, and wrapping is all that happens to
- * it.
- */
+/** Returns true for a factor so small that the product has at most 53 bits and only wraps. */
 function isSmall(expression: Expression): boolean {
   return expression.kind === "literal" && Math.abs(Number(expression.value)) <= 2 ** 21;
 }
 
-/** Whether the expression chooses between sides of which one loads an element. */
+/** Returns true if the expression chooses between sides and one of them loads an element. */
 function needsStatements(expression: Expression): boolean {
   return someExpression(
     expression,

@@ -4,35 +4,36 @@ import { type ArrayAccess, bufferType, emitPeek, emitPoke } from "./memory.ts";
 import { wgslName } from "./names.ts";
 import { declareParameters } from "./parameters.ts";
 
-/**
- * A kernel as text, and what it wants bound: at binding `n` of group 0 the `n`th of its bindings.
- */
+/** A kernel's text and bindings. The `n`th of its bindings is at `@binding(n)` of group 0. */
 export interface Kernel {
-  /** The name of its entry point. */
+  /** The name of the entry point. */
   readonly name: string;
   readonly code: string;
   readonly bindings: readonly Binding[];
 }
 
 export interface Binding {
-  /** A buffer of the engine, or `array_x`, the memory of the loop's array x. */
+  /** The name of a buffer of the engine, or `array_x` for the memory of the loop's array x. */
   readonly name: string;
   readonly access: "uniform" | ArrayAccess;
 }
 
 /** A buffer that a kernel uses besides the loop's arrays. */
 export interface Resource extends Binding {
-  /** Its WGSL type. */
+  /** The WGSL type. */
   readonly type: string;
 }
 
 /**
- * Invocations of a workgroup, in every kernel of a loop: a constant that is given when the kernel
- * is compiled for a device.
+ * The override constant that gives the workgroup size of every kernel of a loop. It is set when the
+ * kernel is compiled for a device.
  */
 export const workgroupSize = "group_size";
 
-/** Where an invocation finds its place in the grid, whose workgroups may fill two dimensions. */
+/**
+ * The parameters that tell an invocation its position in the grid. The workgroups may fill two
+ * dimensions.
+ */
 export const placeInGrid = `
 @builtin(workgroup_id) workgroup: vec3u,
 @builtin(num_workgroups) workgroups: vec3u,
@@ -46,15 +47,17 @@ export interface KernelParts {
   readonly loop: Loop;
   readonly parameters: ReadonlyMap<string, NumberType>;
   readonly resources: readonly Resource[];
-  /** Declarations that need nothing but the resources, such as structs. */
+  /** Declarations that need only the resources, such as structs. */
   readonly declarations: readonly string[];
-  /** The entry point and what it calls. It may `peek` at and `poke` into the loop's arrays. */
+  /**
+   * The entry point and the functions that it calls. They may `peek` at and `poke` into the loop's
+   * arrays.
+   */
   readonly functions: readonly string[];
 }
 
 /**
- * Puts a module together: resources, arrays and arithmetic are declared as far as the functions use
- * them.
+ * Assembles a module. It declares only the resources, arrays and arithmetic that the functions use.
  */
 export function assembleKernel(parts: KernelParts): Kernel {
   const body = parts.functions.join("\n\n");
@@ -84,7 +87,7 @@ export function assembleKernel(parts: KernelParts): Kernel {
   return { name: parts.name, code: `${code}\n\n${arithmeticFor(code)}`.trimEnd().concat("\n"), bindings };
 }
 
-/** Whether a kernel with this code has to be given its workgroup size. */
+/** Returns true if a kernel with this code needs the override constant of its workgroup size. */
 export function usesWorkgroupSize(code: string): boolean {
   return new RegExp(`\\b${workgroupSize}\\b`).test(code);
 }

@@ -3,13 +3,13 @@ import { convert } from "./expressions.ts";
 import { fromBits, toBits, wgslName } from "./names.ts";
 
 /**
- * How a kernel sees an array. Elements are passed around as the bits of their value as an i32, u32
- * or f32, and lie in memory as in the typed array: elements of 8 and 16 bits are packed, and stored
- * with atomics on the word around them, so that invocations may store to neighbours.
+ * The access of a kernel to an array. Elements are passed as the bits of their value as an i32, u32
+ * or f32. In memory they lie as in the typed array: elements of 8 and 16 bits are packed. They are
+ * stored with atomics on their word, so that invocations may store to neighbours.
  */
 export type ArrayAccess = "read" | "write";
 
-/** The type of an element's value: what a load gives before it is converted. */
+/** Returns the type of an element's value before conversion. */
 function valueType(element: ElementType): NumberType {
   return element === "u32" || element === "f32" ? element : "i32";
 }
@@ -25,12 +25,12 @@ const bitsOf: Readonly<Record<ElementType, 8 | 16 | 32>> = {
   f32: 32,
 };
 
-/** The declared type of the array's buffer. */
+/** Returns the declared type of the array's buffer. */
 export function bufferType({ element }: LoopArray, access: ArrayAccess): string {
   return access === "write" && bitsOf[element] < 32 ? "array<atomic<u32>>" : "array<u32>";
 }
 
-/** `fn peek_a(element: u32) -> u32`: the element as it is in memory. */
+/** Returns `fn peek_a(element: u32) -> u32`, which reads the element from memory. */
 export function emitPeek(array: LoopArray, access: ArrayAccess): string {
   const name = wgslName(array.name);
   const bits = bitsOf[array.element];
@@ -46,14 +46,15 @@ export function emitPeek(array: LoopArray, access: ArrayAccess): string {
 }`;
 }
 
-/** `fn poke_a(element: u32, bits: u32)`: changes the element in memory. */
+/** Returns `fn poke_a(element: u32, bits: u32)`, which changes the element in memory. */
 export function emitPoke(array: LoopArray): string {
   const name = wgslName(array.name);
   const bits = bitsOf[array.element];
   if (bits === 32) return `fn poke_${name}(element: u32, bits: u32) { array_${name}[element] = bits; }`;
   const { word, shift } = within(bits);
   const mask = `0x${(2 ** bits - 1).toString(16)}u`;
-  // Each only touches this element's bits, so others may change the rest of the word in between.
+  // Each atomic changes this element's bits only, so others may change the rest of the word in
+  // between.
   return `fn poke_${name}(element: u32, bits: u32) {
   let shift = ${shift};
   atomicAnd(&array_${name}[${word}], ~(${mask} << shift));
@@ -68,8 +69,8 @@ function within(bits: 8 | 16): { word: string; shift: string } {
 }
 
 /**
- * `fn get_a_i32(element: u32) -> i32`: loads through the engine's `load_a`, converted; an element
- * that the array does not have is `undefined` in JavaScript, and left to it.
+ * Returns `fn get_a_i32(element: u32) -> i32`, which loads through the engine's `load_a` and
+ * converts. An element outside the array is `undefined` in JavaScript, so the iteration bails out.
  */
 export function emitGet(array: LoopArray, type: NumberType): string {
   const name = wgslName(array.name);
@@ -80,7 +81,9 @@ export function emitGet(array: LoopArray, type: NumberType): string {
 }`;
 }
 
-/** `fn take_a_i32(element: u32) -> i32`: the same for an element that exists. */
+/**
+ * Returns `fn take_a_i32(element: u32) -> i32`, which loads and converts an element that exists.
+ */
 export function emitTake(array: LoopArray, type: NumberType): string {
   const name = wgslName(array.name);
   const loaded = valueType(array.element);
@@ -90,8 +93,9 @@ export function emitTake(array: LoopArray, type: NumberType): string {
 }
 
 /**
- * `fn put_a_i32(element: u32, value: i32)`: converts as the typed array does and stores through the
- * engine's `store_a`. JavaScript ignores a store to an element that the array does not have.
+ * Returns `fn put_a_i32(element: u32, value: i32)`, which converts as the typed array does and
+ * stores through the engine's `store_a`. JavaScript ignores a store to an element outside the
+ * array.
  */
 export function emitPut(array: LoopArray, type: NumberType): string {
   const name = wgslName(array.name);
@@ -100,7 +104,7 @@ export function emitPut(array: LoopArray, type: NumberType): string {
 }`;
 }
 
-/** The bits of `value`, of the given type, as an element of the array holds it. */
+/** Returns the bits that the array's element has after a store of `value`, of the given type. */
 function storedBits(element: ElementType, type: NumberType): string {
   switch (element) {
     case "u8c":

@@ -1,8 +1,8 @@
 import type { NumberType, ValueType } from "../../tree/ir.ts";
 
 /**
- * A name of the program as part of a WGSL identifier, different for different names. Callers put a
- * word before it (`get_${wgslName(name)}`), so it cannot meet a keyword.
+ * Returns a name of the program as part of a WGSL identifier, different for different names.
+ * Callers put a word before it (`get_${wgslName(name)}`), so the result is never a keyword.
  */
 export function wgslName(name: string): string {
   const plain = /^[A-Za-z0-9]*$/;
@@ -12,17 +12,17 @@ export function wgslName(name: string): string {
   );
 }
 
-/** The bits of a value of the type, as an expression of type u32. */
+/** Returns the bits of a value of the type, as an expression of type u32. */
 export function toBits(type: NumberType, value: string): string {
   return type === "u32" ? value : `bitcast<u32>(${value})`;
 }
 
-/** The value of the type that an expression of type u32 holds the bits of. */
+/** Returns a value of the type from an expression of type u32 that holds its bits. */
 export function fromBits(type: NumberType, bits: string): string {
   return type === "u32" ? bits : `bitcast<${type}>(${bits})`;
 }
 
-/** A zero of the type, as a literal. */
+/** Returns a zero of the type, as a literal. */
 export function zero(type: ValueType): string {
   return { i32: "0i", u32: "0u", f32: "0f", bool: "false" }[type];
 }

@@ -1,12 +1,13 @@
 import type { Loop, NumberType } from "../../tree/ir.ts";
 import { wgslName } from "./names.ts";
 
-/** What one execution of a loop gives to its kernels, by name; see {@link parameterNames}. */
+/** The values of one execution's parameters, by name; see {@link parametersOf}. */
 export type ParameterValues = Readonly<Record<string, number>>;
 
 /**
- * The uniform block of a loop's kernels, one word each: `first` and `step` of the index, `count` of
- * iterations, `length_a` of each array, `input_x` of each input, and words that the engine adds.
+ * Returns the uniform block of a loop's kernels, one word each: `first` and `step` of the index,
+ * `count` of iterations, `length_a` of each array, `input_x` of each input, and words that the
+ * engine adds.
  */
 export function parametersOf(loop: Loop, added: readonly string[]): Map<string, NumberType> {
   return new Map<string, NumberType>([
@@ -24,7 +25,7 @@ export function declareParameters(parameters: ReadonlyMap<string, NumberType>): 
   return ["struct Parameters {", ...members, "}"].join("\n");
 }
 
-/** The words of the block; throws for a parameter without a value. */
+/** Returns the words of the block. Throws if a parameter has no value. */
 export function packParameters(
   parameters: ReadonlyMap<string, NumberType>,
   values: ParameterValues,

@@ -3,26 +3,29 @@ import { endsSoon } from "../../tree/walk.ts";
 import { convert, elementOf, emitExpression, type Target } from "./expressions.ts";
 import { toBits, wgslName } from "./names.ts";
 
-/** What statements need to know of the loop around them. */
+/** The facts about the loop that its statements need. */
 export interface Surroundings {
-  /** The type of a variable that outlives the iteration: carried or reduced. */
+  /** Returns the type of a variable that outlives the iteration: carried or reduced. */
   typeOf(name: string): NumberType;
   readonly indexType: "i32" | "u32";
 }
 
-/** Which way a jump out of several nested loops goes on at the loop it names. */
+/** The codes that a jump out of several nested loops leaves for the loop that it names. */
 const LEAVE = { break: "1u", continue: "2u" } as const;
 
-/** Writes the statements of an iteration as WGSL, one line at a time. */
+/** A writer of an iteration's statements as WGSL, one line at a time. */
 export class StatementWriter implements Target {
   readonly lines: string[] = [];
   readonly #surroundings: Surroundings;
-  /** The loops around the current statement, innermost last; whether a loop inside jumps to it. */
+  /**
+   * The loops around the current statement, innermost last. `jumped` is true if a loop inside jumps
+   * to it.
+   */
   readonly #loops: { readonly label: string; readonly jumped: boolean }[] = [];
-  /** Types of the locals in scope, so that what is assigned has the type of its variable. */
+  /** The types of the locals in scope, for the conversion of assigned values. */
   readonly #locals: Map<string, ValueType>[] = [new Map()];
   #temporaries = 0;
-  /** Whether the loop around the current place ends soon, whatever the data. */
+  /** True if the loop around the current place ends soon, whatever the data. */
   #isShort = false;
 
   constructor(surroundings: Surroundings) {
@@ -115,7 +118,7 @@ export class StatementWriter implements Target {
     if (jumped) this.line(`var leave_${wgslName(label)} = 0u;`);
     this.line("loop {");
     if (!this.#isShort) {
-      // A loop may never end on data that is not the sequential loop's.
+      // On data that the sequential loop never sees, a loop may not end.
       this.line("if (fuel == 0u) { bail_out(BAIL_OUT_FUEL); return; }");
       this.line("fuel -= 1u;");
     }
@@ -129,10 +132,10 @@ export class StatementWriter implements Target {
     this.#loops.pop();
     this.#isShort = wasShort;
     this.line("}");
-    this.#passOn();
+    this.#continueJump();
   }
 
-  /** A jump to a loop that is not the innermost one leaves loop by loop. */
+  /** Writes a jump. A jump to an outer loop leaves loop by loop. */
   #jump(kind: "break" | "continue", label: string): void {
     if (this.#loops.at(-1)?.label === label) {
       this.line(`${kind};`);
@@ -142,8 +145,8 @@ export class StatementWriter implements Target {
     }
   }
 
-  /** After a loop: goes on with a jump that left it on the way to a loop around it. */
-  #passOn(): void {
+  /** Continues, after a loop, a jump to a loop around it. */
+  #continueJump(): void {
     for (const [depth, { label, jumped }] of this.#loops.entries()) {
       const leave = `leave_${wgslName(label)}`;
       if (!jumped) continue;
@@ -179,8 +182,8 @@ export class StatementWriter implements Target {
   }
 
   /**
-   * Between indices lie the iterations whose own are between them, in whichever direction the loop
-   * counts.
+   * Writes the misspeculation of the iterations whose indices lie between two bounds, in whichever
+   * direction the loop counts.
    */
   #misspeculateBetween(from: IterationBound, to: IterationBound | null): void {
     const [first, last] = [from, to].map((bound) =>
@@ -206,7 +209,7 @@ export class StatementWriter implements Target {
     this.line("}");
   }
 
-  /** How much larger an index is than that of this iteration. */
+  /** Writes and names the difference between an index and that of this iteration. */
   #distanceTo(index: Expression): string {
     const value = convert(index.type, this.#surroundings.indexType, emitExpression(index, this));
     const distance = this.temporary();
@@ -215,7 +218,7 @@ export class StatementWriter implements Target {
   }
 }
 
-/** Whether a loop inside `body` jumps to the loop with the label, across itself. */
+/** Returns true if a loop inside `body` jumps to the loop with the label, across itself. */
 function jumpsThrough(body: readonly Statement[], label: string, inside = false): boolean {
   return body.some((statement) => {
     switch (statement.kind) {

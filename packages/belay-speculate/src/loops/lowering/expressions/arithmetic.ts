@@ -30,7 +30,7 @@ import { refuse } from "../refusal.ts";
 import { bitwise } from "./bitwise.ts";
 import { compare } from "./comparisons.ts";
 
-/** The result of a binary operator of JavaScript. */
+/** Translates a binary operator of JavaScript. */
 export function binary(lowering: Lowering, operator: string, left: Value, right: Value, node: Node): Value {
   if (left.kind === "host" && right.kind === "host") {
     const result = hostBinary(operator, left, right);
@@ -95,14 +95,14 @@ function floating(
   };
 }
 
-/** Integer operands of one operation have one type; the bits are the same. */
+/** Makes an integer operation with operands of one type. The type does not change the bits. */
 function operation(operator: BinaryOperator, left: Expression, right: Expression): Expression {
   const type = left.type === "u32" && right.type === "u32" ? "u32" : "i32";
   return { kind: "binary", type, operator, left: as(type, left), right: as(type, right) };
 }
 
 function plus(a: IntegerValue, b: IntegerValue, operator: "+" | "-" = "+"): IntegerValue {
-  // For a difference, `b` is what is added, and its expression is what is taken away.
+  // For a difference, `b` is the negated range, while its expression is subtracted.
   const slope = sum({ low: a.slope, high: a.slope }, { low: b.slope, high: b.slope }).low;
   return integer(operation(operator, a.ir, b.ir), sum(a, b), slope);
 }
@@ -135,8 +135,8 @@ function times(
 }
 
 /**
- * Quotients and remainders are of exact operands. A remainder by what is surely not zero is an
- * integer.
+ * Translates a quotient or a remainder, whose operands must be exact. A remainder by a divisor that
+ * is never zero is an integer.
  */
 function divide(
   lowering: Lowering,
@@ -168,7 +168,7 @@ function divide(
   };
 }
 
-/** The result of a unary operator of JavaScript. */
+/** Translates a unary operator of JavaScript. */
 export function unary(
   lowering: Lowering,
   operator: "-" | "+" | "~" | "!",

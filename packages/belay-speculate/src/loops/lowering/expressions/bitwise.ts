@@ -3,7 +3,7 @@ import type { BinaryOperator, Expression } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { toBits } from "../numbers/conversions.ts";
 import { rangeOfInteger } from "../numbers/exactIntegers.ts";
-import { noteUse } from "../numbers/scalarUses.ts";
+import { recordUse } from "../numbers/scalarUses.ts";
 import {
   as,
   between,
@@ -16,7 +16,7 @@ import {
   type Value,
 } from "../numbers/values.ts";
 
-/** The integer operators, which take the low 32 bits of whatever they are given. */
+/** Translates the integer operators, which use the low 32 bits of their operands. */
 export function bitwise(
   lowering: Lowering,
   operator: string,
@@ -25,7 +25,7 @@ export function bitwise(
   node: Node,
 ): IntegerValue {
   const [a, b] = [toBits(lowering, left, node), toBits(lowering, right, node)];
-  for (const bits of [a, b]) noteUse(lowering, bits, "integer");
+  for (const bits of [a, b]) recordUse(lowering, bits, "integer");
   if (isZero(b) && (operator === "|" || operator === ">>" || operator === ">>>")) {
     return coerced(lowering, operator === ">>>" ? "u32" : "i32", left, a);
   }
@@ -69,7 +69,9 @@ export function bitwise(
 
 const isZero = (ir: Expression) => ir.kind === "literal" && ir.value === 0;
 
-/** `x | 0`, `x >>> 0`: what is known about a value that already is such an integer stays known. */
+/**
+ * Translates `x | 0` and `x >>> 0`. Facts about a value that is such an integer already are kept.
+ */
 function coerced(lowering: Lowering, type: "i32" | "u32", value: Value, bits: Expression): IntegerValue {
   const ir: Expression =
     value.kind === "float"
@@ -87,7 +89,7 @@ function coerced(lowering: Lowering, type: "i32" | "u32", value: Value, bits: Ex
   return integer(ir, all);
 }
 
-/** The range of a value as an i32. */
+/** Returns the range of a value as an i32. */
 function signed(lowering: Lowering, value: Value): readonly [number, number] {
   const whole = [-(2 ** 31), 2 ** 31 - 1] as const;
   if (value.kind === "host") {

@@ -19,7 +19,7 @@ import { afterwards, expression, held } from "./expressions.ts";
 import { isMathFunction, mathCall } from "./mathFunctions.ts";
 import { read } from "./names.ts";
 
-/** A call: of a function of Math, or of a helper of the file, which is inlined. */
+/** Translates a call of a function of Math, or of a function of the file, which is inlined. */
 export function call(lowering: Lowering, node: CallExpression): Value {
   const { callee } = node;
   const args = node.arguments.map((argument): Source => {
@@ -46,8 +46,8 @@ const helperHelp = "a loop may call functions of Math and functions that the sam
 type Helper = FunctionNode | ArrowFunctionExpression;
 
 /**
- * A call of a function of the file: its parameters become values or variables, and its body stands
- * where the call stood.
+ * Inlines a function of the file. Its parameters become values or variables, and its body takes the
+ * place of the call.
  */
 function inlined(lowering: Lowering, name: string, args: readonly Source[], node: Node): Value {
   const helper = findHelper(lowering, name, node);
@@ -134,7 +134,7 @@ function bodyOf(lowering: Lowering, helper: Helper, name: string, node: Node): V
   const last = statements.at(-1);
   const outer = lowering.returns;
   try {
-    // One return at the end is the value of the call.
+    // A single return at the end gives the value of the call.
     if (
       last?.type === "ReturnStatement" &&
       last.argument &&
@@ -157,8 +157,8 @@ function bodyOf(lowering: Lowering, helper: Helper, name: string, node: Node): V
 }
 
 /**
- * Returns at several places assign to a variable; those that are not last jump out of a loop that
- * runs once.
+ * Translates a function with returns at several places. Each assigns to a variable, and a return
+ * that is not last leaves a loop that runs once.
  */
 function severalReturns(
   lowering: Lowering,

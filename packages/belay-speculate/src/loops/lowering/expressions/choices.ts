@@ -22,7 +22,7 @@ import {
 import { refuse } from "../refusal.ts";
 import { expression, held } from "./expressions.ts";
 
-/** `a && b`, `a || b`, `a ?? b`. */
+/** Translates `a && b`, `a || b` and `a ?? b`. */
 export function logical(lowering: Lowering, node: LogicalExpression): Value {
   const left = expression(lowering, node.left);
   if (node.operator === "??") {
@@ -51,7 +51,7 @@ export function logical(lowering: Lowering, node: LogicalExpression): Value {
   return merge(lowering, test, isAnd ? second : itself, isAnd ? itself : second, node);
 }
 
-/** `a[i] ?? other`: an element that the array does not have is undefined. */
+/** Translates `a[i] ?? other`. An element outside the array is undefined. */
 function nullish(lowering: Lowering, left: Value, node: LogicalExpression): Value {
   const element = left.kind === "integer" || left.kind === "float" ? left.ir : undefined;
   if (element?.kind !== "load") return left;
@@ -76,8 +76,8 @@ function nullish(lowering: Lowering, left: Value, node: LogicalExpression): Valu
 }
 
 /**
- * Whether the value may be an element that does not exist. As an index that is the name of a
- * property, which may have a value.
+ * Returns true if the value may be undefined, because it comes from an element that does not exist.
+ * As an index, undefined is the name of a property, which may have a value.
  */
 function mayBeUndefined({ variables }: Lowering, value: Expression): boolean {
   const seen = new Set<Expression>();
@@ -105,7 +105,7 @@ function branch(lowering: Lowering, node: Source): Branch {
   return { before, value };
 }
 
-/** `test ? yes : no`. */
+/** Translates `test ? yes : no`. */
 export function conditional(lowering: Lowering, node: ConditionalExpression): Value {
   const test = expression(lowering, node.test);
   if (test.kind === "host" && test.constant !== undefined) {
@@ -123,7 +123,9 @@ export function conditional(lowering: Lowering, node: ConditionalExpression): Va
   return merge(lowering, toBoolean(lowering, test, node), branches[0], branches[1], node);
 }
 
-/** One of two values. Where a branch needs statements, or loads, it becomes a branch of an `if`. */
+/**
+ * Returns one of two values. A branch that needs statements, or loads, becomes a branch of an `if`.
+ */
 function merge(lowering: Lowering, test: Expression, yes: Branch, no: Branch, node: Node): Value {
   const values = [yes.value, no.value] as const;
   const booleans = values.map(isBooleanValue);
@@ -142,7 +144,7 @@ function merge(lowering: Lowering, test: Expression, yes: Branch, no: Branch, no
   const range = hull(rangeOfInteger(lowering, a), rangeOfInteger(lowering, b));
   const minusZero = zeroOfChoice(lowering, type, test, [yes.before, a], [no.before, b]);
   if (minusZero && yes.before.length + no.before.length > 0) {
-    // The statements are executed here.
+    // The statements of the branches are emitted here.
     const kept = minusZero();
     return integer(kept.ir, range, zero, () => kept);
   }
@@ -150,7 +152,7 @@ function merge(lowering: Lowering, test: Expression, yes: Branch, no: Branch, no
   return integer(ir, range, zero, minusZero);
 }
 
-/** One of two values as `convert` makes them, which may need statements of its own. */
+/** Returns one of two values after `convert`, which may emit statements in the branches. */
 function choose(
   lowering: Lowering,
   test: Expression,

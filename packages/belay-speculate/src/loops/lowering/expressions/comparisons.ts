@@ -2,10 +2,10 @@ import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import type { BinaryOperator, Expression } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
-import { noteDecision } from "../numbers/accuracy.ts";
+import { recordDecision } from "../numbers/accuracy.ts";
 import { asInteger, refusePending, toBoolean, toFloat } from "../numbers/conversions.ts";
 import { exact, fitsFloat, rangeOfInteger, typeForBoth } from "../numbers/exactIntegers.ts";
-import { noteUse } from "../numbers/scalarUses.ts";
+import { recordUse } from "../numbers/scalarUses.ts";
 import {
   type BooleanValue,
   boolean,
@@ -20,7 +20,7 @@ import { refuse } from "../refusal.ts";
 
 const operators: Readonly<Record<string, BinaryOperator>> = { "===": "==", "!==": "!=" };
 
-/** A comparison. Both sides are looked at in full, so both must be exact. */
+/** Translates a comparison. It depends on all bits of both sides, so both must be exact. */
 export function compare(
   lowering: Lowering,
   operator: string,
@@ -49,14 +49,16 @@ export function compare(
   if (typeof a === "boolean" || typeof b === "boolean") {
     return { kind: "boolean", ir: boolean(a === true || b === true) };
   }
-  // A fraction is compared with what may be one.
+  // A fraction is compared with a number that may be a fraction too.
   const use = isFraction(left) || isFraction(right) ? "float" : "compared";
-  for (const { ir } of [a, b]) noteUse(lowering, ir, use);
+  for (const { ir } of [a, b]) recordUse(lowering, ir, use);
   const type = typeForBoth(lowering, rangeOfInteger(lowering, a), rangeOfInteger(lowering, b), node);
   return result(exact(lowering, a, node, type), exact(lowering, b, node, type));
 }
 
-/** A constant that is compared with an integer: rounded so that the comparison stays the same. */
+/**
+ * Returns a constant for a comparison with an integer, rounded so that the result stays the same.
+ */
 function wholeBound(
   lowering: Lowering,
   operator: BinaryOperator,
@@ -77,7 +79,7 @@ function wholeBound(
   return asInteger(lowering, { ...value, constant: whole }, node)!;
 }
 
-/** Integers are compared with floats where an f32 holds them. */
+/** Compares floats. An integer is compared with a float if an f32 holds it. */
 function compareFloats(
   lowering: Lowering,
   operator: BinaryOperator,
@@ -90,9 +92,9 @@ function compareFloats(
   );
   if (differs && (operator === "==" || operator === "!="))
     return { kind: "boolean", ir: boolean(operator === "!=") };
-  // Constants are rounded so that the comparison stays the same.
+  // Constants are rounded so that the result stays the same.
   const isKnown = (value: Value) => value.kind === "host" && value.constant !== undefined;
-  noteDecision(
+  recordDecision(
     lowering,
     [left, right].filter((value) => !isKnown(value)),
     node,
@@ -127,7 +129,7 @@ function constantBound(operator: BinaryOperator, { constant }: HostValue, isRigh
   return literal("f32", neighbour(rounded, value, up));
 }
 
-/** The f32 next to a number, above or below it. */
+/** Returns the f32 next to a number, above or below it. */
 function neighbour(rounded: number, value: number, up: boolean): number {
   if (rounded > value === up) return rounded;
   const bits = new Int32Array(Float32Array.of(rounded).buffer);

@@ -17,7 +17,7 @@ import { refuse } from "../refusal.ts";
 import { indexOf } from "./indices.ts";
 import { meaningOf } from "./names.ts";
 
-/** An element of an array. */
+/** An element of an array, with its index as an expression and as a range. */
 export interface Place {
   readonly array: AccessedArray;
   readonly ir: Expression;
@@ -38,7 +38,7 @@ export function loadOf(lowering: Lowering, { array, ir, index, span }: Place): V
     : integer(load, rangeOfElement[array.element] ?? open);
 }
 
-/** The place that `array[index]` names. */
+/** Returns the element that `array[index]` names. */
 export function element(lowering: Lowering, node: MemberExpression): Place {
   if (!node.computed) {
     return refuse(
@@ -54,7 +54,7 @@ export function element(lowering: Lowering, node: MemberExpression): Place {
   return { array, ir, index: known, span: spanOf(node) };
 }
 
-/** The array that an expression names. */
+/** Returns the array that an expression names. */
 export function arrayOf(lowering: Lowering, node: Source): AccessedArray {
   if (node.type === "TSNonNullExpression" || node.type === "TSAsExpression")
     return arrayOf(lowering, node.expression);
@@ -77,7 +77,7 @@ const arrayHelp = (name: string) =>
 
 export const spanOf = ({ start, end }: Node) => ({ start, end });
 
-/** Elements of these arrays, as numbers. */
+/** The ranges of the elements of integer arrays. */
 const rangeOfElement: Readonly<Record<string, Interval>> = {
   i8: between(-128, 127),
   u8: between(0, 255),

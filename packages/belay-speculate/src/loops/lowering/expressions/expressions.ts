@@ -13,8 +13,8 @@ import { arrayOf, element, loadOf } from "./elements.ts";
 import { meaningOf, read } from "./names.ts";
 
 /**
- * Translates an expression. What has effects, or must be evaluated first, is emitted as statements
- * before.
+ * Translates an expression. Parts with effects, or parts that must be evaluated first, are emitted
+ * as statements before it.
  */
 export function expression(lowering: Lowering, node: Source): Value {
   return lowering.nested(node, () => translate(lowering, node));
@@ -66,7 +66,7 @@ function translate(lowering: Lowering, node: Source): Value {
   }
 }
 
-/** The value of a name. */
+/** Returns the value of a name. */
 function named(lowering: Lowering, name: string, node: Node): Value {
   const isGlobal = !lookUp(lowering.scope, name);
   if (isGlobal && name === "undefined") return refuse(loopError.unsupported("`undefined`", node));
@@ -133,7 +133,7 @@ const names: Readonly<Record<string, string>> = {
   MetaProperty: "`import.meta`",
 };
 
-/** What an expression is, for people. */
+/** Returns a description of an expression for diagnostics. */
 function describe(node: Source): string {
   if (node.type === "Literal") {
     if (node.value === null) return "`null`";
@@ -144,7 +144,10 @@ function describe(node: Source): string {
   return names[node.type] ?? "this expression";
 }
 
-/** Translates operands from left to right; what a later one might change is held before. */
+/**
+ * Translates operands from left to right. Values that a later operand might change are held in
+ * locals.
+ */
 export function inOrder(lowering: Lowering, nodes: readonly Source[]): Value[] {
   const values: Value[] = [];
   for (const node of nodes) {
@@ -160,7 +163,10 @@ export function inOrder(lowering: Lowering, nodes: readonly Source[]): Value[] {
   return values;
 }
 
-/** Translates what is evaluated later; when it has effects, `holdEarlier` comes before them. */
+/**
+ * Translates an operand that is evaluated after others. If it has effects, `holdEarlier` is called
+ * to hold the others before them.
+ */
 export function afterwards<Result>(
   lowering: Lowering,
   translateLater: () => Result,
@@ -182,7 +188,7 @@ function heldInteger(lowering: Lowering, value: IntegerValue): IntegerValue {
   return { ...value, ir: kept.ir, minusZero: () => kept };
 }
 
-/** The value, kept in a local. */
+/** Holds a value in a local and returns it. */
 export function held(lowering: Lowering, value: Value): Value {
   if (value.kind === "host") return value;
   if (value.kind === "integer") return heldInteger(lowering, value);

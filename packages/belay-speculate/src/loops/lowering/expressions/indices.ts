@@ -2,27 +2,30 @@ import type { Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import type { Expression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
-import { noteDecision } from "../numbers/accuracy.ts";
+import { recordDecision } from "../numbers/accuracy.ts";
 import { asInteger, refusePending } from "../numbers/conversions.ts";
 import { rangeOfInteger, refuseWide } from "../numbers/exactIntegers.ts";
 import { constant, hostValue, subtract } from "../numbers/linear.ts";
-import { noteUse } from "../numbers/scalarUses.ts";
+import { recordUse } from "../numbers/scalarUses.ts";
 import { as, between, type IntegerValue, literal, uint32, type Value } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { binary } from "./arithmetic.ts";
 import { expression, inOrder } from "./expressions.ts";
 
 /**
- * An index as kernels compute it: modulo 2^32, so that what is no element for JavaScript must be
- * none for them.
+ * An index as kernels compute it, modulo 2^32. An index that names no element in JavaScript must
+ * name none in kernels either.
  */
 export interface Index {
   readonly ir: Expression;
-  /** What is known about it. */
+  /** The integer and its range; null if they are unknown. */
   readonly known: IntegerValue | null;
 }
 
-/** Whatever leaves 32 bits here is no element of an array with so many. */
+/**
+ * Ranges of indices, each with an array length. An index in the range that needs more than 32 bits
+ * wraps to no element of an array of at most this length.
+ */
 const ranges = [
   { length: 2 ** 31, range: between(-(2 ** 31), 2 ** 32 - 1) },
   { length: 2 ** 30, range: between(-3 * 2 ** 30, 2 ** 32 - 1) },
@@ -48,26 +51,26 @@ const fitting = (lowering: Lowering, index: IntegerValue) =>
 
 function toIndex(lowering: Lowering, array: AccessedArray, value: Value, node: Node): Index {
   if (value.kind === "float") {
-    noteUse(lowering, value.ir, "integer");
-    noteDecision(lowering, [value], node);
+    recordUse(lowering, value.ir, "integer");
+    recordDecision(lowering, [value], node);
     return { ir: value.ir, known: null };
   }
   const index = asInteger(lowering, value, node);
   if (!index) {
     return value.kind === "pending" ? refusePending(node) : refuse(loopError.unsupported("this index", node));
   }
-  noteUse(lowering, index.ir, "integer");
+  recordUse(lowering, index.ir, "integer");
   const found = fitting(lowering, index);
   if (!found) return refuseWide(node);
   lowering.guards.requireWithin(rangeOfInteger(lowering, index), found.range);
-  // Arrays of 2^31 elements and more are not for GPUs anyway.
+  // A GPU's buffers have fewer than 2^31 elements anyway.
   if (found.length < 2 ** 31) requireLength(lowering, array, found.length);
   return { ir: index.ir, known: index };
 }
 
 /**
- * A sum of unsigned integers which does not wrap: where it leaves 32 bits it is the largest, which
- * is no element either.
+ * Makes a sum of unsigned integers that does not wrap. Beyond 32 bits it becomes the largest
+ * integer, which is no element either.
  */
 function saturated(lowering: Lowering, array: AccessedArray, a: IntegerValue, b: IntegerValue): Index {
   requireLength(lowering, array, 2 ** 31);

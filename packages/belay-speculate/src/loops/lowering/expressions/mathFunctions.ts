@@ -9,7 +9,7 @@ import { commonType, exact, rangeOfInteger, refuseWide } from "../numbers/exactI
 import { hostCall } from "../numbers/hostValues.ts";
 import { zero as linearZero, maximum, minimum, scale } from "../numbers/linear.ts";
 import { zeroOfExtreme, zeroOfQuotient, zeroOfSign } from "../numbers/minusZeros.ts";
-import { noteUse } from "../numbers/scalarUses.ts";
+import { recordUse } from "../numbers/scalarUses.ts";
 import {
   type Accuracy,
   as,
@@ -30,7 +30,7 @@ import { refuse } from "../refusal.ts";
 import { binary } from "./arithmetic.ts";
 import { held, inOrder } from "./expressions.ts";
 
-/** How many arguments each function takes. */
+/** The smallest and largest numbers of arguments of each function. */
 const counts: Readonly<Record<string, readonly [number, number]>> = {
   abs: [1, 1],
   ceil: [1, 1],
@@ -67,7 +67,7 @@ export const isMathFunction = (name: string) => Object.hasOwn(counts, name);
 type Rounding = "floor" | "ceil" | "round" | "trunc";
 const isRounding = (name: string): name is Rounding => ["floor", "ceil", "round", "trunc"].includes(name);
 
-/** A call of a function of Math. */
+/** Translates a call of a function of Math. */
 export function mathCall(lowering: Lowering, name: string, nodes: readonly Source[], node: Node): Value {
   const [least, most] = counts[name]!;
   if (nodes.length < least || nodes.length > most) {
@@ -106,7 +106,7 @@ export function mathCall(lowering: Lowering, name: string, nodes: readonly Sourc
   }
   if (first.kind === "pending" && isRounding(name)) return rounded(lowering, name, first, node);
   if (first.kind === "integer") {
-    // Nothing is left to round; the operation only makes a number of what may be undefined.
+    // An integer needs no rounding; the operation only turns undefined into a number.
     if (isRounding(name)) return binary(lowering, "-", first, hostConstant(0), node);
     if (name === "abs" || name === "sign") return magnitude(lowering, name, first, node);
   }
@@ -122,7 +122,10 @@ export function mathCall(lowering: Lowering, name: string, nodes: readonly Sourc
   };
 }
 
-/** `Math.fround` of a number that was rounded once already is the same as of the number itself. */
+/**
+ * Returns the accuracy after `Math.fround`. For a number that was rounded once, the result is that
+ * for the number itself.
+ */
 const frounded = (accuracy: Accuracy): Accuracy => (accuracy === "other" ? "other" : "exact");
 
 function accuracyOfCall(name: string, args: readonly Accuracy[]): Accuracy {
@@ -182,9 +185,9 @@ function magnitude(lowering: Lowering, name: "abs" | "sign", value: IntegerValue
 }
 
 /**
- * A quotient of integers, rounded. Division of integers rounds toward zero, so the other directions
- * take one more or one less where there is a remainder. A divisor that may be zero gives no
- * integer.
+ * Translates a rounded quotient of integers. Integer division rounds toward zero, so the other
+ * directions add or subtract one if there is a remainder. Refuses a divisor that may be zero,
+ * because the quotient may be no integer.
  */
 function rounded(lowering: Lowering, name: Rounding, value: PendingValue, node: Node): IntegerValue {
   const [dividend, divisor] = value.operands.map((operand) => rangeOfInteger(lowering, operand));
@@ -193,7 +196,7 @@ function rounded(lowering: Lowering, name: Rounding, value: PendingValue, node: 
       loopError.inexactInteger("this may be no integer", node, "coerce it first, as in `(a / b) | 0`"),
     );
   }
-  noteUse(lowering, value.ir, "integer");
+  recordUse(lowering, value.ir, "integer");
   const type = value.ir.type as "i32" | "u32";
   const truncated = (callee: Rounding, quotient: Expression): Expression => ({
     kind: "call",
@@ -233,7 +236,7 @@ function rounded(lowering: Lowering, name: Rounding, value: PendingValue, node: 
   const ir: Expression = {
     kind: "binary",
     type,
-    // −0 stays what it is where 0 is taken from it, and not where 0 is added.
+    // `−0 - 0` is −0, while `−0 + 0` is 0.
     operator: "-",
     left: truncated("trunc", quotient.ir),
     right: correction,

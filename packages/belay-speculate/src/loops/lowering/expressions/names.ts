@@ -12,8 +12,8 @@ import { refuseAssignment } from "../statements/declarations.ts";
 import { rangeOf, typeOfVariable, type Variable } from "../variables.ts";
 
 /**
- * What a name stands for at the current place. Names from outside get their meaning when they are
- * first used.
+ * Returns the meaning of a name at the current place. Names from outside get their meaning at their
+ * first use.
  */
 export function meaningOf(lowering: Lowering, name: string, node: Node): Meaning {
   const binding = lookUp(lowering.scope, name);
@@ -66,7 +66,8 @@ function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning 
 }
 
 /**
- * A number from outside: the same in all iterations, or carried from each to the next, or reduced.
+ * Returns the meaning of a number from outside: the same in all iterations, carried from each to
+ * the next, or reduced.
  */
 function scalar(lowering: Lowering, binding: Binding): Meaning {
   const { name, assignments } = binding;
@@ -83,7 +84,7 @@ function scalar(lowering: Lowering, binding: Binding): Meaning {
     : { kind: "carried", variable };
 }
 
-/** The value of a constant that is declared as a literal. */
+/** Returns the value of a constant that is declared as a literal. */
 function literalOf({ kind, declaration }: Binding): number | boolean | undefined {
   if (kind !== "const" || declaration.type !== "VariableDeclarator" || declaration.id.type !== "Identifier") {
     return undefined;
@@ -96,7 +97,7 @@ function literalOf({ kind, declaration }: Binding): number | boolean | undefined
   return typeof literal.value === "boolean" && !negative ? literal.value : undefined;
 }
 
-/** The value of a variable where it is read. */
+/** Returns the value of a variable at the place where it is read. */
 export function read(lowering: Lowering, variable: Variable, carried = false): Value {
   const type = typeOfVariable(variable);
   const { name, kind } = variable;

@@ -1,13 +1,13 @@
 import type { Node } from "oxc-parser";
 import type { Expression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
-import { accuracyOf, noteDecision } from "../numbers/accuracy.ts";
+import { accuracyOf, recordDecision } from "../numbers/accuracy.ts";
 import { asInteger, refusePending, toBits, toFloat } from "../numbers/conversions.ts";
 import { exact } from "../numbers/exactIntegers.ts";
 import { as, type Value } from "../numbers/values.ts";
 import { type Place, spanOf } from "./elements.ts";
 
-/** Stores a value into an element. */
+/** Emits the store of a value to an element. */
 export function storeElement(
   lowering: Lowering,
   { array, ir, index }: Place,
@@ -26,8 +26,8 @@ export function storeElement(
 }
 
 /**
- * The value as it is stored: the bits that the array keeps; arrays that clamp take the value
- * itself.
+ * Returns the value to store: the bits that the array keeps, or the value itself for arrays that
+ * clamp.
  */
 function elementValue(
   lowering: Lowering,
@@ -43,9 +43,9 @@ function elementValue(
   const whole =
     value.kind === "integer" || value.kind === "host" ? asClamped(lowering, value, node) : undefined;
   if (value.kind === "boolean") return toBits(lowering, value, node);
-  // What is clamped is rounded, which an f32 cannot do for a double.
+  // A clamping store rounds, and an f32 in place of the double may round to another integer.
   if (value.kind === "pending") return refusePending(node);
-  if (!whole) noteDecision(lowering, [value], node);
+  if (!whole) recordDecision(lowering, [value], node);
   return whole ?? toFloat(lowering, value, node);
 }
 

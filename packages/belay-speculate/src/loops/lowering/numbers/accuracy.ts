@@ -1,6 +1,6 @@
 /**
- * What becomes of the program's doubles in f32, and where that decides more than a number's last
- * bits.
+ * The accuracy of the program's doubles as f32, and warnings where it affects more than a number's
+ * last bits.
  */
 import type { Node } from "oxc-parser";
 import { loopWarning } from "../../../diagnostics/loops.ts";
@@ -10,11 +10,11 @@ import type { Accuracy, Value } from "./values.ts";
 
 const order: readonly Accuracy[] = ["exact", "rounded", "other"];
 
-/** The less accurate of two. */
+/** Returns the less accurate of two. */
 export const worse = (one: Accuracy, other: Accuracy): Accuracy =>
   order.indexOf(one) >= order.indexOf(other) ? one : other;
 
-/** The accuracy of a value as an f32. */
+/** Returns the accuracy of a value as an f32. */
 export function accuracyOf(lowering: Lowering, value: Value): Accuracy {
   switch (value.kind) {
     case "float":
@@ -38,22 +38,25 @@ export function accuracyOf(lowering: Lowering, value: Value): Accuracy {
   }
 }
 
-/** The accuracy of what is computed from values, and has to be rounded. */
+/** Returns the accuracy of a result that is computed from values and rounded. */
 export const computed = (operands: readonly Accuracy[]): Accuracy =>
   operands.every((one) => one === "exact") ? "rounded" : "other";
 
-/** Of what is exact for exact operands, and jumps between them, as `Math.floor` does. */
+/**
+ * Returns the accuracy of a result that is exact for exact operands and jumps between values, as
+ * `Math.floor` does.
+ */
 export const stepped = (operands: readonly Accuracy[]): Accuracy =>
   operands.every((one) => one === "exact") ? "exact" : "other";
 
-/** Of one of several values: rounding keeps their order. */
+/** Returns the accuracy of one of several values. Rounding keeps their order. */
 export const chosen = (values: readonly Accuracy[]): Accuracy => values.reduce(worse, "exact");
 
 /**
- * Warns where an f32 that may be another number than the program's decides about an integer, an
- * element or a branch.
+ * Warns if an f32 that may differ from the program's number decides an integer, an element or a
+ * branch.
  */
-export function noteDecision(lowering: Lowering, values: readonly Value[], node: Node): void {
+export function recordDecision(lowering: Lowering, values: readonly Value[], node: Node): void {
   const isFloat = values.some(({ kind }) => kind === "float");
   if (isFloat && values.some((value) => accuracyOf(lowering, value) !== "exact")) {
     lowering.warn(loopWarning.floatDecides(node));

@@ -1,13 +1,13 @@
-/** What JavaScript makes of values where their uses demand another kind of value. */
+/** JavaScript's conversions of values to the kind that a use needs. */
 import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import type { Expression } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
-import { noteDecision } from "./accuracy.ts";
+import { recordDecision } from "./accuracy.ts";
 import { exact } from "./exactIntegers.ts";
 import { zero } from "./linear.ts";
-import { noteUse } from "./scalarUses.ts";
+import { recordUse } from "./scalarUses.ts";
 import {
   as,
   between,
@@ -20,7 +20,7 @@ import {
   type Value,
 } from "./values.ts";
 
-/** The value as an integer, or undefined when it is none. */
+/** Returns the value as an integer; undefined if it is none. */
 export function asInteger(lowering: Lowering, value: Value, node: Node): IntegerValue | undefined {
   switch (value.kind) {
     case "integer":
@@ -53,19 +53,19 @@ function integerOfHost(lowering: Lowering, value: HostValue, node: Node): Intege
   return integer(lowering.inputs.of(value, "i32"), { low: linear, high: linear });
 }
 
-/** The host checks what is not an integer anyway. */
+/** Requires that a host value is an integer, which the host checks if its range is unknown. */
 export function requireInteger({ guards }: Lowering, { code, linear, range }: HostValue): void {
   if (range) guards.assumeWithin({ low: linear, high: linear }, range);
   else guards.require(`Number.isSafeInteger(${code})`);
 }
 
-/** The value as an f32, rounded if it has to be. */
+/** Returns the value as an f32, rounded if necessary. */
 export function toFloat(lowering: Lowering, value: Value, node: Node): Expression {
   switch (value.kind) {
     case "float":
       return value.ir;
     case "integer": {
-      noteUse(lowering, value.ir, "float");
+      recordUse(lowering, value.ir, "float");
       lowering.observesZeros = true;
       if (!value.minusZero) return as("f32", exact(lowering, value, node));
       const { ir, isMinusZero } = value.minusZero();
@@ -85,7 +85,7 @@ export function toFloat(lowering: Lowering, value: Value, node: Node): Expressio
     }
     case "pending": {
       if (value.what === "product") return refuseProduct(node);
-      noteUse(lowering, value.ir, "float");
+      recordUse(lowering, value.ir, "float");
       const [left, right] = value.operands.map((operand) => toFloat(lowering, operand, node));
       return {
         kind: "binary",
@@ -110,13 +110,13 @@ export const refuseProduct = (node: Node): never =>
     ),
   );
 
-/** The value as a condition. */
+/** Returns the value as a condition. */
 export function toBoolean(lowering: Lowering, value: Value, node: Node): Expression {
   switch (value.kind) {
     case "boolean":
       return value.ir;
     case "float":
-      noteDecision(lowering, [value], node);
+      recordDecision(lowering, [value], node);
       return { kind: "convert", type: "bool", operand: value.ir };
     case "integer":
       return { kind: "convert", type: "bool", operand: exact(lowering, value, node) };
@@ -138,8 +138,8 @@ export const refusePending = (node: Node): never =>
   );
 
 /**
- * The low 32 bits that JavaScript's coercion by an integer operator or an integer array leaves of
- * the value.
+ * Returns the low 32 bits of the value, as after JavaScript's coercion by an integer operator or a
+ * store to an integer array.
  */
 export function toBits(lowering: Lowering, value: Value, node: Node): Expression {
   switch (value.kind) {
@@ -147,7 +147,7 @@ export function toBits(lowering: Lowering, value: Value, node: Node): Expression
     case "pending":
       return value.ir;
     case "float":
-      noteDecision(lowering, [value], node);
+      recordDecision(lowering, [value], node);
       return { kind: "convert", type: "i32", operand: value.ir };
     case "boolean":
       return { kind: "convert", type: "i32", operand: value.ir };

@@ -3,8 +3,8 @@ import { constant, known, quotient, scale, subtract, unknown, zero } from "./lin
 import { between, type Interval, int32, isPoint, numbers, uint32 } from "./values.ts";
 
 /**
- * Whether a divisor is never zero; a divisor that only the host knows is taken to be positive,
- * which it checks.
+ * Returns true if a divisor is never zero. A divisor that only the host knows is required to be
+ * positive, which the host checks.
  */
 export function isNeverZero(lowering: Lowering, divisor: Interval): boolean {
   const range = numbers(divisor);
@@ -12,7 +12,10 @@ export function isNeverZero(lowering: Lowering, divisor: Interval): boolean {
   return isPoint(divisor) && lowering.guards.requireNotPositive(subtract(between(1, 1).low, divisor.low));
 }
 
-/** A remainder is smaller than its divisor, and has the sign of its dividend. */
+/**
+ * Returns the range of a remainder. It is smaller than its divisor, and has the sign of its
+ * dividend.
+ */
 export function rangeOfRemainder(lowering: Lowering, dividend: Interval, divisor: Interval): Interval {
   const sizes = numbers(divisor) ?? [];
   const most =
@@ -27,13 +30,16 @@ export function rangeOfRemainder(lowering: Lowering, dividend: Interval, divisor
   };
 }
 
-/** Whether some value of the interval may be negative. */
+/** Returns true if some value of the interval may be negative. */
 const isNegative = ({ guards }: Lowering, { low }: Interval) => guards.state(scale(low, -1)) !== "known";
-/** Whether every value of the interval is positive. */
+/** Returns true if every value of the interval is positive. */
 const isPositive = ({ guards }: Lowering, { low }: Interval) =>
   guards.state(subtract(constant(1), low)) === "known";
 
-/** A quotient is no larger than its dividend; of positive numbers more is known. */
+/**
+ * Returns the range of a quotient. It is no larger than its dividend, and smaller for positive
+ * numbers.
+ */
 export function rangeOfQuotient(
   lowering: Lowering,
   dividend: Interval,

@@ -1,4 +1,4 @@
-/** Integers in types that hold them exactly, and how far the host has to check that. */
+/** Integers in types that hold them exactly, with the host's checks where they are needed. */
 import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import type { Expression, NumberType } from "../../tree/ir.ts";
@@ -7,15 +7,15 @@ import { refuse } from "../refusal.ts";
 import { known, multiply } from "./linear.ts";
 import { as, between, hull, type IntegerValue, type Interval, int32, sum, uint32 } from "./values.ts";
 
-/** Integers that a double tells apart. */
+/** The integers that a double represents exactly. */
 export const safe = between(-(2 ** 53), 2 ** 53);
-/** Integers that an f32 tells apart. */
+/** The integers that an f32 represents exactly. */
 export const exactFloats = between(-(2 ** 24), 2 ** 24);
 
-/** All values that the integer has over the iterations. */
+/** Returns the range of an integer over all iterations. */
 export function rangeOfInteger(lowering: Lowering, { slope, low, high }: IntegerValue): Interval {
   const ends = [multiply(slope, lowering.index.low), multiply(slope, lowering.index.high)];
-  // There is a first and a last index: without iterations nothing is said about any.
+  // Without iterations the range is not used, so a first and a last index may be assumed.
   const factor = known(slope);
   if (factor !== undefined) {
     const [first, last] = factor >= 0 ? ends : ends.reverse();
@@ -26,8 +26,8 @@ export function rangeOfInteger(lowering: Lowering, { slope, low, high }: Integer
 }
 
 /**
- * The integer in a type that holds it exactly, for what looks at all of it. The type is given, or
- * follows from the range; the host checks what only it knows.
+ * Returns the integer in a type that holds it exactly, for operations that depend on all its bits.
+ * The type is given, or follows from the range. The host checks the bounds that only it knows.
  */
 export function exact(lowering: Lowering, value: IntegerValue, node: Node, type?: NumberType): Expression {
   const range = rangeOfInteger(lowering, value);
@@ -48,8 +48,8 @@ export const refuseWide = (node: Node): never =>
   );
 
 /**
- * An integer type that holds all these ranges, by what is known now if possible, else as far as the
- * host can check.
+ * Returns an integer type that holds all these ranges. A type that needs no check by the host is
+ * preferred.
  */
 export function commonType({ guards }: Lowering, ranges: readonly Interval[]): "i32" | "u32" | undefined {
   const states = (["i32", "u32"] as const).map((type) => {
@@ -60,12 +60,18 @@ export function commonType({ guards }: Lowering, ranges: readonly Interval[]): "
     ?.type;
 }
 
-/** Whether every value of the range is one that an f32 has; the host checks what only it knows. */
+/**
+ * Returns true if an f32 holds every value of the range. The host checks the bounds that only it
+ * knows.
+ */
 export function fitsFloat(lowering: Lowering, value: IntegerValue): boolean {
   return lowering.guards.requireWithin(rangeOfInteger(lowering, value), exactFloats);
 }
 
-/** An integer computed from others: a double must hold it, or its low bits are lost. */
+/**
+ * Returns an integer computed from others. Refuses it if a double may not hold it, because its low
+ * bits would be lost.
+ */
 export function computed(lowering: Lowering, value: IntegerValue, node: Node): IntegerValue {
   if (!lowering.guards.requireWithin(rangeOfInteger(lowering, value), safe)) {
     refuse(
@@ -79,7 +85,7 @@ export function computed(lowering: Lowering, value: IntegerValue, node: Node): I
   return value;
 }
 
-/** An integer type that holds both operands exactly. */
+/** Returns an integer type that holds both operands exactly. */
 export function typeForBoth(lowering: Lowering, one: Interval, other: Interval, node: Node): "i32" | "u32" {
   const type = commonType(lowering, [one, other]);
   if (type) return type;

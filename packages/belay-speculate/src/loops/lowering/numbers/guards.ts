@@ -1,44 +1,44 @@
 import { add, codeOf, difference, known, type Linear, scale, subtract } from "./linear.ts";
 import type { Interval } from "./values.ts";
 
-/** Whether a check would fail whatever sizes a program has. */
+/** Returns true if a check would fail for all typical sizes. */
 const isHopeless = ({ samples }: Linear) => samples.every((sample) => sample > 0);
 
 /**
- * What must be true when the loop starts for its translation to be exact. The host checks it, and
- * runs the loop as it was written otherwise.
+ * The conditions under which a loop's translation is exact. The host checks them when the loop
+ * starts, and otherwise runs the loop as it was written.
  */
 export class Guards {
   readonly #types = new Set<string>();
   readonly #conditions = new Set<string>();
-  /** Each says that a bound is at most zero. */
+  /** Bounds that must be at most zero. */
   readonly #facts: Linear[] = [];
-  /** The same, but it need not be checked. */
+  /** Bounds that are at most zero and need no check. */
   readonly #known: Linear[] = [];
 
-  /** A JavaScript condition that the others presuppose. */
+  /** Requires a JavaScript condition on which the others depend. */
   requireType(condition: string): void {
     this.#types.add(condition);
   }
 
-  /** A JavaScript condition. */
+  /** Requires a JavaScript condition. */
   require(condition: string): void {
     this.#conditions.add(condition);
   }
 
-  /** Requires `bound <= 0`, unless it is known. False when it cannot be. */
+  /** Requires `bound <= 0`, unless it is known. Returns false if it cannot hold. */
   requireNotPositive(bound: Linear): boolean {
     const state = this.state(bound);
     if (state === "open") this.#facts.push(bound);
     return state !== "never";
   }
 
-  /** Takes for granted that the interval lies in the other. */
+  /** Assumes without a check that the interval lies in the other. */
   assumeWithin(inner: Interval, outer: Interval): void {
     this.#known.push(subtract(outer.low, inner.low), subtract(inner.high, outer.high));
   }
 
-  /** Whether `bound <= 0` is known, can be checked when the loop starts, or is never so. */
+  /** Returns whether `bound <= 0` is known, can be checked when the loop starts, or never holds. */
   state(bound: Linear): "known" | "open" | "never" {
     const number = known(bound);
     if (number !== undefined) return number <= 0 ? "known" : "never";
@@ -46,7 +46,7 @@ export class Guards {
     return isHopeless(bound) ? "never" : "open";
   }
 
-  /** Whether the interval lies in the other: known, to be checked, or never. */
+  /** Returns whether the interval lies in the other: known, to be checked, or never. */
   within(inner: Interval, outer: Interval): "known" | "open" | "never" {
     const states = [subtract(outer.low, inner.low), subtract(inner.high, outer.high)].map((bound) =>
       this.state(bound),
@@ -55,7 +55,9 @@ export class Guards {
     return states.includes("open") ? "open" : "known";
   }
 
-  /** Requires that the interval lies in the other, unless that is known. False when it cannot. */
+  /**
+   * Requires that the interval lies in the other, unless it is known. Returns false if it cannot.
+   */
   requireWithin(inner: Interval, outer: Interval): boolean {
     if (this.within(inner, outer) === "never") return false;
     this.requireNotPositive(subtract(outer.low, inner.low));
@@ -63,7 +65,7 @@ export class Guards {
     return true;
   }
 
-  /** All conditions as JavaScript, the types first; bounds that others imply are left out. */
+  /** All conditions as JavaScript, the types first, without bounds that others imply. */
   get conditions(): readonly string[] {
     let needed = [...this.#facts];
     for (const fact of this.#facts) {
@@ -75,8 +77,8 @@ export class Guards {
 }
 
 /**
- * Whether a bound is at most zero if others are: because it is below one of them, or below the sum
- * of two.
+ * Returns true if a bound is at most zero whenever others are: it is below one of them, or below
+ * the sum of two.
  */
 function isImplied(bound: Linear, others: readonly Linear[]): boolean {
   const isBelow = (other: Linear) => (difference(bound, other) ?? 1) <= 0;
@@ -85,7 +87,7 @@ function isImplied(bound: Linear, others: readonly Linear[]): boolean {
   );
 }
 
-/** `bound <= 0`, written as people would. */
+/** Returns `bound <= 0` as JavaScript in a usual form. */
 function comparison(bound: Linear): string {
   const isNegative = [...bound.terms.values()].every((coefficient) => coefficient < 0);
   const terms = { ...(isNegative ? scale(bound, -1) : bound), constant: 0 };

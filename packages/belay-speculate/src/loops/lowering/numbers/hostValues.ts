@@ -1,6 +1,6 @@
 /**
- * Operations on values that the host computes: done now where they are constant, else left to the
- * host as they stand.
+ * Operations on host values. Constant operands are computed now; other operations are left to the
+ * host as code.
  */
 import { add, type Linear, multiply, scale, subtract } from "./linear.ts";
 import {
@@ -48,7 +48,7 @@ export const isBitwise = (operator: string) => ["&", "|", "^", "<<", ">>", ">>>"
 export const isRelational = (operator: string) => Object.hasOwn(relational, operator);
 
 /**
- * An operation on two host values, or undefined when JavaScript would do something else than
+ * Returns the result of an operation on two host values; undefined if JavaScript would not do
  * arithmetic.
  */
 export function hostBinary(operator: string, left: HostValue, right: HostValue): HostValue | undefined {

@@ -4,15 +4,15 @@ import type { HostValue } from "./values.ts";
 export interface Input {
   readonly name: string;
   readonly type: NumberType;
-  /** JavaScript that computes it where the loop stands. */
+  /** JavaScript that computes the input at the place of the loop. */
   readonly code: string;
-  /** The number without its conversion. */
+  /** The JavaScript of the number without its conversion. */
   readonly scalar: string;
 }
 
-/** What the host computes before a loop runs, each once for each type. */
+/** The values that the host computes before a loop runs, each once per type. */
 export class Inputs {
-  /** By type and code. */
+  /** The inputs by type and code. */
   readonly #made = new Map<string, Input>();
 
   [Symbol.iterator](): Iterator<Input> {
@@ -20,7 +20,7 @@ export class Inputs {
   }
 
   /**
-   * The input that holds a host's value. Integers and booleans are an i32; what an f32 gets is
+   * Returns the input that holds a host value. Integers and booleans become i32; f32 inputs are
    * rounded.
    */
   of(value: HostValue, type: "i32" | "f32"): Expression {

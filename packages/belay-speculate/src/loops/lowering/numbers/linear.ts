@@ -1,25 +1,28 @@
 /**
- * Bounds of integers that are known in full only when the loop starts: a constant plus products of
- * values that the host knows then, each with a coefficient. `n * width - 1` is `{ constant: -1,
- * terms: { "n × width": 1 } }`.
+ * A bound of integers that is fully known only when the loop starts: a constant plus products of
+ * host values, each with a coefficient. `n * width - 1` is `{ constant: -1, terms: { "n × width": 1
+ * } }`.
  */
 export interface Linear {
-  /** NaN, without terms, when nothing is known. */
+  /** The constant part; NaN, without terms, if the bound is unknown. */
   readonly constant: number;
-  /** Coefficients by monomial: the JavaScript of its factors in order. */
+  /** The coefficients by monomial, which is the JavaScript of its factors in order. */
   readonly terms: ReadonlyMap<string, number>;
-  /** What the bound would be if everything that only the host knows were each of `examples`. */
+  /** The values of the bound if every host value were each of `examples`. */
   readonly samples: readonly number[];
-  /** What it is the smallest or the largest of, where it is that. */
+  /** The bounds of which this one is the minimum or maximum, if it is one. */
   readonly extreme?: { readonly name: "min" | "max"; readonly of: readonly Linear[] };
 }
 
-/** Numbers such as programs have for the sizes of things. */
+/** Typical sizes in programs. */
 const examples = [1e2, 1e4, 1e6];
 
-/** Stands between the factors of a monomial; no JavaScript expression without strings holds it. */
+/**
+ * The separator between the factors of a monomial. No JavaScript expression without strings
+ * contains it.
+ */
 const times = " × ";
-/** A bound with more code than this is not worth checking. */
+/** The largest length of a bound's code that is worth checking. */
 const longest = 400;
 
 export const constant = (value: number): Linear => ({
@@ -31,14 +34,17 @@ export const zero = constant(0);
 export const unknown = constant(Number.NaN);
 
 /**
- * A value that the host computes. The code must be a primary expression, so that it can be a
- * factor.
+ * Returns a bound that the host computes. The code must be a primary expression, so that it can be
+ * a factor.
  */
 export function hostValue(code: string, samples: readonly number[] = examples): Linear {
   return code.length > longest ? unknown : { constant: 0, terms: new Map([[code, 1]]), samples };
 }
 
-/** The number, where it does not depend on the host; NaN when nothing is known. */
+/**
+ * Returns the number if it does not depend on the host, and undefined if it does; NaN if the bound
+ * is unknown.
+ */
 export const known = ({ constant, terms }: Linear) => (terms.size === 0 ? constant : undefined);
 export const isUnknown = ({ constant }: Linear) => Number.isNaN(constant);
 
@@ -87,7 +93,7 @@ export function multiply(left: Linear, right: Linear): Linear {
   return isUnknown(product) ? unknown : { ...product, samples: both(left, right, (a, b) => a * b) };
 }
 
-/** The quotient of two positive bounds, rounded down. */
+/** Returns the quotient of two positive bounds, rounded down. */
 export function quotient(left: Linear, right: Linear): Linear {
   const [dividend, divisor] = [known(left), known(right)];
   if (dividend !== undefined && divisor !== undefined) return constant(Math.floor(dividend / divisor));
@@ -96,13 +102,13 @@ export function quotient(left: Linear, right: Linear): Linear {
   return hostValue(`Math.floor((${codeOf(left)}) / (${codeOf(right)}))`, samples);
 }
 
-/** How far apart two bounds are, where that does not depend on the host. */
+/** Returns the distance of two bounds if it does not depend on the host; undefined if it does. */
 export const difference = (left: Linear, right: Linear) => {
   const apart = known(subtract(left, right));
   return Number.isNaN(apart) ? undefined : apart;
 };
 
-/** The smallest or largest of some bounds, each of which stands in it once. */
+/** Returns the minimum or maximum of some bounds, without bounds that another one implies. */
 function extreme(name: "min" | "max", left: Linear, right: Linear): Linear {
   if (isUnknown(left) || isUnknown(right)) return unknown;
   const partsOf = (bound: Linear) => (bound.extreme?.name === name ? bound.extreme.of : [bound]);
@@ -124,7 +130,7 @@ function extreme(name: "min" | "max", left: Linear, right: Linear): Linear {
 export const minimum = (left: Linear, right: Linear) => extreme("min", left, right);
 export const maximum = (left: Linear, right: Linear) => extreme("max", left, right);
 
-/** JavaScript that computes the bound. */
+/** Returns JavaScript that computes the bound. */
 export function codeOf({ constant, terms }: Linear): string {
   const products = [...terms].map(([monomial, coefficient]) => {
     const product = monomial.replaceAll(times, " * ");

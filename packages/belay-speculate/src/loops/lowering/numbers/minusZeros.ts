@@ -1,6 +1,6 @@
 /**
- * Integers that are −0 for JavaScript. Their bits are those of 0, so which zero it is goes beside
- * them, and is computed only where something tells the two apart: division, `Math.atan2`, a
+ * Integers that may be −0 in JavaScript. Their bits are those of 0, so a boolean beside them says
+ * which zero it is. It is computed only where the two differ: for division, `Math.atan2`, and a
  * `Float32Array`. Numbers from outside are not −0; the host checks that.
  */
 import type { Node } from "oxc-parser";
@@ -13,21 +13,21 @@ import { exact, rangeOfInteger } from "./exactIntegers.ts";
 import { constant, scale, subtract } from "./linear.ts";
 import { as, boolean, type IntegerValue, literal, type Signed } from "./values.ts";
 
-/** An operand that has been evaluated, and what its sign follows from. */
+/** An evaluated operand, with the parts of its sign. */
 interface Operand extends Signed {
   readonly isZero: () => Expression;
-  /** Whether its sign is that of negative numbers: it is negative, or −0. */
+  /** Returns an expression that is true if the operand is negative or −0. */
   readonly isMinus: () => Expression;
 }
 
 type Zero = IntegerValue["minusZero"];
 
-/** Evaluates an integer, and tells whether it is −0. */
+/** Evaluates an integer and whether it is −0. */
 export function signed(lowering: Lowering, value: IntegerValue): Signed {
   return value.minusZero?.() ?? { ir: lowering.hold(value.ir), isMinusZero: boolean(false) };
 }
 
-/** Whether −`value` may be −0. */
+/** Returns the zero of a negated integer; undefined if it cannot be −0. */
 export function zeroOfNegated(
   lowering: Lowering,
   value: IntegerValue,
@@ -44,7 +44,10 @@ export function zeroOfNegated(
   );
 }
 
-/** A sum is −0 where both sides are; a difference where −0 has 0 taken away. */
+/**
+ * Returns the zero of a sum or difference. A sum is −0 if both sides are −0. A difference is −0 if
+ * 0 is subtracted from −0.
+ */
 export function zeroOfSum(
   lowering: Lowering,
   operator: "+" | "-",
@@ -66,7 +69,7 @@ export function zeroOfSum(
   );
 }
 
-/** A product is −0 where one factor is a zero, and their signs differ. */
+/** Returns the zero of a product. It is −0 if one factor is a zero and the signs differ. */
 export function zeroOfProduct(
   lowering: Lowering,
   operands: readonly [IntegerValue, IntegerValue],
@@ -87,7 +90,7 @@ export function zeroOfProduct(
   );
 }
 
-/** A remainder has the sign of its dividend. */
+/** Returns the zero of a remainder, which has the sign of its dividend. */
 export function zeroOfRemainder(
   lowering: Lowering,
   operands: readonly [IntegerValue, IntegerValue],
@@ -105,7 +108,7 @@ export function zeroOfRemainder(
   );
 }
 
-/** A quotient that was rounded to zero has the sign of the quotient. */
+/** Returns the zero of a rounded quotient, which has the sign of the exact quotient. */
 export function zeroOfQuotient(
   lowering: Lowering,
   operands: readonly [IntegerValue, IntegerValue],
@@ -122,7 +125,7 @@ export function zeroOfQuotient(
   );
 }
 
-/** Of two zeros −0 is the smaller one. */
+/** Returns the zero of a minimum or maximum. Of two zeros, −0 is the smaller. */
 export function zeroOfExtreme(
   lowering: Lowering,
   name: "min" | "max",
@@ -145,7 +148,7 @@ export function zeroOfExtreme(
   );
 }
 
-/** The sign of a zero is that zero. */
+/** Returns the zero of `Math.sign`, which keeps zeros. */
 export function zeroOfSign(
   lowering: Lowering,
   value: IntegerValue,
@@ -162,7 +165,7 @@ export function zeroOfSign(
   );
 }
 
-/** One of two integers, each after the statements that are executed only where it is taken. */
+/** Returns the zero of a choice between two integers, each after the statements of its branch. */
 export function zeroOfChoice(
   lowering: Lowering,
   type: "i32" | "u32",
@@ -185,7 +188,7 @@ export function zeroOfChoice(
   };
 }
 
-/** An integer variable where it is read. */
+/** Returns the zero of an integer variable at the place where it is read. */
 export function zeroOfVariable(lowering: Lowering, variable: Variable, ir: Expression): Zero {
   if (!variable.mayBeMinusZero) return undefined;
   return () => {
@@ -196,7 +199,7 @@ export function zeroOfVariable(lowering: Lowering, variable: Variable, ir: Expre
 }
 
 /**
- * Refuses an integer that may be −0 for a variable that iterations share, which has room for its
+ * Refuses an integer that may be −0 for a variable that iterations share. Such a variable keeps the
  * bits only.
  */
 export function refuseMinusZero(lowering: Lowering, name: string, value: IntegerValue, node: Node): void {

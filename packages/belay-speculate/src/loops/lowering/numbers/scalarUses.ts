@@ -1,26 +1,27 @@
 /**
- * Whether a number from outside is meant as an integer: `i * width` is one when it is an index, and
- * `i * dx` is none when it is added to an element of a `Float32Array`. What is computed from it and
- * an integer is taken for an integer, until its use tells otherwise.
+ * The classification of numbers from outside as integers or floats. `i * width` is an integer if it
+ * is an index; `i * dx` is none if it is added to an element of a `Float32Array`. A result of such
+ * a number and an integer is taken for an integer until a use shows otherwise.
  */
 import type { Expression } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import type { HostValue } from "./values.ts";
 
 /**
- * `compared` says little: as an integer a comparison is exact, and the host checks that it is one.
+ * The kinds of uses. `compared` decides nothing: an integer comparison is exact, and the host
+ * checks that the number is an integer.
  */
 export type ScalarUse = "integer" | "compared" | "float";
 
-/** Notes how a value is used, for the numbers that it was computed from. */
-export function noteUse(lowering: Lowering, value: Expression, use: ScalarUse): void {
+/** Records the use of a value for the numbers from which it was computed. */
+export function recordUse(lowering: Lowering, value: Expression, use: ScalarUse): void {
   const { variables, inputs } = lowering;
   const seen = new Set<string>();
   const visit = (part: Expression): void => {
     switch (part.kind) {
       case "input": {
         const input = [...inputs].find(({ name }) => name === part.name);
-        if (input) variables.noteUse(input.scalar, use);
+        if (input) variables.recordUse(input.scalar, use);
         break;
       }
       case "local":
@@ -49,7 +50,7 @@ export function noteUse(lowering: Lowering, value: Expression, use: ScalarUse): 
   visit(value);
 }
 
-/** Whether a number is no integer: by what it is, or because it is only used as none. */
+/** Returns true if a number is no integer, by its nature or because it is only used as a float. */
 export function isFloatScalar({ variables }: Lowering, { type, constant, nature, code }: HostValue): boolean {
   if (type !== "number" || constant !== undefined || nature === "integer") return false;
   const uses = variables.usesOf(code);
@@ -57,7 +58,8 @@ export function isFloatScalar({ variables }: Lowering, { type, constant, nature,
 }
 
 /**
- * The numbers for which it is not clear, by their code: used as an f32, and compared as an integer.
+ * Returns the numbers whose kind is unclear, by their code: used as an f32, and compared as an
+ * integer.
  */
 export function ambiguousScalars({ variables, inputs }: Lowering): readonly string[] {
   return [...inputs]

@@ -22,14 +22,14 @@ export interface Interval {
 }
 
 /**
- * What is known of a number before the host computes it: `float` is what the program rounds to an
- * f32, or writes as a fraction.
+ * The nature of a number before the host computes it. A `float` is rounded to an f32 by the
+ * program, or written as a fraction.
  */
 export type Nature = "integer" | "float" | "any";
 
 /**
- * A value that is the same in all iterations, and that the host computes as the program would have:
- * its JavaScript, and what is known of it.
+ * A value that is the same in all iterations. The host computes it as the program would: its
+ * JavaScript, and the facts about it.
  */
 export interface HostValue {
   readonly kind: "host";
@@ -39,34 +39,33 @@ export interface HostValue {
   readonly constant: number | boolean | undefined;
   readonly linear: Linear;
   readonly nature: Nature;
-  /** Where it surely is an integer: between which ones. */
+  /** The range, if the value is surely an integer. */
   readonly range: Interval | undefined;
 }
 
 /**
- * An integer: its exact value is `slope * index` plus something in the interval, and `ir` has that
- * value modulo 2^32. What needs the value itself asks for a type that holds it (`exact`).
+ * An integer. Its exact value is `slope * index` plus a value in the interval, and `ir` has that
+ * value modulo 2^32. A use of the exact value asks for a type that holds it (`exact`).
  */
 export interface IntegerValue extends Interval {
   readonly kind: "integer";
   readonly ir: Expression;
   readonly slope: Linear;
   /**
-   * Of an integer that may be −0 for JavaScript: evaluates it in place of `ir`, with statements
-   * before.
+   * Evaluates an integer that may be −0 in JavaScript, in place of `ir`, with statements before it.
    */
   readonly minusZero?: (() => Signed) | undefined;
 }
 
-/** An integer that has been evaluated: its bits, and whether it is −0. */
+/** An evaluated integer: its bits, and whether it is −0. */
 export interface Signed {
   readonly ir: Expression;
   readonly isMinusZero: Expression;
 }
 
 /**
- * How an f32 compares with the number that the program computes, which is a double: it is the same,
- * or that number rounded once, or one that was computed from numbers that are not the same.
+ * The relation of an f32 to the program's double. `exact`: they are equal. `rounded`: the f32 is
+ * the double rounded once. `other`: the f32 was computed from numbers that were not exact.
  */
 export type Accuracy = "exact" | "rounded" | "other";
 
@@ -82,14 +81,15 @@ export interface BooleanValue {
 }
 
 /**
- * A number that is no integer, or one that doubles do not hold exactly, whose low 32 bits are known
- * nevertheless: a quotient, a remainder by what may be zero, a large product. It must be coerced.
+ * A number that is no integer, or that doubles do not hold exactly, while its low 32 bits are
+ * known. It is a quotient, a remainder by a divisor that may be zero, or a large product. It must
+ * be coerced.
  */
 export interface PendingValue {
   readonly kind: "pending";
   readonly what: "quotient" | "remainder" | "product";
   readonly ir: Expression;
-  /** Of the result of `| 0` or, for unsigned operands, `>>> 0`. */
+  /** The range of the result of `| 0` or, for unsigned operands, `>>> 0`. */
   readonly coerced: Interval;
   readonly operands: readonly [IntegerValue, IntegerValue];
 }
@@ -147,7 +147,7 @@ export const hostBoolean = (code: string): HostValue => ({
   range: undefined,
 });
 
-/** The smallest interval that holds both. */
+/** Returns the smallest interval that holds both. */
 export const hull = (one: Interval, other: Interval): Interval => ({
   low: minimum(one.low, other.low),
   high: maximum(one.high, other.high),
@@ -169,7 +169,7 @@ export function product(one: Interval, other: Interval): Interval {
   return { low: distinct.reduce(minimum), high: distinct.reduce(maximum) };
 }
 
-/** The interval as numbers, where it does not depend on the host; open ends are infinite. */
+/** Returns the interval as numbers if it does not depend on the host. Open ends are infinite. */
 export function numbers({ low, high }: Interval): readonly [number, number] | undefined {
   const [first, last] = [known(low), known(high)];
   if (first === undefined || last === undefined) return undefined;
@@ -192,7 +192,7 @@ export const literal = (type: NumberType, value: number): Expression => {
   return { kind: "literal", type, value };
 };
 
-/** The same number for the part of the loop behind, which JavaScript does not convert. */
+/** Returns the same number in another type for kernels. JavaScript does not convert it. */
 export function as(type: ValueType, ir: Expression): Expression {
   return ir.type === type ? ir : { kind: "convert", type, operand: ir, implicit: true };
 }
@@ -206,6 +206,6 @@ export const boolean = (value: boolean): Expression => ({
 export const isBooleanValue = (value: Value) =>
   value.kind === "boolean" || (value.kind === "host" && value.type === "boolean");
 
-/** A number that is known, and no integer. */
+/** Returns true for a known number that is no integer. */
 export const isFraction = (value: Value) =>
   value.kind === "host" && typeof value.constant === "number" && !Number.isSafeInteger(value.constant);

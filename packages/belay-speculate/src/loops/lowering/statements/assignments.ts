@@ -14,11 +14,11 @@ import { hostConstant, type Value } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { typeOfVariable } from "../variables.ts";
 import { reduce } from "./reductions.ts";
-import { type Change, note, setLocal, warnOfSum } from "./setVariables.ts";
+import { type Change, recordAssignment, setLocal, warnOfSum } from "./setVariables.ts";
 
 /**
- * `target = value`, `target += value`: emits the store, and gives the value that was stored, if it
- * is used.
+ * Translates `target = value` and `target += value`: emits the store, and returns the stored value
+ * if it is used.
  */
 export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = true): Value {
   const target = withoutTypes(node.left as Source);
@@ -68,7 +68,7 @@ export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = 
   return storeElement(lowering, once, isUsed ? held(lowering, total) : total, node);
 }
 
-/** `x++` and its like. */
+/** Translates `x++`, `++x`, `x--` and `--x`. */
 export function update(lowering: Lowering, node: UpdateExpression, isUsed = true): Value {
   const operator = node.operator === "++" ? "+" : "-";
   const target = withoutTypes(node.argument as Source);
@@ -93,7 +93,7 @@ export function update(lowering: Lowering, node: UpdateExpression, isUsed = true
   return node.prefix ? after : before;
 }
 
-/** Whether a value is a sum or a product that a variable is part of. */
+/** Returns true if a value is a sum or a product with the variable as a part. */
 function accumulates(node: Source, name: string): boolean {
   const value = withoutTypes(node);
   if (value.type === "Identifier") return value.name === name;
@@ -102,7 +102,7 @@ function accumulates(node: Source, name: string): boolean {
   return accumulates(value.left as Source, name) || accumulates(value.right, name);
 }
 
-/** An assignment as an operator and a right side; `x = x + y` is taken as `x += y`. */
+/** Returns an assignment as an operator and a right side. `x = x + y` is treated as `x += y`. */
 function asCompound(node: AssignmentExpression, target: Source): { operator: string; right: Source } {
   const { right } = node;
   const adds = right.type === "BinaryExpression" && (right.operator === "+" || right.operator === "-");
@@ -124,14 +124,14 @@ export function withoutTypes(node: Source): Source {
     : node;
 }
 
-/** Sets the variable that a name stands for. Gives the value as it can be read again. */
+/** Sets the variable that a name means. Returns the value as it can be read again. */
 function setName(lowering: Lowering, name: string, value: Value, node: Node, change?: Change): Value {
   const meaning = meaningOf(lowering, name, node);
   switch (meaning.kind) {
     case "variable": {
       const { variable } = meaning;
       lowering.assigned.add(variable);
-      note(lowering, variable, value, node, change);
+      recordAssignment(lowering, variable, value, node, change);
       const type = setLocal(lowering, "assign", variable, value, node);
       const ir: Expression = { kind: "local", type, name: variable.name };
       return value.kind === "integer"
@@ -140,7 +140,7 @@ function setName(lowering: Lowering, name: string, value: Value, node: Node, cha
     }
     case "carried": {
       const { variable } = meaning;
-      note(lowering, variable, value, node, change);
+      recordAssignment(lowering, variable, value, node, change);
       const type = typeOfVariable(variable);
       if (type === "bool") return refuse(loopError.mixedTypes(name, "boolean", "number", node));
       const integer = variable.kind === "integer" ? asInteger(lowering, value, node) : undefined;

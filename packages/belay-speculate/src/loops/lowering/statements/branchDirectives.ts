@@ -1,4 +1,4 @@
-/** Directives in a branch: what it means for the speculation that the branch is taken. */
+/** Directives in a branch, which say that iterations misspeculate if the branch is taken. */
 
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { Expression as Source } from "oxc-parser";
@@ -13,7 +13,7 @@ import { asInteger } from "../numbers/conversions.ts";
 import { as } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 
-/** The directives in a part of the source, which is between two statements. */
+/** Translates the directives between two statements. */
 export function directivesIn(lowering: Lowering, { start, end }: Span): void {
   for (const directive of lowering.loop.branchDirectives) {
     if (directive.span.start < start || directive.span.end > end) continue;
@@ -22,7 +22,7 @@ export function directivesIn(lowering: Lowering, { start, end }: Span): void {
   }
 }
 
-/** Translates a directive that is written as a call; false for any other expression. */
+/** Translates a directive that is written as a call. Returns false for any other expression. */
 export function branchCall(lowering: Lowering, node: Source): boolean {
   if (node.type !== "CallExpression" || node.callee.type !== "Identifier") return false;
   const { name } = node.callee;
@@ -55,7 +55,10 @@ function misspeculated(lowering: Lowering, which: BranchDirective["which"][numbe
   }
 }
 
-/** An index that wraps names an iteration that there is not, or one too many: both do no harm. */
+/**
+ * Returns an index as an i32. An index that wraps names no iteration or a needless one, which is
+ * harmless.
+ */
 function indexOf(lowering: Lowering, node: Source): Expression {
   const value = expression(lowering, node);
   const index = asInteger(lowering, value, node);

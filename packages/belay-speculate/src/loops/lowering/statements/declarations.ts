@@ -9,9 +9,9 @@ import { zeroOfVariable } from "../numbers/minusZeros.ts";
 import type { Value } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { withoutTypes } from "./assignments.ts";
-import { declareEmpty, note, setInteger, setLocal } from "./setVariables.ts";
+import { declareEmpty, recordAssignment, setInteger, setLocal } from "./setVariables.ts";
 
-/** `const` and `let` in the loop. */
+/** Translates `const` and `let` in the loop. */
 export function declaration(lowering: Lowering, node: VariableDeclaration): void {
   for (const declarator of node.declarations) {
     if (lowering.attempt(() => declare(lowering, node.kind, declarator))) continue;
@@ -34,7 +34,7 @@ function declare(lowering: Lowering, kind: string, declarator: VariableDeclarato
   const binding = lookUp(lowering.scope, id.name)!;
   const isConstant = binding.assignments.length === 0;
   if (kind === "const" && !isConstant) refuseAssignment(binding);
-  if (isConstant && init && isFunction(init)) return; // A helper, inlined where it is called.
+  if (isConstant && init && isFunction(init)) return; // A helper is inlined at its calls.
   const array = init && isConstant ? arrayNamed(lowering, init) : undefined;
   if (array) lowering.meanings.set(binding, array);
   else if (init) declareWith(lowering, binding, expression(lowering, init), declarator);
@@ -45,7 +45,7 @@ export function refuseAssignment({ name, assignments }: Binding): never {
   return refuse(loopError.cannotAssign(name, "is a constant", assignments[0]!, "declare it with `let`"));
 }
 
-/** The array that an expression names, if it is no more than a name of one. */
+/** Returns the meaning of an expression that is just the name of an array; undefined for others. */
 export function arrayNamed(lowering: Lowering, node: Source): Meaning | undefined {
   const name = withoutTypes(node);
   if (name.type !== "Identifier" || !lookUp(lowering.scope, name.name)) return undefined;
@@ -53,14 +53,14 @@ export function arrayNamed(lowering: Lowering, node: Source): Meaning | undefine
   return meaning.kind === "array" ? meaning : undefined;
 }
 
-/** Declares a variable with its value. One that is never assigned to is that value. */
+/** Declares a variable with its value. A variable without assignments simply means its value. */
 export function declareWith(lowering: Lowering, binding: Binding, value: Value, node: Node): void {
   if (binding.assignments.length === 0) {
     lowering.meanings.set(binding, { kind: "value", value: named(lowering, binding.name, value, node) });
     return;
   }
   const variable = lowering.declare(binding.name, node);
-  note(lowering, variable, value, node);
+  recordAssignment(lowering, variable, value, node);
   lowering.assigned.add(variable);
   setLocal(lowering, "declare", variable, value, node);
   lowering.meanings.set(binding, { kind: "variable", variable });
@@ -80,7 +80,7 @@ function named(lowering: Lowering, name: string, value: Value, node: Node): Valu
   return { ...value, ir, minusZero: zeroOfVariable(lowering, variable, ir) };
 }
 
-/** Without a value it must be assigned to before it is read. */
+/** Declares a variable without a value. It must be assigned to before it is read. */
 function declareWithout(lowering: Lowering, binding: Binding, node: Node): void {
   const variable = lowering.declare(binding.name, node);
   lowering.assigned.delete(variable);

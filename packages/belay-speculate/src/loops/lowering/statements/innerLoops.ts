@@ -15,12 +15,12 @@ import { body, effects } from "./statements.ts";
 
 interface Parts {
   readonly label: string | undefined;
-  /** Ends the loop when it is false. */
+  /** Emits the test, which leaves the loop when it is false. */
   readonly test: () => void;
   readonly body: () => void;
   readonly update: () => void;
   readonly trips: Linear;
-  /** What `continue` does, where it does not go on to the update. */
+  /** Makes the statement for `continue`, if it does not go to the update. */
   readonly goOn?: () => Statement;
 }
 
@@ -53,7 +53,10 @@ export function whileLoop(lowering: Lowering, node: WhileStatement, label: strin
   });
 }
 
-/** `continue` goes to the test, so the body is a loop of its own that runs once. */
+/**
+ * Translates a do-while loop. `continue` goes to the test, so the body is a loop of its own that
+ * runs once.
+ */
 export function doWhileLoop(lowering: Lowering, node: DoWhileStatement, label: string | undefined): void {
   const inner = lowering.label("body");
   let goesOn = false;
@@ -117,7 +120,7 @@ function loop(lowering: Lowering, parts: Parts): void {
   });
 }
 
-/** `if (!test) break`. */
+/** Emits `if (!test) break`. */
 function test(lowering: Lowering, node: Source): void {
   const value = expression(lowering, node);
   if (value.kind === "host" && value.constant !== undefined && value.constant) return;
@@ -126,7 +129,7 @@ function test(lowering: Lowering, node: Source): void {
 
 /**
  * An inner loop whose variable only counts, from integer to integer by a constant, so that its
- * values are known.
+ * range is known.
  */
 export interface Counting {
   readonly trips: Linear;
@@ -135,8 +138,8 @@ export interface Counting {
 }
 
 /**
- * Declares the variable of an inner loop that counts; undefined for other loops, for which nothing
- * is done.
+ * Declares the variable of a counting inner loop. Returns undefined for other loops, and emits
+ * nothing for them.
  */
 function countingOf(lowering: Lowering, node: ForStatement): Counting | undefined {
   const counted = countedLoop(node);
@@ -149,8 +152,8 @@ function countingOf(lowering: Lowering, node: ForStatement): Counting | undefine
   const local = (type: "i32" | "u32"): Expression => ({ kind: "local", type, name });
   const mean = (value: IntegerValue) => lowering.meanings.set(binding, { kind: "value", value });
 
-  // What the bound may be is needed before the body is translated; it is translated again where it
-  // is tested.
+  // The range of the bound is needed before the body is translated. The bound is translated again
+  // for the test.
   mean(integer(local("i32"), int32));
   const ends = endsOf(lowering, counted);
   lowering.meanings.delete(binding);
@@ -185,13 +188,13 @@ function countingOf(lowering: Lowering, node: ForStatement): Counting | undefine
       const operator = counted.isDown ? "-" : "+";
       const right = literal(type, size);
       const value: Expression = { kind: "binary", type, operator, left: variable, right };
-      // A sum with a step is not −0.
+      // A sum with a step is never −0.
       setInteger(lowering, "assign", counter, integer(value, tested), type);
     },
   };
 }
 
-/** Other variables of the header. */
+/** Declares other variables of the header. */
 function declareOthers(
   lowering: Lowering,
   { init }: ForStatement,
@@ -202,7 +205,7 @@ function declareOthers(
   if (others.length > 0) declaration(lowering, { ...init, declarations: others });
 }
 
-/** Ends the innermost loop unless the condition holds. */
+/** Leaves the innermost loop unless the condition holds. */
 function leaveUnless(lowering: Lowering, condition: Expression): void {
   lowering.emit({
     kind: "if",
@@ -219,7 +222,7 @@ function stepSize(lowering: Lowering, step: Source | null): number | undefined {
   return Number.isInteger(size) && size > 0 && size < 2 ** 31 ? size : undefined;
 }
 
-/** Both ends as integers. Nothing is emitted for them. */
+/** Returns both ends as integers, without emitting statements. */
 function endsOf(
   lowering: Lowering,
   counted: CountedLoop,
@@ -232,7 +235,9 @@ function endsOf(
   return from && to && { from, to };
 }
 
-/** The values of the variable in the body, relative to the index where both ends are. */
+/**
+ * Returns the values of the variable in the body. They are relative to the index if both ends are.
+ */
 function valuesOf(
   lowering: Lowering,
   { operator, isDown }: CountedLoop,
@@ -241,7 +246,7 @@ function valuesOf(
 ): IntegerValue | undefined {
   const towards = isDown ? ">" : "<";
   if (operator === "!=") {
-    // Counting that starts on the wrong side of its end never ends.
+    // A loop with `!=` that starts past its end never ends.
     const apart = isDown ? subtract(to.high, from.low) : subtract(from.high, to.low);
     if (difference(from.slope, to.slope) !== 0 || !lowering.guards.requireNotPositive(apart))
       return undefined;

@@ -11,16 +11,16 @@ import { as, hostConstant, int32, integer, negated, numbers, uint32, type Value 
 import { refuse } from "../refusal.ts";
 import { rangeOf, typeOfVariable } from "../variables.ts";
 import { withoutTypes } from "./assignments.ts";
-import { kindOf, note } from "./setVariables.ts";
+import { kindOf, recordAssignment } from "./setVariables.ts";
 
 type ReductionMeaning = Extract<Meaning, { kind: "reduction" }>;
 
-/** Two additions of values larger than this may already leave 32 bits. */
+/** The smallest absolute value of which two additions may leave 32 bits. */
 const largestSummand = 2 ** 30;
 
 /**
- * A statement that only reduces: `s += x`, `s++`, `s = s + x`, `s = (s + x) | 0`, `s = Math.min(s,
- * x)`, `s = Math.imul(s, x)`.
+ * Translates a statement that only reduces: `s += x`, `s++`, `s = s + x`, `s = (s + x) | 0`, `s =
+ * Math.min(s, x)`, `s = Math.imul(s, x)`.
  */
 export function reduce(
   lowering: Lowering,
@@ -67,7 +67,7 @@ export function reduce(
           ),
         );
       }
-      note(lowering, variable, signed, node, { operator: "+", change: signed });
+      recordAssignment(lowering, variable, signed, node, { operator: "+", change: signed });
       checkRange();
       return as(typeOfVariable(variable), signed.ir);
     }
@@ -94,17 +94,20 @@ const negate = (value: ReturnType<typeof integer>) =>
   integer({ kind: "unary", type: value.ir.type, operator: "-", operand: value.ir }, negated(value));
 
 interface Reduced {
-  /** Null stands for 1. */
+  /** The reduced value; null stands for 1. */
   readonly value: Source | null;
   readonly negate: boolean;
-  /** The program takes the result modulo 2^32. */
+  /** True if the program takes the result modulo 2^32. */
   readonly wraps: boolean;
   readonly unsigned: boolean;
-  /** The program rounds the result to an f32. */
+  /** True if the program rounds the result to an f32. */
   readonly rounds: boolean;
 }
 
-/** The value that a statement reduces into `name`, if that is all it does. */
+/**
+ * Returns the value that a statement reduces into `name`; undefined if the statement does anything
+ * else.
+ */
 function reducedBy(
   node: AssignmentExpression | UpdateExpression,
   name: string,
@@ -136,7 +139,7 @@ function reducedBy(
   return combined(right, name, operator, hasMath);
 }
 
-/** What an expression rounds with `Math.fround`. */
+/** Returns the argument of an expression that is a call of `Math.fround`. */
 function froundedBy(node: Source): Source | undefined {
   if (node.type !== "CallExpression" || node.callee.type !== "MemberExpression") return undefined;
   const { object, property, computed } = node.callee;

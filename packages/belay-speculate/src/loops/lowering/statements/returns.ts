@@ -3,9 +3,9 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import { expression } from "../expressions/expressions.ts";
 import type { Lowering } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
-import { note, setLocal } from "./setVariables.ts";
+import { recordAssignment, setLocal } from "./setVariables.ts";
 
-/** `return value` of an inlined function. */
+/** Translates `return value` of an inlined function. */
 export function returnFrom(lowering: Lowering, argument: Source | null, node: Node): void {
   const { returns: returning } = lowering;
   if (!returning) {
@@ -14,7 +14,7 @@ export function returnFrom(lowering: Lowering, argument: Source | null, node: No
   if (returning.variable) {
     if (!argument) refuse(loopError.unsupported("a return without a value", node));
     const value = expression(lowering, argument);
-    note(lowering, returning.variable, value, node);
+    recordAssignment(lowering, returning.variable, value, node);
     setLocal(lowering, "assign", returning.variable, value, node);
   }
   if (returning.isLast) return;
@@ -22,7 +22,7 @@ export function returnFrom(lowering: Lowering, argument: Source | null, node: No
   lowering.emit({ kind: "break", label: returning.label });
 }
 
-/** Whether a statement holds a return, or one with a value. */
+/** Returns true if a statement contains a return, or one with a value. */
 export function returns(node: SourceStatement, withValue = false): boolean {
   switch (node.type) {
     case "ReturnStatement":
@@ -45,7 +45,7 @@ export function returns(node: SourceStatement, withValue = false): boolean {
   }
 }
 
-/** Whether nothing after the statement is reached, because it returns on each path. */
+/** Returns true if a statement returns on each path. */
 export function alwaysReturns(node: SourceStatement): boolean {
   switch (node.type) {
     case "ReturnStatement":

@@ -10,13 +10,13 @@ import { signed } from "../numbers/minusZeros.ts";
 import { as, boolean, type IntegerValue, type Interval, negated, type Value } from "../numbers/values.ts";
 import { type Kind, typeOfVariable, type Variable } from "../variables.ts";
 
-/** Warns where a float takes up one value after another. */
+/** Warns if a float variable accumulates values. */
 export function warnOfSum(lowering: Lowering, variable: Variable, node: Node): void {
   if (variable.kind !== "float" || lowering.repetitions.length <= variable.depth) return;
   lowering.warn(loopWarning.floatSum(variable.name, node));
 }
 
-/** The kind of variable that holds a value. */
+/** Returns the kind of variable that can hold a value. */
 export function kindOf(value: Value, node: Node): Kind {
   switch (value.kind) {
     case "integer":
@@ -32,14 +32,14 @@ export function kindOf(value: Value, node: Node): Kind {
   }
 }
 
-/** What an assignment adds to its variable. */
+/** The change that an assignment makes to its variable's old value. */
 export interface Change {
   readonly operator: string;
   readonly change: Value;
 }
 
-/** Takes into account what a variable is set to. */
-export function note(
+/** Records an assignment in the facts about a variable. */
+export function recordAssignment(
   lowering: Lowering,
   variable: Variable,
   value: Value,
@@ -78,7 +78,7 @@ export function note(
   );
 }
 
-/** Declares a local variable, or assigns to it. Gives its type. */
+/** Declares a local variable or assigns to it. Returns its type. */
 export function setLocal(
   lowering: Lowering,
   kind: "declare" | "assign",
@@ -96,7 +96,7 @@ export function setLocal(
   return type;
 }
 
-/** Sets a variable to an integer, and, where something asks for that, whether it is −0. */
+/** Sets a variable to an integer and, if something observes it, whether the integer is −0. */
 export function setInteger(
   lowering: Lowering,
   kind: "declare" | "assign",

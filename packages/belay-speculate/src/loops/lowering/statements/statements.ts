@@ -13,7 +13,7 @@ import { doWhileLoop, forLoop, whileLoop } from "./innerLoops.ts";
 import { alwaysReturns, returnFrom } from "./returns.ts";
 import { switchStatement } from "./switches.ts";
 
-/** Translates the statements between two places, with the directives among them. */
+/** Translates the statements between two places, and the directives among them. */
 export function list(lowering: Lowering, nodes: readonly SourceStatement[], { start, end }: Span): void {
   let from = start;
   const outer = lowering.returns?.isLast;
@@ -24,7 +24,7 @@ export function list(lowering: Lowering, nodes: readonly SourceStatement[], { st
     if (lowering.returns) lowering.returns.isLast = outer === true && rest.length === 0;
     const returnsEarly = node.type === "IfStatement" && !node.alternate && alwaysReturns(node.consequent);
     if (lowering.returns && outer && rest.length > 0 && returnsEarly) {
-      // What follows an early return is its other branch, so that nothing has to be jumped over.
+      // The statements after an early return become its other branch, so that no jump is needed.
       lowering.returns.isLast = true;
       lowering.attempt(() =>
         branch(lowering, expression(lowering, node.test), node.test, node.consequent, () =>
@@ -110,7 +110,7 @@ function unsupported(node: SourceStatement) {
   }
 }
 
-/** A statement that stands alone, or a block, in a list of its own. */
+/** Translates a single statement or a block, in a list of its own. */
 export function body(lowering: Lowering, node: SourceStatement, from: number): void {
   if (node.type === "BlockStatement") statement(lowering, node);
   else list(lowering, [node], { start: from, end: node.end });
@@ -134,8 +134,8 @@ function branch(
 }
 
 /**
- * Lists of statements of which one is executed. A variable has a value afterwards if it has one
- * after each.
+ * Returns lists of statements of which one is executed. A variable has a value afterwards if it has
+ * one after each list that does not jump.
  */
 export function branches(lowering: Lowering, makers: readonly (() => void)[]): Statement[][] {
   const before = lowering.assigned;
@@ -171,7 +171,7 @@ function jump(
   lowering.emit(make());
 }
 
-/** An expression whose value is not used. */
+/** Translates an expression whose value is not used. */
 export function effects(lowering: Lowering, node: Source): void {
   if (node.type === "AssignmentExpression") assign(lowering, node, false);
   else if (node.type === "UpdateExpression") update(lowering, node, false);

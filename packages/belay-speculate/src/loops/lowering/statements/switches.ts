@@ -8,7 +8,7 @@ import { toBoolean } from "../numbers/conversions.ts";
 import { refuse } from "../refusal.ts";
 import { branches, list } from "./statements.ts";
 
-/** Cases that share their statements, and what stands before their `break`. */
+/** Cases that share their statements, with the statements before their `break`. */
 interface Group {
   readonly tests: readonly NonNullable<SwitchCase["test"]>[];
   readonly isDefault: boolean;
@@ -18,8 +18,8 @@ interface Group {
 }
 
 /**
- * A switch becomes a chain of branches. No case may go on into the next; a `break` in the midst of
- * one leaves a loop that runs once.
+ * Translates a switch to a chain of branches. Refuses a case that goes on into the next. A `break`
+ * inside a case leaves a loop that runs once.
  */
 export function switchStatement(lowering: Lowering, node: SwitchStatement, label: string | undefined): void {
   const value = held(lowering, expression(lowering, node.discriminant));
@@ -79,7 +79,7 @@ function grouped(node: SwitchStatement): Group[] {
     }
     const breaks = last?.type === "BreakStatement" && !last.label;
     groups.push({
-      // A case beside `default` does what `default` does.
+      // A case that shares its statements with `default` needs no test.
       tests: shared.some(({ test }) => !test) ? [] : shared.map(({ test }) => test!),
       isDefault: shared.some(({ test }) => !test),
       statements: breaks ? one.consequent.slice(0, -1) : one.consequent,

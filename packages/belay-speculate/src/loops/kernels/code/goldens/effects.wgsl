@@ -2,7 +2,7 @@ const BAIL_OUT_OUTSIDE = 1u;
 const BAIL_OUT_FUEL = 2u;
 const BAIL_OUT_OVERFLOW = 3u;
 
-/** How many more turns the loops of this iteration may take. */
+/** The number of iterations that this iteration's inner loops may still run. */
 var<private> fuel: u32;
 
 var<private> bailed_out: bool;
