@@ -53,7 +53,7 @@ export interface Log {
 }
 
 /** What an iteration sees and changes while it executes. */
-export interface Access {
+export interface AbstractAccess {
   load(element: number): number;
   store?(element: number, value: number): void;
   readonly state: State;
@@ -66,7 +66,7 @@ export function initialState({ elements, seed, iterations }: AbstractLoop): Stat
 }
 
 /** Executes one iteration; its own earlier stores are what it loads. */
-export function execute(loop: AbstractLoop, iteration: number, access: Access): Log {
+export function execute(loop: AbstractLoop, iteration: number, access: AbstractAccess): Log {
   const log: Log = {
     iteration,
     read: 0,

@@ -5,29 +5,29 @@
 
 import type { LoopData } from "belay-speculate/internal/loops/javascript/sequential";
 import type {
-  BinaryOperator,
   ElementType,
-  Expression,
   Loop,
-  Statement,
+  LoopExpression,
+  LoopOperator,
+  LoopStatement,
 } from "belay-speculate/internal/loops/tree/ir";
 import fc from "fast-check";
 
 const span = { start: 0, end: 0 };
-const index: Expression = { kind: "index", type: "i32" };
-const int = (value: number): Expression => ({ kind: "literal", type: "i32", value });
+const index: LoopExpression = { kind: "index", type: "i32" };
+const int = (value: number): LoopExpression => ({ kind: "literal", type: "i32", value });
 /** `value | 0`, as programs for integers have it around everything that may leave them. */
-const toInt = (operand: Expression): Expression => ({ kind: "convert", type: "i32", operand });
-const compare = (operator: BinaryOperator, left: Expression, right: Expression): Expression => ({
+const toInt = (operand: LoopExpression): LoopExpression => ({ kind: "convert", type: "i32", operand });
+const compare = (operator: LoopOperator, left: LoopExpression, right: LoopExpression): LoopExpression => ({
   kind: "binary",
   type: "bool",
   operator,
   left,
   right,
 });
-const binary = (operator: BinaryOperator, left: Expression, right: Expression): Expression =>
+const binary = (operator: LoopOperator, left: LoopExpression, right: LoopExpression): LoopExpression =>
   toInt({ kind: "binary", type: "i32", operator, left, right });
-const load = (array: string, at: Expression, type: "i32" | "f32" = "i32"): Expression => ({
+const load = (array: string, at: LoopExpression, type: "i32" | "f32" = "i32"): LoopExpression => ({
   kind: "load",
   type,
   array,
@@ -40,46 +40,50 @@ const elements = 61;
 
 const { statements } = fc.letrec<{
   /** An expression that names an element, or none. */
-  element: Expression;
-  value: Expression;
-  condition: Expression;
-  statement: Statement;
-  statements: Statement[];
+  element: LoopExpression;
+  value: LoopExpression;
+  condition: LoopExpression;
+  statement: LoopStatement;
+  statements: LoopStatement[];
 }>((tie) => ({
   element: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom("p", "q").map((array) => load(array, index)) },
     { weight: 1, arbitrary: fc.constant(load("places", index, "f32")) },
-    { weight: 1, arbitrary: tie("value").map((v) => binary("&", v as Expression, int(63))) },
+    { weight: 1, arbitrary: tie("value").map((v) => binary("&", v as LoopExpression, int(63))) },
   ),
   value: fc.oneof(
     { maxDepth: 3 },
-    { weight: 3, arbitrary: tie("element").map((e) => toInt(load("a", e as Expression))) },
+    { weight: 3, arbitrary: tie("element").map((e) => toInt(load("a", e as LoopExpression))) },
     { weight: 1, arbitrary: fc.constant(toInt(load("own", index))) },
     { weight: 1, arbitrary: fc.constant(index) },
     { weight: 1, arbitrary: fc.integer({ min: -9, max: 9 }).map(int) },
-    { weight: 1, arbitrary: fc.constant<Expression>({ kind: "carried", type: "i32", name: "last" }) },
+    { weight: 1, arbitrary: fc.constant<LoopExpression>({ kind: "carried", type: "i32", name: "last" }) },
     {
       weight: 3,
       arbitrary: fc
-        .tuple(fc.constantFrom<BinaryOperator>("+", "-", "^", "&"), tie("value"), tie("value"))
-        .map(([operator, left, right]) => binary(operator, left as Expression, right as Expression)),
+        .tuple(fc.constantFrom<LoopOperator>("+", "-", "^", "&"), tie("value"), tie("value"))
+        .map(([operator, left, right]) => binary(operator, left as LoopExpression, right as LoopExpression)),
     },
   ),
   condition: fc
-    .tuple(fc.constantFrom<BinaryOperator>("<", "==", "!="), tie("value"), tie("value"))
+    .tuple(fc.constantFrom<LoopOperator>("<", "==", "!="), tie("value"), tie("value"))
     .map(([operator, left, right]) =>
-      compare(operator, binary("&", left as Expression, int(3)), binary("&", right as Expression, int(3))),
+      compare(
+        operator,
+        binary("&", left as LoopExpression, int(3)),
+        binary("&", right as LoopExpression, int(3)),
+      ),
     ),
   statement: fc.oneof(
     { maxDepth: 2 },
     {
       weight: 6,
       arbitrary: fc.tuple(tie("element"), tie("value")).map(
-        ([at, v]): Statement => ({
+        ([at, v]): LoopStatement => ({
           kind: "store",
           array: "a",
-          index: at as Expression,
-          value: v as Expression,
+          index: at as LoopExpression,
+          value: v as LoopExpression,
           span,
         }),
       ),
@@ -87,32 +91,32 @@ const { statements } = fc.letrec<{
     {
       weight: 2,
       arbitrary: tie("value").map(
-        (v): Statement => ({ kind: "store", array: "own", index, value: v as Expression, span }),
+        (v): LoopStatement => ({ kind: "store", array: "own", index, value: v as LoopExpression, span }),
       ),
     },
     {
       weight: 2,
       arbitrary: tie("value").map(
-        (v): Statement => ({ kind: "reduce", name: "sum", value: v as Expression }),
+        (v): LoopStatement => ({ kind: "reduce", name: "sum", value: v as LoopExpression }),
       ),
     },
     {
       weight: 3,
       arbitrary: fc.tuple(tie("condition"), tie("statements"), tie("statements")).map(
-        ([test, yes, no]): Statement => ({
+        ([test, yes, no]): LoopStatement => ({
           kind: "if",
-          test: test as Expression,
-          yes: yes as Statement[],
-          no: no as Statement[],
+          test: test as LoopExpression,
+          yes: yes as LoopStatement[],
+          no: no as LoopStatement[],
         }),
       ),
     },
     {
       weight: 1,
       arbitrary: tie("condition").map(
-        (test): Statement => ({
+        (test): LoopStatement => ({
           kind: "if",
-          test: test as Expression,
+          test: test as LoopExpression,
           yes: [{ kind: "assignCarried", name: "last", value: index }],
           no: [],
         }),
@@ -121,7 +125,7 @@ const { statements } = fc.letrec<{
     {
       weight: 1,
       arbitrary: fc
-        .constantFrom<Extract<Statement, { kind: "misspeculate" }>["which"]>(
+        .constantFrom<Extract<LoopStatement, { kind: "misspeculate" }>["which"]>(
           { kind: "relative", offsets: [1] },
           { kind: "relative", offsets: [-1, 0, 1] },
           { kind: "range", from: 0, to: 4 },
@@ -129,7 +133,7 @@ const { statements } = fc.letrec<{
           { kind: "absolute", index: int(7) },
         )
         .map(
-          (which): Statement => ({
+          (which): LoopStatement => ({
             kind: "if",
             test: compare("==", binary("&", load("p", index), int(7)), int(3)),
             yes: [{ kind: "misspeculate", which, span }],
@@ -140,23 +144,23 @@ const { statements } = fc.letrec<{
     {
       weight: 1,
       arbitrary: tie("value").map(
-        (v): Statement => ({
+        (v): LoopStatement => ({
           kind: "if",
-          test: compare("==", binary("&", v as Expression, int(127)), int(77)),
+          test: compare("==", binary("&", v as LoopExpression, int(127)), int(77)),
           yes: [{ kind: "endLoop" }],
           no: [],
         }),
       ),
     },
   ),
-  statements: fc.array(tie("statement") as fc.Arbitrary<Statement>, { minLength: 1, maxLength: 3 }),
+  statements: fc.array(tie("statement") as fc.Arbitrary<LoopStatement>, { minLength: 1, maxLength: 3 }),
 }));
 
 /**
  * Few enough accesses for a software adapter, which takes seconds to compile many; and at least one
  * store.
  */
-function isShort(body: readonly Statement[]): boolean {
+function isShort(body: readonly LoopStatement[]): boolean {
   const text = JSON.stringify(body);
   return text.includes('"store"') && (text.match(/"array"/g)?.length ?? 0) <= 9;
 }

@@ -4,7 +4,12 @@
  */
 
 import type { LoopData } from "belay-speculate/internal/loops/javascript/sequential";
-import type { BinaryOperator, Expression, Loop, Statement } from "belay-speculate/internal/loops/tree/ir";
+import type {
+  Loop,
+  LoopExpression,
+  LoopOperator,
+  LoopStatement,
+} from "belay-speculate/internal/loops/tree/ir";
 import { type AbstractLoop, initialState, type Operation } from "./abstractLoops.ts";
 import { mixed } from "./mixing.ts";
 
@@ -12,35 +17,40 @@ import { mixed } from "./mixing.ts";
 const most = 4;
 
 const span = { start: 0, end: 0 };
-const int = (value: number): Expression => ({ kind: "literal", type: "i32", value });
-const local = (name: string): Expression => ({ kind: "local", type: "i32", name });
-const binary = (left: Expression, operator: BinaryOperator, right: Expression): Expression => ({
+const int = (value: number): LoopExpression => ({ kind: "literal", type: "i32", value });
+const local = (name: string): LoopExpression => ({ kind: "local", type: "i32", name });
+const binary = (left: LoopExpression, operator: LoopOperator, right: LoopExpression): LoopExpression => ({
   kind: "binary",
   type: ["<", "=="].includes(operator) ? "bool" : "i32",
   operator,
   left,
   right,
 });
-const load = (array: string, index: Expression): Expression => ({
+const load = (array: string, index: LoopExpression): LoopExpression => ({
   kind: "load",
   type: "i32",
   array,
   index,
   span,
 });
-const declare = (name: string, value: Expression): Statement => ({
+const declare = (name: string, value: LoopExpression): LoopStatement => ({
   kind: "declare",
   name,
   type: "i32",
   value,
 });
-const assign = (name: string, value: Expression): Statement => ({ kind: "assign", name, value });
-const when = (test: Expression, ...yes: Statement[]): Statement => ({ kind: "if", test, yes, no: [] });
-const iteration: Expression = { kind: "index", type: "i32" };
+const assign = (name: string, value: LoopExpression): LoopStatement => ({ kind: "assign", name, value });
+const when = (test: LoopExpression, ...yes: LoopStatement[]): LoopStatement => ({
+  kind: "if",
+  test,
+  yes,
+  no: [],
+});
+const iteration: LoopExpression = { kind: "index", type: "i32" };
 
 /** `word = mixed(a, b)`, as statements. */
-function mix(a: Expression, b: Expression): Statement[] {
-  const times = (value: Expression, factor: number): Expression => ({
+function mix(a: LoopExpression, b: LoopExpression): LoopStatement[] {
+  const times = (value: LoopExpression, factor: number): LoopExpression => ({
     kind: "call",
     type: "i32",
     callee: "imul",
@@ -66,23 +76,23 @@ function codeOf(operation: Operation | undefined): [code: number, element: numbe
 /** The loop; `addressesAreFixed` only when no operation is `loadAnywhere` or `storeAnywhere`. */
 export function encodedLoop(elements: number, addressesAreFixed: boolean): Loop {
   const [code, element, seen, word] = ["code", "element", "seen", "word"].map(local) as [
-    Expression,
-    Expression,
-    Expression,
-    Expression,
+    LoopExpression,
+    LoopExpression,
+    LoopExpression,
+    LoopExpression,
   ];
   const at = binary(load("bases", iteration), "+", element);
-  const anywhere: Statement[] = [
+  const anywhere: LoopStatement[] = [
     ...mix(seen, int(17)),
     assign("element", binary(binary(word, ">>>", int(8)), "%", int(elements))),
     assign("code", binary(code, "-", int(2))),
   ];
-  const isLoad: Statement[] = [
+  const isLoad: LoopStatement[] = [
     assign("read", load("values", at)),
     ...mix(seen, local("read")),
     assign("seen", word),
   ];
-  const isStore: Statement[] = [
+  const isStore: LoopStatement[] = [
     ...mix(seen, element),
     { kind: "store", array: "values", index: at, value: word, span },
   ];

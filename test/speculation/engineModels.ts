@@ -12,7 +12,7 @@ import {
   type State,
 } from "./abstractLoops.ts";
 
-export interface Conditions {
+export interface ModelConditions {
   /** Most iterations of one round. */
   readonly window: number;
   /**
@@ -28,12 +28,12 @@ export interface Outcome {
   readonly reexecutions: number;
 }
 
-export type EngineModel = (loop: AbstractLoop, conditions: Conditions) => Outcome;
+export type EngineModel = (loop: AbstractLoop, conditions: ModelConditions) => Outcome;
 
 const none = -1;
 
 /** The iterations of a window, in the order a phase visits them. */
-const visited = ({ order }: Conditions, first: number, last: number) =>
+const visited = ({ order }: ModelConditions, first: number, last: number) =>
   order.map((rank) => first + rank).filter((i) => i < last);
 
 const fromSnapshot = (state: State) => ({ load: (element: number) => state.values[element]!, state });

@@ -4,8 +4,8 @@
  */
 
 import { speculate, useDevice } from "belay-speculate/internal/engine/speculate";
+import { Operation } from "belay-speculate/internal/engine/transfer/operationOrder";
 import { resident } from "belay-speculate/internal/engine/transfer/resident";
-import { Turn } from "belay-speculate/internal/engine/transfer/turns";
 import { LoopTurn } from "belay-speculate/internal/engine/writtenLoops";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -249,7 +249,7 @@ describe("without turns", () => {
   });
 
   it("calls that share a variable lose updates", async () => {
-    vi.spyOn(Turn.prototype, "comes", "get").mockReturnValue(null);
+    vi.spyOn(Operation.prototype, "comes", "get").mockReturnValue(null);
     const { add, get } = await programOn(total);
     await Promise.all([add!(new Int32Array(5).fill(1), 5), add!(new Int32Array(5).fill(1), 5)]);
     expect(get!()).toBe(5);

@@ -16,8 +16,8 @@ import { executeAsBefore, joined, restOf } from "./call/repeatedCalls.ts";
 import { Workspace } from "./device/workspace.ts";
 import { deviceCopies } from "./transfer/deviceCopies.ts";
 import { rescue } from "./transfer/downloads.ts";
+import { combineUses, memoryOf, Operation } from "./transfer/operationOrder.ts";
 import { Resident, residentOf } from "./transfer/resident.ts";
-import { memoryOf, Turn, usesFrom } from "./transfer/turns.ts";
 
 /** What a program that is translated wants to know of its loops. */
 export interface DeviceUse {
@@ -66,7 +66,7 @@ export async function speculate(given: SpeculateCall, options: SpeculateOptions 
   const device = options.device ?? usedDevice;
   const arrays = Object.entries(given.arrays).map(([name, array]) => [name, residentOf(array)] as const);
   const call = { ...given, arrays: Object.fromEntries(arrays) };
-  const turn = given.turn ?? new Turn(usesOf(call));
+  const turn = given.turn ?? new Operation(usesOf(call));
   let executed: Speculated;
   try {
     if (turn.comes) await turn.comes;
@@ -84,7 +84,7 @@ export async function speculate(given: SpeculateCall, options: SpeculateOptions 
  */
 function usesOf({ loop, arrays }: SpeculateCall): ReadonlyMap<object, boolean> {
   const isRead = (name: string) => loop.arrays.some((one) => one.name === name && one.role === "read");
-  return usesFrom(
+  return combineUses(
     Object.entries(arrays).map(([name, array]) =>
       array instanceof Resident ? [memoryOf(array.host), true] : [memoryOf(array), !isRead(name)],
     ),

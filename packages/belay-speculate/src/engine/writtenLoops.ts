@@ -6,8 +6,8 @@ import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/javascript/sequential.ts";
 import { deviceCopies } from "./transfer/deviceCopies.ts";
 import { rescue } from "./transfer/downloads.ts";
+import { combineUses, memoryOf, Operation } from "./transfer/operationOrder.ts";
 import { Resident, residentOf } from "./transfer/resident.ts";
-import { memoryOf, Turn, usesFrom } from "./transfer/turns.ts";
 import { isTypedArray } from "./transfer/typedArrays.ts";
 
 /** What a loop of the program uses. */
@@ -20,7 +20,7 @@ export interface LoopUses {
 }
 
 /** The turn of a loop of the program, translated or not. */
-export class LoopTurn extends Turn {
+export class LoopTurn extends Operation {
   readonly #uses: LoopUses | null;
 
   /** Takes the next turn; without `uses`, of a loop that may use anything. */
@@ -60,7 +60,7 @@ export function requireOnHost(values: Readonly<Record<string, unknown>>): void {
     isTypedArray(entry[1]),
   );
   const missing = arrays.filter(
-    ([, array]) => deviceCopies.areAhead(array) || Turn.isAwaited(memoryOf(array)),
+    ([, array]) => deviceCopies.areAhead(array) || Operation.isAwaited(memoryOf(array)),
   );
   if (missing.length > 0) throw speculationError.notOnHost(missing.map(([name]) => name));
   for (const [, array] of arrays) for (const copy of deviceCopies.of(array)) copy.hostChanged();
@@ -68,7 +68,7 @@ export function requireOnHost(values: Readonly<Record<string, unknown>>): void {
 
 function mapped({ changed, read, variables }: LoopUses): ReadonlyMap<object, boolean> {
   const isAlone = (array: LoopData) => residentOf(array) instanceof Resident;
-  return usesFrom([
+  return combineUses([
     ...arraysIn(read).map((array) => [memoryOf(array), isAlone(array)] as const),
     ...[...arraysIn(changed).map(memoryOf), ...variables].map((used) => [used, true] as const),
   ]);

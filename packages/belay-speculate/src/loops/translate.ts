@@ -2,7 +2,7 @@ import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic
 import type { Node } from "oxc-parser";
 import { loopError } from "../diagnostics/loops.ts";
 import { sequentialSource } from "./javascript/sequential.ts";
-import { type HostCode, lowerLoop } from "./lowering/lowerLoop.ts";
+import { type HostExpressions, lowerLoop } from "./lowering/lowerLoop.ts";
 import { parse } from "./source/parse.ts";
 import {
   type Binding,
@@ -20,7 +20,7 @@ export interface TranslatedLoop extends PlacedLoop {
   readonly loop: Loop;
   /** JavaScript: an expression that is the loop's CPU version, a `SequentialLoop`. */
   readonly sequential: string;
-  readonly host: HostCode;
+  readonly host: HostExpressions;
   /**
    * Variables that it uses and that calls share which may be under way at the same time, by numbers
    * of the file.
@@ -103,7 +103,7 @@ export function translate(
   return { loops, refused, diagnostics: all.sort((one, other) => one.span.start - other.span.start) };
 }
 
-const hostTexts = ({ guards, first, step, count, inputs }: HostCode): readonly string[] => [
+const hostTexts = ({ guards, first, step, count, inputs }: HostExpressions): readonly string[] => [
   ...guards,
   first,
   step,

@@ -5,7 +5,7 @@ import { specialize } from "belay-speculate/internal/loops/analysis/specializati
 import { type Effects, emitBody } from "belay-speculate/internal/loops/kernels/code/body";
 import {
   assembleKernel,
-  type Kernel,
+  type LoopKernel,
   numberInGrid,
   placeInGrid,
   workgroupSize,
@@ -33,7 +33,7 @@ export function canRunUnchecked({ carried, reductions }: Loop): boolean {
   return carried.length + reductions.length === 0;
 }
 
-function uncheckedKernel(loop: Loop): Kernel {
+function uncheckedKernel(loop: Loop): LoopKernel {
   const index = loop.index.type;
   return assembleKernel({
     name: "unchecked",

@@ -1,5 +1,5 @@
 import { emitBody } from "belay-speculate/internal/loops/kernels/code/body";
-import { assembleKernel, type Kernel } from "belay-speculate/internal/loops/kernels/code/kernel";
+import { assembleKernel, type LoopKernel } from "belay-speculate/internal/loops/kernels/code/kernel";
 import { wgslName } from "belay-speculate/internal/loops/kernels/code/names";
 import { parametersOf } from "belay-speculate/internal/loops/kernels/code/parameters";
 import type { Loop } from "belay-speculate/internal/loops/tree/ir";
@@ -19,7 +19,7 @@ import {
 import { recover, recovering } from "./recovery.ts";
 
 export type PublishedKernels = Readonly<
-  Record<"compute" | "check" | "forget" | "settle" | "recover" | "cascade" | "commit", Kernel>
+  Record<"compute" | "check" | "forget" | "settle" | "recover" | "cascade" | "commit", LoopKernel>
 >;
 
 /** The kernels of the published engine for a loop. They share the buffers of `layout.ts`. */

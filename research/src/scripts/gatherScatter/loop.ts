@@ -1,15 +1,15 @@
-import type { Expression, Loop } from "belay-speculate/internal/loops/tree/ir";
+import type { Loop, LoopExpression } from "belay-speculate/internal/loops/tree/ir";
 
 const span = { start: 0, end: 0 };
-const index: Expression = { kind: "index", type: "i32" };
-const load = (array: string, type: "u32" | "f32", at: Expression): Expression => ({
+const index: LoopExpression = { kind: "index", type: "i32" };
+const load = (array: string, type: "u32" | "f32", at: LoopExpression): LoopExpression => ({
   kind: "load",
   type,
   array,
   index: at,
   span,
 });
-const arithmetic = (operator: "+" | "*", left: Expression, value: number): Expression => ({
+const arithmetic = (operator: "+" | "*", left: LoopExpression, value: number): LoopExpression => ({
   kind: "binary",
   type: "f32",
   operator,

@@ -10,10 +10,10 @@ import {
   type BytesToMove,
   type Costs,
   type CpuPlacement,
+  type GpuOverhead,
   handoverTime,
   isSmall,
   isSure,
-  type Overhead,
   overheadOf,
   type PlacedCall,
   place,
@@ -53,7 +53,7 @@ export class CallPlacement {
   /** Iterations before which the GPU was too slow. */
   #head: number | null = null;
   /** What the GPU was to take besides executing iterations when it began. */
-  #overhead: Overhead = { fixed: 0, sending: 0 };
+  #overhead: GpuOverhead = { fixed: 0, sending: 0 };
 
   constructor(workspace: Workspace, { loop, count }: SpeculateCall, arrays: CallArrays) {
     this.#workspace = workspace;

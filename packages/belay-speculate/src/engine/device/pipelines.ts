@@ -1,5 +1,5 @@
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
-import { type Kernel, usesWorkgroupSize, workgroupSize } from "../../loops/kernels/code/kernel.ts";
+import { type LoopKernel, usesWorkgroupSize, workgroupSize } from "../../loops/kernels/code/kernel.ts";
 import type { Loop } from "../../loops/tree/ir.ts";
 import { takesLong } from "../../loops/tree/walk.ts";
 import { rounds } from "../policy/tuning.ts";
@@ -7,14 +7,19 @@ import { DeviceFailure } from "./deviceFailure.ts";
 
 /** A compiled kernel. */
 export class LoopPipeline {
-  readonly kernel: Kernel;
+  readonly kernel: LoopKernel;
   readonly pipeline: GPUComputePipeline;
   readonly #device: GPUDevice;
   readonly #layout: GPUBindGroupLayout;
   /** The buffers that it was last run with: most loops are run again on the same memory. */
   #last: { readonly buffers: readonly GPUBuffer[]; readonly group: GPUBindGroup } | null = null;
 
-  constructor(device: GPUDevice, kernel: Kernel, pipeline: GPUComputePipeline, layout: GPUBindGroupLayout) {
+  constructor(
+    device: GPUDevice,
+    kernel: LoopKernel,
+    pipeline: GPUComputePipeline,
+    layout: GPUBindGroupLayout,
+  ) {
     this.#device = device;
     this.kernel = kernel;
     this.pipeline = pipeline;
@@ -41,7 +46,7 @@ export class LoopPipeline {
 }
 
 /** The compiled kernels of a device's loops. */
-export class Pipelines {
+export class LoopPipelines {
   readonly #device: GPUDevice;
   readonly #compiled = new WeakMap<Loop, Map<string, Promise<LoopPipeline>>>();
   #slowest = 0;
@@ -80,7 +85,7 @@ export class Pipelines {
    * Compiles a loop's kernels, each once. Rejects with a `DeviceFailure` where the device refuses
    * one.
    */
-  compile(loop: Loop, kernels: readonly Kernel[]): Promise<LoopPipeline[]> {
+  compile(loop: Loop, kernels: readonly LoopKernel[]): Promise<LoopPipeline[]> {
     const compiled = this.#compiled.get(loop) ?? new Map<string, Promise<LoopPipeline>>();
     this.#compiled.set(loop, compiled);
     return Promise.all(
@@ -92,7 +97,7 @@ export class Pipelines {
     );
   }
 
-  async #compile(kernel: Kernel, invocations: number): Promise<LoopPipeline> {
+  async #compile(kernel: LoopKernel, invocations: number): Promise<LoopPipeline> {
     const device = this.#device;
     const start = performance.now();
     const types = { uniform: "uniform", read: "read-only-storage", write: "storage" } as const;

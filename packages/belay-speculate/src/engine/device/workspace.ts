@@ -3,7 +3,7 @@ import { LoopProfile } from "../policy/loopProfile.ts";
 import type { Costs } from "../policy/placement.ts";
 import { moving } from "../policy/tuning.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
-import { Pipelines } from "./pipelines.ts";
+import { LoopPipelines } from "./pipelines.ts";
 import { Uploads } from "./uploads.ts";
 
 const workspaces = new WeakMap<GPUDevice, Workspace>();
@@ -16,7 +16,7 @@ const workspaces = new WeakMap<GPUDevice, Workspace>();
 export class Workspace {
   readonly device: GPUDevice;
   readonly uploads: Uploads;
-  readonly pipelines: Pipelines;
+  readonly pipelines: LoopPipelines;
   /** The last round that marked elements in the buffer `marks`; 0 when it has no marks. */
   epoch = 0;
   /** The costs of the device, once something has asked for them; see `costs.ts`. */
@@ -44,7 +44,7 @@ export class Workspace {
   private constructor(device: GPUDevice) {
     this.device = device;
     this.uploads = new Uploads(device);
-    this.pipelines = new Pipelines(device);
+    this.pipelines = new LoopPipelines(device);
     void device.lost.then(() => {
       this.#isLost = true;
     });

@@ -8,7 +8,7 @@
  * the GPU move once the time lost by leaving them where they are adds up to the cost of moving
  * them, as in the ski rental problem: not more than twice the least is lost.
  */
-import type { Loop, Statement } from "../../loops/tree/ir.ts";
+import type { Loop, LoopStatement } from "../../loops/tree/ir.ts";
 import { oncePerLoop } from "../../loops/tree/oncePerLoop.ts";
 import { everyStatement, expressionsOf, hasInnerLoops, withOperands } from "../../loops/tree/walk.ts";
 import { placing, repeating } from "./tuning.ts";
@@ -100,7 +100,7 @@ export interface Clock {
  * The time that the GPU takes besides executing iterations: for arrays to be kept there
  * (`sending`), and for the rest (`fixed`).
  */
-export interface Overhead {
+export interface GpuOverhead {
   readonly fixed: number;
   readonly sending: number;
 }
@@ -114,13 +114,13 @@ export interface CpuPlacement {
   /** The time that it takes to bring the arrays to the host. */
   readonly moving: number;
   /** The overhead of a GPU that takes over afterwards. */
-  readonly overhead: Overhead;
+  readonly overhead: GpuOverhead;
 }
 
 /** Where the next iterations are executed; `unknown` while the device's costs are not known. */
 export type Placement = CpuPlacement | { readonly on: "gpu" | "unknown" };
 
-const noOverhead: Overhead = { fixed: Infinity, sending: 0 };
+const noOverhead: GpuOverhead = { fixed: Infinity, sending: 0 };
 
 /**
  * Decides where the next iterations of a call are executed. Without costs, only calls are placed
@@ -179,7 +179,11 @@ export function handoverTime(writtenBytes: number, costs: Costs): number {
 }
 
 /** Computes the overhead of the GPU for a call. */
-export function overheadOf(timings: Timings, { bytes, slowestCompile }: PlacedCall, costs: Costs): Overhead {
+export function overheadOf(
+  timings: Timings,
+  { bytes, slowestCompile }: PlacedCall,
+  costs: Costs,
+): GpuOverhead {
   // What has to be compiled pays off over the executions to come; those before have shown how long
   // the loop may need.
   const compilation = Math.max(placing.kernels * costs.compile, slowestCompile);
@@ -213,7 +217,7 @@ function cpuTime({ cpuRate, assumedCpuRate }: Timings, iterations: number): numb
 }
 
 /** Computes the time that the GPU should take for so many iterations. */
-function gpuTime(timings: Timings, iterations: number, { fixed, sending }: Overhead): number {
+function gpuTime(timings: Timings, iterations: number, { fixed, sending }: GpuOverhead): number {
   const { gpuRate, gpuLoss, cpuTimeSince } = timings;
   const all = fixed + sending;
   const isOpen = gpuRate === null || cpuTimeSince > placing.retryAfterLoss * gpuLoss;
@@ -254,7 +258,12 @@ export function afterCpu(timings: Timings, rate: number | null, time: number): T
 }
 
 /** Adds a call that the CPU executed completely, and the GPU with this overhead could have. */
-export function afterCpuAlone(timings: Timings, count: number, spent: number, { fixed }: Overhead): Timings {
+export function afterCpuAlone(
+  timings: Timings,
+  count: number,
+  spent: number,
+  { fixed }: GpuOverhead,
+): Timings {
   const onGpu = gpuTime(timings, count, { fixed, sending: 0 });
   return withRegret(timings, "cpu", spent - onGpu);
 }
@@ -266,7 +275,7 @@ export function afterCpuAlone(timings: Timings, count: number, spent: number, { 
 export interface GpuExecution {
   readonly iterations: number;
   readonly time: number;
-  readonly overhead: Overhead;
+  readonly overhead: GpuOverhead;
   readonly head: number | null;
 }
 
@@ -307,7 +316,7 @@ export function isSmall(
 /** Counts the operations of an iteration of a loop, as far as its text tells. */
 const operationsOf = oncePerLoop(({ body }) => operationsIn(body));
 
-function operationsIn(body: readonly Statement[]): number {
+function operationsIn(body: readonly LoopStatement[]): number {
   let operations = 0;
   for (const statement of everyStatement(body)) {
     for (const expression of expressionsOf(statement)) operations += [...withOperands(expression)].length;

@@ -1,5 +1,5 @@
 import { identityOf } from "../../loops/kernels/code/body.ts";
-import type { Kernel } from "../../loops/kernels/code/kernel.ts";
+import type { LoopKernel } from "../../loops/kernels/code/kernel.ts";
 import { controlWords } from "../../loops/kernels/control.ts";
 import { levelsOf, packLevel, reductionKernel, scratchWords } from "../../loops/kernels/reductions.ts";
 import type { Loop } from "../../loops/tree/ir.ts";
@@ -36,7 +36,7 @@ export function clearContributions(
 }
 
 /** Emits a kernel for each reduction of a loop. */
-const kernelsOf = oncePerLoop((loop): readonly Kernel[] =>
+const kernelsOf = oncePerLoop((loop): readonly LoopKernel[] =>
   loop.reductions.map((reduction) => reductionKernel(loop, reduction)),
 );
 

@@ -28,12 +28,12 @@ export interface LoopExecution {
   onCpu(
     from: number,
     to: number,
-    more?: { readonly waiting?: readonly Range[]; readonly milliseconds?: number },
+    more?: { readonly waiting?: readonly IterationRange[]; readonly milliseconds?: number },
   ): Promise<{ readonly next: number; readonly ended: boolean }>;
 }
 
 /** Iterations from `from` to `to - 1`. */
-export interface Range {
+export interface IterationRange {
   readonly from: number;
   readonly to: number;
 }

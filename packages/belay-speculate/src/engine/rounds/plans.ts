@@ -1,5 +1,5 @@
 import { type LogSize, logBytes, versionBytes } from "../../loops/analysis/logSize.ts";
-import type { Kernel } from "../../loops/kernels/code/kernel.ts";
+import type { LoopKernel } from "../../loops/kernels/code/kernel.ts";
 import { inPlaceKernels } from "../../loops/kernels/inPlace.ts";
 import { loggedKernels } from "../../loops/kernels/logged.ts";
 import { hasMarks } from "../../loops/kernels/marks.ts";
@@ -14,7 +14,7 @@ import type { PlanName } from "../policy/planChoice.ts";
 
 /** One dispatch of a round. */
 export interface Phase {
-  readonly kernel: Kernel;
+  readonly kernel: LoopKernel;
   readonly phase: PhaseName;
   /**
    * Whether it has one invocation in all, as the scheduler has, or one for each iteration that the
@@ -48,10 +48,10 @@ export interface Plan {
  */
 export function planOf(name: PlanName, loop: Loop, size: LogSize, recordsStores = false): Plan {
   const kernels = kernelsOf(loop);
-  const check = (kernel: Kernel): Phase => ({ kernel, phase: "check", isSingle: false });
-  const schedule = (kernel: Kernel): Phase => ({ kernel, phase: "scheduling", isSingle: true });
-  const compute = (kernel: Kernel): Phase => ({ kernel, phase: "computation", isSingle: false });
-  const commit = (kernel: Kernel): Phase => ({ kernel, phase: "commit", isSingle: false });
+  const check = (kernel: LoopKernel): Phase => ({ kernel, phase: "check", isSingle: false });
+  const schedule = (kernel: LoopKernel): Phase => ({ kernel, phase: "scheduling", isSingle: true });
+  const compute = (kernel: LoopKernel): Phase => ({ kernel, phase: "computation", isSingle: false });
+  const commit = (kernel: LoopKernel): Phase => ({ kernel, phase: "commit", isSingle: false });
   const ifMarked = (phase: Phase) => (hasMarks(loop) ? [phase] : []);
   const ifNeeded = (phase: Phase) => (hasMarks(loop) || mayReport(loop) ? [phase] : []);
   switch (name) {

@@ -66,7 +66,7 @@ export class Progress {
 }
 
 /** Counts the work of the rounds of one plan, and adds it to the whole execution's progress. */
-export class Tally {
+export class RoundCounter {
   readonly #plan: PlanName;
   readonly #progress: Progress;
   /** What was counted when the control words were last read. */

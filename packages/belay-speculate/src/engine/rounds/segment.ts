@@ -8,10 +8,10 @@ import type { LoopProfile } from "../policy/loopProfile.ts";
 import { nextPlan, type PlanName } from "../policy/planChoice.ts";
 import { rounds as tuning } from "../policy/tuning.ts";
 import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
-import { numbersOf, type Part, type Range } from "./execution.ts";
+import { type IterationRange, numbersOf, type Part } from "./execution.ts";
 import { keepFindings, mayOverwrite } from "./findings.ts";
 import { type Plan, planOf } from "./plans.ts";
-import { type Progress, Tally } from "./progress.ts";
+import { type Progress, RoundCounter } from "./progress.ts";
 import { type ControlState, Rounds, startOf } from "./rounds.ts";
 import { bitsOf, numberOf } from "./scalarBits.ts";
 import { SegmentMemory } from "./segmentMemory.ts";
@@ -20,7 +20,7 @@ import { SegmentMemory } from "./segmentMemory.ts";
 interface Interrupted {
   /** Iterations that are done, but for those that wait. */
   readonly done: number;
-  readonly waiting: readonly Range[];
+  readonly waiting: readonly IterationRange[];
   /** Whether the loop ended itself. */
   readonly ended: boolean;
 }
@@ -45,7 +45,7 @@ export class Segment {
   readonly #numbers: string | null;
   #plan!: Plan;
   #rounds!: Rounds;
-  #tally!: Tally;
+  #tally!: RoundCounter;
   /** Whether it would be longer if it could have been when the last rounds were encoded. */
   #isGrowing = false;
   /** Windows that were found earlier, when these are executed now. */
@@ -144,7 +144,7 @@ export class Segment {
     );
     const bits = loop.carried.map(({ name, type }) => bitsOf(type, carried[name]!));
     const start = startOf(base, length, Uint32Array.from(bits));
-    this.#tally = new Tally(name, this.#progress, base, length);
+    this.#tally = new RoundCounter(name, this.#progress, base, length);
     this.#rounds.begin(this.#memory.parameters(this.#plan, this.#longestNext), {
       ...start,
       execution_id: this.#executionId,
@@ -250,9 +250,9 @@ async function interrupt(
  * Reads the iterations that a list on the device names, in order; it has them as distances from
  * `base`.
  */
-async function readWaiting(workspace: Workspace, list: Reading, base: number): Promise<Range[]> {
+async function readWaiting(workspace: Workspace, list: Reading, base: number): Promise<IterationRange[]> {
   const read = await readBuffers(workspace, [list]);
-  const waiting: Range[] = [];
+  const waiting: IterationRange[] = [];
   read((bytes) => {
     for (const distance of new Uint32Array(bytes.slice().buffer).sort()) {
       const iteration = base + distance;

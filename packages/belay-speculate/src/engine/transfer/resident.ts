@@ -3,7 +3,7 @@ import type { LoopData } from "../../loops/javascript/sequential.ts";
 import type { Workspace } from "../device/workspace.ts";
 import { deviceCopies } from "./deviceCopies.ts";
 import { type Moved, type PendingDownload, rescue } from "./downloads.ts";
-import { inTurn, memoryOf, Turn } from "./turns.ts";
+import { inCallOrder, memoryOf, Operation } from "./operationOrder.ts";
 import { isTypedArray } from "./typedArrays.ts";
 
 /** A part of an array: bytes from `start` to `end - 1`. */
@@ -54,7 +54,7 @@ export class Resident<Data extends LoopData = LoopData> {
    * over, brought up to date.
    */
   read(): Promise<Data> {
-    return inTurn(this.#alone, async () => {
+    return inCallOrder(this.#alone, async () => {
       await deviceCopies.settle(this.#host, this, false);
       await rescue([this]);
       return this.#host;
@@ -63,7 +63,7 @@ export class Resident<Data extends LoopData = LoopData> {
 
   /** Changes elements from `start` on to what `values` are now. */
   async write(values: ArrayLike<number>, start = 0): Promise<void> {
-    const turn = new Turn(this.#alone);
+    const turn = new Operation(this.#alone);
     try {
       const isReady = turn.comes === null && !this.#changed && !deviceCopies.hasOthers(this.#host, this);
       const taken = isReady ? values : Array.from(values);
@@ -86,7 +86,7 @@ export class Resident<Data extends LoopData = LoopData> {
    */
   release(): void {
     if (kept.get(this.#host) === this) kept.delete(this.#host);
-    const turn = new Turn(this.#alone);
+    const turn = new Operation(this.#alone);
     const drop = () => {
       this.drop();
       turn.end();

@@ -1,4 +1,4 @@
-import type { Expression, LoopArray, Statement } from "../tree/ir.ts";
+import type { LoopArray, LoopExpression, LoopStatement } from "../tree/ir.ts";
 import { expressionsOf, operandsOf } from "../tree/walk.ts";
 
 /**
@@ -37,10 +37,10 @@ const largest = 2 ** 16;
  * Counts the accesses of an iteration: the larger side of a branch, and all iterations of an inner
  * loop.
  */
-export function accessCounts(body: readonly Statement[], arrays: readonly LoopArray[]): AccessCounts {
+export function accessCounts(body: readonly LoopStatement[], arrays: readonly LoopArray[]): AccessCounts {
   const tracked = new Set(arrays.filter(({ role }) => role === "tracked").map(({ name }) => name));
 
-  const ofExpression = (expression: Expression): Counts => {
+  const ofExpression = (expression: LoopExpression): Counts => {
     if (expression.kind === "conditional") {
       const { test, yes, no } = expression;
       return add(ofExpression(test), larger(ofExpression(yes), ofExpression(no)));
@@ -50,9 +50,10 @@ export function accessCounts(body: readonly Statement[], arrays: readonly LoopAr
     return operandsOf(expression).map(ofExpression).reduce(add, itself);
   };
 
-  const ofList = (statements: readonly Statement[]): Counts => statements.map(ofStatement).reduce(add, none);
+  const ofList = (statements: readonly LoopStatement[]): Counts =>
+    statements.map(ofStatement).reduce(add, none);
 
-  const ofStatement = (statement: Statement): Counts => {
+  const ofStatement = (statement: LoopStatement): Counts => {
     const evaluated = expressionsOf(statement).map(ofExpression).reduce(add, none);
     switch (statement.kind) {
       case "store":
@@ -69,7 +70,7 @@ export function accessCounts(body: readonly Statement[], arrays: readonly LoopAr
         return evaluated;
     }
   };
-  const leaves = (statement: Statement) => statement.kind === "if" && statement.yes[0]?.kind === "break";
+  const leaves = (statement: LoopStatement) => statement.kind === "if" && statement.yes[0]?.kind === "break";
 
   const { loads, stores } = ofList(body);
   return {

@@ -1,4 +1,4 @@
-import type { Expression, Loop, MathFunction, Statement } from "../tree/ir.ts";
+import type { Loop, LoopExpression, LoopStatement, MathFunction } from "../tree/ir.ts";
 import { oncePerLoop } from "../tree/oncePerLoop.ts";
 import {
   everyStatement,
@@ -88,7 +88,7 @@ function partsOf(loop: Loop) {
 }
 
 /** Returns true if the statements jump to a loop around them, or end the speculated loop. */
-function leaves(statements: readonly Statement[]): boolean {
+function leaves(statements: readonly LoopStatement[]): boolean {
   const inside = [...everyStatement(statements)];
   const labels = new Set(inside.flatMap((statement) => (statement.kind === "loop" ? [statement.label] : [])));
   return inside.some(
@@ -103,17 +103,17 @@ function leaves(statements: readonly Statement[]): boolean {
  * out wrong; no address depends on them.
  */
 function hoistConditionalLoads(
-  statements: readonly Statement[],
-  varies: (expression: Expression) => boolean,
-): Statement[] {
+  statements: readonly LoopStatement[],
+  varies: (expression: LoopExpression) => boolean,
+): LoopStatement[] {
   return new LoadHoister(varies).block(statements);
 }
 
 class LoadHoister {
-  readonly #varies: (expression: Expression) => boolean;
+  readonly #varies: (expression: LoopExpression) => boolean;
   #names = 0;
 
-  constructor(varies: (expression: Expression) => boolean) {
+  constructor(varies: (expression: LoopExpression) => boolean) {
     this.#varies = varies;
   }
 
@@ -121,11 +121,11 @@ class LoadHoister {
    * Rewrites a block. `isOpen` says that the block is in a branch that may not be taken, so that
    * the iteration continues after its `endIteration`.
    */
-  block(statements: readonly Statement[], isOpen = false): Statement[] {
+  block(statements: readonly LoopStatement[], isOpen = false): LoopStatement[] {
     return statements.flatMap((statement) => this.#statement(statement, isOpen));
   }
 
-  #statement(statement: Statement, isOpen: boolean): Statement[] {
+  #statement(statement: LoopStatement, isOpen: boolean): LoopStatement[] {
     switch (statement.kind) {
       case "declare":
       case "assign":
@@ -137,7 +137,7 @@ class LoadHoister {
         const { test, yes, no } = statement;
         if (!this.#varies(test))
           return [{ ...statement, yes: this.block(yes, isOpen), no: this.block(no, isOpen) }];
-        const taken = (side: readonly Statement[]): Statement => ({
+        const taken = (side: readonly LoopStatement[]): LoopStatement => ({
           kind: "if",
           test: { kind: "literal", type: "bool", value: 1 },
           yes: this.block(side, true),
@@ -163,20 +163,20 @@ class LoadHoister {
   }
 
   /** Returns the loads to evaluate before an expression that may leave some of its loads out. */
-  #loads(expression: Expression): Statement[] {
+  #loads(expression: LoopExpression): LoopStatement[] {
     return this.#isOpen(expression) ? this.#load(expression) : [];
   }
 
-  #value(expression: Expression): Expression {
+  #value(expression: LoopExpression): LoopExpression {
     return this.#isOpen(expression) ? { kind: "literal", type: expression.type, value: 0 } : expression;
   }
 
-  #isOpen(expression: Expression): boolean {
+  #isOpen(expression: LoopExpression): boolean {
     return [...withOperands(expression)].some((part) => choosesLoads(part, this.#varies));
   }
 
   /** Returns statements that evaluate all loads of an expression, including those in indices. */
-  #load(expression: Expression): Statement[] {
+  #load(expression: LoopExpression): LoopStatement[] {
     if (isLoad(expression)) {
       return [{ kind: "declare", name: `$opened${this.#names++}`, type: expression.type, value: expression }];
     }
@@ -196,10 +196,10 @@ function varyingIn(
   loop: Loop,
   read: ReadonlySet<string>,
   predictsCarried: boolean,
-): (expression: Expression) => boolean {
+): (expression: LoopExpression) => boolean {
   const varying = new Set<string>();
   const varyingCarried = new Set(predictsCarried ? [] : loop.carried.map(({ name }) => name));
-  const varies = (expression: Expression): boolean => {
+  const varies = (expression: LoopExpression): boolean => {
     switch (expression.kind) {
       case "load":
         return !read.has(expression.array);
@@ -219,7 +219,7 @@ function varyingIn(
 
   // A local varies when a varying value is assigned to it, or any value in a branch that may not be
   // taken. `own` are the locals of that branch, which do not exist outside of it.
-  const walk = (statements: readonly Statement[], own: Set<string> | null): void => {
+  const walk = (statements: readonly LoopStatement[], own: Set<string> | null): void => {
     for (const statement of statements) {
       switch (statement.kind) {
         case "declare":
@@ -252,8 +252,8 @@ function varyingIn(
 }
 
 /** Returns true if a varying value decides whether the expression loads something. */
-function choosesLoads(expression: Expression, varies: (test: Expression) => boolean): boolean {
-  const loads = (side: Expression) => someExpression(side, isLoad);
+function choosesLoads(expression: LoopExpression, varies: (test: LoopExpression) => boolean): boolean {
+  const loads = (side: LoopExpression) => someExpression(side, isLoad);
   switch (expression.kind) {
     case "conditional":
       return (loads(expression.yes) || loads(expression.no)) && varies(expression.test);

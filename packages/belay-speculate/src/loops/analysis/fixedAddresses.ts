@@ -1,4 +1,4 @@
-import type { Expression, LoopArray, Statement } from "../tree/ir.ts";
+import type { LoopArray, LoopExpression, LoopStatement } from "../tree/ir.ts";
 import { everyStatement, expressionsOf, withOperands } from "../tree/walk.ts";
 
 /**
@@ -6,11 +6,11 @@ import { everyStatement, expressionsOf, withOperands } from "../tree/walk.ts";
  * accesses or which branches it takes. Values are followed through locals, and through elements of
  * owned arrays, because an iteration may store such an element and load it again.
  */
-export function addressesAreFixed(body: readonly Statement[], arrays: readonly LoopArray[]): boolean {
+export function addressesAreFixed(body: readonly LoopStatement[], arrays: readonly LoopArray[]): boolean {
   const changing = new Set(arrays.filter(({ role }) => role === "tracked").map(({ name }) => name));
   const locals = new Set<string>();
 
-  const changes = (expression: Expression): boolean =>
+  const changes = (expression: LoopExpression): boolean =>
     [...withOperands(expression)].some(
       (part) =>
         part.kind === "carried" ||
@@ -38,7 +38,7 @@ export function addressesAreFixed(body: readonly Statement[], arrays: readonly L
 }
 
 /** Returns true if a part of the expression decides which element is loaded, or whether one is. */
-function choosesAccess(expression: Expression, changes: (part: Expression) => boolean): boolean {
+function choosesAccess(expression: LoopExpression, changes: (part: LoopExpression) => boolean): boolean {
   return [...withOperands(expression)].some((part) => {
     switch (part.kind) {
       case "load":
@@ -53,4 +53,5 @@ function choosesAccess(expression: Expression, changes: (part: Expression) => bo
   });
 }
 
-const loads = (expression: Expression) => [...withOperands(expression)].some(({ kind }) => kind === "load");
+const loads = (expression: LoopExpression) =>
+  [...withOperands(expression)].some(({ kind }) => kind === "load");

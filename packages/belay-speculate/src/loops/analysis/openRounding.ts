@@ -1,4 +1,4 @@
-import type { Expression } from "../tree/ir.ts";
+import type { LoopExpression } from "../tree/ir.ts";
 import { oncePerLoop } from "../tree/oncePerLoop.ts";
 import { everyExpression } from "../tree/walk.ts";
 
@@ -20,7 +20,7 @@ export const hasOpenRounding = oncePerLoop(
 
 const exactFunctions = new Set(["abs", "ceil", "floor", "round", "trunc", "sign", "min", "max"]);
 
-function isOpen(expression: Expression): boolean {
+function isOpen(expression: LoopExpression): boolean {
   if (expression.type !== "f32") return false;
   switch (expression.kind) {
     case "binary":

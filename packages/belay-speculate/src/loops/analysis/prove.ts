@@ -1,5 +1,5 @@
-import type { Expression } from "../tree/ir.ts";
-import { allOf, asType, combined, hull, type Range, rangeOf, rangeOfBinary } from "./ranges.ts";
+import type { LoopExpression } from "../tree/ir.ts";
+import { allOf, asType, combined, hull, type IntegerRange, rangeOf, rangeOfBinary } from "./ranges.ts";
 
 /** The numbers known when a loop starts. */
 export interface LoopNumbers {
@@ -15,16 +15,16 @@ export interface LoopNumbers {
 export interface Known {
   readonly numbers: LoopNumbers;
   /** The range of the elements of each array. */
-  readonly elements: ReadonlyMap<string, Range | null>;
+  readonly elements: ReadonlyMap<string, IntegerRange | null>;
   /** The ranges of locals. A missing local may have any value. */
-  readonly locals: ReadonlyMap<string, Range | null>;
+  readonly locals: ReadonlyMap<string, IntegerRange | null>;
 }
 
 /**
  * Returns the expression with the facts proven about it, and its range. The range is null if the
  * expression is no integer.
  */
-export function prove(expression: Expression, known: Known): [Expression, Range | null] {
+export function prove(expression: LoopExpression, known: Known): [LoopExpression, IntegerRange | null] {
   const { type } = expression;
   switch (expression.kind) {
     case "literal": {
@@ -75,7 +75,11 @@ export function prove(expression: Expression, known: Known): [Expression, Range 
     case "conditional": {
       const [[test], [yes, a], [no, b]] = [expression.test, expression.yes, expression.no].map((part) =>
         prove(part, known),
-      ) as [[Expression, Range | null], [Expression, Range | null], [Expression, Range | null]];
+      ) as [
+        [LoopExpression, IntegerRange | null],
+        [LoopExpression, IntegerRange | null],
+        [LoopExpression, IntegerRange | null],
+      ];
       return [{ ...expression, test, yes, no }, hull(a, b)];
     }
     case "call": {
@@ -84,7 +88,7 @@ export function prove(expression: Expression, known: Known): [Expression, Range 
       const name = { imul: "*", min: "min", max: "max" }[expression.callee as string];
       const isKnown = name && ranges.length > 0 && allOf(type) && ranges.every((range) => range !== null);
       const range = isKnown
-        ? (ranges as Range[]).reduce((one, other) => combined(name as "*", one, other))
+        ? (ranges as IntegerRange[]).reduce((one, other) => combined(name as "*", one, other))
         : null;
       return [{ ...expression, args: parts.map(([arg]) => arg) }, asType(type, range)];
     }
@@ -99,6 +103,6 @@ export function prove(expression: Expression, known: Known): [Expression, Range 
  * Returns the property that says that an access stays inside its array, if the range of its index
  * proves it.
  */
-export function insideOf(array: string, index: Range | null, { numbers }: Known): { inside?: true } {
+export function insideOf(array: string, index: IntegerRange | null, { numbers }: Known): { inside?: true } {
   return index && index.low >= 0 && index.high < numbers.lengths[array]! ? { inside: true } : {};
 }

@@ -2,21 +2,21 @@
  * Intervals of the 32-bit integers that expressions give, computed from the numbers known when a
  * loop starts.
  */
-import type { Expression, NumberType } from "../tree/ir.ts";
+import type { LoopExpression, NumberType } from "../tree/ir.ts";
 
 /** The integers from `low` to `high`, both included. */
-export interface Range {
+export interface IntegerRange {
   readonly low: number;
   readonly high: number;
 }
 
-type Binary = Extract<Expression, { kind: "binary" }>;
+type Binary = Extract<LoopExpression, { kind: "binary" }>;
 
-export const rangeOf = (low: number, high: number): Range => ({ low, high });
+export const rangeOf = (low: number, high: number): IntegerRange => ({ low, high });
 const point = (value: number) => rangeOf(value, value);
 
 /** Returns the range of all values of an integer type; null for other types. */
-export function allOf(type: Expression["type"]): Range | null {
+export function allOf(type: LoopExpression["type"]): IntegerRange | null {
   if (type === "i32") return rangeOf(-(2 ** 31), 2 ** 31 - 1);
   return type === "u32" ? rangeOf(0, 2 ** 32 - 1) : null;
 }
@@ -25,17 +25,21 @@ export function allOf(type: Expression["type"]): Range | null {
  * Returns the range as values of a type. A range that exceeds the type wraps and becomes all its
  * values.
  */
-export function asType(type: Expression["type"], range: Range | null): Range | null {
+export function asType(type: LoopExpression["type"], range: IntegerRange | null): IntegerRange | null {
   const all = allOf(type);
   return range && all && range.low >= all.low && range.high <= all.high ? range : all;
 }
 
-export function hull(one: Range | null, other: Range | null): Range | null {
+export function hull(one: IntegerRange | null, other: IntegerRange | null): IntegerRange | null {
   return one && other && rangeOf(Math.min(one.low, other.low), Math.max(one.high, other.high));
 }
 
 /** Returns the range of a minimum, a maximum, or a sum, difference or product before it wraps. */
-export function combined(name: "+" | "-" | "*" | "min" | "max", one: Range, other: Range): Range {
+export function combined(
+  name: "+" | "-" | "*" | "min" | "max",
+  one: IntegerRange,
+  other: IntegerRange,
+): IntegerRange {
   const apply = { "+": add, "-": subtract, "*": multiply, min: Math.min, max: Math.max }[name];
   const ends = [one.low, one.high].flatMap((a) => [other.low, other.high].map((b) => apply(a, b)));
   return rangeOf(Math.min(...ends), Math.max(...ends));
@@ -49,7 +53,11 @@ const multiply = (a: number, b: number) => a * b;
  * Returns the range of an operation on integers before it wraps; null if the operation is not
  * analysed.
  */
-export function rangeOfBinary({ operator, type }: Binary, left: Range, right: Range): Range | null {
+export function rangeOfBinary(
+  { operator, type }: Binary,
+  left: IntegerRange,
+  right: IntegerRange,
+): IntegerRange | null {
   const arePositive = left.low >= 0 && right.low >= 0;
   switch (operator) {
     case "+":
@@ -93,7 +101,7 @@ export function rangeOfBinary({ operator, type }: Binary, left: Range, right: Ra
 }
 
 /** Returns the range of an array's elements; null for `f32`. */
-export function rangeOfElements(element: string): Range | null {
+export function rangeOfElements(element: string): IntegerRange | null {
   switch (element) {
     case "i8":
       return rangeOf(-128, 127);

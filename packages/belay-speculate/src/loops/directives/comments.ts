@@ -3,15 +3,15 @@
 import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { Comment } from "oxc-parser";
 import type { Reduction } from "../tree/ir.ts";
-import { Cursor } from "./cursor.ts";
+import { CommentCursor } from "./commentCursor.ts";
 import {
   type BranchDirective,
-  type Directive,
   type LoopDirective,
   largest,
   type Named,
   oneOf,
   operators,
+  type SpeculationDirective,
 } from "./directive.ts";
 import { parseIterations } from "./offsets.ts";
 import { malformed, orDiagnostic, repeated } from "./refusal.ts";
@@ -22,9 +22,12 @@ const clauses = ["target", "speculate", "reduction", "accesses", "schedule"];
  * Parses a comment as a directive. Returns undefined for other comments, and a diagnostic for a
  * malformed directive.
  */
-export function parseComment(comment: Comment, source: string): Directive | Diagnostic | undefined {
+export function parseComment(
+  comment: Comment,
+  source: string,
+): SpeculationDirective | Diagnostic | undefined {
   if (!/^\s*#\s*pragma\b/.test(comment.value)) return undefined;
-  const cursor = new Cursor(source, comment.start + 2, comment.start + 2 + comment.value.length);
+  const cursor = new CommentCursor(source, comment.start + 2, comment.start + 2 + comment.value.length);
   return orDiagnostic(() => {
     cursor.take(/#\s*pragma\b/y, "`#pragma`");
     cursor.take(/omp\b/y, "`omp`");
@@ -39,7 +42,7 @@ export function parseComment(comment: Comment, source: string): Directive | Diag
 const name = /[\p{ID_Start}$_][\p{ID_Continue}$]*/uy;
 const integer = /\d+/y;
 
-function parseClauses(cursor: Cursor, span: Span): LoopDirective {
+function parseClauses(cursor: CommentCursor, span: Span): LoopDirective {
   const speculated: Named[] = [];
   const reductions: (Named & { operator: Reduction["operator"] })[] = [];
   const once = new Map<string, number>();
@@ -79,7 +82,7 @@ function parseClauses(cursor: Cursor, span: Span): LoopDirective {
   };
 }
 
-function parseNames(cursor: Cursor, expected: string): Named[] {
+function parseNames(cursor: CommentCursor, expected: string): Named[] {
   const names: Named[] = [];
   do {
     const found = cursor.take(name, expected);
@@ -88,7 +91,7 @@ function parseNames(cursor: Cursor, expected: string): Named[] {
   return names;
 }
 
-function positive(cursor: Cursor): number {
+function positive(cursor: CommentCursor): number {
   const before = cursor.at;
   const value = Number(cursor.take(integer, "a positive integer"));
   if (value >= 1 && value <= largest) return value;
@@ -96,7 +99,7 @@ function positive(cursor: Cursor): number {
   throw cursor.malformed("a positive integer");
 }
 
-function parseBranch(cursor: Cursor, source: string): BranchDirective["which"] {
+function parseBranch(cursor: CommentCursor, source: string): BranchDirective["which"] {
   cursor.take(/misspeculate\b/y, "`misspeculate`");
   cursor.take(/\(/y, "`(`");
   const start = cursor.at;

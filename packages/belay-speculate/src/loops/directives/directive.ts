@@ -30,7 +30,7 @@ export interface LoopDirective {
 }
 
 /** An iteration, by its distance from the one that takes the branch or by its index. */
-export type Bound =
+export type DirectiveBound =
   | { readonly kind: "relative"; readonly offset: number }
   | { readonly kind: "absolute"; readonly index: Expression };
 
@@ -41,11 +41,11 @@ export interface BranchDirective {
     | { readonly kind: "relative"; readonly offsets: readonly number[] }
     | { readonly kind: "range"; readonly from: number; readonly to: number | null }
     | { readonly kind: "absolute"; readonly index: Expression }
-    | { readonly kind: "between"; readonly from: Bound; readonly to: Bound | null }
+    | { readonly kind: "between"; readonly from: DirectiveBound; readonly to: DirectiveBound | null }
   )[];
 }
 
-export type Directive =
+export type SpeculationDirective =
   | ({ readonly kind: "loop" } & LoopDirective)
   | ({ readonly kind: "branch" } & BranchDirective);
 

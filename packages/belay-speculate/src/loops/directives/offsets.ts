@@ -1,7 +1,7 @@
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import { type Expression, parseSync } from "oxc-parser";
-import { Cursor } from "./cursor.ts";
-import { type Bound, type BranchDirective, largest } from "./directive.ts";
+import { CommentCursor } from "./commentCursor.ts";
+import { type BranchDirective, type DirectiveBound, largest } from "./directive.ts";
 import { malformed } from "./refusal.ts";
 
 type Item = BranchDirective["which"][number];
@@ -43,8 +43,8 @@ function parseItem(source: string, part: Span): Item {
   return { kind: "between", from, to };
 }
 
-function parseBound(source: string, span: Span): Bound {
-  const cursor = new Cursor(source, span.start, span.end);
+function parseBound(source: string, span: Span): DirectiveBound {
+  const cursor = new CommentCursor(source, span.start, span.end);
   const offset = cursor.takeIf(/[-+]\s*\d+/y);
   if (offset !== undefined && cursor.isAtEnd) {
     const value = Number(offset.replace(/\s/g, ""));

@@ -1,9 +1,9 @@
-import type { Expression, Loop, Reduction, Statement } from "../tree/ir.ts";
+import type { Loop, LoopExpression, LoopStatement, Reduction } from "../tree/ir.ts";
 import { everyStatement } from "../tree/walk.ts";
 import type { Writer } from "../tree/writer.ts";
 
 /** The accesses of one version of a loop to the state that iterations share, as JavaScript. */
-export interface Accesses extends Loads {
+export interface SharedAccesses extends SharedLoads {
   /** Returns an expression that stores. */
   store(array: string, index: string, value: string): string;
   storeCarried(name: string, value: string): string;
@@ -15,28 +15,28 @@ export interface Accesses extends Loads {
  * Writes the body of an iteration. It requires a loop around it that is labelled `iterations`, with
  * the index in `index` and a variable `ended`.
  */
-export function writeBody(writer: Writer, loop: Loop, accesses: Accesses): void {
+export function writeBody(writer: Writer, loop: Loop, accesses: SharedAccesses): void {
   new BodyWriter(writer, loop, accesses).list(loop.body);
 }
 
 class BodyWriter {
   readonly #writer: Writer;
   readonly #loop: Loop;
-  readonly #accesses: Accesses;
+  readonly #accesses: SharedAccesses;
   readonly #expressions: JavaScriptExpressions;
 
-  constructor(writer: Writer, loop: Loop, accesses: Accesses) {
+  constructor(writer: Writer, loop: Loop, accesses: SharedAccesses) {
     this.#writer = writer;
     this.#loop = loop;
     this.#accesses = accesses;
     this.#expressions = new JavaScriptExpressions(accesses);
   }
 
-  list(statements: readonly Statement[]): void {
+  list(statements: readonly LoopStatement[]): void {
     for (const statement of statements) this.#statement(statement);
   }
 
-  #statement(statement: Statement): void {
+  #statement(statement: LoopStatement): void {
     const writer = this.#writer;
     switch (statement.kind) {
       case "declare":
@@ -94,7 +94,7 @@ class BodyWriter {
    * assignments follows the body. If the body has a `continue`, the update starts all iterations
    * but the first.
    */
-  #inner({ label, body, update }: Extract<Statement, { kind: "loop" }>): void {
+  #inner({ label, body, update }: Extract<LoopStatement, { kind: "loop" }>): void {
     const writer = this.#writer;
     const [first, ...others] = body;
     const isTested = first?.kind === "if" && first.no.length === 0 && isBreak(first.yes, label);
@@ -119,7 +119,7 @@ class BodyWriter {
     writer.close("}");
   }
 
-  #whole(node: Expression): string {
+  #whole(node: LoopExpression): string {
     return this.#expressions.whole(node);
   }
 
@@ -128,15 +128,15 @@ class BodyWriter {
     if (this.#accesses.eachIteration) this.#writer.line(this.#accesses.eachIteration);
   }
 
-  #assignment({ name, value }: Extract<Statement, { kind: "assign" }>): string {
+  #assignment({ name, value }: Extract<LoopStatement, { kind: "assign" }>): string {
     return `v_${name} = ${this.#whole(value)}`;
   }
 }
 
-const isBreak = (statements: readonly Statement[], label: string) =>
+const isBreak = (statements: readonly LoopStatement[], label: string) =>
   statements.length === 1 && statements[0]!.kind === "break" && statements[0]!.label === label;
 
-const negated = (test: Expression): Expression =>
+const negated = (test: LoopExpression): LoopExpression =>
   test.kind === "unary" && test.operator === "!"
     ? test.operand
     : { kind: "unary", type: "bool", operator: "!", operand: test };
@@ -165,7 +165,7 @@ function coerced(type: string, value: string): string {
  * The loads of one version of a loop from the state that iterations share, as JavaScript
  * expressions.
  */
-export interface Loads {
+export interface SharedLoads {
   load(array: string, index: string): string;
   loadCarried(name: string): string;
 }
@@ -175,16 +175,16 @@ export interface Loads {
  * prefixes `v_`, `i_` and `a_`.
  */
 class JavaScriptExpressions {
-  readonly #loads: Loads;
+  readonly #loads: SharedLoads;
 
-  constructor(loads: Loads) {
+  constructor(loads: SharedLoads) {
     this.#loads = loads;
   }
 
   /**
    * Returns an expression for a place where none can follow, without parentheses around all of it.
    */
-  whole(node: Expression): string {
+  whole(node: LoopExpression): string {
     const text = this.operand(node);
     const isEnclosed =
       ["unary", "binary", "conditional", "convert"].includes(node.kind) && text.startsWith("(");
@@ -192,7 +192,7 @@ class JavaScriptExpressions {
   }
 
   /** Returns an expression as an operand, in parentheses where it needs them. */
-  operand(node: Expression): string {
+  operand(node: LoopExpression): string {
     switch (node.kind) {
       case "literal":
         return literal(node);
@@ -232,7 +232,7 @@ class JavaScriptExpressions {
     }
   }
 
-  #converted({ type, operand, implicit }: Extract<Expression, { kind: "convert" }>): string {
+  #converted({ type, operand, implicit }: Extract<LoopExpression, { kind: "convert" }>): string {
     const value = this.operand(operand);
     switch (type) {
       case "bool":
@@ -254,7 +254,7 @@ function call(callee: string, args: readonly string[]): string {
   return callee === "exp2" ? `(2 ** ${args[0]})` : `Math.${callee}(${args.join(", ")})`;
 }
 
-function literal({ type, value }: Extract<Expression, { kind: "literal" }>): string {
+function literal({ type, value }: Extract<LoopExpression, { kind: "literal" }>): string {
   if (type === "bool") return value === 0 ? "false" : "true";
   const text = String(value);
   return text.startsWith("-") ? `(${text})` : text;

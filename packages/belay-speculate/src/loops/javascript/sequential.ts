@@ -13,7 +13,7 @@
  */
 import type { Loop } from "../tree/ir.ts";
 import { Writer } from "../tree/writer.ts";
-import { type Accesses, writeBody } from "./javaScriptBody.ts";
+import { type SharedAccesses, writeBody } from "./javaScriptBody.ts";
 
 /** Any array that a loop may access. */
 export type LoopData =
@@ -44,7 +44,7 @@ export function sequentialLoop(loop: Loop): SequentialLoop {
   return new Function(`return ${sequentialSource(loop)};`)() as SequentialLoop;
 }
 
-const directly: Accesses = {
+const directly: SharedAccesses = {
   load: (array, index) => `a_${array}[${index}]`,
   store: (array, index, value) => `a_${array}[${index}] = ${value}`,
   loadCarried: (name) => `c_${name}`,

@@ -2,17 +2,17 @@ import type { Loop } from "../tree/ir.ts";
 import { type Effects, emitBody } from "./code/body.ts";
 import {
   assembleKernel,
-  type Kernel,
+  type KernelBuffer,
+  type LoopKernel,
   numberInGrid,
   placeInGrid,
-  type Resource,
   workgroupSize,
 } from "./code/kernel.ts";
 import { wgslName } from "./code/names.ts";
 import { type AtomicWord, declareControl } from "./control.ts";
 import { engineParameters, identify, indexAt, markFunctions } from "./marks.ts";
 
-export const control: Resource = { name: "control", access: "write", type: "Control" };
+export const control: KernelBuffer = { name: "control", access: "write", type: "Control" };
 export const inWindow = "let slot_here = place;";
 
 /** Returns the effects of a kernel that evaluates addresses only. */
@@ -44,7 +44,7 @@ export function addressKernel(
   parts: {
     atomics: readonly AtomicWord[];
     reports: string;
-    resources: readonly Resource[];
+    resources: readonly KernelBuffer[];
     effects: Effects;
     variables: string;
     where: string;
@@ -53,7 +53,7 @@ export function addressKernel(
     evaluations?: readonly string[];
     after: string;
   },
-): Kernel {
+): LoopKernel {
   const evaluate = (before: string) => `${before}
   fuel = params.fuel;
   bailed_out = false;

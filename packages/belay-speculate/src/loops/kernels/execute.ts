@@ -4,10 +4,10 @@ import { control } from "./addressKernel.ts";
 import { type Effects, emitBody } from "./code/body.ts";
 import {
   assembleKernel,
-  type Kernel,
+  type KernelBuffer,
+  type LoopKernel,
   numberInGrid,
   placeInGrid,
-  type Resource,
   workgroupSize,
 } from "./code/kernel.ts";
 import { toBits, wgslName } from "./code/names.ts";
@@ -24,7 +24,7 @@ type Name = "execute" | "executeHeld" | "executeRecordingStores";
  * - `executeRecordingStores`: executes the iterations of a window. It sets a bit for each element
  *   stored to, in the arrays that the loop only stores to.
  */
-export function executeKernels(loop: Loop, isPredicted: boolean): Record<Name, Kernel> {
+export function executeKernels(loop: Loop, isPredicted: boolean): Record<Name, LoopKernel> {
   return {
     execute: executeKernel(loop, "execute", isPredicted),
     executeHeld: executeKernel(loop, "executeHeld", false),
@@ -36,12 +36,16 @@ export function executeKernels(loop: Loop, isPredicted: boolean): Record<Name, K
  * Three lists of iterations of the window: two of waiting iterations, used alternately, and one of
  * the iterations to execute.
  */
-export const lists = (access: "read" | "write"): Resource => ({ name: "lists", access, type: "array<u32>" });
+export const lists = (access: "read" | "write"): KernelBuffer => ({
+  name: "lists",
+  access,
+  type: "array<u32>",
+});
 
 const recordStore = `
 fn record_store(place: u32) { atomicOr(&stored_bits[place >> 5u], 1u << (place & 31u)); }`.trim();
 
-function executeKernel(loop: Loop, name: Name, isPredicted: boolean): Kernel {
+function executeKernel(loop: Loop, name: Name, isPredicted: boolean): LoopKernel {
   const held = name === "executeHeld";
   const recordsStores = (array: LoopArray) =>
     name === "executeRecordingStores" && storedOnly(loop).includes(array.name);
@@ -92,7 +96,7 @@ fn ${name}(${placeInGrid}) {
  * The contributions to the reductions, by reduction and iteration. They are combined at the end of
  * the loop.
  */
-export function contributions({ reductions }: Loop): Resource[] {
+export function contributions({ reductions }: Loop): KernelBuffer[] {
   return reductions.length > 0 ? [{ name: "contributions", access: "write", type: "array<u32>" }] : [];
 }
 

@@ -2,7 +2,7 @@ import { addressLoop } from "../analysis/addressLoop.ts";
 import type { Loop } from "../tree/ir.ts";
 import { addressEffects, addressKernel, control, inWindow } from "./addressKernel.ts";
 import { emitBody } from "./code/body.ts";
-import { assembleKernel, type Kernel, numberInGrid, placeInGrid, workgroupSize } from "./code/kernel.ts";
+import { assembleKernel, type LoopKernel, numberInGrid, placeInGrid, workgroupSize } from "./code/kernel.ts";
 import { declareControl } from "./control.ts";
 import { executeKernels, lists } from "./execute.ts";
 import {
@@ -40,7 +40,7 @@ import { valuePrediction } from "./valuePrediction.ts";
  */
 export function inPlaceKernels(
   loop: Loop,
-): Record<"mark" | "check" | "markAll" | "reserve" | keyof ReturnType<typeof executeKernels>, Kernel> {
+): Record<"mark" | "check" | "markAll" | "reserve" | keyof ReturnType<typeof executeKernels>, LoopKernel> {
   const { loop: addresses, isPredicted } = addressLoop(loop) ?? { loop, isPredicted: false };
   return {
     mark: markKernel(addresses, "mark", isPredicted),
@@ -54,7 +54,7 @@ export function inPlaceKernels(
 const inList = `var slot_here = control.fresh + place - control.listed;
   if (place < control.listed) { slot_here = lists[control.list * params.capacity + place]; }`;
 
-function markKernel(loop: Loop, name: "mark" | "markAll", isPredicted: boolean): Kernel {
+function markKernel(loop: Loop, name: "mark" | "markAll", isPredicted: boolean): LoopKernel {
   const all = name === "markAll";
   const effects = addressEffects({
     load: (id) => (all ? `  atomicMax(&marks[params.marked + ${id}], own_mark);` : ""),
@@ -88,7 +88,7 @@ function markKernel(loop: Loop, name: "mark" | "markAll", isPredicted: boolean):
   });
 }
 
-function checkKernel(loop: Loop, isPredicted: boolean): Kernel {
+function checkKernel(loop: Loop, isPredicted: boolean): LoopKernel {
   const effects = addressEffects({
     load: (id) => `  let first = slot_of(marks[${id}], control.epoch);
   if (first != NONE && first != slot) {
@@ -113,7 +113,7 @@ function checkKernel(loop: Loop, isPredicted: boolean): Kernel {
   });
 }
 
-function reserveKernel(loop: Loop): Kernel {
+function reserveKernel(loop: Loop): LoopKernel {
   const effects = addressEffects({
     load: (id) => `  if (slot_of(marks[${id}], control.epoch) < slot) { blocked = true; }`,
     store: (

@@ -2,10 +2,10 @@ import type { Loop, LoopArray } from "../tree/ir.ts";
 import { type Effects, emitBody } from "./code/body.ts";
 import {
   assembleKernel,
-  type Kernel,
+  type KernelBuffer,
+  type LoopKernel,
   numberInGrid,
   placeInGrid,
-  type Resource,
   workgroupSize,
 } from "./code/kernel.ts";
 import { wgslName } from "./code/names.ts";
@@ -35,7 +35,7 @@ import {
  * window never misspeculates, so each round commits at least one. An iteration that ran on wrong
  * data is executed again, whatever it did.
  */
-export function loggedKernels(loop: Loop): Record<"compute" | "checkLog" | "order" | "commit", Kernel> {
+export function loggedKernels(loop: Loop): Record<"compute" | "checkLog" | "order" | "commit", LoopKernel> {
   return {
     compute: computeKernel(loop),
     checkLog: eachOf(loop, "checkLog", {
@@ -68,7 +68,7 @@ export function loggedKernels(loop: Loop): Record<"compute" | "checkLog" | "orde
   };
 }
 
-function computeKernel(loop: Loop): Kernel {
+function computeKernel(loop: Loop): LoopKernel {
   const loadAt = (place: string, value: string, isTracked: boolean) => `  let place = ${place};
   let own = own_store(place);
   if (own != NONE) { return log_words[log_value(slot, own)]; }
@@ -136,7 +136,7 @@ function eachOf(
   loop: Loop,
   name: string,
   parts: { marks: string; before: string; body: string; functions?: readonly string[] },
-): Kernel {
+): LoopKernel {
   const access = parts.marks === "array<u32>" ? "read" : "write";
   const reporting = name === "checkLog";
   return assembleKernel({
@@ -182,7 +182,7 @@ fn log_value(slot: u32, n: u32) -> u32 { return log_store(slot, n) + params.most
 fn order_mark(slot: u32) -> u32 { return ((control.executing_epoch + 1u) << SLOT_BITS) | slot; }`.trim();
 
 /** The log, for kernels that write it. */
-const logWords: Resource = { name: "log_words", access: "write", type: "array<u32>" };
+const logWords: KernelBuffer = { name: "log_words", access: "write", type: "array<u32>" };
 
 /** Functions that record an iteration's loads and stores. */
 const recordFunctions = `

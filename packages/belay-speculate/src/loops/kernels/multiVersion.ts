@@ -1,6 +1,6 @@
 import type { Loop, LoopArray } from "../tree/ir.ts";
 import { type Effects, emitBody } from "./code/body.ts";
-import { assembleKernel, type Kernel, numberInGrid, placeInGrid, workgroupSize } from "./code/kernel.ts";
+import { assembleKernel, type LoopKernel, numberInGrid, placeInGrid, workgroupSize } from "./code/kernel.ts";
 import { wgslName } from "./code/names.ts";
 import { declareControl } from "./control.ts";
 import { contribute, contributions } from "./execute.ts";
@@ -36,7 +36,7 @@ import {
  * Source: multi-version memory and execution until nothing changes: Gelashvili et al., "Block-STM:
  * scaling blockchain execution by turning ordering curse to a performance blessing", 2023.
  */
-export function multiVersionKernels(loop: Loop): Record<"advance", Kernel> {
+export function multiVersionKernels(loop: Loop): Record<"advance", LoopKernel> {
   return { advance: advanceKernel(loop) };
 }
 
@@ -136,7 +136,7 @@ fn changed_at(slot: u32) {
   if (slot < atomicLoad(&control.changed)) { atomicMin(&control.changed, slot); }
 }`.trim();
 
-function advanceKernel(loop: Loop): Kernel {
+function advanceKernel(loop: Loop): LoopKernel {
   const load = (place: string, isTracked: boolean, value: string) => `  let place = ${place};
   let own = store_to(place, log_now, slot, stores);
   if (own != NONE) { return log_words[log_value(log_now, slot, own)]; }

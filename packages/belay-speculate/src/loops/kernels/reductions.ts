@@ -1,7 +1,7 @@
 import type { Loop, Reduction } from "../tree/ir.ts";
 import { combine, identityOf } from "./code/body.ts";
 import { emitLiteral } from "./code/expressions.ts";
-import { assembleKernel, type Kernel } from "./code/kernel.ts";
+import { assembleKernel, type LoopKernel } from "./code/kernel.ts";
 import { fromBits, toBits, wgslName } from "./code/names.ts";
 import { declareControl } from "./control.ts";
 import { engineParameters } from "./marks.ts";
@@ -57,7 +57,7 @@ export function packLevel({ length, source, target }: Level, isFirst: boolean): 
  * Makes the kernel that combines one level. Contributions of iterations from `control.base` on were
  * never committed and do not count.
  */
-export function reductionKernel(loop: Loop, reduction: Reduction): Kernel {
+export function reductionKernel(loop: Loop, reduction: Reduction): LoopKernel {
   const { type } = reduction;
   const name = `combine_${wgslName(reduction.name)}`;
   const identity = emitLiteral(type, identityOf(reduction));

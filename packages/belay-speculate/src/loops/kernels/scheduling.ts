@@ -1,5 +1,5 @@
 import type { Loop } from "../tree/ir.ts";
-import { assembleKernel, type Kernel } from "./code/kernel.ts";
+import { assembleKernel, type LoopKernel } from "./code/kernel.ts";
 import { conflictKinds, declareControl, none, slotBits, states } from "./control.ts";
 import { engineParameters } from "./marks.ts";
 
@@ -18,7 +18,7 @@ import { engineParameters } from "./marks.ts";
  * - `scheduleMultiVersion`: commits the iterations up to the first that may still change. It comes
  *   first in a round, so that `base` counts the committed iterations whenever the host reads it.
  */
-export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Kernel> {
+export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, LoopKernel> {
   const kernel = (name: keyof typeof decisions) =>
     assembleKernel({
       name,

@@ -1,7 +1,7 @@
 import { addressLoop } from "../analysis/addressLoop.ts";
 import type { Loop } from "../tree/ir.ts";
 import { addressEffects, addressKernel, control, inWindow } from "./addressKernel.ts";
-import type { Kernel } from "./code/kernel.ts";
+import type { LoopKernel } from "./code/kernel.ts";
 import { limitFunction, reportConflict, reportedWords, reportFunctions, reports } from "./marks.ts";
 
 /**
@@ -16,7 +16,7 @@ import { limitFunction, reportConflict, reportedWords, reportFunctions, reports 
  * An iteration knows the last four elements that it stored to. An iteration that stores to more may
  * conflict with itself, which costs time only. All bits must be zero before the round.
  */
-export function writeBitmapKernels(loop: Loop): Record<"fillBitmap" | "checkBitmap", Kernel> {
+export function writeBitmapKernels(loop: Loop): Record<"fillBitmap" | "checkBitmap", LoopKernel> {
   const addresses = addressLoop(loop)?.loop ?? loop;
   return { fillBitmap: fillKernel(addresses), checkBitmap: checkKernel(addresses) };
 }
@@ -39,7 +39,7 @@ fn owns(id: u32) -> bool { return any(own == vec4u(id)); }
 fn word_of(id: u32) -> u32 { return id & ((1u << params.bitmap_shift) - 1u); }
 fn bit_of(id: u32) -> u32 { return 1u << (id >> params.bitmap_shift); }`.trim();
 
-function fillKernel(loop: Loop): Kernel {
+function fillKernel(loop: Loop): LoopKernel {
   const effects = addressEffects({
     load: () => "",
     store: (id) => `  let id = ${id};
@@ -60,7 +60,7 @@ function fillKernel(loop: Loop): Kernel {
   });
 }
 
-function checkKernel(loop: Loop): Kernel {
+function checkKernel(loop: Loop): LoopKernel {
   const effects = addressEffects({
     load: (id) => `  let id = ${id};
   if (checking && (bitmap[word_of(id)] & bit_of(id)) != 0u && !owns(id)) { found = true; }`,

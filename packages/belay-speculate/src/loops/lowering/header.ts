@@ -10,7 +10,7 @@ import { between, type HostValue, hostConstant, hostNumber, int32, integer } fro
 import { refuse } from "./refusal.ts";
 
 /** The counting of a loop, as JavaScript that the host evaluates before it. */
-export interface Header {
+export interface LoopHeader {
   readonly name: string;
   readonly first: string;
   readonly step: string;
@@ -22,7 +22,7 @@ export interface Header {
 }
 
 /** Translates the header of the speculated loop, and sets the meaning of its index. */
-export function loopHeader(lowering: Lowering, node: ForStatement): Header {
+export function loopHeader(lowering: Lowering, node: ForStatement): LoopHeader {
   const counted = countedLoop(node);
   if (!counted && node.init?.type === "VariableDeclaration" && node.init.kind === "var") {
     return refuse(

@@ -6,8 +6,8 @@ import { classOf } from "../source/declaredTypes.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import { type Binding, lookUp, type Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
-import type { Loop, LoopArray, NumberType, Statement } from "../tree/ir.ts";
-import { type Header, loopHeader } from "./header.ts";
+import type { Loop, LoopArray, LoopStatement, NumberType } from "../tree/ir.ts";
+import { type LoopHeader, loopHeader } from "./header.ts";
 import { Lowering } from "./lowering.ts";
 import { ambiguousScalars } from "./numbers/scalarUses.ts";
 import { prune } from "./prune.ts";
@@ -18,7 +18,7 @@ import { typeOfVariable, type Variable, Variables } from "./variables.ts";
 /**
  * The JavaScript that the host evaluates before it runs a loop, written for the place of the loop.
  */
-export interface HostCode {
+export interface HostExpressions {
   /**
    * The conditions under which the translation is exact. If one fails, the loop runs as it was
    * written.
@@ -38,7 +38,7 @@ export interface LoweredLoop {
   /** The translation; absent if the loop was refused. */
   readonly result?: {
     readonly loop: Loop;
-    readonly host: HostCode;
+    readonly host: HostExpressions;
     /** The bindings that the loop uses, and those of them that it changes. */
     readonly used: readonly Binding[];
     readonly changed: readonly Binding[];
@@ -70,8 +70,8 @@ export function lowerLoop(
 }
 
 interface Translated {
-  readonly header: Header;
-  readonly statements: readonly Statement[];
+  readonly header: LoopHeader;
+  readonly statements: readonly LoopStatement[];
 }
 
 function translateOnce(lowering: Lowering): Translated | undefined {
@@ -136,7 +136,7 @@ function finish(lowering: Lowering, translated: Translated | undefined): Lowered
     mostStores: smaller(bounds.stores, directive.accesses),
     schedule: { iterationsPerRound: directive.schedule },
   };
-  const host: HostCode = {
+  const host: HostExpressions = {
     guards: lowering.guards.conditions,
     first: header.first,
     step: header.step,

@@ -5,11 +5,11 @@ import type { BranchDirective } from "../directives/directive.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import type { Binding, Scope, Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
-import type { ElementType, Expression, Reduction, Statement, ValueType } from "../tree/ir.ts";
+import type { ElementType, LoopExpression, LoopStatement, Reduction, ValueType } from "../tree/ir.ts";
 import { Guards } from "./numbers/guards.ts";
 import { Inputs } from "./numbers/inputs.ts";
 import type { Linear } from "./numbers/linear.ts";
-import { between, type Interval, type Value } from "./numbers/values.ts";
+import { between, type Interval, type LoweredValue } from "./numbers/values.ts";
 import { LoopRefusal, refuse } from "./refusal.ts";
 import type { Variable, Variables } from "./variables.ts";
 
@@ -17,10 +17,10 @@ import type { Variable, Variables } from "./variables.ts";
 export interface AccessedArray {
   readonly name: string;
   readonly element: ElementType;
-  readonly accesses: Access[];
+  readonly accesses: ElementAccess[];
 }
 
-export interface Access {
+export interface ElementAccess {
   readonly kind: "load" | "store";
   readonly span: Span;
   /** The index: `slope * i` plus a value in the interval. Null if it is unknown. */
@@ -29,7 +29,7 @@ export interface Access {
 
 /** The meaning of a name of the program in the loop. */
 export type Meaning =
-  | { readonly kind: "value"; readonly value: Value }
+  | { readonly kind: "value"; readonly value: LoweredValue }
   | { readonly kind: "variable"; readonly variable: Variable }
   | { readonly kind: "carried"; readonly variable: Variable }
   | { readonly kind: "reduction"; readonly operator: Reduction["operator"]; readonly variable: Variable }
@@ -39,8 +39,8 @@ export type Meaning =
 export interface JumpTarget {
   readonly label: string | undefined;
   /** The statements that jump to the target. */
-  readonly leave: () => Statement;
-  readonly goOn: (() => Statement) | undefined;
+  readonly leave: () => LoopStatement;
+  readonly goOn: (() => LoopStatement) | undefined;
 }
 
 /** The translation of `return` in the function that is being inlined. */
@@ -91,7 +91,7 @@ export class Lowering {
   /** The range of the index. */
   index: Interval = between(0, 0);
   scope: Scope;
-  block: Statement[] = [];
+  block: LoopStatement[] = [];
   /** The variables that have a value at the current place. */
   assigned = new Set<Variable>();
   returns: Returning | undefined;
@@ -141,7 +141,7 @@ export class Lowering {
     this.warnings.set(`${warning.code} ${warning.span.start} ${warning.span.end}`, warning);
   }
 
-  emit(statement: Statement): void {
+  emit(statement: LoopStatement): void {
     if (statement.kind === "declare" || statement.kind === "assign" || statement.kind === "assignCarried") {
       this.variables.define(statement.name, statement.value);
     }
@@ -149,9 +149,9 @@ export class Lowering {
   }
 
   /** Returns the statements that `make` emits, in a list of their own. */
-  collect(make: () => void): Statement[] {
+  collect(make: () => void): LoopStatement[] {
     const outer = this.block;
-    const inner: Statement[] = [];
+    const inner: LoopStatement[] = [];
     this.block = inner;
     try {
       make();
@@ -188,7 +188,7 @@ export class Lowering {
   }
 
   /** Returns a local that holds the value of an expression, which is evaluated once and here. */
-  hold(ir: Expression): Expression {
+  hold(ir: LoopExpression): LoopExpression {
     if (ir.kind === "literal" || ir.kind === "index" || ir.kind === "input" || ir.kind === "length")
       return ir;
     const name = this.temporary();
@@ -197,7 +197,7 @@ export class Lowering {
   }
 
   /** Declares a local without a meaningful value. */
-  newLocal(type: ValueType): Extract<Expression, { kind: "local" }> {
+  newLocal(type: ValueType): Extract<LoopExpression, { kind: "local" }> {
     const name = this.temporary();
     this.emit({ kind: "declare", name, type, value: { kind: "literal", type, value: 0 } });
     return { kind: "local", type, name };
@@ -218,7 +218,7 @@ export class Lowering {
     return this.calls.map(({ at }) => at).join("/");
   }
 
-  lengthOf(array: AccessedArray): Expression {
+  lengthOf(array: AccessedArray): LoopExpression {
     return { kind: "length", type: "i32", array: array.name };
   }
 

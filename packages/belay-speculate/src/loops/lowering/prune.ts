@@ -1,8 +1,8 @@
-import type { Statement } from "../tree/ir.ts";
+import type { LoopStatement } from "../tree/ir.ts";
 import { everyStatement, expressionsOf, withOperands } from "../tree/walk.ts";
 
 /** Removes locals that nothing reads. Their values have no effects. */
-export function prune(body: readonly Statement[]): readonly Statement[] {
+export function prune(body: readonly LoopStatement[]): readonly LoopStatement[] {
   const read = new Set<string>();
   for (const statement of everyStatement(body)) {
     for (const expression of expressionsOf(statement)) {
@@ -10,8 +10,8 @@ export function prune(body: readonly Statement[]): readonly Statement[] {
     }
   }
   let isChanged = false;
-  const keep = (statements: readonly Statement[]): Statement[] =>
-    statements.flatMap((statement): Statement[] => {
+  const keep = (statements: readonly LoopStatement[]): LoopStatement[] =>
+    statements.flatMap((statement): LoopStatement[] => {
       switch (statement.kind) {
         case "declare":
         case "assign":

@@ -1,20 +1,20 @@
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import { loopError } from "../../diagnostics/loops.ts";
-import type { Expression, ValueType } from "../tree/ir.ts";
+import type { LoopExpression, ValueType } from "../tree/ir.ts";
 import { worse } from "./numbers/accuracy.ts";
 import { difference, isUnknown, known } from "./numbers/linear.ts";
 import type { ScalarUse } from "./numbers/scalarUses.ts";
 import { type Accuracy, between, hull, type Interval, numbers, open, sum, uint32 } from "./numbers/values.ts";
 import { refuse } from "./refusal.ts";
 
-export type Kind = "integer" | "float" | "boolean";
+export type VariableKind = "integer" | "float" | "boolean";
 
 /** A local or carried variable, with the facts from all its assignments. */
 export interface Variable {
   readonly name: string;
   /** The number of inner loops around its declaration. */
   readonly depth: number;
-  kind: Kind | undefined;
+  kind: VariableKind | undefined;
   /** The worst accuracy of the floats assigned to it. */
   accuracy: Accuracy;
   /**
@@ -46,7 +46,7 @@ const stops = [
 export class Variables {
   readonly #byKey = new Map<string, Variable>();
   readonly #names = new Set<string>();
-  readonly #definitions = new Map<string, Set<Expression>>();
+  readonly #definitions = new Map<string, Set<LoopExpression>>();
   readonly #uses = new Map<string, Set<ScalarUse>>();
   /** The uses in all earlier passes, so that the order of uses does not matter. */
   #usesBefore = new Map<string, ReadonlySet<ScalarUse>>();
@@ -63,12 +63,12 @@ export class Variables {
   }
 
   /** Records an expression as a value of a local. */
-  define(name: string, value: Expression): void {
+  define(name: string, value: LoopExpression): void {
     const known = this.#definitions.get(name) ?? new Set();
     this.#definitions.set(name, known.add(value));
   }
 
-  definitionsOf(name: string): Iterable<Expression> {
+  definitionsOf(name: string): Iterable<LoopExpression> {
     return this.#definitions.get(name) ?? [];
   }
 
@@ -118,7 +118,7 @@ export class Variables {
   }
 
   /** Records an assignment of a value of a kind, in an interval. */
-  set(variable: Variable, kind: Kind, interval: Interval, span: Span): void {
+  set(variable: Variable, kind: VariableKind, interval: Interval, span: Span): void {
     this.#join(variable, kind, span);
     const base = variable.base ? hull(variable.base, interval) : interval;
     if (variable.base && same(variable.base, base)) return;
@@ -162,7 +162,7 @@ export class Variables {
   }
 
   /** Records that values are added at one place, with a total in the interval. */
-  add(variable: Variable, kind: Kind, place: string, interval: Interval, span: Span): void {
+  add(variable: Variable, kind: VariableKind, place: string, interval: Interval, span: Span): void {
     this.#join(variable, kind, span);
     const existing = variable.added.get(place);
     const joined = existing ? hull(existing, interval) : interval;
@@ -171,7 +171,7 @@ export class Variables {
     this.changed = true;
   }
 
-  #join(variable: Variable, kind: Kind, span: Span): void {
+  #join(variable: Variable, kind: VariableKind, span: Span): void {
     const before = variable.kind;
     if (before === kind || (before === "float" && kind === "integer")) return;
     if (before === "boolean" || (before && kind === "boolean")) {

@@ -37,7 +37,7 @@ export interface Loop {
    */
   readonly carried: readonly { readonly name: string; readonly type: NumberType }[];
   readonly reductions: readonly Reduction[];
-  readonly body: readonly Statement[];
+  readonly body: readonly LoopStatement[];
   /**
    * True if no tracked element decides which elements an iteration accesses or which branch it
    * takes.
@@ -74,7 +74,7 @@ export interface Schedule {
   readonly iterationsPerRound: number | null;
 }
 
-export type Expression =
+export type LoopExpression =
   /**
    * A constant. `value` is the number, and 0 or 1 for `bool`. NaN and infinities are strings,
    * because JSON cannot hold them as numbers.
@@ -93,7 +93,7 @@ export type Expression =
       readonly kind: "load";
       readonly type: NumberType;
       readonly array: string;
-      readonly index: Expression;
+      readonly index: LoopExpression;
       readonly span: Span;
       /** True if the element is known to exist. */
       readonly inside?: true;
@@ -102,14 +102,14 @@ export type Expression =
       readonly kind: "unary";
       readonly type: ValueType;
       readonly operator: "-" | "~" | "!";
-      readonly operand: Expression;
+      readonly operand: LoopExpression;
     }
   | {
       readonly kind: "binary";
       readonly type: ValueType;
-      readonly operator: BinaryOperator;
-      readonly left: Expression;
-      readonly right: Expression;
+      readonly operator: LoopOperator;
+      readonly left: LoopExpression;
+      readonly right: LoopExpression;
       /**
        * True if a product of integers is known to have at most 53 bits, so that it wraps like a
        * sum.
@@ -120,15 +120,15 @@ export type Expression =
   | {
       readonly kind: "conditional";
       readonly type: ValueType;
-      readonly test: Expression;
-      readonly yes: Expression;
-      readonly no: Expression;
+      readonly test: LoopExpression;
+      readonly yes: LoopExpression;
+      readonly no: LoopExpression;
     }
   | {
       readonly kind: "call";
       readonly type: NumberType;
       readonly callee: MathFunction;
-      readonly args: readonly Expression[];
+      readonly args: readonly LoopExpression[];
     }
   /**
    * A conversion by JavaScript's rules: ToInt32, ToUint32 or `Math.fround`. An implicit conversion
@@ -137,7 +137,7 @@ export type Expression =
   | {
       readonly kind: "convert";
       readonly type: ValueType;
-      readonly operand: Expression;
+      readonly operand: LoopExpression;
       readonly implicit?: true;
     };
 
@@ -146,7 +146,7 @@ export type Expression =
  * of integers are JavaScript's after `|0`, so that a division by zero gives 0. A quotient of
  * integers only occurs where it is coerced or truncated.
  */
-export type BinaryOperator =
+export type LoopOperator =
   | "+"
   | "-"
   | "*"
@@ -200,25 +200,30 @@ export type MathFunction =
   | "tanh"
   | "hypot";
 
-export type Statement =
-  | { readonly kind: "declare"; readonly name: string; readonly type: ValueType; readonly value: Expression }
-  | { readonly kind: "assign"; readonly name: string; readonly value: Expression }
-  | { readonly kind: "assignCarried"; readonly name: string; readonly value: Expression }
+export type LoopStatement =
+  | {
+      readonly kind: "declare";
+      readonly name: string;
+      readonly type: ValueType;
+      readonly value: LoopExpression;
+    }
+  | { readonly kind: "assign"; readonly name: string; readonly value: LoopExpression }
+  | { readonly kind: "assignCarried"; readonly name: string; readonly value: LoopExpression }
   | {
       readonly kind: "store";
       readonly array: string;
-      readonly index: Expression;
-      readonly value: Expression;
+      readonly index: LoopExpression;
+      readonly value: LoopExpression;
       readonly span: Span;
       /** True if the element is known to exist. */
       readonly inside?: true;
     }
-  | { readonly kind: "reduce"; readonly name: string; readonly value: Expression }
+  | { readonly kind: "reduce"; readonly name: string; readonly value: LoopExpression }
   | {
       readonly kind: "if";
-      readonly test: Expression;
-      readonly yes: readonly Statement[];
-      readonly no: readonly Statement[];
+      readonly test: LoopExpression;
+      readonly yes: readonly LoopStatement[];
+      readonly no: readonly LoopStatement[];
     }
   /**
    * The loop `while (true) { body; update }`. `continue` goes to `update`. `label` is unique in the
@@ -229,8 +234,8 @@ export type Statement =
       readonly label: string;
       /** The largest number of executions of the body, if it is known. */
       readonly most?: number;
-      readonly body: readonly Statement[];
-      readonly update: readonly Statement[];
+      readonly body: readonly LoopStatement[];
+      readonly update: readonly LoopStatement[];
     }
   | { readonly kind: "break"; readonly label: string }
   | { readonly kind: "continue"; readonly label: string }
@@ -248,10 +253,10 @@ export type Statement =
 export type Misspeculated =
   | { readonly kind: "relative"; readonly offsets: readonly number[] }
   | { readonly kind: "range"; readonly from: number; readonly to: number | null }
-  | { readonly kind: "absolute"; readonly index: Expression }
+  | { readonly kind: "absolute"; readonly index: LoopExpression }
   | { readonly kind: "between"; readonly from: IterationBound; readonly to: IterationBound | null };
 
 /** An iteration, given by its distance from another one or by its index. */
 export type IterationBound =
   | { readonly kind: "relative"; readonly offset: number }
-  | { readonly kind: "absolute"; readonly index: Expression };
+  | { readonly kind: "absolute"; readonly index: LoopExpression };

@@ -1,8 +1,8 @@
-import type { Expression, Loop, Misspeculated, Statement } from "./ir.ts";
+import type { Loop, LoopExpression, LoopStatement, Misspeculated } from "./ir.ts";
 import { oncePerLoop } from "./oncePerLoop.ts";
 
 /** Returns the direct operands of an expression. */
-export function operandsOf(expression: Expression): readonly Expression[] {
+export function operandsOf(expression: LoopExpression): readonly LoopExpression[] {
   switch (expression.kind) {
     case "load":
       return [expression.index];
@@ -21,19 +21,22 @@ export function operandsOf(expression: Expression): readonly Expression[] {
 }
 
 /** Returns true if `is` holds for the expression or for one inside it. */
-export function someExpression(expression: Expression, is: (expression: Expression) => boolean): boolean {
+export function someExpression(
+  expression: LoopExpression,
+  is: (expression: LoopExpression) => boolean,
+): boolean {
   return is(expression) || operandsOf(expression).some((operand) => someExpression(operand, is));
 }
 
 /**
  * Returns true if the expression loads an element or a carried variable. The engine tracks both.
  */
-export function isLoad({ kind }: Expression): boolean {
+export function isLoad({ kind }: LoopExpression): boolean {
   return kind === "load" || kind === "carried";
 }
 
 /** Returns the blocks that a statement contains. */
-function blocksOf(statement: Statement): readonly (readonly Statement[])[] {
+function blocksOf(statement: LoopStatement): readonly (readonly LoopStatement[])[] {
   switch (statement.kind) {
     case "if":
       return [statement.yes, statement.no];
@@ -45,7 +48,7 @@ function blocksOf(statement: Statement): readonly (readonly Statement[])[] {
 }
 
 /** Yields every statement, outer ones before the statements inside them. */
-export function* everyStatement(statements: readonly Statement[]): Generator<Statement> {
+export function* everyStatement(statements: readonly LoopStatement[]): Generator<LoopStatement> {
   for (const statement of statements) {
     yield statement;
     for (const block of blocksOf(statement)) yield* everyStatement(block);
@@ -53,7 +56,7 @@ export function* everyStatement(statements: readonly Statement[]): Generator<Sta
 }
 
 /** Returns the outermost expressions of a statement, without those of the statements inside it. */
-export function expressionsOf(statement: Statement): readonly Expression[] {
+export function expressionsOf(statement: LoopStatement): readonly LoopExpression[] {
   switch (statement.kind) {
     case "declare":
     case "assign":
@@ -71,7 +74,7 @@ export function expressionsOf(statement: Statement): readonly Expression[] {
   }
 }
 
-function indicesOf(which: Misspeculated): readonly Expression[] {
+function indicesOf(which: Misspeculated): readonly LoopExpression[] {
   switch (which.kind) {
     case "absolute":
       return [which.index];
@@ -83,14 +86,14 @@ function indicesOf(which: Misspeculated): readonly Expression[] {
 }
 
 /** Yields every expression of a loop, outer ones before those inside them. */
-export function* everyExpression(loop: Loop): Generator<Expression> {
+export function* everyExpression(loop: Loop): Generator<LoopExpression> {
   for (const statement of everyStatement(loop.body)) {
     for (const expression of expressionsOf(statement)) yield* withOperands(expression);
   }
 }
 
 /** Yields an expression and everything in it, outer ones first. */
-export function* withOperands(expression: Expression): Generator<Expression> {
+export function* withOperands(expression: LoopExpression): Generator<LoopExpression> {
   yield expression;
   for (const operand of operandsOf(expression)) yield* withOperands(operand);
 }
@@ -99,7 +102,7 @@ export function* withOperands(expression: Expression): Generator<Expression> {
  * Returns the largest total number of iterations of the loops in these statements; infinite if
  * nothing bounds it.
  */
-function innerIterations(statements: readonly Statement[]): number {
+function innerIterations(statements: readonly LoopStatement[]): number {
   return statements.reduce((total, statement) => {
     const inBlocks = blocksOf(statement).reduce((sum, block) => sum + innerIterations(block), 0);
     return total + (statement.kind === "loop" ? (statement.most ?? Infinity) * (1 + inBlocks) : inBlocks);
@@ -113,7 +116,7 @@ function innerIterations(statements: readonly Statement[]): number {
 const mostUncounted = 2 ** 13;
 
 /** Returns true if an inner loop ends soon, whatever the data. */
-export function endsSoon(statement: Statement): boolean {
+export function endsSoon(statement: LoopStatement): boolean {
   return innerIterations([statement]) <= mostUncounted;
 }
 

@@ -3,7 +3,7 @@
  * blocks of its iterations before it is known whether they may.
  */
 
-import { type Accesses, writeBody } from "belay-speculate/internal/loops/javascript/javaScriptBody";
+import { type SharedAccesses, writeBody } from "belay-speculate/internal/loops/javascript/javaScriptBody";
 import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 import { Writer } from "belay-speculate/internal/loops/tree/writer";
 
@@ -36,7 +36,7 @@ export type FirstKeys = Readonly<Record<string, number>>;
 export function emitTrackedLoop(loop: Loop): string {
   const carried = loop.carried.map(({ name }) => name);
   const tracked = loop.arrays.filter(({ role }) => role !== "read").map(({ name }) => name);
-  const accesses: Accesses = {
+  const accesses: SharedAccesses = {
     load: (array, index) => (tracked.includes(array) ? `load_${array}(${index})` : `a_${array}[${index}]`),
     store: (array, index, value) => `store_${array}(${index}, ${value})`,
     loadCarried: (name) => `load_${name}(0)`,

@@ -1,4 +1,4 @@
-import type { Expression, Loop, Statement } from "../../tree/ir.ts";
+import type { Loop, LoopExpression, LoopStatement } from "../../tree/ir.ts";
 import { oncePerLoop } from "../../tree/oncePerLoop.ts";
 import { everyStatement, expressionsOf, mayReport, operandsOf, withOperands } from "../../tree/walk.ts";
 import type { LoopNumbers } from "../prove.ts";
@@ -46,26 +46,30 @@ const collapsedLoop = oncePerLoop((loop): Loop | null => {
   if (!nest) return null;
   const { before, counter, from, step, body } = nest;
   const type = "i32";
-  const input = (name: string): Expression => ({ kind: "input", type, name });
-  const binary = (operator: "+" | "*" | "/" | "%", left: Expression, right: Expression): Expression => ({
+  const input = (name: string): LoopExpression => ({ kind: "input", type, name });
+  const binary = (
+    operator: "+" | "*" | "/" | "%",
+    left: LoopExpression,
+    right: LoopExpression,
+  ): LoopExpression => ({
     kind: "binary",
     type,
     operator,
     left,
     right,
   });
-  const turn: Expression = { kind: "index", type };
+  const turn: LoopExpression = { kind: "index", type };
   const outer = "$outer";
   const withOuter = <Part>(part: Part): Part =>
     JSON.parse(JSON.stringify(part), (_, value) =>
       value?.kind === "index" && "type" in value ? { kind: "local", type, name: outer } : value,
     );
-  const place: Expression = binary("*", binary("%", turn, input("$turns")), {
+  const place: LoopExpression = binary("*", binary("%", turn, input("$turns")), {
     kind: "literal",
     type,
     value: step,
   });
-  const row: Expression = { kind: "convert", type, operand: binary("/", turn, input("$turns")) };
+  const row: LoopExpression = { kind: "convert", type, operand: binary("/", turn, input("$turns")) };
   const start = from.type === type ? from : ({ kind: "convert", type, operand: from } as const);
   const value = binary("+", start, place);
   return {
@@ -90,19 +94,19 @@ const collapsedLoop = oncePerLoop((loop): Loop | null => {
   };
 });
 
-type InnerLoop = Extract<Statement, { kind: "loop" }>;
+type InnerLoop = Extract<LoopStatement, { kind: "loop" }>;
 
 /**
  * An inner loop `for (counter = from; counter < to; counter += step)` that is all of an iteration's
  * work, and the declarations before it.
  */
 export interface Nest {
-  readonly before: readonly Extract<Statement, { kind: "declare" }>[];
-  readonly counter: Extract<Expression, { kind: "local" }>;
-  readonly from: Expression;
-  readonly to: Expression;
+  readonly before: readonly Extract<LoopStatement, { kind: "declare" }>[];
+  readonly counter: Extract<LoopExpression, { kind: "local" }>;
+  readonly from: LoopExpression;
+  readonly to: LoopExpression;
   readonly step: number;
-  readonly body: readonly Statement[];
+  readonly body: readonly LoopStatement[];
 }
 
 /**
@@ -154,7 +158,7 @@ function countedBy({ body: [leave, ...body], update }: InnerLoop): Omit<Nest, "b
 }
 
 /** Returns the value of an expression that is the same in all iterations; NaN for any other. */
-function numberFrom(expression: Expression, { inputs, lengths }: LoopNumbers): number {
+function numberFrom(expression: LoopExpression, { inputs, lengths }: LoopNumbers): number {
   if (expression.kind === "literal") return Number(expression.value);
   if (expression.kind === "input" && expression.type !== "f32") return inputs[expression.name]!;
   return expression.kind === "length" ? lengths[expression.array]! : Number.NaN;
@@ -200,7 +204,7 @@ function iterationsAreDisjoint(loop: Loop, nest: Nest, numbers: LoopNumbers, tri
  * Returns an index as a linear form; null if it is none. `specialize` proved with `inside` that the
  * index does not wrap.
  */
-function formOf(expression: Expression, nest: Nest, numbers: LoopNumbers): Form | null {
+function formOf(expression: LoopExpression, nest: Nest, numbers: LoopNumbers): Form | null {
   const constant = numberFrom(expression, numbers);
   if (!Number.isNaN(constant)) return { index: 0, counter: 0, constant };
   switch (expression.kind) {
@@ -231,5 +235,5 @@ const sum = (one: Form, other: Form, factor: number): Form => ({
   constant: one.constant + factor * other.constant,
 });
 
-const loadsOf = (expression: Expression) =>
+const loadsOf = (expression: LoopExpression) =>
   [...withOperands(expression)].flatMap((part) => (part.kind === "load" ? [part] : []));

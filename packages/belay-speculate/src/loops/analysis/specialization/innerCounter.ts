@@ -1,9 +1,9 @@
-import type { Expression, Statement } from "../../tree/ir.ts";
+import type { LoopExpression, LoopStatement } from "../../tree/ir.ts";
 import { type Known, prove } from "../prove.ts";
-import { allOf, type Range, rangeOf } from "../ranges.ts";
+import { allOf, type IntegerRange, rangeOf } from "../ranges.ts";
 import { type CountedInnerLoop, mostAhead } from "./unroll.ts";
 
-type InnerLoop = Extract<Statement, { kind: "loop" }>;
+type InnerLoop = Extract<LoopStatement, { kind: "loop" }>;
 
 /**
  * Returns the counter of an inner loop `for (; name < end; name += step)`, with the range of `name`
@@ -14,7 +14,9 @@ export function counterOf(
   { body, update }: InnerLoop,
   changed: readonly string[],
   known: Known,
-): (Pick<CountedInnerLoop, "counter" | "test" | "step" | "tripCount"> & { readonly values: Range }) | null {
+):
+  | (Pick<CountedInnerLoop, "counter" | "test" | "step" | "tripCount"> & { readonly values: IntegerRange })
+  | null {
   const [leave] = body;
   if (leave?.kind !== "if" || leave.yes[0]?.kind !== "break") return null;
   const { test } = leave;
@@ -50,7 +52,11 @@ export function counterOf(
 /**
  * Returns the range of an expression that no iteration of the inner loop changes; null if one may.
  */
-function constantRange(expression: Expression, changed: readonly string[], known: Known): Range | null {
+function constantRange(
+  expression: LoopExpression,
+  changed: readonly string[],
+  known: Known,
+): IntegerRange | null {
   switch (expression.kind) {
     case "literal":
     case "input":

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sequentialLoop } from "../../javascript/sequential.ts";
 import { translate } from "../../translate.ts";
-import type { BinaryOperator, Expression, Loop, NumberType, Statement } from "../../tree/ir.ts";
+import type { Loop, LoopExpression, LoopOperator, LoopStatement, NumberType } from "../../tree/ir.ts";
 import { everyStatement } from "../../tree/walk.ts";
 import type { LoopNumbers } from "../prove.ts";
 import { specialize } from "./specialize.ts";
@@ -101,30 +101,30 @@ describe("what numbers prove of a loop", () => {
 
 describe("random indices", () => {
   const span = { start: 0, end: 0 };
-  const index: Expression = { kind: "index", type: "i32" };
-  const local = (name: string): Expression => ({ kind: "local", type: "i32", name });
-  const literal = (value: number): Expression => ({ kind: "literal", type: "i32", value });
+  const index: LoopExpression = { kind: "index", type: "i32" };
+  const local = (name: string): LoopExpression => ({ kind: "local", type: "i32", name });
+  const literal = (value: number): LoopExpression => ({ kind: "literal", type: "i32", value });
   const type: NumberType = "i32";
-  const operators: BinaryOperator[] = ["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", ">>>"];
-  const { value } = fc.letrec<{ value: Expression }>((tie) => ({
+  const operators: LoopOperator[] = ["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", ">>>"];
+  const { value } = fc.letrec<{ value: LoopExpression }>((tie) => ({
     value: fc.oneof(
       { maxDepth: 3 },
-      fc.constantFrom<Expression>(index, local("k"), { kind: "input", type, name: "n" }, local("x")),
+      fc.constantFrom<LoopExpression>(index, local("k"), { kind: "input", type, name: "n" }, local("x")),
       fc.integer({ min: -3, max: 40 }).map(literal),
       fc
         .tuple(fc.constantFrom(...operators), tie("value"), tie("value"))
-        .map(([operator, left, right]): Expression => {
-          const made: Expression = { kind: "binary", type, operator, left, right };
+        .map(([operator, left, right]): LoopExpression => {
+          const made: LoopExpression = { kind: "binary", type, operator, left, right };
           return { kind: "convert", type, operand: operator === ">>>" ? { ...made, type: "u32" } : made };
         }),
       fc
         .tuple(fc.constantFrom("min", "max", "imul", "abs"), tie("value"), tie("value"))
-        .map(([callee, one, other]): Expression => {
+        .map(([callee, one, other]): LoopExpression => {
           const args = callee === "abs" ? [one] : [one, other];
           return { kind: "call", type, callee: callee as "min", args };
         }),
-      fc.tuple(tie("value"), tie("value"), tie("value")).map(([one, yes, no]): Expression => {
-        const test: Expression = {
+      fc.tuple(tie("value"), tie("value"), tie("value")).map(([one, yes, no]): LoopExpression => {
+        const test: LoopExpression = {
           kind: "binary",
           type: "bool",
           operator: "<",
@@ -137,23 +137,23 @@ describe("random indices", () => {
   }));
 
   /** `x = …; for (k = 0; k < n; k++) { a[…] = 1; if (… < 2) x = …; } a[…] = 1` */
-  const loopOf = ([first, inner, changed, last]: Expression[]): Loop => {
-    const store = (at: Expression): Statement => ({
+  const loopOf = ([first, inner, changed, last]: LoopExpression[]): Loop => {
+    const store = (at: LoopExpression): LoopStatement => ({
       kind: "store",
       array: "a",
       index: at,
       value: literal(1),
       span,
     });
-    const less = (left: Expression, right: Expression): Expression => ({
+    const less = (left: LoopExpression, right: LoopExpression): LoopExpression => ({
       kind: "binary",
       type: "bool",
       operator: "<",
       left,
       right,
     });
-    const assign = (name: string, value: Expression): Statement => ({ kind: "assign", name, value });
-    const leave: Statement[] = [{ kind: "break", label: "inner" }];
+    const assign = (name: string, value: LoopExpression): LoopStatement => ({ kind: "assign", name, value });
+    const leave: LoopStatement[] = [{ kind: "break", label: "inner" }];
     return {
       name: "test",
       span,

@@ -1,8 +1,8 @@
-import type { Expression, Loop, Statement } from "../../tree/ir.ts";
+import type { Loop, LoopExpression, LoopStatement } from "../../tree/ir.ts";
 import { oncePerLoop } from "../../tree/oncePerLoop.ts";
 import { everyStatement } from "../../tree/walk.ts";
 import { insideOf, type Known, type LoopNumbers, prove } from "../prove.ts";
-import { asType, hull, type Range, rangeOfElements } from "../ranges.ts";
+import { asType, hull, type IntegerRange, rangeOfElements } from "../ranges.ts";
 import { counterOf } from "./innerCounter.ts";
 import { unroll } from "./unroll.ts";
 
@@ -53,16 +53,16 @@ function variantOf(loop: Loop, numbers: LoopNumbers, variants: Map<string, Loop>
   return made;
 }
 
-type Block = readonly Statement[];
-type InnerLoop = Extract<Statement, { kind: "loop" }>;
+type Block = readonly LoopStatement[];
+type InnerLoop = Extract<LoopStatement, { kind: "loop" }>;
 /** The ranges of locals at one place. A missing local may have any value. */
-type Locals = Map<string, Range | null>;
+type Locals = Map<string, IntegerRange | null>;
 
 /** A pass over a body, in order, that tracks the ranges of its locals. */
 class Specializer {
   readonly #loop: Loop;
   readonly #numbers: LoopNumbers;
-  readonly #elements: ReadonlyMap<string, Range | null>;
+  readonly #elements: ReadonlyMap<string, IntegerRange | null>;
   #locals: Locals = new Map();
 
   constructor(loop: Loop, numbers: LoopNumbers) {
@@ -75,7 +75,7 @@ class Specializer {
     return { numbers: this.#numbers, elements: this.#elements, locals: this.#locals };
   }
 
-  #prove(expression: Expression): [Expression, Range | null] {
+  #prove(expression: LoopExpression): [LoopExpression, IntegerRange | null] {
     return prove(expression, this.#known);
   }
 
@@ -95,7 +95,7 @@ class Specializer {
     return result;
   }
 
-  #statement(statement: Statement): Statement {
+  #statement(statement: LoopStatement): LoopStatement {
     switch (statement.kind) {
       case "declare": {
         const [value, range] = this.#prove(statement.value);
@@ -141,7 +141,7 @@ class Specializer {
    * Specializes an inner loop. In the loop and after it, the locals that it assigns have unknown
    * ranges, except for its counter.
    */
-  #inner(statement: InnerLoop): Statement[] {
+  #inner(statement: InnerLoop): LoopStatement[] {
     const inside = [...everyStatement([...statement.body, ...statement.update])];
     const changed = inside.flatMap((each) => (each.kind === "assign" ? [each.name] : []));
     const counter = counterOf(statement, changed, this.#known);
@@ -159,7 +159,7 @@ class Specializer {
     return unroll({ ...counter, loop, body, tripCount });
   }
 
-  #set(name: string, range: Range | null | undefined): void {
+  #set(name: string, range: IntegerRange | null | undefined): void {
     if (range === undefined) this.#locals.delete(name);
     else this.#locals.set(name, range);
   }

@@ -1,4 +1,4 @@
-import type { Expression, Statement } from "../../tree/ir.ts";
+import type { LoopExpression, LoopStatement } from "../../tree/ir.ts";
 import { everyStatement, expressionsOf, isLoad, withOperands } from "../../tree/walk.ts";
 
 /** The number of iterations unrolled into one, whose loads are all in flight at once. */
@@ -6,11 +6,11 @@ const factor = 8;
 
 /** An inner loop `for (; name < end; name += step)` that changes none of these elsewhere. */
 export interface CountedInnerLoop {
-  readonly loop: Extract<Statement, { kind: "loop" }>;
+  readonly loop: Extract<LoopStatement, { kind: "loop" }>;
   /** The statements after the test, which comes first. */
-  readonly body: readonly Statement[];
-  readonly counter: Extract<Expression, { kind: "local" }>;
-  readonly test: Extract<Expression, { kind: "binary" }>;
+  readonly body: readonly LoopStatement[];
+  readonly counter: Extract<LoopExpression, { kind: "local" }>;
+  readonly test: Extract<LoopExpression, { kind: "binary" }>;
   readonly step: number;
   /** The largest number of executions of the body. */
   readonly tripCount: number;
@@ -22,7 +22,7 @@ export interface CountedInnerLoop {
  * iterations' loads are in flight. Returns the loop alone if unrolling gains nothing: fewer than 16
  * iterations, no loads, or statements other than declarations and assignments.
  */
-export function unroll({ loop, body, counter, test, step, tripCount }: CountedInnerLoop): Statement[] {
+export function unroll({ loop, body, counter, test, step, tripCount }: CountedInnerLoop): LoopStatement[] {
   const expressions = body.flatMap((statement) =>
     expressionsOf(statement).flatMap((expression) => [...withOperands(expression)]),
   );
@@ -31,7 +31,7 @@ export function unroll({ loop, body, counter, test, step, tripCount }: CountedIn
 
   const { type } = counter;
   const isUp = test.operator.startsWith("<");
-  const last: Expression = {
+  const last: LoopExpression = {
     kind: "binary",
     type,
     operator: isUp ? "+" : "-",
@@ -39,14 +39,14 @@ export function unroll({ loop, body, counter, test, step, tripCount }: CountedIn
     right: { kind: "literal", type, value: (factor - 1) * step },
   };
   const label = `${loop.label}$unrolled`;
-  const block: Statement = {
+  const block: LoopStatement = {
     kind: "if",
     test: { kind: "literal", type: "bool", value: 1 },
     yes: body,
     no: [],
   };
   const rows = Array.from({ length: factor - 1 }, () => [block, ...loop.update]);
-  const unrolled: Statement = {
+  const unrolled: LoopStatement = {
     kind: "loop",
     label,
     most: Math.ceil(tripCount / factor),

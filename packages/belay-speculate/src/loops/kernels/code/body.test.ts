@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DawnValidator, startDawn } from "../../../../../../test/support/wgsl/dawnValidator.ts";
-import type { Expression, Loop, LoopArray, Statement } from "../../tree/ir.ts";
+import type { Loop, LoopArray, LoopExpression, LoopStatement } from "../../tree/ir.ts";
 import { arithmeticFor } from "./arithmetic.ts";
 import { type Effects, emitBody } from "./body.ts";
 import { bufferType, emitPeek, emitPoke } from "./memory.ts";
@@ -8,17 +8,17 @@ import { wgslName } from "./names.ts";
 import { declareParameters, packParameters, parametersOf } from "./parameters.ts";
 
 const span = { start: 0, end: 0 };
-const index: Expression = { kind: "index", type: "i32" };
-const local = (name: string, type: "i32" | "bool" = "i32"): Expression => ({ kind: "local", type, name });
-const i32 = (value: number): Expression => ({ kind: "literal", type: "i32", value });
-const load = (array: string, at: Expression): Expression => ({
+const index: LoopExpression = { kind: "index", type: "i32" };
+const local = (name: string, type: "i32" | "bool" = "i32"): LoopExpression => ({ kind: "local", type, name });
+const i32 = (value: number): LoopExpression => ({ kind: "literal", type: "i32", value });
+const load = (array: string, at: LoopExpression): LoopExpression => ({
   kind: "load",
   type: "i32",
   array,
   index: at,
   span,
 });
-const store = (array: string, at: Expression, value: Expression): Statement => ({
+const store = (array: string, at: LoopExpression, value: LoopExpression): LoopStatement => ({
   kind: "store",
   array,
   index: at,
@@ -26,7 +26,7 @@ const store = (array: string, at: Expression, value: Expression): Statement => (
   span,
 });
 
-function loopOf(body: Statement[], more: Partial<Loop> = {}): Loop {
+function loopOf(body: LoopStatement[], more: Partial<Loop> = {}): Loop {
   return {
     name: "test",
     span,
@@ -108,14 +108,14 @@ describe("the body of a loop", () => {
   });
 
   it("evaluates only the side of a choice that is taken", async () => {
-    const choice: Expression = {
+    const choice: LoopExpression = {
       kind: "conditional",
       type: "i32",
       test: { kind: "binary", type: "bool", operator: "<", left: index, right: i32(4) },
       yes: load("a", load("p", index)),
       no: i32(0),
     };
-    const both: Expression = {
+    const both: LoopExpression = {
       kind: "binary",
       type: "bool",
       operator: "&&",
@@ -128,15 +128,15 @@ describe("the body of a loop", () => {
   });
 
   it("jumps out of nested loops", async () => {
-    const jump = (kind: "break" | "continue", label: string): Statement => ({ kind, label });
-    const test = (limit: number): Expression => ({
+    const jump = (kind: "break" | "continue", label: string): LoopStatement => ({ kind, label });
+    const test = (limit: number): LoopExpression => ({
       kind: "binary",
       type: "bool",
       operator: ">",
       left: local("n"),
       right: i32(limit),
     });
-    const inner: Statement = {
+    const inner: LoopStatement = {
       kind: "loop",
       label: "inner",
       body: [
@@ -166,12 +166,12 @@ describe("the body of a loop", () => {
 
   it("keeps constants from being evaluated, and refused, too early", async () => {
     const ops = ["+", "-", "*", "/", "%", "<<", ">>"] as const;
-    const overflowing = ops.map((operator): Statement => {
+    const overflowing = ops.map((operator): LoopStatement => {
       const left = i32(0x7fffffff);
       return store("a", index, { kind: "binary", type: "i32", operator, left, right: i32(0) });
     });
-    const huge: Expression = { kind: "literal", type: "f32", value: 3e38 };
-    const infinite: Expression = { kind: "literal", type: "f32", value: "Infinity" };
+    const huge: LoopExpression = { kind: "literal", type: "f32", value: 3e38 };
+    const infinite: LoopExpression = { kind: "literal", type: "f32", value: "Infinity" };
     await expectValid(
       loopOf([
         ...overflowing,

@@ -1,11 +1,11 @@
-import type { Expression, ValueType } from "../../tree/ir.ts";
+import type { LoopExpression, ValueType } from "../../tree/ir.ts";
 import { isLoad, operandsOf, someExpression } from "../../tree/walk.ts";
 import { fromBits, toBits, wgslName, zero } from "./names.ts";
 
 /**
  * The target of the statements that must run before an expression, and of names for their results.
  */
-export interface Target {
+export interface StatementTarget {
   line(text: string): void;
   /** Returns a name that the body does not use yet. */
   temporary(): string;
@@ -16,8 +16,8 @@ export interface Target {
  * has no conditional expression that evaluates one side only, and a side that loads an element must
  * not be evaluated for nothing.
  */
-export function emitExpression(expression: Expression, target: Target): string {
-  const emit = (operand: Expression) => emitExpression(operand, target);
+export function emitExpression(expression: LoopExpression, target: StatementTarget): string {
+  const emit = (operand: LoopExpression) => emitExpression(operand, target);
   switch (expression.kind) {
     case "literal":
       return emitLiteral(expression.type, expression.value);
@@ -66,7 +66,7 @@ export function emitExpression(expression: Expression, target: Target): string {
  * Returns the element, as a u32, that an index of some type names. An index that names none gives
  * an element outside every array.
  */
-export function elementOf(index: Expression, text: string): string {
+export function elementOf(index: LoopExpression, text: string): string {
   switch (index.type) {
     case "f32":
       return `element_of_f32(${text})`;
@@ -106,9 +106,9 @@ export function emitLiteral(type: ValueType, value: number | string): string {
   }
 }
 
-type Binary = Extract<Expression, { kind: "binary" }>;
+type Binary = Extract<LoopExpression, { kind: "binary" }>;
 
-function emitBinary(expression: Binary, target: Target): string {
+function emitBinary(expression: Binary, target: StatementTarget): string {
   const { operator, left, right, type } = expression;
   if (operator === "&&" || operator === "||") return emitLogical(expression, target);
 
@@ -148,7 +148,7 @@ function emitBinary(expression: Binary, target: Target): string {
 }
 
 /** Returns an operand's value if a driver can know it; undefined otherwise. */
-function constantOf(operand: Expression): number | undefined {
+function constantOf(operand: LoopExpression): number | undefined {
   if (operand.kind === "literal" && operand.type !== "bool") return Number(operand.value);
   if (operand.kind === "convert") return constantOf(operand.operand);
   if (operand.kind !== "unary" || operand.operator !== "-") return undefined;
@@ -199,7 +199,7 @@ function compareFloats(operator: string, a: string, b: string): string {
   }
 }
 
-function emitLogical({ operator, left, right }: Binary, target: Target): string {
+function emitLogical({ operator, left, right }: Binary, target: StatementTarget): string {
   if (!needsStatements(right)) {
     return `(${emitExpression(left, target)} ${operator} ${emitExpression(right, target)})`;
   }
@@ -211,7 +211,13 @@ function emitLogical({ operator, left, right }: Binary, target: Target): string 
   return result;
 }
 
-function emitChoice(test: string, result: string, yes: Expression, no: Expression, target: Target): void {
+function emitChoice(
+  test: string,
+  result: string,
+  yes: LoopExpression,
+  no: LoopExpression,
+  target: StatementTarget,
+): void {
   target.line(`if (${test}) {`);
   target.line(`${result} = ${emitExpression(yes, target)};`);
   target.line("} else {");
@@ -219,7 +225,7 @@ function emitChoice(test: string, result: string, yes: Expression, no: Expressio
   target.line("}");
 }
 
-type Call = Extract<Expression, { kind: "call" }>;
+type Call = Extract<LoopExpression, { kind: "call" }>;
 
 /**
  * The functions of floats. The library has one for each that gives JavaScript's results for
@@ -229,7 +235,7 @@ const ofFloats = new Set<string>(
   "sqrt exp exp2 log log2 pow sin cos tan asin acos atan atan2 sinh cosh tanh".split(" "),
 );
 
-function emitCall({ callee, args, type }: Call, target: Target): string {
+function emitCall({ callee, args, type }: Call, target: StatementTarget): string {
   const emit = args.every(isConstant) ? emitOpaque : emitExpression;
   const texts = args.map((arg) => emit(arg, target));
   const fold = (name: string) => texts.reduce((a, b) => `${name}(${a}, ${b})`);
@@ -261,12 +267,12 @@ function emitCall({ callee, args, type }: Call, target: Target): string {
  * Returns an operand that is never a constant expression. WGSL would evaluate a constant expression
  * and perhaps reject it.
  */
-function emitOpaque(expression: Expression, target: Target): string {
+function emitOpaque(expression: LoopExpression, target: StatementTarget): string {
   const text = emitExpression(expression, target);
   return isConstant(expression) ? `opaque_${expression.type}(${text})` : text;
 }
 
-function isConstant(expression: Expression): boolean {
+function isConstant(expression: LoopExpression): boolean {
   const operands = operandsOf(expression);
   return (
     expression.kind === "literal" ||
@@ -275,12 +281,12 @@ function isConstant(expression: Expression): boolean {
 }
 
 /** Returns true for a factor so small that the product has at most 53 bits and only wraps. */
-function isSmall(expression: Expression): boolean {
+function isSmall(expression: LoopExpression): boolean {
   return expression.kind === "literal" && Math.abs(Number(expression.value)) <= 2 ** 21;
 }
 
 /** Returns true if the expression chooses between sides and one of them loads an element. */
-function needsStatements(expression: Expression): boolean {
+function needsStatements(expression: LoopExpression): boolean {
   return someExpression(
     expression,
     (part) => part.kind === "conditional" && operandsOf(part).some((side) => someExpression(side, isLoad)),

@@ -5,21 +5,21 @@ import { wgslName } from "./names.ts";
 import { declareParameters } from "./parameters.ts";
 
 /** A kernel's text and bindings. The `n`th of its bindings is at `@binding(n)` of group 0. */
-export interface Kernel {
+export interface LoopKernel {
   /** The name of the entry point. */
   readonly name: string;
   readonly code: string;
-  readonly bindings: readonly Binding[];
+  readonly bindings: readonly KernelBinding[];
 }
 
-export interface Binding {
+export interface KernelBinding {
   /** The name of a buffer of the engine, or `array_x` for the memory of the loop's array x. */
   readonly name: string;
   readonly access: "uniform" | ArrayAccess;
 }
 
 /** A buffer that a kernel uses besides the loop's arrays. */
-export interface Resource extends Binding {
+export interface KernelBuffer extends KernelBinding {
   /** The WGSL type. */
   readonly type: string;
 }
@@ -46,7 +46,7 @@ export interface KernelParts {
   readonly name: string;
   readonly loop: Loop;
   readonly parameters: ReadonlyMap<string, NumberType>;
-  readonly resources: readonly Resource[];
+  readonly resources: readonly KernelBuffer[];
   /** Declarations that need only the resources, such as structs. */
   readonly declarations: readonly string[];
   /**
@@ -59,10 +59,10 @@ export interface KernelParts {
 /**
  * Assembles a module. It declares only the resources, arrays and arithmetic that the functions use.
  */
-export function assembleKernel(parts: KernelParts): Kernel {
+export function assembleKernel(parts: KernelParts): LoopKernel {
   const body = parts.functions.join("\n\n");
   const arrays = parts.loop.arrays.flatMap((array) => accessIn(body, array) ?? []);
-  const resources: Resource[] = [
+  const resources: KernelBuffer[] = [
     { name: "params", access: "uniform", type: "Parameters" },
     ...parts.resources.filter(({ name }) => new RegExp(`\\b${name}\\b`).test(body)),
     ...arrays.map(({ array, access }) => ({
@@ -92,7 +92,7 @@ export function usesWorkgroupSize(code: string): boolean {
   return new RegExp(`\\b${workgroupSize}\\b`).test(code);
 }
 
-function declareResource({ name, access, type }: Resource, binding: number): string {
+function declareResource({ name, access, type }: KernelBuffer, binding: number): string {
   const space = { uniform: "uniform", read: "storage, read", write: "storage, read_write" }[access];
   return `@group(0) @binding(${binding}) var<${space}> ${name}: ${type};`;
 }

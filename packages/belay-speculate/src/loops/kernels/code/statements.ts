@@ -1,6 +1,6 @@
-import type { Expression, IterationBound, NumberType, Statement, ValueType } from "../../tree/ir.ts";
+import type { IterationBound, LoopExpression, LoopStatement, NumberType, ValueType } from "../../tree/ir.ts";
 import { endsSoon } from "../../tree/walk.ts";
-import { convert, elementOf, emitExpression, type Target } from "./expressions.ts";
+import { convert, elementOf, emitExpression, type StatementTarget } from "./expressions.ts";
 import { toBits, wgslName } from "./names.ts";
 
 /** The facts about the loop that its statements need. */
@@ -14,7 +14,7 @@ export interface Surroundings {
 const LEAVE = { break: "1u", continue: "2u" } as const;
 
 /** A writer of an iteration's statements as WGSL, one line at a time. */
-export class StatementWriter implements Target {
+export class StatementWriter implements StatementTarget {
   readonly lines: string[] = [];
   readonly #surroundings: Surroundings;
   /**
@@ -40,13 +40,13 @@ export class StatementWriter implements Target {
     return `t${this.#temporaries++}`;
   }
 
-  block(statements: readonly Statement[]): void {
+  block(statements: readonly LoopStatement[]): void {
     this.#locals.push(new Map());
     for (const statement of statements) this.#statement(statement);
     this.#locals.pop();
   }
 
-  #statement(statement: Statement): void {
+  #statement(statement: LoopStatement): void {
     switch (statement.kind) {
       case "declare": {
         const value = emitExpression(statement.value, this);
@@ -110,7 +110,7 @@ export class StatementWriter implements Target {
     }
   }
 
-  #loop(statement: Extract<Statement, { kind: "loop" }>): void {
+  #loop(statement: Extract<LoopStatement, { kind: "loop" }>): void {
     const { label, body, update } = statement;
     const wasShort = this.#isShort;
     this.#isShort ||= endsSoon(statement);
@@ -159,7 +159,7 @@ export class StatementWriter implements Target {
     }
   }
 
-  #misspeculate(which: Extract<Statement, { kind: "misspeculate" }>["which"]): void {
+  #misspeculate(which: Extract<LoopStatement, { kind: "misspeculate" }>["which"]): void {
     switch (which.kind) {
       case "relative":
         for (const offset of which.offsets) this.line(`misspeculate(${offset | 0}i, ${offset | 0}i);`);
@@ -210,7 +210,7 @@ export class StatementWriter implements Target {
   }
 
   /** Writes and names the difference between an index and that of this iteration. */
-  #distanceTo(index: Expression): string {
+  #distanceTo(index: LoopExpression): string {
     const value = convert(index.type, this.#surroundings.indexType, emitExpression(index, this));
     const distance = this.temporary();
     this.line(`let ${distance} = bitcast<i32>(${value} - index);`);
@@ -219,7 +219,7 @@ export class StatementWriter implements Target {
 }
 
 /** Returns true if a loop inside `body` jumps to the loop with the label, across itself. */
-function jumpsThrough(body: readonly Statement[], label: string, inside = false): boolean {
+function jumpsThrough(body: readonly LoopStatement[], label: string, inside = false): boolean {
   return body.some((statement) => {
     switch (statement.kind) {
       case "if":

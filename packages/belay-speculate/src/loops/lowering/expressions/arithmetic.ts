@@ -1,6 +1,6 @@
 import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { BinaryOperator, Expression } from "../../tree/ir.ts";
+import type { LoopExpression, LoopOperator } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { accuracyOf, computed as rounded, stepped } from "../numbers/accuracy.ts";
 import { asInteger, refusePending, toBits, toBoolean, toFloat } from "../numbers/conversions.ts";
@@ -20,18 +20,24 @@ import {
   isBooleanValue,
   isFraction,
   isPoint,
+  type LoweredValue,
   negated,
   type PendingValue,
   product,
   sum,
-  type Value,
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { bitwise } from "./bitwise.ts";
 import { compare } from "./comparisons.ts";
 
 /** Translates a binary operator of JavaScript. */
-export function binary(lowering: Lowering, operator: string, left: Value, right: Value, node: Node): Value {
+export function binary(
+  lowering: Lowering,
+  operator: string,
+  left: LoweredValue,
+  right: LoweredValue,
+  node: Node,
+): LoweredValue {
   if (left.kind === "host" && right.kind === "host") {
     const result = hostBinary(operator, left, right);
     if (result) return result;
@@ -60,7 +66,7 @@ export function binary(lowering: Lowering, operator: string, left: Value, right:
     case "+":
     case "-": {
       const total = computed(lowering, plus(a, operator === "+" ? b : negative(b), operator), node);
-      const make = (left: Expression, right: Expression) => operation(operator, left, right);
+      const make = (left: LoopExpression, right: LoopExpression) => operation(operator, left, right);
       return { ...total, minusZero: zeroOfSum(lowering, operator, [a, b], node, make) };
     }
     case "*":
@@ -70,7 +76,7 @@ export function binary(lowering: Lowering, operator: string, left: Value, right:
   }
 }
 
-function isFloat(lowering: Lowering, value: Value): boolean {
+function isFloat(lowering: Lowering, value: LoweredValue): boolean {
   return (
     value.kind === "float" || isFraction(value) || (value.kind === "host" && isFloatScalar(lowering, value))
   );
@@ -79,8 +85,8 @@ function isFloat(lowering: Lowering, value: Value): boolean {
 function floating(
   operator: "+" | "-" | "*" | "/" | "%" | "pow",
   lowering: Lowering,
-  left: Value,
-  right: Value,
+  left: LoweredValue,
+  right: LoweredValue,
   node: Node,
 ): FloatValue {
   const [a, b] = [toFloat(lowering, left, node), toFloat(lowering, right, node)];
@@ -96,7 +102,7 @@ function floating(
 }
 
 /** Makes an integer operation with operands of one type. The type does not change the bits. */
-function operation(operator: BinaryOperator, left: Expression, right: Expression): Expression {
+function operation(operator: LoopOperator, left: LoopExpression, right: LoopExpression): LoopExpression {
   const type = left.type === "u32" && right.type === "u32" ? "u32" : "i32";
   return { kind: "binary", type, operator, left: as(type, left), right: as(type, right) };
 }
@@ -125,8 +131,8 @@ function times(
   if (!lowering.guards.requireWithin(rangeOfInteger(lowering, result), safe)) {
     return { kind: "pending", what: "product", ir, coerced: int32, operands: [a, b] };
   }
-  const small = (left: Expression, right: Expression) =>
-    ({ ...operation("*", left, right), small: true }) as Expression;
+  const small = (left: LoopExpression, right: LoopExpression) =>
+    ({ ...operation("*", left, right), small: true }) as LoopExpression;
   return {
     ...result,
     ir: small(a.ir, b.ir),
@@ -147,7 +153,7 @@ function divide(
 ): IntegerValue | PendingValue {
   const ranges = [rangeOfInteger(lowering, a), rangeOfInteger(lowering, b)] as const;
   const type = typeForBoth(lowering, ...ranges, node);
-  const make = (left: Expression, right: Expression): Expression => ({
+  const make = (left: LoopExpression, right: LoopExpression): LoopExpression => ({
     kind: "binary",
     type,
     operator,
@@ -172,9 +178,9 @@ function divide(
 export function unary(
   lowering: Lowering,
   operator: "-" | "+" | "~" | "!",
-  operand: Value,
+  operand: LoweredValue,
   node: Node,
-): Value {
+): LoweredValue {
   if (operand.kind === "host") {
     const result = hostUnary(operator, operand);
     if (result) return result;
@@ -194,7 +200,7 @@ export function unary(
         : operand;
     case "-": {
       if (operand.kind === "integer") {
-        const make = (ir: Expression): Expression => ({
+        const make = (ir: LoopExpression): LoopExpression => ({
           kind: "unary",
           type: ir.type,
           operator,
@@ -203,7 +209,7 @@ export function unary(
         const minusZero = zeroOfNegated(lowering, operand, node, make);
         return computed(lowering, { ...negative(operand), ir: make(operand.ir), minusZero }, node);
       }
-      const ir: Expression = {
+      const ir: LoopExpression = {
         kind: "unary",
         type: "f32",
         operator,

@@ -1,5 +1,5 @@
 import type { Node } from "oxc-parser";
-import type { BinaryOperator, Expression } from "../../tree/ir.ts";
+import type { LoopExpression, LoopOperator } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { toBits } from "../numbers/conversions.ts";
 import { rangeOfInteger } from "../numbers/exactIntegers.ts";
@@ -11,17 +11,17 @@ import {
   type Interval,
   int32,
   integer,
+  type LoweredValue,
   numbers,
   uint32,
-  type Value,
 } from "../numbers/values.ts";
 
 /** Translates the integer operators, which use the low 32 bits of their operands. */
 export function bitwise(
   lowering: Lowering,
   operator: string,
-  left: Value,
-  right: Value,
+  left: LoweredValue,
+  right: LoweredValue,
   node: Node,
 ): IntegerValue {
   const [a, b] = [toBits(lowering, left, node), toBits(lowering, right, node)];
@@ -33,7 +33,7 @@ export function bitwise(
   const [from, to] = ranges[0];
   const count = ranges[1][0] === ranges[1][1] ? ranges[1][0] & 31 : undefined;
   const shift = (type: "i32" | "u32", range: Interval) =>
-    integer({ kind: "binary", type, operator: operator as BinaryOperator, left: a, right: b }, range);
+    integer({ kind: "binary", type, operator: operator as LoopOperator, left: a, right: b }, range);
   switch (operator) {
     case "<<": {
       const fits = count !== undefined && Math.max(-from, to + 1) * 2 ** count <= 2 ** 31;
@@ -58,7 +58,7 @@ export function bitwise(
         {
           kind: "binary",
           type: "i32",
-          operator: operator as BinaryOperator,
+          operator: operator as LoopOperator,
           left: as("i32", a),
           right: as("i32", b),
         },
@@ -67,13 +67,18 @@ export function bitwise(
   }
 }
 
-const isZero = (ir: Expression) => ir.kind === "literal" && ir.value === 0;
+const isZero = (ir: LoopExpression) => ir.kind === "literal" && ir.value === 0;
 
 /**
  * Translates `x | 0` and `x >>> 0`. Facts about a value that is such an integer already are kept.
  */
-function coerced(lowering: Lowering, type: "i32" | "u32", value: Value, bits: Expression): IntegerValue {
-  const ir: Expression =
+function coerced(
+  lowering: Lowering,
+  type: "i32" | "u32",
+  value: LoweredValue,
+  bits: LoopExpression,
+): IntegerValue {
+  const ir: LoopExpression =
     value.kind === "float"
       ? { kind: "convert", type, operand: value.ir }
       : { kind: "convert", type, operand: bits };
@@ -90,7 +95,7 @@ function coerced(lowering: Lowering, type: "i32" | "u32", value: Value, bits: Ex
 }
 
 /** Returns the range of a value as an i32. */
-function signed(lowering: Lowering, value: Value): readonly [number, number] {
+function signed(lowering: Lowering, value: LoweredValue): readonly [number, number] {
   const whole = [-(2 ** 31), 2 ** 31 - 1] as const;
   if (value.kind === "host") {
     return typeof value.constant === "number" ? [value.constant | 0, value.constant | 0] : whole;

@@ -9,7 +9,7 @@ import type {
 import { loopError } from "../../../diagnostics/loops.ts";
 import { type Binding, isFunction, lookUp } from "../../source/scopes.ts";
 import type { Lowering, Meaning } from "../lowering.ts";
-import { hostConstant, type Value } from "../numbers/values.ts";
+import { hostConstant, type LoweredValue } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { arrayNamed, declareWith } from "../statements/declarations.ts";
 import { alwaysReturns, returns } from "../statements/returns.ts";
@@ -20,7 +20,7 @@ import { isMathFunction, mathCall } from "./mathFunctions.ts";
 import { read } from "./names.ts";
 
 /** Translates a call of a function of Math, or of a function of the file, which is inlined. */
-export function call(lowering: Lowering, node: CallExpression): Value {
+export function call(lowering: Lowering, node: CallExpression): LoweredValue {
   const { callee } = node;
   const args = node.arguments.map((argument): Source => {
     if (argument.type === "SpreadElement")
@@ -49,7 +49,7 @@ type Helper = FunctionNode | ArrowFunctionExpression;
  * Inlines a function of the file. Its parameters become values or variables, and its body takes the
  * place of the call.
  */
-function inlined(lowering: Lowering, name: string, args: readonly Source[], node: Node): Value {
+function inlined(lowering: Lowering, name: string, args: readonly Source[], node: Node): LoweredValue {
   const helper = findHelper(lowering, name, node);
   if (lowering.calls.some(({ callee }) => callee === helper)) return refuse(loopError.recursive(name, node));
   lowering.countInlined(node);
@@ -127,7 +127,7 @@ function bindParameters(lowering: Lowering, helper: Helper, given: readonly Mean
   }
 }
 
-function bodyOf(lowering: Lowering, helper: Helper, name: string, node: Node): Value {
+function bodyOf(lowering: Lowering, helper: Helper, name: string, node: Node): LoweredValue {
   const body = helper.body!;
   if (body.type !== "BlockStatement") return expression(lowering, body);
   const statements = body.body as SourceStatement[];
@@ -167,7 +167,7 @@ function severalReturns(
   node: Node,
   givesValue: boolean,
   block: Node,
-): Value {
+): LoweredValue {
   const variable = givesValue ? lowering.declare(name, node) : undefined;
   const label = lowering.label(name);
   const returning = { variable, label, jumped: false, isLast: true };

@@ -1,7 +1,7 @@
 /** Expressions of which only a part is evaluated: `?:`, `&&`, `||` and `??`. */
 import type { ConditionalExpression, LogicalExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { Expression, Statement } from "../../tree/ir.ts";
+import type { LoopExpression, LoopStatement } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { accuracyOf, chosen } from "../numbers/accuracy.ts";
 import { asInteger, toBoolean, toFloat } from "../numbers/conversions.ts";
@@ -17,13 +17,13 @@ import {
   integer,
   isBooleanValue,
   isFraction,
-  type Value,
+  type LoweredValue,
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { expression, held } from "./expressions.ts";
 
 /** Translates `a && b`, `a || b` and `a ?? b`. */
-export function logical(lowering: Lowering, node: LogicalExpression): Value {
+export function logical(lowering: Lowering, node: LogicalExpression): LoweredValue {
   const left = expression(lowering, node.left);
   if (node.operator === "??") {
     return nullish(lowering, left, node);
@@ -52,7 +52,7 @@ export function logical(lowering: Lowering, node: LogicalExpression): Value {
 }
 
 /** Translates `a[i] ?? other`. An element outside the array is undefined. */
-function nullish(lowering: Lowering, left: Value, node: LogicalExpression): Value {
+function nullish(lowering: Lowering, left: LoweredValue, node: LogicalExpression): LoweredValue {
   const element = left.kind === "integer" || left.kind === "float" ? left.ir : undefined;
   if (element?.kind !== "load") return left;
   const array = lowering.arrays.get(element.array)!;
@@ -61,7 +61,7 @@ function nullish(lowering: Lowering, left: Value, node: LogicalExpression): Valu
     const help = "coerce the index, as in `a[p[i] | 0] ?? 0`";
     return refuse(loopError.unsupported("`??` of an element whose index may not exist", node, help));
   }
-  const compare = (operator: "<" | ">=", right: Expression): Expression => ({
+  const compare = (operator: "<" | ">=", right: LoopExpression): LoopExpression => ({
     kind: "binary",
     type: "bool",
     operator,
@@ -70,8 +70,14 @@ function nullish(lowering: Lowering, left: Value, node: LogicalExpression): Valu
   });
   const isBelow = compare("<", as(at.type, lowering.lengthOf(array)));
   const isAbove = compare(">=", { kind: "literal", type: at.type, value: 0 });
-  const exists: Expression = { kind: "binary", type: "bool", operator: "&&", left: isAbove, right: isBelow };
-  const itself = { before: [], value: { ...left, ir: { ...element, index: at } } as Value };
+  const exists: LoopExpression = {
+    kind: "binary",
+    type: "bool",
+    operator: "&&",
+    left: isAbove,
+    right: isBelow,
+  };
+  const itself = { before: [], value: { ...left, ir: { ...element, index: at } } as LoweredValue };
   return merge(lowering, exists, itself, branch(lowering, node.right), node);
 }
 
@@ -79,9 +85,9 @@ function nullish(lowering: Lowering, left: Value, node: LogicalExpression): Valu
  * Returns true if the value may be undefined, because it comes from an element that does not exist.
  * As an index, undefined is the name of a property, which may have a value.
  */
-function mayBeUndefined({ variables }: Lowering, value: Expression): boolean {
-  const seen = new Set<Expression>();
-  const visit = (ir: Expression): boolean => {
+function mayBeUndefined({ variables }: Lowering, value: LoopExpression): boolean {
+  const seen = new Set<LoopExpression>();
+  const visit = (ir: LoopExpression): boolean => {
     if (seen.has(ir)) return false;
     seen.add(ir);
     if (ir.kind === "local") return [...variables.definitionsOf(ir.name)].some(visit);
@@ -91,12 +97,12 @@ function mayBeUndefined({ variables }: Lowering, value: Expression): boolean {
 }
 
 interface Branch {
-  readonly before: Statement[];
-  readonly value: Value;
+  readonly before: LoopStatement[];
+  readonly value: LoweredValue;
 }
 
 function branch(lowering: Lowering, node: Source): Branch {
-  let value!: Value;
+  let value!: LoweredValue;
   const assigned = new Set(lowering.assigned);
   const before = lowering.collect(() => {
     value = expression(lowering, node);
@@ -106,7 +112,7 @@ function branch(lowering: Lowering, node: Source): Branch {
 }
 
 /** Translates `test ? yes : no`. */
-export function conditional(lowering: Lowering, node: ConditionalExpression): Value {
+export function conditional(lowering: Lowering, node: ConditionalExpression): LoweredValue {
   const test = expression(lowering, node.test);
   if (test.kind === "host" && test.constant !== undefined) {
     return expression(lowering, test.constant ? node.consequent : node.alternate);
@@ -126,7 +132,7 @@ export function conditional(lowering: Lowering, node: ConditionalExpression): Va
 /**
  * Returns one of two values. A branch that needs statements, or loads, becomes a branch of an `if`.
  */
-function merge(lowering: Lowering, test: Expression, yes: Branch, no: Branch, node: Node): Value {
+function merge(lowering: Lowering, test: LoopExpression, yes: Branch, no: Branch, node: Node): LoweredValue {
   const values = [yes.value, no.value] as const;
   const booleans = values.map(isBooleanValue);
   if (booleans[0] !== booleans[1]) refuse(loopError.mixedTypes("?:", "number", "boolean", node));
@@ -134,7 +140,8 @@ function merge(lowering: Lowering, test: Expression, yes: Branch, no: Branch, no
     const ir = choose(lowering, test, yes, no, (value) => toBoolean(lowering, value, node));
     return { kind: "boolean", ir };
   }
-  const whole = (value: Value) => value.kind === "integer" || (value.kind === "host" && !isFraction(value));
+  const whole = (value: LoweredValue) =>
+    value.kind === "integer" || (value.kind === "host" && !isFraction(value));
   if (!values.every(whole)) {
     const ir = choose(lowering, test, yes, no, (value) => toFloat(lowering, value, node));
     return { kind: "float", ir, accuracy: chosen(values.map((value) => accuracyOf(lowering, value))) };
@@ -155,13 +162,13 @@ function merge(lowering: Lowering, test: Expression, yes: Branch, no: Branch, no
 /** Returns one of two values after `convert`, which may emit statements in the branches. */
 function choose(
   lowering: Lowering,
-  test: Expression,
+  test: LoopExpression,
   yes: Branch,
   no: Branch,
-  convert: (value: Value) => Expression,
-): Expression {
+  convert: (value: LoweredValue) => LoopExpression,
+): LoopExpression {
   const [a, b] = ([yes, no] as const).map(({ before, value }): Arm => {
-    let ir!: Expression;
+    let ir!: LoopExpression;
     const statements = lowering.collect(() => {
       lowering.block.push(...before);
       ir = convert(value);
@@ -172,7 +179,7 @@ function choose(
     return { kind: "conditional", type: a.ir.type, test, yes: a.ir, no: b.ir };
   }
   const result = lowering.newLocal(a.ir.type);
-  const arm = ({ statements, ir }: Arm): Statement[] => [
+  const arm = ({ statements, ir }: Arm): LoopStatement[] => [
     ...statements,
     { kind: "assign", name: result.name, value: ir },
   ];
@@ -181,6 +188,6 @@ function choose(
 }
 
 interface Arm {
-  readonly statements: readonly Statement[];
-  readonly ir: Expression;
+  readonly statements: readonly LoopStatement[];
+  readonly ir: LoopExpression;
 }

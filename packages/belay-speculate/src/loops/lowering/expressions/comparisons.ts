@@ -1,6 +1,6 @@
 import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { BinaryOperator, Expression } from "../../tree/ir.ts";
+import type { LoopExpression, LoopOperator } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { recordDecision } from "../numbers/accuracy.ts";
 import { asInteger, refusePending, toBoolean, toFloat } from "../numbers/conversions.ts";
@@ -13,23 +13,23 @@ import {
   type IntegerValue,
   isBooleanValue,
   isFraction,
+  type LoweredValue,
   literal,
-  type Value,
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 
-const operators: Readonly<Record<string, BinaryOperator>> = { "===": "==", "!==": "!=" };
+const operators: Readonly<Record<string, LoopOperator>> = { "===": "==", "!==": "!=" };
 
 /** Translates a comparison. It depends on all bits of both sides, so both must be exact. */
 export function compare(
   lowering: Lowering,
   operator: string,
-  left: Value,
-  right: Value,
+  left: LoweredValue,
+  right: LoweredValue,
   node: Node,
 ): BooleanValue {
-  const name = operators[operator] ?? (operator as BinaryOperator);
-  const result = (a: Expression, b: Expression): BooleanValue => ({
+  const name = operators[operator] ?? (operator as LoopOperator);
+  const result = (a: LoopExpression, b: LoopExpression): BooleanValue => ({
     kind: "boolean",
     ir: { kind: "binary", type: "bool", operator: name, left: a, right: b },
   });
@@ -61,8 +61,8 @@ export function compare(
  */
 function wholeBound(
   lowering: Lowering,
-  operator: BinaryOperator,
-  value: Value,
+  operator: LoopOperator,
+  value: LoweredValue,
   side: "left" | "right",
   node: Node,
 ): IntegerValue | boolean {
@@ -82,9 +82,9 @@ function wholeBound(
 /** Compares floats. An integer is compared with a float if an f32 holds it. */
 function compareFloats(
   lowering: Lowering,
-  operator: BinaryOperator,
-  left: Value,
-  right: Value,
+  operator: LoopOperator,
+  left: LoweredValue,
+  right: LoweredValue,
   node: Node,
 ): BooleanValue {
   const differs = [left, right].some(
@@ -93,13 +93,13 @@ function compareFloats(
   if (differs && (operator === "==" || operator === "!="))
     return { kind: "boolean", ir: boolean(operator === "!=") };
   // Constants are rounded so that the result stays the same.
-  const isKnown = (value: Value) => value.kind === "host" && value.constant !== undefined;
+  const isKnown = (value: LoweredValue) => value.kind === "host" && value.constant !== undefined;
   recordDecision(
     lowering,
     [left, right].filter((value) => !isKnown(value)),
     node,
   );
-  const [a, b] = [left, right].map((value, side): Expression => {
+  const [a, b] = [left, right].map((value, side): LoopExpression => {
     if (value.kind === "integer" && !fitsFloat(lowering, value)) {
       return refuse(
         loopError.inexactInteger(
@@ -119,9 +119,9 @@ function compareFloats(
   return { kind: "boolean", ir: { kind: "binary", type: "bool", operator, left: a!, right: b! } };
 }
 
-const numberOf = (value: Value) => (value as HostValue).constant as number;
+const numberOf = (value: LoweredValue) => (value as HostValue).constant as number;
 
-function constantBound(operator: BinaryOperator, { constant }: HostValue, isRight: boolean): Expression {
+function constantBound(operator: LoopOperator, { constant }: HostValue, isRight: boolean): LoopExpression {
   const value = constant as number;
   const rounded = Math.fround(value);
   if (rounded === value || Number.isNaN(value)) return literal("f32", rounded);

@@ -1,7 +1,7 @@
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { MemberExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { Expression } from "../../tree/ir.ts";
+import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
 import {
   between,
@@ -9,26 +9,26 @@ import {
   type Interval,
   int32,
   integer,
+  type LoweredValue,
   open,
   uint32,
-  type Value,
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { indexOf } from "./indices.ts";
 import { meaningOf } from "./names.ts";
 
 /** An element of an array, with its index as an expression and as a range. */
-export interface Place {
+export interface ElementPlace {
   readonly array: AccessedArray;
-  readonly ir: Expression;
+  readonly ir: LoopExpression;
   readonly index: IntegerValue | null;
   readonly span: Span;
 }
 
-export function loadOf(lowering: Lowering, { array, ir, index, span }: Place): Value {
+export function loadOf(lowering: Lowering, { array, ir, index, span }: ElementPlace): LoweredValue {
   array.accesses.push({ kind: "load", span, index });
   const type = array.element === "f32" || array.element === "u32" ? array.element : "i32";
-  const load: Expression = { kind: "load", type, array: array.name, index: ir, span };
+  const load: LoopExpression = { kind: "load", type, array: array.name, index: ir, span };
   return array.element === "f32"
     ? {
         kind: "float",
@@ -39,7 +39,7 @@ export function loadOf(lowering: Lowering, { array, ir, index, span }: Place): V
 }
 
 /** Returns the element that `array[index]` names. */
-export function element(lowering: Lowering, node: MemberExpression): Place {
+export function element(lowering: Lowering, node: MemberExpression): ElementPlace {
   if (!node.computed) {
     return refuse(
       loopError.unsupported(

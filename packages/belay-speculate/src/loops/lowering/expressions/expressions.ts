@@ -2,7 +2,14 @@ import type { MemberExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import { lookUp } from "../../source/scopes.ts";
 import type { Lowering } from "../lowering.ts";
-import { as, between, hostConstant, hostNumber, type IntegerValue, type Value } from "../numbers/values.ts";
+import {
+  as,
+  between,
+  hostConstant,
+  hostNumber,
+  type IntegerValue,
+  type LoweredValue,
+} from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { assign, update } from "../statements/assignments.ts";
 import { effects } from "../statements/statements.ts";
@@ -16,11 +23,11 @@ import { meaningOf, read } from "./names.ts";
  * Translates an expression. Parts with effects, or parts that must be evaluated first, are emitted
  * as statements before it.
  */
-export function expression(lowering: Lowering, node: Source): Value {
+export function expression(lowering: Lowering, node: Source): LoweredValue {
   return lowering.nested(node, () => translate(lowering, node));
 }
 
-function translate(lowering: Lowering, node: Source): Value {
+function translate(lowering: Lowering, node: Source): LoweredValue {
   switch (node.type) {
     case "Literal":
       if (typeof node.value === "number" || typeof node.value === "boolean") return hostConstant(node.value);
@@ -67,7 +74,7 @@ function translate(lowering: Lowering, node: Source): Value {
 }
 
 /** Returns the value of a name. */
-function named(lowering: Lowering, name: string, node: Node): Value {
+function named(lowering: Lowering, name: string, node: Node): LoweredValue {
   const isGlobal = !lookUp(lowering.scope, name);
   if (isGlobal && name === "undefined") return refuse(loopError.unsupported("`undefined`", node));
   if (isGlobal && (name === "NaN" || name === "Infinity"))
@@ -98,7 +105,7 @@ function named(lowering: Lowering, name: string, node: Node): Value {
   }
 }
 
-function member(lowering: Lowering, node: MemberExpression): Value {
+function member(lowering: Lowering, node: MemberExpression): LoweredValue {
   if (!node.computed && node.property.type === "Identifier" && node.object.type === "Identifier") {
     const { name } = node.property;
     const isGlobal = !lookUp(lowering.scope, node.object.name);
@@ -148,8 +155,8 @@ function describe(node: Source): string {
  * Translates operands from left to right. Values that a later operand might change are held in
  * locals.
  */
-export function inOrder(lowering: Lowering, nodes: readonly Source[]): Value[] {
-  const values: Value[] = [];
+export function inOrder(lowering: Lowering, nodes: readonly Source[]): LoweredValue[] {
+  const values: LoweredValue[] = [];
   for (const node of nodes) {
     const value = afterwards(
       lowering,
@@ -189,7 +196,7 @@ function heldInteger(lowering: Lowering, value: IntegerValue): IntegerValue {
 }
 
 /** Holds a value in a local and returns it. */
-export function held(lowering: Lowering, value: Value): Value {
+export function held(lowering: Lowering, value: LoweredValue): LoweredValue {
   if (value.kind === "host") return value;
   if (value.kind === "integer") return heldInteger(lowering, value);
   if (value.kind !== "pending") return { ...value, ir: lowering.hold(value.ir) };

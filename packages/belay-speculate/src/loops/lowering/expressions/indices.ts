@@ -1,13 +1,13 @@
 import type { Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { Expression } from "../../tree/ir.ts";
+import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
 import { recordDecision } from "../numbers/accuracy.ts";
 import { asInteger, refusePending } from "../numbers/conversions.ts";
 import { rangeOfInteger, refuseWide } from "../numbers/exactIntegers.ts";
 import { constant, hostValue, subtract } from "../numbers/linear.ts";
 import { recordUse } from "../numbers/scalarUses.ts";
-import { as, between, type IntegerValue, literal, uint32, type Value } from "../numbers/values.ts";
+import { as, between, type IntegerValue, type LoweredValue, literal, uint32 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { binary } from "./arithmetic.ts";
 import { expression, inOrder } from "./expressions.ts";
@@ -17,7 +17,7 @@ import { expression, inOrder } from "./expressions.ts";
  * name none in kernels either.
  */
 export interface Index {
-  readonly ir: Expression;
+  readonly ir: LoopExpression;
   /** The integer and its range; null if they are unknown. */
   readonly known: IntegerValue | null;
 }
@@ -36,7 +36,7 @@ export function indexOf(lowering: Lowering, array: AccessedArray, node: Source):
   if (node.type !== "BinaryExpression" || node.operator !== "+") {
     return toIndex(lowering, array, expression(lowering, node), node);
   }
-  const [left, right] = inOrder(lowering, [node.left as Source, node.right]) as [Value, Value];
+  const [left, right] = inOrder(lowering, [node.left as Source, node.right]) as [LoweredValue, LoweredValue];
   const sum = binary(lowering, "+", left, right, node);
   const isWide = sum.kind === "integer" && !fitting(lowering, sum);
   const [a, b] = isWide ? [left, right].map((value) => asInteger(lowering, value, node)!) : [];
@@ -49,7 +49,7 @@ export function indexOf(lowering: Lowering, array: AccessedArray, node: Source):
 const fitting = (lowering: Lowering, index: IntegerValue) =>
   ranges.find(({ range }) => lowering.guards.within(rangeOfInteger(lowering, index), range) !== "never");
 
-function toIndex(lowering: Lowering, array: AccessedArray, value: Value, node: Node): Index {
+function toIndex(lowering: Lowering, array: AccessedArray, value: LoweredValue, node: Node): Index {
   if (value.kind === "float") {
     recordUse(lowering, value.ir, "integer");
     recordDecision(lowering, [value], node);
@@ -76,14 +76,14 @@ function saturated(lowering: Lowering, array: AccessedArray, a: IntegerValue, b:
   requireLength(lowering, array, 2 ** 31);
   const [left, right] = [a, b].map(({ ir }) => lowering.hold(as("u32", ir)));
   const largest = literal("u32", 2 ** 32 - 1);
-  const operation = (operator: "+" | "-", one: Expression, other: Expression): Expression => ({
+  const operation = (operator: "+" | "-", one: LoopExpression, other: LoopExpression): LoopExpression => ({
     kind: "binary",
     type: "u32",
     operator,
     left: one,
     right: other,
   });
-  const test: Expression = {
+  const test: LoopExpression = {
     kind: "binary",
     type: "bool",
     operator: ">",

@@ -1,6 +1,6 @@
 import type { Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { BinaryOperator, Expression, MathFunction } from "../../tree/ir.ts";
+import type { LoopExpression, LoopOperator, MathFunction } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { accuracyOf, chosen, computed, stepped } from "../numbers/accuracy.ts";
 import { asInteger, toBits, toFloat } from "../numbers/conversions.ts";
@@ -20,11 +20,11 @@ import {
   type IntegerValue,
   int32,
   integer,
+  type LoweredValue,
   literal,
   numbers,
   type PendingValue,
   sum,
-  type Value,
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { binary } from "./arithmetic.ts";
@@ -68,7 +68,12 @@ type Rounding = "floor" | "ceil" | "round" | "trunc";
 const isRounding = (name: string): name is Rounding => ["floor", "ceil", "round", "trunc"].includes(name);
 
 /** Translates a call of a function of Math. */
-export function mathCall(lowering: Lowering, name: string, nodes: readonly Source[], node: Node): Value {
+export function mathCall(
+  lowering: Lowering,
+  name: string,
+  nodes: readonly Source[],
+  node: Node,
+): LoweredValue {
   const [least, most] = counts[name]!;
   if (nodes.length < least || nodes.length > most) {
     return refuse(
@@ -80,7 +85,7 @@ export function mathCall(lowering: Lowering, name: string, nodes: readonly Sourc
   if (args.every((arg): arg is HostValue => arg.kind === "host" && arg.type === "number")) {
     return hostCall(name, args);
   }
-  const [first, second] = args as [Value, Value];
+  const [first, second] = args as [LoweredValue, LoweredValue];
   switch (name) {
     case "fround":
       return { kind: "float", ir: toFloat(lowering, first, node), accuracy: frounded(accuracies[0]!) };
@@ -136,7 +141,7 @@ function accuracyOfCall(name: string, args: readonly Accuracy[]): Accuracy {
 function extreme(
   lowering: Lowering,
   name: "min" | "max",
-  args: readonly Value[],
+  args: readonly LoweredValue[],
   node: Node,
 ): IntegerValue | FloatValue {
   const whole = args.every(
@@ -158,7 +163,7 @@ function extreme(
     low: pick(one.low, other.low),
     high: pick(one.high, other.high),
   }));
-  const make = (args: readonly Expression[]): Expression => ({
+  const make = (args: readonly LoopExpression[]): LoopExpression => ({
     kind: "call",
     type,
     callee: name,
@@ -172,7 +177,7 @@ function magnitude(lowering: Lowering, name: "abs" | "sign", value: IntegerValue
   const range = numbers(rangeOfInteger(lowering, value));
   const argument = exact(lowering, value, node, name === "sign" ? "i32" : undefined);
   if (argument.type === "u32") return { ...value, ir: argument, minusZero: undefined };
-  const make = (arg: Expression): Expression => ({
+  const make = (arg: LoopExpression): LoopExpression => ({
     kind: "call",
     type: "i32",
     callee: name,
@@ -198,7 +203,7 @@ function rounded(lowering: Lowering, name: Rounding, value: PendingValue, node: 
   }
   recordUse(lowering, value.ir, "integer");
   const type = value.ir.type as "i32" | "u32";
-  const truncated = (callee: Rounding, quotient: Expression): Expression => ({
+  const truncated = (callee: Rounding, quotient: LoopExpression): LoopExpression => ({
     kind: "call",
     type,
     callee,
@@ -208,32 +213,32 @@ function rounded(lowering: Lowering, name: Rounding, value: PendingValue, node: 
     ({ low }) => lowering.guards.state(scale(low, -1)) === "known",
   );
   if (name === "trunc" || (name === "floor" && isPositive)) {
-    const make = (left: Expression, right: Expression) =>
-      truncated(name, { ...value.ir, left: as(type, left), right: as(type, right) } as Expression);
+    const make = (left: LoopExpression, right: LoopExpression) =>
+      truncated(name, { ...value.ir, left: as(type, left), right: as(type, right) } as LoopExpression);
     const minusZero = zeroOfQuotient(lowering, value.operands, node, make);
     return integer(truncated(name, value.ir), value.coerced, linearZero, minusZero);
   }
 
   const quotient = held(lowering, value) as PendingValue;
-  const { left, right } = quotient.ir as Extract<Expression, { kind: "binary" }>;
+  const { left, right } = quotient.ir as Extract<LoopExpression, { kind: "binary" }>;
   const zero = literal(type, 0);
-  const test = (operator: BinaryOperator, a: Expression, b: Expression): Expression => ({
+  const test = (operator: LoopOperator, a: LoopExpression, b: LoopExpression): LoopExpression => ({
     kind: "binary",
     type: "bool",
     operator,
     left: a,
     right: b,
   });
-  const remainder: Expression = { kind: "binary", type, operator: "%", left, right };
+  const remainder: LoopExpression = { kind: "binary", type, operator: "%", left, right };
   const signs = test(name === "floor" ? "!=" : "==", test("<", left, zero), test("<", right, zero));
-  const correction: Expression = {
+  const correction: LoopExpression = {
     kind: "conditional",
     type,
     test: test("&&", test("!=", remainder, zero), signs),
     yes: literal(type, name === "floor" ? 1 : -1),
     no: zero,
   };
-  const ir: Expression = {
+  const ir: LoopExpression = {
     kind: "binary",
     type,
     // `−0 - 0` is −0, while `−0 + 0` is 0.

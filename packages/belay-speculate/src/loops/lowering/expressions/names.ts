@@ -2,11 +2,11 @@ import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import { declaredType } from "../../source/declaredTypes.ts";
 import { type Binding, lookUp } from "../../source/scopes.ts";
-import type { Expression } from "../../tree/ir.ts";
+import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering, Meaning } from "../lowering.ts";
 import { hostValue, zero } from "../numbers/linear.ts";
 import { zeroOfVariable } from "../numbers/minusZeros.ts";
-import { hostBoolean, hostConstant, hostNumber, integer, type Value } from "../numbers/values.ts";
+import { hostBoolean, hostConstant, hostNumber, integer, type LoweredValue } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { refuseAssignment } from "../statements/declarations.ts";
 import { rangeOf, typeOfVariable, type Variable } from "../variables.ts";
@@ -98,10 +98,10 @@ function literalOf({ kind, declaration }: Binding): number | boolean | undefined
 }
 
 /** Returns the value of a variable at the place where it is read. */
-export function read(lowering: Lowering, variable: Variable, carried = false): Value {
+export function read(lowering: Lowering, variable: Variable, carried = false): LoweredValue {
   const type = typeOfVariable(variable);
   const { name, kind } = variable;
-  const ir: Expression =
+  const ir: LoopExpression =
     carried && type !== "bool" ? { kind: "carried", type, name } : { kind: "local", type, name };
   if (kind === "float") return { kind, ir, accuracy: variable.accuracy };
   if (kind === "boolean") return { kind, ir };

@@ -1,19 +1,19 @@
 import type { Node } from "oxc-parser";
-import type { Expression } from "../../tree/ir.ts";
+import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
 import { accuracyOf, recordDecision } from "../numbers/accuracy.ts";
 import { asInteger, refusePending, toBits, toFloat } from "../numbers/conversions.ts";
 import { exact } from "../numbers/exactIntegers.ts";
-import { as, type Value } from "../numbers/values.ts";
-import { type Place, spanOf } from "./elements.ts";
+import { as, type LoweredValue } from "../numbers/values.ts";
+import { type ElementPlace, spanOf } from "./elements.ts";
 
 /** Emits the store of a value to an element. */
 export function storeElement(
   lowering: Lowering,
-  { array, ir, index }: Place,
-  value: Value,
+  { array, ir, index }: ElementPlace,
+  value: LoweredValue,
   node: Node,
-): Value {
+): LoweredValue {
   array.accesses.push({ kind: "store", span: spanOf(node), index });
   lowering.emit({
     kind: "store",
@@ -32,9 +32,9 @@ export function storeElement(
 function elementValue(
   lowering: Lowering,
   { name, element }: AccessedArray,
-  value: Value,
+  value: LoweredValue,
   node: Node,
-): Expression {
+): LoopExpression {
   if (element === "f32") {
     if (accuracyOf(lowering, value) === "other") lowering.variables.storeOther(name);
     return toFloat(lowering, value, node);
@@ -49,7 +49,7 @@ function elementValue(
   return whole ?? toFloat(lowering, value, node);
 }
 
-function asClamped(lowering: Lowering, value: Value, node: Node): Expression | undefined {
+function asClamped(lowering: Lowering, value: LoweredValue, node: Node): LoopExpression | undefined {
   if (
     value.kind === "host" &&
     (typeof value.constant !== "number" || !Number.isSafeInteger(value.constant))

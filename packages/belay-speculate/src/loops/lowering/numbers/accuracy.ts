@@ -6,7 +6,7 @@ import type { Node } from "oxc-parser";
 import { loopWarning } from "../../../diagnostics/loops.ts";
 import type { Lowering } from "../lowering.ts";
 import { exactFloats, rangeOfInteger } from "./exactIntegers.ts";
-import type { Accuracy, Value } from "./values.ts";
+import type { Accuracy, LoweredValue } from "./values.ts";
 
 const order: readonly Accuracy[] = ["exact", "rounded", "other"];
 
@@ -15,7 +15,7 @@ export const worse = (one: Accuracy, other: Accuracy): Accuracy =>
   order.indexOf(one) >= order.indexOf(other) ? one : other;
 
 /** Returns the accuracy of a value as an f32. */
-export function accuracyOf(lowering: Lowering, value: Value): Accuracy {
+export function accuracyOf(lowering: Lowering, value: LoweredValue): Accuracy {
   switch (value.kind) {
     case "float":
       return value.accuracy;
@@ -56,7 +56,7 @@ export const chosen = (values: readonly Accuracy[]): Accuracy => values.reduce(w
  * Warns if an f32 that may differ from the program's number decides an integer, an element or a
  * branch.
  */
-export function recordDecision(lowering: Lowering, values: readonly Value[], node: Node): void {
+export function recordDecision(lowering: Lowering, values: readonly LoweredValue[], node: Node): void {
   const isFloat = values.some(({ kind }) => kind === "float");
   if (isFloat && values.some((value) => accuracyOf(lowering, value) !== "exact")) {
     lowering.warn(loopWarning.floatDecides(node));

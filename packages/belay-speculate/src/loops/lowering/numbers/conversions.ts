@@ -1,7 +1,7 @@
 /** JavaScript's conversions of values to the kind that a use needs. */
 import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { Expression } from "../../tree/ir.ts";
+import type { LoopExpression } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
 import { recordDecision } from "./accuracy.ts";
@@ -16,12 +16,12 @@ import {
   hostBoolean,
   type IntegerValue,
   integer,
+  type LoweredValue,
   literal,
-  type Value,
 } from "./values.ts";
 
 /** Returns the value as an integer; undefined if it is none. */
-export function asInteger(lowering: Lowering, value: Value, node: Node): IntegerValue | undefined {
+export function asInteger(lowering: Lowering, value: LoweredValue, node: Node): IntegerValue | undefined {
   switch (value.kind) {
     case "integer":
       return value;
@@ -60,7 +60,7 @@ export function requireInteger({ guards }: Lowering, { code, linear, range }: Ho
 }
 
 /** Returns the value as an f32, rounded if necessary. */
-export function toFloat(lowering: Lowering, value: Value, node: Node): Expression {
+export function toFloat(lowering: Lowering, value: LoweredValue, node: Node): LoopExpression {
   switch (value.kind) {
     case "float":
       return value.ir;
@@ -111,7 +111,7 @@ export const refuseProduct = (node: Node): never =>
   );
 
 /** Returns the value as a condition. */
-export function toBoolean(lowering: Lowering, value: Value, node: Node): Expression {
+export function toBoolean(lowering: Lowering, value: LoweredValue, node: Node): LoopExpression {
   switch (value.kind) {
     case "boolean":
       return value.ir;
@@ -141,7 +141,7 @@ export const refusePending = (node: Node): never =>
  * Returns the low 32 bits of the value, as after JavaScript's coercion by an integer operator or a
  * store to an integer array.
  */
-export function toBits(lowering: Lowering, value: Value, node: Node): Expression {
+export function toBits(lowering: Lowering, value: LoweredValue, node: Node): LoopExpression {
   switch (value.kind) {
     case "integer":
     case "pending":

@@ -1,7 +1,7 @@
 /** Integers in types that hold them exactly, with the host's checks where they are needed. */
 import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { Expression, NumberType } from "../../tree/ir.ts";
+import type { LoopExpression, NumberType } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
 import { known, multiply } from "./linear.ts";
@@ -29,7 +29,12 @@ export function rangeOfInteger(lowering: Lowering, { slope, low, high }: Integer
  * Returns the integer in a type that holds it exactly, for operations that depend on all its bits.
  * The type is given, or follows from the range. The host checks the bounds that only it knows.
  */
-export function exact(lowering: Lowering, value: IntegerValue, node: Node, type?: NumberType): Expression {
+export function exact(
+  lowering: Lowering,
+  value: IntegerValue,
+  node: Node,
+  type?: NumberType,
+): LoopExpression {
   const range = rangeOfInteger(lowering, value);
   const chosen = type ?? commonType(lowering, [range]);
   if (!chosen || !lowering.guards.requireWithin(range, chosen === "u32" ? uint32 : int32)) {

@@ -5,7 +5,7 @@
  */
 import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { BinaryOperator, Expression, Statement } from "../../tree/ir.ts";
+import type { LoopExpression, LoopOperator, LoopStatement } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
 import type { Variable } from "../variables.ts";
@@ -15,9 +15,9 @@ import { as, boolean, type IntegerValue, literal, type Signed } from "./values.t
 
 /** An evaluated operand, with the parts of its sign. */
 interface Operand extends Signed {
-  readonly isZero: () => Expression;
+  readonly isZero: () => LoopExpression;
   /** Returns an expression that is true if the operand is negative or −0. */
-  readonly isMinus: () => Expression;
+  readonly isMinus: () => LoopExpression;
 }
 
 type Zero = IntegerValue["minusZero"];
@@ -32,7 +32,7 @@ export function zeroOfNegated(
   lowering: Lowering,
   value: IntegerValue,
   node: Node,
-  make: (ir: Expression) => Expression,
+  make: (ir: LoopExpression) => LoopExpression,
 ): Zero {
   if (!mayBeZero(lowering, value)) return undefined;
   return computed(
@@ -53,7 +53,7 @@ export function zeroOfSum(
   operator: "+" | "-",
   operands: readonly [IntegerValue, IntegerValue],
   node: Node,
-  make: (left: Expression, right: Expression) => Expression,
+  make: (left: LoopExpression, right: LoopExpression) => LoopExpression,
 ): Zero {
   const [a, b] = operands;
   if (!a.minusZero || !(operator === "+" ? b.minusZero : mayBeZero(lowering, b))) return undefined;
@@ -74,7 +74,7 @@ export function zeroOfProduct(
   lowering: Lowering,
   operands: readonly [IntegerValue, IntegerValue],
   node: Node,
-  make: (left: Expression, right: Expression) => Expression,
+  make: (left: LoopExpression, right: LoopExpression) => LoopExpression,
 ): Zero {
   const mayBeMinus = (one: IntegerValue, other: IntegerValue) =>
     mayBeZero(lowering, one) && (one.minusZero || other.minusZero || mayBeNegative(lowering, other));
@@ -95,7 +95,7 @@ export function zeroOfRemainder(
   lowering: Lowering,
   operands: readonly [IntegerValue, IntegerValue],
   node: Node,
-  make: (left: Expression, right: Expression) => Expression,
+  make: (left: LoopExpression, right: LoopExpression) => LoopExpression,
 ): Zero {
   const [dividend] = operands;
   if (!dividend.minusZero && !mayBeNegative(lowering, dividend)) return undefined;
@@ -113,7 +113,7 @@ export function zeroOfQuotient(
   lowering: Lowering,
   operands: readonly [IntegerValue, IntegerValue],
   node: Node,
-  make: (left: Expression, right: Expression) => Expression,
+  make: (left: LoopExpression, right: LoopExpression) => LoopExpression,
 ): Zero {
   if (!operands.some((one) => one.minusZero || mayBeNegative(lowering, one))) return undefined;
   return computed(
@@ -131,7 +131,7 @@ export function zeroOfExtreme(
   name: "min" | "max",
   operands: readonly IntegerValue[],
   node: Node,
-  make: (operands: readonly Expression[]) => Expression,
+  make: (operands: readonly LoopExpression[]) => LoopExpression,
 ): Zero {
   const mayBeMinus = (one: IntegerValue) => one.minusZero !== undefined;
   const isPossible =
@@ -153,7 +153,7 @@ export function zeroOfSign(
   lowering: Lowering,
   value: IntegerValue,
   node: Node,
-  make: (ir: Expression) => Expression,
+  make: (ir: LoopExpression) => LoopExpression,
 ): Zero {
   if (!value.minusZero) return undefined;
   return computed(
@@ -169,9 +169,9 @@ export function zeroOfSign(
 export function zeroOfChoice(
   lowering: Lowering,
   type: "i32" | "u32",
-  condition: Expression,
-  yes: readonly [readonly Statement[], IntegerValue],
-  no: readonly [readonly Statement[], IntegerValue],
+  condition: LoopExpression,
+  yes: readonly [readonly LoopStatement[], IntegerValue],
+  no: readonly [readonly LoopStatement[], IntegerValue],
 ): Zero {
   if (!yes[1].minusZero && !no[1].minusZero) return undefined;
   return () => {
@@ -189,7 +189,7 @@ export function zeroOfChoice(
 }
 
 /** Returns the zero of an integer variable at the place where it is read. */
-export function zeroOfVariable(lowering: Lowering, variable: Variable, ir: Expression): Zero {
+export function zeroOfVariable(lowering: Lowering, variable: Variable, ir: LoopExpression): Zero {
   if (!variable.mayBeMinusZero) return undefined;
   return () => {
     const name = lowering.variables.zeroOf(variable);
@@ -219,8 +219,8 @@ function computed(
   lowering: Lowering,
   operands: readonly IntegerValue[],
   node: Node,
-  make: (operands: readonly Expression[]) => Expression,
-  isMinusZero: (operands: readonly Operand[], result: Expression) => Expression,
+  make: (operands: readonly LoopExpression[]) => LoopExpression,
+  isMinusZero: (operands: readonly Operand[], result: LoopExpression) => LoopExpression,
 ): () => Signed {
   return () => {
     const parts = operands.map((value): Operand => {
@@ -253,7 +253,7 @@ function mayBeNegative(lowering: Lowering, value: IntegerValue): boolean {
   return lowering.guards.state(scale(rangeOfInteger(lowering, value).low, -1)) !== "known";
 }
 
-const test = (operator: BinaryOperator, left: Expression, right: Expression): Expression => ({
+const test = (operator: LoopOperator, left: LoopExpression, right: LoopExpression): LoopExpression => ({
   kind: "binary",
   type: "bool",
   operator,
@@ -261,21 +261,21 @@ const test = (operator: BinaryOperator, left: Expression, right: Expression): Ex
   right,
 });
 
-const isZero = (ir: Expression) => test("==", ir, literal(ir.type as "i32" | "u32", 0));
-const isLiteral = (ir: Expression, value: boolean) =>
+const isZero = (ir: LoopExpression) => test("==", ir, literal(ir.type as "i32" | "u32", 0));
+const isLiteral = (ir: LoopExpression, value: boolean) =>
   ir.kind === "literal" && ir.type === "bool" && Boolean(ir.value) === value;
 
-function and(left: Expression, right: Expression): Expression {
+function and(left: LoopExpression, right: LoopExpression): LoopExpression {
   if (isLiteral(left, false) || isLiteral(right, true)) return left;
   return isLiteral(left, true) || isLiteral(right, false) ? right : test("&&", left, right);
 }
 
-function or(left: Expression, right: Expression): Expression {
+function or(left: LoopExpression, right: LoopExpression): LoopExpression {
   if (isLiteral(left, true) || isLiteral(right, false)) return left;
   return isLiteral(left, false) || isLiteral(right, true) ? right : test("||", left, right);
 }
 
-function not(operand: Expression): Expression {
+function not(operand: LoopExpression): LoopExpression {
   if (operand.kind === "literal") return boolean(!operand.value);
   return { kind: "unary", type: "bool", operator: "!", operand };
 }

@@ -3,7 +3,7 @@
  * is an index; `i * dx` is none if it is added to an element of a `Float32Array`. A result of such
  * a number and an integer is taken for an integer until a use shows otherwise.
  */
-import type { Expression } from "../../tree/ir.ts";
+import type { LoopExpression } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import type { HostValue } from "./values.ts";
 
@@ -14,10 +14,10 @@ import type { HostValue } from "./values.ts";
 export type ScalarUse = "integer" | "compared" | "float";
 
 /** Records the use of a value for the numbers from which it was computed. */
-export function recordUse(lowering: Lowering, value: Expression, use: ScalarUse): void {
+export function recordUse(lowering: Lowering, value: LoopExpression, use: ScalarUse): void {
   const { variables, inputs } = lowering;
   const seen = new Set<string>();
-  const visit = (part: Expression): void => {
+  const visit = (part: LoopExpression): void => {
     switch (part.kind) {
       case "input": {
         const input = [...inputs].find(({ name }) => name === part.name);

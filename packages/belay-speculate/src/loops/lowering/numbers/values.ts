@@ -1,4 +1,4 @@
-import type { Expression, NumberType, ValueType } from "../../tree/ir.ts";
+import type { LoopExpression, NumberType, ValueType } from "../../tree/ir.ts";
 import {
   add,
   constant,
@@ -49,7 +49,7 @@ export interface HostValue {
  */
 export interface IntegerValue extends Interval {
   readonly kind: "integer";
-  readonly ir: Expression;
+  readonly ir: LoopExpression;
   readonly slope: Linear;
   /**
    * Evaluates an integer that may be −0 in JavaScript, in place of `ir`, with statements before it.
@@ -59,8 +59,8 @@ export interface IntegerValue extends Interval {
 
 /** An evaluated integer: its bits, and whether it is −0. */
 export interface Signed {
-  readonly ir: Expression;
-  readonly isMinusZero: Expression;
+  readonly ir: LoopExpression;
+  readonly isMinusZero: LoopExpression;
 }
 
 /**
@@ -71,13 +71,13 @@ export type Accuracy = "exact" | "rounded" | "other";
 
 export interface FloatValue {
   readonly kind: "float";
-  readonly ir: Expression;
+  readonly ir: LoopExpression;
   readonly accuracy: Accuracy;
 }
 
 export interface BooleanValue {
   readonly kind: "boolean";
-  readonly ir: Expression;
+  readonly ir: LoopExpression;
 }
 
 /**
@@ -88,13 +88,13 @@ export interface BooleanValue {
 export interface PendingValue {
   readonly kind: "pending";
   readonly what: "quotient" | "remainder" | "product";
-  readonly ir: Expression;
+  readonly ir: LoopExpression;
   /** The range of the result of `| 0` or, for unsigned operands, `>>> 0`. */
   readonly coerced: Interval;
   readonly operands: readonly [IntegerValue, IntegerValue];
 }
 
-export type Value = HostValue | IntegerValue | FloatValue | BooleanValue | PendingValue;
+export type LoweredValue = HostValue | IntegerValue | FloatValue | BooleanValue | PendingValue;
 
 export const int32: Interval = { low: constant(-(2 ** 31)), high: constant(2 ** 31 - 1) };
 export const uint32: Interval = { low: zero, high: constant(2 ** 32 - 1) };
@@ -105,7 +105,7 @@ export const between = (low: number, high: number): Interval => ({
 });
 
 export const integer = (
-  ir: Expression,
+  ir: LoopExpression,
   { low, high }: Interval,
   slope = zero,
   minusZero?: IntegerValue["minusZero"],
@@ -181,7 +181,7 @@ export function numbers({ low, high }: Interval): readonly [number, number] | un
 
 export const isPoint = ({ low, high }: Interval) => !isUnknown(low) && difference(low, high) === 0;
 
-export const literal = (type: NumberType, value: number): Expression => {
+export const literal = (type: NumberType, value: number): LoopExpression => {
   if (!Number.isFinite(value)) {
     return { kind: "literal", type, value: String(value) as "NaN" | "Infinity" | "-Infinity" };
   }
@@ -193,19 +193,19 @@ export const literal = (type: NumberType, value: number): Expression => {
 };
 
 /** Returns the same number in another type for kernels. JavaScript does not convert it. */
-export function as(type: ValueType, ir: Expression): Expression {
+export function as(type: ValueType, ir: LoopExpression): LoopExpression {
   return ir.type === type ? ir : { kind: "convert", type, operand: ir, implicit: true };
 }
 
-export const boolean = (value: boolean): Expression => ({
+export const boolean = (value: boolean): LoopExpression => ({
   kind: "literal",
   type: "bool",
   value: value ? 1 : 0,
 });
 
-export const isBooleanValue = (value: Value) =>
+export const isBooleanValue = (value: LoweredValue) =>
   value.kind === "boolean" || (value.kind === "host" && value.type === "boolean");
 
 /** Returns true for a known number that is no integer. */
-export const isFraction = (value: Value) =>
+export const isFraction = (value: LoweredValue) =>
   value.kind === "host" && typeof value.constant === "number" && !Number.isSafeInteger(value.constant);

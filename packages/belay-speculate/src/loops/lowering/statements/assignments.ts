@@ -1,6 +1,6 @@
 import type { AssignmentExpression, Node, Expression as Source, UpdateExpression } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { Expression } from "../../tree/ir.ts";
+import type { LoopExpression } from "../../tree/ir.ts";
 import { binary } from "../expressions/arithmetic.ts";
 import { element, loadOf } from "../expressions/elements.ts";
 import { afterwards, expression, held, inOrder } from "../expressions/expressions.ts";
@@ -10,7 +10,7 @@ import type { Lowering } from "../lowering.ts";
 import { asInteger, toFloat } from "../numbers/conversions.ts";
 import { exact } from "../numbers/exactIntegers.ts";
 import { refuseMinusZero, zeroOfVariable } from "../numbers/minusZeros.ts";
-import { hostConstant, type Value } from "../numbers/values.ts";
+import { hostConstant, type LoweredValue } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { typeOfVariable } from "../variables.ts";
 import { reduce } from "./reductions.ts";
@@ -20,7 +20,7 @@ import { type Change, recordAssignment, setLocal, warnOfSum } from "./setVariabl
  * Translates `target = value` and `target += value`: emits the store, and returns the stored value
  * if it is used.
  */
-export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = true): Value {
+export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = true): LoweredValue {
   const target = withoutTypes(node.left as Source);
   const { operator, right } = asCompound(node, target);
   if (["&&", "||", "??"].includes(operator)) {
@@ -69,7 +69,7 @@ export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = 
 }
 
 /** Translates `x++`, `++x`, `x--` and `--x`. */
-export function update(lowering: Lowering, node: UpdateExpression, isUsed = true): Value {
+export function update(lowering: Lowering, node: UpdateExpression, isUsed = true): LoweredValue {
   const operator = node.operator === "++" ? "+" : "-";
   const target = withoutTypes(node.argument as Source);
   const change = hostConstant(1);
@@ -125,7 +125,13 @@ export function withoutTypes(node: Source): Source {
 }
 
 /** Sets the variable that a name means. Returns the value as it can be read again. */
-function setName(lowering: Lowering, name: string, value: Value, node: Node, change?: Change): Value {
+function setName(
+  lowering: Lowering,
+  name: string,
+  value: LoweredValue,
+  node: Node,
+  change?: Change,
+): LoweredValue {
   const meaning = meaningOf(lowering, name, node);
   switch (meaning.kind) {
     case "variable": {
@@ -133,7 +139,7 @@ function setName(lowering: Lowering, name: string, value: Value, node: Node, cha
       lowering.assigned.add(variable);
       recordAssignment(lowering, variable, value, node, change);
       const type = setLocal(lowering, "assign", variable, value, node);
-      const ir: Expression = { kind: "local", type, name: variable.name };
+      const ir: LoopExpression = { kind: "local", type, name: variable.name };
       return value.kind === "integer"
         ? { ...value, ir, minusZero: value.minusZero && zeroOfVariable(lowering, variable, ir) }
         : readBack(value, ir);
@@ -160,5 +166,5 @@ function setName(lowering: Lowering, name: string, value: Value, node: Node, cha
 const refuseTarget = (name: string, node: Node): never =>
   refuse(loopError.cannotAssign(name, "cannot be assigned to in the loop", node, "use another variable"));
 
-const readBack = (value: Value, ir: Expression): Value =>
+const readBack = (value: LoweredValue, ir: LoopExpression): LoweredValue =>
   value.kind === "host" || value.kind === "pending" ? value : { ...value, ir };

@@ -4,9 +4,9 @@ import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { Expression as Source } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import { parseBranchCall } from "../../directives/calls.ts";
-import type { Bound, BranchDirective } from "../../directives/directive.ts";
+import type { BranchDirective, DirectiveBound } from "../../directives/directive.ts";
 import { lookUp } from "../../source/scopes.ts";
-import type { Expression, IterationBound, Misspeculated } from "../../tree/ir.ts";
+import type { IterationBound, LoopExpression, Misspeculated } from "../../tree/ir.ts";
 import { expression } from "../expressions/expressions.ts";
 import type { Lowering } from "../lowering.ts";
 import { asInteger } from "../numbers/conversions.ts";
@@ -46,7 +46,7 @@ function misspeculated(lowering: Lowering, which: BranchDirective["which"][numbe
     case "absolute":
       return { kind: "absolute", index: indexOf(lowering, which.index) };
     case "between": {
-      const bound = (one: Bound): IterationBound =>
+      const bound = (one: DirectiveBound): IterationBound =>
         one.kind === "relative" ? one : { kind: "absolute", index: indexOf(lowering, one.index) };
       return { kind: "between", from: bound(which.from), to: which.to && bound(which.to) };
     }
@@ -59,7 +59,7 @@ function misspeculated(lowering: Lowering, which: BranchDirective["which"][numbe
  * Returns an index as an i32. An index that wraps names no iteration or a needless one, which is
  * harmless.
  */
-function indexOf(lowering: Lowering, node: Source): Expression {
+function indexOf(lowering: Lowering, node: Source): LoopExpression {
   const value = expression(lowering, node);
   const index = asInteger(lowering, value, node);
   if (!index) return refuse(loopError.unsupported("an index that is no integer", node));

@@ -1,12 +1,12 @@
 import type { Node, Expression as Source, VariableDeclaration, VariableDeclarator } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import { type Binding, isFunction, lookUp, namesOf } from "../../source/scopes.ts";
-import type { Expression } from "../../tree/ir.ts";
+import type { LoopExpression } from "../../tree/ir.ts";
 import { expression, held } from "../expressions/expressions.ts";
 import { meaningOf } from "../expressions/names.ts";
 import type { Lowering, Meaning } from "../lowering.ts";
 import { zeroOfVariable } from "../numbers/minusZeros.ts";
-import type { Value } from "../numbers/values.ts";
+import type { LoweredValue } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { withoutTypes } from "./assignments.ts";
 import { declareEmpty, recordAssignment, setInteger, setLocal } from "./setVariables.ts";
@@ -54,7 +54,7 @@ export function arrayNamed(lowering: Lowering, node: Source): Meaning | undefine
 }
 
 /** Declares a variable with its value. A variable without assignments simply means its value. */
-export function declareWith(lowering: Lowering, binding: Binding, value: Value, node: Node): void {
+export function declareWith(lowering: Lowering, binding: Binding, value: LoweredValue, node: Node): void {
   if (binding.assignments.length === 0) {
     lowering.meanings.set(binding, { kind: "value", value: named(lowering, binding.name, value, node) });
     return;
@@ -66,11 +66,11 @@ export function declareWith(lowering: Lowering, binding: Binding, value: Value, 
   lowering.meanings.set(binding, { kind: "variable", variable });
 }
 
-function named(lowering: Lowering, name: string, value: Value, node: Node): Value {
+function named(lowering: Lowering, name: string, value: LoweredValue, node: Node): LoweredValue {
   if (value.kind === "host") return value;
   if (value.kind === "pending") return held(lowering, value);
   const variable = lowering.declare(name, node);
-  const ir: Expression = { kind: "local", type: value.ir.type, name: variable.name };
+  const ir: LoopExpression = { kind: "local", type: value.ir.type, name: variable.name };
   if (value.kind !== "integer") {
     lowering.emit({ kind: "declare", name: variable.name, type: value.ir.type, value: value.ir });
     return { ...value, ir };

@@ -1,7 +1,7 @@
 import type { DoWhileStatement, ForStatement, Expression as Source, WhileStatement } from "oxc-parser";
 import { type CountedLoop, countedLoop } from "../../source/countedLoop.ts";
 import { lookUp } from "../../source/scopes.ts";
-import type { Expression, Statement } from "../../tree/ir.ts";
+import type { LoopExpression, LoopStatement } from "../../tree/ir.ts";
 import { expression } from "../expressions/expressions.ts";
 import type { Lowering } from "../lowering.ts";
 import { asInteger, toBoolean } from "../numbers/conversions.ts";
@@ -21,7 +21,7 @@ interface Parts {
   readonly update: () => void;
   readonly trips: Linear;
   /** Makes the statement for `continue`, if it does not go to the update. */
-  readonly goOn?: () => Statement;
+  readonly goOn?: () => LoopStatement;
 }
 
 export function forLoop(lowering: Lowering, node: ForStatement, label: string | undefined): void {
@@ -149,7 +149,7 @@ function countingOf(lowering: Lowering, node: ForStatement): Counting | undefine
 
   const counter = lowering.declare(counted.name, counted.declarator);
   const { name } = counter;
-  const local = (type: "i32" | "u32"): Expression => ({ kind: "local", type, name });
+  const local = (type: "i32" | "u32"): LoopExpression => ({ kind: "local", type, name });
   const mean = (value: IntegerValue) => lowering.meanings.set(binding, { kind: "value", value });
 
   // The range of the bound is needed before the body is translated. The bound is translated again
@@ -187,7 +187,7 @@ function countingOf(lowering: Lowering, node: ForStatement): Counting | undefine
     update: () => {
       const operator = counted.isDown ? "-" : "+";
       const right = literal(type, size);
-      const value: Expression = { kind: "binary", type, operator, left: variable, right };
+      const value: LoopExpression = { kind: "binary", type, operator, left: variable, right };
       // A sum with a step is never −0.
       setInteger(lowering, "assign", counter, integer(value, tested), type);
     },
@@ -206,7 +206,7 @@ function declareOthers(
 }
 
 /** Leaves the innermost loop unless the condition holds. */
-function leaveUnless(lowering: Lowering, condition: Expression): void {
+function leaveUnless(lowering: Lowering, condition: LoopExpression): void {
   lowering.emit({
     kind: "if",
     test: { kind: "unary", type: "bool", operator: "!", operand: condition },

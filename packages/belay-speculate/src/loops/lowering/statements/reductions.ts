@@ -1,13 +1,22 @@
 import type { AssignmentExpression, Expression as Source, UpdateExpression } from "oxc-parser";
 import { loopError, loopWarning } from "../../../diagnostics/loops.ts";
 import { lookUp } from "../../source/scopes.ts";
-import type { Expression, Reduction } from "../../tree/ir.ts";
+import type { LoopExpression, Reduction } from "../../tree/ir.ts";
 import { expression } from "../expressions/expressions.ts";
 import type { Lowering, Meaning } from "../lowering.ts";
 import { asInteger, toBits, toFloat } from "../numbers/conversions.ts";
 import { exact, rangeOfInteger, refuseWide } from "../numbers/exactIntegers.ts";
 import { refuseMinusZero } from "../numbers/minusZeros.ts";
-import { as, hostConstant, int32, integer, negated, numbers, uint32, type Value } from "../numbers/values.ts";
+import {
+  as,
+  hostConstant,
+  int32,
+  integer,
+  type LoweredValue,
+  negated,
+  numbers,
+  uint32,
+} from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { rangeOf, typeOfVariable } from "../variables.ts";
 import { withoutTypes } from "./assignments.ts";
@@ -27,7 +36,7 @@ export function reduce(
   { operator, variable }: ReductionMeaning,
   name: string,
   node: AssignmentExpression | UpdateExpression,
-): Value {
+): LoweredValue {
   const found = reducedBy(node, name, operator, lookUp(lowering.scope, "Math") === undefined);
   if (!found) return refuse(loopError.notReduced(name, operator, node));
   const value = found.value ? expression(lowering, found.value) : hostConstant(1);
@@ -35,7 +44,7 @@ export function reduce(
   lowering.emit({ kind: "reduce", name: variable.name, value: result });
   return value;
 
-  function operand(value: Value): Expression {
+  function operand(value: LoweredValue): LoopExpression {
     const kind = kindOf(value, node);
     if (kind === "boolean") return refuse(loopError.mixedTypes(name, "boolean", "number", node));
     if (kind === "float" || variable.kind === "float" || found!.rounds) {
@@ -77,7 +86,7 @@ export function reduce(
     return exact(lowering, whole, node, typeOfVariable(variable) as "i32");
   }
 
-  function bits(value: Value): Expression {
+  function bits(value: LoweredValue): LoopExpression {
     lowering.variables.set(variable, "integer", found!.unsigned ? uint32 : int32, node);
     const type = typeOfVariable(variable);
     const low = as(type, toBits(lowering, value, node));

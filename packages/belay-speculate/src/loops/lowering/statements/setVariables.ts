@@ -1,14 +1,21 @@
 import type { Node } from "oxc-parser";
 import { loopWarning } from "../../../diagnostics/loops.ts";
-import type { Expression, ValueType } from "../../tree/ir.ts";
+import type { LoopExpression, ValueType } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { accuracyOf } from "../numbers/accuracy.ts";
 import { asInteger, refusePending, refuseProduct, toBoolean, toFloat } from "../numbers/conversions.ts";
 import { rangeOfInteger } from "../numbers/exactIntegers.ts";
 import { constant, maximum, minimum, multiply, scale, unknown, zero } from "../numbers/linear.ts";
 import { signed } from "../numbers/minusZeros.ts";
-import { as, boolean, type IntegerValue, type Interval, negated, type Value } from "../numbers/values.ts";
-import { type Kind, typeOfVariable, type Variable } from "../variables.ts";
+import {
+  as,
+  boolean,
+  type IntegerValue,
+  type Interval,
+  type LoweredValue,
+  negated,
+} from "../numbers/values.ts";
+import { typeOfVariable, type Variable, type VariableKind } from "../variables.ts";
 
 /** Warns if a float variable accumulates values. */
 export function warnOfSum(lowering: Lowering, variable: Variable, node: Node): void {
@@ -17,7 +24,7 @@ export function warnOfSum(lowering: Lowering, variable: Variable, node: Node): v
 }
 
 /** Returns the kind of variable that can hold a value. */
-export function kindOf(value: Value, node: Node): Kind {
+export function kindOf(value: LoweredValue, node: Node): VariableKind {
   switch (value.kind) {
     case "integer":
     case "float":
@@ -35,19 +42,19 @@ export function kindOf(value: Value, node: Node): Kind {
 /** The change that an assignment makes to its variable's old value. */
 export interface Change {
   readonly operator: string;
-  readonly change: Value;
+  readonly change: LoweredValue;
 }
 
 /** Records an assignment in the facts about a variable. */
 export function recordAssignment(
   lowering: Lowering,
   variable: Variable,
-  value: Value,
+  value: LoweredValue,
   node: Node,
   change?: Change,
 ): void {
   const kind = kindOf(value, node);
-  const range = (of: Value): Interval => {
+  const range = (of: LoweredValue): Interval => {
     const whole = kind === "integer" ? asInteger(lowering, of, node) : undefined;
     return whole ? rangeOfInteger(lowering, whole) : { low: zero, high: zero };
   };
@@ -83,7 +90,7 @@ export function setLocal(
   lowering: Lowering,
   kind: "declare" | "assign",
   variable: Variable,
-  value: Value,
+  value: LoweredValue,
   node: Node,
 ): ValueType {
   const type = typeOfVariable(variable);
@@ -118,7 +125,7 @@ function emitSet(
   kind: "declare" | "assign",
   name: string,
   type: ValueType,
-  value: Expression,
+  value: LoopExpression,
 ): void {
   lowering.emit(kind === "declare" ? { kind, name, type, value } : { kind, name, value });
 }

@@ -1,6 +1,6 @@
 import type { Statement as SourceStatement, SwitchCase, SwitchStatement } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { Expression, Statement } from "../../tree/ir.ts";
+import type { LoopExpression, LoopStatement } from "../../tree/ir.ts";
 import { binary } from "../expressions/arithmetic.ts";
 import { expression, held } from "../expressions/expressions.ts";
 import type { Lowering } from "../lowering.ts";
@@ -47,7 +47,7 @@ export function switchStatement(lowering: Lowering, node: SwitchStatement, label
       toBoolean(lowering, binary(lowering, "===", value, expression(lowering, test), test), test),
     );
     const test = tests.reduce(
-      (left, right): Expression => ({ kind: "binary", type: "bool", operator: "||", left, right }),
+      (left, right): LoopExpression => ({ kind: "binary", type: "bool", operator: "||", left, right }),
     );
     const [yes, no] = branches(lowering, [
       () => list(lowering, group.statements, group),
@@ -55,7 +55,9 @@ export function switchStatement(lowering: Lowering, node: SwitchStatement, label
     ]);
     lowering.emit({ kind: "if", test, yes: yes!, no: no! });
   };
-  const statements: Statement[] = lowering.collect(() => chain(groups.filter(({ isDefault }) => !isDefault)));
+  const statements: LoopStatement[] = lowering.collect(() =>
+    chain(groups.filter(({ isDefault }) => !isDefault)),
+  );
   lowering.jumpTargets.pop();
   if (lowering.returns && isLast !== undefined) lowering.returns.isLast = isLast;
   if (!isLeft) {

@@ -1,7 +1,7 @@
 import { type DirectiveRefusal, malformed } from "./refusal.ts";
 
 /** A reader of a comment, word by word. */
-export class Cursor {
+export class CommentCursor {
   readonly #source: string;
   readonly #end: number;
   at: number;

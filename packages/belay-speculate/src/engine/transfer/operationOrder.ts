@@ -10,10 +10,10 @@
 type Uses = ReadonlyMap<object, boolean>;
 
 /** Operations that have not ended, in the order of their calls. */
-const underWay = new Set<Turn>();
+const underWay = new Set<Operation>();
 
 /** The place of one operation in the order. It must be ended, or all that follow wait for ever. */
-export class Turn {
+export class Operation {
   readonly #uses: Uses | "everything";
   readonly #ended: Promise<void>;
   #resolve!: () => void;
@@ -25,7 +25,7 @@ export class Turn {
     this.#ended = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    const earlier = [...underWay].filter((other) => meet(other.#uses, uses));
+    const earlier = [...underWay].filter((other) => conflict(other.#uses, uses));
     this.#comes = earlier.length === 0 ? null : Promise.all(earlier.map((other) => other.#ended));
     underWay.add(this);
   }
@@ -42,17 +42,17 @@ export class Turn {
 
   /** Whether an operation is under way that may change what this object stands for. */
   static isAwaited(used: object): boolean {
-    return [...underWay].some((turn) => meet(turn.#uses, new Map([[used, false]])));
+    return [...underWay].some((turn) => conflict(turn.#uses, new Map([[used, false]])));
   }
 }
 
-function meet(one: Uses | "everything", other: Uses | "everything"): boolean {
+function conflict(one: Uses | "everything", other: Uses | "everything"): boolean {
   if (one === "everything" || other === "everything") return true;
   return [...one].some(([used, isAlone]) => other.has(used) && (isAlone || other.get(used)!));
 }
 
 /** All these uses together. */
-export function usesFrom(each: Iterable<readonly [used: object, isAlone: boolean]>): Uses {
+export function combineUses(each: Iterable<readonly [used: object, isAlone: boolean]>): Uses {
   const uses = new Map<object, boolean>();
   for (const [used, isAlone] of each) uses.set(used, uses.get(used) || isAlone);
   return uses;
@@ -62,8 +62,8 @@ export function usesFrom(each: Iterable<readonly [used: object, isAlone: boolean
 export const memoryOf = (array: object): object => (ArrayBuffer.isView(array) ? array.buffer : array);
 
 /** Runs `work` in its turn. */
-export async function inTurn<Result>(uses: Uses, work: () => Promise<Result>): Promise<Result> {
-  const turn = new Turn(uses);
+export async function inCallOrder<Result>(uses: Uses, work: () => Promise<Result>): Promise<Result> {
+  const turn = new Operation(uses);
   try {
     if (turn.comes) await turn.comes;
     return await work();
