@@ -1,15 +1,18 @@
 /**
- * Loops reduced to what speculation can get wrong: which elements each iteration reads and writes,
- * in which order, and what it names as misspeculated. A stored value mixes everything the iteration
- * has read so far, so that one wrong read anywhere shows in the result.
+ * Loops reduced to the properties on which speculation depends: the elements that each iteration
+ * reads and writes, in order, and the iterations that it names as misspeculated. A stored value mixes
+ * all values that the iteration has read so far, so that one wrong read shows in the result.
  */
 import { mixed } from "./mixing.ts";
 
-export type Operation =
+export type AbstractOperation =
   | { readonly kind: "load" | "store"; readonly element: number }
-  /** At an element that depends on everything read so far. */
+  /** An access to an element that depends on all values read so far. */
   | { readonly kind: "loadAnywhere" | "storeAnywhere" }
-  /** Taken when what was read so far is odd; or always. Offsets are relative to the iteration. */
+  /**
+   * A branch that is taken if the value read so far is odd, or always. Offsets are relative to the
+   * iteration.
+   */
   | {
       readonly kind: "misspeculate";
       readonly taken: "always" | "odd";
@@ -18,41 +21,41 @@ export type Operation =
   | { readonly kind: "endLoopWhenOdd" };
 
 export interface AbstractLoop {
-  /** Elements of the one tracked array; at most eight, as sets of them are bit masks. */
+  /** The elements of the one tracked array: at most eight, because sets of them are bit masks. */
   readonly elements: number;
   readonly seed: number;
-  readonly iterations: readonly (readonly Operation[])[];
+  readonly iterations: readonly (readonly AbstractOperation[])[];
 }
 
 /** The state that a loop changes. */
 export interface State {
   readonly values: number[];
   /**
-   * What each iteration left for those it named, which no engine tracks: a directive is a promise
-   * that only the named iterations need it.
+   * The notes of each iteration to the iterations that it named. No engine tracks them: a directive
+   * promises that only the named iterations need them.
    */
   readonly notes: number[];
   /** The iterations that each note is for, as bits; none before the iteration has run. */
   readonly noted: number[];
 }
 
-/** What one execution of an iteration did. Sets are bit masks. */
+/** The log of one execution of an iteration. Sets are bit masks. */
 export interface Log {
   readonly iteration: number;
-  /** Elements read before the iteration wrote them itself. */
+  /** The elements read before the iteration wrote them itself. */
   read: number;
   written: number;
   /** The last value stored to each written element. */
   readonly values: number[];
-  /** Iterations named as misspeculated. */
+  /** The iterations named as misspeculated. */
   named: number;
   note: number;
-  /** A branch was taken that names all iterations that follow. */
+  /** True if a branch was taken that names all later iterations. */
   namesAll: boolean;
   endsLoop: boolean;
 }
 
-/** What an iteration sees and changes while it executes. */
+/** The state that an iteration sees and changes while it executes. */
 export interface AbstractAccess {
   load(element: number): number;
   store?(element: number, value: number): void;
@@ -65,7 +68,7 @@ export function initialState({ elements, seed, iterations }: AbstractLoop): Stat
   return { values, notes: iterations.map(() => 0), noted: iterations.map(() => 0) };
 }
 
-/** Executes one iteration; its own earlier stores are what it loads. */
+/** Executes one iteration, which loads its own earlier stores. */
 export function execute(loop: AbstractLoop, iteration: number, access: AbstractAccess): Log {
   const log: Log = {
     iteration,
@@ -123,7 +126,7 @@ export function execute(loop: AbstractLoop, iteration: number, access: AbstractA
 }
 
 function namedBy(
-  names: Extract<Operation, { kind: "misspeculate" }>["names"],
+  names: Extract<AbstractOperation, { kind: "misspeculate" }>["names"],
   iteration: number,
   count: number,
 ): number {
@@ -136,7 +139,7 @@ function namedBy(
     .reduce((mask, named) => mask | (1 << named), 0);
 }
 
-/** Writes what an iteration did into the state. */
+/** Writes the stores of an iteration into the state. */
 export function apply(state: State, log: Log, elements = log.written): void {
   for (let element = 0; element < state.values.length; element++) {
     if ((elements >> element) & 1) state.values[element] = log.values[element]!;
@@ -145,15 +148,15 @@ export function apply(state: State, log: Log, elements = log.written): void {
 }
 
 /**
- * A note reaches only those that follow: the effect of a branch on an earlier iteration would be no
- * sequential one.
+ * Writes a note to later iterations only. On an earlier one, the effect of a branch would not be
+ * sequential.
  */
 export function leaveNote(state: State, { iteration, named, note }: Log): void {
   state.notes[iteration] = note;
   state.noted[iteration] = named & ~((2 << iteration) - 1);
 }
 
-/** The reference: one iteration after the other. */
+/** Runs the reference: one iteration after the other. */
 export function runInOrder(loop: AbstractLoop): State {
   const state = initialState(loop);
   for (let i = 0; i < loop.iterations.length; i++) {

@@ -1,6 +1,6 @@
 /**
- * Addresses that are found before values: which loops have them, and what reservations make of
- * them.
+ * Addresses that are found before values: the loops that have them, and the results of
+ * reservations.
  */
 
 import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";

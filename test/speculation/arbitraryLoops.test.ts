@@ -1,4 +1,4 @@
-/** Random loops on hostile indices: what speculation leaves is what the loop in order leaves. */
+/** Random loops on hostile indices leave the same results as the loop in order. */
 import { publishedEngine } from "belay-research/internal/published/published";
 import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
 import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
@@ -10,16 +10,16 @@ import { testDevices } from "../support/devices/testDevices.ts";
 import { arbitraryArrays, arbitraryLoop, initialValues } from "./arbitraryLoops.ts";
 
 const devices = testDevices({ full: true });
-/** `ARBITRARY_LOOPS=1000` for a long search. */
+/** `ARBITRARY_LOOPS=1000` runs a long search. */
 const numRuns = Number(process.env.ARBITRARY_LOOPS ?? 5);
 
-/** The default engine, on versions of elements from the beginning. */
-const versioned: Engine<SpeculateOptions> = (workspace, execution) =>
+/** The default engine with multi-versioning from the beginning. */
+const multiVersion: Engine<SpeculateOptions> = (workspace, execution) =>
   runDefault(workspace, execution, { plan: "multi-version" });
 
 const engines: Readonly<Record<string, SpeculateOptions>> = {
   default: {},
-  versioned: { engine: versioned },
+  multiVersion: { engine: multiVersion },
   "default, as it ended": {},
   published: { engine: publishedEngine() },
   "published in single rounds": { engine: publishedEngine({ scheduling: false }) },

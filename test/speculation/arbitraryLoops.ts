@@ -16,7 +16,7 @@ import fc from "fast-check";
 const span = { start: 0, end: 0 };
 const index: LoopExpression = { kind: "index", type: "i32" };
 const int = (value: number): LoopExpression => ({ kind: "literal", type: "i32", value });
-/** `value | 0`, as programs for integers have it around everything that may leave them. */
+/** Returns `value | 0`, as programs write it around integers that may leave 32 bits. */
 const toInt = (operand: LoopExpression): LoopExpression => ({ kind: "convert", type: "i32", operand });
 const compare = (operator: LoopOperator, left: LoopExpression, right: LoopExpression): LoopExpression => ({
   kind: "binary",
@@ -35,7 +35,7 @@ const load = (array: string, at: LoopExpression, type: "i32" | "f32" = "i32"): L
   span,
 });
 
-/** Elements of the array that loops change. */
+/** The elements of the array that loops change. */
 const elements = 61;
 
 const { statements } = fc.letrec<{
@@ -157,8 +157,8 @@ const { statements } = fc.letrec<{
 }));
 
 /**
- * Few enough accesses for a software adapter, which takes seconds to compile many; and at least one
- * store.
+ * Few enough accesses for a software adapter, which compiles many of them for seconds; and at least
+ * one store.
  */
 function isShort(body: readonly LoopStatement[]): boolean {
   const text = JSON.stringify(body);
@@ -189,8 +189,8 @@ export const arbitraryLoop: fc.Arbitrary<Loop> = fc
   }));
 
 /**
- * The same with floats in `a`: whole numbers, and few enough that a float holds each, whoever
- * rounds.
+ * The same loops with floats in `a`: whole numbers, and few enough that a float holds each under
+ * any rounding.
  */
 function withFloats<Tree>(tree: Tree): Tree {
   if (Array.isArray(tree)) return tree.map(withFloats) as Tree;
@@ -218,7 +218,7 @@ const patterns: Readonly<Record<string, (count: number) => number[]>> = {
 };
 const noElements = [Number.NaN, 0.5, -1, Infinity, -0, elements - 1];
 
-/** What the iterations read. */
+/** The data that the iterations read. */
 export const arbitraryArrays: fc.Arbitrary<{ p: Int32Array; q: Int32Array; places: Float32Array }> = fc
   .tuple(
     fc.constantFrom(...Object.keys(patterns)),

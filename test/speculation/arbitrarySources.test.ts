@@ -14,13 +14,10 @@ import { arbitraryLoop, type LoopInput, loopInput, parametersOf } from "../suppo
 import { evaluate } from "../support/loops/loopPrograms.ts";
 
 const devices = testDevices({ full: true });
-/** `ARBITRARY_SOURCES=1000` for a long search. */
+/** `ARBITRARY_SOURCES=1000` runs a long search. */
 const numRuns = Number(process.env.ARBITRARY_SOURCES ?? 6);
 
-/**
- * Longer arrays than those of the input, of the same values, and a number of iterations that goes
- * with them.
- */
+/** Returns longer arrays of the input's values, with a number of iterations to match. */
 function longer(input: LoopInput): LoopInput {
   const [n, ...others] = input.numbers;
   return {
@@ -41,7 +38,7 @@ it("leaves what JavaScript leaves, for random loops on hostile inputs", async ()
   const device = await devices.newDevice();
   let onDevice = 0;
   const executeOn = (options: SpeculateOptions) => async (call: SpeculateCall) => {
-    // What WGSL leaves open is not for this test.
+    // Results that WGSL leaves open are not tested here.
     const isOpen = hasOpenRounding(call.loop);
     const done = await speculate(call, { device, ...(isOpen ? { engine: "sequential" } : options) });
     expect(done.statistics.reason).not.toContain("refused a kernel");

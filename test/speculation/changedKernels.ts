@@ -2,8 +2,8 @@
 import { vi } from "vitest";
 
 /**
- * Lets a device compile kernels in which `find` is replaced by `put`: those of this name, or all.
- * Returns a function that counts the kernels that were changed so far.
+ * Makes a device compile kernels in which `find` is replaced by `put`: those of this name, or all.
+ * Returns a function that counts the kernels changed so far.
  */
 export function changeKernels(device: GPUDevice, find: string, put: string, name?: string): () => number {
   let changed = 0;

@@ -1,4 +1,4 @@
-/** Speculation on a device whose memory is protected by codes. */
+/** Speculation on a device whose memory is protected by check words. */
 
 import { harden } from "belay-gpu";
 import { publishedEngine } from "belay-research/internal/published/published";

@@ -1,6 +1,6 @@
 /**
- * Copies of one memory on the host and on devices, through any views: a program sees what it would
- * without any device.
+ * Copies of one memory on the host and on devices, through any views. A program sees the same as
+ * without a device.
  */
 
 import { speculate } from "belay-speculate/internal/engine/speculate";
@@ -14,7 +14,7 @@ import { loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
 const size = 48;
-/** Views of one memory: the first three overlap. */
+/** Views of one memory. The first three overlap. */
 const views = [
   [0, 20],
   [12, 36],
@@ -41,10 +41,11 @@ const operation = fc.oneof(
 );
 
 /**
- * Does random things to the memory, on devices and on the host alone, and expects the same of both.
+ * Does random operations on the memory, on devices and on the host alone, and expects the same of
+ * both.
  */
 async function search(numRuns: number, element: "Int32" | "Float32" = "Int32"): Promise<void> {
-  // That of floats is small by its text, so that the CPU executes it by habit.
+  // The loop of floats is small by its text, so that the CPU executes its calls at once.
   const value = element === "Int32" ? "(Math.imul(a[i]!, 3) + b[i]!) | 0" : "b[i]! + 1";
   const loop = loopFrom(
     `a: ${element}Array, b: ${element}Array, n: number`,
@@ -111,7 +112,7 @@ describe("views of one memory", () => {
     search(100, element),
   );
 
-  it("are not where copies are left alone", async () => {
+  it("are not coherent if copies are not settled", async () => {
     vi.spyOn(deviceCopies, "settle").mockResolvedValue();
     await expect(search(100)).rejects.toThrow("Property failed");
   });

@@ -1,6 +1,4 @@
-/**
- * What the default engine does about each kind of loop, always with what the loop in order leaves.
- */
+/** The default engine on each kind of loop, always compared with the loop in order. */
 import { publishedEngine } from "belay-research/internal/published/published";
 import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
 import { CountedHandover, TimedHandover } from "belay-speculate/internal/engine/policy/handover";
@@ -33,14 +31,14 @@ const dependent = loopFrom(
 
 describe("plans", () => {
   /**
-   * Rounds in place after which windows that are still short conflict: twice the bits of an
-   * iteration's number, and one.
+   * The number of rounds in place after which short windows count as a conflict: twice the bits of
+   * an iteration's number, and one.
    */
   const searching = 2 * (32 - Math.clz32(n)) + 1;
 
   /**
-   * Rounds are at least the links of the longest chain of dependences, as no round executes two
-   * links of one.
+   * A loop needs at least as many rounds as its longest chain of dependences has links. No round
+   * executes two links of one chain.
    */
   it.each([
     ["no dependences", order, ["in place"], { least: 1, most: 1 }],
@@ -48,7 +46,7 @@ describe("plans", () => {
       "loads of what later iterations store",
       order.map((_, i) => order[i + 3] ?? order[i]!),
       ["in place", "logged"],
-      // A log commits all of them in one round, whatever later ones store.
+      // The log commits all of them in one round, because later stores are harmless.
       { least: 2, most: searching + 1 },
     ],
     ["stores to one element", null, ["in place", "logged"], { least: 2, most: searching + 1 }],
@@ -56,7 +54,8 @@ describe("plans", () => {
       "loads of what iterations long before store",
       order.map((_, i) => order[i - 50] ?? order[i]!),
       ["in place"],
-      // A window that meets a dependence is at least half as long the next time: two for each link.
+      // A window that meets a dependence is at least half as long the next time: two rounds for
+      // each link.
       { least: n / 50, most: (2 * n) / 50 },
     ],
     [
@@ -77,7 +76,7 @@ describe("plans", () => {
     expect(statistics.rounds).toBeLessThanOrEqual(most);
   });
 
-  it("begin with the one that the last execution ended with, and now and then as at first", async () => {
+  it("begin with the last execution's plan, and now and then as at first", async () => {
     const device = await devices.newDevice();
     const plans: string[] = [];
     for (let execution = 0; execution < 17; execution++) {
@@ -89,7 +88,7 @@ describe("plans", () => {
     expect(plans).toEqual(["in place,by reservation", ...new Array(15).fill("by reservation"), "in place"]);
   });
 
-  it("for addresses that follow from what the loop writes", async () => {
+  it("for addresses that follow from elements that the loop writes", async () => {
     const device = await devices.newDevice();
     const { statistics } = await expectSequential(
       dependent,
@@ -101,7 +100,7 @@ describe("plans", () => {
   });
 });
 
-describe("iterations that depend on each other where nobody knows it before", () => {
+describe("iterations with dependences at unknown elements", () => {
   const union = loopFrom(
     "parents: Uint16Array, taken: Uint8Array, one: Uint16Array, other: Uint16Array",
     `for (let i = 0; i < one.length; i++) {
@@ -122,7 +121,7 @@ describe("iterations that depend on each other where nobody knows it before", ()
     other: Uint16Array.from({ length: many }, (_, i) => (i * 104729 + (i >> 5) + 1) % nodes),
   });
 
-  it("are executed on versions, in few rounds", async () => {
+  it("are executed by multi-versioning, in few rounds", async () => {
     const device = await devices.newDevice();
     const first = await expectSequential(union, { arrays: arrays(), count: many }, { device });
     expect(first.statistics.plans).toEqual(["logged", "multi-version"]);
@@ -131,7 +130,7 @@ describe("iterations that depend on each other where nobody knows it before", ()
     expect(statistics.rounds).toBeLessThan(30);
   });
 
-  it("begin anew where marks can no longer tell the rounds apart", async () => {
+  it("start again with cleared marks when the epochs run out", async () => {
     const device = await devices.newDevice();
     const count = 2400;
     // Eight iterations at a time depend on the last of the eight before.
@@ -147,7 +146,7 @@ describe("iterations that depend on each other where nobody knows it before", ()
     expect(statistics.rounds).toBeGreaterThan(mostEpochs);
   });
 
-  it("are left to the CPU in between", async () => {
+  it("continue after bail-outs to the CPU", async () => {
     const device = await devices.newDevice();
     const given = { ...arrays(), one: arrays().one.map((node, i) => (i % 400 === 399 ? nodes : node)) };
     const { statistics } = await expectSequential(union, { arrays: given, count: many }, { device });
@@ -155,7 +154,7 @@ describe("iterations that depend on each other where nobody knows it before", ()
   });
 });
 
-describe("branches that follow from what the loop writes", () => {
+describe("branches that follow from elements that the loop writes", () => {
   const matching = loopFrom(
     "a: Int32Array, p: Int32Array, q: Int32Array",
     "for (let i = 0; i < p.length; i++) { if (a[p[i]!]! < 3 && a[q[i]!]! < 3) { a[p[i]!] = i + 3; a[q[i]!] = i + 3; } }",
@@ -167,14 +166,14 @@ describe("branches that follow from what the loop writes", () => {
     q: order.map((_, i) => order[(i * 7) % n]! >> 1),
   });
 
-  it("do not keep iterations from being executed on versions", async () => {
+  it("allow multi-versioning", async () => {
     const device = await devices.newDevice();
     const { statistics } = await expectSequential(matching, { arrays: arrays(), count: n }, { device });
     expect(statistics.plans).toEqual(["logged", "multi-version"]);
     expect(statistics.rounds).toBeLessThan(30);
   });
 
-  it("do not keep iterations from reserving what they may access", async () => {
+  it("allow reservations", async () => {
     const device = await devices.newDevice();
     const engine: Engine<SpeculateOptions> = (workspace, execution) =>
       runDefault(workspace, execution, { plan: "by reservation" });
@@ -207,7 +206,7 @@ describe("every feature", () => {
     expect(statistics.misspeculated).toBeGreaterThan(0);
   });
 
-  it("ends the loop where it ends itself, and reduces what was executed", async () => {
+  it("ends the loop at its break, and reduces the executed iterations", async () => {
     const loop = loopFrom(
       "a: Int32Array, p: Int32Array, sum: number",
       "for (let i = 0; i < p.length; i++) { a[p[i]!] = i; sum = (sum + i) | 0; if (a[(i + 3) % 300]! === -5) { break; } }",
@@ -278,7 +277,7 @@ describe("every feature", () => {
     );
   });
 
-  it("takes as many iterations in a round as it was told", async () => {
+  it("executes as many iterations in a round as the schedule says", async () => {
     const device = await devices.newDevice();
     const loop = { ...update, schedule: { iterationsPerRound: 50 } };
     const arrays = { a: values(), p: order, q: order };
@@ -286,7 +285,7 @@ describe("every feature", () => {
     expect(statistics.rounds).toBe(Math.ceil(n / 50));
   });
 
-  it("goes on in a new segment after the longest", async () => {
+  it("continues in a new segment after the longest one", async () => {
     const device = await devices.newDevice();
     // The contributions of 128 iterations take 516 bytes.
     const limits = new Proxy(device.limits, {
@@ -306,7 +305,7 @@ describe("every feature", () => {
   });
 });
 
-describe("iterations that only the CPU can execute", () => {
+describe("iterations that bail out", () => {
   it("load an element that does not exist", async () => {
     const device = await devices.newDevice();
     const q = order.map((place, i) => (i % 100 === 50 ? n + i : place));
@@ -318,7 +317,7 @@ describe("iterations that only the CPU can execute", () => {
     expect(statistics.onCpu).toBeGreaterThanOrEqual(3);
   });
 
-  it("need more turns than a GPU should take", async () => {
+  it("run more inner iterations than a GPU should", async () => {
     const loop = loopFrom(
       "a: Int32Array, p: Int32Array",
       "for (let i = 0; i < p.length; i++) { let x = 0; for (let k = 0; k < a[p[i]!]!; k++) { x = (x + k) | 0; } a[p[i]!] = x; }",
@@ -330,7 +329,7 @@ describe("iterations that only the CPU can execute", () => {
     expect(statistics.onCpu).toBeGreaterThan(0);
   });
 
-  it("are none that only log more than was assumed", async () => {
+  it("do not include those that only log more than was assumed", async () => {
     const loop = loopFrom(
       "a: Int32Array, p: Int32Array",
       "for (let i = 0; i < p.length; i++) { for (let k = 0; k < a[0]!; k++) { a[1 + (((p[i]! + k) | 0) & 127)] = i; } }",
@@ -355,7 +354,7 @@ describe("resident arrays", () => {
     for (const array of Object.values(arrays)) array.release();
   });
 
-  it("cost one submit and one write of a few words, when nothing has changed", async () => {
+  it("cost one submission and one write of a few words if nothing has changed", async () => {
     const device = await devices.newDevice();
     const arrays = { a: resident(values()), p: resident(order.slice()), q: resident(order.slice()) };
     const sequential = sequentialLoop(update);
@@ -373,7 +372,7 @@ describe("resident arrays", () => {
     for (const array of Object.values(arrays)) array.release();
   });
 
-  it("are known by the array itself, as translated functions have it, until they are released", async () => {
+  it("are recognized by the array itself, as translated functions receive it, until release", async () => {
     const device = await devices.newDevice();
     const [a, q] = [values(), order.slice()];
     const kept = [resident(a), resident(q)] as const;
@@ -382,7 +381,7 @@ describe("resident arrays", () => {
     expect((await expectSequential(update, { arrays, count: n }, { device })).statistics.bytes).toEqual(
       expected,
     );
-    // `a` and `q` are there.
+    // `a` and `q` are already on the device.
     const second = await expectSequential(
       update,
       { arrays: { ...arrays, a: resident(a) }, count: n },
@@ -397,8 +396,13 @@ describe("resident arrays", () => {
 
 describe("a rule left out", () => {
   it.each([
-    ["in place: who loads what another one stores", "check", "cut_at(max(slot, first));", ""],
-    ["reservation: who is first", "reserve", "< slot) { blocked = true; }", "< slot) { }"],
+    ["in place: an iteration that loads another one's store", "check", "cut_at(max(slot, first));", ""],
+    [
+      "reservation: the first iteration at an element",
+      "reserve",
+      "< slot) { blocked = true; }",
+      "< slot) { }",
+    ],
     ["logged: the first writer", "checkLog", "< slot) { cut_at(slot); return; }", "< slot) { return; }"],
     [
       "logged: the last of several stores",
@@ -406,8 +410,8 @@ describe("a rule left out", () => {
       "marks[place] != order_mark(slot)",
       "marks[place] == order_mark(slot)",
     ],
-    ["versioned: who stores something else than before", "advance", "{ changed_at(slot); }", "{ }"],
-    ["versioned: what earlier iterations stored", "advance", "if (writer >= later)", "if (true)"],
+    ["multi-version: an iteration whose stores changed", "advance", "{ changed_at(slot); }", "{ }"],
+    ["multi-version: the stores of earlier iterations", "advance", "if (writer >= later)", "if (true)"],
   ] as const)("gives wrong results, %s", async (_, name, find, put) => {
     const device = await devices.newDevice();
     const changed = changeKernels(device, find, put, name);
@@ -430,18 +434,18 @@ describe("the CPU, when it is faster", () => {
     "for (let i = 0; i < p.length; i++) { a[p[i]!] = Math.imul(q[i]!, 3); }",
     "speculate(a)",
   );
-  /** Thinks so every other time it is asked. */
+  /** Takes over at every other question. */
   class Impatient extends TimedHandover {
     #asked = 0;
     override isDue = () => this.#asked++ % 2 === 1;
-    override nextTurn = () => 0;
+    override nextCpuTime = () => 0;
   }
   const impatient: Engine<SpeculateOptions> = (workspace, execution) =>
     runDefault(workspace, execution, { handover: new Impatient(0, null) });
 
   it.each([
     ["between windows", update, order],
-    ["amid a window in which iterations wait", update, order.map((_, i) => order[i - 1] ?? order[i]!)],
+    ["within a window in which iterations wait", update, order.map((_, i) => order[i - 1] ?? order[i]!)],
     ["between windows of a log", dependent, order],
   ])("takes over %s", async (_, loop, q) => {
     const device = await devices.newDevice();
@@ -452,7 +456,7 @@ describe("the CPU, when it is faster", () => {
     expect(statistics.onCpu).toBeLessThan(n);
   });
 
-  it("leaves it to the GPU to look for the first dependences", async () => {
+  it("lets the GPU search for the first dependences", async () => {
     const device = await devices.newDevice();
     const many = 2 ** 17;
     const p = numbers(many, (i) => (i % 192 === 191 ? i - 1 : i));
@@ -467,7 +471,7 @@ describe("the CPU, when it is faster", () => {
     expect(statistics).toMatchObject({ plans: ["in place", "logged"], onCpu: 0 });
   });
 
-  it("takes over amid a window, with reductions", async () => {
+  it("takes over within a window, with reductions", async () => {
     const loop = loopFrom(
       "a: Int32Array, p: Int32Array, q: Int32Array, sum: number",
       "for (let i = 0; i < p.length; i++) { a[p[i]!] = (a[q[i]!]! + 1) | 0; sum = (sum + a[q[i]!]!) | 0; }",

@@ -1,6 +1,6 @@
 /**
- * One loop that executes enumerated loops given as data, one behind the other and each on elements
- * of its own, so that thousands of them share a pipeline and a run.
+ * One loop that executes enumerated loops given as data, one after the other and each on elements
+ * of its own. Thousands of them thus share a pipeline and a run.
  */
 
 import type { LoopData } from "belay-speculate/internal/loops/javascript/sequential";
@@ -10,10 +10,10 @@ import type {
   LoopOperator,
   LoopStatement,
 } from "belay-speculate/internal/loops/tree/ir";
-import { type AbstractLoop, initialState, type Operation } from "./abstractLoops.ts";
+import { type AbstractLoop, type AbstractOperation, initialState } from "./abstractLoops.ts";
 import { mixed } from "./mixing.ts";
 
-/** Most operations of an iteration. */
+/** The largest number of operations of an iteration. */
 const most = 4;
 
 const span = { start: 0, end: 0 };
@@ -48,7 +48,7 @@ const when = (test: LoopExpression, ...yes: LoopStatement[]): LoopStatement => (
 });
 const iteration: LoopExpression = { kind: "index", type: "i32" };
 
-/** `word = mixed(a, b)`, as statements. */
+/** Returns `word = mixed(a, b)` as statements. */
 function mix(a: LoopExpression, b: LoopExpression): LoopStatement[] {
   const times = (value: LoopExpression, factor: number): LoopExpression => ({
     kind: "call",
@@ -67,13 +67,16 @@ function mix(a: LoopExpression, b: LoopExpression): LoopStatement[] {
 
 const codes = { none: -1, load: 0, store: 1, loadAnywhere: 2, storeAnywhere: 3 } as const;
 
-function codeOf(operation: Operation | undefined): [code: number, element: number] {
+function codeOf(operation: AbstractOperation | undefined): [code: number, element: number] {
   if (!operation) return [codes.none, 0];
   if (!(operation.kind in codes)) throw new Error(`${operation.kind} cannot be encoded`);
   return [codes[operation.kind as keyof typeof codes], "element" in operation ? operation.element : 0];
 }
 
-/** The loop; `addressesAreFixed` only when no operation is `loadAnywhere` or `storeAnywhere`. */
+/**
+ * Returns the loop. `addressesAreFixed` is true only if no operation is `loadAnywhere` or
+ * `storeAnywhere`.
+ */
 export function encodedLoop(elements: number, addressesAreFixed: boolean): Loop {
   const [code, element, seen, word] = ["code", "element", "seen", "word"].map(local) as [
     LoopExpression,
@@ -141,7 +144,7 @@ export function encodedLoop(elements: number, addressesAreFixed: boolean): Loop 
   };
 }
 
-/** The arrays of {@link encodedLoop} for these loops. */
+/** Returns the arrays of {@link encodedLoop} for these loops. */
 export function encode(loops: readonly AbstractLoop[]): { arrays: Record<string, LoopData>; count: number } {
   const iterations = loops.flatMap((loop, l) =>
     loop.iterations.map((operations, i) => ({

@@ -1,6 +1,7 @@
 /**
- * The rules of the engines, without a GPU: what each phase decides from what the phases before it
- * left. A phase visits iterations in a given order, as a GPU may run them in any.
+ * Models of the engines' rules, without a GPU: the decision of each phase from the results of
+ * earlier phases. A phase visits iterations in a given order, because a GPU may run them in any
+ * order.
  */
 import {
   type AbstractLoop,
@@ -13,7 +14,7 @@ import {
 } from "./abstractLoops.ts";
 
 export interface ModelConditions {
-  /** Most iterations of one round. */
+  /** The largest number of iterations of one round. */
   readonly window: number;
   /**
    * The order in which a phase visits the iterations of a window, given as ranks below `window`.
@@ -24,7 +25,7 @@ export interface ModelConditions {
 export interface Outcome {
   readonly state: State;
   readonly rounds: number;
-  /** Iterations that were executed more than once, counted as often. */
+  /** The number of executions of iterations beyond the first one each. */
   readonly reexecutions: number;
 }
 
@@ -32,19 +33,19 @@ export type EngineModel = (loop: AbstractLoop, conditions: ModelConditions) => O
 
 const none = -1;
 
-/** The iterations of a window, in the order a phase visits them. */
+/** Returns the iterations of a window, in the order in which a phase visits them. */
 const visited = ({ order }: ModelConditions, first: number, last: number) =>
   order.map((rank) => first + rank).filter((i) => i < last);
 
 const fromSnapshot = (state: State) => ({ load: (element: number) => state.values[element]!, state });
 
-/** The members of a set that is a bit mask, of up to eight. */
+/** Returns the members of a set of up to eight that is a bit mask. */
 const memberLists = Array.from({ length: 256 }, (_, mask) =>
   Array.from({ length: 8 }, (_, member) => member).filter((member) => (mask >> member) & 1),
 );
 const membersOf = (mask: number) => memberLists[mask]!;
 
-/** The first of the chosen iterations that ends the loop. */
+/** Returns the first of the chosen iterations that ends the loop. */
 function firstEnd(logs: readonly Log[], chosen: (log: Log) => boolean, otherwise: number): number {
   let end = otherwise;
   for (const log of logs) if (log.endsLoop && chosen(log)) end = Math.min(end, log.iteration);
@@ -52,8 +53,8 @@ function firstEnd(logs: readonly Log[], chosen: (log: Log) => boolean, otherwise
 }
 
 /**
- * The default engine: commits what comes before the first iteration that read what an earlier one
- * wrote.
+ * The default engine's log: commits the iterations before the first that read an element which an
+ * earlier one wrote.
  */
 export const prefixCommit: EngineModel = (loop, conditions) => {
   const state = initialState(loop);
@@ -105,9 +106,9 @@ export const prefixCommit: EngineModel = (loop, conditions) => {
 };
 
 /**
- * Executes in place what comes before the first iteration that depends on an earlier one in any
- * way, found with marks of first writers. Only for loops whose accesses do not depend on the
- * values, without branches that misspeculate or end.
+ * Execution in place of the iterations before the first that depends on an earlier one in any way,
+ * found with marks of first writers. The model requires accesses that do not depend on values, and
+ * no branches that misspeculate or end.
  */
 export const inPlace: EngineModel = (loop, conditions) => {
   const state = initialState(loop);
@@ -141,10 +142,11 @@ export const inPlace: EngineModel = (loop, conditions) => {
 };
 
 /**
- * Commits past conflicts: an iteration commits when it holds every element it accesses against the earlier ones that
- * are left. Only for loops whose accesses do not depend on the values, without branches that misspeculate or end.
- *
- * Source: Blelloch, Fineman, Gibbons, Shun, "Internally deterministic parallel algorithms can be fast", 2012, section 4.
+ * Commits past conflicts: an iteration commits if it holds every element that it accesses against
+ * the earlier remaining ones. The model requires accesses that do not depend on values, and no
+ * branches that misspeculate or end.
+ * Source: Blelloch, Fineman, Gibbons, Shun, "Internally deterministic parallel algorithms can be
+ * fast", 2012, section 4.
  */
 export const reservations: EngineModel = (loop, conditions) => {
   const state = initialState(loop);
@@ -186,31 +188,31 @@ export const reservations: EngineModel = (loop, conditions) => {
   return { state, rounds, reexecutions: executions - count };
 };
 
-/** What {@link versionedWithout} leaves out. */
-export interface BrokenVersions {
-  /** Commits what has more writers before it than there are versions. */
+/** The rules that {@link multiVersionWithout} leaves out. */
+export interface BrokenMultiVersion {
+  /** True to commit iterations after more writers of an element than there are versions. */
   readonly ignoresWriters?: boolean;
-  /** Takes for sure what did not see the versions of all writers. */
-  readonly isAlwaysSure?: boolean;
-  /** Commits iterations that still change. */
+  /** True to validate iterations that did not see the versions of all writers. */
+  readonly ignoresMissingVersions?: boolean;
+  /** True to commit iterations that still change. */
   readonly commitsChanges?: boolean;
-  /** Leaves what the first writer stored, and not the last. */
+  /** True to keep the first writer's store in place of the last one's. */
   readonly keepsFirst?: boolean;
 }
 
 /**
- * Executes the iterations of a window again and again, each on what the last earlier one of the
- * first writers of an element stored in the round before, and commits those up to the first that
- * stores something else than in that round. An element has so many versions. Without branches that
- * misspeculate.
+ * Multi-versioning: executes the iterations of a window again and again. Each sees the store of the
+ * last earlier writer in the previous round, among an element's first `versions` writers.
+ * Iterations are committed up to the first whose stores changed. The model requires no branches
+ * that misspeculate.
  */
-export function versionedWithout(broken: BrokenVersions, versions = 1): EngineModel {
+export function multiVersionWithout(broken: BrokenMultiVersion, versions = 1): EngineModel {
   return (loop, conditions) => {
     const state = initialState(loop);
     const count = loop.iterations.length;
     let [first, rounds, executions] = [0, 0, 0];
     let before: Log[] = [];
-    let sure = count;
+    let validLimit = count;
     const writersIn = (inOrder: readonly Log[], e: number) =>
       inOrder.filter(({ written }) => (written >> e) & 1);
     const isSame = (one: Log, other: Log | undefined) =>
@@ -242,12 +244,12 @@ export function versionedWithout(broken: BrokenVersions, versions = 1): EngineMo
         end + 1,
         broken.commitsChanges ? count : changed + 1,
         broken.ignoresWriters ? count : extra,
-        broken.isAlwaysSure ? count : sure,
+        broken.ignoresMissingVersions ? count : validLimit,
       );
       before = logs;
       const committed = logs.filter(({ iteration }) => iteration < limit);
       for (const log of broken.keepsFirst ? committed.reverse() : committed) apply(state, log);
-      sure = extra + 1;
+      validLimit = extra + 1;
       first = limit;
       if (limit === end + 1) break;
     }
@@ -255,13 +257,13 @@ export function versionedWithout(broken: BrokenVersions, versions = 1): EngineMo
   };
 }
 
-export const versioned = versionedWithout({});
-export const twiceVersioned = versionedWithout({}, 2);
+export const multiVersion = multiVersionWithout({});
+export const twiceMultiVersion = multiVersionWithout({}, 2);
 
 /**
- * The published rules as printed: a write leaves its iteration's stamp, whoever meets a foreign
- * stamp is marked, the others commit, and the marked ones run again, in order, on what is there
- * then. Unsound, and kept to show it.
+ * The published rules as printed. A write leaves its iteration's stamp, and an iteration that meets
+ * another's stamp is marked. The others commit, and the marked ones run again, in order, on the
+ * resulting memory. The rules are unsound, and kept to show it.
  */
 export const publishedAsPrinted: EngineModel = (loop, conditions) => {
   const state = initialState(loop);
@@ -295,26 +297,27 @@ export const publishedAsPrinted: EngineModel = (loop, conditions) => {
   return { state, rounds, reexecutions };
 };
 
-/** What {@link published} leaves out, to show that nothing of it can be. */
+/** The rules that {@link published} leaves out, to show that each is needed. */
 export interface Broken {
   /**
-   * Marks only who meets the last writer's stamp, not everyone at an element that is written and
-   * shared.
+   * True to mark only iterations that meet the last writer's stamp, and not all iterations at an
+   * element that is written and shared.
    */
   readonly marksOneSide?: boolean;
-  /** Lets what runs again see what later iterations wrote. */
+  /** True to let re-executed iterations see the stores of later ones. */
   readonly seesLater?: boolean;
-  /** Does not look for iterations that what runs again makes wrong. */
+  /** True to skip the search for iterations that a re-execution makes wrong. */
   readonly cascadesNot?: boolean;
 }
 
 /**
- * The published engine, made sound. An element that is written and accessed by two iterations marks
- * them both, so the unmarked ones are independent of each other, and each element has at most one
- * unmarked writer. The marked ones run again, in order. To them an element has two versions, before
- * and after its unmarked writer; and when one of them writes what a later unmarked one read, or
- * names it, that one is marked too. Then the unmarked ones commit. Where any iteration, right or
- * wrong, ends the loop or names all that follow, the round ends.
+ * The published engine, made sound.
+ * An element that is written and accessed by two iterations marks them both. Unmarked iterations
+ * are therefore independent of each other, and each element has at most one unmarked writer. The
+ * marked iterations run again, in order. For them an element has two versions, before and after its
+ * unmarked writer. If one of them writes an element that a later unmarked one read, or names that
+ * iteration, the later one is marked too. Then the unmarked ones commit. If any iteration, right or
+ * wrong, ends the loop or names all later ones, the round ends.
  */
 export function publishedWithout(broken: Broken): EngineModel {
   return (loop, conditions) => {
@@ -341,7 +344,7 @@ export function publishedWithout(broken: Broken): EngineModel {
         for (const e of membersOf(log.read)) lastReader[e] = Math.max(lastReader[e]!, log.iteration);
         leaveNote(state, log);
       }
-      /** An unmarked iteration turns out wrong: to the others it has not run. */
+      /** An unmarked iteration proves wrong. For the others it has not run. */
       const mark = (log: Log) => {
         marked |= 1 << log.iteration;
         for (const e of membersOf(log.written)) if (writer[e] === log) writer[e] = undefined;
@@ -385,7 +388,7 @@ export function publishedWithout(broken: Broken): EngineModel {
 
 export const published = publishedWithout({});
 
-/** Bits of the iterations that share an element somebody writes, or that a branch names. */
+/** Returns the iterations, as bits, that share a written element, or that a branch names. */
 function markConflicts(loop: AbstractLoop, logs: readonly Log[], broken: Broken): number {
   const firstAccess = new Array<number>(loop.elements).fill(loop.iterations.length);
   const lastAccess = new Array<number>(loop.elements).fill(none);

@@ -13,7 +13,7 @@ import { dependentIterations, fixedIterations, loopsOf } from "./enumerations.ts
 
 const devices = testDevices();
 
-/** Every `step`th of the loops. */
+/** The loops at every `step`th place. */
 function sample(loops: Iterable<AbstractLoop>, step: number): AbstractLoop[] {
   return [...loops].filter((_, n) => n % step === 0);
 }
@@ -26,7 +26,7 @@ const enumerations = {
 };
 const chosen = new Map<keyof typeof enumerations, AbstractLoop[]>();
 
-/** The sampled loops that an engine gets wrong; all of them run as one loop. */
+/** Returns the sampled loops that an engine executes wrongly. All of them run as one loop. */
 async function wrongLoops(
   name: keyof typeof enumerations,
   options: SpeculateOptions,
@@ -81,7 +81,7 @@ describe.each(["in place", "by reservation", "logged"] as const)("loops run as i
 });
 
 describe.each(["fixed", "dependent"] as const)(
-  "loops with %s addresses run as in sequence versioned",
+  "loops with %s addresses run as in sequence by multi-versioning",
   (name) => {
     it.each([20, 100])("in rounds of %s", async (iterations) => {
       const engine: Engine<SpeculateOptions> = (workspace, execution) =>

@@ -1,5 +1,5 @@
 /** All small loops, by shape of their iterations. */
-import type { AbstractLoop, Operation } from "./abstractLoops.ts";
+import type { AbstractLoop, AbstractOperation } from "./abstractLoops.ts";
 
 const subsets = (elements: number, most: number): number[][] =>
   Array.from({ length: 1 << elements }, (_, mask) =>
@@ -12,10 +12,10 @@ const storesOf = (elements: readonly number[]) =>
   elements.map((element) => ({ kind: "store", element }) as const);
 
 /**
- * Iterations with fixed addresses: any set of up to two loads with one store or none, up to one
- * load with two stores, and a store that is loaded back before a second store.
+ * Iterations with fixed addresses: up to two loads with at most one store, up to one load with two
+ * stores, and a store that is loaded back before a second store.
  */
-export function fixedIterations(elements: number): Operation[][] {
+export function fixedIterations(elements: number): AbstractOperation[][] {
   const sets = subsets(elements, 2);
   const straight = sets.flatMap((loads) =>
     sets
@@ -31,8 +31,8 @@ export function fixedIterations(elements: number): Operation[][] {
   return [...straight, ...readBack];
 }
 
-/** Iterations that may load or store at an element computed from what they read. */
-export function dependentIterations(elements: number): Operation[][] {
+/** Iterations that may load or store at an element computed from the values that they read. */
+export function dependentIterations(elements: number): AbstractOperation[][] {
   const anywhere = { load: { kind: "loadAnywhere" }, store: { kind: "storeAnywhere" } } as const;
   const single = subsets(elements, 1);
   return single.flatMap((loads) =>
@@ -45,20 +45,22 @@ export function dependentIterations(elements: number): Operation[][] {
 }
 
 /** Iterations with up to one load and one store, that may end the loop between them. */
-export function endingIterations(elements: number): Operation[][] {
+export function endingIterations(elements: number): AbstractOperation[][] {
   const single = subsets(elements, 1);
-  const ends: Operation[][] = [[], [{ kind: "endLoopWhenOdd" }]];
+  const ends: AbstractOperation[][] = [[], [{ kind: "endLoopWhenOdd" }]];
   return single.flatMap((loads) =>
     ends.flatMap((end) => single.map((stores) => [...loadsOf(loads), ...end, ...storesOf(stores)])),
   );
 }
 
-/** Iterations with up to one load and one store and a branch of every kind between them. */
-export function branchingIterations(elements: number, count: number): Operation[][] {
-  const taken = (when: "always" | "odd", names: Extract<Operation, { kind: "misspeculate" }>["names"]) =>
-    ({ kind: "misspeculate", taken: when, names }) as const;
+/** Iterations with up to one load and one store, and a branch of every kind between them. */
+export function branchingIterations(elements: number, count: number): AbstractOperation[][] {
+  const taken = (
+    when: "always" | "odd",
+    names: Extract<AbstractOperation, { kind: "misspeculate" }>["names"],
+  ) => ({ kind: "misspeculate", taken: when, names }) as const;
   const kinds = [[1], [0], [-1, 1], "following" as const, { iteration: count - 1 }];
-  const branches: Operation[][] = [
+  const branches: AbstractOperation[][] = [
     [],
     [{ kind: "endLoopWhenOdd" }],
     [taken("always", [1])],
@@ -71,11 +73,11 @@ export function branchingIterations(elements: number, count: number): Operation[
 }
 
 /**
- * Every sequence of `count` of the given iterations; with `renamed`, one loop for each class that
- * only renames elements.
+ * Yields every sequence of `count` of the given iterations. With `renamed`, it yields one loop for
+ * each class that only renames elements.
  */
 export function* loopsOf(
-  kinds: readonly (readonly Operation[])[],
+  kinds: readonly (readonly AbstractOperation[])[],
   {
     count,
     elements,
@@ -93,9 +95,9 @@ export function* loopsOf(
   }
 }
 
-/** Whether no renaming of the elements gives a sequence that is enumerated earlier. */
-function firstOfClass(kinds: readonly (readonly Operation[])[], elements: number) {
-  const key = (iteration: readonly Operation[]) =>
+/** Returns true if no renaming of the elements gives a sequence that is enumerated earlier. */
+function firstOfClass(kinds: readonly (readonly AbstractOperation[])[], elements: number) {
+  const key = (iteration: readonly AbstractOperation[]) =>
     [...iteration].map((operation) => JSON.stringify(operation)).join();
   const number = new Map(kinds.map((kind, index) => [key(kind), index]));
   const renamings = permutations(elements).map((names) =>
@@ -113,10 +115,8 @@ function firstOfClass(kinds: readonly (readonly Operation[])[], elements: number
     });
 }
 
-/**
- * Neighbouring loads, and neighbouring stores, in the order in which the enumeration lists them.
- */
-function canonical(iteration: readonly Operation[]): Operation[] {
+/** Returns neighbouring loads, and neighbouring stores, in the order of the enumeration. */
+function canonical(iteration: readonly AbstractOperation[]): AbstractOperation[] {
   const result = [...iteration];
   for (let i = 1; i < result.length; i++) {
     for (let j = i; j > 0; j--) {
@@ -128,7 +128,7 @@ function canonical(iteration: readonly Operation[]): Operation[] {
   return result;
 }
 
-/** All orders of the numbers below `count`, the ascending one first. */
+/** Returns all orders of the numbers below `count`, the ascending one first. */
 export function permutations(count: number): number[][] {
   if (count === 0) return [[]];
   return permutations(count - 1)

@@ -1,4 +1,6 @@
-/** Speculation on a hardened device: two ways to be wrong, each caught by its own rope. */
+/**
+ * Speculation on a hardened device: misspeculation and faults are each caught by their own check.
+ */
 
 import { harden } from "belay-gpu";
 import { publishedEngine } from "belay-research/internal/published/published";
@@ -17,7 +19,7 @@ const loops: AbstractLoop[] = [...loopsOf(dependentIterations(3), { count: 3, el
 );
 const expected = loops.flatMap((each) => runInOrder(each).values);
 
-/** What the array holds after the loop. */
+/** The contents of the array after the loop. */
 async function run(device: GPUDevice, options: SpeculateOptions): Promise<number[]> {
   const { arrays, count } = encode(loops);
   const variables = { inputs: {}, carried: {}, reductions: {}, first: 0, step: 1 };
@@ -52,7 +54,7 @@ describe.each<[string, SpeculateOptions]>([
         replica: 1,
         effect: { xor: 1 << 3 },
         workgroup: [0, 0, 0],
-        // An iteration that accesses something.
+        // An iteration that accesses an element.
         localIndex: 17,
       });
       expect(await run(device, options)).toEqual(expected);

@@ -1,6 +1,6 @@
 /**
- * Integers that are −0: whatever makes one and whatever can tell it from 0, against JavaScript, on
- * the CPU and on the GPU.
+ * Integers that are −0: every source of one and every observer that tells it from 0, against
+ * JavaScript, on the CPU and on the GPU.
  */
 
 import { speculate } from "belay-speculate/internal/engine/speculate";
@@ -17,7 +17,7 @@ const [as, bs] = [values.flatMap((a) => values.map(() => a)), values.flatMap(() 
   Int8Array.from(all),
 ) as [Int8Array, Int8Array];
 
-/** Statements that leave an integer in `z`, made of the elements `a` and `b`. */
+/** Statements that leave an integer in `z`, computed from the elements `a` and `b`. */
 const makers: readonly string[] = [
   ...[
     "-a",
@@ -82,7 +82,7 @@ const makers: readonly string[] = [
   "const c = -u[i]!; u[i] = 5; const z = c * b;",
 ];
 
-/** What can tell −0 from 0. */
+/** Statements that can tell −0 from 0. */
 const observers: readonly string[] = [
   "z",
   "1 / z",
@@ -103,7 +103,7 @@ const observers: readonly string[] = [
   "z ? 1 : z",
 ];
 
-/** A loop for one maker, which stores what each observer sees. */
+/** Returns a loop for one maker, which stores the result of each observer. */
 const program = (maker: string) => `
 function negative(x: number) { return -x; }
 function either(x: number, y: number) { if (y > 0) return -x; return x * y; }
@@ -121,8 +121,8 @@ const size = as.length * observers.length;
 const given = () => ({ as, bs, u: as.slice(), x: new Float32Array(as.length).fill(-0) });
 
 /**
- * Where `out` differs from `expected`, in words; numbers that a GPU may round in its own way may
- * differ in last bits.
+ * Describes the places where `out` differs from `expected`. Numbers that a GPU may round
+ * differently may differ in their last bits.
  */
 function differences(path: string, out: Float32Array, expected: Float32Array): string[] {
   const same = (one: number, other: number) =>
@@ -176,7 +176,7 @@ describe("integers that may be -0", () => {
     60_000,
   );
 
-  it("cost nothing where nothing can tell them from 0", () => {
+  it("cost nothing if nothing can tell them from 0", () => {
     for (const maker of ["-a", "a * b", "a % 7", "Math.min(-a, b)", "b > 0 ? -a : b"]) {
       const source = `export async function run(a: Int8Array, b: Int8Array, p: Int32Array) {
         "use speculate";
@@ -191,7 +191,7 @@ describe("integers that may be -0", () => {
     }
   });
 
-  it("from outside leave the loop to the program where that matters", async () => {
+  it("from outside make the loop run as written if it can tell them from 0", async () => {
     const source = `export async function run(x: Float32Array, n: number) {
       "use speculate";
       //#pragma omp for target(webgpu) speculate(x)
@@ -228,7 +228,7 @@ describe("variables that iterations share", () => {
     ["s = Math.min(s, -(a[i]! >> 1));", "s = Math.min(s, -(a[i]! >> 1))", "reduction(min:s)"],
     ["s = Math.max(s, (a[i]! >> 1) * -1);", "s = Math.max(s, (a[i]! >> 1) * -1)", "reduction(max:s)"],
     ["s = s * -1; a[i] = s;", "s = s * -1", ""],
-  ])("are not translated where they may be -0, and run as written: %s", async (body, place, clauses) => {
+  ])("are not translated if they may be -0, and run as written: %s", async (body, place, clauses) => {
     const source = loop(body, clauses);
     const { diagnostics } = translate(source, "zeros.ts");
     const found = diagnostics.filter(({ severity }) => severity === "error");
@@ -254,7 +254,7 @@ describe("variables that iterations share", () => {
     ["s -= a[i]! & 7;", "reduction(+:s)"],
     ["s = Math.min(s, n);", "reduction(min:s)"],
     ["s = Math.min(s, -a[i]! | 0);", "reduction(min:s)"],
-  ])("are where they are not: %s", async (body, clauses) => {
+  ])("are translated if they cannot be -0: %s", async (body, clauses) => {
     const source = loop(body, clauses);
     const { exports, diagnostics } = evaluateTranslated(source);
     expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);

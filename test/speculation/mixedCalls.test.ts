@@ -1,6 +1,6 @@
 /**
- * Random calls of a program, awaited or not, on arrays that stay on a device or not: what they
- * leave is what they leave in order.
+ * Random calls of a program, awaited or not, on arrays that stay on a device or not, leave the same
+ * results as in order.
  */
 
 import { speculate } from "belay-speculate/internal/engine/speculate";
@@ -12,7 +12,7 @@ import { testDevices } from "../support/devices/testDevices.ts";
 import { evaluate } from "../support/loops/loopPrograms.ts";
 
 const devices = testDevices();
-/** `MIXED_CALLS=3000` for a long search. */
+/** `MIXED_CALLS=3000` runs a long search. */
 const numRuns = Number(process.env.MIXED_CALLS ?? 40);
 const size = 24;
 
@@ -83,7 +83,7 @@ const data = fc.array(fc.constantFrom(0, -0, 1, 2.5, -3, Number.NaN, Number.POSI
 
 type Functions = Record<string, (...parameters: unknown[]) => Promise<unknown>>;
 
-it("leaves what the program leaves as it stands", async () => {
+it("leaves the same results as the program as written", async () => {
   const device = await devices.newDevice();
   let isMeasured = false;
   const { code, diagnostics } = replaceLoops(program, "program.ts");
@@ -122,7 +122,7 @@ it("leaves what the program leaves as it stands", async () => {
           promise = own?.write([turn, -turn], 2);
           if (own) expected[place]!.set([turn, -turn], 2);
         } else {
-          // The program as it stands executes a loop before it returns.
+          // The program as written executes a loop before it returns.
           const last = model[what]!(expected[a], expected[2 + f], n);
           promise = real[what]!(arrays[a], arrays[2 + f], n);
           returned.push(Promise.all([promise, last]));

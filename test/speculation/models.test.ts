@@ -1,17 +1,17 @@
 /** The rules of every engine against sequential execution, for all small loops. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { type AbstractLoop, type Operation, runInOrder } from "./abstractLoops.ts";
+import { type AbstractLoop, type AbstractOperation, runInOrder } from "./abstractLoops.ts";
 import {
   type EngineModel,
   inPlace,
+  multiVersion,
+  multiVersionWithout,
   prefixCommit,
   published,
   publishedAsPrinted,
   publishedWithout,
   reservations,
-  twiceVersioned,
-  versioned,
-  versionedWithout,
+  twiceMultiVersion,
 } from "./engineModels.ts";
 import {
   branchingIterations,
@@ -24,7 +24,7 @@ import {
 
 interface Count {
   wrong: number;
-  /** One with the fewest operations. */
+  /** A wrong loop with the fewest operations. */
   smallest?: AbstractLoop;
 }
 
@@ -32,8 +32,8 @@ const operations = (loop: AbstractLoop) => loop.iterations.flat().length;
 const ascending = [0, 1, 2, 3];
 
 /**
- * How many loops each model gets wrong, in any of the given orders of its phases, and how many
- * loops there are.
+ * Counts the loops, and the loops that each model executes wrongly in any of the given orders of
+ * its phases.
  */
 function countWrong<Name extends string>(
   models: Record<Name, EngineModel>,
@@ -60,12 +60,12 @@ function countWrong<Name extends string>(
 }
 
 const none = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, { wrong: 0 }]));
-const load = (element: number): Operation => ({ kind: "load", element });
-const store = (element: number): Operation => ({ kind: "store", element });
-const pair = (...iterations: Operation[][]): AbstractLoop => ({ elements: 3, seed: 1, iterations });
+const load = (element: number): AbstractOperation => ({ kind: "load", element });
+const store = (element: number): AbstractOperation => ({ kind: "store", element });
+const pair = (...iterations: AbstractOperation[][]): AbstractLoop => ({ elements: 3, seed: 1, iterations });
 
 describe("all loops of four iterations on three elements with fixed addresses", () => {
-  const models = { prefixCommit, inPlace, reservations, versioned: twiceVersioned, published };
+  const models = { prefixCommit, inPlace, reservations, multiVersion: twiceMultiVersion, published };
   let result: ReturnType<typeof countWrong<keyof typeof models | "publishedAsPrinted">>;
   beforeAll(() => {
     const loops = loopsOf(fixedIterations(3), { count: 4, elements: 3, renamed: true });
@@ -102,8 +102,8 @@ describe("the published rules as printed", () => {
 });
 
 describe("the order in which a phase visits iterations", () => {
-  it("decides nothing: all loops of three iterations, all orders, rounds of two and three", () => {
-    const models = { prefixCommit, inPlace, reservations, versioned, twiceVersioned, published };
+  it("changes no result: all loops of three iterations, all orders, rounds of two and three", () => {
+    const models = { prefixCommit, inPlace, reservations, multiVersion, twiceMultiVersion, published };
     const loops = loopsOf(fixedIterations(3), { count: 3, elements: 3, renamed: true });
     const { tried, wrong } = countWrong(models, loops, { windows: [2, 3], orders: permutations(3) });
     expect(tried).toBe(16_479);
@@ -120,14 +120,14 @@ describe("the order in which a phase visits iterations", () => {
 });
 
 describe("all loops of three iterations with addresses that depend on the values", () => {
-  it("run as in sequence where the engine allows them, and not without a part of its rules", () => {
+  it("run as in sequence if the engine allows them, and not without a part of its rules", () => {
     const partial = {
       seesLater: publishedWithout({ seesLater: true }),
       cascadesNot: publishedWithout({ cascadesNot: true }),
       reservations,
     };
     const loops = loopsOf(dependentIterations(3), { count: 3, elements: 3 });
-    const sound = { prefixCommit, versioned, twiceVersioned, published };
+    const sound = { prefixCommit, multiVersion, twiceMultiVersion, published };
     const { tried, wrong } = countWrong({ ...sound, ...partial }, loops, { windows: [3] });
     expect(tried).toBe(262_144);
     expect(wrong).toMatchObject(none(Object.keys(sound)));
@@ -149,23 +149,23 @@ describe("all loops of three iterations with branches that misspeculate or end",
 });
 
 describe("versions of elements", () => {
-  it.each<[string, ...Parameters<typeof versionedWithout>]>([
-    ["commit what has too many writers before it", { ignoresWriters: true, isAlwaysSure: true }, 1],
-    ["take for sure what saw too few versions", { isAlwaysSure: true }, 1],
-    ["commit what still changes", { commitsChanges: true }, 2],
-    ["leave what the first writer stored", { keepsFirst: true }, 2],
+  it.each<[string, ...Parameters<typeof multiVersionWithout>]>([
+    ["commit iterations after too many writers", { ignoresWriters: true, ignoresMissingVersions: true }, 1],
+    ["validate iterations that saw too few versions", { ignoresMissingVersions: true }, 1],
+    ["commit iterations that still change", { commitsChanges: true }, 2],
+    ["keep the first writer's store", { keepsFirst: true }, 2],
   ])("are wrong when they %s", (_, broken, versions) => {
     const loops = loopsOf(fixedIterations(3), { count: 4, elements: 3, renamed: true });
     const some = [...loops].filter((_, n) => n % 97 === 0);
-    const { wrong } = countWrong({ broken: versionedWithout(broken, versions) }, some, { windows: [4] });
+    const { wrong } = countWrong({ broken: multiVersionWithout(broken, versions) }, some, { windows: [4] });
     expect(wrong.broken.wrong).toBeGreaterThan(0);
   });
 
-  it("end where the loop ends itself, in windows of any length", () => {
+  it("end at the loop's break, in windows of any length", () => {
     const loops = [...loopsOf(endingIterations(2), { count: 3, elements: 2, seed: 2 })];
-    const { wrong, tried } = countWrong({ versioned, twiceVersioned }, loops, { windows: [2, 3] });
+    const { wrong, tried } = countWrong({ multiVersion, twiceMultiVersion }, loops, { windows: [2, 3] });
     expect(tried).toBe(5832);
-    expect(wrong).toEqual(none(["versioned", "twiceVersioned"]));
+    expect(wrong).toEqual(none(["multiVersion", "twiceMultiVersion"]));
   });
 });
 

@@ -1,10 +1,10 @@
 /**
- * Loops, reads and writes take effect in the order of their calls, wherever a loop is executed:
- * translated, or as it is written.
+ * Loops, reads and writes take effect in the order of their calls, whether a loop runs on a device,
+ * is translated, or runs as written.
  */
 
 import { speculate, useDevice } from "belay-speculate/internal/engine/speculate";
-import { Operation } from "belay-speculate/internal/engine/transfer/operationOrder";
+import { OrderedOperation } from "belay-speculate/internal/engine/transfer/operationOrder";
 import { resident } from "belay-speculate/internal/engine/transfer/resident";
 import { LoopTurn } from "belay-speculate/internal/engine/writtenLoops";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
@@ -17,8 +17,8 @@ const devices = testDevices();
 type Run = (...parameters: unknown[]) => Promise<unknown>;
 
 /**
- * The functions of a program whose loops are executed on a device wherever their translation covers
- * the data.
+ * The functions of a program whose loops run on a device whenever their translation covers the
+ * data.
  */
 async function programOn(source: string): Promise<Record<string, Run>> {
   const device = await devices.newDevice();
@@ -42,8 +42,8 @@ export async function add(a: Int32Array, n: number) {
 }
 `;
 
-describe("a loop that runs as it is written", () => {
-  it("finds what the device has where a bound is no integer, and the device finds what it left", async () => {
+describe("a loop that runs as written", () => {
+  it("sees the device's data if a bound is no integer, and the device sees its results", async () => {
     const { scale: run } = await programOn(scale);
     const a = new Float32Array(5).fill(1);
     const kept = resident(a);
@@ -54,7 +54,7 @@ describe("a loop that runs as it is written", () => {
     kept.release();
   });
 
-  it("finds what the device has where an input has more bits than a double tells apart", async () => {
+  it("sees the device's data if an input has more bits than a double holds", async () => {
     const { run } = await programOn(`export async function run(a: Int32Array, k: number) {
       "use speculate";
       let sum = 0;
@@ -70,7 +70,7 @@ describe("a loop that runs as it is written", () => {
     kept.release();
   });
 
-  it("finds what the device has where a carried counter leaves its type", async () => {
+  it("sees the device's data if a carried counter leaves its type", async () => {
     const { run } = await programOn(`export async function run(a: Int32Array, k: number) {
       "use speculate";
       let s = k;
@@ -88,8 +88,8 @@ describe("a loop that runs as it is written", () => {
   it.each([
     ["is refused", "a[i] = a[i]! + Math.random() * 0 + 1;", "a: Int32Array"],
     ["is refused and waits", "a[i] = a[i]! + 1; await null;", "a: Int32Array"],
-    ["is refused as nothing is known of it", "a[i] = a[i]! + 1;", "a: any"],
-  ])("finds what the device has where it %s", async (_, body, parameter) => {
+    ["is refused because its types are unknown", "a[i] = a[i]! + 1;", "a: any"],
+  ])("sees the device's data if it %s", async (_, body, parameter) => {
     const { run, bump } = await programOn(`
       export async function bump(a: Int32Array) {
         "use speculate";
@@ -110,7 +110,7 @@ describe("a loop that runs as it is written", () => {
     kept.release();
   });
 
-  it("throws in a function that cannot wait, where only the device has the array", async () => {
+  it("throws in a function that cannot wait if only the device has the array", async () => {
     const { run, scale: double } = await programOn(`${scale}
       export function run(a: Float32Array) {
         "use speculate";
@@ -142,7 +142,7 @@ describe("a loop that runs as it is written", () => {
 });
 
 describe("operations on one array", () => {
-  it("are in order where a read overlaps a loop", async () => {
+  it("are in order if a read overlaps a loop", async () => {
     const { scale: run } = await programOn(scale);
     const a = new Float32Array(2000).fill(1);
     const kept = resident(a);
@@ -158,7 +158,7 @@ describe("operations on one array", () => {
     kept.release();
   });
 
-  it("are in order where a write is in the tick of a call, and takes the values of then", async () => {
+  it("are in order if a write follows a call in the same tick, and keep its values", async () => {
     const { scale: run } = await programOn(scale);
     const a = new Float32Array(4).fill(1);
     const kept = resident(a);
@@ -176,7 +176,7 @@ describe("operations on one array", () => {
     kept.release();
   });
 
-  it("are in order where the array is released while a loop runs", async () => {
+  it("are in order if the array is released while a loop runs", async () => {
     const { scale: run } = await programOn(scale);
     const a = new Float32Array(4).fill(1);
     const kept = resident(a);
@@ -199,7 +199,7 @@ describe("operations on one array", () => {
     kept.release();
   });
 
-  it("that fail let the next ones go on", async () => {
+  it("let later ones continue after a failure", async () => {
     const { scale: run } = await programOn(scale);
     const a = new Float32Array(4).fill(1);
     const kept = resident(a);
@@ -235,10 +235,10 @@ describe("calls that share a variable", () => {
   });
 });
 
-describe("without turns", () => {
+describe("without the operation order", () => {
   afterEach(() => vi.restoreAllMocks());
 
-  it("a loop that runs as it is written finds what is old", async () => {
+  it("a loop that runs as written sees old data", async () => {
     vi.spyOn(LoopTurn.prototype, "toHost").mockImplementation(async () => {});
     const { scale: run } = await programOn(scale);
     const kept = resident(new Float32Array(5).fill(1));
@@ -249,14 +249,14 @@ describe("without turns", () => {
   });
 
   it("calls that share a variable lose updates", async () => {
-    vi.spyOn(Operation.prototype, "comes", "get").mockReturnValue(null);
+    vi.spyOn(OrderedOperation.prototype, "comes", "get").mockReturnValue(null);
     const { add, get } = await programOn(total);
     await Promise.all([add!(new Int32Array(5).fill(1), 5), add!(new Int32Array(5).fill(1), 5)]);
     expect(get!()).toBe(5);
   });
 });
 
-describe("what is refused at once", () => {
+describe("a value that is refused at once", () => {
   it.each([
     ["a plain array: make it a typed array", [1, 2]],
     ["of the class Float64Array", new Float64Array(2)],

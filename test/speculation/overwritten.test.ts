@@ -18,7 +18,7 @@ const devices = testDevices();
 const n = 100;
 const parameters = "out: Uint8Array, a: Int32Array, gap: number";
 
-/** Bytes sent in each of three executions of a loop, on other data each time. */
+/** Returns the bytes sent in each of three executions of a loop, on other data each time. */
 async function sent(source: string, length: number): Promise<number[]> {
   const loop = loopFrom(parameters, source, "speculate(out)");
   const device = await devices.newDevice();
@@ -46,21 +46,25 @@ describe("an array that a loop overwrites", () => {
       "for (let i = 0; i < a.length; i++) { for (let k = 0; k < 7; k++) { out[7 * i + k] = a[i]!; } }",
       7 * n,
     ],
-  ])("is not sent once that is known, %s", async (_, source, length) => {
+  ])("is not sent once this is known, %s", async (_, source, length) => {
     expect(await sent(source, length)).toEqual([length + 4 * n, length + 4 * n, 4 * n]);
   });
 
   it.each([
     ["leaves elements out", halved, 2 * n],
     ["leaves the last element out", "for (let i = 0; i < a.length; i++) { out[i] = a[i]!; }", n + 1],
-    ["stores where elements say", "for (let i = 0; i < a.length; i++) { out[a[i]! % 100] = i; }", n],
-    ["stores when elements say", "for (let i = 0; i < a.length; i++) { if (a[i]! > 1) { out[i] = i; } }", n],
+    ["stores at indices from elements", "for (let i = 0; i < a.length; i++) { out[a[i]! % 100] = i; }", n],
+    [
+      "stores under conditions on elements",
+      "for (let i = 0; i < a.length; i++) { if (a[i]! > 1) { out[i] = i; } }",
+      n,
+    ],
     ["loads from it", "for (let i = 0; i < a.length; i++) { out[i] = out[i]! + a[i]!; }", n],
-  ])("is sent where it %s", async (_, source, length) => {
+  ])("is sent if the loop %s", async (_, source, length) => {
     expect(await sent(source, length)).toEqual(new Array(3).fill(length + 4 * n));
   });
 
-  it("is sent when the CPU has begun, and when it stays there", async () => {
+  it("is sent if the CPU has begun, and if it stays on the device", async () => {
     const loop = loopFrom(
       parameters,
       "for (let i = 0; i < a.length; i++) { out[i] = a[i]!; }",
@@ -74,7 +78,7 @@ describe("an array that a loop overwrites", () => {
     expect(kept.statistics.bytes.uploaded).toBe(5 * n);
     given.out.release();
 
-    // Before the device is given its first iterations.
+    // Changes the array before the device gets its first iterations.
     const { out, a } = arrays();
     const begin: Engine<SpeculateOptions> = async (workspace, execution) => {
       await execution.onCpu(0, 10);

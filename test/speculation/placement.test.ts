@@ -1,4 +1,4 @@
-/** Where loops are executed when that is to be measured. */
+/** The placement of loops on devices with simulated costs. */
 
 import { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { type Costs, isSmall } from "belay-speculate/internal/engine/policy/placement";
@@ -43,7 +43,7 @@ it("stays on the CPU for less than a launch takes", async () => {
   expect(first.bytes).toEqual({ uploaded: 0, downloaded: 0 });
 });
 
-it("goes on on the GPU where the CPU has turned out to be slower", async () => {
+it("continues on the GPU if the CPU proves slower", async () => {
   let clock = 0;
   vi.spyOn(performance, "now").mockImplementation(() => (clock += 10));
   const { first } = await execute(free);
@@ -81,7 +81,7 @@ it.each([
   expect(statistics.onCpu).toBe(small ? n : 0);
 });
 
-it("asks not where arrays are that stay on the GPU, but how many bytes they have", async () => {
+it("depends on the bytes of arrays that stay on the GPU, and not on their place", async () => {
   const loop = loopFrom(
     "a: Float32Array, p: Int32Array",
     "for (let i = 0; i < p.length; i++) { a[p[i]!] = a[p[i]!]! + 1; }",
@@ -99,7 +99,7 @@ it("asks not where arrays are that stay on the GPU, but how many bytes they have
   expect(isSmall(loop, n, { a: n, p: n }, 2 ** 24)).toBe(false);
 });
 
-it("takes a loop for large by its iterations, or by the elements that inner loops may go over", async () => {
+it("counts a loop as large by its iterations, or by the elements that inner loops may visit", async () => {
   const flat = loopFrom(
     "a: Float32Array",
     "for (let i = 0; i < 9; i++) { a[i] = a[i]! + 1; }",

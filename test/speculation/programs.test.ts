@@ -1,4 +1,4 @@
-/** Programs whose loops run on a device give what they give as they stand. */
+/** Programs whose loops run on a device give the same results as written. */
 
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
@@ -9,8 +9,8 @@ import { evaluate } from "../support/loops/loopPrograms.ts";
 const devices = testDevices();
 
 /**
- * What `run` of a program returns, as it stands and translated, on copies of the parameters; and
- * how many loops were executed.
+ * Runs a program as written and translated, on copies of the parameters. Returns both results, and
+ * the number of executed loops.
  */
 async function both(source: string, parameters: () => unknown[]) {
   const device = await devices.newDevice();
@@ -61,7 +61,7 @@ it.each([
     }
     const outside = loop("let s = seed;", "", body, "a: Int32Array, n: number, seed: number");
     expect((await both(outside, () => [integers(), 60, 2 ** 32 - 5])).executed).toBe(1);
-    // The host runs the loop as it is written where the value before it is none of the type.
+    // The host runs the loop as written if the value before it is not of the type.
     for (const seed of [-1, 0.5, 2 ** 32, Number.NaN]) {
       expect((await both(outside, () => [integers(), 60, seed])).executed).toBe(0);
     }

@@ -1,5 +1,5 @@
 /**
- * Windows that one execution finds, and the next one with the same addresses takes over without a
+ * Windows that one execution finds, and the next one with the same addresses executes without a
  * check.
  */
 
@@ -51,7 +51,7 @@ describe("windows", () => {
     );
   });
 
-  it("are looked for again with other numbers, or another length", async () => {
+  it("are found anew with other numbers, or another length", async () => {
     const executions = [given(4), given(5), given(4, 3 * half), given(4, 2 * half, 8), given(5)];
     const plans = await plansOf(butterflies, ...executions);
     expect(plans.map((plan) => plan.split(" in ")[0])).toEqual([...new Array(4).fill("in place"), "proven"]);

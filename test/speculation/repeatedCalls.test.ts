@@ -14,12 +14,12 @@ const n = 100;
 afterEach(() => vi.restoreAllMocks());
 
 /**
- * A loop that nobody has executed, whose sum is `f32` where the CPU rounds in another way than a
- * GPU may.
+ * Returns a loop that nobody has executed. Its sum is `f32` if the CPU should round in another way
+ * than a GPU may.
  */
 async function newProgram(element: "Int32" | "Float32", afterwards: (from: number) => void = () => {}) {
   const device = await devices.newDevice();
-  // It seems to take a second to be asked.
+  // Measuring it seems to take a second.
   Workspace.of(device).costs = Promise.resolve({
     launch: 1000,
     uploadedByte: 0,
@@ -49,7 +49,7 @@ async function newProgram(element: "Int32" | "Float32", afterwards: (from: numbe
     step: 1,
     count,
   });
-  /** Whether a call is executed before anybody waits for it. */
+  /** Returns true if a call is executed before anybody waits for it. */
   const isAtOnce = async (given: SpeculateCall) => {
     const { a } = given.arrays;
     const host = a instanceof Resident ? a.host : a!;
@@ -68,7 +68,7 @@ async function newProgram(element: "Int32" | "Float32", afterwards: (from: numbe
 
 describe("a loop that the CPU executes", () => {
   it.each(["Int32", "Float32"] as const)(
-    "is executed at once from then on, %s, and asked about now and then",
+    "is executed at once from then on, %s, and placed again now and then",
     async (element) => {
       let clock = 0;
       vi.spyOn(performance, "now").mockImplementation(() => (clock += 1e-3));
@@ -80,7 +80,7 @@ describe("a loop that the CPU executes", () => {
     },
   );
 
-  it("is asked about with other numbers of iterations or elements, and arrays that a device has", async () => {
+  it("is placed again with other numbers of iterations or elements, and arrays that a device has", async () => {
     const { device, call, array, isAtOnce, repeat } = await newProgram("Float32");
     await repeat(2);
     expect(await isAtOnce(call(array()))).toBe(true);
@@ -96,7 +96,7 @@ describe("a loop that the CPU executes", () => {
     await repeat(1);
     const view = new Float32Array(memory, 0, n);
     expect(await isAtOnce(call(view))).toBe(false);
-    // What the device had changed through the other view came first.
+    // Changes by the device through the other view came first.
     expect([...view]).toEqual([0.5, ...new Array(n - 1).fill(1)]);
     copied.release();
   });
@@ -126,7 +126,7 @@ describe("a loop that the CPU executes", () => {
   });
 });
 
-it("what takes longer than before is asked about in between", async () => {
+it("places a call again in between if it takes longer than before", async () => {
   let [clock, each, beginnings] = [0, 0.05, 0];
   vi.spyOn(performance, "now").mockImplementation(() => (clock += 1e-3));
   const { device, call, array, repeat } = await newProgram("Int32", (from) => {

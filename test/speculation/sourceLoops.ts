@@ -13,7 +13,7 @@ import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 import { expect } from "vitest";
 
 /**
- * A loop `for (let i = …)` in a function with these parameters; `clauses` are those of its
+ * Returns a loop `for (let i = …)` in a function with these parameters. `clauses` are those of its
  * directive.
  */
 export function loopFrom(parameters: string, source: string, clauses = ""): Loop {
@@ -36,7 +36,7 @@ export interface Given {
   readonly sequential?: SequentialLoop;
 }
 
-/** Speculates, and expects what the loop in order leaves in the arrays and the variables. */
+/** Speculates, and expects the arrays and variables that the loop in order leaves. */
 export async function expectSequential(
   loop: Loop,
   given: Given,
@@ -77,7 +77,7 @@ export async function expectSequential(
   expect(result.statistics.reason).not.toContain("refused a kernel");
   for (const array of Object.values(arrays)) if (array instanceof Resident) await array.read();
   const { next, ended } = result;
-  // Bytes are compared first: a matcher takes seconds for long arrays.
+  // Bytes are compared first, because a matcher takes seconds for long arrays.
   const other = hosts.filter(([name, array]) => !haveSameBytes(array, expected.arrays[name]!));
   const left = { carried: result.carried, reductions: result.reductions, next, ended };
   const { carried: expectedCarried, reductions: expectedReductions } = expected;
@@ -96,6 +96,6 @@ function haveSameBytes(one: LoopData, other: LoopData): boolean {
   return one.constructor === other.constructor && bytes(one).equals(bytes(other));
 }
 
-/** As many numbers as asked, by their place. */
+/** Returns so many numbers, computed from their places. */
 export const numbers = (count: number, of: (place: number) => number) =>
   Int32Array.from({ length: count }, (_, i) => of(i));

@@ -1,6 +1,6 @@
 /**
- * Every operator and function of floats, on the values that hardware and drivers treat in their own
- * ways, against JavaScript.
+ * Every operator and function of floats, on the values that hardware and drivers treat specially,
+ * against JavaScript.
  */
 
 import { speculate } from "belay-speculate/internal/engine/speculate";
@@ -43,7 +43,7 @@ const [xs, ys] = [values.flatMap((x) => values.map(() => x)), values.flatMap(() 
   Float32Array.from(all!),
 ) as [Float32Array, Float32Array];
 
-/** What JavaScript rounds exactly, and a GPU computes exactly. */
+/** Operations that JavaScript rounds exactly, and a GPU computes exactly. */
 const exact = [
   ..."-x,Math.abs(x),Math.sign(x),Math.floor(x),Math.ceil(x),Math.trunc(x),Math.round(x)".split(","),
   "Math.min(x, y)",
@@ -53,14 +53,14 @@ const exact = [
   "x || y",
   "x && y",
 ];
-/** What a driver simplifies where it may assume that there is no NaN, no infinity and no −0. */
+/** Operations that a driver may simplify by assuming no NaN, no infinity and no −0. */
 const withConstants = [
   ..."0 * x,x * 0,-0 * x,x * -0,x * kept,0 / x,-0 / x,x / Infinity,x / -Infinity,x + 0,0 + x,0 - x".split(
     ",",
   ),
   ..."x - -0,x + kept,kept - x,kept / x,-x * 0,x * 0 + y,Math.min(x * 0, y),1 / (x * 0)".split(/,(?! y)/),
 ];
-/** What a GPU may round in its own way, and where numbers too small to be normal may be zero. */
+/** Operations that a GPU may round differently, and whose subnormal numbers may be zero. */
 const rounded = [
   ..."x + y,x - y,x * y,x / y,x ** y".split(","),
   "Math.pow(x, y)",
@@ -82,7 +82,7 @@ const conditions = [
 ];
 const integers = ["x | 0", "x >>> 0", "~x", "x & 255", "Math.imul(x, y)", "Math.clz32(x)", "x << 1"];
 
-/** A program with one loop that stores each result of `of` behind the other. */
+/** Returns a program with one loop that stores the results of `of`, one after the other. */
 function program(of: readonly string[], type: string, store: (one: string) => string): string {
   const stores = of.map((one, k) => `out[i * ${of.length} + ${k}] = ${store(one)};`).join("\n");
   return `export async function run(a: Float32Array, b: Float32Array, out: ${type}) {
@@ -116,7 +116,7 @@ async function results<Out extends Float32Array | Int32Array>(
   return { javaScript, cpu, gpu };
 }
 
-/** Where a path differs from JavaScript, in words; the first few. */
+/** Describes the first few places where a path differs from JavaScript. */
 function differences(
   of: readonly string[],
   { javaScript, cpu, gpu }: Record<"javaScript" | "cpu" | "gpu", ArrayLike<number>>,
@@ -193,8 +193,8 @@ it("operations that are rounded: infinities, zeros, NaN, and numbers up to their
     () => new Float32Array(xs.length * rounded.length),
   );
   const isAlike = (value: number, expected: number, x: number, y: number) => {
-    // What is too small to be normal may be zero, as an operand and as a result; trigonometry is
-    // open beyond some turns.
+    // A subnormal number may be zero, as an operand and as a result. Trigonometry is open beyond
+    // some periods.
     if (isTiny(x) || isTiny(y) || isTiny(expected) || Math.abs(x) > 100) {
       return (
         Number.isNaN(value) === Number.isNaN(expected) || isTiny(x) || isTiny(y) || Math.abs(expected) > 1e38
@@ -215,7 +215,7 @@ it("large and small numbers, divided and squared", async () => {
   );
   const isAlike = (value: number, expected: number, x: number, y: number) =>
     Object.is(value, expected) ||
-    // Numbers that are too small to be normal may be zero, as operands and as results.
+    // Subnormal numbers may be zero, as operands and as results.
     isTiny(x) ||
     isTiny(y) ||
     (isTiny(expected) && Math.abs(value) < 2 ** -125) ||

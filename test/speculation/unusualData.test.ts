@@ -1,6 +1,6 @@
 /**
- * Data and devices that speculation cannot use, or that change while it runs: the right result, or
- * a clear error.
+ * Data and devices that speculation cannot use, or that change while it runs, give the right result
+ * or a clear error.
  */
 
 import { publishedEngine } from "belay-research/internal/published/published";
@@ -103,7 +103,7 @@ describe("the CPU executes", () => {
     expect(statistics).toMatchObject({ engine: "sequential", reason: "no device was given", onCpu: n });
   });
 
-  it("nothing in secret", async () => {
+  it("no loop without a report to onExecuted", async () => {
     const told: unknown[] = [];
     useDevice(null, {
       onExecuted: (executed, { engine, onCpu }) => told.push([executed.name, engine, onCpu]),

@@ -1,4 +1,4 @@
-/** Variables that iterations hand on, and addresses that follow from them. */
+/** Variables that iterations carry, and addresses that follow from them. */
 
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/devices/testDevices.ts";
@@ -8,7 +8,7 @@ import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 const devices = testDevices();
 const n = 200;
 
-/** Stores behind a gap that grows now and then, as a buffer does that gets a new segment. */
+/** Stores after a gap that grows now and then, like a buffer that gets a new segment. */
 const appended = loopFrom(
   "a: Int32Array, p: Int32Array, gap: number",
   "for (let i = 0; i < p.length; i++) { if (p[i]! === 0) { gap = ((gap | 0) + 17) | 0; a[(i + gap) | 0] = -gap; gap = (gap + 1) | 0; } a[(i + gap) | 0] = (a[i]! + i) | 0; }",
@@ -46,7 +46,7 @@ describe("variables that addresses follow from", () => {
     expect(statistics.rounds).toBeLessThan(10);
   });
 
-  it("are not predicted where they follow from what the loop writes", async () => {
+  it("are not predicted if they follow from elements that the loop writes", async () => {
     const summed = loopFrom(
       "a: Int32Array, sum: number",
       "for (let i = 0; i < 100; i++) { sum = ((sum | 0) + a[i]!) | 0; a[sum & 63] = i; }",
@@ -59,7 +59,7 @@ describe("variables that addresses follow from", () => {
     expect(statistics.plans).toEqual(["logged", "multi-version"]);
   });
 
-  it("are compared before windows are taken over from an earlier execution", async () => {
+  it("are compared before windows of an earlier execution are reused", async () => {
     const counted = loopFrom(
       "a: Int32Array, gap: number",
       "for (let i = 0; i < 1000; i++) { if (i === 20) { gap = ((gap | 0) + 7) | 0; } a[(i + gap) | 0] = (a[i]! + i) | 0; }",

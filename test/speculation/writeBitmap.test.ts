@@ -1,6 +1,6 @@
 /**
- * Dependences found with a bit for each element: never one too few, and none where iterations only
- * meet themselves.
+ * Dependences found with a bit for each element: never one too few, and none if an iteration only
+ * conflicts with itself.
  */
 
 import { randomBelow } from "belay-research/internal/workloads/random";
@@ -17,14 +17,14 @@ const withWriteBitmap: Engine<SpeculateOptions> = (workspace, execution) =>
 
 const iterations = 5;
 const elements = 120;
-/** Each iteration loads an element, and stores to two, which may be one. */
+/** Each iteration loads an element, and stores to two, which may be the same. */
 const loop = loopFrom(
   "a: Int32Array, p: Int32Array, q: Int32Array, r: Int32Array",
   "for (let i = 0; i < p.length; i++) { a[p[i]!] = (Math.imul(a[q[i]!]!, 3) + i) | 0; a[r[i]!] = (a[r[i]!]! + 7) | 0; }",
   "speculate(a)",
 );
 
-/** Places for the iterations of which some depend on each other in about half of all cases. */
+/** The places for the iterations, of which some depend on each other in about half of all cases. */
 function placesOf(seed: number) {
   const place = (stream: number) => numbers(iterations, (i) => randomBelow(elements, seed, 10 * i + stream));
   const [p, q, r] = [place(0), place(1), place(2)];
@@ -59,18 +59,18 @@ it("are found exactly", async () => {
   expect(dependent).toBeLessThan(80);
 });
 
-it("are looked for with bits where there are many elements", async () => {
+it("are found with a write bitmap if there are many elements", async () => {
   const device = await devices.newDevice();
   const arrays = () => ({ ...placesOf(1), a: numbers(2 ** 16, (i) => i) });
   const large = await expectSequential(loop, { arrays: arrays(), count: iterations }, { device });
   expect(large.statistics.plans[0]).toBe("write bitmap");
 });
 
-it("are looked for in each window by itself, in several windows at once", async () => {
+it("are found in each window separately, in several windows at once", async () => {
   const device = await devices.newDevice();
   const again = { ...loop, schedule: { iterationsPerRound: 10 } };
   const count = 60;
-  // Iterations of different windows meet at each element.
+  // Iterations of different windows access each element.
   const places = {
     p: numbers(count, (i) => i % 10),
     q: numbers(count, (i) => i % 10),
@@ -89,7 +89,7 @@ it("are looked for in each window by itself, in several windows at once", async 
     submits.push(submit.mock.calls.length);
     submit.mockRestore();
   }
-  // That, and one to bring the array home.
+  // This submission, and one to download the array.
   expect(submits[1]).toBe(2);
 });
 
@@ -102,8 +102,8 @@ describe("a rule left out", () => {
     const changed = changeKernels(device, find, put, name);
     const count = 64;
     const apart = numbers(count, (i) => i);
-    // Either each stores where the next one stores before it, or it loads what an earlier one
-    // stores.
+    // Each iteration stores where the next one stores before it, or loads a store of an earlier
+    // one.
     const places =
       name === "fillBitmap"
         ? { p: apart, q: apart, r: numbers(count, (i) => i + 1) }

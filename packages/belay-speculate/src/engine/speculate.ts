@@ -16,7 +16,7 @@ import { executeAsBefore, joined, restOf } from "./call/repeatedCalls.ts";
 import { Workspace } from "./device/workspace.ts";
 import { deviceCopies } from "./transfer/deviceCopies.ts";
 import { rescue } from "./transfer/downloads.ts";
-import { combineUses, memoryOf, Operation } from "./transfer/operationOrder.ts";
+import { combineUses, memoryOf, OrderedOperation } from "./transfer/operationOrder.ts";
 import { Resident, residentOf } from "./transfer/resident.ts";
 
 /** What a program that is translated wants to know of its loops. */
@@ -66,7 +66,7 @@ export async function speculate(given: SpeculateCall, options: SpeculateOptions 
   const device = options.device ?? usedDevice;
   const arrays = Object.entries(given.arrays).map(([name, array]) => [name, residentOf(array)] as const);
   const call = { ...given, arrays: Object.fromEntries(arrays) };
-  const turn = given.turn ?? new Operation(usesOf(call));
+  const turn = given.turn ?? new OrderedOperation(usesOf(call));
   let executed: Speculated;
   try {
     if (turn.comes) await turn.comes;

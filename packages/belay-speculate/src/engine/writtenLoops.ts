@@ -6,7 +6,7 @@ import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/javascript/sequential.ts";
 import { deviceCopies } from "./transfer/deviceCopies.ts";
 import { rescue } from "./transfer/downloads.ts";
-import { combineUses, memoryOf, Operation } from "./transfer/operationOrder.ts";
+import { combineUses, memoryOf, OrderedOperation } from "./transfer/operationOrder.ts";
 import { Resident, residentOf } from "./transfer/resident.ts";
 import { isTypedArray } from "./transfer/typedArrays.ts";
 
@@ -20,7 +20,7 @@ export interface LoopUses {
 }
 
 /** The turn of a loop of the program, translated or not. */
-export class LoopTurn extends Operation {
+export class LoopTurn extends OrderedOperation {
   readonly #uses: LoopUses | null;
 
   /** Takes the next turn; without `uses`, of a loop that may use anything. */
@@ -60,7 +60,7 @@ export function requireOnHost(values: Readonly<Record<string, unknown>>): void {
     isTypedArray(entry[1]),
   );
   const missing = arrays.filter(
-    ([, array]) => deviceCopies.areAhead(array) || Operation.isAwaited(memoryOf(array)),
+    ([, array]) => deviceCopies.areAhead(array) || OrderedOperation.isAwaited(memoryOf(array)),
   );
   if (missing.length > 0) throw speculationError.notOnHost(missing.map(([name]) => name));
   for (const [, array] of arrays) for (const copy of deviceCopies.of(array)) copy.hostChanged();

@@ -8,7 +8,7 @@ import type { PhaseTimes } from "../device/phaseTimer.ts";
 import type { Workspace } from "../device/workspace.ts";
 import type { EngineOutcome, LoopExecution } from "../rounds/execution.ts";
 import type { Moved } from "../transfer/downloads.ts";
-import type { Operation } from "../transfer/operationOrder.ts";
+import type { OrderedOperation } from "../transfer/operationOrder.ts";
 import type { Resident } from "../transfer/resident.ts";
 
 /** One execution of a loop: what the plugin writes in its place. */
@@ -27,7 +27,7 @@ export interface SpeculateCall {
   /** How many iterations there are, unless the loop ends itself. */
   readonly count: number;
   /** The turn of the call, if it has one already and has come; whoever took it ends it. */
-  readonly turn?: Operation;
+  readonly turn?: OrderedOperation;
 }
 
 /** How a loop is executed; everything has a default. */

@@ -3,7 +3,7 @@ import { hasMarks, markedElements } from "../../loops/kernels/marks.ts";
 import type { Loop, NumberType } from "../../loops/tree/ir.ts";
 import { bitsOf, numberOf } from "../rounds/scalarBits.ts";
 import { overlap } from "../transfer/deviceCopies.ts";
-import { isWhatItSays, typedArrays } from "../transfer/typedArrays.ts";
+import { isPlainTypedArray, typedArrays } from "../transfer/typedArrays.ts";
 import type { SpeculateCall } from "./call.ts";
 
 /** Buffers of its own that a kernel of an engine needs at most, besides the loop's arrays. */
@@ -26,7 +26,7 @@ export function whyNot(
 function whyNotArrays(loop: Loop, hosts: Readonly<Record<string, LoopData>>): string | null {
   for (const [place, { name, element, role }] of loop.arrays.entries()) {
     const host = hosts[name];
-    if (!isWhatItSays(host) || host[Symbol.toStringTag] !== typedArrays[element])
+    if (!isPlainTypedArray(host) || host[Symbol.toStringTag] !== typedArrays[element])
       return `${name} is not of the type ${typedArrays[element]}`;
     if (Object.prototype.toString.call(host.buffer) === "[object SharedArrayBuffer]")
       return `other threads may change ${name}`;

@@ -35,7 +35,7 @@ async function measure(workspace: Workspace): Promise<Costs> {
   return { launch, uploadedByte: perByte(uploaded), downloadedByte: perByte(downloaded), compile };
 }
 
-/** Measures the milliseconds of the fastest of some runs: something else has held up the others. */
+/** Returns the milliseconds of the fastest of some runs. Slower runs were disturbed. */
 async function fastest(work: () => Promise<void>): Promise<number> {
   let best = Infinity;
   for (let run = 0; run < moving.probes; run++) {

@@ -1,19 +1,19 @@
 import type { Workspace } from "./workspace.ts";
 
 /**
- * The phases of a round, by which times are told. The default engine has no recovery: iterations
- * that do not commit run again.
+ * The phases of a round for which times are reported. The default engine has no recovery phase:
+ * iterations that do not commit run again.
  */
 export type PhaseName = "scheduling" | "computation" | "check" | "commit" | "recovery";
 
-/** Passes that are timed between two readings; later ones are not. */
+/** The largest number of passes timed between two readings. Later ones are not timed. */
 const mostPasses = 2048;
 
-/** Milliseconds on the GPU's clock, by phase. */
+/** The milliseconds on the GPU's clock, by phase. */
 export type PhaseTimes = Record<PhaseName, number>;
 
 /**
- * Adds up how long phases take, each being a compute pass of its own. The device must have the
+ * A sum of phases' times, each phase being a compute pass of its own. The device must have the
  * feature `timestamp-query`.
  */
 export class PhaseTimer {
@@ -28,7 +28,7 @@ export class PhaseTimer {
     this.#resolved = workspace.buffer("timestamps", 16 * mostPasses, usage);
   }
 
-  /** What makes a compute pass be timed as part of the phase. */
+  /** Returns the descriptor that times a compute pass as part of the phase. */
   pass(phase: PhaseName): GPUComputePassDescriptor {
     const place = 2 * this.#phases.length;
     if (place >= 2 * mostPasses) return {};
@@ -42,7 +42,7 @@ export class PhaseTimer {
     };
   }
 
-  /** Encodes what {@link reading} needs, after the passes. */
+  /** Encodes the commands that {@link reading} needs, after the passes. */
   resolve(encoder: GPUCommandEncoder): void {
     encoder.resolveQuerySet(this.#queries, 0, 2 * this.#phases.length, this.#resolved, 0);
   }

@@ -11,7 +11,7 @@ export class LoopPipeline {
   readonly pipeline: GPUComputePipeline;
   readonly #device: GPUDevice;
   readonly #layout: GPUBindGroupLayout;
-  /** The buffers that it was last run with: most loops are run again on the same memory. */
+  /** The buffers of its last run. Most loops run on the same memory again. */
   #last: { readonly buffers: readonly GPUBuffer[]; readonly group: GPUBindGroup } | null = null;
 
   constructor(
@@ -27,8 +27,7 @@ export class LoopPipeline {
   }
 
   /**
-   * Returns a bind group of all buffers that the kernel uses, which are given by the names that it
-   * has for them.
+   * Returns a bind group of all buffers that the kernel uses, given by their names in the kernel.
    */
   bind(named: Readonly<Record<string, GPUBuffer>>): GPUBindGroup {
     const buffers = this.kernel.bindings.map(({ name }) => {
@@ -55,11 +54,11 @@ export class LoopPipelines {
     this.#device = device;
   }
 
-  /** Returns the invocations of a workgroup of a loop's kernels. */
+  /** Returns the number of invocations of a workgroup of a loop's kernels. */
   workgroupSizeFor(loop: Loop): number {
     const { maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX } = this.#device.limits;
     const most = Math.min(maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX);
-    // A hardened device doubles them.
+    // A hardened device doubles the workgroup size.
     return Math.min(
       takesLong(loop) ? rounds.longWorkgroup : rounds.workgroup,
       "belay" in this.#device ? most / 2 : most,
@@ -67,8 +66,8 @@ export class LoopPipelines {
   }
 
   /**
-   * Computes the workgroups of a loop's kernels that have at least so many invocations, in two
-   * dimensions where one is too short.
+   * Returns the workgroups of a loop's kernels that have at least so many invocations, in two
+   * dimensions if one is too short.
    */
   gridFor(loop: Loop, invocations: number): [x: number, y: number] {
     const workgroups = Math.ceil(invocations / this.workgroupSizeFor(loop));
@@ -76,14 +75,13 @@ export class LoopPipelines {
     return [Math.ceil(workgroups / rows), rows];
   }
 
-  /** Milliseconds of the compilation that took longest, together with those at the same time. */
+  /** The milliseconds of the slowest compilation, including simultaneous ones. */
   get slowest(): number {
     return this.#slowest;
   }
 
   /**
-   * Compiles a loop's kernels, each once. Rejects with a `DeviceFailure` where the device refuses
-   * one.
+   * Compiles a loop's kernels, each once. Rejects with a `DeviceFailure` if the device rejects one.
    */
   compile(loop: Loop, kernels: readonly LoopKernel[]): Promise<LoopPipeline[]> {
     const compiled = this.#compiled.get(loop) ?? new Map<string, Promise<LoopPipeline>>();
@@ -125,7 +123,7 @@ export class LoopPipelines {
       this.#slowest = Math.max(this.#slowest, performance.now() - start);
       return new LoopPipeline(device, kernel, pipeline, layout);
     } catch (error) {
-      // The pipeline's own error may only name a part that is invalid.
+      // The pipeline's own error may only name an invalid part.
       throw new DeviceFailure(`it refused a kernel: ${messageOf((await failed) ?? error)}`, { cause: error });
     }
   }

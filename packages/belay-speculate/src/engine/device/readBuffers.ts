@@ -4,12 +4,15 @@ import type { Workspace } from "./workspace.ts";
 /** A buffer, or a part of one, to be read. */
 export interface Reading {
   readonly buffer: GPUBuffer;
-  /** How much of it, from `offset` on; multiples of four. */
+  /** The number of bytes from `offset` on; both are multiples of four. */
   readonly bytes: number;
   readonly offset?: number;
 }
 
-/** Is given what a reading has from `start` on; the memory is gone afterwards. */
+/**
+ * A function that receives a reading's bytes from `start` on. Their memory is valid only during the
+ * call.
+ */
 type Use = (bytes: Uint8Array<ArrayBuffer>, place: number, start: number) => void;
 
 interface Piece {
@@ -20,9 +23,10 @@ interface Piece {
 }
 
 /**
- * Copies buffers to the host through staging buffers of so many bytes at most, in one submit
- * together with what the encoder holds. Resolves, when everything has come, to a function that
- * shows each reading's bytes, once: in order and in pieces where they take several staging buffers.
+ * Copies buffers to the host through staging buffers of at most `chunk` bytes, in one submission
+ * together with the encoder's commands. Resolves, when all data has arrived, to a function that
+ * passes each reading's bytes to `use`. It may be called once. It passes bytes in order, and in
+ * pieces if they span staging buffers. Rejects with a `DeviceFailure`.
  */
 export async function readBuffers(
   workspace: Workspace,
@@ -49,8 +53,8 @@ export async function readBuffers(
   }
   workspace.device.queue.submit([encoder.finish()]);
   const mapped = stagings.map(({ buffer, size }) => buffer.mapAsync(GPUMapMode.READ, 0, size));
-  // Nothing is shown before everything is here: a device that fails meanwhile must leave the host
-  // as it was.
+  // No data is passed on before all has arrived. If the device fails in between, the host's state
+  // must be unchanged.
   await Promise.all(mapped).catch((error: unknown) => {
     throw new DeviceFailure("its memory cannot be read", { cause: error });
   });

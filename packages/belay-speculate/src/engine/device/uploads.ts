@@ -4,14 +4,14 @@ import { DeviceFailure } from "./deviceFailure.ts";
 const { chunk, uploadChunks, smallUpload } = moving;
 
 /**
- * Moves data to a device through staging memory that stays mapped: getting fresh memory takes
- * longer than filling it.
+ * Uploads to a device through staging memory that stays mapped. Allocating memory takes longer than
+ * filling it.
  */
 export class Uploads {
   readonly #device: GPUDevice;
-  /** Mapped, and ready to be filled. */
+  /** The staging buffers that are mapped and ready to be filled. */
   #ready: GPUBuffer[] = [];
-  /** Who waits for one to be ready. */
+  /** The uploads that wait for a staging buffer. */
   readonly #waiting: ((staging: GPUBuffer | null) => void)[] = [];
   #chunks = 0;
 
@@ -20,9 +20,9 @@ export class Uploads {
   }
 
   /**
-   * Writes bytes into a buffer from a multiple of four on; up to three bytes more are set to zero,
-   * to fill a word. Resolves when what is submitted from then on finds them there, or their memory
-   * has been given away; rejects with a `DeviceFailure`.
+   * Writes bytes into a buffer from a multiple of four on. Up to three more bytes are set to zero,
+   * to fill a word. Resolves when later submissions see the bytes, or when their memory has been
+   * given away. Rejects with a `DeviceFailure`.
    */
   async write(buffer: GPUBuffer, offset: number, bytes: Uint8Array): Promise<void> {
     for (let start = 0; start < bytes.length; start += chunk) {
@@ -53,7 +53,7 @@ export class Uploads {
     void this.#makeReady(staging);
   }
 
-  /** A staging buffer; null when the device is lost. */
+  /** Returns a staging buffer; null if the device is lost. */
   #take(): GPUBuffer | Promise<GPUBuffer | null> {
     const ready = this.#ready.pop();
     if (ready) return ready;
@@ -72,14 +72,14 @@ export class Uploads {
     this.#giveBack(isMapped ? staging : null);
   }
 
-  /** Lets the next one have a staging buffer that is ready, or know that there is none. */
+  /** Gives a ready staging buffer to the next upload, or tells it that there is none. */
   #giveBack(staging: GPUBuffer | null): void {
     const next = this.#waiting.shift();
     if (next) next(staging);
     else if (staging) this.#ready.push(staging);
   }
 
-  /** The last bytes go through a copy when they do not fill a word. */
+  /** Writes bytes with the queue. A copy pads the last bytes if they do not fill a word. */
   #writeDirectly(buffer: GPUBuffer, offset: number, bytes: Uint8Array): void {
     const { queue } = this.#device;
     const whole = bytes.length & ~3;
@@ -92,8 +92,8 @@ export class Uploads {
 }
 
 /**
- * Returns part of an array; null when its memory has been given away. Asks by taking the part:
- * optimized code of V8 was seen to tell the old length of an array just after.
+ * Returns part of an array; null if its memory has been given away. It takes the part to find out,
+ * because optimized code of V8 was seen to report an array's old length for a moment.
  */
 function pieceOf(bytes: Uint8Array, start: number, size: number): Uint8Array | null {
   try {

@@ -9,30 +9,29 @@ import { Uploads } from "./uploads.ts";
 const workspaces = new WeakMap<GPUDevice, Workspace>();
 
 /**
- * Everything that speculation keeps of a device from one loop to the next: compiled kernels, what
- * is known of each loop, and working memory, which grows to what the largest loop needs and is used
- * by one loop at a time.
+ * The state that speculation keeps for a device between loops: compiled kernels, loop profiles and
+ * working memory. The memory grows to the needs of the largest loop and serves one loop at a time.
  */
 export class Workspace {
   readonly device: GPUDevice;
   readonly uploads: Uploads;
   readonly pipelines: LoopPipelines;
-  /** The last round that marked elements in the buffer `marks`; 0 when it has no marks. */
+  /** The last round that marked elements in the buffer `marks`; 0 if the buffer has no marks. */
   epoch = 0;
-  /** The costs of the device, once something has asked for them; see `costs.ts`. */
+  /** The costs of the device, once measured; see `costs.ts`. */
   costs: Promise<Costs> | null = null;
   readonly #profiles = new WeakMap<Loop, LoopProfile>();
   readonly #buffers = new Map<string, GPUBuffer>();
   readonly #free: GPUBuffer[] = [];
   readonly #written = new WeakMap<GPUBuffer, Uint32Array<ArrayBuffer>>();
-  /** What came of buffers that were made since it was last looked at. */
+  /** The error scopes of buffers created since the last call of `allocated`. */
   readonly #allocations: Promise<GPUError | null>[] = [];
   #executionId = 0;
   #last: Promise<unknown> = Promise.resolve();
   #working = 0;
   #isLost = false;
 
-  /** The workspace of a device. */
+  /** Returns the workspace of a device. */
   static of(device: GPUDevice): Workspace {
     const known = workspaces.get(device);
     if (known) return known;
@@ -50,7 +49,7 @@ export class Workspace {
     });
   }
 
-  /** Returns what executions of a loop on this device have shown. */
+  /** Returns the profile of a loop on this device. */
   profileOf(loop: Loop): LoopProfile {
     const profile = this.#profiles.get(loop) ?? new LoopProfile(loop);
     this.#profiles.set(loop, profile);
@@ -62,15 +61,15 @@ export class Workspace {
   }
 
   /**
-   * A number that tells one execution of a loop from the ones before it; not 0, which is what new
-   * memory holds.
+   * Returns a number that tells an execution of a loop from earlier ones. It is never 0, the
+   * contents of new memory.
    */
   nextExecutionId(): number {
     this.#executionId = (this.#executionId % 0xffffffff) + 1;
     return this.#executionId;
   }
 
-  /** Runs `work` after all work that came before has ended, well or not. */
+  /** Runs `work` after all earlier work has ended, successfully or not. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#working++;
     const result = this.#last.then(work).finally(() => this.#working--);
@@ -78,14 +77,14 @@ export class Workspace {
     return result;
   }
 
-  /** Whether all work has ended. */
+  /** True if all work has ended. */
   get isIdle(): boolean {
     return this.#working === 0;
   }
 
   /**
-   * The working buffer of a name, at least as large as asked. It is made anew, and zero, when it
-   * has to grow.
+   * Returns the working buffer of a name, with at least so many bytes. A buffer that has to grow is
+   * created anew, with zeros.
    */
   buffer(name: string, bytes: number, usage: GPUBufferUsageFlags): GPUBuffer {
     const known = this.#buffers.get(name);
@@ -98,8 +97,8 @@ export class Workspace {
   }
 
   /**
-   * Writes words into a buffer that nothing else writes to, from the word `start` on; they may be
-   * there already.
+   * Writes words into a buffer that nothing else writes to, from the word `start` on. Words that
+   * are already there are not written again.
    */
   update(buffer: GPUBuffer, words: Uint32Array<ArrayBuffer>, start = 0): void {
     const known = this.#written.get(buffer);
@@ -110,13 +109,13 @@ export class Workspace {
     this.device.queue.writeBuffer(buffer, 4 * start, words);
   }
 
-  /** A buffer with any contents for the data of an array; give it back after use. */
+  /** Returns a buffer with any contents for the data of an array. Call `giveBack` after use. */
   borrow(bytes: number): GPUBuffer {
     const { STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
     return this.#borrow(bytes, STORAGE | COPY_SRC | COPY_DST);
   }
 
-  /** A buffer to read data back through; give it back, unmapped, after use. */
+  /** Returns a buffer for reading data back. Unmap it and call `giveBack` after use. */
   borrowStaging(bytes: number): GPUBuffer {
     return this.#borrow(bytes, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST);
   }
@@ -130,8 +129,8 @@ export class Workspace {
   }
 
   /**
-   * Throws a `DeviceFailure` when there was no memory for a buffer that was asked for, and frees
-   * what there is.
+   * Throws a `DeviceFailure` if there was no memory for a buffer since the last call, and frees all
+   * memory.
    */
   async allocated(): Promise<void> {
     const errors = await Promise.all(this.#allocations.splice(0));
@@ -156,7 +155,7 @@ export class Workspace {
     alike[0]!.destroy();
   }
 
-  /** Frees all memory on the device. Later loops start anew. */
+  /** Frees all memory on the device. Later loops allocate it anew. */
   release(): void {
     this.uploads.destroy();
     for (const buffer of [...this.#buffers.values(), ...this.#free]) buffer.destroy();

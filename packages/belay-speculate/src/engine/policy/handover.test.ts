@@ -35,7 +35,7 @@ describe("the handover", () => {
 
   it("lets the CPU work longer each time", () => {
     const handover = new TimedHandover(5, null);
-    const turns = [handover.nextTurn(), handover.nextTurn(), handover.nextTurn()];
+    const turns = [handover.nextCpuTime(), handover.nextCpuTime(), handover.nextCpuTime()];
     expect(turns[0]).toBeGreaterThan(5);
     expect(turns[2]! - turns[1]!).toBeGreaterThan(0);
     expect(turns[1]! - turns[0]!).toBeGreaterThan(0);
@@ -47,7 +47,7 @@ it("lets the CPU work longer the slower the GPU was", () => {
     const handover = new TimedHandover(5, 0.001);
     handover.observe(1000, 1000, times);
     expect(handover.isDue(1e6)).toBe(true);
-    return handover.nextTurn();
+    return handover.nextCpuTime();
   });
   expect(slower! / slow!).toBeCloseTo(50);
 });
@@ -60,7 +60,7 @@ it("is counted where the result depends on it: after enough, and by the waste", 
   expect(handover.isDue()).toBe(true);
   handover.observe(120_000, 2000);
   expect(handover.isDue()).toBe(false);
-  expect(handover.nextTurn()).toBe(Infinity);
+  expect(handover.nextCpuTime()).toBe(Infinity);
 });
 
 describe("slices", () => {

@@ -1,32 +1,32 @@
 import { handingOver } from "./tuning.ts";
 
-/** Decides, while a loop runs on the GPU, whether the CPU should go on with it. */
+/** A policy that decides, while a loop runs on the GPU, whether the CPU should continue it. */
 export interface Handover {
   /**
-   * Observes rounds on the GPU that looked at and executed so many iterations, in so many
+   * Observes rounds on the GPU: the iterations that they evaluated and executed, and their time in
    * milliseconds.
    */
   observe(evaluated: number, executed: number, time: number): void;
-  /** Observes iterations that the CPU executed in so many milliseconds. */
+  /** Observes iterations that the CPU executed, and their time in milliseconds. */
   observeCpu(executed: number, time: number): void;
   /**
-   * Tells whether the CPU should take over, with so many iterations left, by what was observed
-   * since it was last asked.
+   * Returns true if the CPU should take over, with so many iterations left, by the observations
+   * since the last call.
    */
   isDue(left: number): boolean;
-  /** Returns the milliseconds that the CPU should work for when it takes over. */
-  nextTurn(): number;
+  /** Returns the time for which the CPU should work when it takes over, in milliseconds. */
+  nextCpuTime(): number;
 }
 
-/** Hands a loop over when the CPU would be faster. */
+/** A handover to the CPU if it would be faster, by measured times. */
 export class TimedHandover implements Handover {
-  /** Milliseconds that it takes to hand the arrays to the CPU and back. */
+  /** The time to move the arrays to the CPU and back, in milliseconds. */
   readonly #cost: number;
-  /** Milliseconds that the CPU takes for an iteration; null before it has executed any. */
+  /** The CPU's time of an iteration in milliseconds; null before it has executed any. */
   #cpuRate: number | null;
   #recent = { executed: 0, evaluated: 0, time: 0 };
-  #turns = 0;
-  /** How many times slower than the CPU the GPU was when it was too slow. */
+  #handovers = 0;
+  /** The ratio of the GPU's time to the CPU's when the GPU was last too slow. */
   #slowness = 1;
 
   constructor(cost: number, cpuRate: number | null) {
@@ -57,18 +57,17 @@ export class TimedHandover implements Handover {
   }
 
   /**
-   * Grows with each turn, so that going back and forth stays cheap, and with the slowness of the
-   * GPU.
+   * Grows with each handover, so that alternating stays cheap, and with the slowness of the GPU.
    */
-  nextTurn(): number {
-    this.#turns++;
-    return handingOver.turn * this.#turns * this.#slowness * (this.#cost + handingOver.observed);
+  nextCpuTime(): number {
+    this.#handovers++;
+    return handingOver.cpuShare * this.#handovers * this.#slowness * (this.#cost + handingOver.observed);
   }
 }
 
 /**
- * Hands all of the rest over when the GPU wastes most of its work: by counts and no clock, so that
- * the same iterations are executed in the same place each time.
+ * A handover of all remaining iterations if the GPU wastes most of its work. It uses counts and no
+ * clock, so that each execution runs the same iterations in the same place.
  */
 export class CountedHandover implements Handover {
   #recent = { executed: 0, evaluated: 0 };
@@ -87,7 +86,7 @@ export class CountedHandover implements Handover {
     return evaluated > handingOver.countedWaste * executed;
   }
 
-  nextTurn(): number {
+  nextCpuTime(): number {
     return Infinity;
   }
 }

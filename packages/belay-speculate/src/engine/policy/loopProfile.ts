@@ -4,43 +4,40 @@ import type { PlanName } from "./planChoice.ts";
 import { remembering } from "./tuning.ts";
 
 /**
- * The rounds that an execution of a loop ended with, and the next one begins with: most loops meet
+ * The rounds with which an execution of a loop ended and the next one begins. Most loops meet
  * similar data again.
  */
 export interface LastRounds {
   readonly plan: PlanName;
-  /** Iterations of a window that depends on how the iterations do. */
+  /** The iterations of a window, for plans whose windows adapt to conflicts. */
   readonly window: number;
-  /** Most iterations of a window that did not take too long. */
+  /** The largest number of iterations of a window that did not take too long. */
   readonly longest: number;
-  /** Rounds that are likely to be needed. */
+  /** The expected number of rounds. */
   readonly rounds: number;
 }
 
-/**
- * Everything that executions of one loop on one device have shown, for the executions after them.
- */
+/** The measurements of all executions of one loop on one device. */
 export class LoopProfile {
   timings: Timings;
-  /** Calls that the CPU executes at once; null where the next one is decided about. */
+  /** The calls that the CPU executes at once; null if the next call must be decided. */
   repeated: RepeatedCall | null = null;
   /**
-   * Lengths of consecutive windows, in none of which an iteration depends on another one, that an execution with the same numbers has
-   * found.
-   *
-   * Source: schedules of inspectors that are used again; Ponnusamy, Saltz, Choudhary, "Runtime compilation techniques for data
-   * partitioning and communication schedule reuse", 1993.
+   * The lengths of consecutive windows without dependences, found by an execution with the same
+   * numbers.
+   * Source: schedules of inspectors that are used again; Ponnusamy, Saltz, Choudhary, "Runtime
+   * compilation techniques for data partitioning and communication schedule reuse", 1993.
    */
   readonly windows = new Findings<readonly number[]>();
   /**
-   * Names of the arrays that an execution with the same numbers overwrites completely and never
+   * The names of the arrays that an execution with the same numbers overwrites completely and never
    * loads from.
    */
   readonly overwritten = new Findings<readonly string[]>();
   #last: LastRounds | null = null;
   /**
-   * Executions that still begin with the last one's rounds, and how many do before one begins as at
-   * first.
+   * The number of executions that still begin with the last rounds, and the number of them before
+   * one begins as at first.
    */
   #left = 0;
   #period: number = remembering.executions;
@@ -50,14 +47,14 @@ export class LoopProfile {
   }
 
   /**
-   * The rounds to begin with; null when nothing is known, or it should be found out again, as the
-   * data may have become easier.
+   * The rounds to begin with. Null if none are known, or if they should be found again because the
+   * data may have changed.
    */
   get lastRounds(): LastRounds | null {
     return this.#left > 0 ? this.#last : null;
   }
 
-  /** Keeps the rounds that an execution ended with. */
+  /** Records the rounds with which an execution ended. */
   keepRounds(last: LastRounds): void {
     if (this.#left > 0) this.#left--;
     else {
@@ -69,14 +66,14 @@ export class LoopProfile {
 }
 
 /**
- * Findings of a few executions of a loop, by the numbers that all its addresses follow from; see
- * `numbersOf`.
+ * The findings of a few executions of a loop, by the numbers from which all its addresses follow;
+ * see `numbersOf`.
  */
 class Findings<Finding> {
   readonly #byNumbers = new Map<string, Finding>();
 
   /**
-   * Returns the finding for these numbers; null when there is none, or addresses follow from more
+   * Returns the finding for these numbers. Null if there is none, or if addresses follow from more
    * than numbers.
    */
   get(numbers: string | null): Finding | null {

@@ -1,92 +1,94 @@
 /**
- * The placement policy: where a call of a loop is executed. Every function here is pure: the answer
- * follows from the loop's timings, the call, the time spent on it and the device's costs. Times are
- * milliseconds.
- *
- * A loop runs where it promises to be faster, moving included. While little is known of it, the CPU
- * begins, for a quarter of the time at most that the GPU is expected to take. Arrays that stay on
- * the GPU move once the time lost by leaving them where they are adds up to the cost of moving
- * them, as in the ski rental problem: not more than twice the least is lost.
+ * The placement policy, which decides where a call of a loop is executed. Every function here is
+ * pure: the answer follows from the loop's timings, the call, the time spent on it and the device's
+ * costs. Times are milliseconds.
+ * A loop runs where it promises to be faster, including transfers. While little is known, the CPU
+ * begins, for at most a quarter of the GPU's expected time. Arrays that stay on the GPU move once
+ * the time lost by leaving them adds up to the cost of moving them. As in the ski rental problem,
+ * the loss is at most twice the least possible.
  */
 import type { Loop, LoopStatement } from "../../loops/tree/ir.ts";
 import { oncePerLoop } from "../../loops/tree/oncePerLoop.ts";
 import { everyStatement, expressionsOf, hasInnerLoops, withOperands } from "../../loops/tree/walk.ts";
 import { placing, repeating } from "./tuning.ts";
 
-/** The time that a device takes for things that the CPU does not have to do. */
+/** The device's times for work that the CPU does not have. */
 export interface Costs {
-  /** To start something and to see its result. */
+  /** The time to start a command and to see its result. */
   readonly launch: number;
   readonly uploadedByte: number;
   readonly downloadedByte: number;
-  /** To compile a kernel. */
+  /** The time to compile a kernel. */
   readonly compile: number;
 }
 
-/** Bytes that move between the program and the device. */
+/** The bytes that move between the program and the device. */
 interface Transfer {
   readonly uploaded: number;
   readonly downloaded: number;
 }
 
-/** Bytes that executing a loop moves. */
+/** The bytes that executing a loop moves. */
 export interface BytesToMove {
-  /** On the device: to lend it arrays for this call, and to have them back. */
+  /** For an execution on the device: arrays lent for this call, in both directions. */
   readonly lent: Transfer;
-  /** On the device: of arrays that stay there. */
+  /** For an execution on the device: arrays that stay there. */
   readonly toDevice: number;
-  /** On the host: of arrays that the device has, now and when the device is to have them again. */
+  /**
+   * For an execution on the host: arrays that the device has, now and when they move back to the
+   * device.
+   */
   readonly toHost: Transfer;
 }
 
 /** The side that executes a loop. */
 type Side = "cpu" | "gpu";
 
-/** The times that executions of a loop took on either side; rates are for one iteration. */
+/** The times of a loop's executions on either side. Rates are for one iteration. */
 export interface Timings {
   /**
-   * The rate that the CPU has by its operations, until it is measured; infinite for inner loops of
-   * unknown length.
+   * The CPU's rate by its operations, until it is measured; infinite for inner loops of unknown
+   * length.
    */
   readonly assumedCpuRate: number;
   readonly cpuRate: number | null;
-  /** The time that the CPU has worked on the loop, in all and since the GPU last executed it. */
+  /** The time that the CPU has worked on the loop, in total and since the GPU last executed it. */
   readonly cpuTime: number;
   readonly cpuTimeSince: number;
   /**
-   * The lower one of the last two rates: the next data is likely to have as many conflicts, but
-   * something may have held one up.
+   * The lower one of the last two rates. The next data likely has as many conflicts, but one
+   * measurement may have been disturbed.
    */
   readonly gpuRate: number | null;
   readonly lastGpuRate: number;
-  /** The time that the GPU's last execution took longer than the CPU would have. */
+  /** The time by which the GPU's last execution exceeded the CPU's expected time. */
   readonly gpuLoss: number;
-  /** Whether kernels are compiled, which takes most of the first execution. */
+  /** True if the kernels are compiled, which takes most of the first execution. */
   readonly isCompiled: boolean;
   /**
-   * The part of the iterations before which the GPU was too slow: loops often begin with conflicts.
+   * The part of the iterations before which the GPU was too slow. Loops often begin with conflicts.
    */
   readonly head: number;
   /**
-   * The time that the last executions, all on one side, would have been shorter on the other, but
-   * for arrays to be moved.
+   * The time that the last executions, all on one side, lost because the arrays were there and not
+   * on the other side.
    */
   readonly regret: { readonly of: Side; readonly time: number };
 }
 
-/** A call of a loop, as far as its placement depends on it. */
+/** The properties of a call that decide its placement. */
 export interface PlacedCall {
   readonly count: number;
-  /** Iterations that the CPU has executed. */
+  /** The number of iterations that the CPU has executed. */
   readonly done: number;
-  /** Whether the host has every array as it is. */
+  /** True if the host's copy of every array is up to date. */
   readonly isOnHost: boolean;
   readonly bytes: BytesToMove;
   /** The time of the slowest compilation on the device. */
   readonly slowestCompile: number;
   /**
-   * Where the result depends on the side, sizes decide alone: whether they call the loop small.
-   * Null where a clock may decide.
+   * True if the loop is small. If the result depends on the side, sizes alone decide. Null if a
+   * clock may decide.
    */
   readonly isSmall: boolean | null;
 }
@@ -97,8 +99,8 @@ export interface Clock {
 }
 
 /**
- * The time that the GPU takes besides executing iterations: for arrays to be kept there
- * (`sending`), and for the rest (`fixed`).
+ * The GPU's time besides executing iterations: `sending` for arrays to be kept there, and `fixed`
+ * for the rest.
  */
 export interface GpuOverhead {
   readonly fixed: number;
@@ -111,20 +113,20 @@ export interface CpuPlacement {
   readonly to: number;
   /** The condition to stop before that; see {@link staysOnCpu}. */
   readonly until: "warm" | "slower" | "end";
-  /** The time that it takes to bring the arrays to the host. */
+  /** The time to bring the arrays to the host. */
   readonly moving: number;
   /** The overhead of a GPU that takes over afterwards. */
   readonly overhead: GpuOverhead;
 }
 
-/** Where the next iterations are executed; `unknown` while the device's costs are not known. */
+/** The side that executes the next iterations; `unknown` while the device's costs are not known. */
 export type Placement = CpuPlacement | { readonly on: "gpu" | "unknown" };
 
 const noOverhead: GpuOverhead = { fixed: Infinity, sending: 0 };
 
 /**
- * Decides where the next iterations of a call are executed. Without costs, only calls are placed
- * that cannot be worth asking for them.
+ * Decides which side executes the next iterations of a call. Without costs it places only calls
+ * that are too short to justify measuring them.
  */
 export function place(timings: Timings, call: PlacedCall, clock: Clock, costs: Costs | null): Placement {
   const { count, done, bytes, isSmall } = call;
@@ -145,7 +147,7 @@ export function place(timings: Timings, call: PlacedCall, clock: Clock, costs: C
     costs,
   );
   const mayBeFaster = cpuTime(timings, left) < placing.clearlySlower * onGpu;
-  // No large array moves on the chance alone.
+  // A large array does not move for a trial.
   const isLight = moving <= placing.trial * placing.launches * costs.launch;
   const isUnclear = timings.cpuRate === null ? isLight || mayBeFaster : !isWarm(timings) && mayBeFaster;
   const isFaster = moving + cpuTime(timings, left) < onGpu;
@@ -157,7 +159,7 @@ export function place(timings: Timings, call: PlacedCall, clock: Clock, costs: C
   return { on: "gpu" };
 }
 
-/** Decides whether the CPU goes on with a call after some of the iterations that it was given. */
+/** Returns true if the CPU continues a call after some of the iterations that it was given. */
 export function staysOnCpu(
   { until, moving, overhead }: CpuPlacement,
   timings: Timings,
@@ -171,33 +173,32 @@ export function staysOnCpu(
 }
 
 /**
- * Computes the time that it takes to hand arrays over to the CPU, which changes so many bytes of
- * them, and back.
+ * Returns the time to hand arrays over to the CPU and back, of which the CPU changes so many bytes.
  */
 export function handoverTime(writtenBytes: number, costs: Costs): number {
   return 2 * costs.launch + movingTime({ uploaded: writtenBytes, downloaded: writtenBytes }, costs);
 }
 
-/** Computes the overhead of the GPU for a call. */
+/** Returns the overhead of the GPU for a call. */
 export function overheadOf(
   timings: Timings,
   { bytes, slowestCompile }: PlacedCall,
   costs: Costs,
 ): GpuOverhead {
-  // What has to be compiled pays off over the executions to come; those before have shown how long
-  // the loop may need.
+  // Compilation pays off over later executions. The CPU's time so far shows how long the loop may
+  // need.
   const compilation = Math.max(placing.kernels * costs.compile, slowestCompile);
   const compiling = timings.isCompiled ? 0 : Math.max(0, compilation - timings.cpuTime);
   return {
     fixed: compiling + placing.launches * costs.launch + movingTime(bytes.lent, costs),
-    // What was lost already as the arrays are not there counts against sending them.
+    // The time already lost by the arrays' absence counts against sending them.
     sending: Math.max(0, bytes.toDevice * costs.uploadedByte - regretOf(timings, "cpu")),
   };
 }
 
 /**
- * Tells whether the CPU is known to be best for calls like one that it executed, and no array waits
- * to move to the device.
+ * Returns true if the CPU is known to be best for calls like the last one, and no array waits to
+ * move to the device.
  */
 export function isSure(timings: Timings, bytesToDevice: number, costs: Costs | null): boolean {
   const isKnown = costs !== null && timings.cpuRate !== null && isWarm(timings);
@@ -211,12 +212,12 @@ function withRegret(timings: Timings, side: Side, time: number): Timings {
   return { ...timings, regret: { of: side, time: regretOf(timings, side) + Math.max(0, time) } };
 }
 
-/** Computes the time that the CPU should take for so many iterations. */
+/** Returns the expected time of the CPU for so many iterations. */
 function cpuTime({ cpuRate, assumedCpuRate }: Timings, iterations: number): number {
   return (cpuRate ?? assumedCpuRate) * iterations;
 }
 
-/** Computes the time that the GPU should take for so many iterations. */
+/** Returns the expected time of the GPU for so many iterations. */
 function gpuTime(timings: Timings, iterations: number, { fixed, sending }: GpuOverhead): number {
   const { gpuRate, gpuLoss, cpuTimeSince } = timings;
   const all = fixed + sending;
@@ -229,7 +230,7 @@ function movingTime({ uploaded, downloaded }: Transfer, costs: Costs): number {
   return launch + uploaded * costs.uploadedByte + downloaded * costs.downloadedByte;
 }
 
-/** Returns the timings of a loop that nobody has executed. */
+/** Returns the timings of a loop before its first execution. */
 export function unmeasured(loop: Loop): Timings {
   return {
     assumedCpuRate: hasInnerLoops(loop) ? Infinity : placing.assumedOperation * operationsOf(loop),
@@ -246,7 +247,8 @@ export function unmeasured(loop: Loop): Timings {
 }
 
 /**
- * Adds iterations that the CPU executed in `time`, at a rate that is null where it cannot be told.
+ * Returns the timings after the CPU executed iterations in `time`. The rate is null if it is
+ * unknown.
  */
 export function afterCpu(timings: Timings, rate: number | null, time: number): Timings {
   return {
@@ -257,7 +259,10 @@ export function afterCpu(timings: Timings, rate: number | null, time: number): T
   };
 }
 
-/** Adds a call that the CPU executed completely, and the GPU with this overhead could have. */
+/**
+ * Returns the timings after the CPU executed a complete call that the GPU could have executed with
+ * this overhead.
+ */
 export function afterCpuAlone(
   timings: Timings,
   count: number,
@@ -269,8 +274,8 @@ export function afterCpuAlone(
 }
 
 /**
- * A call that the GPU executed, with the iterations at its beginning (`head`) that it left to the
- * CPU, if any.
+ * A call that the GPU executed. `head` is the number of iterations at its beginning that it left to
+ * the CPU, or null.
  */
 export interface GpuExecution {
   readonly iterations: number;
@@ -279,7 +284,7 @@ export interface GpuExecution {
   readonly head: number | null;
 }
 
-/** Adds a call that the GPU executed. */
+/** Returns the timings after a call that the GPU executed. */
 export function afterGpu(timings: Timings, { iterations, time, overhead, head }: GpuExecution): Timings {
   const { isCompiled, cpuRate } = timings;
   const rate = Math.max(0, time - overhead.fixed - overhead.sending) / iterations;
@@ -292,15 +297,15 @@ export function afterGpu(timings: Timings, { iterations, time, overhead, head }:
     lastGpuRate: isCompiled ? rate : timings.lastGpuRate,
     isCompiled: true,
   };
-  // Of a CPU that nobody has tried, the chance is worth a part.
+  // The chance that an untried CPU is faster counts for a part of the time.
   const onCpu = cpuRate === null ? (1 - placing.trial) * time : cpuTime(timings, iterations);
   return withRegret(observed, "gpu", isCompiled ? time - overhead.sending - onCpu : 0);
 }
 
 /**
- * Tells whether a loop is too small for a GPU that keeps `keptBytes` of its arrays, by its text and
- * the number of its iterations and elements alone: neither a clock nor where the arrays are changes
- * the answer.
+ * Returns true if a loop is too small for a GPU that keeps `keptBytes` of its arrays. The answer
+ * follows from the loop's text and the numbers of its iterations and elements. Neither a clock nor
+ * the place of the arrays changes it.
  */
 export function isSmall(
   loop: Loop,
@@ -308,48 +313,45 @@ export function isSmall(
   lengths: Readonly<Record<string, number>>,
   keptBytes: number,
 ): boolean {
-  // Inner loops may go over all elements.
+  // Inner loops may visit all elements.
   const elements = hasInnerLoops(loop) ? Object.values(lengths).reduce((sum, length) => sum + length, 0) : 0;
   return count * operationsOf(loop) + elements + keptBytes < placing.smallLoop;
 }
 
-/** Counts the operations of an iteration of a loop, as far as its text tells. */
+/** The number of operations of an iteration, as far as the loop's text tells. */
 const operationsOf = oncePerLoop(({ body }) => operationsIn(body));
 
 function operationsIn(body: readonly LoopStatement[]): number {
   let operations = 0;
   for (const statement of everyStatement(body)) {
     for (const expression of expressionsOf(statement)) operations += [...withOperands(expression)].length;
-    // What is in an inner loop is counted once by itself.
+    // An inner loop's statements are already counted once.
     if (statement.kind === "loop")
-      operations += (placing.assumedTurns - 1) * operationsIn([...statement.body, ...statement.update]);
+      operations += (placing.assumedIterations - 1) * operationsIn([...statement.body, ...statement.update]);
   }
   return operations;
 }
 
-/** An array of a call: its length, and whether it stays on the device between loops. */
+/** An array of a call. `isKept` is true if it stays on the device between loops. */
 export interface GivenArray {
   readonly length: number;
   readonly isKept: boolean;
 }
 
-/** Calls that the CPU executes at once, as it executed the one before them. */
+/** Calls that the CPU executes at once, as it executed the call before them. */
 export interface RepeatedCall {
   readonly count: number;
   readonly arrays: readonly GivenArray[];
   readonly reason: string;
-  /**
-   * The time after which it is decided again where the rest is executed; infinite where no clock
-   * may decide.
-   */
+  /** The time after which the rest of a call is placed again; infinite if no clock may decide. */
   readonly limit: number;
-  /** Calls that are executed so before one is decided about. */
+  /** The number of such calls before the next decision. */
   readonly left: number;
 }
 
 /**
- * Lets calls like one that the CPU executed in `time` be executed at once; an infinite time decides
- * nothing.
+ * Returns the state that lets calls like one that the CPU executed in `time` run at once. An
+ * infinite time sets no limit.
  */
 export function repeatedCall(
   count: number,
@@ -361,7 +363,7 @@ export function repeatedCall(
   return { count, arrays, reason, limit, left: repeating.calls };
 }
 
-/** Tells whether a call is like those that the CPU executes at once. */
+/** Returns true if a call is like those that the CPU executes at once. */
 export function repeats(known: RepeatedCall, count: number, arrays: readonly GivenArray[]): boolean {
   return (
     known.count === count &&
@@ -373,8 +375,7 @@ export function repeats(known: RepeatedCall, count: number, arrays: readonly Giv
 }
 
 /**
- * Counts a call that was executed at once, up to its end or not; null when the next one is decided
- * about.
+ * Returns the state after a call that was executed at once; null if the next call must be decided.
  */
 export function afterRepeat(known: RepeatedCall, isDone: boolean): RepeatedCall | null {
   return isDone && known.left > 1 ? { ...known, left: known.left - 1 } : null;

@@ -6,23 +6,25 @@ import type { Loop } from "../../loops/tree/ir.ts";
 import { rounds } from "./tuning.ts";
 
 /**
- * - `write bitmap`: as `in place`, and finds out that nothing depends in less time, but nothing else.
- * - `in place`: executes windows up to the first iteration that depends on another one; where that
- *   makes too many of them, they conflict.
- * - `proven`: executes windows that `in place` has found in an earlier execution with the same
- *   addresses, and checks nothing.
- * - `by reservation`: executes iterations that are the first to touch what they touch, in place;
- *   the others wait.
- * - `logged`: executes iterations on what was there before the window, and commits those before the
- *   first that should have seen something else.
- * - `multi-version`: executes iterations on what earlier ones of the window stored the last time, until
- *   they store nothing else.
+ * The name of a plan.
+ * - `write bitmap`: executes windows as `in place` does. Its check is faster, but only tells whether
+ *   there is any dependence.
+ * - `in place`: executes windows up to the first iteration that depends on another one. If there would
+ *   be too many windows, it reports a conflict.
+ * - `proven`: executes windows that `in place` found in an earlier execution with the same addresses,
+ *   without a check.
+ * - `by reservation`: executes in place the iterations that are the first to access each of their
+ *   elements; the others wait.
+ * - `logged`: executes iterations on the memory from before the window, and commits those before the
+ *   first misspeculation.
+ * - `multi-version`: executes iterations on the stores of earlier ones of the window from the last
+ *   round, until all store the same as in that round.
  */
 export type PlanName = "write bitmap" | "in place" | "proven" | "by reservation" | "logged" | "multi-version";
 
 /**
- * The work of rounds: iterations that they looked at, some more than once, and iterations that they
- * executed for good.
+ * The work of rounds: the iterations evaluated, some more than once, and the iterations executed
+ * for good.
  */
 export interface Work {
   readonly evaluated: number;
@@ -35,19 +37,19 @@ export interface NextPlan {
   readonly window: number;
 }
 
-/** What can be done for a loop, with its arrays and the memory that there is. */
+/** The plans that are possible for a loop with its arrays and the available memory. */
 export interface Possible {
-  /** Iterations can reserve what they may access. */
+  /** True if iterations can reserve the elements that they may access. */
   readonly reserve: boolean;
-  /** That is just what they access. */
+  /** True if these elements are exactly those that they access. */
   readonly isExact: boolean;
-  /** Elements can have versions. */
+  /** True if elements can have versions. */
   readonly version: boolean;
 }
 
 /**
- * Chooses the plan to begin a loop with that may depend on so many elements, when nothing else is
- * known of it.
+ * Returns the first plan for a loop without a profile. `marked` is the number of elements on which
+ * iterations may depend.
  */
 export function firstPlan(loop: Loop, marked: number): PlanName {
   const addresses = addressLoop(loop);
@@ -60,8 +62,8 @@ export function firstPlan(loop: Loop, marked: number): PlanName {
 }
 
 /**
- * Chooses the plan to go on with after rounds that found, or showed by what they wasted, that
- * theirs is wrong; null when it is not.
+ * Returns the plan to continue with if the last rounds showed that theirs is wrong; null if it is
+ * right. Rounds show it by a conflict or by wasted work.
  */
 export function nextPlan(
   plan: PlanName,
@@ -76,8 +78,8 @@ export function nextPlan(
   if (conflicting) return { name: can.reserve ? "by reservation" : "logged", window };
   const isWaste = plan === "logged" && evaluated > rounds.logWaste * executed;
   if (state !== states.running || !isWaste) return null;
-  // An iteration that reserves all that it may access waits for iterations that it does not depend
-  // on.
+  // An iteration that reserves all elements that it may access also waits for iterations on which
+  // it does not depend.
   if (can.reserve && (can.isExact || !can.version)) return { name: "by reservation", window };
   return can.version ? { name: "multi-version", window } : null;
 }

@@ -1,136 +1,142 @@
 /**
- * The engine's tuning constants. Times are milliseconds, sizes are bytes, unless a name or a
+ * The engine's tuning constants. Times are milliseconds and sizes are bytes, unless a name or a
  * comment says otherwise.
- *
  * Each was set while `belay bench speculation` ran its twelve loops on an H200;
- * docs/measurements.md has the results of all of them together. Where one constant was measured by
- * itself, its comment names the measurement. None decides what a loop computes.
+ * docs/measurements.md has the results of all of them together. If a constant was measured by
+ * itself, its comment names the measurement. None changes a loop's results.
  */
 
-/** Where a call is executed; see `placement.ts`. */
+/** The placement of a call; see `placement.ts`. */
 export const placing = {
   /**
-   * Time that the CPU needs on a loop until its code is compiled well; asking a device what it
-   * costs takes as long.
+   * The CPU's time on a loop until its code is compiled well. Measuring a device's costs takes as
+   * long.
    */
   warmUp: 5,
-  /** Time of one operation on a CPU that has not been measured: about one cycle. */
+  /** The assumed time of one operation on an unmeasured CPU: about one cycle. */
   assumedOperation: 5e-7,
-  /** Turns that an inner loop is assumed to take, where operations are counted in the text. */
-  assumedTurns: 8,
+  /** The assumed number of an inner loop's iterations, where operations are counted in the text. */
+  assumedIterations: 8,
   /**
-   * Operations below which a GPU takes longer to be asked than a CPU to execute them. A byte moves
-   * in the time of one.
+   * The number of operations below which starting a GPU takes longer than executing them on a CPU.
+   * A byte moves in the time of one operation.
    */
   smallLoop: 2 ** 22,
-  /**
-   * Kernels that are compiled for a loop without conflicts, and launches that it takes: its rounds,
-   * and what it moves.
-   */
+  /** The kernels compiled for a loop without conflicts, and its launches: rounds and transfers. */
   kernels: 4,
   launches: 4,
-  /** The part of the GPU's time that may be spent on finding out that the CPU is slower. */
+  /** The part of the GPU's time that may be spent to find out that the CPU is slower. */
   trial: 1 / 4,
-  /**
-   * Times that a CPU below `warmUp` must promise to take longer than the GPU to be taken for
-   * slower.
-   */
+  /** The factor by which a CPU below `warmUp` must seem slower than the GPU to count as slower. */
   clearlySlower: 4,
-  /**
-   * Times an empty call that a GPU is assumed to take while nobody knows how many conflicts it
-   * meets.
-   */
+  /** The time of a GPU with an unknown number of conflicts, as a multiple of an empty call. */
   assumedConflicts: 2,
   /**
-   * Times the GPU's last loss that the CPU works before the GPU gets another chance: its data may
-   * have become easier.
+   * The CPU's work before the GPU is tried again, as a multiple of the GPU's last loss. The data
+   * may need fewer rounds by then.
    */
   retryAfterLoss: 16,
-  /** The part of a head that the CPU still takes when the GPU was fast enough after it. */
+  /** The part of the head that the CPU keeps if the GPU was fast enough after it. */
   shorterHead: 7 / 8,
 } as const;
 
 /**
- * Calls that the CPU executes at once, as the one before; deciding takes ten times as long when
- * caches are cold.
+ * Calls that the CPU executes at once, like the call before. A decision takes ten times as long
+ * when caches are cold.
  */
 export const repeating = {
-  /** Calls in a row; the next one is decided about, as its data may differ. */
+  /**
+   * The number of such calls in a row. The next one is decided again, because its data may differ.
+   */
   calls: 64,
   /**
-   * Times the decided call that a repeated one may take, and time that a pause of the system may
-   * add to any.
+   * The largest time of such a call, as a multiple of the decided call's time, and an allowance for
+   * pauses of the system.
    */
   times: 2,
   pause: 0.5,
 } as const;
 
-/** When the CPU takes over from a GPU that executes a loop; see `handover.ts`. */
+/**
+ * The conditions under which the CPU takes over from a GPU that executes a loop; see `handover.ts`.
+ */
 export const handingOver = {
-  /** Time on the GPU that says something about the rest. */
+  /** The GPU time from which the rest can be estimated. */
   observed: 1,
-  /** Times that the CPU must promise to be faster. */
+  /** The factor by which the CPU must seem faster. */
   margin: 1.5,
   /**
-   * Iterations looked at for each one executed, above which a CPU of unknown speed is worth a try.
+   * The number of evaluated iterations per executed one above which a CPU of unknown speed is
+   * tried.
    */
   waste: 16,
   /**
-   * Times the cost of handing over that the CPU works for, so that this cost stays a small part.
+   * The CPU's working time as a multiple of the cost of a handover, so that this cost stays a small
+   * part.
    */
-  turn: 4,
+  cpuShare: 4,
   /**
-   * The same as `waste` and `observed` where no clock may decide: iterations for each one executed,
-   * and iterations.
+   * The counterparts of `waste` and `observed` without a clock: evaluated iterations per executed
+   * one, and iterations.
    */
   countedWaste: 64,
   countedObserved: 2 ** 16,
 } as const;
 
-/** What executions of a loop leave to later ones. */
+/** The findings that executions of a loop leave to later ones. */
 export const remembering = {
   /**
-   * Executions after which a loop begins as it did at first; twice as many each time that this was
-   * in vain.
+   * The number of executions after which a loop begins as at first. It doubles each time that the
+   * plan stays the same.
    */
   executions: 16,
-  /** Executions with different numbers whose findings are kept. */
+  /** The number of executions with different numbers whose findings are kept. */
   findings: 8,
 } as const;
 
 /** The rounds of a loop on the GPU. */
 export const rounds = {
-  /** Iterations executed for each one committed, above which the log is the wrong plan. */
+  /** The number of evaluated iterations per committed one above which the log is the wrong plan. */
   logWaste: 4,
-  /** Elements from which on one bit for each is faster than a word: fewer words are as near. */
+  /**
+   * The number of elements from which a bit for each is faster than a word, because words are
+   * farther apart in memory.
+   */
   fewestBits: 2 ** 16,
-  /** Iterations of the first window of a plan whose windows depend on how iterations do. */
+  /** The iterations of the first window, for plans whose windows adapt to conflicts. */
   firstWindow: 2 ** 16,
-  /** Most iterations with inner loops that are executed at once before their time is known. */
+  /**
+   * The largest number of iterations with inner loops that are executed at once before their time
+   * is known.
+   */
   longestUntried: 2 ** 20,
-  /** Most and least time of a round: systems reset a GPU that does not answer for seconds. */
+  /**
+   * The longest and the shortest time of a round. Systems reset a GPU that does not answer for
+   * seconds.
+   */
   longestTime: 200,
   shortestTime: 20,
   /**
-   * Most rounds that are encoded at once: reading the result takes about as long as two of them.
+   * The largest number of rounds encoded at once. Reading the result takes about as long as two of
+   * them.
    */
   mostEncoded: 32,
-  /** Times the window of now that the windows of encoded rounds may be. */
+  /** The largest growth of windows within the rounds encoded at once. */
   mostGrowth: 4,
   /**
-   * Elements of an iteration that are logged where the loop does not say; grows when that turns out
-   * to be too little.
+   * The number of elements logged of an iteration if the loop does not bound it. It grows if it is
+   * too small.
    */
   assumedAccesses: 16,
   /**
-   * Turns of inner loops that one iteration may take on the GPU; the CPU executes an iteration that
-   * needs more.
+   * The number of inner iterations that one iteration may run on the GPU. An iteration that needs
+   * more bails out to the CPU.
    */
   fuel: 2 ** 14,
-  /** Most bytes that the iterations of one window may take up together. */
+  /** The largest memory for the iterations of one window together. */
   mostWindowBytes: 2 ** 27,
   /**
-   * Invocations of a workgroup. Iterations that take long may be few: small workgroups spread them
+   * The invocations of a workgroup. Long iterations may be few, and small workgroups spread them
    * over the device.
    */
   workgroup: 256,
@@ -138,32 +144,35 @@ export const rounds = {
 } as const;
 
 /**
- * Slices of a loop on the CPU: iterations of the first one, too few to take long even where each
- * has inner loops.
+ * The iterations of a loop's first slice on the CPU. They are few enough to end soon even with
+ * inner loops.
  */
 export const firstSlice = 4;
 
-/** Memory that moves, measured by `research/src/scripts/transfers.ts`. */
+/** Transfers of memory, measured by `research/src/scripts/transfers.ts`. */
 export const moving = {
   /**
-   * A staging buffer. JavaScript engines collect their garbage, which takes long, when more is
+   * The size of a staging buffer. JavaScript engines run a long garbage collection if more is
    * mapped at once.
    */
   chunk: 2 ** 23,
   /**
-   * Staging buffers for uploads: the device empties some while one is filled. Making one takes as
-   * long as filling it six times.
+   * The number of staging buffers for uploads. The device empties some while one is filled.
+   * Creating one takes as long as filling it six times.
    */
   uploadChunks: 4,
-  /** Below this size the queue's own `writeBuffer` is as fast. */
+  /** The size below which the queue's own `writeBuffer` is as fast. */
   smallUpload: 2 ** 16,
-  /** Staging buffers for downloads that are kept; those of very long arrays are longer instead. */
+  /**
+   * The number of staging buffers for downloads that are kept. Very long arrays get longer buffers,
+   * not more.
+   */
   downloadChunks: 16,
-  /** Buffers of each usage that are kept when nobody needs them. */
+  /** The number of unused buffers of each usage that are kept. */
   mostFree: 24,
   /**
-   * Size of the probe for the costs of a device: enough to see its time beside a launch; and how
-   * often it is moved.
+   * The size of the probe for a device's costs, large enough for its time to show beside a launch,
+   * and the number of probes.
    */
   probe: 2 ** 22,
   probes: 3,

@@ -11,15 +11,15 @@ import type { Part } from "./execution.ts";
 import { bitsOf, numberOf, reduceValues } from "./scalarBits.ts";
 
 /**
- * Bytes that the contributions of `count` iterations to a loop's reductions need, with room to
- * combine them.
+ * Returns the bytes for the contributions of `count` iterations to a loop's reductions, with memory
+ * to combine them.
  */
 export function contributionBytes({ reductions }: Loop, count: number): number {
   return 4 * reductions.length * (count + scratchWords(count));
 }
 
 /**
- * Makes iterations contribute nothing: those that the CPU executes are in the execution's values
+ * Clears the contributions of iterations that the CPU executes. The execution's values include them
  * already.
  */
 export function clearContributions(
@@ -35,12 +35,12 @@ export function clearContributions(
   }
 }
 
-/** Emits a kernel for each reduction of a loop. */
+/** The kernels for each reduction of a loop. */
 const kernelsOf = oncePerLoop((loop): readonly LoopKernel[] =>
   loop.reductions.map((reduction) => reductionKernel(loop, reduction)),
 );
 
-/** Combines what the iterations before `end` contributed with the values that the execution has. */
+/** Combines the contributions of the iterations before `end` with the values of the execution. */
 export async function combineContributions(
   workspace: Workspace,
   { loop, count, reductions }: Part,

@@ -11,27 +11,22 @@ import { Progress } from "./progress.ts";
 import { longestSegment, Segment } from "./segment.ts";
 
 export interface DefaultOptions {
-  /** Measures how long each phase takes; needs the feature `timestamp-query`. */
+  /** True to measure the time of each phase. It needs the feature `timestamp-query`. */
   readonly timings?: boolean;
-  /**
-   * Decides when the CPU takes over; without it, only for iterations that the GPU cannot execute.
-   */
+  /** The policy that lets the CPU take over. Without it, the CPU only executes bail-outs. */
   readonly handover?: Handover | null;
-  /**
-   * The plan to begin with, which must be one for the loop; otherwise the one that suits it best.
-   */
+  /** The first plan, which must be possible for the loop. Without it, the engine chooses. */
   readonly plan?: PlanName;
   /**
-   * Whether windows that an earlier execution has proven are executed without a check; they are,
-   * unless this says no.
+   * False to check windows that an earlier execution has proven. They are not checked by default.
    */
   readonly reuse?: boolean;
 }
 
 /**
- * The default engine: executes windows of iterations on the GPU, and commits what no earlier
- * iteration could have changed, until none is left. Leaves the arrays in the buffers, and the
- * variables in the execution, as the sequential loop does.
+ * Runs a loop on the default engine. It executes windows of iterations on the GPU, and commits
+ * those whose inputs no earlier iteration changed, until none is left. The arrays in the buffers
+ * and the variables in the execution are then those of the sequential loop.
  */
 export async function runDefault(
   workspace: Workspace,
@@ -43,7 +38,7 @@ export async function runDefault(
   try {
     const collapsed = options.plan ? null : collapse(execution.loop, execution);
     if (!collapsed) return await new DefaultExecution(workspace, execution, timer, handover).run(options);
-    // Nothing of it depends on anything, and nothing is left to the CPU.
+    // A collapsed loop has no dependences and no bail-outs.
     const outcome = await new DefaultExecution(workspace, { ...execution, ...collapsed }, timer, null).run(
       options,
     );
@@ -62,8 +57,8 @@ class DefaultExecution {
   #ended = false;
   #onCpu = 0;
   /**
-   * How many iterations the CPU takes when it has to take one: each time twice as many, so that
-   * moving data never costs more.
+   * The number of iterations that the CPU executes at a bail-out. It doubles each time, so that
+   * moving data never dominates.
    */
   #chunk = 1;
 
@@ -89,7 +84,7 @@ class DefaultExecution {
       await this.#advance(part, this.#progress.plan ?? first);
     }
     const { plans, rounds, evaluated, timer, window, longest: tried } = this.#progress;
-    // What the CPU had to take over, it will have to again: the sooner it is asked the better.
+    // Iterations that bailed out will bail out again. Fewer encoded rounds reach them sooner.
     const expected = this.#onCpu > this.#done / 2 ? 1 : rounds;
     const last = { plan: this.#progress.plan ?? first, window, longest: tried, rounds: expected };
     this.#workspace.profileOf(loop).keepRounds(last);
@@ -101,12 +96,12 @@ class DefaultExecution {
       onCpu: this.#onCpu,
       plans,
       phases: timer?.times ?? null,
-      // Of more than one segment, none has done all of it.
+      // With several segments, none has seen all iterations.
       overwritten: this.#onCpu === 0 && count <= longest ? this.#progress.overwritten : null,
     };
   }
 
-  /** Executes a part on the GPU, as far as it gets, and more on the CPU where it must. */
+  /** Executes a part on the GPU as far as possible, and more on the CPU if it must. */
   async #advance(part: Part, plan: PlanName): Promise<void> {
     const { count, onCpu } = this.#execution;
     const result = await new Segment(this.#workspace, part, this.#progress).run(plan);
@@ -118,7 +113,7 @@ class DefaultExecution {
     const slow = result.stopped === "slow";
     const to = this.#ended ? this.#done : slow ? count : Math.min(count, this.#done + this.#chunk);
     if (!slow) this.#chunk *= 2;
-    const milliseconds = slow ? this.#progress.handover!.nextTurn() : Infinity;
+    const milliseconds = slow ? this.#progress.handover!.nextCpuTime() : Infinity;
     const start = this.#done;
     const after = await onCpu(start, to, { waiting, milliseconds });
     for (const { from, to } of waiting) this.#onCpu += to - from;

@@ -2,28 +2,28 @@ import { addressLoop } from "../../loops/analysis/addressLoop.ts";
 import type { Loop } from "../../loops/tree/ir.ts";
 import type { PhaseTimes } from "../device/phaseTimer.ts";
 
-/** One execution of a loop, whose arrays lie in buffers. */
+/** One execution of a loop, with its arrays in buffers. */
 export interface LoopExecution {
   readonly loop: Loop;
-  /** By array, as large as its elements in a typed array, rounded up to four bytes. */
+  /**
+   * The buffer of each array, as large as its elements in a typed array, rounded up to four bytes.
+   */
   readonly buffers: Readonly<Record<string, GPUBuffer>>;
-  /** Elements of each array. */
+  /** The number of elements of each array. */
   readonly lengths: Readonly<Record<string, number>>;
   readonly inputs: Readonly<Record<string, number>>;
-  /** The index of the first iteration, and what it changes by. */
+  /** The index of the first iteration and the difference to the next index. */
   readonly first: number;
   readonly step: number;
-  /** How many iterations there are, unless the loop ends itself. */
+  /** The number of iterations, unless the loop ends by a `break`. */
   readonly count: number;
-  /**
-   * Values of the carried variables and the reductions: those before the loop, then those after it.
-   */
+  /** The values of the carried variables and the reductions: before the loop, then after it. */
   readonly carried: Record<string, number>;
   readonly reductions: Record<string, number>;
   /**
-   * Executes iterations on the CPU, on what is in the buffers now: those that wait, and then from
-   * `from` to `to - 1`, or as many as it can in so many milliseconds. Resolves to the first that
-   * was not executed, and whether the loop ended itself.
+   * Executes iterations on the CPU, on the current contents of the buffers: first the waiting ones,
+   * then those from `from` to `to - 1`. It stops early after so many milliseconds. Resolves to the
+   * first iteration that was not executed, and whether the loop ended by a `break`.
    */
   onCpu(
     from: number,
@@ -32,24 +32,23 @@ export interface LoopExecution {
   ): Promise<{ readonly next: number; readonly ended: boolean }>;
 }
 
-/** Iterations from `from` to `to - 1`. */
+/** The iterations from `from` to `to - 1`. */
 export interface IterationRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** What an execution does on the GPU. */
+/** The part of an execution that runs on the GPU. */
 export type Part = Omit<LoopExecution, "onCpu">;
 
-/** Some iterations of an execution, counted from the first of them. */
+/** Returns some iterations of an execution, numbered from the first of them. */
 export function partOf(execution: Part, from: number, count: number): Part {
   return { ...execution, first: execution.first + from * execution.step, count };
 }
 
 /**
- * Writes down the numbers that all addresses of the iterations follow from, before they are
- * executed: executions with the same ones access the same elements. Null where addresses follow
- * from more than numbers.
+ * Returns a key of the numbers from which all addresses of the iterations follow. Executions with
+ * the same key access the same elements. Null if addresses follow from more than numbers.
  */
 export function numbersOf({
   loop,
@@ -72,22 +71,21 @@ export function numbersOf({
   return values.map((value) => (Object.is(value, -0) ? "-0" : String(value))).join();
 }
 
-/** What came of an execution. */
+/** The outcome of an execution. */
 export interface EngineOutcome {
-  /** Iterations that were executed, up to the one that ended the loop. */
+  /** The number of iterations that were executed, up to the one that ended the loop. */
   readonly executed: number;
   readonly ended: boolean;
   readonly rounds: number;
-  /** Iterations that were executed, or looked at, in vain. */
+  /** The number of iterations that misspeculated or were only checked. */
   readonly misspeculated: number;
-  /** Iterations that the CPU executed. */
+  /** The number of iterations that the CPU executed. */
   readonly onCpu: number;
-  /** How iterations were executed on the GPU. */
+  /** The plans of the rounds on the GPU, in order. */
   readonly plans: readonly string[];
   readonly phases: PhaseTimes | null;
   /**
-   * Names of arrays that were overwritten completely and never loaded from; null where that is not
-   * known.
+   * The names of arrays that were overwritten completely and never loaded from; null if unknown.
    */
   readonly overwritten?: readonly string[] | null;
 }

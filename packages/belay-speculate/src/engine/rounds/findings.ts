@@ -1,6 +1,6 @@
 /**
- * What an execution shows for later ones with the same numbers: windows without dependences, and
- * arrays that are overwritten.
+ * The findings of an execution for later ones with the same numbers: windows without dependences,
+ * and overwritten arrays.
  */
 
 import { addressLoop } from "../../loops/analysis/addressLoop.ts";
@@ -14,9 +14,9 @@ import type { Part } from "./execution.ts";
 import type { Plan } from "./plans.ts";
 
 /**
- * Keeps what rounds of a plan, which have executed all iterations, have shown: the lengths of the
- * `windows` in which nothing depends, if these are all and were found one after the other, and
- * which arrays are overwritten.
+ * Keeps the findings of a plan's rounds that executed all iterations: the overwritten arrays, and
+ * the lengths of the `windows`. Windows are kept if they are all without dependences and were found
+ * in sequence.
  */
 export async function keepFindings(
   workspace: Workspace,
@@ -37,22 +37,23 @@ export async function keepFindings(
 }
 
 /**
- * Tells whether executions can show which arrays are overwritten: with the same numbers, each must
- * store to the same elements.
+ * Returns true if executions can find overwritten arrays. With the same numbers, each must store to
+ * the same elements.
  */
 export function mayOverwrite(loop: Loop): boolean {
   const addresses = addressLoop(loop);
   return storedOnly(loop).length > 0 && addresses?.isExact === true && addresses.followsFromNumbers;
 }
 
-/** Counts the bytes of a bit for each place of a loop's written arrays. */
+/** Returns the number of bytes that hold one bit for each place of a loop's written arrays. */
 export function storedBytes(loop: Loop, lengths: Readonly<Record<string, number>>): number {
   const ends = [...offsetsOf(loop, lengths)].map(([name, offset]) => offset + lengths[name]!);
   return 4 * Math.ceil(Math.max(0, ...ends) / 32);
 }
 
 /**
- * Reads the names of the arrays that are only stored to, and whose elements all have their bit set.
+ * Returns the names of the arrays that are only stored to and whose elements all have their bits
+ * set.
  */
 async function readOverwritten(
   workspace: Workspace,
@@ -70,7 +71,7 @@ async function readOverwritten(
   return names;
 }
 
-/** Tells whether so many bits from one on are set. */
+/** Returns true if so many bits from one on are set. */
 function areSet(words: Uint32Array, from: number, count: number): boolean {
   const isSet = (bit: number) => ((words[bit >>> 5]! >>> (bit & 31)) & 1) === 1;
   let bit = from;

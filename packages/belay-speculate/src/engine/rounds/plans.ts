@@ -17,34 +17,36 @@ export interface Phase {
   readonly kernel: LoopKernel;
   readonly phase: PhaseName;
   /**
-   * Whether it has one invocation in all, as the scheduler has, or one for each iteration that the
-   * round looks at.
+   * True for one invocation in total, as in the scheduler; false for one per iteration of the
+   * round.
    */
   readonly isSingle: boolean;
 }
 
-/** What a round consists of. */
+/** The kernels and the memory of a round. */
 export interface Plan {
   readonly name: PlanName;
   readonly phases: readonly Phase[];
-  /** Epochs that a round uses up. */
+  /** The number of epochs that a round uses. */
   readonly epochs: number;
-  /** Bytes that it needs for each iteration of a window, besides the marks. */
+  /** The bytes for each iteration of a window, besides the marks. */
   readonly bytesPerSlot: number;
-  /** Words for each marked element; for each version of it where a round continues another one. */
+  /**
+   * The words for each marked element; for each of its versions if a round continues another one.
+   */
   readonly marksPerElement: number;
   /**
-   * Whether a round begins with what the one before it left, so that its first kernel decides how
-   * long its window is.
+   * True if a round begins with the results of the previous one, so that its first kernel decides
+   * the length of its window.
    */
   readonly continues?: true;
-  /** Whether it finds out which elements are stored to. */
+  /** True if the rounds record which elements are stored to. */
   readonly recordsStores?: true;
 }
 
 /**
- * The plan of a name for a loop, whose iterations log so much at most; `proven`, it may find out
- * what is overwritten.
+ * Returns the plan of a name for a loop, with logs of the given size. `recordsStores` only applies
+ * to `proven`.
  */
 export function planOf(name: PlanName, loop: Loop, size: LogSize, recordsStores = false): Plan {
   const kernels = kernelsOf(loop);
@@ -138,7 +140,7 @@ type Kernels = ReturnType<typeof writeBitmapKernels> &
   ReturnType<typeof multiVersionKernels> &
   ReturnType<typeof schedulingKernels>;
 
-/** Emits all kernels of a loop, by their names. */
+/** The kernels of a loop, by name. */
 const kernelsOf = oncePerLoop(
   (loop): Kernels => ({
     ...writeBitmapKernels(loop),

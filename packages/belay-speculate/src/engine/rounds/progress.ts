@@ -9,32 +9,35 @@ import { rounds as tuning } from "../policy/tuning.ts";
 import type { Part } from "./execution.ts";
 import type { ControlState } from "./rounds.ts";
 
-/** What the segments of one execution share: what was learned, and what happened. */
+/** The state that the segments of one execution share: findings and counts. */
 export class Progress {
   readonly plans: PlanName[] = [];
-  /** The last of them that needs no proof from before. */
+  /** The last plan that needs no earlier proof. */
   plan: PlanName | null = null;
   rounds = 0;
-  /** Iterations that rounds looked at, some more than once. */
+  /** The number of iterations that rounds evaluated, some more than once. */
   evaluated = 0;
-  /** What the plan `logged` assumes of loops that do not say. */
+  /**
+   * The assumed number of accesses of an iteration in the plan `logged`, for loops that do not
+   * bound it.
+   */
   accesses: number = tuning.assumedAccesses;
-  /** Most iterations that a window may have so that a round does not take too long. */
+  /** The largest window whose rounds do not take too long. */
   longest: number;
-  /** Iterations of the first window of a plan that depends on how the iterations do. */
+  /** The iterations of the first window, for plans whose windows adapt to conflicts. */
   window: number;
-  /** Whether windows that were proven earlier need no check. */
+  /** True if windows that were proven earlier need no check. */
   reuses = true;
   /**
-   * Names of arrays that the last segment overwrote completely and never loaded from; null where
-   * that is not known.
+   * The names of arrays that the last segment overwrote completely and never loaded from; null if
+   * unknown.
    */
   overwritten: readonly string[] | null = null;
-  /** Rounds that the first segment is expected to take. */
+  /** The expected number of rounds of the first segment. */
   expected: number;
   readonly timer: PhaseTimer | null;
   readonly handover: Handover | null;
-  /** Whether results depend on how long windows are, as other kernels may round in other ways. */
+  /** True if results depend on window lengths, because other kernels may round differently. */
   readonly #isOpen: boolean;
 
   constructor(
@@ -43,7 +46,7 @@ export class Progress {
     handover: Handover | null,
     before: LastRounds | null,
   ) {
-    // Other data may have longer ones than before.
+    // Other data may have longer iterations than before.
     const tried = before?.longest ?? tuning.firstWindow;
     this.longest = takesLong(loop) ? Math.min(tried, tuning.longestUntried) : longestWindow;
     this.#isOpen = hasOpenRounding(loop) && takesLong(loop);
@@ -54,9 +57,9 @@ export class Progress {
   }
 
   /**
-   * Keeps windows so short that a round, which took so many milliseconds, does not take too long.
-   * Where results depend on windows, these grow whatever the clock says, and become shorter only
-   * before the system takes the GPU away.
+   * Adapts the longest window to the time of a round, in milliseconds. If results depend on
+   * windows, the window grows whatever the clock says. It becomes shorter only before the system
+   * would reset the GPU.
    */
   bound(roundTime: number): void {
     const most = this.#isOpen ? tuning.longestUntried : longestWindow;
@@ -65,17 +68,17 @@ export class Progress {
   }
 }
 
-/** Counts the work of the rounds of one plan, and adds it to the whole execution's progress. */
+/** A counter of the work of one plan's rounds, which it adds to the execution's progress. */
 export class RoundCounter {
   readonly #plan: PlanName;
   readonly #progress: Progress;
-  /** What was counted when the control words were last read. */
+  /** The counts when the control words were last read. */
   #counted: Work & { readonly rounds: number };
-  /** What happened between the last two times. */
+  /** The work between the last two readings. */
   #recent: Work = { evaluated: 0, executed: 0 };
   #window: number;
 
-  /** Begins with a window of so many iterations at `base`, up to which everything is done. */
+  /** Begins with a window of so many iterations at `base`, before which all are done. */
   constructor(plan: PlanName, progress: Progress, base: number, window: number) {
     this.#plan = plan;
     this.#progress = progress;
@@ -87,18 +90,18 @@ export class RoundCounter {
     return this.#recent;
   }
 
-  /** Iterations that are done so far. */
+  /** The number of iterations that are done so far. */
   get executed(): number {
     return this.#counted.executed;
   }
 
-  /** Iterations of the window now. */
+  /** The number of iterations of the current window. */
   get window(): number {
     return this.#window;
   }
 
   /**
-   * Counts rounds that left this state in so many milliseconds, of an execution of `count`
+   * Counts rounds that took so many milliseconds and left this state, in an execution of `count`
    * iterations.
    */
   count(state: ControlState, count: number, milliseconds: number): void {
@@ -118,12 +121,13 @@ export class RoundCounter {
     progress.rounds += rounds;
     progress.evaluated += evaluated;
     if (state.state !== states.running) return;
-    // The last window may be shorter than it should be.
+    // The last window may be cut short by the end of the loop.
     if (state.base + state.window < count) progress.window = state.window;
-    // The first round waits for data that is still on its way, and one of a short window says
-    // little about longer ones. Looking for the first dependences wastes much, but not for long.
-    const looks = this.#plan === "in place" && evaluated > 2 * executed;
-    if (before.rounds > 0 && !hasGrown && !looks)
+    // The first round waits for data in transit, and a round of a short window says little about
+    // longer ones. The search for the first dependences wastes much work, but only for a short
+    // time.
+    const isSearching = this.#plan === "in place" && evaluated > 2 * executed;
+    if (before.rounds > 0 && !hasGrown && !isSearching)
       progress.handover?.observe(evaluated, executed, milliseconds);
     progress.bound(milliseconds / Math.max(1, rounds));
   }

@@ -9,12 +9,12 @@ import { type Reading, readBuffers } from "../device/readBuffers.ts";
 import type { Workspace } from "../device/workspace.ts";
 import type { Plan } from "./plans.ts";
 
-/** The words by which the kernels steer themselves, and the bits of the carried variables. */
+/** The control words of the kernels, and the bits of the carried variables. */
 export interface ControlState extends Record<ControlWord, number> {
   readonly carried: Uint32Array;
 }
 
-/** The control words before the first round; the rest is zero. */
+/** Returns the control words before the first round. All others are zero. */
 export function startOf(base: number, window: number, carried: Uint32Array): ControlState {
   const words = Object.fromEntries(controlWords.map((word) => [word, 0])) as Record<ControlWord, number>;
   return {
@@ -30,7 +30,7 @@ export function startOf(base: number, window: number, carried: Uint32Array): Con
   };
 }
 
-/** Encodes rounds of a plan, submits them and reads how far they came. */
+/** An encoder of a plan's rounds, which submits them and reads their state. */
 export class Rounds {
   readonly #workspace: Workspace;
   readonly #loop: Loop;
@@ -39,10 +39,10 @@ export class Rounds {
   readonly #groups: readonly GPUBindGroup[];
   readonly #pipelines: readonly LoopPipeline[];
   readonly #buffers: Readonly<Record<string, GPUBuffer>>;
-  /** Iterations that the next round looks at. */
+  /** The number of iterations that the next round evaluates. */
   #slots = 0;
 
-  /** Uses the buffers by the names that the kernels have for them. */
+  /** Takes the buffers by their names in the kernels. */
   constructor(
     workspace: Workspace,
     loop: Loop,
@@ -60,21 +60,21 @@ export class Rounds {
     this.#groups = pipelines.map((pipeline) => pipeline.bind(buffers));
   }
 
-  /** Writes the parameters and the control words that the next rounds begin with. */
+  /** Writes the parameters and the control words for the next rounds. */
   begin(parameters: Readonly<Record<string, number>>, state: ControlState): void {
     const { queue } = this.#workspace.device;
     const { params, control } = this.#buffers;
     this.#makeRoom(1);
     this.#workspace.update(params!, packParameters(engineParameters(this.#loop), parameters));
     const { continues } = this.#plan;
-    // A round that continues another one is told by this that there is none yet.
+    // A round that continues another one starts with zero slots if there is none yet.
     const first = { ...state, epoch: this.#workspace.epoch + 1, slots: continues ? 0 : state.slots };
     const words = controlWords.map((word) => first[word]);
     queue.writeBuffer(control!, 0, Uint32Array.of(...words, ...state.carried, ...state.carried));
     this.#slots = state.slots;
   }
 
-  /** Writes the windows that the next rounds execute without any check. */
+  /** Writes the windows that the next rounds execute without a check. */
   take(windows: readonly number[]): void {
     const words = new Uint32Array(mostWindows);
     words.set(windows);
@@ -82,8 +82,8 @@ export class Rounds {
   }
 
   /**
-   * Runs at most `count` rounds, of windows no longer than `longest`; resolves to the control words
-   * after them.
+   * Runs at most `count` rounds, with windows of at most `longest` iterations. Resolves to the
+   * control words after them.
    */
   async run(count: number, longest: number): Promise<ControlState> {
     const place = [...engineParameters(this.#loop).keys()].indexOf("longest");
@@ -108,7 +108,7 @@ export class Rounds {
   }
 
   #encode(encoder: GPUCommandEncoder, rounds: number, longest: number): void {
-    // What waits of a window that is longer than those to come becomes fewer with each round.
+    // The waiting iterations of a longer window become fewer with each round.
     const later = Math.max(this.#slots, longest);
     const most = [this.#plan.continues ? later : this.#slots, later];
     const [first, others] = most.map((invocations) =>
@@ -142,8 +142,8 @@ export class Rounds {
   }
 
   /**
-   * Clears the marks when their epochs run out; gives how many of the rounds may be run before that
-   * happens again.
+   * Clears the marks when their epochs run out. Returns the number of rounds that may run before
+   * the next clearing.
    */
   #makeRoom(rounds: number): number {
     const { epochs } = this.#plan;
@@ -155,7 +155,7 @@ export class Rounds {
       device.queue.submit([encoder.finish()]);
       this.#workspace.epoch = 0;
       this.#write("epoch", 1);
-      // What the last round left is lost with its marks, and nobody has relied on it yet.
+      // The stores of the last round are lost with its marks. Nothing has used them yet.
       if (this.#plan.continues) this.#write("slots", 0);
     }
     return Math.min(rounds, left());

@@ -16,24 +16,24 @@ import { type ControlState, Rounds, startOf } from "./rounds.ts";
 import { bitsOf, numberOf } from "./scalarBits.ts";
 import { SegmentMemory } from "./segmentMemory.ts";
 
-/** How far an execution came whose window was given up. */
+/** The progress of an execution whose window was given up. */
 interface Interrupted {
-  /** Iterations that are done, but for those that wait. */
+  /** The number of iterations that are done, except for those that wait. */
   readonly done: number;
   readonly waiting: readonly IterationRange[];
-  /** Whether the loop ended itself. */
+  /** True if the loop ended by a `break`. */
   readonly ended: boolean;
 }
 
 export interface SegmentResult extends Interrupted {
   /**
-   * Why the GPU stopped before the end: the next iteration is one for the CPU, or the CPU is
+   * The reason why the GPU stopped before the end: the next iteration bails out, or the CPU is
    * faster.
    */
   readonly stopped: "bail-out" | "slow" | null;
 }
 
-/** Some iterations of a loop, one behind the other, on the GPU: as far as it gets. */
+/** Consecutive iterations of a loop on the GPU, which executes as many of them as it can. */
 export class Segment {
   readonly #workspace: Workspace;
   readonly #execution: Part;
@@ -41,19 +41,22 @@ export class Segment {
   readonly #executionId: number;
   readonly #memory: SegmentMemory;
   readonly #profile: LoopProfile;
-  /** What windows that are found are good for. */
+  /**
+   * The numbers under which found windows are kept; null if addresses follow from more than
+   * numbers.
+   */
   readonly #numbers: string | null;
   #plan!: Plan;
   #rounds!: Rounds;
   #tally!: RoundCounter;
-  /** Whether it would be longer if it could have been when the last rounds were encoded. */
+  /** True if the windows of the last encoded rounds reached their largest length. */
   #isGrowing = false;
-  /** Windows that were found earlier, when these are executed now. */
+  /** The windows found by an earlier execution, if they are being executed now. */
   #proven: readonly number[] | null = null;
-  /** Whether the windows of all iterations are being found. */
+  /** True if the windows of all iterations are being found. */
   #isProving = false;
 
-  /** The execution is one of at most {@link longestSegment} iterations. */
+  /** Takes an execution of at most {@link longestSegment} iterations. */
   constructor(workspace: Workspace, execution: Part, progress: Progress) {
     this.#workspace = workspace;
     this.#execution = execution;
@@ -65,8 +68,8 @@ export class Segment {
   }
 
   /**
-   * Leaves arrays in the buffers and variables in the execution as the iterations that are done
-   * leave them.
+   * Runs rounds. The arrays in the buffers and the variables in the execution are then those after
+   * the iterations that are done.
    */
   async run(wanted: PlanName): Promise<SegmentResult> {
     const { count } = this.#execution;
@@ -113,14 +116,14 @@ export class Segment {
     }
   }
 
-  /** The plan that was wanted, unless other arrays than those before are too large for it. */
+  /** Returns the wanted plan, or `logged` if the arrays are too large for it. */
   #possible(wanted: PlanName): PlanName {
     const { reserve, version } = this.#memory.possible;
     if (wanted === "by reservation" && !reserve) return "logged";
     return wanted === "multi-version" && !version ? "logged" : wanted;
   }
 
-  /** Starts the rounds of a plan at an iteration up to which everything is done. */
+  /** Starts the rounds of a plan at an iteration before which all are done. */
   async #begin(name: PlanName, base: number, window: number): Promise<void> {
     const { loop, carried } = this.#execution;
     const { plans, timer } = this.#progress;
@@ -152,7 +155,9 @@ export class Segment {
     if (this.#proven) this.#rounds.take(this.#proven);
   }
 
-  /** The plan of a name, which looks for what is overwritten while nobody knows that. */
+  /**
+   * Returns the plan of a name. It records stores as long as the overwritten arrays are unknown.
+   */
   #planOf(name: PlanName): Plan {
     const { loop } = this.#execution;
     const recordsStores = mayOverwrite(loop) && this.#profile.overwritten.get(this.#numbers) === null;
@@ -173,7 +178,7 @@ export class Segment {
     device.queue.submit([encoder.finish()]);
   }
 
-  /** Keeps what is good for another execution, now that all iterations are done. */
+  /** Keeps findings for later executions, when all iterations are done. */
   async #keep({ rounds }: ControlState): Promise<void> {
     const numbers = this.#numbers;
     if (numbers === null) return;
@@ -181,11 +186,11 @@ export class Segment {
     const windows = this.#isProving ? rounds : null;
     await keepFindings(this.#workspace, this.#execution, numbers, this.#plan, buffers, windows);
     this.#progress.overwritten = this.#profile.overwritten.get(numbers);
-    // It is needed from the next execution on, which is told when it cannot be compiled.
+    // The next execution needs this plan, and reports it if compilation fails.
     if (this.#profile.windows.get(numbers)) this.#compile(this.#planOf("proven")).catch(() => {});
   }
 
-  /** Runs some rounds, and counts what they did. */
+  /** Runs some rounds and counts their work. */
   async #run(rounds: number): Promise<ControlState> {
     const start = performance.now();
     const longest = this.#longestNext;
@@ -201,7 +206,7 @@ export class Segment {
     for (const [slot, { name, type }] of loop.carried.entries()) carried[name] = numberOf(type, bits[slot]!);
   }
 
-  /** Most iterations of the windows that are begun before the host looks again. */
+  /** The largest window that may begin before the host reads the state again. */
   get #longestNext(): number {
     if (this.#proven) return Math.max(...this.#proven);
     return Math.max(
@@ -216,8 +221,8 @@ export class Segment {
 }
 
 /**
- * Bounds the iterations of a segment by what the kernels can count, and by the room for their
- * contributions to reductions.
+ * Returns the largest number of iterations of a segment. The kernels' counters and the memory for
+ * contributions to reductions bound it.
  */
 export function longestSegment({ loop }: Part, { device }: Workspace): number {
   const { maxStorageBufferBindingSize } = device.limits;
@@ -227,7 +232,7 @@ export function longestSegment({ loop }: Part, { device }: Workspace): number {
 }
 
 /**
- * Gives the rest of a window of at most `capacity` iterations up, of which some are done and others
+ * Gives up the rest of a window of at most `capacity` iterations, of which some are done and others
  * wait.
  */
 async function interrupt(
@@ -247,7 +252,7 @@ async function interrupt(
 }
 
 /**
- * Reads the iterations that a list on the device names, in order; it has them as distances from
+ * Reads the iterations in a list on the device, in order. The list holds their distances from
  * `base`.
  */
 async function readWaiting(workspace: Workspace, list: Reading, base: number): Promise<IterationRange[]> {

@@ -14,9 +14,7 @@ import { storedBytes } from "./findings.ts";
 import type { Plan } from "./plans.ts";
 import type { Progress } from "./progress.ts";
 
-/**
- * What the kernels of a segment work on besides the arrays, and for how much of it there is room.
- */
+/** The memory of a segment's kernels besides the arrays, and the window lengths that it allows. */
 export class SegmentMemory {
   readonly #workspace: Workspace;
   readonly #execution: Part;
@@ -30,7 +28,7 @@ export class SegmentMemory {
     this.#marked = markedElements(execution.loop, execution.lengths);
   }
 
-  /** What there is room for, as far as the loop allows it. */
+  /** The plans that the memory allows, as far as the loop does. */
   get possible(): Possible {
     const addresses = addressLoop(this.#execution.loop);
     return {
@@ -41,14 +39,14 @@ export class SegmentMemory {
   }
 
   /**
-   * How many versions elements can have, each with a mark for two rounds; none where there is no
-   * room for them.
+   * The number of versions that elements can have, each with a mark for two rounds; 0 if there is
+   * no memory for them.
    */
   get #versions(): number {
     return [4, 2, 1].find((versions) => this.#hasMarks(2 * versions)) ?? 0;
   }
 
-  /** Whether there is room for so many marks for each element. */
+  /** Returns true if there is memory for so many marks per element. */
   #hasMarks(marks: number): boolean {
     return 4 * marks * this.#marked <= this.#workspace.device.limits.maxStorageBufferBindingSize;
   }
@@ -57,7 +55,9 @@ export class SegmentMemory {
     return logSize(this.#execution.loop, this.#progress.accesses);
   }
 
-  /** Makes room to log more of each iteration; false when windows would become too short. */
+  /**
+   * Makes room for a larger log of each iteration. Returns false if windows would become too short.
+   */
   growLog(): boolean {
     const { loop, count } = this.#execution;
     const accesses = 4 * this.#progress.accesses;
@@ -68,7 +68,7 @@ export class SegmentMemory {
     return true;
   }
 
-  /** Most iterations of a window that there is room for. */
+  /** Returns the largest number of iterations of a window for which there is memory. */
   capacity({ bytesPerSlot }: Plan): number {
     return this.#roomFor(bytesPerSlot);
   }
@@ -80,7 +80,7 @@ export class SegmentMemory {
     return Math.min(longestWindow, this.#execution.count, room);
   }
 
-  /** The buffers that the kernels of a plan use, by the names they have for them. */
+  /** Returns the buffers of a plan's kernels, by their names in the kernels. */
   buffers(plan: Plan): Record<string, GPUBuffer> {
     const { loop, buffers, lengths, count } = this.#execution;
     const { UNIFORM, STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
@@ -109,7 +109,7 @@ export class SegmentMemory {
     return continues ? marksPerElement * this.#versions : marksPerElement;
   }
 
-  /** The parameters of the kernels of a plan, by name. */
+  /** Returns the parameters of a plan's kernels, by name. */
   parameters(plan: Plan, longest: number): Record<string, number> {
     const { loop, lengths, inputs, first, step, count } = this.#execution;
     const values: Record<string, number> = { first, step, count, fuel: rounds.fuel, longest };

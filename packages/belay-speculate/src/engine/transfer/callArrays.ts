@@ -10,30 +10,30 @@ import { Resident } from "./resident.ts";
 interface CallArray {
   readonly name: string;
   readonly isWritten: boolean;
-  /** Whether the program gave it for this call only. */
+  /** True if the program gave the array for this call only. */
   readonly isOwn: boolean;
   readonly resident: Resident;
   readonly length: number;
-  /** Whether the loop never loads from it and overwrites all of it. */
+  /** True if the loop never loads from the array and overwrites all of it. */
   readonly isOverwritten: boolean;
 }
 
-/** The arrays of one call, here and on the device. */
+/** The arrays of one call, on the host and on the device. */
 export class CallArrays {
   readonly moved: Moved = { uploaded: 0, downloaded: 0 };
   /**
-   * As the program has them; older than what the device has, unless {@link toHost} was the last to
-   * move them.
+   * The program's arrays. They may be older than the device's copies, unless {@link toHost} was the
+   * last transfer.
    */
   readonly hosts: Readonly<Record<string, LoopData>>;
   readonly lengths: Readonly<Record<string, number>>;
   readonly #arrays: readonly CallArray[];
-  /** Whether the CPU has executed some of the iterations, what these stored having to be kept. */
+  /** True if the CPU has executed some iterations, whose stores must be kept. */
   #isBegun = false;
 
   /**
-   * The arrays of a call that overwrites those of these names completely, and never loads from
-   * them.
+   * Takes the arrays of a call. `overwritten` names those that the call overwrites completely and
+   * never loads from.
    */
   constructor(
     { loop, arrays }: { readonly loop: Loop; readonly arrays: Readonly<Record<string, LoopData | Resident>> },
@@ -56,17 +56,17 @@ export class CallArrays {
     this.lengths = Object.fromEntries(this.#arrays.map(({ name, length }) => [name, length]));
   }
 
-  /** Whether the host has everything as it is now. */
+  /** True if all of the host's copies are up to date. */
   get areOnHost(): boolean {
     return !this.#arrays.some(({ resident }) => resident.isOnDevice);
   }
 
-  /** Bytes of the arrays that stay on the device. */
+  /** The size of the arrays that stay on the device, in bytes. */
   get keptBytes(): number {
     return this.#sum(({ isOwn, resident }) => (isOwn ? 0 : resident.host.byteLength));
   }
 
-  /** Bytes that a decision about where the loop is executed moves. */
+  /** Returns the bytes that an execution on either side would move. */
   bytesToMove(workspace: Workspace): BytesToMove {
     const toSend = ({ resident }: CallArray) => resident.bytesToSend(workspace);
     return {
@@ -84,7 +84,7 @@ export class CallArrays {
     };
   }
 
-  /** Bytes of the arrays that loops change. */
+  /** The size of the arrays that the loop changes, in bytes. */
   get writtenBytes(): number {
     return this.#sum(({ isWritten, resident }) => (isWritten ? resident.host.byteLength : 0));
   }
@@ -93,7 +93,7 @@ export class CallArrays {
     return this.#arrays.reduce((bytes, array) => bytes + bytesOf(array), 0);
   }
 
-  /** The arrays in the device's memory, where the loop will change them. */
+  /** Uploads the arrays and returns their buffers, which the loop will change. */
   async toDevice(workspace: Workspace): Promise<Record<string, GPUBuffer>> {
     this.#checkLengths();
     const buffers: [string, GPUBuffer][] = [];
@@ -106,14 +106,14 @@ export class CallArrays {
     return Object.fromEntries(buffers);
   }
 
-  /** Brings the program's arrays up to date, to be changed there. */
+  /** Brings the program's arrays up to date, so that the CPU can change them. */
   async toHost(): Promise<void> {
     await this.#download(this.#arrays);
   }
 
   /**
-   * Brings those up to date that only another device has, or the copy of another view of their
-   * memory.
+   * Brings arrays up to date that only another device has, or only the copy of another view of
+   * their memory.
    */
   async leaveOthers(workspace: Workspace): Promise<void> {
     for (const { resident, isWritten } of this.#arrays)
@@ -125,28 +125,28 @@ export class CallArrays {
     );
   }
 
-  /** Says that the CPU has executed iterations. */
+  /** Records that the CPU has executed iterations. */
   hostChanged(): void {
     this.#isBegun = true;
     for (const { isWritten, resident } of this.#arrays) if (isWritten) resident.hostChanged();
   }
 
-  /** Gives the program back the arrays that do not stay on the device. */
+  /** Downloads the arrays that do not stay on the device. */
   async finish(): Promise<void> {
     await this.#download(this.#arrays.filter(({ isOwn }) => isOwn));
   }
 
-  /** Frees what the device has of arrays that do not stay there. */
+  /** Frees the device's memory of arrays that do not stay there. */
   giveBack(): void {
     for (const { isOwn, resident } of this.#arrays) if (isOwn) resident.giveBack();
   }
 
-  /** Takes what the host has as the truth: the device is lost. */
+  /** Drops the device's copies and keeps the host's, because the device is lost. */
   forgetDevice(): void {
     for (const { resident } of this.#arrays) resident.drop();
   }
 
-  /** The error that says what was lost with the device. */
+  /** Returns the error that names the arrays lost with the device. */
   lost(cause: unknown): Error {
     const names = this.#arrays.filter(({ resident }) => resident.isOnDevice).map(({ name }) => name);
     return speculationError.lostArrays(names, cause);
@@ -160,7 +160,7 @@ export class CallArrays {
     );
   }
 
-  /** While a loop runs, a program can take an array's memory away, or change its size. */
+  /** Throws if the program took an array's memory away or changed its size while the loop ran. */
   #checkLengths(): void {
     const changed = this.#arrays.filter(({ resident, length }) => resident.host.length !== length);
     if (changed.length > 0) throw speculationError.changedArrays(changed.map(({ name }) => name));

@@ -4,23 +4,23 @@ import { type Downloadable, rescue } from "./downloads.ts";
 /** An array with a copy on a device. */
 export interface Copied extends Downloadable {
   readonly host: LoopData;
-  /** Says that the array itself has been changed. */
+  /** Records that the array itself has changed. */
   hostChanged(): void;
 }
 
 /**
  * The arrays that have copies on devices. Programs share arrays between devices, so there is one
- * for all of them.
+ * object for all of them.
  */
 class DeviceCopies {
-  /** By the memory that the arrays are views of. */
+  /** The arrays by the memory that they are views of. */
   readonly #byMemory = new WeakMap<ArrayBufferLike, Set<Copied>>();
-  /** Every array that has a copy, for as long as something else keeps it. */
+  /** The arrays that have a copy. The references are weak. */
   readonly #all = new Set<WeakRef<Copied>>();
   readonly #references = new WeakMap<Copied, WeakRef<Copied>>();
   readonly #forgotten = new FinalizationRegistry<WeakRef<Copied>>((reference) => this.#all.delete(reference));
 
-  /** Says that an array has a copy from now on. */
+  /** Records that an array has a copy from now on. */
   add(array: Copied): void {
     let reference = this.#references.get(array);
     if (!reference) {
@@ -34,41 +34,38 @@ class DeviceCopies {
     else this.#byMemory.set(array.host.buffer, new Set([array]));
   }
 
-  /** Says that an array has no copy any more. */
+  /** Records that an array has no copy any more. */
   remove(array: Copied): void {
     this.#byMemory.get(array.host.buffer)?.delete(array);
     const reference = this.#references.get(array);
     if (reference) this.#all.delete(reference);
   }
 
-  /** Lists every array that has a copy. */
+  /** Returns every array that has a copy. */
   all(): readonly Copied[] {
     return [...this.#all].flatMap((reference) => reference.deref() ?? []);
   }
 
-  /**
-   * Lists the arrays with copies, the array itself among them, that have elements in common with
-   * it.
-   */
+  /** Returns the arrays with copies that share elements with `host`, including the array itself. */
   of(host: LoopData): readonly Copied[] {
     return [...(this.#byMemory.get(host.buffer) ?? [])].filter((copy) => overlap(copy.host, host));
   }
 
-  /** Tells whether only a device has some element of the array as it is. */
+  /** Returns true if the newest value of some element is only on a device. */
   areAhead(host: LoopData): boolean {
     return this.of(host).some(({ pending }) => pending !== null);
   }
 
-  /** Tells whether views of the array's memory have copies besides its own. */
+  /** Returns true if views of the array's memory have copies other than its own. */
   hasOthers({ buffer }: LoopData, own: Copied | null): boolean {
     const copies = this.#byMemory.get(buffer);
     return copies !== undefined && copies.size > (own && copies.has(own) ? 1 : 0);
   }
 
   /**
-   * Keeps all copies of one memory coherent, before a view of it is used, and changed where
-   * `isWritten` says so: what a device has changed through another view comes home, and the copies
-   * of other views are sent anew before they are used again.
+   * Keeps all copies of one memory coherent before a view of it is used, and changed if
+   * `isWritten`. Changes of a device through other views are downloaded. Copies of other views are
+   * sent anew before their next use.
    */
   async settle(host: LoopData, own: Copied | null, isWritten: boolean): Promise<void> {
     if (!this.hasOthers(host, own)) return;
@@ -80,7 +77,7 @@ class DeviceCopies {
 
 export const deviceCopies = new DeviceCopies();
 
-/** Tells whether some byte belongs to both arrays. */
+/** Returns true if the arrays share a byte. */
 export function overlap(one: LoopData, other: LoopData): boolean {
   return (
     one.buffer === other.buffer &&

@@ -4,30 +4,30 @@ import { readBuffers } from "../device/readBuffers.ts";
 import type { Workspace } from "../device/workspace.ts";
 import { moving } from "../policy/tuning.ts";
 
-/** Bytes moved between the program and the device. */
+/** The bytes moved between the program and the device. */
 export interface Moved {
   uploaded: number;
   downloaded: number;
 }
 
-/** What has to be read to bring an array up to date. */
+/** The reading that brings an array up to date. */
 export interface PendingDownload {
   readonly workspace: Workspace;
   readonly buffer: GPUBuffer;
   readonly bytes: number;
   /**
-   * Takes what was read from `start` on, piece by piece; gives how many bytes of the array that
-   * was.
+   * Takes the bytes read from `start` on, piece by piece. Returns the number of the array's bytes
+   * among them.
    */
   take(bytes: Uint8Array, start: number): number;
 }
 
-/** Something that a device may have changed. */
+/** An object that a device may have changed. */
 export interface Downloadable {
   readonly pending: PendingDownload | null;
 }
 
-/** Brings arrays up to date that the device has changed, in one go. */
+/** Brings arrays up to date that the device has changed, in one submission per device. */
 export async function download(
   arrays: readonly Downloadable[],
   moved: Moved = { uploaded: 0, downloaded: 0 },
@@ -44,7 +44,9 @@ export async function download(
   }
 }
 
-/** As {@link download}, for arrays that nobody can compute again. */
+/**
+ * Downloads arrays that cannot be computed again. Throws a `SpeculationError` if the device fails.
+ */
 export async function rescue(arrays: readonly Downloadable[], moved?: Moved): Promise<void> {
   try {
     await download(arrays, moved);

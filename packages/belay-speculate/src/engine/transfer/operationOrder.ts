@@ -1,73 +1,70 @@
 /**
- * The order of operations: loops, and reads and writes of arrays that stay on a device, take effect
- * in the order in which they were called, as far as they use the same memory or the same variables.
+ * The order of operations. Loops, and reads and writes of arrays that stay on a device, take effect
+ * in the order of their calls if they use the same memory or variables.
  */
 
-/**
- * What an operation uses: memory, or a variable of the program. True where no other operation may
- * use it at the same time.
- */
+/** The memory and the program's variables that an operation uses. True for exclusive use. */
 type Uses = ReadonlyMap<object, boolean>;
 
-/** Operations that have not ended, in the order of their calls. */
-const underWay = new Set<Operation>();
+/** The operations that have not ended, in the order of their calls. */
+const unfinished = new Set<OrderedOperation>();
 
-/** The place of one operation in the order. It must be ended, or all that follow wait for ever. */
-export class Operation {
+/** One operation in the order. It must be ended, or all later ones wait for ever. */
+export class OrderedOperation {
   readonly #uses: Uses | "everything";
   readonly #ended: Promise<void>;
   #resolve!: () => void;
-  readonly #comes: Promise<unknown> | null;
+  readonly #earlier: Promise<unknown> | null;
 
-  /** Takes the next place. */
+  /** Adds the operation after all earlier ones. */
   constructor(uses: Uses | "everything") {
     this.#uses = uses;
     this.#ended = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    const earlier = [...underWay].filter((other) => conflict(other.#uses, uses));
-    this.#comes = earlier.length === 0 ? null : Promise.all(earlier.map((other) => other.#ended));
-    underWay.add(this);
+    const earlier = [...unfinished].filter((other) => conflict(other.#uses, uses));
+    this.#earlier = earlier.length === 0 ? null : Promise.all(earlier.map((other) => other.#ended));
+    unfinished.add(this);
   }
 
-  /** Resolves when all earlier operations on the same things have ended; null when they have. */
+  /** Resolves when all earlier operations on the same things have ended; null if they have. */
   get comes(): Promise<unknown> | null {
-    return this.#comes;
+    return this.#earlier;
   }
 
   end(): void {
-    underWay.delete(this);
+    unfinished.delete(this);
     this.#resolve();
   }
 
-  /** Whether an operation is under way that may change what this object stands for. */
+  /** Returns true if an operation that has not ended may change this object. */
   static isAwaited(used: object): boolean {
-    return [...underWay].some((turn) => conflict(turn.#uses, new Map([[used, false]])));
+    return [...unfinished].some((operation) => conflict(operation.#uses, new Map([[used, false]])));
   }
 }
 
 function conflict(one: Uses | "everything", other: Uses | "everything"): boolean {
   if (one === "everything" || other === "everything") return true;
-  return [...one].some(([used, isAlone]) => other.has(used) && (isAlone || other.get(used)!));
+  return [...one].some(([used, isExclusive]) => other.has(used) && (isExclusive || other.get(used)!));
 }
 
-/** All these uses together. */
-export function combineUses(each: Iterable<readonly [used: object, isAlone: boolean]>): Uses {
+/** Returns the union of these uses. */
+export function combineUses(each: Iterable<readonly [used: object, isExclusive: boolean]>): Uses {
   const uses = new Map<object, boolean>();
-  for (const [used, isAlone] of each) uses.set(used, uses.get(used) || isAlone);
+  for (const [used, isExclusive] of each) uses.set(used, uses.get(used) || isExclusive);
   return uses;
 }
 
-/** What stands for the memory of an array. */
+/** Returns the object that identifies an array's memory. */
 export const memoryOf = (array: object): object => (ArrayBuffer.isView(array) ? array.buffer : array);
 
-/** Runs `work` in its turn. */
+/** Runs `work` after all earlier operations on the same things. */
 export async function inCallOrder<Result>(uses: Uses, work: () => Promise<Result>): Promise<Result> {
-  const turn = new Operation(uses);
+  const operation = new OrderedOperation(uses);
   try {
-    if (turn.comes) await turn.comes;
+    if (operation.comes) await operation.comes;
     return await work();
   } finally {
-    turn.end();
+    operation.end();
   }
 }

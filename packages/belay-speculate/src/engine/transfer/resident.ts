@@ -3,18 +3,18 @@ import type { LoopData } from "../../loops/javascript/sequential.ts";
 import type { Workspace } from "../device/workspace.ts";
 import { deviceCopies } from "./deviceCopies.ts";
 import { type Moved, type PendingDownload, rescue } from "./downloads.ts";
-import { inCallOrder, memoryOf, Operation } from "./operationOrder.ts";
+import { inCallOrder, memoryOf, OrderedOperation } from "./operationOrder.ts";
 import { isTypedArray } from "./typedArrays.ts";
 
 /** A part of an array: bytes from `start` to `end - 1`. */
-interface Range {
+interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
 const kept = new WeakMap<LoopData, Resident>();
 
-/** The array as one that stays on the GPU, if the program has asked for that. */
+/** Returns the array as one that stays on the GPU, if the program made it resident. */
 export function residentOf(array: LoopData | Resident): LoopData | Resident {
   return array instanceof Resident ? array : (kept.get(array) ?? array);
 }
@@ -22,24 +22,23 @@ export function residentOf(array: LoopData | Resident): LoopData | Resident {
 /**
  * An array that stays on the GPU from one loop to the next, and moves only when the other side has
  * changed it. Between loops the program reads it with {@link read} and changes it with {@link
- * write}. Both, {@link release}, and loops take effect in the order in which the program calls
- * them, whether it awaits them or not.
- *
- * Either side may be the only one that is up to date, or both: the host is not while {@link
- * isOnDevice}, and the device is not while there are {@link bytesToSend}.
+ * write}. These methods, {@link release}, and loops take effect in the order of their calls,
+ * whether the program awaits them or not.
+ * One or both copies are up to date. The host's is not while {@link isOnDevice}; the device's is
+ * not while there are {@link bytesToSend}.
  */
 export class Resident<Data extends LoopData = LoopData> {
   readonly #host: Data;
   #workspace: Workspace | null = null;
   #buffer: GPUBuffer | null = null;
-  /** Bytes of the array when its memory on the device was made. */
+  /** The array's size in bytes when its memory on the device was created. */
   #size = 0;
-  /** What the device does not know yet. */
-  #unsent: Range;
-  /** Whether the device has changed the array since it was last read. */
+  /** The bytes that the device does not have yet. */
+  #unsent: ByteRange;
+  /** True if the device has changed the array since it was last read. */
   #changed = false;
 
-  /** Takes the array over: from now on change it only with {@link write}. */
+  /** Takes the array over. From now on, change it only with {@link write}. */
   constructor(host: Data) {
     this.#host = host;
     this.#unsent = { start: 0, end: host.byteLength };
@@ -50,8 +49,7 @@ export class Resident<Data extends LoopData = LoopData> {
   }
 
   /**
-   * Resolves to the array as the loops called before leave it: the program's array that was taken
-   * over, brought up to date.
+   * Resolves to the array as earlier loops leave it: the program's own array, brought up to date.
    */
   read(): Promise<Data> {
     return inCallOrder(this.#alone, async () => {
@@ -61,13 +59,13 @@ export class Resident<Data extends LoopData = LoopData> {
     });
   }
 
-  /** Changes elements from `start` on to what `values` are now. */
+  /** Sets elements from `start` on to the current `values`. */
   async write(values: ArrayLike<number>, start = 0): Promise<void> {
-    const turn = new Operation(this.#alone);
+    const operation = new OrderedOperation(this.#alone);
     try {
-      const isReady = turn.comes === null && !this.#changed && !deviceCopies.hasOthers(this.#host, this);
+      const isReady = operation.comes === null && !this.#changed && !deviceCopies.hasOthers(this.#host, this);
       const taken = isReady ? values : Array.from(values);
-      if (turn.comes) await turn.comes;
+      if (operation.comes) await operation.comes;
       if (!isReady) {
         await deviceCopies.settle(this.#host, this, true);
         await rescue([this]);
@@ -76,55 +74,55 @@ export class Resident<Data extends LoopData = LoopData> {
       const bytes = this.#host.BYTES_PER_ELEMENT;
       this.hostChanged({ start: start * bytes, end: (start + taken.length) * bytes });
     } finally {
-      turn.end();
+      operation.end();
     }
   }
 
   /**
-   * Frees the memory on the device, where the array stays no longer. What loops changed since the
-   * last {@link read} is lost.
+   * Frees the memory on the device, where the array stays no longer. Changes by loops since the
+   * last {@link read} are lost.
    */
   release(): void {
     if (kept.get(this.#host) === this) kept.delete(this.#host);
-    const turn = new Operation(this.#alone);
+    const operation = new OrderedOperation(this.#alone);
     const drop = () => {
       this.drop();
-      turn.end();
+      operation.end();
     };
-    if (turn.comes) void turn.comes.then(drop);
+    if (operation.comes) void operation.comes.then(drop);
     else drop();
   }
 
-  /** What an operation uses that no other may use at the same time. */
+  /** The memory that an operation uses exclusively. */
   get #alone(): ReadonlyMap<object, boolean> {
     return new Map([[memoryOf(this.#host), true]]);
   }
 
-  /** Frees the memory on the device, and takes the array itself as the truth. */
+  /** Frees the memory on the device and keeps the host's copy. */
   drop(): void {
     this.#buffer?.destroy();
     this.#forget();
   }
 
-  /** The array itself, which may be older than what the device has. */
+  /** The array itself, which may be older than the device's copy. */
   get host(): Data {
     return this.#host;
   }
 
-  /** Whether the device's copy is the only one that is up to date. */
+  /** True if only the device's copy is up to date. */
   get isOnDevice(): boolean {
     return this.#changed;
   }
 
   /**
-   * Whether only a copy is up to date that loops on this device cannot use: one on another device,
+   * True if only a copy is up to date that loops on this device cannot use: one on another device,
    * or of another size.
    */
   isElsewhere(workspace: Workspace): boolean {
     return this.#changed && !this.#isHeldBy(workspace);
   }
 
-  /** Bytes that {@link upload} would send. */
+  /** Returns the number of bytes that {@link upload} would send. */
   bytesToSend(workspace: Workspace): number {
     const { byteLength } = this.#host;
     return this.#isHeldBy(workspace)
@@ -133,16 +131,16 @@ export class Resident<Data extends LoopData = LoopData> {
   }
 
   /**
-   * Bytes of the device's copy that are up to date, and have to be sent again when the host changes
-   * all of the array.
+   * Returns the bytes of the device's copy that are up to date. They must be sent again if the host
+   * changes the whole array.
    */
   bytesToKeep(workspace: Workspace): number {
     return this.#isHeldBy(workspace) ? this.#host.byteLength - this.bytesToSend(workspace) : 0;
   }
 
   /**
-   * The array's memory on the device, up to date, unless what it holds is not needed, as all of it
-   * will be overwritten. It must not be {@link isElsewhere}.
+   * Returns the array's memory on the device, brought up to date if `isNeeded`. It is not needed if
+   * the loop overwrites all of it. Requires that the array is not {@link isElsewhere}.
    */
   async upload(workspace: Workspace, moved: Moved, isNeeded = true): Promise<GPUBuffer> {
     const { buffer, byteOffset, byteLength } = this.#host;
@@ -166,20 +164,20 @@ export class Resident<Data extends LoopData = LoopData> {
   }
 
   /**
-   * Whether the device has memory for the array as it is now: an array whose memory can grow, or
-   * was given away, gets another length.
+   * Returns true if the device has memory for the array at its current size. An array whose memory
+   * can grow, or was given away, changes its size.
    */
   #isHeldBy(workspace: Workspace): boolean {
     return this.#workspace === workspace && this.#size === this.#host.byteLength;
   }
 
-  /** Says that kernels have written to the device's copy, or are about to. */
+  /** Records that kernels have written to the device's copy, or are about to. */
   deviceChanged(): void {
     this.#changed = true;
   }
 
-  /** Says that the array itself has been changed, in a part of it or anywhere. */
-  hostChanged({ start, end }: Range = { start: 0, end: this.#host.byteLength }): void {
+  /** Records that the array itself has changed, in a part of it or anywhere. */
+  hostChanged({ start, end }: ByteRange = { start: 0, end: this.#host.byteLength }): void {
     const before = this.#unsent;
     const empty = before.start >= before.end;
     this.#unsent = empty
@@ -187,7 +185,7 @@ export class Resident<Data extends LoopData = LoopData> {
       : { start: Math.min(start, before.start), end: Math.max(end, before.end) };
   }
 
-  /** Gives the memory on the device back to be used for other arrays. */
+  /** Returns the memory on the device for other arrays. */
   giveBack(): void {
     if (this.#buffer) this.#workspace?.giveBack(this.#buffer);
     this.#forget();
@@ -200,7 +198,7 @@ export class Resident<Data extends LoopData = LoopData> {
     this.#changed = false;
   }
 
-  /** What to read to bring the array up to date; null when it is. */
+  /** The download that brings the array up to date; null if it is. */
   get pending(): PendingDownload | null {
     if (!this.#changed) return null;
     const bytes = Math.min(this.#host.byteLength, this.#size);
@@ -217,9 +215,9 @@ export class Resident<Data extends LoopData = LoopData> {
 }
 
 /**
- * Keeps an array on the GPU between loops, also those of translated functions that are given the
- * array itself, until it is released; see {@link Resident}. Throws a `SpeculationError` (BELAY542)
- * for anything but a typed array that a loop may use.
+ * Keeps an array on the GPU between loops until it is released, also in translated functions that
+ * receive the array itself; see {@link Resident}. Throws a `SpeculationError` (BELAY542) for
+ * anything but a typed array that a loop may use.
  */
 export function resident<Data extends LoopData>(array: Data): Resident<Data> {
   if (!isTypedArray(array)) throw speculationError.notTypedArray(array);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   type AbstractLoop,
-  type Operation,
+  type AbstractOperation,
   runInOrder,
 } from "../../../../../test/speculation/abstractLoops.ts";
 import { encode, encodedLoop } from "../../../../../test/speculation/encodedLoop.ts";
@@ -17,7 +17,7 @@ describe("speculation on threads", () => {
     const count = 1500;
     // Each iteration stores to one of eight elements, or to none; some read what any other one
     // wrote.
-    const iterations = Array.from({ length: count }, (_, i): Operation[] =>
+    const iterations = Array.from({ length: count }, (_, i): AbstractOperation[] =>
       mixed(1, i) >>> 0 < (percent / 100) * 2 ** 32
         ? [{ kind: "loadAnywhere" }, { kind: "storeAnywhere" }]
         : [],
