@@ -9,7 +9,7 @@ import type { Reduction } from "./loops/tree/ir.ts";
 
 export { SpeculationError } from "./diagnostics/speculation.ts";
 export type { Engine, SpeculateCall, Speculated, SpeculateOptions, Statistics } from "./engine/call/call.ts";
-export type { EngineOutcome, LoopExecution as Execution } from "./engine/rounds/execution.ts";
+export type { EngineOutcome, LoopExecution } from "./engine/rounds/execution.ts";
 export { type DeviceUse, useDevice } from "./engine/speculate.ts";
 export { type Resident, resident } from "./engine/transfer/resident.ts";
 export { type LoopTurn, type LoopUses, requireOnHost, takeTurn } from "./engine/writtenLoops.ts";
