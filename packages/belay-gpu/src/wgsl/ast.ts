@@ -1,6 +1,6 @@
 /**
  * The syntax tree of a WGSL module. Nodes are immutable plain objects: a transform builds new nodes
- * and shares the old ones. Types and constants live beside the tree, in a `Program` (see
+ * and shares the others. Types and constants are not in the tree but in a `Program` (see
  * program.ts).
  *
  * Parentheses are not kept: the printer derives them from the grammar. Types are expressions, as in
@@ -9,7 +9,9 @@
 import type { Span } from "../diagnostics/diagnostic.ts";
 
 interface Node {
-  /** Where the node stands in the user's source; generated nodes carry the span they stand for. */
+  /**
+   * The node's place in the user's source. A generated node has the span of the code it stands for.
+   */
   readonly span: Span;
 }
 
@@ -173,7 +175,7 @@ export interface IfStatement extends Node {
 }
 export interface SwitchClause extends Node {
   readonly kind: "clause";
-  /** `"default"` may stand alone (a default clause) or among case selectors. */
+  /** The selectors. `"default"` stands alone in a default clause, or among the others. */
   readonly selectors: readonly (Expression | "default")[];
   readonly body: Block;
 }
@@ -252,7 +254,7 @@ export interface Literal extends Node {
   /** The token as written: `0x1p-2f`, `12u`, `true`. */
   readonly text: string;
 }
-/** A name, with its template list when it has one: `x`, `vec3<f32>`, `array<u32, 4>`. */
+/** A name, and its template list if it has one: `x`, `vec3<f32>`, `array<u32, 4>`. */
 export interface Identifier extends Node {
   readonly kind: "identifier";
   readonly name: string;

@@ -1,20 +1,23 @@
 /**
- * The predeclared functions and the operators, as one table of signatures after the specification's
- * tables ("Built-in Functions", "Expressions").
+ * The predeclared functions and operators, as one table of signatures. Source: the tables of the
+ * WGSL specification, "Built-in Functions" and "Expressions".
  *
- * A line is `[const] name... (parameters) [-> result] [where variable: constraint, ...]`; a name
- * has a line per overload.
+ * A line is `[const] name... (parameters) [-> result] [where variable: constraint, ...]`.
+ * A name has one line per overload.
  * - `const` marks functions that const-expressions may call.
- * - Capital letters are variables: `T`, `S` stand for types, `N`, `C`, `R`, `K` for sizes. A
- *   constraint is a set of scalars (see `scalarSets`), and with `~` also the vectors of them. `F`
- *   in a storage texture stands for its texel's scalar.
+ * - Capital letters are variables. `T`, `S` stand for types, and `N`, `C`, `R`, `K` for sizes.
+ * - A constraint is a set of scalars (see `scalarSets`). With `~` it includes the vectors of them.
+ * - `F` in a storage texture is the scalar of its texels.
  * - `int` as a parameter is i32 or u32, independently of other parameters.
- * - `A | B` as a parameter gives one overload each; `?` marks a last parameter that may be left
- *   out.
+ * - `A | B` as a parameter gives one overload each.
+ * - `?` marks a last parameter that may be omitted.
  */
 import type { ScalarName } from "./types.ts";
 
-/** Sets of scalars that constrain type variables; `any` and `constructible` are constraints too. */
+/**
+ * The sets of scalars that constrain type variables. `any` and `constructible` are constraints,
+ * too.
+ */
 export const scalarSets: Readonly<Record<string, readonly ScalarName[]>> = {
   scalar: ["abstract-int", "abstract-float", "i32", "u32", "f32", "f16", "bool"],
   numeric: ["abstract-int", "abstract-float", "i32", "u32", "f32", "f16"],

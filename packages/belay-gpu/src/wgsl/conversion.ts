@@ -1,4 +1,4 @@
-/** Relations between types: sameness, automatic conversion and its rank. */
+/** Relates types: equality, automatic conversion and its rank. */
 import type { MatrixType, ScalarName, ScalarType, StructType, Type, VectorType } from "./types.ts";
 import { abstractFloatType, abstractIntType, boolType, f16Type, f32Type, i32Type, u32Type } from "./types.ts";
 
@@ -13,7 +13,7 @@ export const scalarTypes: Readonly<Record<ScalarName, ScalarType>> = {
 };
 
 const vectors = new Map<string, VectorType>();
-/** The one object for a vector type. */
+/** Returns the one object for a vector type. */
 export function vectorType(size: number, element: ScalarType): VectorType {
   const key = `${size}${element.name}`;
   let type = vectors.get(key);
@@ -25,7 +25,7 @@ export function vectorType(size: number, element: ScalarType): VectorType {
 }
 
 const matrices = new Map<string, MatrixType>();
-/** The one object for a matrix type. */
+/** Returns the one object for a matrix type. */
 export function matrixType(columns: number, rows: number, element: ScalarType): MatrixType {
   const key = `${columns}${rows}${element.name}`;
   let type = matrices.get(key);
@@ -41,7 +41,7 @@ export function matrixType(columns: number, rows: number, element: ScalarType): 
   return type;
 }
 
-/** Whether two types are the same type (specification section "Types"). */
+/** Returns true if two types are equal. Source: WGSL specification, "Types". */
 export function sameType(a: Type, b: Type): boolean {
   if (a === b) return true;
   switch (a.kind) {
@@ -85,7 +85,7 @@ export function sameType(a: Type, b: Type): boolean {
   }
 }
 
-/** Preference among the concrete (or less abstract) scalars that an abstract one converts to. */
+/** The ranks of the conversions of abstract scalars. Lower ranks are preferred. */
 const scalarRanks: Partial<Record<ScalarName, Partial<Record<ScalarName, number>>>> = {
   "abstract-float": { f32: 1, f16: 2 },
   "abstract-int": { i32: 3, u32: 4, "abstract-float": 5, f32: 6, f16: 7 },
@@ -97,8 +97,8 @@ export function scalarRank(from: ScalarType, to: ScalarType): number {
 }
 
 /**
- * The rank of the automatic conversion of a value from one type to another, infinite when there is
- * none (specification section "Conversion Rank"). References are not loaded here.
+ * Returns the rank of the automatic conversion between two types, or infinity if there is none.
+ * References are not loaded here. Source: WGSL specification, "Conversion Rank".
  */
 export function conversionRank(from: Type, to: Type): number {
   if (from.kind === "scalar" && to.kind === "scalar") return scalarRank(from, to);
@@ -142,7 +142,7 @@ export function isAbstract(type: Type): boolean {
   }
 }
 
-/** The type with its scalar element replaced; types without one are returned as they are. */
+/** Returns the type with its scalar element replaced. A type without one is returned unchanged. */
 export function withElement(type: Type, element: ScalarType): Type {
   switch (type.kind) {
     case "scalar":
@@ -159,8 +159,8 @@ export function withElement(type: Type, element: ScalarType): Type {
 }
 
 /**
- * The concrete type that an abstract value takes when nothing else decides ("concretization" in the
- * specification).
+ * Returns the concrete type that an abstract value takes if nothing else decides. Source: WGSL
+ * specification, "concretization".
  */
 export function concretize(type: Type): Type {
   switch (type.kind) {
@@ -187,8 +187,8 @@ function concreteResult(type: StructType): StructType {
 }
 
 /**
- * The type that every one of several automatically converts to, preferring the least conversion;
- * undefined when there is none.
+ * Returns the type that all of several types automatically convert to, preferring the least
+ * conversion; undefined if there is none.
  */
 export function commonType(types: readonly Type[]): Type | undefined {
   let common = types[0];

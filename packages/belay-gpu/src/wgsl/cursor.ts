@@ -1,19 +1,24 @@
 /**
- * A position in the tokens of one source, with what all parsing functions share: expectations,
- * errors, recovery.
+ * A position in the tokens of one source, with the operations that all parsing functions share:
+ * expectations, errors, recovery.
  */
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { quoted, syntaxError } from "../diagnostics/syntax.ts";
 import { type Token, type TokenKind, tokenize } from "./lexer.ts";
 import { resolveTemplateLists } from "./templateLists.ts";
 
-/** Nesting that Dawn accepts too; it keeps every recursion over a tree within the stack. */
+/**
+ * The nesting limits, which Dawn shares. They keep every recursion over a tree within the stack.
+ */
 const nestingLimits = { statements: 127, expressions: 128 } as const;
 
-/** Sources that are no WGSL at all would otherwise give an error for every other character. */
+/**
+ * The number of errors after which parsing stops. A source that is no WGSL would otherwise have an
+ * error for every other character.
+ */
 export const mostErrors = 100;
 
-/** Abandons the construct that is being parsed; caught where parsing can go on. */
+/** The exception that abandons the current construct. It is caught where parsing can continue. */
 const abandoned = Symbol("abandoned");
 
 export class Cursor {
@@ -51,12 +56,12 @@ export class Cursor {
     return { start, end };
   }
 
-  /** The span from `start` to the end of the last token taken. */
+  /** Returns the span from `start` to the end of the last token taken. */
   spanFrom(start: number): Span {
     return { start, end: Math.max(start, this.#tokens[this.#index - 1]?.end ?? start) };
   }
 
-  /** Takes the current token, whatever it is; `end` stays. */
+  /** Takes the current token of any kind; `end` is never passed. */
   take(): Token {
     const { token } = this;
     if (token.kind !== "end") this.#index++;
@@ -70,7 +75,7 @@ export class Cursor {
     return true;
   }
 
-  /** Takes a token of this kind, or abandons; `where` completes "expected `;` …". */
+  /** Takes a token of this kind, or abandons the construct. `where` completes "expected `;` …". */
   expect(kind: TokenKind, where: string): Token {
     if (this.token.kind === kind) return this.take();
     const spelling = kind === "templateStart" ? "<" : kind === "templateEnd" ? ">" : kind;
@@ -78,8 +83,8 @@ export class Cursor {
   }
 
   /**
-   * Takes only the first character of `--` or `&&`, as in `a --b`, where the whole cannot stand:
-   * the specification wants the longest token that the grammar allows at this point.
+   * Takes only the first character of `--` or `&&` where the whole token cannot stand, as in `a
+   * --b`. The specification wants the longest token that the grammar allows at this point.
    */
   takeHalf(): Token {
     const { kind, start, end } = this.token;
@@ -88,10 +93,7 @@ export class Cursor {
     return { kind: half, start, end: start + 1 };
   }
 
-  /**
-   * Reports an error, at most one for each place in the source. After too many, nothing is left to
-   * parse.
-   */
+  /** Reports an error, at most one for each place in the source. After too many, parsing ends. */
   report(diagnostic: Diagnostic): void {
     if (this.diagnostics.at(-1)?.span.start !== diagnostic.span.start) this.diagnostics.push(diagnostic);
     if (this.diagnostics.length > mostErrors) this.#index = this.#tokens.length - 1;
@@ -104,8 +106,7 @@ export class Cursor {
   }
 
   /**
-   * Reports that something else than `wanted` stands here; a missing semicolon is shown where it is
-   * missing.
+   * Reports that `wanted` was expected here. A missing semicolon is reported where it is missing.
    */
   reportExpecting(wanted: string): void {
     const { end } = this.spanFrom(0);
@@ -114,13 +115,13 @@ export class Cursor {
     this.report(syntaxError.expected(wanted, found, span));
   }
 
-  /** Reports the same and abandons the construct. */
+  /** Reports that `wanted` was expected here, and abandons the construct. */
   failExpecting(wanted: string): never {
     this.reportExpecting(wanted);
     throw abandoned;
   }
 
-  /** Parses one level deeper. */
+  /** Parses one level deeper, or reports an error if the limit is reached. */
   nest<T>(what: keyof typeof nestingLimits, parse: () => T): T {
     if (this.#nesting[what] >= nestingLimits[what]) {
       this.fail(syntaxError.tooDeep(what, nestingLimits[what], this.spanOfToken()));
@@ -134,8 +135,8 @@ export class Cursor {
   }
 
   /**
-   * Parses; when that is abandoned, calls `recover` to go to where parsing can go on. Always takes
-   * a token.
+   * Parses a construct. If it is abandoned, `recover` moves to the next place where parsing can
+   * continue. Always takes at least one token.
    */
   attempt<T>(parse: () => T, recover: () => void): T | undefined {
     const first = this.#index;
@@ -149,7 +150,7 @@ export class Cursor {
     }
   }
 
-  /** Skips a balanced `{…}`, or else one token. */
+  /** Skips a balanced `{…}`, or one token. */
   skip(): void {
     let depth = 0;
     do {
@@ -159,7 +160,7 @@ export class Cursor {
     } while (depth > 0 && !this.at("end"));
   }
 
-  /** One or more items between commas, with an optional comma before `isEnd`. */
+  /** Parses one or more items between commas, with an optional comma before `isEnd`. */
   list<T>(isEnd: () => boolean, item: () => T): T[] {
     const items = [item()];
     while (this.accept(",") && !isEnd()) items.push(item());

@@ -1,6 +1,5 @@
 /**
- * The names that directives know (specification section "Extensions"), with those that only Dawn
- * knows.
+ * The extension names that directives accept. Source: WGSL specification, "Extensions", and Dawn.
  */
 
 export const enableExtensions: ReadonlySet<string> = new Set([
@@ -20,6 +19,7 @@ export const enableExtensions: ReadonlySet<string> = new Set([
   "chromium_internal_input_attachments",
 ]);
 
+/** The language features that `requires` accepts. */
 export const languageFeatures: ReadonlySet<string> = new Set([
   "readonly_and_readwrite_storage_textures",
   "packed_4x8_integer_dot_product",

@@ -1,4 +1,4 @@
-/** The WGSL front end, on its own: parsing, printing, names, types and constants. */
+/** The WGSL front end by itself: parsing, printing, names, types and constants. */
 
 export type { Diagnostic, Severity, Span } from "../diagnostics/diagnostic.ts";
 export type * from "./ast.ts";

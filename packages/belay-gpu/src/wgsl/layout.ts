@@ -1,6 +1,5 @@
 /**
- * Where the parts of a value stand in memory (specification section "Memory Layout"). All numbers
- * are bytes.
+ * Computes the layout of values in memory, in bytes. Source: WGSL specification, "Memory Layout".
  */
 import type { ArrayType, ScalarType, StructType, Type, VectorType } from "./types.ts";
 
@@ -10,7 +9,10 @@ interface StructLayout {
   readonly offsets: readonly number[];
 }
 
-/** Struct types nest, so laying each out once keeps the work linear in the program. */
+/**
+ * The layout of each struct type. Structs nest, so laying each out once keeps the work linear in
+ * the program.
+ */
 const structLayouts = new WeakMap<StructType, StructLayout>();
 
 function roundUp(to: number, value: number): number {
@@ -39,7 +41,7 @@ function layoutOf(type: StructType): StructLayout {
   return layout;
 }
 
-/** AlignOf: what a value's first byte offset is a multiple of. */
+/** Returns the alignment of a type (AlignOf in the specification). */
 export function alignOf(type: Type): number {
   switch (type.kind) {
     case "scalar":
@@ -59,7 +61,10 @@ export function alignOf(type: Type): number {
   }
 }
 
-/** SizeOf, with padding. An array whose element count is not known yet counts nothing. */
+/**
+ * Returns the size of a type with its padding (SizeOf). An array without a known element count
+ * counts as 0 bytes.
+ */
 export function sizeOf(type: Type): number {
   switch (type.kind) {
     case "scalar":
@@ -79,20 +84,20 @@ export function sizeOf(type: Type): number {
   }
 }
 
-/** StrideOf: from one element's first byte to the next one's. */
+/** Returns the distance from one element's first byte to the next one's (StrideOf). */
 export function strideOf(type: ArrayType): number {
   return roundUp(alignOf(type.element), sizeOf(type.element));
 }
 
-/** OffsetOfMember, for each member in order. */
+/** Returns the offset of each member in order (OffsetOfMember). */
 export function memberOffsets(type: StructType): readonly number[] {
   return layoutOf(type).offsets;
 }
 
 /**
- * The indices of the 4-byte words that hold data, in ascending order; the words left out are
- * padding. A word that is partly data counts as data. An array whose element count is not known yet
- * has the words of one element.
+ * Yields the indices of the 4-byte words that hold data, in ascending order. All other words are
+ * padding. A word that is partly data counts as data. An array without a known element count has
+ * the words of one element.
  */
 export function* dataWords(type: Type): Generator<number, void> {
   let next = 0;
@@ -102,7 +107,7 @@ export function* dataWords(type: Type): Generator<number, void> {
   }
 }
 
-/** The byte ranges, half-open and ascending, that hold data of a value placed at `offset`. */
+/** Yields the byte ranges, half-open and ascending, that hold data of a value at `offset`. */
 function* dataRanges(type: Type, offset: number): Generator<readonly [start: number, end: number], void> {
   switch (type.kind) {
     case "matrix": {

@@ -48,7 +48,7 @@ describe("numbers", () => {
     },
   );
 
-  test("a sign or an exponent's sign ends a number where it is none", () => {
+  test("a sign ends a number where it cannot be an exponent's", () => {
     expect(texts("1e+2-3")).toEqual(["1e+2", "-", "3"]);
     expect(texts("0x1e+2")).toEqual(["0x1e", "+", "2"]);
   });

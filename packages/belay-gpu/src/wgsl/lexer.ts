@@ -1,14 +1,18 @@
 /**
- * Source text to tokens (specification sections "Blankspace and Line Breaks" to "Identifiers").
+ * Splits source text into tokens. Source: WGSL specification, from "Blankspace and Line Breaks" to
+ * "Identifiers".
  *
- * `<` and `>` always come out as single characters: only template list discovery knows which of
- * them form an operator (see templateLists.ts).
+ * `<` and `>` always become single characters. Only template list discovery knows which of them
+ * form an operator (see templateLists.ts).
  */
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { syntaxError } from "../diagnostics/syntax.ts";
 import { isKeyword, isReservedWord, type Keyword } from "./words.ts";
 
-/** The spelling itself for keywords, operators and punctuation; a class name for all others. */
+/**
+ * The kind of a token: the spelling of keywords, operators and punctuation, a class name for
+ * others.
+ */
 export type TokenKind =
   | Keyword
   | "identifier"
@@ -83,10 +87,12 @@ const number = new RegExp(
     .join("|"),
   "y",
 );
-/** What may not follow a number directly; together they make one malformed literal. */
+/**
+ * The characters that may not follow a number directly. With it, they form one malformed literal.
+ */
 const numberTail = /[\p{XID_Continue}.]+/uy;
 const symbol = /->|&&|\|\||\+\+|--|[-+*/%&|^=!]=|[-+*/%&|^=!<>@[\]{}:,.();~]/y;
-/** A run of characters that can start no token. */
+/** A run of characters that no token starts with. */
 const garbage = /[^\t-\r \u0085\u200e\u200f\u2028\u2029\p{XID_Start}\w\-+*/%&|^=!<>@[\]{}:,.();~]+/uy;
 
 /**
@@ -97,7 +103,7 @@ export function tokenize(source: string): { tokens: Token[]; diagnostics: Diagno
   const tokens: Token[] = [];
   const diagnostics: Diagnostic[] = [];
 
-  /** Where `pattern`'s match at `start` ends, or `start` itself. */
+  /** Returns the end of `pattern`'s match at `start`, or `start` itself. */
   function endOf(pattern: RegExp, start: number): number {
     pattern.lastIndex = start;
     return pattern.test(source) ? pattern.lastIndex : start;
@@ -131,7 +137,7 @@ export function tokenize(source: string): { tokens: Token[]; diagnostics: Diagno
     return end;
   }
 
-  /** Takes what stands at `start` and tells where it ends. */
+  /** Takes the token, comment or blankspace at `start`, and returns its end. */
   function lexAt(start: number): number {
     let end = endOf(blankspace, start);
     if (end > start) return end;

@@ -1,18 +1,19 @@
 /**
- * How expressions nest without parentheses (specification section "Operator Precedence and
- * Associativity").
+ * Decides where expressions need parentheses. Source: WGSL specification, "Operator Precedence and
+ * Associativity".
  */
 import type { AssignmentOperator, BinaryOperator, Expression, UnaryOperator } from "./ast.ts";
 
 /**
- * The operators that may follow one another in a chain, such as `a - b + c`, share one rule object.
+ * The rule of an operator. Operators that may follow one another in a chain, such as `a - b + c`,
+ * share one object.
  */
 interface OperatorRule {
   /** A higher rank binds tighter. */
   readonly rank: number;
   /** The least rank of an operand without parentheses. */
   readonly operands: number;
-  /** Whether the left operand may also be a binary expression of this same rule. */
+  /** True if the left operand may also be a binary expression of this same rule. */
   readonly chains: boolean;
 }
 
@@ -75,7 +76,7 @@ export function isAssignmentOperator(text: string): text is AssignmentOperator {
   return assignmentOperators.has(text);
 }
 
-/** How tight an expression holds together when it has no parentheses around it. */
+/** Returns the rank of an expression without parentheses around it; a higher rank binds tighter. */
 export function rankOf(expression: Expression): number {
   if (expression.kind === "binary") return rules[expression.operator].rank;
   return expression.kind === "unary" ? rankOfUnary : rankOfPrimary;
@@ -85,7 +86,7 @@ export function rankOfOperator(operator: BinaryOperator): number {
   return rules[operator].rank;
 }
 
-/** Whether `operand` may stand to the left of `operator` without parentheses. */
+/** Returns true if `operand` may stand to the left of `operator` without parentheses. */
 export function fitsLeft(operator: BinaryOperator, operand: Expression): boolean {
   const rule = rules[operator];
   return (
@@ -94,7 +95,7 @@ export function fitsLeft(operator: BinaryOperator, operand: Expression): boolean
   );
 }
 
-/** Whether `operand` may stand to the right of `operator` without parentheses. */
+/** Returns true if `operand` may stand to the right of `operator` without parentheses. */
 export function fitsRight(operator: BinaryOperator, operand: Expression): boolean {
   return rankOf(operand) >= rules[operator].operands;
 }

@@ -1,4 +1,4 @@
-/** Attributes (specification section "Attributes"). */
+/** Parses attributes. Source: WGSL specification, "Attributes". */
 
 import { syntaxError } from "../diagnostics/syntax.ts";
 import type { Attribute } from "./ast.ts";
@@ -6,7 +6,7 @@ import type { Cursor } from "./cursor.ts";
 import { severities } from "./extensions.ts";
 import { parseExpression, parseName } from "./parseExpressions.ts";
 
-/** How few and how many arguments each attribute takes; Dawn's own attributes included. */
+/** The number of arguments of each attribute, including Dawn's own attributes. */
 const argumentCounts: ReadonlyMap<string, readonly [least: number, most: number]> = new Map([
   ["align", [1, 1]],
   ["binding", [1, 1]],
@@ -30,7 +30,7 @@ const argumentCounts: ReadonlyMap<string, readonly [least: number, most: number]
   ["workgroup_size", [1, 3]],
 ]);
 
-/** All attributes that stand here. */
+/** Parses all attributes at the cursor. */
 export function parseAttributes(cursor: Cursor): Attribute[] {
   const attributes: Attribute[] = [];
   while (cursor.at("@")) attributes.push(parseAttribute(cursor));
@@ -49,7 +49,7 @@ function parseAttribute(cursor: Cursor): Attribute {
   return attribute;
 }
 
-/** Two attributes are spelled like keywords. */
+/** Parses the name of an attribute. Two attributes are spelled like keywords. */
 function parseAttributeName(cursor: Cursor): string {
   if (cursor.at("const", "diagnostic")) return cursor.take().kind;
   return parseName(cursor, "the name of an attribute").name;

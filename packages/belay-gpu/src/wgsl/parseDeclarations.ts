@@ -1,6 +1,6 @@
 /**
- * Directives and module-scope declarations (specification sections "Directives" and "Declaration
- * and Scope").
+ * Parses directives and module-scope declarations. Source: WGSL specification, "Directives" and
+ * "Declaration and Scope".
  */
 
 import { syntaxError } from "../diagnostics/syntax.ts";
@@ -35,7 +35,7 @@ const declarationStarts: readonly TokenKind[] = [
   "const_assert",
 ];
 
-/** All directives, which come first, then all declarations. */
+/** Parses all directives, which come first, and then all declarations. */
 export function parseModuleItems(cursor: Cursor): { directives: Directive[]; declarations: Declaration[] } {
   const directives: Directive[] = [];
   const declarations: Declaration[] = [];
@@ -59,7 +59,7 @@ export function parseModuleItems(cursor: Cursor): { directives: Directive[]; dec
   return { directives, declarations };
 }
 
-/** Goes past the end of a broken declaration, or to where the next one must start. */
+/** Skips to the end of a broken declaration, or to the start of the next one. */
 function skipDeclaration(cursor: Cursor): void {
   while (!cursor.at("end", ...declarationStarts) && !cursor.accept(";")) cursor.skip();
 }
@@ -120,7 +120,7 @@ function parseDeclaration(cursor: Cursor): Declaration {
   }
 }
 
-/** A declaration without attributes. */
+/** Parses a declaration without attributes. */
 function parsePlainDeclaration(cursor: Cursor, start: number): Declaration {
   switch (cursor.token.kind) {
     case "const": {
@@ -185,7 +185,7 @@ function parseFunction(cursor: Cursor, attributes: readonly Attribute[], start: 
   return { kind: "function", span, ...name, attributes, parameters, returnAttributes, returnType, body };
 }
 
-/** A struct member or a parameter: attributes, a name, and a type. */
+/** Parses a struct member or a parameter: attributes, a name, and a type. */
 function parseAttributedName(cursor: Cursor, what: string): Omit<Parameter, "kind"> {
   const { start } = cursor.token;
   const attributes = parseAttributes(cursor);

@@ -1,4 +1,4 @@
-/** Expressions and types (specification section "Expression Grammar Summary"). */
+/** Parses expressions and types. Source: WGSL specification, "Expression Grammar Summary". */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import { syntaxError } from "../diagnostics/syntax.ts";
 import type {
@@ -13,32 +13,32 @@ import type { Cursor } from "./cursor.ts";
 import { fitsLeft, fitsRight, isBinaryOperator, isUnaryOperator, rankOfOperator } from "./operators.ts";
 import { children } from "./traverse.ts";
 
-/** The height of a tree that Dawn accepts; a chain of operators is as high as it is long. */
+/** The height of a tree that Dawn accepts. A chain of operators is as high as it is long. */
 const heightLimit = 512;
 
 export function parseExpression(cursor: Cursor): Expression {
   return limitHeight(cursor, parseNested(cursor));
 }
 
-/** A type: a name with an optional template list. */
+/** Parses a type: a name with an optional template list. */
 export function parseType(cursor: Cursor): TypeExpression {
   return limitHeight(cursor, parseIdentifier(cursor, "a type"));
 }
 
 /**
- * What may stand before an assignment operator, `++` or `--`, or be called as a statement: a unary
- * expression.
+ * Parses a unary expression: the target of an assignment operator, `++` or `--`, or a call
+ * statement.
  */
 export function parseTarget(cursor: Cursor): Expression {
   return limitHeight(cursor, parseUnary(cursor));
 }
 
-/** The template list of a `var`; none when it has none. */
+/** Parses the template list of a `var`; empty if it has none. */
 export function parseQualifiers(cursor: Cursor): Expression[] {
   return (parseTemplateArguments(cursor) ?? []).map((each) => limitHeight(cursor, each));
 }
 
-/** A name, such as a declaration needs it. */
+/** Parses a declared name. `what` completes "expected …". */
 export function parseName(cursor: Cursor, what: string): { name: string; nameSpan: Span } {
   if (!cursor.at("identifier")) cursor.failExpecting(what);
   const { start, end } = cursor.take();
@@ -64,7 +64,7 @@ interface Operand {
   readonly parenthesized: boolean;
 }
 
-/** A chain of operators that bind at least as tight as `rank`. */
+/** Parses a chain of operators that bind at least as tight as `rank`. */
 function parseBinary(cursor: Cursor, rank: number): Operand {
   const { start } = cursor.token;
   let left: Operand = { parenthesized: cursor.at("("), expression: parseUnary(cursor) };
@@ -90,7 +90,7 @@ function parseBinary(cursor: Cursor, rank: number): Operand {
   }
 }
 
-/** Only binary expressions can misfit as operands. */
+/** Returns the operator of an operand that needs parentheses, which only binary expressions do. */
 function operatorOf(expression: Expression): BinaryOperator {
   return (expression as BinaryExpression).operator;
 }
@@ -118,7 +118,7 @@ function parseUnary(cursor: Cursor): Expression {
   );
 }
 
-/** A primary expression with the accesses that follow it. */
+/** Parses a primary expression and the accesses that follow it. */
 function parseSingular(cursor: Cursor): Expression {
   const { start } = cursor.token;
   let base = parsePrimary(cursor);
@@ -160,7 +160,7 @@ function parseIdentifier(cursor: Cursor, what: string): Identifier {
   return { kind: "identifier", span: cursor.spanFrom(nameSpan.start), name, templateArgs };
 }
 
-/** The template list that starts here, or null. */
+/** Parses the template list at the cursor, or returns null if there is none. */
 function parseTemplateArguments(cursor: Cursor): Expression[] | null {
   if (!cursor.accept("templateStart")) return null;
   const args = cursor.list(
@@ -171,7 +171,7 @@ function parseTemplateArguments(cursor: Cursor): Expression[] | null {
   return args;
 }
 
-/** Zero or more expressions in parentheses. */
+/** Parses zero or more expressions in parentheses. */
 function parseArguments(cursor: Cursor): Expression[] {
   cursor.expect("(", "before the arguments");
   const isEnd = () => cursor.at(")");

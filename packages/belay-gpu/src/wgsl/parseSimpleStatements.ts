@@ -1,4 +1,4 @@
-/** Statements without blocks, and their parts that stand in the headers of loops too. */
+/** Parses statements without blocks, which also stand in the headers of loops. */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import { syntaxError } from "../diagnostics/syntax.ts";
 import type {
@@ -16,7 +16,7 @@ import { isAssignmentOperator } from "./operators.ts";
 import { parseExpression, parseTarget } from "./parseExpressions.ts";
 import { parseValue, parseVariable } from "./parseVariables.ts";
 
-/** A statement that ends with a semicolon, which the caller takes. */
+/** Parses a statement that ends with a semicolon, without the semicolon. */
 export function parseSimpleStatement(cursor: Cursor): Statement {
   const { kind, start } = cursor.token;
   switch (kind) {
@@ -57,7 +57,7 @@ export function parseSimpleStatement(cursor: Cursor): Statement {
   }
 }
 
-/** `let`, `var` or `const`, without the semicolon; null when none starts here. */
+/** Parses `let`, `var` or `const` without the semicolon, or returns null if none starts here. */
 export function parseLocal(cursor: Cursor): LetStatement | VarStatement | ConstDeclaration | null {
   const { kind, start } = cursor.token;
   if (kind !== "let" && kind !== "const" && kind !== "var") return null;
@@ -66,7 +66,7 @@ export function parseLocal(cursor: Cursor): LetStatement | VarStatement | ConstD
   return { kind, ...parseValue(cursor), span: cursor.spanFrom(start) };
 }
 
-/** An assignment, an increment or a call, without the semicolon. */
+/** Parses an assignment, an increment or a call without the semicolon. */
 export function parseUpdateOrCall(cursor: Cursor): Assignment | Increment | CallStatement {
   const first = cursor.token;
   if (cursor.accept("_")) {
@@ -95,7 +95,7 @@ export function parseUpdateOrCall(cursor: Cursor): Assignment | Increment | Call
   return cursor.failExpecting("`=`, another assignment operator, `++` or `--`");
 }
 
-/** Reports what the grammar of `lhs_expression` does not allow. */
+/** Reports a target that the grammar of `lhs_expression` does not allow. */
 function checkAssignable(cursor: Cursor, target: Expression, span: Span): void {
   let place = target;
   for (;;) {

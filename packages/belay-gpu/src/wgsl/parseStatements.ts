@@ -1,4 +1,4 @@
-/** Statements (specification section "Statements Grammar Summary"). */
+/** Parses statements. Source: WGSL specification, "Statements Grammar Summary". */
 import { syntaxError } from "../diagnostics/syntax.ts";
 import type {
   Attribute,
@@ -17,7 +17,9 @@ import { parseAttributes } from "./parseAttributes.ts";
 import { parseExpression } from "./parseExpressions.ts";
 import { parseLocal, parseSimpleStatement, parseUpdateOrCall } from "./parseSimpleStatements.ts";
 
-/** Keywords that stand only at module scope: a block that meets one has lost its closing brace. */
+/**
+ * The keywords that stand only at module scope. A block that contains one lacks its closing brace.
+ */
 const moduleKeywords: readonly TokenKind[] = ["fn", "struct", "override", "alias"];
 
 const statementKeywords: readonly TokenKind[] = [
@@ -44,7 +46,10 @@ export function parseBlock(cursor: Cursor, where: string): Block {
   return { kind: "block", span: cursor.spanFrom(start), attributes, statements };
 }
 
-/** Statements up to a closing brace, to the end, or to where `stop` says so. */
+/**
+ * Parses statements up to a closing brace, the end of the source, or the place where `stop` is
+ * true.
+ */
 export function parseStatements(cursor: Cursor, stop: () => boolean = () => false): Statement[] {
   const statements: Statement[] = [];
   while (!cursor.at("}", "end", ...moduleKeywords) && !stop()) {
@@ -69,7 +74,7 @@ function parseBraced<T>(cursor: Cursor, where: string, parse: () => T): T {
   });
 }
 
-/** Goes past the end of a broken statement, or to where the next one must start. */
+/** Skips to the end of a broken statement, or to the start of the next one. */
 function skipStatement(cursor: Cursor): void {
   while (!cursor.at("}", "end", ...moduleKeywords, ...statementKeywords)) {
     if (cursor.accept(";")) return;
@@ -95,8 +100,8 @@ function parseStatement(cursor: Cursor): Statement {
 }
 
 /**
- * A statement that contains blocks, so that it may have attributes and ends without a semicolon;
- * else null.
+ * Parses a statement that contains blocks, or returns null for any other. Only such a statement may
+ * have attributes, and it ends without a semicolon.
  */
 function parseAttributedStatement(
   cursor: Cursor,

@@ -1,6 +1,6 @@
 /**
- * What follows `var`, `let`, `const` and `override` (specification section "Variable and Value
- * Declarations").
+ * Parses the rest of a declaration, after `var`, `let`, `const` or `override`. Source: WGSL
+ * specification, "Variable and Value Declarations".
  */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { Expression, TypeExpression } from "./ast.ts";
@@ -17,19 +17,19 @@ interface MaybeInitialized extends TypedName {
   readonly initializer: Expression | null;
 }
 
-/** What follows `var`. */
+/** Parses the rest of a `var`. */
 export function parseVariable(cursor: Cursor): MaybeInitialized & { readonly qualifiers: Expression[] } {
   return { qualifiers: parseQualifiers(cursor), ...parseOptionalValue(cursor) };
 }
 
-/** What follows `let` and `const`. */
+/** Parses the rest of a `let` or `const`. */
 export function parseValue(cursor: Cursor): TypedName & { readonly initializer: Expression } {
   const head = parseTypedName(cursor);
   cursor.expect("=", "and a value, which a `let` or `const` must have");
   return { ...head, initializer: parseExpression(cursor) };
 }
 
-/** What follows `override`. */
+/** Parses the rest of an `override`. */
 export function parseOptionalValue(cursor: Cursor): MaybeInitialized {
   const head = parseTypedName(cursor);
   return { ...head, initializer: cursor.accept("=") ? parseExpression(cursor) : null };

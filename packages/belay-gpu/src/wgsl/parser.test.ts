@@ -9,7 +9,7 @@ const callsOf = callCounter();
 
 const errors = (source: string) =>
   parse(source).diagnostics.map(({ code, span, message }) => `${code} ${span.start}-${span.end} ${message}`);
-/** The errors of statements; offsets count from the first statement. */
+/** Returns the errors of statements; offsets count from the first statement. */
 const bodyErrors = (statements: string) =>
   parseStatements(statements).diagnostics.map(
     ({ code, span, message }) => `${code} ${span.start}-${span.end} ${message}`,
@@ -211,7 +211,7 @@ describe("recovery", () => {
   });
 });
 
-describe("no input is too much", () => {
+describe("any input is parsed in bounded time", () => {
   const nested = (open: string, close: string, times: number) => open.repeat(times) + close.repeat(times);
 
   test.each([
@@ -231,7 +231,7 @@ describe("no input is too much", () => {
     expect(parse(source).diagnostics).toMatchObject([{ code: "BELAY007" }]);
   });
 
-  test("what nests less is accepted, all kinds together", () => {
+  test("nesting below the limits is accepted", () => {
     const sum = `${"a + ".repeat(350)}1`;
     const source = `fn f() { ${"if a { ".repeat(125)} x = ${"f(".repeat(126)}${sum}${")".repeat(126)}; ${"}".repeat(125)} }`;
     expect(errors(source)).toEqual([]);

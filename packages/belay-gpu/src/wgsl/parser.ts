@@ -1,6 +1,5 @@
 /**
- * Parsing of whole sources and of pieces of them. No input makes these functions throw or run
- * without end.
+ * Parses whole sources and pieces of them. No input makes these functions throw or run endlessly.
  */
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { syntaxError } from "../diagnostics/syntax.ts";
@@ -11,8 +10,8 @@ import { parseExpression as parseExpressionAt } from "./parseExpressions.ts";
 import { parseStatements as parseStatementsAt } from "./parseStatements.ts";
 
 /**
- * Parses a WGSL module (specification section "Parsing"). When there are errors, the module holds
- * the declarations and statements that could be parsed.
+ * Parses a WGSL module. If there are errors, the module holds the declarations and statements that
+ * could be parsed. Source: WGSL specification, "Parsing".
  */
 export function parse(source: string): { module: Module; diagnostics: Diagnostic[] } {
   const cursor = new Cursor(source);
@@ -21,7 +20,7 @@ export function parse(source: string): { module: Module; diagnostics: Diagnostic
   return { module: { kind: "module", span, ...items }, diagnostics: firstErrors(cursor) };
 }
 
-/** Parses one expression, or a type; null when it is broken. */
+/** Parses one expression or type; null if it is broken. */
 export function parseExpression(source: string): {
   expression: Expression | null;
   diagnostics: Diagnostic[];
@@ -35,7 +34,7 @@ export function parseExpression(source: string): {
   return { expression: expression ?? null, diagnostics: firstErrors(cursor) };
 }
 
-/** Parses what may stand in a function body. */
+/** Parses the statements of a function body. */
 export function parseStatements(source: string): { statements: Statement[]; diagnostics: Diagnostic[] } {
   const cursor = new Cursor(source);
   const statements = parseStatementsAt(cursor);
@@ -43,7 +42,7 @@ export function parseStatements(source: string): { statements: Statement[]; diag
   return { statements, diagnostics: firstErrors(cursor) };
 }
 
-/** Parses what may stand at module scope after the directives. */
+/** Parses the declarations of a module, without directives. */
 export function parseDeclarations(source: string): {
   declarations: Declaration[];
   diagnostics: Diagnostic[];

@@ -1,8 +1,8 @@
-/** Expressions to text, with the parentheses that the grammar needs and no others. */
+/** Prints expressions with the parentheses that the grammar needs, and no others. */
 import type { Attribute, BinaryExpression, Expression, UnaryExpression } from "./ast.ts";
 import { fitsLeft, fitsRight, rankOf, rankOfPrimary, rankOfUnary } from "./operators.ts";
 
-/** The WGSL text of an expression or a type. */
+/** Returns the WGSL text of an expression or a type. */
 export function printExpression(expression: Expression): string {
   switch (expression.kind) {
     case "literal":
@@ -26,7 +26,9 @@ function parenthesizedIf(condition: boolean, expression: Expression): string {
   return condition ? `(${printExpression(expression)})` : printExpression(expression);
 }
 
-/** A number would take the dot of a member access for its own. */
+/**
+ * Prints the base of an access. A number needs parentheses, as it would absorb the dot of a member.
+ */
 function printBase(base: Expression): string {
   return parenthesizedIf(rankOf(base) < rankOfPrimary || base.kind === "literal", base);
 }
@@ -45,7 +47,7 @@ function printBinary({ operator, left, right }: BinaryExpression): string {
   return `${leftText} ${operator} ${rightText}`;
 }
 
-/** `<a, b>`, or nothing for no arguments. */
+/** Returns `<a, b>`, or nothing for no arguments. */
 export function printTemplateArguments(args: readonly Expression[]): string {
   if (args.length === 0) return "";
   const endsList = (arg: Expression) => arg.kind === "binary" && /[<>=]|&&|\|\|/.test(arg.operator);
@@ -53,8 +55,8 @@ export function printTemplateArguments(args: readonly Expression[]): string {
 }
 
 /**
- * Expressions between commas, so that no `<` of one and `>` of a later one seem to delimit a
- * template list.
+ * Prints expressions between commas. Parentheses keep a `<` of one and a `>` of a later one from
+ * delimiting a template list.
  */
 export function printList(expressions: readonly (Expression | "default")[]): string {
   const lastClosing = expressions.findLastIndex((each) => each !== "default" && closesTemplate(each));
@@ -66,7 +68,8 @@ export function printList(expressions: readonly (Expression | "default")[]): str
 }
 
 /**
- * Whether the text of an expression ends with a word, after which a `<` may start a template list.
+ * Returns true if the text of an expression ends with a word, after which `<` may start a template
+ * list.
  */
 function endsWithName(expression: Expression): boolean {
   switch (expression.kind) {
@@ -83,7 +86,10 @@ function endsWithName(expression: Expression): boolean {
   }
 }
 
-/** Whether a `<` of this expression may start a template list that ends after the expression. */
+/**
+ * Returns true if a `<` of this expression may start a template list that ends after the
+ * expression.
+ */
 function opensTemplate(expression: Expression): boolean {
   if (expression.kind !== "binary") return false;
   const { operator, left, right } = expression;
@@ -92,7 +98,10 @@ function opensTemplate(expression: Expression): boolean {
   return operator === "<" && endsWithName(left);
 }
 
-/** Whether a `>` of this expression may end a template list that starts before the expression. */
+/**
+ * Returns true if a `>` of this expression may end a template list that starts before the
+ * expression.
+ */
 function closesTemplate(expression: Expression): boolean {
   if (expression.kind !== "binary") return false;
   const { operator, left, right } = expression;

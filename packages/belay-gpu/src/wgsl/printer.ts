@@ -1,5 +1,5 @@
 /**
- * The syntax tree to text: two spaces per level, one statement per line. Parsing the text gives the
+ * Prints the syntax tree: two spaces per level, one statement per line. Parsing the text gives the
  * same tree.
  */
 import type {
@@ -20,7 +20,7 @@ import { printAttribute, printExpression, printList, printTemplateArguments } fr
 
 export { printExpression };
 
-/** The WGSL text of a module. */
+/** Returns the WGSL text of a module. */
 export function print(module: Module): string {
   const directives = module.directives.map((each) => `${printDirective(each)}\n`).join("");
   const declarations = module.declarations.map((each, i) => {
@@ -31,12 +31,12 @@ export function print(module: Module): string {
   return directives + declarations.join("");
 }
 
-/** The WGSL text of a type. */
+/** Returns the WGSL text of a type. */
 export function printType(type: TypeExpression): string {
   return printExpression(type);
 }
 
-/** Neighbours of one kind need no empty line between them if they take one line each. */
+/** Returns true if two declarations need no empty line between them: one kind, one line each. */
 function standTogether(first: Declaration, second: Declaration): boolean {
   return first.kind === second.kind && first.kind !== "function" && first.kind !== "struct";
 }
@@ -51,7 +51,7 @@ function printDirective(directive: Directive): string {
   }
 }
 
-/** The WGSL text of a module-scope declaration. */
+/** Returns the WGSL text of a module-scope declaration. */
 export function printDeclaration(declaration: Declaration): string {
   switch (declaration.kind) {
     case "globalVariable":
@@ -83,7 +83,7 @@ function printAttributedName(node: Parameter | StructMember): string {
   return `${printAttributes(node.attributes)}${node.name}: ${printType(node.type)}`;
 }
 
-/** Attributes on the line of what they belong to, a space after each. */
+/** Prints attributes on one line, with a space after each. */
 function printAttributes(attributes: readonly Attribute[]): string {
   return attributes.map((each) => `${printAttribute(each)} `).join("");
 }
@@ -110,13 +110,13 @@ function printBlock(block: Block): string {
   return `${printAttributes(block.attributes)}{${indent(block.statements.map(printStatement))}}`;
 }
 
-/** Lines between braces, one level deeper; nothing for no lines. */
+/** Returns lines between braces, one level deeper; nothing for no lines. */
 function indent(lines: readonly string[]): string {
   if (lines.length === 0) return "";
   return `\n${lines.join("\n").replace(/^(?=.)/gm, "  ")}\n`;
 }
 
-/** The WGSL text of a statement, with its semicolon. */
+/** Returns the WGSL text of a statement with its semicolon. */
 export function printStatement(statement: Statement): string {
   switch (statement.kind) {
     case "block":
@@ -163,7 +163,7 @@ function printClause({ selectors, body }: SwitchClause): string {
 
 type CompoundKind = "block" | "if" | "switch" | "loop" | "for" | "while";
 
-/** A statement without blocks, without its semicolon. */
+/** Prints a statement without blocks, without its semicolon. */
 function printSimpleStatement(statement: Exclude<Statement, { kind: CompoundKind }>): string {
   switch (statement.kind) {
     case "let":

@@ -1,4 +1,4 @@
-/** What the resolver knows about a module, beside its tree. */
+/** The meaning of a module's names, types and constants, separate from its tree. */
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type {
   AliasDeclaration,
@@ -25,7 +25,7 @@ export interface Builtin {
   readonly category: "function" | "type" | "enumerant";
 }
 
-/** What an identifier refers to. */
+/** The declaration that an identifier refers to. */
 export type Target =
   | GlobalVariable
   | OverrideDeclaration
@@ -38,7 +38,7 @@ export type Target =
   | AliasDeclaration
   | Builtin;
 
-/** What declares a name for a value or for memory. */
+/** A declaration that names a value or memory. */
 export type VariableDeclaration =
   | GlobalVariable
   | OverrideDeclaration
@@ -47,38 +47,44 @@ export type VariableDeclaration =
   | VarStatement
   | Parameter;
 
-/** When an expression's value is known (specification section "Expression evaluation"). */
+/**
+ * The stage at which an expression's value is known. Source: WGSL specification, "Expression
+ * evaluation".
+ */
 export type EvaluationStage = "const" | "override" | "runtime";
 
 /**
- * A module with what its names mean, and the types and constants of its expressions; `resolve`
- * makes it.
+ * A module with the meaning of its names, and the types and constants of its expressions. `resolve`
+ * creates it.
  */
 export interface Program {
   readonly module: Module;
   /**
-   * Errors make the program unfit for transforms; the other accessors then answer as far as they
-   * can.
+   * The errors and warnings. A program with errors is unfit for transforms; its other accessors
+   * then answer as far as possible.
    */
   readonly diagnostics: readonly Diagnostic[];
   /**
-   * The type of a value expression, before the load rule: a place has a reference type. Literals
-   * and abstract expressions keep their abstract type (`valueTypeOf` gives the converted one).
-   * Throws for a node of another module.
+   * Returns the type of a value expression before the load rule: a place has a reference type.
+   * Literals and abstract expressions keep their abstract type (`valueTypeOf` returns the converted
+   * one). Throws for a node of another module.
    */
   typeOf(expression: Expression): Type;
   /**
-   * The type after the load rule and, where the context converts an abstract value, that concrete
-   * type.
+   * Returns the type after the load rule. An abstract value that its context converts has the
+   * converted type.
    */
   valueTypeOf(expression: Expression): Type;
-  /** The type that a type expression denotes. */
+  /** Returns the type that a type expression denotes. */
   typeDenotedBy(type: TypeExpression): Type;
-  /** The type of a declared variable or parameter: its store type (`var`) or its value's type. */
+  /**
+   * Returns the type of a declared variable or parameter: the store type of a `var`, or its value's
+   * type.
+   */
   declaredTypeOf(declaration: VariableDeclaration): Type;
   returnTypeOf(fn: FunctionDeclaration): Type;
   targetOf(identifier: Identifier): Target | undefined;
   stageOf(expression: Expression): EvaluationStage;
-  /** The value of a const-expression, in its type after conversion; undefined for all others. */
+  /** Returns the value of a const-expression in its converted type, or undefined for any other. */
   constantOf(expression: Expression): Value | undefined;
 }

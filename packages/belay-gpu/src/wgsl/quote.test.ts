@@ -11,14 +11,14 @@ test("text is inserted as it is", () => {
   expect(declarations`${"const a = 1; const b = 2;"}`).toHaveLength(2);
 });
 
-test("text is never taken for a node, whatever its names", () => {
+test("text never becomes a node, whatever names it contains", () => {
   const names = ["hole0", "hole_1", "hole__2"];
   expect(printExpression(expression`f(${sum}, ${names[0]!}, ${names[1]!}, ${names[2]!}, hole4)`)).toBe(
     "f(a + b, hole0, hole_1, hole__2, hole4)",
   );
 });
 
-test("an expression stays one operand, wherever it goes", () => {
+test("an inserted expression stays one operand", () => {
   expect(printExpression(expression`${sum} * c`)).toBe("(a + b) * c");
   expect(printExpression(expression`${sum}.x[${sum}]`)).toBe("(a + b).x[a + b]");
   expect(printExpression(expression`${sum}`)).toBe("a + b");
@@ -43,7 +43,7 @@ test("several expressions stand between commas", () => {
   expect(printExpression(expression`f(${[]})`)).toBe("f()");
 });
 
-test("statements and declarations stand where one of them can, with or without a semicolon", () => {
+test("statements and declarations are inserted with or without a semicolon", () => {
   const body = statements`x = 1; y();`;
   expect(statements`if c { ${body} } else { ${[]} } ${body[0]!}; ${[]} loop { ${body} }`.map(print)).toEqual([
     "if (c) { x = 1; y(); } else {}",
@@ -56,7 +56,7 @@ test("statements and declarations stand where one of them can, with or without a
   ).toHaveLength(3);
 });
 
-test("new nodes get the span that was asked for, inserted ones keep theirs", () => {
+test("new nodes get the requested span, inserted ones keep theirs", () => {
   const inserted = quote({ start: 1, end: 2 }).expression`inserted`;
   const [statement] = quote({ start: 7, end: 9 }).statements`let x: u32 = y + ${inserted};`;
   const spans: Record<string, number> = {};

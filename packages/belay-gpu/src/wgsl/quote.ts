@@ -1,10 +1,10 @@
 /**
- * WGSL written in place as tagged templates, so that a transform shows the code it generates.
+ * Builds pieces of the tree from tagged templates of WGSL, so that a transform shows the code that
+ * it generates.
  *
- * A hole takes text (a name, a number, any piece of source) or nodes: an expression or a type where
- * one can stand, statements or declarations where a statement or declaration can stand, several
- * expressions between commas. Inserted nodes keep their spans; all others get the span that was
- * asked for.
+ * A hole takes text (a name, a number, any piece of source) or nodes where their kind can stand.
+ * Nodes are an expression, a type, statements, declarations, or several expressions between commas.
+ * Inserted nodes keep their spans; all others get the requested span.
  */
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import type { Declaration, Expression, Statement } from "./ast.ts";
@@ -12,21 +12,19 @@ import { parseDeclarations, parseExpression, parseStatements } from "./parser.ts
 import { type AnyNode, isExpression, mapChildren } from "./traverse.ts";
 
 type NodeHole = Expression | Statement | Declaration | readonly (Expression | Statement | Declaration)[];
-/**
- * What may stand in a template: a name or a number, or pieces of a tree where their kind may stand.
- */
+/** A value for a hole: a name or a number, or nodes at a place where their kind can stand. */
 export type Hole = string | number | NodeHole;
 
 type Template<T> = (strings: TemplateStringsArray, ...holes: readonly Hole[]) => T;
 
-/** Templates of WGSL that become pieces of a tree. What does not parse throws. */
+/** Templates of WGSL that become pieces of a tree. They throw if the text does not parse. */
 export interface Quote {
   readonly expression: Template<Expression>;
   readonly statements: Template<Statement[]>;
   readonly declarations: Template<Declaration[]>;
 }
 
-/** The three templates, for code that stands for what is at `span` in the user's source. */
+/** Returns the three templates, for code that stands for the source at `span`. */
 export function quote(span: Span = { start: 0, end: 0 }): Quote {
   return {
     expression(strings, ...holes) {
@@ -53,12 +51,12 @@ export function quote(span: Span = { start: 0, end: 0 }): Quote {
 /** The templates for code that stands for nothing in the user's source. */
 export const { expression, statements, declarations } = quote();
 
-/** What goes to the place of a placeholder, by the placeholder's `keyOf`. */
+/** The nodes to insert, by the `keyOf` of their placeholder. */
 type Nodes = ReadonlyMap<string, NodeHole>;
 
 /**
- * The template's text, with a placeholder, of a name that no text has, for each hole that takes
- * nodes.
+ * Returns the template's text with a placeholder for each hole that takes nodes. No text contains
+ * the placeholders' names.
  */
 function assemble(strings: TemplateStringsArray, holes: readonly Hole[]): { text: string; nodes: Nodes } {
   const nodes = new Map<string, NodeHole>();
@@ -82,8 +80,8 @@ function assemble(strings: TemplateStringsArray, holes: readonly Hole[]): { text
 }
 
 /**
- * The kind of node that can be parsed where the nodes of `hole` can stand; `before` decides for no
- * nodes.
+ * Returns the kind of placeholder that can stand where the nodes of `hole` can stand. For no nodes,
+ * the text `before` decides.
  */
 function placeholderKind(hole: NodeHole, before: string): "constAssert" | "call" | "identifier" {
   const [first] = [hole].flat() as readonly AnyNode[];
@@ -92,7 +90,7 @@ function placeholderKind(hole: NodeHole, before: string): "constAssert" | "call"
   return first?.kind === "call" ? "call" : "identifier";
 }
 
-/** A placeholder's kind and name; other nodes have keys that no hole has. */
+/** Returns a placeholder's kind and name. Other nodes have keys that no hole has. */
 function keyOf(node: AnyNode): string {
   const named = node.kind === "constAssert" ? node.condition : node.kind === "call" ? node.callee : node;
   return named.kind === "identifier" ? `${node.kind} ${named.name}` : node.kind;

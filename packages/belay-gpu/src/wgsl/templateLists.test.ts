@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { tokenize } from "./lexer.ts";
 import { resolveTemplateLists } from "./templateLists.ts";
 
-/** The source with template lists shown as `‹…›`, one space between tokens. */
+/** Returns the source with template lists shown as `‹…›`, and one space between tokens. */
 const resolve = (source: string) =>
   resolveTemplateLists(tokenize(source).tokens)
     .map(({ kind, start, end }) =>
@@ -48,7 +48,7 @@ describe("comparisons stay comparisons", () => {
   });
 });
 
-describe("operators with `<` and `>` are put together only without a gap and outside template lists", () => {
+describe("operators with `<` and `>` are joined only without a gap and outside template lists", () => {
   test.each([
     ["a >> b", "a >> b"],
     ["a > > b", "a > > b"],

@@ -1,11 +1,11 @@
 /**
- * Tells the `<` and `>` of template lists from those of operators (specification section "Template
- * Lists").
+ * Distinguishes the `<` and `>` of template lists from those of operators. Source: WGSL
+ * specification, "Template Lists".
  */
 import type { Token, TokenKind } from "./lexer.ts";
 import { isKeyword } from "./words.ts";
 
-/** Kinds that cannot stand inside an expression, so they end every list that is still open. */
+/** The kinds that cannot stand inside an expression, so that they end every open list. */
 const endsExpressions: ReadonlySet<TokenKind> = new Set<TokenKind>([
   ";",
   "{",
@@ -21,12 +21,13 @@ const endsExpressions: ReadonlySet<TokenKind> = new Set<TokenKind>([
   "^=",
 ]);
 
-/** The operators that `<` and `>` form where they delimit no template list, the longest first. */
+/** The operators that `<` and `>` form outside of template lists, the longest first. */
 const angleOperators = ["<<=", ">>=", "<<", ">>", "<=", ">="] as const;
 
 /**
- * Replaces each single `<` and `>` by the delimiter or the operator it is part of. It differs from
- * the letter of the specification in one point, as Dawn does: the `=` of `1 <= n` is no assignment.
+ * Replaces each single `<` and `>` by the delimiter or the operator that it is part of. In one
+ * point it differs from the specification's letter, as Dawn does: the `=` of `1 <= n` is not an
+ * assignment.
  */
 export function resolveTemplateLists(tokens: readonly Token[]): Token[] {
   const delimiters = findTemplateDelimiters(tokens);
@@ -48,7 +49,7 @@ export function resolveTemplateLists(tokens: readonly Token[]): Token[] {
   return resolved;
 }
 
-/** Whether the single-character tokens from `first` on spell `operator` without a gap. */
+/** Returns true if the single-character tokens from `first` on spell `operator` without a gap. */
 function spells(
   tokens: readonly Token[],
   first: number,
@@ -62,14 +63,14 @@ function spells(
   return true;
 }
 
-/** Whether the token at `index` follows its predecessor directly. */
+/** Returns true if the token at `index` follows its predecessor directly. */
 function touches(tokens: readonly Token[], index: number): boolean {
   return tokens[index]?.start === tokens[index - 1]?.end;
 }
 
 /**
- * The indices of all `<` and `>` that delimit a template list: the specification's algorithm, on
- * tokens.
+ * Returns the indices of all `<` and `>` that delimit a template list, by the specification's
+ * algorithm.
  */
 function findTemplateDelimiters(tokens: readonly Token[]): Set<number> {
   const delimiters = new Set<number>();
@@ -79,7 +80,7 @@ function findTemplateDelimiters(tokens: readonly Token[]): Set<number> {
   const closePending = () => {
     while (pending.length > 0 && pending.at(-1)!.depth >= depth) pending.pop();
   };
-  /** Whether the `<` or `>` at `index` is followed directly by one of `kinds`. */
+  /** Returns true if one of `kinds` follows the `<` or `>` at `index` directly. */
   const continuesWith = (index: number, ...kinds: TokenKind[]) =>
     touches(tokens, index + 1) && kinds.includes(tokens[index + 1]!.kind);
 
@@ -88,7 +89,7 @@ function findTemplateDelimiters(tokens: readonly Token[]): Set<number> {
     if (kind === "identifier" || isKeyword(kind)) {
       if (tokens[i + 1]?.kind !== "<") continue;
       i++;
-      // No template argument starts with these, so this is `<<` or `<=`.
+      // No template argument starts with these tokens, so this is `<<` or `<=`.
       if (continuesWith(i, "<", "=", "==")) i++;
       else pending.push({ index: i, depth });
     } else if (kind === ">") {

@@ -19,7 +19,7 @@ const fn = module.declarations.at(-1) as FunctionDeclaration;
 const rename = (each: Expression): Expression =>
   each.kind === "identifier" && each.name === "k" ? { ...each, name: "n" } : each;
 
-test("walk meets every node once, parents first, and leaves out what it is told to", () => {
+test("walk visits every node once, parents first, and skips children on request", () => {
   const names: string[] = [];
   walk(module, (node) => {
     if (node.kind === "identifier") names.push(node.name);
@@ -69,7 +69,7 @@ test("mapExpressions reaches every expression of a declaration", () => {
   expect(print({ ...module, declarations: renamed })).toBe(print(module).replace(/\bk\b/g, "n"));
 });
 
-test("what does not change is shared", () => {
+test("unchanged nodes are shared", () => {
   const same = (each: Expression) => each;
   for (const each of module.declarations) expect(mapExpressions(each, same)).toBe(each);
   expect(mapStatements(fn.body, (each) => each)).toBe(fn.body);
@@ -89,7 +89,7 @@ const map = (source: string, rewrite: (statement: Statement) => Statement | read
   return printStatement(mapStatements(block, rewrite)).replace(/\s+/g, " ");
 };
 
-test("mapStatements puts several statements, or none, in a statement's place, from the innermost out", () => {
+test("mapStatements replaces a statement by any number of statements, innermost first", () => {
   const rewrite = (each: Statement) =>
     each.kind === "increment" ? [] : each.kind === "callStatement" ? [each, each] : each;
   expect(map("f(); { x++; g(); } loop { continuing { h(); } } switch 1 { default { x++; } }", rewrite)).toBe(
@@ -119,7 +119,7 @@ test("the header of a for loop is left alone", () => {
   );
 });
 
-test("a node that cannot stand in a place is an internal error", () => {
+test("a node of a wrong kind for its place is an internal error", () => {
   const two = [expression`a`, expression`b`];
   expect(() =>
     mapExpression(expression`-x`, (each) => (each.kind === "identifier" ? (two as never) : each)),

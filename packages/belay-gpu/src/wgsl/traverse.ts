@@ -1,7 +1,4 @@
-/**
- * Structural traversal of the syntax tree: one table of child fields serves every walk and every
- * rewrite.
- */
+/** Traverses the syntax tree. One table of child fields serves every walk and every rewrite. */
 import type {
   Attribute,
   Block,
@@ -72,7 +69,7 @@ const childFields: { readonly [K in AnyNode["kind"]]: readonly (keyof NodeOfKind
 };
 
 /**
- * A field's content: one child, none, or several (the `default` among case selectors is no node).
+ * A field's content: one child, none, or several. The `default` among case selectors is not a node.
  */
 type Field = AnyNode | null | readonly (AnyNode | "default")[];
 
@@ -80,7 +77,7 @@ function fieldOf(node: AnyNode, name: string): Field {
   return (node as unknown as Readonly<Record<string, Field>>)[name]!;
 }
 
-/** Calls `visit` for the direct children of a node, in source order. */
+/** Calls `visit` for the direct children of a node in source order. */
 export function forEachChild(node: AnyNode, visit: (child: AnyNode) => void): void {
   for (const name of childFields[node.kind]) {
     const field = fieldOf(node, name);
@@ -90,7 +87,7 @@ export function forEachChild(node: AnyNode, visit: (child: AnyNode) => void): vo
   }
 }
 
-/** The direct children of a node, in source order. */
+/** Returns the direct children of a node in source order. */
 export function children(node: AnyNode): AnyNode[] {
   const found: AnyNode[] = [];
   forEachChild(node, (child) => found.push(child));
@@ -98,8 +95,8 @@ export function children(node: AnyNode): AnyNode[] {
 }
 
 /**
- * Calls `visit` for `node` and everything below it, parents first; `false` from `visit` skips what
- * is below.
+ * Calls `visit` for `node` and all nodes below it, parents first. If `visit` returns `false`, the
+ * nodes below are skipped.
  */
 export function walk(node: AnyNode, visit: (node: AnyNode) => unknown): void {
   if (visit(node) !== false) forEachChild(node, (child) => walk(child, visit));
@@ -115,15 +112,15 @@ const expressionKinds: ReadonlySet<string> = new Set<Expression["kind"]>([
   "memberAccess",
 ]);
 
-/** Whether a node is an expression, which types are too. */
+/** Returns true for an expression. Types are expressions, too. */
 export function isExpression(node: AnyNode): node is Expression {
   return expressionKinds.has(node.kind);
 }
 
 /**
- * `node` with each direct child replaced by what `replace` makes of it; several nodes may stand in
- * for an element of a list. It is `node` itself when nothing changed. `replace` must return what
- * the grammar allows at the child's place.
+ * Returns `node` with each direct child replaced by the result of `replace`. Several nodes may
+ * replace an element of a list. Returns `node` itself if nothing changed. `replace` must return
+ * nodes that the grammar allows at the child's place.
  */
 export function mapChildren<T extends AnyNode>(
   node: T,
@@ -139,7 +136,7 @@ export function mapChildren<T extends AnyNode>(
   return changes ? { ...node, ...changes } : node;
 }
 
-/** The list itself when nothing changed. */
+/** Returns the list with its elements replaced, or the list itself if nothing changed. */
 function mapList(
   list: readonly (AnyNode | "default")[],
   replace: (child: AnyNode) => AnyNode | readonly AnyNode[],
@@ -158,7 +155,7 @@ function single(replacement: AnyNode | readonly AnyNode[]): AnyNode {
 }
 
 /**
- * Rewrites an expression from the leaves up, types and callees included; unchanged parts are
+ * Rewrites an expression from the leaves up, including types and callees. Unchanged parts are
  * shared.
  */
 export function mapExpression(
@@ -169,8 +166,8 @@ export function mapExpression(
 }
 
 /**
- * Rewrites every expression in a node that is none itself: nested statements, types and attribute
- * arguments included.
+ * Rewrites every expression inside a node that is no expression, including those in nested
+ * statements, types and attributes.
  */
 export function mapExpressions<T extends Exclude<AnyNode, Expression>>(
   node: T,
@@ -182,10 +179,9 @@ export function mapExpressions<T extends Exclude<AnyNode, Expression>>(
 }
 
 /**
- * Rewrites, from the innermost out, every statement that stands in the statement list of `block` or
- * of a block below it; several statements, or none, may take its place. The `if` of an `else if`
- * counts as a statement and gets a block when it becomes anything else; the header of a `for` loop
- * does not.
+ * Rewrites every statement in the statement list of `block` or of a block below it, innermost
+ * first. Any number of statements may replace one. The `if` of an `else if` counts as a statement
+ * and gets a block if it becomes anything else. The header of a `for` loop does not count.
  */
 export function mapStatements(
   block: Block,

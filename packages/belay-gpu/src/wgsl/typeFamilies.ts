@@ -1,4 +1,4 @@
-/** The families of types that rules speak of. */
+/** Classifies types by the families that the specification's rules refer to. */
 import {
   abstractIntType,
   boolType,
@@ -9,19 +9,20 @@ import {
   u32Type,
 } from "./types.ts";
 
-/** A scalar's or a vector's or matrix's component type. */
+/** Returns a scalar type itself, or the component type of a vector or matrix. */
 export function elementScalar(type: Type): ScalarType | undefined {
   if (type.kind === "scalar") return type;
   return type.kind === "vector" || type.kind === "matrix" ? type.element : undefined;
 }
 
+/** Returns true for integer scalars, including AbstractInt. */
 export function isInteger(type: Type): type is ScalarType {
   return type === i32Type || type === u32Type || type === abstractIntType;
 }
 
 /**
- * Whether values of the type can be created, passed, returned and loaded (specification section
- * "Constructible Types").
+ * Returns true if values of the type can be created, passed, returned and loaded. Source: WGSL
+ * specification, "Constructible Types".
  */
 export function isConstructible(type: Type): boolean {
   switch (type.kind) {
@@ -49,8 +50,8 @@ function isConstructibleStruct(type: StructType): boolean {
 }
 
 /**
- * Whether the type may be an array's element or a struct's member: its size is known when the
- * shader is created.
+ * Returns true if the type may be an array's element or a struct's member: its size is known at
+ * shader creation.
  */
 export function isElement(type: Type): boolean {
   switch (type.kind) {
@@ -71,8 +72,8 @@ export function isElement(type: Type): boolean {
 }
 
 /**
- * Whether host and device lay the type out alike, as they do all but `bool` (specification section
- * "Host-shareable Types").
+ * Returns true if host and device share the layout of the type, as of all types without `bool`.
+ * Source: WGSL specification, "Host-shareable Types".
  */
 export function isHostShareable(type: Type): boolean {
   switch (type.kind) {
@@ -99,7 +100,7 @@ function isHostShareableStruct(type: StructType): boolean {
   return known;
 }
 
-/** Textures and samplers: values that only name a resource. */
+/** Returns true for textures and samplers, whose values only name a resource. */
 export function isHandle(type: Type): boolean {
   return type.kind === "texture" || type.kind === "sampler";
 }

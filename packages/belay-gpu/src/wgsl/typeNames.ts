@@ -1,11 +1,11 @@
-/** Types in words, and types as expressions. */
+/** Describes types in words, and writes them as expressions. */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { Expression, TypeExpression } from "./ast.ts";
 import type { ArrayType, Type } from "./types.ts";
 
 /**
- * The type as WGSL writes it, for messages. Types that programs cannot write are shown as the
- * specification does.
+ * Returns the type in WGSL, for messages. A type that programs cannot write is shown as in the
+ * specification.
  */
 export function describeType(type: Type): string {
   switch (type.kind) {
@@ -40,8 +40,8 @@ export function describeType(type: Type): string {
 }
 
 /**
- * Whether a program can write the type: not abstract, not a reference, not the result struct of a
- * predeclared function.
+ * Returns true if a program can write the type: it is not abstract, no reference, and not the
+ * result struct of a predeclared function.
  */
 export function isSpellable(type: Type): boolean {
   switch (type.kind) {
@@ -54,7 +54,7 @@ export function isSpellable(type: Type): boolean {
     case "struct":
       return type.declaration !== undefined;
     case "pointer":
-      // Each time that `array<T, n + 1>` is written it is another type.
+      // Each `array<T, n + 1>` in a program is another type.
       return isSpellable(type.store) && (type.store.kind !== "array" || !hasUnnamedCount(type.store));
     case "reference":
     case "void":
@@ -69,9 +69,9 @@ function hasUnnamedCount({ countExpression }: ArrayType): boolean {
 }
 
 /**
- * The type written back as WGSL, the inverse of `typeDenotedBy`; throws for a type that no program
- * can write (see `isSpellable`). The result relies on predeclared names, so it means another type
- * where a program shadows one.
+ * Returns the type as WGSL, the inverse of `typeDenotedBy`. Throws for a type that no program can
+ * write (see `isSpellable`). The result uses predeclared names, so it has another meaning where a
+ * program shadows one.
  */
 export function typeExpressionOf(type: Type, span: Span = { start: 0, end: 0 }): TypeExpression {
   const name = (name: string, templateArgs: readonly Expression[] | null = null): TypeExpression => ({

@@ -1,6 +1,6 @@
 /**
- * The types of WGSL (specification section "Types"), as values. Scalars and samplers are shared
- * objects.
+ * The types of WGSL as values. Scalars and samplers are shared objects. Source: WGSL specification,
+ * "Types".
  */
 import type { Expression, StructDeclaration } from "./ast.ts";
 
@@ -34,20 +34,21 @@ export interface ArrayType {
   readonly kind: "array";
   readonly element: Type;
   /**
-   * Element count: a number, `"runtime"` for a runtime-sized array, `"override"` when an override
-   * decides it.
+   * The element count: a number, `"runtime"` for a runtime-sized array, or `"override"` if an
+   * override decides it.
    */
   readonly count: number | "runtime" | "override";
-  /** For `"override"`: the printed count expression, which tells two such types apart. */
+  /** The printed count expression if `count` is `"override"`. It distinguishes two such types. */
   readonly countText?: string;
-  /** For `"override"`: the count expression itself, so that the type can be written again. */
+  /** The count expression itself if `count` is `"override"`, to write the type again. */
   readonly countExpression?: Expression;
 }
 export interface StructMemberType {
   readonly name: string;
   readonly type: Type;
-  /** From `@align` and `@size`, bytes. */
+  /** The argument of `@align`, in bytes. */
   readonly align?: number;
+  /** The argument of `@size`, in bytes. */
   readonly size?: number;
 }
 export interface StructType {
@@ -67,7 +68,7 @@ export interface PointerType {
   readonly store: Type;
   readonly access: AccessMode;
 }
-/** The type of an expression that denotes memory; the load rule turns it into `store`. */
+/** The type of an expression that denotes memory. The load rule turns it into `store`. */
 export interface ReferenceType {
   readonly kind: "reference";
   readonly space: AddressSpace;
@@ -81,9 +82,9 @@ export interface TextureType {
    * `texture_depth_cube`.
    */
   readonly name: string;
-  /** Sampled type, for sampled and multisampled textures. */
+  /** The sampled type of sampled and multisampled textures. */
   readonly sampled?: ScalarType;
-  /** For storage textures. */
+  /** The texel format of storage textures. */
   readonly format?: string;
   readonly access?: AccessMode;
 }

@@ -1,6 +1,6 @@
 /**
- * Constant values (const-expressions). Numbers of every scalar type are exact in the JS
- * representation below.
+ * Constant values, the results of const-expressions. The JavaScript representation below is exact
+ * for the numbers of every scalar type.
  */
 import type { ArrayType, MatrixType, ScalarType, StructType, VectorType } from "./types.ts";
 
@@ -8,12 +8,14 @@ import type { ArrayType, MatrixType, ScalarType, StructType, VectorType } from "
 export interface ScalarValue {
   readonly type: ScalarType;
   /**
-   * bool: boolean. abstract-int: bigint (64-bit range). i32, u32, f32, f16, abstract-float: number.
+   * The value: a boolean for bool, a bigint in the 64-bit range for abstract-int, and a number for
+   * i32, u32, f32, f16 and abstract-float.
    */
   readonly value: boolean | bigint | number;
 }
 /**
- * Elements in order: vector components, matrix columns (vectors), array elements, struct members.
+ * A composite value. Its elements in order are vector components, matrix columns, array elements or
+ * struct members.
  */
 export interface CompositeValue {
   readonly type: VectorType | MatrixType | ArrayType | StructType;

@@ -1,4 +1,7 @@
-/** Words that cannot be names (specification sections "Keyword Summary" and "Reserved Words"). */
+/**
+ * Lists the words that cannot be names. Source: WGSL specification, "Keyword Summary" and "Reserved
+ * Words".
+ */
 
 const keywords = [
   "alias",
@@ -31,7 +34,7 @@ export type Keyword = (typeof keywords)[number];
 
 const keywordSet: ReadonlySet<string> = new Set(keywords);
 
-/** Whether `word` is a keyword other than `true` and `false`, which are literals. */
+/** Returns true for a keyword. `true` and `false` are literals, not keywords. */
 export function isKeyword(word: string): word is Keyword {
   return keywordSet.has(word);
 }
@@ -50,7 +53,7 @@ const reservedWords: ReadonlySet<string> = new Set(
   yield`.split(/\s+/),
 );
 
-/** Whether the language keeps `word` for future use. */
+/** Returns true for a word that the language reserves for future use. */
 export function isReservedWord(word: string): boolean {
   return reservedWords.has(word);
 }

@@ -155,7 +155,7 @@ describe("comparisons and logic", () => {
     expect(binary(left, operator, right)).toBe(result);
   });
 
-  it("take negative zero for zero", () => {
+  it("treat negative zero as zero", () => {
     expect(outcome(foldBinary("==", scalar(f32Type, -0), literal("0f"), boolType))).toBe(true);
   });
 
@@ -180,7 +180,7 @@ describe("vectors and matrices", () => {
     elements: [u, vector(literal("0f"), literal("1f"))],
   };
 
-  it("work component by component, and a scalar stands for a vector of it", () => {
+  it("are computed by component, with a scalar used for each", () => {
     expect(outcome(foldBinary("+", u, u, u.type))).toEqual([2, 4]);
     expect(outcome(foldBinary("-", literal("10f"), u, u.type))).toEqual([9, 8]);
     expect(outcome(foldBinary("/", u, literal("2f"), u.type))).toEqual([0.5, 1]);

@@ -1,6 +1,6 @@
 /**
- * The operators (specification sections "Logical", "Arithmetic", "Comparison" and "Bit
- * Expressions").
+ * Evaluates operators. Source: WGSL specification, "Logical", "Arithmetic", "Comparison" and "Bit
+ * Expressions".
  */
 import type { BinaryOperator, UnaryOperator } from "../ast.ts";
 import { matrixType } from "../conversion.ts";
@@ -17,13 +17,13 @@ export function foldUnary(operator: UnaryOperator, operand: Value, resultType: T
 
 /**
  * Evaluates a binary operator. The operands have the parameter types of the chosen overload. `&&`
- * and `||` evaluate both operands here: their short circuit is the caller's.
+ * and `||` evaluate both operands here; the caller implements the short circuit.
  */
 export function foldBinary(operator: BinaryOperator, left: Value, right: Value, resultType: Type): Folded {
   return folded(() => binary(operator, left, right, resultType));
 }
 
-/** `foldBinary`, for use within an evaluation. */
+/** Evaluates a binary operator inside another evaluation. */
 export function binary(operator: BinaryOperator, left: Value, right: Value, type: Type): Value {
   if (operator === "*") {
     const kinds = `${left.type.kind} * ${right.type.kind}`;
@@ -44,7 +44,7 @@ function unaryScalar(operator: UnaryOperator, x: ScalarValue, type: ScalarType):
   if (operator === "!") return bool(!x.value);
   if (isFloat(type)) return float(type, -numberOf(x));
   const exact = integerOf(x);
-  // The negation of the lowest integer is that integer, for AbstractInt too.
+  // The negation of the lowest integer is that integer, also for AbstractInt.
   return wrappedInteger(type, operator === "~" ? ~exact : -exact);
 }
 
@@ -74,8 +74,8 @@ function binaryScalar(
   return integerArithmetic(operator, integerOf(left), integerOf(right), type);
 }
 
-// A double holds more than twice the bits of f32 and f16, so that rounding its result once more is
-// correct rounding.
+// A double has more than twice the bits of f32 and f16, so rounding its result again is correct
+// rounding.
 function floatArithmetic(operator: BinaryOperator, a: number, b: number, type: ScalarType): number {
   switch (operator) {
     case "+":
@@ -93,7 +93,10 @@ function floatArithmetic(operator: BinaryOperator, a: number, b: number, type: S
   }
 }
 
-/** The specification's formula; f16 computes it in f32, where the quotient cannot overflow. */
+/**
+ * Returns the remainder by the specification's formula. For f16, it is computed in f32, whose
+ * quotient cannot overflow.
+ */
 function remainder(a: number, b: number, type: ScalarType): number {
   const round = type.name === "abstract-float" ? (x: number) => x : Math.fround;
   return a - round(b * Math.trunc(round(a / b)));
@@ -135,14 +138,15 @@ function quotient(type: ScalarType, a: bigint, b: bigint): ScalarValue {
 }
 
 /**
- * A shift must not lose significant bits; only an AbstractInt may be shifted by its width or more.
+ * Returns a shifted integer, or an error if significant bits are lost. Only an AbstractInt may be
+ * shifted by its width or more.
  */
 function shift(type: ScalarType, value: bigint, amount: bigint, by: (amount: bigint) => bigint): ScalarValue {
   if (type.name !== "abstract-int" && amount >= 32n) noValue("shift amount is not less than 32");
   return value === 0n ? integer(type, 0n) : integer(type, by(amount < 64n ? amount : 64n));
 }
 
-/** The sum of the products of two vectors' components, each operation rounded. */
+/** Returns the sum of the products of two vectors' components, rounded after each operation. */
 export function dot(left: Value, right: Value): ScalarValue {
   const others = elements(right).map(scalar);
   return elements(left)
@@ -150,7 +154,7 @@ export function dot(left: Value, right: Value): ScalarValue {
     .reduce((sum, product) => binaryScalar("+", sum, product, sum.type));
 }
 
-/** The vector of the dot products of several vectors with one. */
+/** Returns the vector of the dot products of several vectors with one. */
 function dots(vectors: readonly Value[], by: Value): Value {
   return vector(vectors.map((each) => dot(each, by)));
 }
@@ -160,7 +164,7 @@ function asMatrix(type: Type): MatrixType {
   return type;
 }
 
-/** The matrix whose columns are the rows of `matrix`. */
+/** Returns the matrix whose columns are the rows of `matrix`. */
 export function transpose(matrix: Value): Value {
   const columns = elements(matrix);
   const { element, columns: width, rows } = asMatrix(matrix.type);

@@ -1,4 +1,4 @@
-/** Composite values, taken apart and put together. */
+/** Takes composite values apart and puts them together. */
 import { vectorType } from "../conversion.ts";
 import type { ArrayType, MatrixType, ScalarType, StructType, Type, VectorType } from "../types.ts";
 import type { CompositeValue, ScalarValue, Value } from "../values.ts";
@@ -14,13 +14,13 @@ export function columnType(type: MatrixType): VectorType {
   return vectorType(type.rows, type.element);
 }
 
-/** The type of element `index`: a component, a column, an array element or a member. */
+/** Returns the type of element `index`: a component, a column, an array element or a member. */
 export function elementType(type: CompositeType, index: number): Type {
   if (type.kind === "matrix") return columnType(type);
   return type.kind === "struct" ? type.members[index]!.type : type.element;
 }
 
-/** The elements of a composite value. A scalar here is a defect of the caller. */
+/** Returns the elements of a composite value. Throws for a scalar, a defect of the caller. */
 export function elements(value: Value | undefined): readonly Value[] {
   if (value === undefined || !("elements" in value)) throw new TypeError("expected a composite value");
   return value.elements;
@@ -30,21 +30,21 @@ export function composite(type: CompositeType, values: readonly Value[]): Compos
   return { type, elements: values };
 }
 
-/** A vector of the given components, of their type. */
+/** Returns a vector of the given components, of their type. */
 export function vector(components: readonly ScalarValue[]): CompositeValue {
   return composite(vectorType(components.length, components[0]!.type), components);
 }
 
-/** The scalars of a value, in order. */
+/** Returns the scalars of a value in order. */
 export function scalars(value: Value): ScalarValue[] {
   return "elements" in value ? value.elements.flatMap(scalars) : [value];
 }
 
-/** An operation on scalars that makes a scalar of `type`. */
+/** An operation on scalars whose result is a scalar of `type`. */
 export type ScalarOperation = (args: readonly ScalarValue[], type: ScalarType) => ScalarValue;
 
 /**
- * Applies `operation` to each scalar of the result; a scalar argument stands for all components.
+ * Applies `operation` to each scalar of the result. A scalar argument is used for all components.
  */
 export function componentwise(type: Type, args: readonly Value[], operation: ScalarOperation): Value {
   if (type.kind === "scalar") return operation(args.map(scalar), type);

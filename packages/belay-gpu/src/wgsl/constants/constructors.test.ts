@@ -42,7 +42,7 @@ describe("a scalar constructor", () => {
     expect(construct(type, literal(text))).toBe(result);
   });
 
-  it("clamps what is below the range, and truncates toward zero", () => {
+  it("clamps values out of range, and truncates towards zero", () => {
     expect(construct(i32Type, scalar(f32Type, -1e20))).toBe(-2147483648);
     expect(construct(u32Type, scalar(f32Type, -1))).toBe(0);
     expect(construct(i32Type, scalar(f32Type, -3.9))).toBe(-3);
@@ -102,7 +102,7 @@ describe("the zero value", () => {
     ]);
   });
 
-  it("is refused where it does not exist or does not fit", () => {
+  it("is an error if it does not exist or is too large", () => {
     expect(outcome(zeroValue({ kind: "array", element: u32Type, count: "runtime" }))).toBe(
       "the array's element count is not a constant",
     );
@@ -112,7 +112,7 @@ describe("the zero value", () => {
     expect(outcome(zeroValue({ kind: "atomic", element: u32Type }))).toBe("the type has no zero value");
   });
 
-  it("of a struct that nests deeply is made in no time", () => {
+  it("of a deeply nested struct takes linear time", () => {
     let type = pair;
     for (let depth = 0; depth < 40; depth++) {
       type = {

@@ -6,15 +6,16 @@ import { type Folded, folded, noValue } from "./folded.ts";
 import { scalar } from "./scalars.ts";
 
 /**
- * The zero value of a constructible type (specification section "Zero Value Built-in Functions").
+ * Returns the zero value of a constructible type. Source: WGSL specification, "Zero Value Built-in
+ * Functions".
  */
 export function zeroValue(type: Type): Folded {
   return folded(() => zero(type));
 }
 
 /**
- * Evaluates a value constructor (section "Value Constructor Built-in Functions"); no arguments give
- * the zero value.
+ * Evaluates a value constructor. Without arguments, it returns the zero value. Source: WGSL
+ * specification, "Value Constructor Built-in Functions".
  */
 export function foldConstructor(resultType: Type, args: readonly Value[]): Folded {
   return folded(() => (args.length === 0 ? zero(resultType) : constructed(resultType, args)));
@@ -53,9 +54,13 @@ function constructed(type: Type, args: readonly Value[]): Value {
   }
 }
 
-/** Struct types nest; one zero for each keeps their total size linear in the program's. */
+/**
+ * The zero value of each struct type. Structs nest, so sharing keeps their total size linear in the
+ * program's.
+ */
 const zeroStructs = new WeakMap<StructType, Value>();
 
+/** The longest array whose zero value is evaluated. */
 const maxZeroElements = 65_536;
 
 function zero(type: Type): Value {
@@ -86,7 +91,7 @@ function zero(type: Type): Value {
   }
 }
 
-/** All elements are one shared object. */
+/** Returns a value of equal elements, which are one shared object. */
 function repeated(type: Parameters<typeof composite>[0], count: number, element: Type): Value {
   return composite(type, new Array<Value>(count).fill(zero(element)));
 }

@@ -32,7 +32,7 @@ describe("automatic conversion", () => {
     expect(outcome(convert(literal(text), to))).toBe(result);
   });
 
-  it("refuses what is beyond the largest float by less than a rounding", () => {
+  it("rejects a number that exceeds the largest float, even if it would round to it", () => {
     expect(outcome(convert(scalar(abstractFloatType, 3.4028235e38), f32Type))).toBe("value overflows f32");
   });
 

@@ -6,14 +6,14 @@ import { type Folded, folded, noValue } from "./folded.ts";
 import { bool, floatInRange, integer, isFloat, wrappedInteger } from "./scalars.ts";
 
 /**
- * Converts a value as an expression's context does (specification section "Conversion Rank"):
- * abstract numbers to `to`, component by component.
+ * Converts a value as its context requires: abstract numbers to `to`, by component. Source: WGSL
+ * specification, "Conversion Rank".
  */
 export function convert(value: Value, to: Type): Folded {
   return folded(() => converted(value, to));
 }
 
-/** `convert`, for use within an evaluation. */
+/** Converts a value inside another evaluation. */
 export function converted(value: Value, to: Type): Value {
   if (sameType(value.type, to)) return value;
   if (!Number.isFinite(conversionRank(value.type, to)))
@@ -31,8 +31,8 @@ function convertParts(value: Value, to: Type): Value {
 }
 
 /**
- * The scalar constructors `bool`, `i32`, `u32`, `f32` and `f16`; abstract types convert in the same
- * way.
+ * Evaluates the scalar constructors `bool`, `i32`, `u32`, `f32` and `f16`. Abstract types convert
+ * in the same way.
  */
 export function cast(from: ScalarValue, to: ScalarType): ScalarValue {
   const { type, value } = from;
@@ -44,8 +44,8 @@ export function cast(from: ScalarValue, to: ScalarType): ScalarValue {
 }
 
 /**
- * Section "Floating Point Conversion": the nearest integer toward zero that both types can
- * represent.
+ * Returns the nearest integer towards zero that both types can represent. Source: WGSL
+ * specification, "Floating Point Conversion".
  */
 function truncateInto(to: ScalarType, x: number, from: ScalarType): bigint {
   const [low, end] = to.name === "u32" ? [0, 2 ** 32] : [-(2 ** 31), 2 ** 31];

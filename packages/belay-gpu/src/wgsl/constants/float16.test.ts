@@ -6,7 +6,7 @@ import { exponentOf, scale } from "./float64.ts";
 describe("binary16", () => {
   const patterns = Array.from({ length: 0x10000 }, (_, bits) => bits);
 
-  it("survives the way from bits to a number and back, for all 65,536 patterns but NaNs", () => {
+  it("converts all 65,536 patterns except NaNs to numbers and back without a change", () => {
     const changed = patterns.filter((bits) => {
       const value = halfFromBits(bits);
       return !Number.isNaN(value) && (halfToBits(value) !== bits || !Object.is(roundToHalf(value), value));
@@ -14,7 +14,7 @@ describe("binary16", () => {
     expect(changed).toEqual([]);
   });
 
-  it("takes the value halfway between two neighbours to the even one, and others to the nearer one", () => {
+  it("rounds to the nearest value, and ties to even", () => {
     const wrong = patterns.slice(0, 0x7bff).filter((bits) => {
       const [low, high] = [halfFromBits(bits), halfFromBits(bits + 1)];
       const middle = (low + high) / 2;
@@ -29,13 +29,13 @@ describe("binary16", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("overflows to infinity from the middle between its largest value and the next power of two", () => {
+  it("overflows to infinity halfway between its largest value and the next power of two", () => {
     expect(roundToHalf(65519.999)).toBe(65504);
     expect(roundToHalf(65520)).toBe(Infinity);
     expect(roundToHalf(-1e300)).toBe(-Infinity);
   });
 
-  it("keeps what is not finite, and the sign of zero", () => {
+  it("keeps infinities, NaN and the sign of zero", () => {
     expect(roundToHalf(Number.NaN)).toBeNaN();
     expect(roundToHalf(-Infinity)).toBe(-Infinity);
     expect(roundToHalf(-0)).toBe(-0);
@@ -58,7 +58,7 @@ describe("the exponent of a double", () => {
     );
   });
 
-  it("scales exactly there and back", () => {
+  it("scales by a power of two and back without a change", () => {
     fc.assert(
       fc.property(finite, (x) => {
         expect(scale(scale(x, -exponentOf(x)), exponentOf(x))).toBe(x);
@@ -69,7 +69,7 @@ describe("the exponent of a double", () => {
   it("scales into the subnormal range with one rounding", () => {
     expect(scale(1.5, -1075)).toBe(2 ** -1074);
     expect(scale(1, -1075)).toBe(0);
-    // Rounding twice would first take the last place up to a tie, and the tie up to the even
+    // A first rounding would round the last place up to a tie, and a second one the tie to the even
     // neighbour.
     expect(scale(1.25 - 2 ** -52, -1073)).toBe(2 ** -1073);
     expect(scale(1.25, -1073)).toBe(2 ** -1073);

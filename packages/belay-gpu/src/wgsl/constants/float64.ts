@@ -1,16 +1,16 @@
-/** The parts of a double that no Math function gives exactly. */
+/** Computes the parts of a double that no Math function returns exactly. */
 
 const double = new Float64Array(1);
 const bits = new BigUint64Array(double.buffer);
 
-/** The exponent `k` with `2**k <= |x| < 2**(k + 1)`, for a finite `x` other than zero. */
+/** Returns the exponent `k` with `2**k <= |x| < 2**(k + 1)`, for a finite `x` other than zero. */
 export function exponentOf(x: number): number {
   double[0] = x;
   const biased = Number((bits[0]! >> 52n) & 0x7ffn);
   return biased === 0 ? exponentOf(x * 2 ** 54) - 54 : biased - 1023;
 }
 
-/** `x * 2**exponent` for an integer exponent, rounded once. */
+/** Returns `x * 2**exponent` for an integer exponent, rounded once. */
 export function scale(x: number, exponent: number): number {
   if (x === 0) return x;
   const from = exponentOf(x);

@@ -9,12 +9,12 @@ export type Folded =
 
 class NoValue extends Error {}
 
-/** Ends an evaluation that the specification makes an error. Only `folded` catches it. */
+/** Ends an evaluation with an error of the program. Only `folded` catches it. */
 export function noValue(reason: string): never {
   throw new NoValue(reason);
 }
 
-/** Runs one evaluation and turns `noValue` into a result. */
+/** Runs one evaluation, and turns `noValue` into a result. */
 export function folded(evaluation: () => Value): Folded {
   try {
     return { ok: true, value: evaluation() };

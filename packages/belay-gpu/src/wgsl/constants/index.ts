@@ -1,6 +1,6 @@
 /**
- * Constant evaluation (specification section "`const` Expressions"): pure functions from values to
- * values.
+ * Evaluates constants, by pure functions from values to values. Source: WGSL specification,
+ * "`const` Expressions".
  */
 export { foldIndex, foldMember } from "./access.ts";
 export { foldBinary, foldUnary } from "./arithmetic.ts";

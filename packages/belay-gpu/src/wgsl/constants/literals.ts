@@ -17,7 +17,7 @@ const decimalFloatPattern = /^(?=.*[.eEfh])((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[
 const hexFloatPattern =
   /^0[xX](?=\.?[0-9a-fA-F])([0-9a-fA-F]*)(?:\.([0-9a-fA-F]*))?(?:[pP]([+-]?[0-9]+)([fh]?))?$/;
 
-/** The value of a literal token (specification section "Literals"). */
+/** Returns the value of a literal token. Source: WGSL specification, "Literals". */
 export function parseLiteral(text: string): Folded {
   return folded(() => {
     if (text === "true" || text === "false") return bool(text === "true");
@@ -33,8 +33,8 @@ export function parseLiteral(text: string): Folded {
 
 function integerLiteral(digits: string, suffix: string): ScalarValue {
   const type = suffix === "i" ? i32Type : suffix === "u" ? u32Type : abstractIntType;
-  // No type holds more than 20 significant digits, and conversion of a long decimal text takes
-  // quadratic time.
+  // No type has more than 20 significant digits, and converting a long decimal text takes quadratic
+  // time.
   if (digits.replace(/^0[xX]0*/, "").length > 20) noValue(`value overflows ${type.name}`);
   return integer(type, BigInt(digits));
 }
@@ -55,7 +55,7 @@ function hexFloatLiteral(
   const exponent = Number(power) - 4 * fractionDigits.length;
   const width = significand.toString(2).length;
   if (exponent + width > 1024) noValue(`value overflows ${type.name}`);
-  // The bits below a double's last place, rounded to nearest even.
+  // The number of bits below a double's last place, which are rounded to nearest even.
   const excess = Math.min(Math.max(width - 53, -1074 - exponent, 0), width + 1);
   const value = scale(Number(roundOff(significand, excess)), exponent + excess);
   const inexact = BigInt.asUintN(excess, significand) !== 0n;
@@ -65,7 +65,7 @@ function hexFloatLiteral(
   return rounded;
 }
 
-/** `value / 2**count`, to the nearest integer, ties to even. */
+/** Returns `value / 2**count`, rounded to the nearest integer, ties to even. */
 function roundOff(value: bigint, count: number): bigint {
   if (count === 0) return value;
   const shift = BigInt(count);

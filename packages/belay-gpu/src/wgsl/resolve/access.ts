@@ -1,6 +1,6 @@
 /**
- * Indexing, members and swizzles (specification section "Composite Value Decomposition
- * Expressions").
+ * Checks indexing, members and swizzles. Source: WGSL specification, "Composite Value Decomposition
+ * Expressions".
  */
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
@@ -22,8 +22,8 @@ import { checkExpression, evaluated, runtime } from "./expressions.ts";
 import { similarName } from "./suggest.ts";
 
 /**
- * The memory that an expression of reference or pointer type stands for; undefined for a plain
- * value.
+ * Returns the memory that an expression of reference or pointer type denotes, or undefined for a
+ * plain value.
  */
 function viewed(type: Type): ReferenceType | undefined {
   if (type.kind === "reference") return type;
@@ -72,7 +72,7 @@ function partsOf(type: Type): { element: Type; count: number | undefined } | und
   }
 }
 
-/** The value of a constant index, reported when it is outside. */
+/** Returns the value of a constant index, and reports it if it is out of bounds. */
 function constantIndex(
   cx: Context,
   index: Expression,
@@ -114,9 +114,7 @@ function memberType(composite: Type, member: string): Type | undefined {
   return member.length === 1 ? composite.element : vectorType(member.length, composite.element);
 }
 
-/**
- * Whether a member name selects components of a vector: one to four letters of `xyzw` or of `rgba`.
- */
+/** Returns true if a member name selects components: one to four letters of `xyzw` or of `rgba`. */
 function isSwizzle(member: string, size: number): boolean {
   if (member.length < 1 || member.length > 4) return false;
   return ["xyzw", "rgba"].some((letters) =>
@@ -124,7 +122,10 @@ function isSwizzle(member: string, size: number): boolean {
   );
 }
 
-/** Whether an expression selects a component of a vector in memory: no pointer can point to it. */
+/**
+ * Returns true if an expression selects a component of a vector in memory. No pointer can point to
+ * it.
+ */
 export function isVectorComponent(cx: Context, expression: Expression): boolean {
   if (expression.kind !== "index" && expression.kind !== "memberAccess") return false;
   const type = cx.facts.get(expression.base)?.type;

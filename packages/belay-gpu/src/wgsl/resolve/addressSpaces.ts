@@ -1,6 +1,6 @@
 /**
- * What a module-scope variable may be in each address space (specification section "Address
- * Spaces").
+ * Checks the types, access modes and initializers of module-scope variables. Source: WGSL
+ * specification, "Address Spaces".
  */
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
@@ -10,7 +10,7 @@ import { describeType } from "../typeNames.ts";
 import type { AddressSpace, Type } from "../types.ts";
 import type { Context } from "./context.ts";
 
-/** Transforms rely on these rules: what breaks one must not reach them. */
+/** Checks a variable against the rules of its address space, on which transforms rely. */
 export function checkAddressSpace(
   cx: Context,
   declaration: GlobalVariable,

@@ -5,9 +5,9 @@ import { describeType } from "../typeNames.ts";
 import { type Context, errorType } from "./context.ts";
 import { checkExpression } from "./expressions.ts";
 
-/** How many elements an array type has; undefined after an error. */
+/** Returns the number of elements of an array type, or undefined after an error. */
 export function arrayCount(cx: Context, expression: Expression): number | "override" | undefined {
-  // A type is needed even where the expression that names it is not evaluated.
+  // The count is evaluated even if the expression around it is not, because a type depends on it.
   const wasEvaluating = cx.evaluating;
   cx.evaluating = true;
   const { type, stage } = checkExpression(cx, expression);

@@ -1,6 +1,6 @@
 /**
- * Checks what writes to memory: assignments, increments and decrements (specification sections of
- * these names).
+ * Checks statements that write to memory. Source: WGSL specification, "Assignment Statement" and
+ * "Increment and Decrement Statements".
  */
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Assignment, BinaryOperator, Expression, Increment } from "../ast.ts";
@@ -48,7 +48,7 @@ export function checkIncrement(cx: Context, statement: Increment): void {
   }
 }
 
-/** `_ = value` takes any value and, unlike a declaration, leaves an abstract one as it is. */
+/** Checks the value of `_ = value`. Unlike a declaration, it leaves an abstract value as it is. */
 function checkPhonyValue(cx: Context, value: Expression): void {
   const type = cx.loadedType(value);
   if (type === errorType) return;
@@ -56,7 +56,9 @@ function checkPhonyValue(cx: Context, value: Expression): void {
   else cx.report(resolutionError.invalidType(describeType(type), "assigned", value.span));
 }
 
-/** The reference that a statement writes to; reports an expression that cannot be written. */
+/**
+ * Returns the reference that a statement writes to, and reports a target that cannot be written.
+ */
 function checkTarget(cx: Context, target: Expression): ReferenceType | undefined {
   const { type } = checkExpression(cx, target);
   if (type === errorType) return undefined;
@@ -76,8 +78,8 @@ function checkTarget(cx: Context, target: Expression): ReferenceType | undefined
 }
 
 /**
- * The memory of the vector that a target such as `v.xz` or `v.xyz[i]` writes components of;
- * undefined for other targets. Such a target has no reference type (extension
+ * Returns the memory of the vector whose components a target such as `v.xz` or `v.xyz[i]` writes,
+ * or undefined for other targets. Such a target has no reference type (extension
  * `swizzle_assignment`).
  */
 function swizzledVector(cx: Context, target: Expression): ReferenceType | undefined {

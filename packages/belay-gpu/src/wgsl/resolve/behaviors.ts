@@ -1,24 +1,26 @@
-/** How statements may end (specification section "Behavior Analysis"). */
+/**
+ * Computes the ways in which statements may end. Source: WGSL specification, "Behavior Analysis".
+ */
 
 import type { Statement } from "../ast.ts";
 
-/** Ways that a statement may end in, as bits. */
+/** The ways in which a statement may end, as bits. */
 const next = 1;
 const breaks = 2;
 const continues = 4;
 const returns = 8;
 
-/** Known of statements that hold others, so that nests take no more time than rows. */
+/** The results by statement, which keep the work on nested statements linear. */
 const known = new WeakMap<Statement, number>();
 
-/** Whether a statement is a loop that nothing ends. */
+/** Returns true for a loop that nothing ends. */
 export function neverEnds(statement: Statement): boolean {
   return (statement.kind === "loop" || statement.kind === "for") && of(statement) === 0;
 }
 
 /**
- * Whether what comes behind some statements may be reached: where a function returns a value,
- * nothing may.
+ * Returns true if the code after some statements may be reached. At the end of a function that
+ * returns a value, none may be.
  */
 export function mayReachEnd(statements: readonly Statement[]): boolean {
   return (behaviorOf(statements) & next) !== 0;
@@ -69,10 +71,13 @@ function found(statement: Statement): number {
   }
 }
 
-/** A `break` ends the construct around it, and what comes behind that is next. */
+/** Returns the behavior of a construct that `break` ends: control continues after it. */
 const left = (behavior: number) => ((behavior & breaks) === 0 ? behavior : (behavior & ~breaks) | next);
 
-/** Rounds that end go on with the next one, unless the loop has an end. */
+/**
+ * Returns the behavior of a loop. The end of an iteration leads to the next one, or to the end of a
+ * loop that has a condition.
+ */
 function ofLoop(round: number, ends: boolean): number {
   const around = round & ~(next | continues);
   return left(ends ? around | breaks : around);

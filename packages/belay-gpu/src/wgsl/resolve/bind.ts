@@ -1,6 +1,6 @@
 /**
- * Binds every identifier to its declaration and finds which module-scope declarations use which
- * others.
+ * Binds every identifier to its declaration, and finds the module-scope declarations that each one
+ * uses.
  */
 
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
@@ -8,7 +8,7 @@ import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Declaration, FunctionDeclaration, Identifier, LoopStatement, Module } from "../ast.ts";
 import type { Target } from "../program.ts";
 import { type AnyNode, forEachChild } from "../traverse.ts";
-import type { Layer } from "./layer.ts";
+import type { LayeredMap } from "./layeredMap.ts";
 import { predeclared, predeclaredNames, unsupportedNames } from "./predeclared.ts";
 import { similarName } from "./suggest.ts";
 
@@ -18,17 +18,17 @@ export interface Bindings {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Attributes whose arguments are words of their own, not identifiers in scope. */
+/** The attributes whose arguments are words of their own, not identifiers in scope. */
 const wordAttributes = new Set(["builtin", "interpolate", "diagnostic"]);
 
 /**
- * Applies the scope rules of the specification's section "Declaration and Scope" to some
- * `declarations` of a module, and enters what their identifiers mean into `targets`.
+ * Binds the identifiers of some `declarations` of a module, and enters the results into `targets`.
+ * Source: WGSL specification, "Declaration and Scope".
  */
 export function bind(
   module: Module,
   declarations: Iterable<Declaration>,
-  targets: Layer<Identifier, Target>,
+  targets: LayeredMap<Identifier, Target>,
 ): Bindings {
   return new Binder(targets).bind(module, declarations);
 }
@@ -36,16 +36,16 @@ export function bind(
 type Named = Exclude<Target, { kind: "builtin" }>;
 
 class Binder {
-  readonly #targets: Layer<Identifier, Target>;
+  readonly #targets: LayeredMap<Identifier, Target>;
   readonly #declared = new Set<Target>();
   readonly #uses = new Map<Declaration, Set<Declaration>>();
   readonly #diagnostics: Diagnostic[] = [];
   readonly #moduleScope = new Map<string, Named>();
-  /** Innermost last. */
+  /** The open scopes, innermost last. */
   readonly #scopes: Map<string, Named>[] = [this.#moduleScope];
   #used = new Set<Declaration>();
 
-  constructor(targets: Layer<Identifier, Target>) {
+  constructor(targets: LayeredMap<Identifier, Target>) {
     this.#targets = targets;
   }
 
@@ -106,7 +106,7 @@ class Binder {
     forEachChild(node, (child) => this.#visit(child));
   }
 
-  /** The parameters are in the scope of the body. */
+  /** Binds a function. Its parameters are in the scope of its body. */
   #function(fn: FunctionDeclaration): void {
     const { parameters, body } = fn;
     forEachChild(fn, (child) => {
@@ -120,8 +120,8 @@ class Binder {
   }
 
   /**
-   * What the body declares is in scope in the continuing block, and what that declares in its
-   * `break if`.
+   * Binds a loop. Names of the body are in scope in the continuing block, and names of that block
+   * in its `break if`.
    */
   #loop({ attributes, body, continuing, breakIf }: LoopStatement): void {
     for (const attribute of attributes) this.#visit(attribute);
@@ -137,8 +137,7 @@ class Binder {
   #identifier(identifier: Identifier): void {
     const target = this.#lookUp(identifier.name);
     if (target) {
-      // A transform may use a node twice only where it means the same: what is known of a node is
-      // kept by node.
+      // Facts are kept by node, so a transform may use a node twice only with one meaning.
       const known = this.#targets.get(identifier);
       if (known && known !== target && this.#declared.has(known))
         throw new Error(`one node stands for two things named ${identifier.name}`);
@@ -164,7 +163,7 @@ class Binder {
     return resolutionError.unresolved(name, this.#similar(name), span);
   }
 
-  /** Looking for similar names costs time: only the first errors get a suggestion. */
+  /** Returns a similar name for the first errors only, because the search takes time. */
   #similar(name: string): string | undefined {
     if (this.#diagnostics.length > 20) return undefined;
     const declared = this.#scopes.flatMap((scope) => [...scope.keys()]);

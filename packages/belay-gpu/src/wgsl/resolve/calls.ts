@@ -1,6 +1,6 @@
 /**
- * Calls of user-defined and predeclared functions (specification sections "Function Calls",
- * "Built-in Functions").
+ * Checks calls of functions of the program and of the language. Source: WGSL specification,
+ * "Function Calls" and "Built-in Functions".
  */
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
@@ -66,7 +66,7 @@ function predeclaredCall(cx: Context, call: CallExpression): ExpressionFacts {
   return applyOverload(cx, call, callee.name, args, (values, type) => foldBuiltin(callee.name, values, type));
 }
 
-/** Specification section "Bit Reinterpretation Built-in Functions". */
+/** Checks a `bitcast`. Source: WGSL specification, "Bit Reinterpretation Built-in Functions". */
 function bitcast(cx: Context, call: CallExpression): ExpressionFacts {
   const { callee, args } = call;
   const [targetType] = callee.templateArgs ?? [];
@@ -102,8 +102,8 @@ function bitcast(cx: Context, call: CallExpression): ExpressionFacts {
 }
 
 /**
- * Abstract integers become u32 when that is what is asked for and they fit, so that all values of
- * u32 can be written.
+ * Returns the type that an operand of `bitcast` is converted to. Abstract integers become u32 if
+ * u32 is requested and they fit, so that all values of u32 can be written.
  */
 function bitcastOperandType(from: Type, to: Type, value: Value | undefined): Type {
   const toUnsigned = elementScalar(to) === u32Type && elementScalar(from)?.name === "abstract-int";
@@ -111,7 +111,7 @@ function bitcastOperandType(from: Type, to: Type, value: Value | undefined): Typ
   return toUnsigned && (!value || convert(value, unsigned).ok) ? unsigned : concretize(from);
 }
 
-/** The size of a numeric scalar or vector; undefined for types without a bit representation. */
+/** Returns the size of a numeric scalar or vector in bits, or undefined for a type without bits. */
 function bitsOf(type: Type): number | undefined {
   const scalarBits = (scalar: ScalarType): number | undefined =>
     scalar.name === "bool" ? undefined : scalar.name === "f16" ? 16 : 32;

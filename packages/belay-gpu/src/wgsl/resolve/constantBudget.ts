@@ -1,26 +1,28 @@
 import type { Type } from "../types.ts";
 
 /**
- * Constants of no more scalars than this are always evaluated: their number is bounded by the
- * program's length.
+ * The size up to which constants are always evaluated, in scalars. The program's length bounds
+ * their number.
  */
 const smallConstant = 16;
 /**
- * The largest constant that is evaluated, in scalars; the specification lets no array value have
- * more than 2047 elements.
+ * The largest constant that is evaluated, in scalars. The specification allows array values of at
+ * most 2047 elements.
  */
 const maxConstantSize = 65_536;
-/** Scalars that the large constants of a module may have together; past it they stay unknown. */
+/**
+ * The number of scalars that the large constants of a module may have together. Further ones stay
+ * unknown.
+ */
 const maxConstantScalars = 1_000_000;
 
 /**
- * Which constants of a module are evaluated: all but those that would take a program's compiler too
- * long, or too much memory.
+ * The limit on constant evaluation: constants that would take too much time or memory stay unknown.
  */
 export class ConstantBudget {
   #left = maxConstantScalars;
 
-  /** Whether one more constant of a type is evaluated, which counts from then on. */
+  /** Returns true if one more constant of a type is evaluated, and counts it. */
   affords(type: Type): boolean {
     const size = scalarCount(type);
     if (size <= smallConstant) return true;

@@ -1,4 +1,4 @@
-/** Value constructors (specification section "Constructor Built-in Functions"). */
+/** Checks value constructors. Source: WGSL specification, "Constructor Built-in Functions". */
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { CallExpression, Expression } from "../ast.ts";
@@ -11,7 +11,7 @@ import { abstractFloatType, abstractIntType } from "../types.ts";
 import { type Context, type ExpressionFacts, errorFacts, errorType, latestStage } from "./context.ts";
 import { evaluated } from "./expressions.ts";
 
-/** Checks `T(args)` for a type that is written in full; the arguments are checked already. */
+/** Checks `T(args)` for a type that is written in full. The arguments are checked already. */
 export function checkConstructor(cx: Context, call: CallExpression, type: Type): ExpressionFacts {
   const { args, callee } = call;
   if (type === errorType) return errorFacts;
@@ -32,7 +32,7 @@ function constructed(cx: Context, call: CallExpression, type: Type): ExpressionF
 }
 
 /**
- * Converts the arguments to the parameters of one of the type's constructors; reports when none
+ * Converts the arguments to the parameters of one of the type's constructors, or reports that none
  * takes them.
  */
 function convertArguments(cx: Context, call: CallExpression, type: Type, types: readonly Type[]): boolean {
@@ -66,8 +66,8 @@ function arrayParameters(type: ArrayType, args: readonly Expression[]): readonly
 }
 
 /**
- * The types that a scalar's, vector's or matrix's constructor takes, for arguments of the given
- * types. An argument of the same shape is converted explicitly and keeps its type.
+ * Returns the parameter types of a scalar's, vector's or matrix's constructor for arguments of the
+ * given types. An argument of the same shape is converted explicitly and keeps its type.
  */
 function numericParameters(type: Type, types: readonly Type[]): readonly Type[] | undefined {
   const only = types.length === 1 ? types[0]! : undefined;
@@ -88,7 +88,7 @@ function numericParameters(type: Type, types: readonly Type[]): readonly Type[] 
   }
 }
 
-/** Components of scalars and vectors together; NaN when there is something else. */
+/** Returns the number of components of scalars and vectors together; NaN for any other type. */
 function componentCount(types: readonly Type[]): number {
   const size = (type: Type): number =>
     type.kind === "vector" ? type.size : type.kind === "scalar" ? 1 : Number.NaN;
@@ -99,7 +99,7 @@ function vectorPart(from: Type, element: ScalarType): Type {
   return from.kind === "vector" ? vectorType(from.size, element) : element;
 }
 
-/** A matrix is made from its columns or from all its components. */
+/** Returns the parameter types of a matrix constructor: its columns, or all its components. */
 function matrixParts(type: MatrixType, types: readonly Type[]): readonly Type[] | undefined {
   const column = vectorType(type.rows, type.element);
   if (types.length === type.columns && types.every(({ kind }) => kind === "vector"))

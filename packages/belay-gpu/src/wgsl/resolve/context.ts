@@ -1,4 +1,7 @@
-/** What the resolver's parts share: the tables they fill, and the load and conversion rules. */
+/**
+ * The state that the resolver's parts share: the tables that they fill, and the load and conversion
+ * rules.
+ */
 
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { resolutionError } from "../../diagnostics/resolution.ts";
@@ -18,15 +21,15 @@ import { describeType } from "../typeNames.ts";
 import { type ReferenceType, type StructType, type Type, type VoidType, voidType } from "../types.ts";
 import type { Value } from "../values.ts";
 import { ConstantBudget } from "./constantBudget.ts";
-import { Layer } from "./layer.ts";
+import { LayeredMap } from "./layeredMap.ts";
 
-/** What is known about a value expression. */
+/** The facts about a value expression. */
 export interface ExpressionFacts {
   readonly type: Type;
   readonly stage: EvaluationStage;
-  /** For a const-expression, unless it is in error, too large or never evaluated. */
+  /** The value of a const-expression, unless it is in error, too large or never evaluated. */
   readonly value: Value | undefined;
-  /** What an abstract value becomes, where the context converts it. */
+  /** The type and value of an abstract value after its conversion by the context. */
   readonly converted?: { readonly type: Type; readonly value: Value | undefined };
 }
 
@@ -35,37 +38,37 @@ export const errorType: VoidType = { ...voidType };
 export const errorFacts: ExpressionFacts = { type: errorType, stage: "runtime", value: undefined };
 
 export class Context {
-  readonly targets: Layer<Identifier, Target>;
-  readonly facts: Layer<Expression, ExpressionFacts>;
-  readonly denoted: Layer<Identifier, Type>;
-  readonly declared: Layer<VariableDeclaration, Type>;
-  /** The references that `var`s are, by declaration. */
-  readonly places: Layer<VariableDeclaration, ReferenceType>;
-  readonly constants: Layer<ConstDeclaration, Value | "unknown">;
-  readonly structs: Layer<StructDeclaration, StructType>;
-  readonly returns: Layer<FunctionDeclaration, Type>;
-  /** Which module-scope declarations name one, at least. */
-  readonly users: Layer<Declaration, Set<Declaration>>;
-  /** The declarations of the version of the module that is known. */
+  readonly targets: LayeredMap<Identifier, Target>;
+  readonly facts: LayeredMap<Expression, ExpressionFacts>;
+  readonly denoted: LayeredMap<Identifier, Type>;
+  readonly declared: LayeredMap<VariableDeclaration, Type>;
+  /** The reference types of `var` declarations. */
+  readonly places: LayeredMap<VariableDeclaration, ReferenceType>;
+  readonly constants: LayeredMap<ConstDeclaration, Value | "unknown">;
+  readonly structs: LayeredMap<StructDeclaration, StructType>;
+  readonly returns: LayeredMap<FunctionDeclaration, Type>;
+  /** The module-scope declarations that name a declaration. May contain former ones. */
+  readonly users: LayeredMap<Declaration, Set<Declaration>>;
+  /** The declarations of the current version of the module. */
   declarations: ReadonlySet<Declaration>;
   diagnostics: Diagnostic[] = [];
   version = 0;
-  /** Off in the right operand of a short-circuit operator that is not evaluated. */
+  /** False in the right operand of a short-circuit operator that is not evaluated. */
   evaluating = true;
   readonly #conversions = new WeakMap<Value, Value>();
   #budget = new ConstantBudget();
 
-  /** Knows all that `base` does, which never learns what is found out here. */
+  /** Creates a context that knows all facts of `base` and adds none to it. */
   constructor(base?: Context) {
-    this.targets = new Layer(base?.targets);
-    this.facts = new Layer(base?.facts);
-    this.denoted = new Layer(base?.denoted);
-    this.declared = new Layer(base?.declared);
-    this.places = new Layer(base?.places);
-    this.constants = new Layer(base?.constants);
-    this.structs = new Layer(base?.structs);
-    this.returns = new Layer(base?.returns);
-    this.users = new Layer(base?.users);
+    this.targets = new LayeredMap(base?.targets);
+    this.facts = new LayeredMap(base?.facts);
+    this.denoted = new LayeredMap(base?.denoted);
+    this.declared = new LayeredMap(base?.declared);
+    this.places = new LayeredMap(base?.places);
+    this.constants = new LayeredMap(base?.constants);
+    this.structs = new LayeredMap(base?.structs);
+    this.returns = new LayeredMap(base?.returns);
+    this.users = new LayeredMap(base?.users);
     this.declarations = base?.declarations ?? new Set();
   }
 
@@ -85,7 +88,7 @@ export class Context {
     return this.diagnostics.length > 0;
   }
 
-  /** Runs a constant evaluation that makes a value of `type`, and reports its failure at `at`. */
+  /** Runs a constant evaluation with a result of `type`, and reports its failure at `at`. */
   evaluate(at: Expression, type: Type, evaluation: () => Folded | undefined): Value | undefined {
     if (!this.evaluating || !this.#budget.affords(type)) return undefined;
     const folded = evaluation();
@@ -94,13 +97,13 @@ export class Context {
     return undefined;
   }
 
-  /** The type of an expression after the load rule. */
+  /** Returns the type of an expression after the load rule. */
   loadedType(expression: Expression): Type {
     return loaded(this.facts.get(expression)?.type ?? errorType);
   }
 
   /**
-   * Converts an expression's value, after the load rule, to `type`; reports when there is no
+   * Converts an expression's value, after the load rule, to `type`. Reports an error if there is no
    * automatic conversion.
    */
   convert(expression: Expression, type: Type): void {
@@ -116,7 +119,9 @@ export class Context {
     this.facts.set(expression, { ...facts, converted: { type, value } });
   }
 
-  /** A large constant may be used often: its last conversion is kept. */
+  /**
+   * Converts a constant. The last conversion is kept, because a large constant may be used often.
+   */
   #convertValue(at: Expression, value: Value, type: Type): Value | undefined {
     const known = this.#conversions.get(value);
     if (known && sameType(known.type, type)) return known;
@@ -131,14 +136,14 @@ export class Context {
       if (from[i] !== to[i]) this.convert(expression, to[i]!);
   }
 
-  /** Loads and makes concrete a value that nothing else gives a type. */
+  /** Loads a value and makes it concrete, where nothing else gives it a type. */
   materialize(expression: Expression): Type {
     const concrete = concretize(this.loadedType(expression));
     this.convert(expression, concrete);
     return concrete;
   }
 
-  /** The value of an expression in the type it is converted to. */
+  /** Returns the value of an expression in its converted type. */
   valueOf(expression: Expression): Value | undefined {
     const facts = this.facts.get(expression);
     return (facts?.converted ?? facts)?.value;
@@ -154,12 +159,12 @@ export class Context {
   }
 }
 
-/** The type after the load rule (specification section "Load Rule"). */
+/** Returns the type after the load rule. Source: WGSL specification, "Load Rule". */
 export function loaded(type: Type): Type {
   return type.kind === "reference" ? type.store : type;
 }
 
-/** The latest of several evaluation stages. */
+/** Returns the latest of several evaluation stages. */
 export function latestStage(stages: Iterable<EvaluationStage>): EvaluationStage {
   let latest: EvaluationStage = "const";
   for (const stage of stages) {
@@ -169,7 +174,7 @@ export function latestStage(stages: Iterable<EvaluationStage>): EvaluationStage 
   return latest;
 }
 
-/** A reference into the memory that `base` refers to. */
+/** Returns the type of a reference into the memory that `base` refers to. */
 export function referenceInto(base: ReferenceType, store: Type): ReferenceType {
   return { kind: "reference", space: base.space, store, access: base.access };
 }

@@ -1,4 +1,4 @@
-/** Checks module-scope declarations, in an order in which each comes after those it uses. */
+/** Checks module-scope declarations. Each comes after the declarations that it uses. */
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type {
@@ -114,11 +114,9 @@ function checkFunction(cx: Context, fn: FunctionDeclaration): void {
   }
 }
 
-/**
- * Attributes with integer arguments, which are const-expressions save where an override may decide
- * them.
- */
+/** The attributes with integer arguments that have to be const-expressions. */
 const numericAttributes = new Set(["align", "binding", "blend_src", "group", "id", "location", "size"]);
+/** The attributes with integer arguments that an override may decide. */
 const pipelineAttributes = new Set(["workgroup_size", "subgroup_size"]);
 
 function checkAttributes(cx: Context, attributes: readonly Attribute[]): void {
@@ -143,8 +141,8 @@ function checkAttributes(cx: Context, attributes: readonly Attribute[]): void {
 }
 
 /**
- * Sizes and alignments begin at one, numbers of things at zero (specification section
- * "Attributes").
+ * Checks the range of an attribute's argument: sizes and alignments begin at one, all others at
+ * zero. Source: WGSL specification, "Attributes".
  */
 function checkAttributeValue(cx: Context, name: string, arg: Expression): void {
   const value = cx.valueOf(arg);

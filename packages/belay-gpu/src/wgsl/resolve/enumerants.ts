@@ -1,6 +1,6 @@
 /**
- * Words of the language that stand where an expression stands: address spaces, access modes, texel
- * formats.
+ * Checks enumerants, the words that stand in place of expressions: address spaces, access modes,
+ * texel formats.
  */
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Expression } from "../ast.ts";
@@ -9,7 +9,9 @@ import type { Context } from "./context.ts";
 import { checkExpression } from "./expressions.ts";
 import { similarName } from "./suggest.ts";
 
-/** An enumerant's name, where `expression` must be one of `words`. */
+/**
+ * Returns the name of the enumerant that `expression` is, or reports that it is none of `words`.
+ */
 export function checkEnumerant(
   cx: Context,
   expression: Expression,
@@ -34,8 +36,8 @@ export function checkEnumerant(
 }
 
 /**
- * The access mode that a memory view has when none is written (specification section "Address
- * Spaces").
+ * Returns the access mode of a memory view without a written one. Source: WGSL specification,
+ * "Address Spaces".
  */
 export function defaultAccess(space: AddressSpace): AccessMode {
   return space === "function" || space === "private" || space === "workgroup" ? "read_write" : "read";

@@ -1,6 +1,6 @@
 /**
- * The type, evaluation stage and constant value of each value expression (specification section
- * "Expressions").
+ * Computes the type, evaluation stage and constant value of each value expression. Source: WGSL
+ * specification, "Expressions".
  */
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
@@ -17,12 +17,12 @@ import { selectOverload } from "./overloads.ts";
 import { signaturesOf } from "./signatures.ts";
 
 /**
- * Evaluates an expression of a type from its operands' values; undefined when it is no
- * const-expression after all.
+ * Evaluates an expression from its operands' values, or returns undefined if it turns out not to be
+ * a const-expression.
  */
 type Fold = (values: readonly Value[], type: Type) => Folded | undefined;
 
-/** Checks an expression and everything in it, once. */
+/** Checks an expression and all its parts once. */
 export function checkExpression(cx: Context, expression: Expression): ExpressionFacts {
   const facts = factsOf(cx, expression);
   cx.facts.set(expression, facts);
@@ -122,8 +122,8 @@ function binary(cx: Context, expression: BinaryExpression): ExpressionFacts {
 }
 
 /**
- * The right operand is evaluated only when the left one does not decide (specification section
- * "Logical Expressions").
+ * Checks `&&` and `||`. The right operand is evaluated only if the left one does not decide.
+ * Source: WGSL specification, "Logical Expressions".
  */
 function shortCircuit(cx: Context, expression: BinaryExpression): ExpressionFacts {
   const { operator, left, right } = expression;
@@ -141,7 +141,7 @@ function shortCircuit(cx: Context, expression: BinaryExpression): ExpressionFact
 
 /**
  * Resolves the overload of an operator or predeclared function for checked arguments, and evaluates
- * it when it can.
+ * it if possible.
  */
 export function applyOverload(
   cx: Context,
@@ -167,7 +167,7 @@ export function applyOverload(
   return evaluated(cx, at, overload.result, stage, args, fold);
 }
 
-/** The facts of an expression computed from operands that have their types already. */
+/** Returns the facts of an expression whose operands have their types already. */
 export function evaluated(
   cx: Context,
   at: Expression,

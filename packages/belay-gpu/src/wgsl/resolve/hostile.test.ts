@@ -1,4 +1,4 @@
-/** Programs made to exhaust the resolver: each must be answered, soon. */
+/** Tests programs that could exhaust the resolver: each has to be resolved in bounded time. */
 import { expect, test } from "vitest";
 import { parse } from "../parser.ts";
 import { resolve } from "./resolve.ts";
@@ -6,7 +6,7 @@ import { resolve } from "./resolve.ts";
 const times = (count: number, line: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => line(i)).join("\n");
 
-/** The first message about a program, or undefined. */
+/** Returns the first message about a program, or undefined. */
 function firstFinding(source: string): string | undefined {
   const { module, diagnostics } = parse(source);
   expect(diagnostics).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * What a signature means for a call's arguments: patterns are matched with types, variables solved,
- * types built.
+ * Applies a signature to the arguments of a call: matches patterns with types, solves variables and
+ * builds types.
  */
 import { isAbstract, matrixType, sameType, scalarRank, scalarTypes, vectorType } from "../conversion.ts";
 import { isConstructible } from "../typeFamilies.ts";
@@ -8,6 +8,7 @@ import { f32Type, i32Type, type ScalarType, type Type, u32Type, voidType } from 
 import { resultStruct } from "./resultStructs.ts";
 import type { Constraint, Pattern, Signature, SizePattern } from "./signatures.ts";
 
+/** A signature that was applied to argument types. */
 export interface Overload {
   readonly signature: Signature;
   /** The types that the arguments convert to. */
@@ -15,18 +16,18 @@ export interface Overload {
   readonly result: Type;
 }
 
-/** What a signature's variables stand for in one call. */
+/** The values of a signature's variables in one call. */
 interface Bindings {
   readonly sizes: Map<string, number>;
-  /** Every argument type matched by a type variable. */
+  /** All argument types that each type variable matched. */
   readonly types: Map<string, Type[]>;
   readonly texels: Map<string, ScalarType>;
 }
 
 /**
- * The overload that a signature is for arguments of these types: its variables stand for the types
- * of least conversion that the constraints allow. Undefined where there are none; whether the
- * arguments convert to its parameters is left to be asked.
+ * Returns the overload of a signature for arguments of these types, or undefined if there is none.
+ * Its variables take the types of least conversion that the constraints allow. The caller checks
+ * that the arguments convert to the parameters.
  */
 export function instantiate(
   signature: Signature,
@@ -62,8 +63,8 @@ function matchSize(pattern: SizePattern, size: number, sizes: Map<string, number
 }
 
 /**
- * Matches an argument's type with a pattern up to the conversion of scalars, and collects what the
- * variables meet.
+ * Matches an argument's type with a pattern, up to conversion of scalars, and records the
+ * variables' values.
  */
 function match(pattern: Pattern, type: Type, bindings: Bindings): boolean {
   switch (pattern.kind) {
@@ -119,15 +120,15 @@ function match(pattern: Pattern, type: Type, bindings: Bindings): boolean {
 }
 
 /**
- * The scalar that a texel format's channels have in a shader (specification section "Texel
- * Formats").
+ * Returns the scalar type of a texel format's channels in a shader. Source: WGSL specification,
+ * "Texel Formats".
  */
 function texelScalar(format: string): ScalarType {
   return format.endsWith("uint") ? u32Type : format.endsWith("sint") ? i32Type : f32Type;
 }
 
 /**
- * The type of least conversion that all matched types convert to and that the constraint allows.
+ * Returns the type of least conversion that all matched types convert to and the constraint allows.
  */
 function solve(constraint: Constraint, types: readonly Type[], allConst: boolean): Type | undefined {
   const first = types[0]!;
@@ -159,7 +160,8 @@ function solve(constraint: Constraint, types: readonly Type[], allConst: boolean
 }
 
 /**
- * The type that a pattern denotes; undefined where the argument's own type is the parameter's type.
+ * Returns the type that a pattern denotes, or undefined if the parameter has the argument's own
+ * type.
  */
 function build(
   pattern: Pattern,

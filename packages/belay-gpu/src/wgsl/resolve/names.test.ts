@@ -97,7 +97,7 @@ test("targets are the declarations", () => {
   ]);
 });
 
-test("a node that stands for two things is a defect of whoever made the tree", () => {
+test("a node with two meanings is an internal error", () => {
   const { module } = parse("fn f() { let x = 1; let y = x; }");
   const [f] = module.declarations;
   if (f?.kind !== "function") throw new Error("expected a function");

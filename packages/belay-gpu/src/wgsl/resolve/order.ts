@@ -7,15 +7,16 @@ import type { Declaration } from "../ast.ts";
 export interface DeclarationOrder {
   readonly declarations: readonly Declaration[];
   /**
-   * One error for each cycle (specification section "Declaration and Scope": no declaration depends
-   * on itself).
+   * One error for each cycle. Source: WGSL specification, "Declaration and Scope": no declaration
+   * depends on itself.
    */
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /**
- * A depth-first walk with its own stack: chains of declarations may be longer than the call stack.
- * What is used and is none of the `declarations` is left out.
+ * Returns the order of a depth-first walk. The walk has its own stack, because chains of
+ * declarations may be longer than the call stack. Uses of anything other than `declarations` are
+ * ignored.
  */
 export function orderDeclarations(
   declarations: Iterable<Declaration>,

@@ -1,6 +1,6 @@
 /**
- * Overload resolution for predeclared functions and operators (specification section "Overload
- * Resolution").
+ * Resolves overloads of predeclared functions and operators. Source: WGSL specification, "Overload
+ * Resolution".
  */
 import { conversionRank } from "../conversion.ts";
 import type { Type } from "../types.ts";
@@ -8,8 +8,8 @@ import { instantiate, type Overload } from "./instantiate.ts";
 import { signaturesOf } from "./signatures.ts";
 
 /**
- * The preferred overload for arguments of the given types (references already loaded), or
- * undefined. Abstract parameter types are possible only when every argument is a const-expression.
+ * Returns the preferred overload for arguments of the given types, after the load rule, or
+ * undefined. Abstract parameter types are possible only if every argument is a const-expression.
  */
 export function selectOverload(name: string, args: readonly Type[], allConst: boolean): Overload | undefined {
   let selected = (allConst ? selectedForConstants : selectedForOthers).after(name);
@@ -18,7 +18,10 @@ export function selectOverload(name: string, args: readonly Type[], allConst: bo
   return selected.overload === "none" ? undefined : selected.overload;
 }
 
-/** What was selected for a name and types, one after another: programs use few overloads, often. */
+/**
+ * A tree of selected overloads, by name and then by each argument type. Programs use few overloads
+ * often.
+ */
 class Selected {
   overload?: Overload | "none";
   readonly #names = new Map<string, Selected>();

@@ -1,6 +1,6 @@
 /**
- * The names that the language predeclares in every module (specification section "Declaration and
- * Scope").
+ * Lists the names that the language predeclares in every module. Source: WGSL specification,
+ * "Declaration and Scope".
  */
 
 import { matrixType, scalarTypes, vectorType } from "../conversion.ts";
@@ -20,8 +20,9 @@ export const texelFormats: ReadonlySet<string> = words(
     "r8unorm r8snorm r8uint r8sint r16unorm r16snorm r16uint r16sint r16float rgb10a2unorm rgb10a2uint rg11b10ufloat",
 );
 /**
- * What `@builtin` takes, with its type; none where several are allowed (section "Built-in Inputs
- * and Outputs"). These names are no identifiers in scope.
+ * The built-in values that `@builtin` takes, with their types; undefined if several are allowed.
+ * These names are not identifiers in scope. Source: WGSL specification, "Built-in Inputs and
+ * Outputs".
  */
 export const builtinValues: ReadonlyMap<string, Type | undefined> = new Map([
   ...typed("position", vectorType(4, f32Type)),
@@ -43,7 +44,7 @@ function words(text: string): ReadonlySet<string> {
   return new Set(text.split(" "));
 }
 
-/** Types written without a template list, aliases such as `vec3f` included. */
+/** The types written without a template list, including aliases such as `vec3f`. */
 export const plainTypes: ReadonlyMap<string, Type> = new Map(plainTypeEntries());
 
 function* plainTypeEntries(): Iterable<[string, Type]> {
@@ -66,7 +67,7 @@ function* plainTypeEntries(): Iterable<[string, Type]> {
   yield ["texture_external", { kind: "texture", name: "texture_external" }];
 }
 
-/** Names that make a type from a template list. */
+/** The names that make a type from a template list. */
 const typeGenerators: ReadonlySet<string> = words(
   "array atomic ptr vec2 vec3 vec4 mat2x2 mat2x3 mat2x4 mat3x2 mat3x3 mat3x4 mat4x2 mat4x3 mat4x4 " +
     "texture_1d texture_2d texture_2d_array texture_3d texture_cube texture_cube_array texture_multisampled_2d " +
@@ -96,10 +97,7 @@ export function predeclaredNames(): Iterable<string> {
 const buffers = "buffer_view";
 const bindingArrays = "sized_binding_array";
 const subgroupMatrices = "chromium_experimental_subgroup_matrix";
-/**
- * Names that some implementations predeclare and that are refused here, with the extension each
- * belongs to.
- */
+/** The names that some implementations predeclare and Belay rejects, each with its extension. */
 export const unsupportedNames: ReadonlyMap<string, string> = new Map([
   ["buffer", buffers],
   ["bufferView", buffers],

@@ -7,25 +7,25 @@ import { checkDeclaration } from "./declarations.ts";
 import { orderDeclarations } from "./order.ts";
 import { predeclared } from "./predeclared.ts";
 
-/** A program that is no WGSL at all may have an error per token. */
+/** The largest number of diagnostics. A program that is no WGSL may have one per token. */
 const maxDiagnostics = 100;
 
 /**
- * Finds what every name in a module means, and the type, evaluation stage and constant value of
- * every expression (specification sections "Declaration and Scope", "Types", "Expressions").
+ * Resolves the names of a module, and the type, evaluation stage and constant value of every
+ * expression. Rejects programs whose meaning it cannot determine. It is not a validator: it accepts
+ * some programs that a device rejects.
  *
- * It refuses programs whose meaning it cannot tell; it is not a validator, and takes some programs
- * that a device refuses.
+ * Source: WGSL specification, "Declaration and Scope", "Types" and "Expressions".
  */
 export function resolve(module: Module): Program {
   return resolveVersion(new Context(), module);
 }
 
 /**
- * Resolves versions of a valid `program`'s module, one after another. Only declarations that a
- * version does not share with the one before, and those that use such, are looked at: a transform
- * costs what it changes. A version is of no use once the next one is resolved, and throws;
- * `program` stays.
+ * Returns a function that resolves versions of a valid `program`'s module, one after another. It
+ * visits only declarations that the last version does not contain, and those that use them: the
+ * cost of a transform depends on its changes. A version throws once the next one is resolved;
+ * `program` stays valid.
  */
 export function versionsOf(program: Program): (module: Module) => Program {
   const cx = new Context(contexts.get(program));
@@ -49,18 +49,15 @@ function resolveVersion(cx: Context, module: Module): Program {
   return programOf(module, cx);
 }
 
-/**
- * The declarations of a module that may mean something else than they did in the version that is
- * known.
- */
+/** Returns the declarations of a module whose meaning may differ from that in the last version. */
 function changedIn(module: Module, { declarations: before, users }: Context): ReadonlySet<Declaration> {
   const now = new Set(module.declarations);
   const added = module.declarations.filter((declaration) => !before.has(declaration));
-  // A name of the language that is declared hides what was meant.
+  // A new declaration may shadow a predeclared name that others use.
   if (added.some((declaration) => "name" in declaration && predeclared(declaration.name))) return now;
   const changed = new Set<Declaration>();
   const gone = [...before].filter((declaration) => !now.has(declaration));
-  // What is added meanwhile is visited too.
+  // Elements that are added during the loop are visited, too.
   for (const declaration of gone)
     for (const user of users.get(declaration) ?? [])
       if (now.has(user) && !changed.has(user)) {

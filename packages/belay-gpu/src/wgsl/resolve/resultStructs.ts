@@ -1,5 +1,5 @@
 /**
- * The structs that `frexp`, `modf` and `atomicCompareExchangeWeak` return; programs cannot name
+ * The structs that `frexp`, `modf` and `atomicCompareExchangeWeak` return. Programs cannot name
  * them.
  */
 import { withElement } from "../conversion.ts";
@@ -36,10 +36,7 @@ const memberTypes: Readonly<Record<string, (operand: Type) => readonly StructMem
 
 const structs = new Map<string, StructType>();
 
-/**
- * The struct that a family of results has for an operand type, `__frexp_result_vec2_f32` for
- * instance.
- */
+/** Returns the result struct of a family for an operand type, such as `__frexp_result_vec2_f32`. */
 export function resultStruct(family: string, operand: Type): StructType {
   const scalar = elementScalar(operand)!.name.replace("abstract-float", "abstract");
   const name = operand.kind === "vector" ? `${family}_vec${operand.size}_${scalar}` : `${family}_${scalar}`;

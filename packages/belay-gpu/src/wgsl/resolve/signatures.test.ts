@@ -43,7 +43,7 @@ function solution({ constraints }: Signature, n: number): (variable: string) => 
   };
 }
 
-/** An argument for a pattern, and the module-scope variable that it needs. */
+/** Returns an argument for a pattern, and the module-scope variable that it needs. */
 function argument(pattern: Pattern, type: (variable: string) => string, n: number, id: number) {
   const name = `g${id}`;
   const resource = `@group(0) @binding(${id}) var`;
@@ -107,13 +107,13 @@ function program(
   return `enable f16;\nenable subgroups;\n${declarations}\nfn test() { ${statement} }`;
 }
 
-test("Dawn takes every call that the table allows, and gives it the same type", async () => {
+test("Dawn accepts every call that the table allows, with the same result type", async () => {
   const programs = signatures.flatMap((each) => [0, 1, 2, 3].map((n) => program(each, n)));
   const verdicts = await dawn.validateAll(programs.map((each) => print(withInferredTypes(resolved(each)))));
   expect(programs.filter((_, i) => !verdicts[i]!.ok)).toEqual([]);
 });
 
-test("Dawn refuses what the table refuses", async () => {
+test("Dawn rejects every call that the table does not allow", async () => {
   const others = [boolType, u32Type, f32Type, vectorType(3, i32Type)];
   const programs = signatures.flatMap((each) =>
     each.signature.parameters.flatMap((_, i) => others.map((type) => program(each, 0, [i, type]))),

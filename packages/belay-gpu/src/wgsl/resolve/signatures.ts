@@ -1,12 +1,11 @@
 /**
- * Reads the signature table (see builtins.ts): one function's lines are parsed when it is first
- * used.
+ * Reads the signature table (see builtins.ts). The lines of a function are parsed at its first use.
  */
 import { scalarSets, signatureTable } from "../builtins.ts";
 import { scalarTypes } from "../conversion.ts";
 import type { AccessMode, AddressSpace, ScalarName, ScalarType } from "../types.ts";
 
-/** A vector's or matrix's size in a pattern: a number, or a variable's name. */
+/** The size of a vector or matrix in a pattern: a number, or a variable's name. */
 export type SizePattern = number | string;
 
 /** The shape of a parameter or a result, with variables. */
@@ -38,9 +37,9 @@ export type Pattern =
   | { readonly kind: "sampler"; readonly comparison: boolean }
   | { readonly kind: "result"; readonly family: string; readonly operand: Pattern };
 
-/** What a type variable may stand for. */
+/** The types that a variable may take. */
 export interface Constraint {
-  /** Allowed scalars; undefined allows every type. */
+  /** The allowed scalars; undefined allows every type. */
   readonly scalars: readonly ScalarName[] | undefined;
   readonly vectors: boolean;
   readonly constructible: boolean;
@@ -51,7 +50,7 @@ export interface Signature {
   readonly text: string;
   readonly isConst: boolean;
   readonly parameters: readonly Pattern[];
-  /** Undefined for a function without a result. */
+  /** The pattern of the result; undefined for a function without one. */
   readonly result: Pattern | undefined;
   readonly constraints: ReadonlyMap<string, Constraint>;
 }
@@ -69,10 +68,10 @@ for (const line of signatureTable.split("\n")) {
 }
 const parsed = new Map<string, readonly Signature[]>();
 
-/** Names of the predeclared functions, `bitcast` apart. */
+/** The names of the predeclared functions, except `bitcast`. */
 export const signatureNames: readonly string[] = [...linesByName.keys()].filter((name) => /^\w/.test(name));
 
-/** The overloads of a predeclared function or an operator; none for an unknown name. */
+/** Returns the overloads of a predeclared function or an operator; none for an unknown name. */
 export function signaturesOf(name: string): readonly Signature[] {
   let signatures = parsed.get(name);
   if (!signatures) {
@@ -111,7 +110,7 @@ function parseConstraint(text: string): Constraint {
   return { scalars: scalarSets[set] ?? (set.split("|") as ScalarName[]), vectors, constructible: false };
 }
 
-/** Expands `A | B` alternatives and an optional last parameter into plain lists. */
+/** Expands alternatives `A | B` and an optional last parameter into plain lists. */
 function parameterLists(text: string): string[][] {
   let lists: string[][] = [[]];
   for (const parameter of text === "" ? [] : splitArguments(text)) {
@@ -123,7 +122,7 @@ function parameterLists(text: string): string[][] {
   return lists;
 }
 
-/** Parses one signature's patterns, adding a variable for each anonymous `int`. */
+/** Parses one signature's patterns, and adds a variable for each anonymous `int`. */
 class PatternParser {
   readonly #constraints: Map<string, Constraint>;
 

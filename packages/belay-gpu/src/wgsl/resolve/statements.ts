@@ -1,4 +1,4 @@
-/** Checks statements (specification section "Statements"). */
+/** Checks statements. Source: WGSL specification, "Statements". */
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Block, ConstAssert, Expression, ReturnStatement, Statement, SwitchStatement } from "../ast.ts";
@@ -12,7 +12,7 @@ import { type Context, errorType } from "./context.ts";
 import { checkCondition, checkExpression } from "./expressions.ts";
 import { checkConst, checkLet, checkVar, requireStage } from "./variables.ts";
 
-/** Where a statement stands: what `return`, `break` and `continue` refer to. */
+/** The constructs around a statement, to which `return`, `break` and `continue` refer. */
 interface Surroundings {
   readonly returnType: Type;
   readonly canBreak: boolean;
@@ -118,7 +118,7 @@ function checkReturn(cx: Context, statement: ReturnStatement, returnType: Type):
   else cx.convert(value, returnType);
 }
 
-/** The selector and all case selectors have one integer type. */
+/** Checks a `switch`. The selector and all case selectors have one integer type. */
 function checkSwitch(cx: Context, statement: SwitchStatement, around: Surroundings): void {
   const cases = statement.clauses.flatMap((clause) =>
     clause.selectors.filter((selector) => selector !== "default"),
@@ -145,7 +145,7 @@ function checkSwitch(cx: Context, statement: SwitchStatement, around: Surroundin
   }
 }
 
-/** One clause is the default, and no value has two. */
+/** Checks the selectors of a `switch`: one default, and each value once. */
 function checkSelectors(
   cx: Context,
   { clauses, selector }: SwitchStatement,

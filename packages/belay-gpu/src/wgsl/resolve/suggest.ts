@@ -1,8 +1,8 @@
-/** Finds the name that was probably meant by a misspelt one. */
+/** Finds the name that a misspelt one was probably meant to be. */
 
 /**
- * The candidate within a third of the name's length in edits, the closest one; undefined when none
- * is near.
+ * Returns the candidate nearest to a name, at most a third of its length in edits away, or
+ * undefined.
  */
 export function similarName(name: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
@@ -18,7 +18,10 @@ export function similarName(name: string, candidates: Iterable<string>): string 
   return best;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours between two names, ignoring case. */
+/**
+ * Returns the number of insertions, deletions, replacements and swaps of neighbours between two
+ * names, ignoring case.
+ */
 function editDistance(a: string, b: string): number {
   const from = a.toLowerCase();
   const to = b.toLowerCase();

@@ -9,7 +9,7 @@ const two = 2;
 struct S { a: f32 }
 alias A = S;`;
 
-/** The type that an alias of `text` denotes. */
+/** Returns the type that an alias of `text` denotes. */
 function denoted(text: string) {
   const { module, typeDenotedBy } = resolved(`${declarations} alias T = ${text};`);
   const alias = module.declarations.at(-1)!;

@@ -1,4 +1,4 @@
-/** The types that type expressions denote (specification section "Types"). */
+/** Resolves type expressions. Source: WGSL specification, "Types". */
 
 import type { Span } from "../../diagnostics/diagnostic.ts";
 import { resolutionError } from "../../diagnostics/resolution.ts";
@@ -14,11 +14,11 @@ import { checkEnumerant, defaultAccess } from "./enumerants.ts";
 import { checkExpression } from "./expressions.ts";
 import { accessModes, addressSpaces, plainTypes, texelFormats } from "./predeclared.ts";
 
-/** Types nested deeper than this are refused, so that later passes may recurse over types. */
+/** The deepest nesting of types that is accepted, so that later passes may recurse over types. */
 const maxTypeDepth = 255;
 const typeDepths = new WeakMap<Type, number>();
 
-/** Resolves a type expression; an error is reported once and gives `errorType`. */
+/** Resolves a type expression. An error is reported once and returns `errorType`. */
 export function checkType(cx: Context, expression: TypeExpression): Type {
   let type = denotedType(cx, expression);
   if (type !== errorType && depthOf(type) > maxTypeDepth) {
@@ -30,8 +30,7 @@ export function checkType(cx: Context, expression: TypeExpression): Type {
 }
 
 /**
- * The types that a callee may construct without a template list, its element type taken from the
- * arguments.
+ * Returns true for a type name without template list whose element type follows from the arguments.
  */
 export function isInferring(callee: Identifier): boolean {
   return callee.templateArgs === null && /^(array|vec[234]|mat[234]x[234])$/.test(callee.name);
@@ -60,9 +59,7 @@ function refuseTemplate(cx: Context, expression: TypeExpression): Type | undefin
   return errorType;
 }
 
-/**
- * An argument of a template list in error: its type or value is checked for what it says itself.
- */
+/** Checks an argument of a template list in error, to report the errors inside it. */
 function checkTemplateArgument(cx: Context, arg: Expression): void {
   const target = arg.kind === "identifier" ? cx.targets.get(arg) : undefined;
   if (arg.kind !== "identifier") checkExpression(cx, arg);

@@ -1,5 +1,6 @@
 /**
- * Declarations of values and variables (specification section "Variable and Value Declarations").
+ * Checks declarations of values and variables. Source: WGSL specification, "Variable and Value
+ * Declarations".
  */
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
@@ -22,7 +23,7 @@ import { checkExpression } from "./expressions.ts";
 import { accessModes, addressSpaces } from "./predeclared.ts";
 import { checkType } from "./typeExpressions.ts";
 
-/** `const`: keeps an abstract type when none is written. */
+/** Checks a `const`. Without a written type, it keeps an abstract type. */
 export function checkConst(cx: Context, declaration: ConstDeclaration): void {
   const { initializer } = declaration;
   const written = declaration.type ? checkType(cx, declaration.type) : undefined;
@@ -69,7 +70,7 @@ export function checkLet(cx: Context, statement: LetStatement): void {
   cx.declared.set(statement, type);
 }
 
-/** A function-scope `var`. */
+/** Checks a function-scope `var`. */
 export function checkVar(cx: Context, statement: VarStatement): void {
   for (const qualifier of statement.qualifiers) {
     checkEnumerant(cx, qualifier, new Set(["function"]), "the address space `function`");
@@ -87,7 +88,7 @@ export function checkVar(cx: Context, statement: VarStatement): void {
   place(cx, statement, "function", store, "read_write");
 }
 
-/** A module-scope `var`. */
+/** Checks a module-scope `var`. */
 export function checkGlobalVariable(cx: Context, declaration: GlobalVariable): void {
   const [spaceWord, accessWord] = declaration.qualifiers;
   const space = spaceWord && checkEnumerant(cx, spaceWord, addressSpaces, "an address space");

@@ -18,11 +18,11 @@ const source = resolve(
 const named = (program: Program, name: string) =>
   program.module.declarations.find((each) => "name" in each && each.name === name)!;
 
-/** The module with literals of a text replaced; all else is shared. */
+/** Returns the module with all literals of one text replaced, and all other nodes shared. */
 const replaced = (module: Module, from: string, to: string): Module =>
   mapExpressions(module, (e) => (e.kind === "literal" && e.text === from ? { ...e, text: to } : e));
 
-/** All that a program says of its expressions. */
+/** Returns all facts that a program has about its expressions. */
 function facts(program: Program): unknown[] {
   const found: unknown[] = [];
   walk(program.module, (node) => {
@@ -39,7 +39,7 @@ function facts(program: Program): unknown[] {
 const isVariable = (kind = "") => ["const", "globalVariable", "let", "var", "parameter"].includes(kind);
 
 describe("versions of a module", () => {
-  it("say what modules resolved anew do", () => {
+  it("have the same facts as a module that is resolved from scratch", () => {
     const versionOf = versionsOf(source);
     let module = source.module;
     for (const [from, to] of [
@@ -54,7 +54,7 @@ describe("versions of a module", () => {
     expect(facts(source)).toEqual(facts(resolve(source.module)));
   });
 
-  it("know what depends on a change, also where its own text stays", () => {
+  it("update declarations that depend on a change", () => {
     const program = versionsOf(source)(replaced(source.module, "4", "7"));
     const row = named(program, "row");
     expect(row).toBe(named(source, "row"));
@@ -63,7 +63,7 @@ describe("versions of a module", () => {
     expect(describeType(source.declaredTypeOf(row))).toBe("array<u32, 4>");
   });
 
-  it("see a name of the language hidden", () => {
+  it("notice a declaration that shadows a predeclared name", () => {
     const hiding = parse("fn min(a: f32) -> f32 { return a; }").module.declarations;
     const using = resolve(parse("fn f() -> f32 { return min(1, 2); }").module);
     const program = versionsOf(using)({
@@ -73,12 +73,12 @@ describe("versions of a module", () => {
     expect(program.diagnostics.map(({ message }) => message)).toEqual(["`min` takes 1 argument, found 2"]);
   });
 
-  it("report errors of what changed", () => {
+  it("report errors in changed declarations", () => {
     const program = versionsOf(source)(replaced(source.module, "4", "true"));
     expect(program.diagnostics.length).toBeGreaterThan(0);
   });
 
-  it("are of no use once there is a later one", () => {
+  it("throw once there is a later one", () => {
     const versionOf = versionsOf(source);
     const first = versionOf(replaced(source.module, "4", "7"));
     versionOf(replaced(source.module, "4", "8"));

@@ -1,11 +1,11 @@
-/** Section "Bit Reinterpretation Built-in Functions". */
+/** Evaluates `bitcast`. Source: WGSL specification, "Bit Reinterpretation Built-in Functions". */
 import { type ScalarType, u32Type } from "../../types.ts";
 import type { ScalarValue } from "../../values.ts";
 import { scalars, vector } from "../components.ts";
 import { converted } from "../conversions.ts";
 import { halfFromBits, halfToBits } from "../float16.ts";
 import { float, scalar } from "../scalars.ts";
-import type { Builtin } from "./index.ts";
+import type { ConstantFunction } from "./index.ts";
 
 const memory = new DataView(new ArrayBuffer(16));
 
@@ -27,7 +27,7 @@ function load(offset: number, type: ScalarType): ScalarValue {
   };
 }
 
-export const bitReinterpretation: Readonly<Record<string, Builtin>> = {
+export const bitReinterpretation: Readonly<Record<string, ConstantFunction>> = {
   bitcast: ([e], type) => {
     const parts = scalars(e!).map((part) =>
       part.type.name === "abstract-int" ? scalar(converted(part, u32Type)) : part,

@@ -1,5 +1,6 @@
 /**
- * The component-wise functions on the bits of i32 and u32, of section "Numeric Built-in Functions".
+ * Evaluates the component-wise functions on the bits of i32 and u32. Source: WGSL specification,
+ * "Numeric Built-in Functions".
  */
 import type { ScalarType } from "../../types.ts";
 import type { ScalarValue } from "../../values.ts";
@@ -7,7 +8,7 @@ import type { ScalarOperation } from "../components.ts";
 import { noValue } from "../folded.ts";
 import { integerFromBits, numberOf } from "../scalars.ts";
 
-/** A function of one 32-bit pattern to another. */
+/** Returns an operation from a function of one 32-bit pattern to another. */
 function onBits(compute: (bits: number, type: ScalarType) => number): ScalarOperation {
   return ([e], type) => integerFromBits(type, compute(numberOf(e) >>> 0, type));
 }
@@ -16,14 +17,16 @@ function countOneBits(bits: number): number {
   return bits === 0 ? 0 : 1 + countOneBits((bits & (bits - 1)) >>> 0);
 }
 
-/** The position of the lowest 1 bit, -1 when there is none. */
+/** Returns the position of the lowest 1 bit, or -1 if there is none. */
 const lowestBit = (bits: number): number => 31 - Math.clz32(bits & -bits);
 
 function reverseBits(bits: number): number {
   return Number.parseInt([...bits.toString(2).padStart(32, "0")].reverse().join(""), 2);
 }
 
-/** The bits `offset` to `offset + count - 1`; an error when these leave the word. */
+/**
+ * Returns the range of bits `offset` to `offset + count - 1`, or an error if it exceeds the word.
+ */
 function field(offset: ScalarValue, count: ScalarValue): { offset: number; count: number } {
   const [first, width] = [numberOf(offset), numberOf(count)];
   return first + width > 32

@@ -111,7 +111,7 @@ describe("floats", () => {
     ]);
   });
 
-  it("lose what binary16 cannot hold", () => {
+  it("lose the precision that binary16 lacks", () => {
     expect(call("quantizeToF16", vectorType(2, f32Type), f32(0.1, 65504))).toEqual([0.0999755859375, 65504]);
   });
 
@@ -153,7 +153,7 @@ describe("bits", () => {
     expect(call("insertBits", u32Type, u32(7), u32(0), u32(3), u32(0))).toBe(7);
   });
 
-  it("survive a bitcast there and back", () => {
+  it("are unchanged by a bitcast and its inverse", () => {
     const vec2h = vectorType(2, f16Type);
     fc.assert(
       fc.property(fc.integer(), fc.constantFrom<Type>(u32Type, f32Type, vec2h), (word, type) => {
@@ -164,7 +164,7 @@ describe("bits", () => {
     );
   });
 
-  it("join and part in memory order", () => {
+  it("are joined and split in memory order", () => {
     const halves = vector(...[1, -2, 0.5, 65504].map((x) => scalar(f16Type, x)));
     expect(call("bitcast", vectorType(2, u32Type), halves)).toEqual([0xc0003c00, 0x7bff3800]);
     expect(call("bitcast", u32Type, literal("4294967295"))).toBe(4294967295);
@@ -246,7 +246,7 @@ describe("vectors and matrices", () => {
 });
 
 describe("logic", () => {
-  it("selects by a scalar or by components, and asks of all or any", () => {
+  it("selects by a scalar or by components, and reduces by all or any", () => {
     const condition = vector(literal("true"), literal("false"));
     expect(call("select", vectorType(2, f32Type), f32(1, 2), f32(3, 4), condition)).toEqual([3, 2]);
     expect(call("select", vectorType(2, f32Type), f32(1, 2), f32(3, 4), literal("true"))).toEqual([3, 4]);

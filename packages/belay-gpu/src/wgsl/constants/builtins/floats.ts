@@ -1,13 +1,16 @@
-/** The component-wise floating-point functions of section "Numeric Built-in Functions". */
+/**
+ * Evaluates the component-wise floating-point functions. Source: WGSL specification, "Numeric
+ * Built-in Functions".
+ */
 import type { ScalarType, Type } from "../../types.ts";
 import { componentwise, composite, type ScalarOperation } from "../components.ts";
 import { maxHalf, roundToHalf } from "../float16.ts";
 import { exponentOf, scale } from "../float64.ts";
 import { noValue } from "../folded.ts";
 import { finite, float, integer, numberOf } from "../scalars.ts";
-import type { Builtin } from "./index.ts";
+import type { ConstantFunction } from "./index.ts";
 
-/** Functions of one number, computed in double precision and rounded once. */
+/** The functions of one number that are computed in double precision and rounded once. */
 const rounded: Readonly<Record<string, (x: number) => number>> = {
   acos: Math.acos,
   acosh: Math.acosh,
@@ -62,7 +65,7 @@ function unary([name, compute]: [string, (x: number) => number]): [string, Scala
   ];
 }
 
-/** A formula over numbers, in which `round` ends each operation. */
+/** A formula over numbers that calls `round` after each operation. */
 type Formula = (round: (x: number) => number, ...x: number[]) => number;
 
 const formulas: Readonly<Record<string, Formula>> = {
@@ -110,11 +113,11 @@ export const floatFunctions: Readonly<Record<string, ScalarOperation>> = {
   ldexp,
 };
 
-/** The exponent `frexp` gives: the fraction beside it is in [0.5, 1). */
+/** Returns the exponent of `frexp`, whose fraction is in [0.5, 1). */
 const frexpExponent = (x: number): number => (x === 0 ? 0 : exponentOf(x) + 1);
 
-/** A function whose result struct holds one component-wise result per member. */
-function splitting(parts: Readonly<Record<string, ScalarOperation>>): Builtin {
+/** Returns a function whose result struct holds one component-wise result per member. */
+function splitting(parts: Readonly<Record<string, ScalarOperation>>): ConstantFunction {
   return (args, type: Type) => {
     if (type.kind !== "struct") throw new TypeError("expected a result struct");
     return composite(
@@ -124,7 +127,7 @@ function splitting(parts: Readonly<Record<string, ScalarOperation>>): Builtin {
   };
 }
 
-export const splittingFunctions: Readonly<Record<string, Builtin>> = {
+export const splittingFunctions: Readonly<Record<string, ConstantFunction>> = {
   frexp: splitting({
     fract: ([e], type) => float(type, scale(numberOf(e), -frexpExponent(numberOf(e)))),
     exp: ([e], type) => integer(type, BigInt(frexpExponent(numberOf(e)))),

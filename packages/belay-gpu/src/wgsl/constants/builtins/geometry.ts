@@ -1,13 +1,16 @@
-/** The functions on whole vectors and matrices, of section "Numeric Built-in Functions". */
+/**
+ * Evaluates the functions on whole vectors and matrices. Source: WGSL specification, "Numeric
+ * Built-in Functions".
+ */
 import type { BinaryOperator } from "../../ast.ts";
 import type { ScalarValue, Value } from "../../values.ts";
 import { binary, dot, transpose } from "../arithmetic.ts";
 import { elements, vector } from "../components.ts";
 import { noValue } from "../folded.ts";
 import { float, numberOf, scalar } from "../scalars.ts";
-import type { Builtin } from "./index.ts";
+import type { ConstantFunction } from "./index.ts";
 
-/** `left operator right`, where a scalar stands for a vector of it. */
+/** Returns `left operator right`, where a scalar stands for a vector of it. */
 function compute(left: Value, operator: BinaryOperator, right: Value): Value {
   return binary(operator, left, right, "elements" in left ? left.type : right.type);
 }
@@ -23,7 +26,7 @@ function normalize(e: Value): Value {
   return size.value === 0 ? noValue("cannot normalize the zero vector") : compute(e, "/", size);
 }
 
-/** `a * d - b * c`. */
+/** Returns `a * d - b * c`. */
 function minor(a: Value, b: Value, c: Value, d: Value): ScalarValue {
   return scalar(compute(compute(a, "*", d), "-", compute(b, "*", c)));
 }
@@ -34,7 +37,7 @@ function cross(a: Value, b: Value): Value {
   return vector([minor(ay!, az!, by!, bz!), minor(az!, ax!, bz!, bx!), minor(ax!, ay!, bx!, by!)]);
 }
 
-/** Expansion along the first row. */
+/** Returns the determinant, by expansion along the first row. */
 function determinant(columns: readonly (readonly Value[])[]): Value {
   if (columns.length === 1) return columns[0]![0]!;
   return columns
@@ -64,7 +67,7 @@ function refract(e1: Value, e2: Value, ratio: Value): Value {
   return compute(compute(ratio, "*", e1), "-", compute(along, "*", e2));
 }
 
-export const geometricFunctions: Readonly<Record<string, Builtin>> = {
+export const geometricFunctions: Readonly<Record<string, ConstantFunction>> = {
   cross: ([a, b]) => cross(a!, b!),
   determinant: ([e]) => determinant(elements(e).map(elements)),
   distance: ([a, b]) => length(compute(a!, "-", b!)),

@@ -11,7 +11,7 @@ import { orderFunctions } from "./order.ts";
 import { packingFunctions } from "./packing.ts";
 
 /** A built-in function on whole values. */
-export type Builtin = (args: readonly Value[], resultType: Type) => Value;
+export type ConstantFunction = (args: readonly Value[], resultType: Type) => Value;
 
 const componentwiseFunctions: Readonly<Record<string, ScalarOperation>> = {
   ...bitFunctions,
@@ -19,8 +19,8 @@ const componentwiseFunctions: Readonly<Record<string, ScalarOperation>> = {
   ...orderFunctions,
 };
 
-const builtins = new Map<string, Builtin>([
-  ...Object.entries(componentwiseFunctions).map(([name, operation]): [string, Builtin] => [
+const builtins = new Map<string, ConstantFunction>([
+  ...Object.entries(componentwiseFunctions).map(([name, operation]): [string, ConstantFunction] => [
     name,
     (args, resultType) => componentwise(resultType, args, operation),
   ]),
@@ -34,8 +34,9 @@ const builtins = new Map<string, Builtin>([
 ]);
 
 /**
- * Evaluates a call of a built-in function (specification section "Built-in Functions"); undefined
- * when it is not a const-function. The arguments have the parameter types of the chosen overload.
+ * Evaluates a call of a built-in function, or returns undefined if it is not a const-function. The
+ * arguments have the parameter types of the chosen overload. Source: WGSL specification, "Built-in
+ * Functions".
  */
 export function foldBuiltin(name: string, args: readonly Value[], resultType: Type): Folded | undefined {
   const builtin = builtins.get(name);

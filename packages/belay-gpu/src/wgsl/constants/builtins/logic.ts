@@ -1,9 +1,9 @@
-/** Section "Logical Built-in Functions". */
+/** Evaluates the functions of the WGSL specification's section "Logical Built-in Functions". */
 import { componentwise, scalars } from "../components.ts";
 import { bool } from "../scalars.ts";
-import type { Builtin } from "./index.ts";
+import type { ConstantFunction } from "./index.ts";
 
-export const logicalFunctions: Readonly<Record<string, Builtin>> = {
+export const logicalFunctions: Readonly<Record<string, ConstantFunction>> = {
   all: ([e]) => bool(scalars(e!).every(({ value }) => value)),
   any: ([e]) => bool(scalars(e!).some(({ value }) => value)),
   select: (args, type) => componentwise(type, args, ([f, t, condition]) => (condition!.value ? t! : f!)),

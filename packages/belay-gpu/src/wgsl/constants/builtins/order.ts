@@ -1,4 +1,6 @@
-/** The numeric built-in functions that only compare and negate: for integers and floats alike. */
+/**
+ * Evaluates the numeric built-in functions that only compare and negate, for integers and floats.
+ */
 import type { ScalarType } from "../../types.ts";
 import type { ScalarValue } from "../../values.ts";
 import type { ScalarOperation } from "../components.ts";

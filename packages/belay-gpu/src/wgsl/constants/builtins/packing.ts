@@ -1,17 +1,20 @@
-/** Sections "Data Packing" and "Data Unpacking Built-in Functions", and the packed dot products. */
+/**
+ * Evaluates packing, unpacking and packed dot products. Source: WGSL specification, "Data Packing
+ * Built-in Functions" and "Data Unpacking Built-in Functions".
+ */
 import { f32Type, i32Type, type ScalarType, u32Type } from "../../types.ts";
 import type { Value } from "../../values.ts";
 import { scalars, vector } from "../components.ts";
 import { halfFromBits, halfToBits, maxHalf, roundToHalf } from "../float16.ts";
 import { noValue } from "../folded.ts";
 import { float, integerFromBits, numberOf } from "../scalars.ts";
-import type { Builtin } from "./index.ts";
+import type { ConstantFunction } from "./index.ts";
 
 type Width = 8 | 16;
 
 const mask = (width: Width): number => 2 ** width - 1;
 
-/** The lanes of a word, from the least significant. */
+/** Returns the lanes of a word, starting with the least significant bits. */
 function lanes(word: Value | undefined, width: Width): number[] {
   const bits = numberOf(word);
   return Array.from({ length: 32 / width }, (_, i) => (bits >>> (i * width)) & mask(width));
@@ -25,8 +28,10 @@ function clamp(x: number, low: number, high: number): number {
   return Math.min(Math.max(x, low), high);
 }
 
-/** Packs a vector, component by component; `encode` may leave bits above the lane. */
-function pack(width: Width, encode: (x: number) => number): Builtin {
+/**
+ * Returns a function that packs a vector by component. Bits of `encode` above the lane are dropped.
+ */
+function pack(width: Width, encode: (x: number) => number): ConstantFunction {
   return ([e]) => {
     const bits = scalars(e!).map((part, i) => (encode(numberOf(part)) & mask(width)) << (i * width));
     return integerFromBits(
@@ -36,7 +41,7 @@ function pack(width: Width, encode: (x: number) => number): Builtin {
   };
 }
 
-function unpack(width: Width, type: ScalarType, decode: (lane: number) => number): Builtin {
+function unpack(width: Width, type: ScalarType, decode: (lane: number) => number): ConstantFunction {
   return ([e]) =>
     vector(
       lanes(e, width).map((lane) =>
@@ -45,7 +50,7 @@ function unpack(width: Width, type: ScalarType, decode: (lane: number) => number
     );
 }
 
-function snorm(width: Width): readonly [Builtin, Builtin] {
+function snorm(width: Width): readonly [ConstantFunction, ConstantFunction] {
   const scale = 2 ** (width - 1) - 1;
   return [
     pack(width, (x) => Math.floor(0.5 + scale * clamp(x, -1, 1))),
@@ -53,7 +58,7 @@ function snorm(width: Width): readonly [Builtin, Builtin] {
   ];
 }
 
-function unorm(width: Width): readonly [Builtin, Builtin] {
+function unorm(width: Width): readonly [ConstantFunction, ConstantFunction] {
   const scale = mask(width);
   return [
     pack(width, (x) => Math.floor(0.5 + scale * clamp(x, 0, 1))),
@@ -61,7 +66,7 @@ function unorm(width: Width): readonly [Builtin, Builtin] {
   ];
 }
 
-function packedDot(type: ScalarType, decode: (lane: number) => number): Builtin {
+function packedDot(type: ScalarType, decode: (lane: number) => number): ConstantFunction {
   return ([a, b]) => {
     const others = lanes(b, 8).map(decode);
     return integerFromBits(
@@ -76,7 +81,7 @@ const [pack2x16snorm, unpack2x16snorm] = snorm(16);
 const [pack4x8unorm, unpack4x8unorm] = unorm(8);
 const [pack2x16unorm, unpack2x16unorm] = unorm(16);
 
-export const packingFunctions: Readonly<Record<string, Builtin>> = {
+export const packingFunctions: Readonly<Record<string, ConstantFunction>> = {
   dot4I8Packed: packedDot(i32Type, (lane) => signed(lane, 8)),
   dot4U8Packed: packedDot(u32Type, (lane) => lane),
   pack2x16float: pack(16, (x) =>
