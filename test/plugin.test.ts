@@ -175,9 +175,9 @@ describe("the plugin", () => {
   it("leaves a loop that it cannot translate unchanged, with a warning that shows the loop", async () => {
     const source = program.replace("half(a[i]) + 1", "console.log(i)");
     expect(String(await build(source, "refused.js"))).toMatch(
-      /warning\[BELAY513\][\s\S]*console\.log\(i\)[\s\S]*\^\^\^/,
+      /warning\[BELAY513 unknown-call\][\s\S]*console\.log\(i\)[\s\S]*\^\^\^/,
     );
-    expect(await build(source, "refused.js", true)).toMatch(/error\[BELAY513\]/);
+    expect(await build(source, "refused.js", true)).toMatch(/error\[BELAY513 unknown-call\]/);
   });
 
   it("fails if another plugin removed the directives", async () => {
@@ -185,7 +185,7 @@ describe("the plugin", () => {
       .replace(/\/\/#.*/, "")
       .replace(/speculate\(a\);\s*reduction\(.*\);/, "")
       .replace(/misspeculate\(.*?\);/, "");
-    expect(await build(bare, "bare.js")).toMatch(/error\[BELAY504\]/);
+    expect(await build(bare, "bare.js")).toMatch(/error\[BELAY504 missing-directive\]/);
   });
 });
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { StruckStructure } from "belay-cli/internal/campaign/model/faultModel";
 import type { Settings } from "belay-cli/internal/campaign/model/records";
 import { readStore, Store } from "belay-cli/internal/campaign/store/store";
+import { labelOf } from "belay-gpu/internal/diagnostics/registry";
 import { openGpu } from "belay-node/internal/adapter";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { belay } from "../support/processes/belay.ts";
@@ -107,7 +108,7 @@ describe("belay campaign refuses", () => {
       ...args,
       ...(args.length === 1 ? ["--out", at("new")] : []),
     ]);
-    expect(stderr).toContain(`error[${code}]`);
+    expect(stderr).toContain(`error[${labelOf(code)}]`);
     expect(stderr).toContain(message);
     expect(status).toBe(expected);
   });
@@ -116,10 +117,10 @@ describe("belay campaign refuses", () => {
     const out = stored("present");
     const begun = await belay(["campaign", "reduction", "--out", out]);
     expect(begun).toMatchObject({ status: 1 });
-    expect(begun.stderr).toContain("error[BELAY608]");
+    expect(begun.stderr).toContain("error[BELAY608 store-unavailable]");
     expect(begun.stderr).toContain("help: go on with it by --resume");
     const resumed = await belay(["campaign", "reduction", "--out", out, "--resume"]);
-    expect(resumed.stderr).toContain("error[BELAY607]");
+    expect(resumed.stderr).toContain("error[BELAY607 other-campaign]");
     expect(resumed.stderr).toContain("the programs sum instead of reduction");
   });
 
@@ -130,7 +131,7 @@ describe("belay campaign refuses", () => {
     writeFileSync(path, damaged);
     const { status, stderr } = await belay(["campaign", "compare", out, out]);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/error\[BELAY606\]: .*campaign.jsonl is damaged in line 7/);
+    expect(stderr).toMatch(/error\[BELAY606 store-damaged\]: .*campaign.jsonl is damaged in line 7/);
     expect(readFileSync(path, "utf8")).toBe(damaged);
   });
 });
@@ -155,7 +156,7 @@ it.each([
   // Only what blocks is waited for to the end, and that takes longer than any limit.
   const limit = what === "blocks" ? ["--timeout", "1"] : [];
   const { status, stderr } = await belay(["campaign", path, ...limit, "--out", out]);
-  expect(stderr).toContain(`error[${code}]`);
+  expect(stderr).toContain(`error[${labelOf(code)}]`);
   expect(stderr).toContain(message);
   expect(status).toBe(1);
   expect(existsSync(out)).toBe(false);
@@ -172,7 +173,7 @@ it("belay campaign says once that there is no adapter, and goes on when there is
   const { status, stdout, stderr } = await belay(["campaign", "reduction,histogram", "--out", at("without")]);
   vi.unstubAllEnvs();
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-  expect(stderr).toContain("error[BELAY301]: no WebGPU adapter can be opened");
+  expect(stderr).toContain("error[BELAY301 no-adapter]: no WebGPU adapter can be opened");
   expect(stderr).toContain("help: ");
   expect(readStore(at("without")).records).toEqual([]);
 });
@@ -234,7 +235,7 @@ describe("belay campaign merge", () => {
     const other = stored("other", { index: 1, count: 2, seed: 2 });
     const { status, stderr } = await belay(["campaign", "merge", at("shard0"), other, "--out", at("no")]);
     expect(status).toBe(1);
-    expect(stderr).toContain("error[BELAY609]");
+    expect(stderr).toContain("error[BELAY609 shards-mismatch]");
     expect(stderr).toContain("are no shards of one campaign: the first has seed 2 instead of 1");
   });
 
@@ -242,7 +243,9 @@ describe("belay campaign merge", () => {
     const other = stored("elsewhere", { index: 1, count: 2, adapter: "another GPU" });
     const { status, stderr } = await belay(["campaign", "merge", at("shard0"), other, "--out", at("no")]);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/error\[BELAY613\]: .*elsewhere was begun on another GPU, and .*shard0 on a GPU/);
+    expect(stderr).toMatch(
+      /error\[BELAY613 other-adapter\]: .*elsewhere was begun on another GPU, and .*shard0 on a GPU/,
+    );
   });
 
   it("names some of very many shards that are missing", async () => {
@@ -256,7 +259,9 @@ describe("belay campaign merge", () => {
     const other = stored("counted", { index: 1, count: 2, executions: 2 });
     const { status, stderr } = await belay(["campaign", "merge", at("shard0"), other, "--out", at("no")]);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/error\[BELAY609\]: .*counted and .*shard0 counted other executions of sum, none/);
+    expect(stderr).toMatch(
+      /error\[BELAY609 shards-mismatch\]: .*counted and .*shard0 counted other executions of sum, none/,
+    );
   });
 
   it("counts injections past those that all shards together need apart", async () => {

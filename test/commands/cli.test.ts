@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { labelOf } from "belay-gpu/internal/diagnostics/registry";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { belay } from "../support/processes/belay.ts";
 
@@ -64,7 +65,7 @@ describe("belay", () => {
   ])("rejects %j", async (args, message) => {
     const { status, stdout, stderr } = await belay(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-    expect(stderr).toContain("error[BELAY400]");
+    expect(stderr).toContain("error[BELAY400 usage]");
     expect(stderr).toContain(message);
   });
 
@@ -131,7 +132,7 @@ describe("belay protect", () => {
     expect((await belay(["protect", path, "--constant", "size=8"])).status).toBe(0);
     const { status, stderr } = await belay(["protect", path, "--constant", "sise=8"]);
     expect(status).toBe(1);
-    expect(stderr).toContain('error[BELAY400]: the module has no override "sise"');
+    expect(stderr).toContain('error[BELAY400 usage]: the module has no override "sise"');
   });
 
   it("reads standard input", async () => {
@@ -180,7 +181,7 @@ describe("belay protect", () => {
   ])("rejects %s", async (_name, path, code, message) => {
     const { status, stdout, stderr } = await belay(["protect", path()]);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-    expect(stderr).toContain(`error[${code}]`);
+    expect(stderr).toContain(`error[${labelOf(code)}]`);
     expect(stderr).toContain(message);
   });
 
@@ -197,7 +198,7 @@ describe("belay protect", () => {
     const before = readdirSync(folder);
     const { status, stdout, stderr } = await belay(["protect", source, "-o", output()]);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-    expect(stderr).toContain("error[BELAY405]");
+    expect(stderr).toContain("error[BELAY405 unwritable-output]");
     expect(stderr).toContain(message);
     expect(readdirSync(folder).filter((name) => !before.includes(name) && name !== "plain")).toEqual([]);
   });
@@ -321,7 +322,7 @@ export default async function (device: GPUDevice): Promise<Record<string, ArrayB
       ok: false,
       error: { code, message: expect.stringContaining(message) },
     });
-    expect(stderr).toContain(`error[${code}]`);
+    expect(stderr).toContain(`error[${labelOf(code)}]`);
     expect(stderr).toContain(message);
   });
 
@@ -329,7 +330,7 @@ export default async function (device: GPUDevice): Promise<Record<string, ArrayB
     const path = file("endless.ts", "for (;;);");
     const { status, stderr } = await belay(["run", path, "--timeout", "1"]);
     expect(status).toBe(1);
-    expect(stderr).toContain("error[BELAY410]: the workload had not ended after 1 s");
+    expect(stderr).toContain("error[BELAY410 workload-not-ended]: the workload had not ended after 1 s");
     expect(stderr).toContain("--timeout");
   });
 
@@ -338,7 +339,7 @@ export default async function (device: GPUDevice): Promise<Record<string, ArrayB
     const path = file("hungry.ts", "const all: object[] = []; for (;;) all.push({ more: [...all] });");
     const { status, stderr } = await belay(["run", path]);
     expect(status).toBe(1);
-    expect(stderr).toContain("error[BELAY410]: the workload ended its process by SIGABRT");
+    expect(stderr).toContain("error[BELAY410 workload-not-ended]: the workload ended its process by SIGABRT");
   });
 
   it.each([
@@ -367,7 +368,7 @@ export default async function (device: GPUDevice): Promise<Record<string, ArrayB
   ])("rejects %s", async (_name, path, code, message) => {
     const { status, stdout, stderr } = await belay(["run", path()]);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-    expect(stderr).toContain(`error[${code}]`);
+    expect(stderr).toContain(`error[${labelOf(code)}]`);
     expect(stderr).toContain(message);
   });
 });
@@ -378,7 +379,7 @@ describe("belay tune", () => {
     const { status, stderr } = await belay(["tune", path, ...flags]);
     expect({ status, stderr }).toEqual({
       status: 1,
-      stderr: "error[BELAY408]: the workload failed: no input\n",
+      stderr: "error[BELAY408 workload-failed]: the workload failed: no input\n",
     });
   });
 });
@@ -413,10 +414,10 @@ describe("belay bench rmt", () => {
     const other = await belay(["bench", "rmt", "--resume", "--runs", "2", "--out", out]);
     expect({ status: other.status, stderr: other.stderr }).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining("error[BELAY400]"),
+      stderr: expect.stringContaining("error[BELAY400 usage]"),
     });
     const missing = await belay(["bench", "rmt", "--merge", join(folder, "nothing.json"), "--out", out]);
-    expect(missing.stderr).toContain("error[BELAY401]");
+    expect(missing.stderr).toContain("error[BELAY401 unreadable-input]");
   });
 
   it.each([
@@ -427,7 +428,7 @@ describe("belay bench rmt", () => {
   ])("rejects %j", async (flags, message) => {
     const { status, stderr } = await belay(["bench", "rmt", ...flags]);
     expect(status).toBe(2);
-    expect(stderr).toContain("error[BELAY400]");
+    expect(stderr).toContain("error[BELAY400 usage]");
     expect(stderr).toContain(message);
   });
 });
@@ -440,7 +441,7 @@ describe("a long command", () => {
   ])("fails at the start if %j cannot be written", async (args, code) => {
     const { status, stdout, stderr } = await belay([...args, join(file("plain", ""), "results")]);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-    expect(stderr).toContain(`error[${code}]`);
+    expect(stderr).toContain(`error[${labelOf(code)}]`);
     expect(stderr).toContain("a file stands where a directory is needed");
   });
 
@@ -458,7 +459,7 @@ describe("a long command", () => {
       join(folder, "merged"),
     ]);
     expect(status).toBe(1);
-    expect(stderr).toContain("error[BELAY401]");
+    expect(stderr).toContain("error[BELAY401 unreadable-input]");
     expect(stderr).toContain(message);
   });
 });
@@ -510,7 +511,7 @@ describe("the belay process", () => {
     const stray = "Promise.reject(new Error('stray')); export default () => new Promise(() => {});";
     const { status, stderr } = await start(["run", file("stray.ts", stray)]);
     expect(status).toBe(1);
-    expect(stderr).toContain("error[BELAY408]: the workload failed: stray");
+    expect(stderr).toContain("error[BELAY408 workload-failed]: the workload failed: stray");
     expect(stderr).not.toMatch(/^ +at /m);
   });
 
@@ -519,6 +520,6 @@ describe("the belay process", () => {
     const { status, stderr } = await start(["protect", file("double.wgsl", kernel)], Infinity, full);
     closeSync(full);
     expect(status).toBe(1);
-    expect(stderr).toContain("error[BELAY405]: cannot write the output");
+    expect(stderr).toContain("error[BELAY405 unwritable-output]: cannot write the output");
   });
 });

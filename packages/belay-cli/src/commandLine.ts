@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { codeOf, labelOf } from "belay-gpu/internal/diagnostics/registry";
 import { Command, CommanderError, Help, type Option } from "commander";
 import { campaignCommand } from "./commands/campaign/campaign.ts";
 import { demoCommand } from "./commands/demo/demo.ts";
@@ -64,7 +65,7 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
       .configureOutput({
         writeOut: (text) => tell(io.stdout, text),
         writeErr: (text) => tell(io.stderr, text),
-        outputError: (text, write) => write(text.replace(/^error: /, "error[BELAY400]: ")),
+        outputError: (text, write) => write(text.replace(/^error: /, `error[${labelOf(codeOf("usage"))}]: `)),
       });
   }
 
@@ -81,7 +82,7 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
     if (thrown instanceof CommanderError) {
       if (thrown.exitCode === 0) return exitStatus.ok;
       const message = thrown.message.replace(/^error: /, "");
-      if (json) printError(io, { code: "BELAY400", message });
+      if (json) printError(io, { code: codeOf("usage"), message });
       return exitStatus.usage;
     }
     printThrown(io, thrown, { json });

@@ -9,7 +9,7 @@ const json = process.argv.includes("--json");
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   // A reader that has seen enough (`belay protect … | head`) is no error.
   if (error.code === "EPIPE") process.exit(exitStatus.ok);
-  const failure = new CommandFailure("BELAY405", `cannot write the output: ${reasonOf(error)}`);
+  const failure = new CommandFailure("unwritable-output", `cannot write the output: ${reasonOf(error)}`);
   printThrown(process, failure, { json: false });
   process.exit(exitStatus.failed);
 });

@@ -1,5 +1,6 @@
 import { delimiter, dirname } from "node:path";
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
+import { codeOf } from "belay-gpu/internal/diagnostics/registry";
 import { findChromiumSwiftShader, unpackSwiftShader } from "./adapterSwiftShader.ts";
 import { mapVulkanLoader, withSwiftShader } from "./adapterVulkan.ts";
 import { createGpu, releaseGpu } from "./gpu.ts";
@@ -62,7 +63,7 @@ export interface OpenedGpu extends Disposable {
  * that was tried.
  */
 export class NoAdapterError extends Error {
-  readonly code = "BELAY301";
+  readonly code = codeOf("no-adapter");
   readonly tried: readonly AdapterAttempt[];
   readonly help =
     "install a GPU driver, point VK_ICD_FILENAMES to a Vulkan driver, or install a Chromium-based browser";

@@ -1,4 +1,5 @@
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
+import { codeOf } from "belay-gpu/internal/diagnostics/registry";
 import { limitsOf, requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import {
   type AdapterAttempt,
@@ -65,7 +66,7 @@ export async function diagnoseAdapters(options: OpenGpuOptions = {}): Promise<Ad
 function problemOf(error: unknown): NonNullable<AdapterDiagnosis["problem"]> {
   if (error instanceof NoAdapterError) return { code: error.code, message: error.message, help: error.help };
   return {
-    code: "BELAY302",
+    code: codeOf("device-failed"),
     message: `the adapter was found, but its device failed: ${messageOf(error)}`,
     help: "update the GPU driver, or pass VK_ICD_FILENAMES to use another one",
   };

@@ -1,5 +1,7 @@
 /** Runs a campaign: controls, profiles, and injections until every interval is narrow enough. */
+
 import { performance } from "node:perf_hooks";
+import { codeOf } from "belay-gpu/internal/diagnostics/registry";
 import { type CampaignConfiguration, unprotected } from "./model/configurations.ts";
 import { CampaignError } from "./model/failure.ts";
 import { refuseOther, refuseOtherAdapter } from "./model/fingerprint.ts";
@@ -131,7 +133,7 @@ class CampaignRun {
         // bad.
         if (isLost && error.how === "crash" && attempt < ATTEMPTS) continue;
         const { code, message } = failureOf(error, program);
-        if (code === "BELAY607") throw error;
+        if (code === codeOf("other-campaign")) throw error;
         return { code, message, ...(isLost && { lost: true }) };
       }
     }
@@ -233,8 +235,8 @@ function failureOf(error: unknown, program: string): CampaignError {
   if (error instanceof CampaignError) return error;
   if (!(error instanceof ProcessLost)) throw error;
   return error.how === "hang"
-    ? new CampaignError("BELAY604", `${program} does not end: ${error.message}`)
-    : new CampaignError("BELAY602", `${program} fails without a fault: ${error.message}`);
+    ? new CampaignError("program-not-ending", `${program} does not end: ${error.message}`)
+    : new CampaignError("program-fails", `${program} fails without a fault: ${error.message}`);
 }
 
 /** How far a campaign is. */

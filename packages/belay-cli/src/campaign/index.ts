@@ -5,7 +5,7 @@
 
 export { type CampaignOptions, type CampaignProgress, runCampaign } from "./campaign.ts";
 export { type CampaignConfiguration, campaignConfigurations } from "./model/configurations.ts";
-export { CampaignError, type CampaignFailureCode } from "./model/failure.ts";
+export { CampaignError } from "./model/failure.ts";
 export {
   type Fault,
   type FaultModel,

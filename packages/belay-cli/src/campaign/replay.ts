@@ -31,7 +31,7 @@ export async function replay(directory: string, id: string, programs: URL): Prom
   const [injection] = found;
   if (!injection || found.length > 1) {
     const what = injection ? `${found.length} injections whose ids begin with ${id}` : `no injection ${id}`;
-    throw new CampaignError("BELAY611", `${directory} has ${what}`, {
+    throw new CampaignError("unknown-injection", `${directory} has ${what}`, {
       help: "the lines of campaign.jsonl that tell of injections have ids",
     });
   }
@@ -68,8 +68,12 @@ async function makeReady(watched: WatchedProcess, unit: Exchanges["reopen"]["ask
     await watched.ask("reopen", unit, 120_000);
   } catch (error) {
     if (!(error instanceof ProcessLost)) throw error;
-    throw new CampaignError("BELAY612", `${unit.program} cannot be made ready: ${error.message}`, {
-      cause: error,
-    });
+    throw new CampaignError(
+      "device-process-failed",
+      `${unit.program} cannot be made ready: ${error.message}`,
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -27,7 +27,7 @@ it("fails, and says what to do, where there is no adapter", async () => {
   await doctorCommand(io, finish, diagnose).parseAsync([], { from: "user" });
   expect(finish).toHaveBeenCalledExactlyOnceWith(1);
   expect(written).toContain(
-    "error[BELAY301]: no WebGPU adapter can be opened\n  help: install a GPU driver\n",
+    "error[BELAY301 no-adapter]: no WebGPU adapter can be opened\n  help: install a GPU driver\n",
   );
   expect(written).toMatch(/hardware +no adapter\n/);
 });

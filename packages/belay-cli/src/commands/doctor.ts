@@ -1,3 +1,4 @@
+import { labelOf } from "belay-gpu/internal/diagnostics/registry";
 import { type AdapterDiagnosis, diagnoseAdapters } from "belay-node/internal/adapterDiagnosis";
 import { Command } from "commander";
 import { exitStatus } from "../shared/terminal/failure.ts";
@@ -89,5 +90,8 @@ function renderVerdict(
   if (!problem) return [color.red("This adapter computes wrong results.")];
   // The message goes on with what was tried, which has a section of its own.
   const [message] = problem.message.split("\n");
-  return [`${color.red(`error[${problem.code}]`)}: ${message}`, `  ${color.cyan("help")}: ${problem.help}`];
+  return [
+    `${color.red(`error[${labelOf(problem.code)}]`)}: ${message}`,
+    `  ${color.cyan("help")}: ${problem.help}`,
+  ];
 }

@@ -70,7 +70,7 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
       const failed = result.diagnostics.some(({ severity }) => severity === "error");
       const [unknown] = failed ? [] : unknownConstants(resolve(parse(source).module), flags.constant);
       if (unknown !== undefined)
-        throw new CommandFailure("BELAY400", `the module has no override "${unknown}" for --constant`);
+        throw new CommandFailure("usage", `the module has no override "${unknown}" for --constant`);
 
       if (!flags.json) printDiagnostics(result, source, file, io);
       const { chosen } = result;
@@ -123,7 +123,7 @@ function codeAfter({ result, passes: ran }: Protection, pass: string | undefined
   const record = ran.find((each) => each.pass === pass);
   if (record) return print(record.module);
   const names = ran.map((each) => ({ name: each.pass }));
-  throw new CommandFailure("BELAY400", `the pass ${pass} does not run for this module with these options`, {
+  throw new CommandFailure("usage", `the pass ${pass} does not run for this module with these options`, {
     help: names.length > 0 ? `those that run are ${listed(names)}` : "no pass runs",
   });
 }

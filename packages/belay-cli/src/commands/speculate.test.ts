@@ -33,7 +33,7 @@ describe("belay speculate", () => {
       relax.replaceAll("Float32Array", "Float64Array"),
     );
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-    expect(stderr).toContain("error[BELAY512]: not parallelized because `a` is a Float64Array");
+    expect(stderr).toContain("error[BELAY512 unknown-type]: not parallelized because `a` is a Float64Array");
     expect(stderr).toContain("--> <stdin>:4:31");
     expect(stderr).toContain("^");
   });

@@ -29,7 +29,7 @@ const name: string = "belay-research";
 export async function importResearch(): Promise<Research> {
   const research = await importResearchIfInstalled();
   if (research) return research;
-  throw new CommandFailure("BELAY411", `the package ${name} is not installed`, {
+  throw new CommandFailure("package-missing", `the package ${name} is not installed`, {
     help: "run the command in a clone of Belay's repository, which has the papers' programs",
   });
 }

@@ -2,10 +2,12 @@
  * Whether an entry point can be protected on this device, and if not, why: checked before anything
  * is changed.
  */
+
 import { builtinFunction } from "../analysis/effects.ts";
 import { containsAtomic } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { leftAlone, moreBindings } from "../diagnostics/protection.ts";
+import type { DiagnosticName } from "../diagnostics/registry.ts";
 import type { FunctionDeclaration, GlobalVariable, Parameter } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, walk } from "../wgsl/traverse.ts";
@@ -32,8 +34,8 @@ export function obstacles(
 ): Diagnostic[] {
   const found: Diagnostic[] = [];
   const { name, nameSpan } = kernel.declaration;
-  const obstacle = (code: string, span: Span, reason: string, help?: string) =>
-    found.push(leftAlone(code, span, name, reason, help));
+  const obstacle = (diagnostic: DiagnosticName, span: Span, reason: string, help?: string) =>
+    found.push(leftAlone(diagnostic, span, name, reason, help));
 
   const { limits } = options;
   if (options.redundancy.startsWith("intra")) {
@@ -41,7 +43,7 @@ export function obstacles(
     const isGiven = (builtin: string) => options.pairing === "passes" && builtin === "subgroup_size";
     for (const { span, what } of subgroupUses(kernel, isGiven)) {
       obstacle(
-        "BELAY203",
+        "subgroup-operations",
         span,
         `${what} would see the replicas as neighbours`,
         "use a flavor that replicates whole workgroups",
@@ -59,7 +61,7 @@ export function obstacles(
             ? "use intra-lds or the pairing passes, which keep one copy of workgroup memory"
             : "use the pairing passes, whose replicas need no memory to talk";
       obstacle(
-        "BELAY205",
+        "workgroup-memory-too-large",
         nameSpan,
         `it would need ${bytes} bytes of workgroup memory, and the device allows ${limits.maxComputeWorkgroupStorageSize}`,
         help,
@@ -67,10 +69,10 @@ export function obstacles(
     }
   }
   const tooLarge = sizeObstacle(sized.invocations, options);
-  if (tooLarge) obstacle("BELAY204", nameSpan, tooLarge.reason, tooLarge.help);
+  if (tooLarge) obstacle("workgroup-too-large", nameSpan, tooLarge.reason, tooLarge.help);
   if (kernel.storageBuffers + 1 > limits.maxStorageBuffersPerShaderStage) {
     obstacle(
-      "BELAY207",
+      "too-many-storage-buffers",
       nameSpan,
       `it uses all ${limits.maxStorageBuffersPerShaderStage} storage buffers that the device allows`,
       moreBindings,

@@ -77,7 +77,7 @@ export function interGroupPlan(
     ...(arrival && { arrival }),
     obstacles: [
       ...unreplicable(kernel, memoryOperations).map(({ span, why }) =>
-        leftAlone("BELAY214", span, kernel.name, why),
+        leftAlone("single-copy-state", span, kernel.name, why),
       ),
       ...tooManyBuffers(kernel, shadowed.size, limits.maxStorageBuffersPerShaderStage),
       ...tooMuchMemory(kernel, blocking, limits.maxComputeWorkgroupStorageSize),
@@ -121,7 +121,7 @@ function tooManyBuffers(
   const needed = storageBuffers + shadows + 1;
   if (needed <= most) return [];
   const why = `with the report and a copy of each buffer that it changes in place it would need ${needed} storage buffers, and the device allows ${most}`;
-  return [leftAlone("BELAY207", nameSpan, name, why, moreBindings)];
+  return [leftAlone("too-many-storage-buffers", nameSpan, name, why, moreBindings)];
 }
 
 /** The kernel's own workgroup memory is not copied, but its wrapper may need some. */
@@ -131,7 +131,7 @@ function tooMuchMemory(kernel: KernelFacts, blocking: boolean, most: number): Di
   if (bytes <= most) return [];
   const why = `it would need ${bytes} bytes of workgroup memory, and the device allows ${most}`;
   const help = blocking ? "use the check signature" : undefined;
-  return [leftAlone("BELAY205", declaration.nameSpan, kernel.name, why, help)];
+  return [leftAlone("workgroup-memory-too-large", declaration.nameSpan, kernel.name, why, help)];
 }
 
 /**
@@ -171,7 +171,7 @@ export function passesPlan(kernel: KernelFacts): KernelPlan {
     inTurn: false,
     obstacles: [...found].map(([why, span]) =>
       leftAlone(
-        "BELAY215",
+        "not-repeatable",
         span,
         kernel.name,
         `${why}, and its replicas run one after the other`,

@@ -203,7 +203,7 @@ function shadowsOf(
 function waits({ program, declaration, name }: KernelFacts): Diagnostic[] {
   return waitsOf(program, declaration).map(({ span, variable }) =>
     leftAlone(
-      "BELAY217",
+      "waits-for-invocations",
       span,
       name,
       `this loop waits until another invocation changes "${variable.name}", and replicas change which invocations run at the same time`,
@@ -223,6 +223,12 @@ function tooManyMeetings(
   // Where nothing is compared, stores need no meeting.
   const isFree = ({ name }: GlobalVariable) => check === "none" || replicated.has(name);
   return replicaSyncPoints(program, declaration, isFree).map(({ span, why }) =>
-    leftAlone("BELAY212", span, declaration.name, `${why}, and its replicas meet only at the end`, help),
+    leftAlone(
+      "replicas-must-wait",
+      span,
+      declaration.name,
+      `${why}, and its replicas meet only at the end`,
+      help,
+    ),
   );
 }

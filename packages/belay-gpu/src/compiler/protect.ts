@@ -1,7 +1,9 @@
 /** The compiler: source and options in, protected source out. Pure and deterministic. */
+
 import { tooDeepIn } from "../analysis/nesting.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { coversLess, nestsTooDeeply, noComputeEntryPoint, tooManyShapes } from "../diagnostics/protection.ts";
+import { codeOf } from "../diagnostics/registry.ts";
 import { countedWords } from "../transforms/faults/countingTrigger.ts";
 import { SpecializationLimit } from "../transforms/normalize/resolvePointers.ts";
 import { Names } from "../transforms/shared/names.ts";
@@ -233,7 +235,7 @@ function attemptOf(
     if (1 + (summary.interGroup?.shadows.length ?? 0) > (room ?? Number.POSITIVE_INFINITY)) continue;
     const keepsOneCopy = diagnostics.some(
       ({ code, span, entryPoints = [] }) =>
-        code === "BELAY210" && entryPoints.includes(name) && variables.has(span.start),
+        code === codeOf("outside-sphere") && entryPoints.includes(name) && variables.has(span.start),
     );
     const less = uncoveredBy(chosen, cover);
     uncovered.set(

@@ -4,21 +4,24 @@ export interface Span {
   readonly end: number;
 }
 
-/** An error refuses, a warning tells of a gap. */
+/**
+ * The severity: an error rejects the program or a part of it, a warning reports a gap in
+ * protection.
+ */
 export type Severity = "error" | "warning" | "info";
 
-/** One finding about a program: a value that is collected, never thrown. */
+/** One finding about a program. Diagnostics are collected, never thrown. */
 export interface Diagnostic {
-  /** Stable code such as `BELAY203`; every code is documented in docs/diagnostics.md. */
+  /** The stable code, such as `BELAY203`. docs/diagnostics.md explains each. */
   readonly code: string;
   readonly severity: Severity;
-  /** Lower case, one sentence, no full stop. */
+  /** The message: one sentence in lower case without a full stop. */
   readonly message: string;
   readonly span: Span;
-  /** The compute entry points it is about; absent when it is about the whole module. */
+  /** The compute entry points concerned; absent if the diagnostic concerns the whole module. */
   readonly entryPoints?: readonly string[];
   /** Further places or facts that explain the message. */
   readonly notes: readonly string[];
-  /** What the reader can do about it. */
+  /** A suggestion for the reader. */
   readonly help?: string;
 }

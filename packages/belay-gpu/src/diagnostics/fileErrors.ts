@@ -13,7 +13,7 @@ const reasons: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only",
 };
 
-/** Why a file could not be read or written, in words about the path that the user gave. */
+/** Returns the reason why a file could not be read or written, in words about the user's path. */
 export function reasonOf(error: unknown): string {
   return reasons[(error as NodeJS.ErrnoException).code ?? ""] ?? messageOf(error);
 }

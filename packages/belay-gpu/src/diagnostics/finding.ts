@@ -1,6 +1,7 @@
 import type { Diagnostic, Severity, Span } from "./diagnostic.ts";
+import { codeOf, type DiagnosticName } from "./registry.ts";
 
-/** What a diagnostic may say besides its message. */
+/** The parts of a diagnostic besides its message. */
 export interface Explanation {
   readonly notes?: readonly string[];
   readonly help?: string | undefined;
@@ -9,14 +10,15 @@ export interface Explanation {
 
 function finding(
   severity: Severity,
-  code: string,
+  name: DiagnosticName,
   message: string,
   { start, end }: Span,
   { notes = [], help, entryPoints }: Explanation = {},
 ): Diagnostic {
   return {
-    // Callers may give a node of a tree, which has more than its place.
-    code,
+    // A caller may pass a node of a tree as the span, so only the span's own fields are copied
+    // below.
+    code: codeOf(name),
     severity,
     message,
     span: { start, end },
@@ -26,13 +28,21 @@ function finding(
   };
 }
 
-/** Refuses the source, or a part of it. */
-export const error = (code: string, message: string, span: Span, explanation?: Explanation): Diagnostic =>
-  finding("error", code, message, span, explanation);
+/** Returns an error, which rejects the source or a part of it. */
+export const error = (
+  name: DiagnosticName,
+  message: string,
+  span: Span,
+  explanation?: Explanation,
+): Diagnostic => finding("error", name, message, span, explanation);
 
-/** Tells of a gap, or of something left as it is. */
-export const warning = (code: string, message: string, span: Span, explanation?: Explanation): Diagnostic =>
-  finding("warning", code, message, span, explanation);
+/** Returns a warning about a gap in protection. */
+export const warning = (
+  name: DiagnosticName,
+  message: string,
+  span: Span,
+  explanation?: Explanation,
+): Diagnostic => finding("warning", name, message, span, explanation);
 
-/** Of something that has no place in the source. */
+/** The span of a diagnostic without a place in the source. */
 export const nowhere: Span = { start: 0, end: 0 };

@@ -1,6 +1,6 @@
 /**
- * Whether a value is an instance of a class. What a program throws may be a proxy that throws when
- * it is asked.
+ * Returns true if a value is an instance of a class. A thrown value may be a proxy whose traps
+ * throw, which counts as no instance.
  */
 export function isA<T extends object>(
   value: unknown,

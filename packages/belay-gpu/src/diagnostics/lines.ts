@@ -1,9 +1,9 @@
-/** WGSL's line breaks (specification section "Blankspace and line breaks"). */
+/** The line breaks of WGSL. Source: WGSL specification, "Blankspace and Line Breaks". */
 const lineBreak = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g;
 
 /**
- * A line of a source: its number from 1, and the offsets between which it stands, its break left
- * out.
+ * A line of a source: its number from 1, and the offsets of its start and its end without the line
+ * break.
  */
 export interface Line {
   readonly line: number;
@@ -11,7 +11,7 @@ export interface Line {
   readonly end: number;
 }
 
-/** The line that holds an offset. */
+/** Returns the line that contains an offset. */
 export function lineAt(source: string, offset: number): Line {
   let line = 1;
   let start = 0;

@@ -1,10 +1,10 @@
 /**
- * Returns what a thrown value says, without its stack. Anything can be thrown, also what cannot be
- * shown.
+ * Returns the message of a thrown value without its stack. A program may throw any value, even one
+ * that has no text.
  */
 export function messageOf(thrown: unknown): string {
   try {
-    // GPU errors are no `Error`s, but have a message.
+    // A `GPUError` is not an `Error` but has a message, too.
     const { message } = Object(thrown) as { message?: unknown };
     return typeof message === "string" && message !== "" ? message : String(thrown);
   } catch {

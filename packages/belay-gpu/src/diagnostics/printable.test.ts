@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import { printable } from "./printable.ts";
 
-it("replaces what would disturb a terminal", () => {
+it("replaces characters that would disturb a terminal", () => {
   expect(printable("a\u001b[2Jb\u0007\u009b\u202ec\r")).toBe("a\ufffd[2Jb\ufffd\ufffd\ufffdc\ufffd");
   expect(printable("\ud800 \u{1f600}")).toBe("\ufffd \u{1f600}");
 });
 
-it("keeps lines and tabs, and Belay's own colours where there are some", () => {
+it("keeps line breaks, tabs and Belay's own colours", () => {
   expect(printable("a\tb\r\nc\n")).toBe("a\tb\r\nc\n");
   const red = "\u001b[1m\u001b[31mred\u001b[39m\u001b[22m";
   expect(printable(red, { colored: true })).toBe(red);

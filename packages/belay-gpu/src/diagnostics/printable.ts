@@ -1,12 +1,11 @@
 const layout = /\n|\t|\r(?=\n)/y;
-/** Belay's own colours, which are no more than that. */
+/** The escape sequences of Belay's own colours, which change nothing else. */
 const colours = new RegExp(`${String.fromCharCode(27)}\\[(?:0|1|2|22|3[1-6]|39)m`, "y");
 const disturbing = /[\p{Cc}\p{Cf}\p{Cs}]/u;
 
 /**
  * Replaces the characters that would disturb a terminal, such as the escape sequences in a name
- * that a program chose. Ends of lines and tabs stay, and so do the colours of Belay where the text
- * has some.
+ * that a program chose. Line breaks and tabs stay. With `colored`, so do Belay's own colours.
  */
 export function printable(text: string, { colored = false } = {}): string {
   let shown = "";

@@ -20,7 +20,7 @@ describe("renderDiagnostic", () => {
   test("shows the line and underlines the span, notes and help below", () => {
     expect(render("fn f() {\n  let a = b;\n}", "b", { notes: ["a fact"], help: "an action" })).toBe(
       [
-        "error[BELAY005]: expected something else",
+        "error[BELAY005 unexpected-token]: expected something else",
         " --> k.wgsl:2:11",
         "  |",
         "2 |   let a = b;",

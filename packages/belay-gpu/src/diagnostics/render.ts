@@ -1,13 +1,14 @@
-/** Diagnostics as text for people: the message, the place, and the source around it. */
+/** Renders diagnostics as text: the message, the place, and the source around it. */
 
 import type { Diagnostic, Severity, Span } from "./diagnostic.ts";
 import { type Line, lineAt } from "./lines.ts";
 import { printable } from "./printable.ts";
+import { labelOf } from "./registry.ts";
 
 export interface RenderOptions {
-  /** What to call the source. Default: `source`. */
+  /** The name of the source. Default: `source`. */
   readonly file?: string;
-  /** Whether to use terminal colours. Default false. */
+  /** True to use terminal colours. Default false. */
   readonly color?: boolean;
 }
 
@@ -24,10 +25,10 @@ const terminalColors = {
 const noColors: typeof terminalColors = { bold: plain, red: plain, yellow: plain, blue: plain, cyan: plain };
 
 const tab = "    ";
-/** The longest piece of a line that is shown, in characters. */
+/** The length of the longest piece of a line that is shown, in characters. */
 const widest = 100;
 
-/** The line and column of an offset, both counted from 1; columns count code points. */
+/** Returns the line and column of an offset, both counted from 1. Columns count code points. */
 export function lineAndColumn(source: string, offset: number): { line: number; column: number } {
   const { line, start } = lineAt(source, offset);
   return { line, column: [...source.slice(start, offset)].length + 1 };
@@ -36,7 +37,7 @@ export function lineAndColumn(source: string, offset: number): { line: number; c
 /**
  * Renders a diagnostic as several lines, the last without a line break:
  *
- *     error[BELAY005]: expected `;` after the statement, found `}`
+ *     error[BELAY005 unexpected-token]: expected `;` after the statement, found `}`
  *      --> kernel.wgsl:3:12
  *       |
  *     3 |   let a = 1
@@ -64,7 +65,7 @@ export function renderDiagnostic(
   });
   if (last.line > first.line + 1) frame.splice(2, 0, blue("..."));
   return [
-    `${paint(bold(`${severity}[${code}]`))}${bold(`: ${message}`)}`,
+    `${paint(bold(`${severity}[${labelOf(code)}]`))}${bold(`: ${message}`)}`,
     `${gutter}${blue("-->")} ${options.file ?? "source"}:${line}:${column}`,
     row("", ""),
     ...frame,
@@ -78,7 +79,7 @@ function clamp({ start, end }: Span, length: number): Span {
   return { start: first, end: Math.min(Math.max(end, first), length) };
 }
 
-/** A line, or the part of it that shows where the span starts, and the carets below it. */
+/** Returns a line, or the part of it around the start of the span, and the carets below it. */
 function excerpt(source: string, line: Line, span: Span): { text: string; underline: string } {
   const from = Math.min(Math.max(span.start, line.start), line.end);
   const to = Math.min(Math.max(span.end, from), line.end);
@@ -96,7 +97,7 @@ function excerpt(source: string, line: Line, span: Span): { text: string; underl
   };
 }
 
-/** Shows a tab as spaces, so that carets can stand below what they mark. */
+/** Returns a tab as spaces, so that carets align with the text above them. */
 const shown = (character: string) => (character === "\t" ? tab : printable(character));
 
 function clipStart(text: string, room: number): string {

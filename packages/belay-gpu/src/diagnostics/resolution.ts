@@ -1,6 +1,6 @@
 /**
- * Every diagnostic of names, types and constants (BELAY100 to BELAY199), one small factory each.
- * Types come as text.
+ * Creates the diagnostics of names, types and constants (BELAY100 to BELAY199).
+ * Types are passed as text.
  */
 
 import type { Span } from "./diagnostic.ts";
@@ -9,139 +9,146 @@ import { plural } from "./plural.ts";
 import { quoted } from "./syntax.ts";
 
 const didYouMean = (name: string | undefined) => ({ help: name && `did you mean ${quoted(name)}?` });
-/** Types are shown whole: their ends tell them apart. */
+/** Returns a type in backquotes, never shortened: types often differ at their ends. */
 const code = (type: string) => `\`${type}\``;
 const list = (types: readonly string[]) => code(`(${types.join(", ")})`);
 
-/** A note per candidate; more than these tell the reader nothing. */
+/** The largest number of candidates that are listed as notes. */
 const maxCandidates = 8;
 
 export const resolutionError = {
   unresolved: (name: string, similar: string | undefined, span: Span) =>
-    error("BELAY100", `${quoted(name)} is not declared`, span, didYouMean(similar)),
+    error("undeclared-name", `${quoted(name)} is not declared`, span, didYouMean(similar)),
 
   redeclared: (name: string, span: Span) =>
-    error("BELAY101", `${quoted(name)} is already declared in this scope`, span, {
+    error("redeclared-name", `${quoted(name)} is already declared in this scope`, span, {
       help: "rename one of the declarations",
     }),
 
   recursive: (names: readonly string[], span: Span) =>
-    error("BELAY102", `${quoted(names[0]!)} depends on itself`, span, {
+    error("recursive-declaration", `${quoted(names[0]!)} depends on itself`, span, {
       notes: [`the cycle is ${[...names, names[0]].join(" -> ")}`],
     }),
 
   /**
-   * A name is used as something that it is not: `expected` is "a type", "a value", "a function"...
+   * Reports a name that is used as something that it is not. `expected` is "a type", "a value" or
+   * "a function".
    */
   wrongKind: (name: string, expected: string, span: Span) =>
-    error("BELAY103", `${quoted(name)} is not ${expected}`, span),
+    error("wrong-kind-of-name", `${quoted(name)} is not ${expected}`, span),
 
   templateCount: (name: string, expected: string, actual: number, span: Span) =>
-    error("BELAY104", `${quoted(name)} takes ${expected}, found ${actual}`, span),
+    error("template-arguments", `${quoted(name)} takes ${expected}, found ${actual}`, span),
 
-  noTemplate: (name: string, span: Span) => error("BELAY104", `${quoted(name)} takes no template list`, span),
+  noTemplate: (name: string, span: Span) =>
+    error("template-arguments", `${quoted(name)} takes no template list`, span),
 
   badTemplateArgument: (expected: string, similar: string | undefined, span: Span) =>
-    error("BELAY104", `expected ${expected} in this template list`, span, didYouMean(similar)),
+    error("template-arguments", `expected ${expected} in this template list`, span, didYouMean(similar)),
 
   cannotConvert: (from: string, to: string, span: Span) =>
-    error("BELAY105", `cannot convert ${code(from)} to ${code(to)}`, span, {
+    error("type-mismatch", `cannot convert ${code(from)} to ${code(to)}`, span, {
       help: "only literals and other abstract values convert on their own; write the conversion, as in `f32(x)`",
     }),
 
   wrongType: (expected: string, actual: string, span: Span) =>
-    error("BELAY105", `expected ${expected}, found ${code(actual)}`, span),
+    error("type-mismatch", `expected ${expected}, found ${code(actual)}`, span),
 
   noOverload: (name: string, types: readonly string[], candidates: readonly string[], span: Span) =>
-    error("BELAY106", `no overload of ${quoted(name)} takes ${list(types)}`, span, {
+    error("no-matching-overload", `no overload of ${quoted(name)} takes ${list(types)}`, span, {
       notes: candidates.slice(0, maxCandidates).map((candidate) => `candidate: ${candidate}`),
     }),
 
   cannotConstruct: (type: string, types: readonly string[], span: Span) =>
-    error("BELAY106", `cannot make ${code(type)} from ${list(types)}`, span),
+    error("no-matching-overload", `cannot make ${code(type)} from ${list(types)}`, span),
 
   argumentCount: (name: string, expected: number, actual: number, span: Span) =>
-    error("BELAY107", `${quoted(name)} takes ${plural(expected, "argument")}, found ${actual}`, span),
+    error("argument-count", `${quoted(name)} takes ${plural(expected, "argument")}, found ${actual}`, span),
 
   invalidType: (type: string, use: string, span: Span) =>
-    error("BELAY108", `${code(type)} cannot be ${use}`, span),
+    error("invalid-type", `${code(type)} cannot be ${use}`, span),
 
   notAPlace: (use: string, help: string, span: Span) =>
-    error("BELAY109", `this is not a place that can be ${use}`, span, { help }),
+    error("not-a-place", `this is not a place that can be ${use}`, span, { help }),
 
   noMember: (member: string, type: string, similar: string | undefined, span: Span) =>
-    error("BELAY110", `${code(type)} has no member ${quoted(member)}`, span, didYouMean(similar)),
+    error("unknown-member", `${code(type)} has no member ${quoted(member)}`, span, didYouMean(similar)),
 
-  notIndexable: (type: string, span: Span) => error("BELAY111", `${code(type)} cannot be indexed`, span),
+  notIndexable: (type: string, span: Span) => error("invalid-index", `${code(type)} cannot be indexed`, span),
 
   outOfBounds: (index: number, count: number | undefined, span: Span) =>
     error(
-      "BELAY111",
+      "invalid-index",
       `index ${index} is out of bounds${count === undefined ? "" : ` of ${count} elements`}`,
       span,
     ),
 
   notEvaluable: (reason: string, span: Span) =>
-    error("BELAY112", `this constant expression cannot be evaluated: ${reason}`, span),
+    error("constant-evaluation", `this constant expression cannot be evaluated: ${reason}`, span),
 
   notConstant: (what: string, needed: string, span: Span) =>
-    error("BELAY113", `${what} must be ${needed}`, span),
+    error("not-constant", `${what} must be ${needed}`, span),
 
   badAttribute: (name: string, expected: string, span: Span) =>
-    error("BELAY114", `attribute ${quoted(`@${name}`)} takes ${expected}`, span),
+    error("attribute-value", `attribute ${quoted(`@${name}`)} takes ${expected}`, span),
 
   unknownBuiltinValue: (name: string, similar: string | undefined, span: Span) =>
-    error("BELAY114", `${quoted(name)} is not a built-in value`, span, didYouMean(similar)),
+    error("attribute-value", `${quoted(name)} is not a built-in value`, span, didYouMean(similar)),
 
-  valueReturned: (span: Span) => error("BELAY115", "this function returns no value", span),
+  valueReturned: (span: Span) => error("return-value", "this function returns no value", span),
 
-  noValueReturned: (span: Span) => error("BELAY115", "this function returns a value", span),
+  noValueReturned: (span: Span) => error("return-value", "this function returns a value", span),
 
   missingReturn: (name: string, span: Span) =>
-    error("BELAY115", `${quoted(name)} may end without a value`, span, {
+    error("return-value", `${quoted(name)} may end without a value`, span, {
       help: "end every path through it with a `return`",
     }),
 
   endless: (span: Span) =>
-    error("BELAY118", "nothing ends this loop", span, { help: "leave it by `break` or `return`" }),
+    error("invalid-statement", "nothing ends this loop", span, { help: "leave it by `break` or `return`" }),
 
   defaults: (count: number, span: Span) =>
-    error("BELAY118", `this switch has ${count === 0 ? "no" : count} clauses for \`default\``, span, {
-      help: "a switch has one",
-    }),
+    error(
+      "invalid-statement",
+      `this switch has ${count === 0 ? "no" : count} clauses for \`default\``,
+      span,
+      {
+        help: "a switch has one",
+      },
+    ),
 
   repeatedCase: (value: string, span: Span) =>
-    error("BELAY118", `the case ${code(value)} stands twice in this switch`, span),
+    error("invalid-statement", `the case ${code(value)} stands twice in this switch`, span),
 
   untyped: (name: string, span: Span) =>
-    error("BELAY116", `${quoted(name)} needs a type or an initializer`, span),
+    error("invalid-variable", `${quoted(name)} needs a type or an initializer`, span),
 
   noAddressSpace: (name: string, span: Span) =>
-    error("BELAY116", `variable ${quoted(name)} needs an address space`, span, {
+    error("invalid-variable", `variable ${quoted(name)} needs an address space`, span, {
       help: "write `var<private>` or `var<workgroup>`",
     }),
 
   wrongAddressSpace: (space: string, where: string, span: Span) =>
-    error("BELAY116", `address space ${quoted(space)} is for variables ${where}`, span),
+    error("invalid-variable", `address space ${quoted(space)} is for variables ${where}`, span),
 
   noAccessMode: (space: string, span: Span) =>
-    error("BELAY116", `variables in address space ${quoted(space)} take no access mode`, span, {
+    error("invalid-variable", `variables in address space ${quoted(space)} take no access mode`, span, {
       help: "only variables in `storage` do",
     }),
 
   noInitializer: (space: string, span: Span) =>
-    error("BELAY116", `variables in address space ${quoted(space)} take no initializer`, span),
+    error("invalid-variable", `variables in address space ${quoted(space)} take no initializer`, span),
 
-  assertionFailed: (span: Span) => error("BELAY117", "this assertion is false", span),
+  assertionFailed: (span: Span) => error("assertion-failed", "this assertion is false", span),
 
   misplaced: (what: string, where: string, span: Span) =>
-    error("BELAY118", `${what} stands only in ${where}`, span),
+    error("invalid-statement", `${what} stands only in ${where}`, span),
 
-  tooLarge: (message: string, span: Span) => error("BELAY119", message, span),
+  tooLarge: (message: string, span: Span) => error("limit-exceeded", message, span),
 
   unsupported: (name: string, extension: string, span: Span) =>
     error(
-      "BELAY120",
+      "unsupported-extension",
       `${quoted(name)} belongs to the extension ${code(extension)}, which is not supported`,
       span,
     ),

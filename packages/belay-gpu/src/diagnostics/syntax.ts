@@ -1,8 +1,8 @@
-/** Every diagnostic of the lexer and the parser (BELAY001 to BELAY099), one small factory each. */
+/** Creates the diagnostics of the lexer and the parser (BELAY001 to BELAY099). */
 import type { Span } from "./diagnostic.ts";
 import { error } from "./finding.ts";
 
-/** A piece of source as it appears in a message: quoted, short, and printable. */
+/** Returns a piece of source as messages show it: in backquotes, shortened and printable. */
 export function quoted(text: string): string {
   const short = text.length > 32 ? `${text.slice(0, 32)}…` : text;
   const printable = short.replace(
@@ -14,70 +14,72 @@ export function quoted(text: string): string {
 
 export const syntaxError = {
   unexpectedCharacter: (text: string, span: Span) =>
-    error("BELAY001", `${quoted(text)} is no part of the language`, span),
+    error("unknown-character", `${quoted(text)} is no part of the language`, span),
 
   malformedNumber: (text: string, span: Span) =>
-    error("BELAY002", `${quoted(text)} is not a number`, span, {
+    error("malformed-number", `${quoted(text)} is not a number`, span, {
       help: /^0[0-9]/.test(text)
         ? "an integer has no leading zeros"
         : "the suffixes of a number are `i`, `u`, `f` and `h`",
     }),
 
   unterminatedComment: (span: Span) =>
-    error("BELAY003", "this comment never ends", span, {
+    error("unterminated-comment", "this comment never ends", span, {
       help: "block comments nest: each `/*` needs its own `*/`",
     }),
 
-  reservedWord: (text: string, span: Span) => error("BELAY004", `${quoted(text)} is a reserved word`, span),
+  reservedWord: (text: string, span: Span) =>
+    error("reserved-word", `${quoted(text)} is a reserved word`, span),
 
   reservedPrefix: (text: string, span: Span) =>
-    error("BELAY004", `${quoted(text)} starts with two underscores, which names must not`, span),
+    error("reserved-word", `${quoted(text)} starts with two underscores, which names must not`, span),
 
   expected: (wanted: string, found: string, span: Span) =>
-    error("BELAY005", `expected ${wanted}, found ${found}`, span),
+    error("unexpected-token", `expected ${wanted}, found ${found}`, span),
 
   mixedOperators: (left: string, right: string, span: Span) =>
     error(
-      "BELAY006",
+      "mixed-operators",
       left === right ? `\`${left}\` cannot be chained` : `\`${left}\` and \`${right}\` cannot be mixed`,
       span,
       { help: "use parentheses to say which comes first" },
     ),
 
   tooDeep: (what: string, limit: number, span: Span) =>
-    error("BELAY007", `${what} nest deeper than ${limit} levels`, span),
+    error("nesting-too-deep", `${what} nest deeper than ${limit} levels`, span),
 
   notAssignable: (span: Span) =>
-    error("BELAY008", "this expression cannot be assigned to", span, {
+    error("not-assignable", "this expression cannot be assigned to", span, {
       help: "a target is a variable, `*pointer`, or an element or member of one",
     }),
 
   misplaced: (what: string, where: string, span: Span) =>
-    error("BELAY009", `${what} stands only ${where}`, span),
+    error("misplaced-syntax", `${what} stands only ${where}`, span),
 
   unknownExtension: (name: string, directive: string, known: Iterable<string>, span: Span) =>
-    error("BELAY010", `${quoted(name)} is not known to \`${directive}\``, span, {
+    error("unknown-extension", `${quoted(name)} is not known to \`${directive}\``, span, {
       help: `known names: ${[...known].filter((each) => !each.startsWith("chromium_")).join(", ")}`,
     }),
 
   unknownDirective: (name: string, span: Span) =>
-    error("BELAY011", `${quoted(name)} starts neither a directive nor a declaration`, span),
+    error("unknown-directive", `${quoted(name)} starts neither a directive nor a declaration`, span),
 
   unknownSeverity: (name: string, span: Span) =>
-    error("BELAY012", `${quoted(name)} is not a severity`, span, {
+    error("unknown-severity", `${quoted(name)} is not a severity`, span, {
       help: "severities: error, warning, info, off",
     }),
 
   unknownAttribute: (name: string, span: Span) =>
-    error("BELAY013", `there is no attribute ${quoted(`@${name}`)}`, span),
+    error("unknown-attribute", `there is no attribute ${quoted(`@${name}`)}`, span),
 
   attributeArguments: (name: string, least: number, most: number, span: Span) => {
     const count = most === 0 ? "no" : least === most ? String(most) : `${least} to ${most}`;
-    return error("BELAY014", `\`@${name}\` takes ${count} argument${most === 1 ? "" : "s"}`, span);
+    return error("attribute-arguments", `\`@${name}\` takes ${count} argument${most === 1 ? "" : "s"}`, span);
   },
 
-  misplacedAttribute: (what: string, span: Span) => error("BELAY015", `${what} takes no attributes`, span),
+  misplacedAttribute: (what: string, span: Span) =>
+    error("misplaced-attribute", `${what} takes no attributes`, span),
 
   tooManyErrors: (shown: number, span: Span) =>
-    error("BELAY099", `there are more than ${shown} errors, the others are not shown`, span),
+    error("too-many-errors", `there are more than ${shown} errors, the others are not shown`, span),
 };

@@ -112,7 +112,7 @@ describe("a kernel that stays unprotected", () => {
     expect(warned.mock.calls).toEqual([
       [
         expect.stringMatching(
-          /^belay: kernel "mine" is not protected as the policy asks\n {2}5:\d+ BELAY203 "main" is left/,
+          /^belay: kernel "mine" is not protected as the policy asks\n {2}5:\d+ BELAY203 subgroup-operations: "main" is left/,
         ),
       ],
     ]);

@@ -2,13 +2,15 @@
  * What keeps a loop from being speculated (BELAY500 to BELAY599), one small factory for each
  * diagnostic.
  */
+
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import { type Explanation, error, warning } from "belay-gpu/internal/diagnostics/finding";
+import type { DiagnosticName } from "belay-gpu/internal/diagnostics/registry";
 import { quoted } from "belay-gpu/internal/diagnostics/syntax";
 
 /** A loop that stays as it is, and what about it is the reason. */
-const refused = (code: string, reason: string, span: Span, explanation?: Explanation) =>
-  error(code, `not parallelized because ${reason}`, span, explanation);
+const refused = (name: DiagnosticName, reason: string, span: Span, explanation?: Explanation) =>
+  error(name, `not parallelized because ${reason}`, span, explanation);
 
 const article = (noun: string) => (/^[aeiou]/i.test(noun) ? `an ${noun}` : `a ${noun}`);
 
@@ -16,58 +18,63 @@ export const loopError = {
   syntax: (message: string, span: Span, help: string | undefined) => {
     const sentence = message.replace(/\.$/, "").replaceAll(". ", "; ");
     const lower = `${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`;
-    return error("BELAY500", `the file does not parse: ${lower}`, span, { help });
+    return error("file-not-parsed", `the file does not parse: ${lower}`, span, { help });
   },
 
   tooDeep: (span: Span) =>
-    error("BELAY501", "this nests too deeply to be translated", span, {
+    error("loop-too-large", "this nests too deeply to be translated", span, {
       help: "split it into several parts",
     }),
 
   malformedDirective: (expected: string, found: string, span: Span) =>
-    error("BELAY502", `expected ${expected} in this directive, found ${found}`, span),
+    error("malformed-directive", `expected ${expected} in this directive, found ${found}`, span),
 
   repeatedClause: (name: string, span: Span) =>
-    error("BELAY502", `the clause ${quoted(name)} is given twice`, span),
+    error("malformed-directive", `the clause ${quoted(name)} is given twice`, span),
 
   misplacedLoopDirective: (span: Span) =>
-    error("BELAY503", "this directive must stand directly before a `for` loop", span),
+    error("misplaced-directive", "this directive must stand directly before a `for` loop", span),
 
   misplacedBranchDirective: (span: Span) =>
-    error("BELAY503", "this directive must stand in a branch of a speculated loop", span, {
+    error("misplaced-directive", "this directive must stand in a branch of a speculated loop", span, {
       help: "put it into the `if` whose taking makes other iterations wrong",
     }),
 
   nestedDirective: (span: Span) =>
-    error("BELAY503", "this loop stands inside a loop that is speculated itself", span, {
+    error("misplaced-directive", "this loop stands inside a loop that is speculated itself", span, {
       help: "keep one of the two directives",
     }),
 
   pragmaMissing: (span: Span) =>
-    error("BELAY504", '"use speculate" has no directive left before a loop', span, {
+    error("missing-directive", '"use speculate" has no directive left before a loop', span, {
       notes: ["something may have removed the comments before the file came here"],
       help: "translate the original source, or use the call form `speculate(a)`, which survives minifiers",
     }),
 
   useSpeculateMissing: (span: Span) =>
-    error("BELAY505", 'this directive is not in a function that starts with "use speculate"', span, {
-      help: 'write "use speculate"; as the first statement of the function',
-    }),
+    error(
+      "speculation-not-requested",
+      'this directive is not in a function that starts with "use speculate"',
+      span,
+      {
+        help: 'write "use speculate"; as the first statement of the function',
+      },
+    ),
 
   unknownName: (name: string, expected: string, span: Span) =>
-    error("BELAY506", `${quoted(name)} is not ${expected} of this loop`, span),
+    error("invalid-clause", `${quoted(name)} is not ${expected} of this loop`, span),
 
   notCounted: (reason: string, span: Span, help?: string) =>
-    refused("BELAY510", reason, span, {
+    refused("unknown-iteration-count", reason, span, {
       help: help ?? "a loop that is counted has the form `for (let i = from; i < to; i += step)`",
     }),
 
   unsupported: (what: string, span: Span, help?: string) =>
-    refused("BELAY511", `${what} cannot run on a GPU`, span, { help }),
+    refused("unsupported-syntax", `${what} cannot run on a GPU`, span, { help }),
 
   hiddenGlobal: (name: string, span: Span) =>
     refused(
-      "BELAY511",
+      "unsupported-syntax",
       `the file has a ${quoted(name)} of its own, and the translation needs JavaScript's`,
       span,
       {
@@ -76,49 +83,54 @@ export const loopError = {
     ),
 
   unsupportedType: (name: string, type: string, span: Span) =>
-    refused("BELAY512", `${quoted(name)} is ${article(type)}`, span, {
+    refused("unknown-type", `${quoted(name)} is ${article(type)}`, span, {
       help: "a loop uses numbers, booleans, and typed arrays with elements of at most 32 bits",
     }),
 
   undeclared: (name: string, span: Span) =>
-    refused("BELAY512", `${quoted(name)} is not declared in this file`, span, {
+    refused("unknown-type", `${quoted(name)} is not declared in this file`, span, {
       help: "copy it into a constant before the loop",
     }),
 
   unknownType: (name: string, span: Span, help: string) =>
-    refused("BELAY512", `the type of ${quoted(name)} is not known`, span, { help }),
+    refused("unknown-type", `the type of ${quoted(name)} is not known`, span, { help }),
 
   notDeclaredYet: (name: string, span: Span) =>
-    refused("BELAY512", `${quoted(name)} is used before it is declared`, span),
+    refused("unknown-type", `${quoted(name)} is used before it is declared`, span),
 
   unknownCall: (name: string, reason: string, span: Span, help?: string) =>
-    refused("BELAY513", `${quoted(name)} ${reason}`, span, { help }),
+    refused("unknown-call", `${quoted(name)} ${reason}`, span, { help }),
 
   inexactInteger: (reason: string, span: Span, help: string) =>
-    refused("BELAY514", reason, span, { notes: ["integers are promised to the bit"], help }),
+    refused("inexact-integer", reason, span, { notes: ["integers are promised to the bit"], help }),
 
   recursive: (name: string, span: Span) =>
-    refused("BELAY515", `${quoted(name)} calls itself`, span, { help: "write a loop instead" }),
+    refused("recursive-call", `${quoted(name)} calls itself`, span, { help: "write a loop instead" }),
 
   mixedTypes: (name: string, one: string, other: string, span: Span) =>
-    refused("BELAY516", `${quoted(name)} is ${article(one)} here and ${article(other)} elsewhere`, span, {
+    refused("mixed-types", `${quoted(name)} is ${article(one)} here and ${article(other)} elsewhere`, span, {
       help: "use a variable for each",
     }),
 
   notReduced: (name: string, operator: string, span: Span) =>
-    refused("BELAY517", `${quoted(name)} is used for more than a reduction with \`${operator}\``, span, {
-      help: `in the loop, a reduction only stands in a form such as ${
-        operator === "min" || operator === "max"
-          ? `\`${name} = Math.${operator}(${name}, value)\``
-          : `\`${name} ${operator}= value\``
-      }`,
-    }),
+    refused(
+      "invalid-reduction",
+      `${quoted(name)} is used for more than a reduction with \`${operator}\``,
+      span,
+      {
+        help: `in the loop, a reduction only stands in a form such as ${
+          operator === "min" || operator === "max"
+            ? `\`${name} = Math.${operator}(${name}, value)\``
+            : `\`${name} ${operator}= value\``
+        }`,
+      },
+    ),
 
   cannotAssign: (name: string, reason: string, span: Span, help?: string) =>
-    refused("BELAY518", `${quoted(name)} ${reason}`, span, { help }),
+    refused("invalid-assignment", `${quoted(name)} ${reason}`, span, { help }),
 
   notAsync: (span: Span) =>
-    error("BELAY519", "a speculated loop needs an async function around it", span, {
+    error("not-async", "a speculated loop needs an async function around it", span, {
       help: "put the loop into an async function, and await that where it is called",
     }),
 };
@@ -126,7 +138,7 @@ export const loopError = {
 export const loopWarning = {
   unnamedArray: (name: string, span: Span) =>
     warning(
-      "BELAY530",
+      "unnamed-conflict",
       `${quoted(name)} is checked for dependences although the directive does not name it`,
       span,
       { help: `write \`speculate(${name})\`, or use an index that no two iterations share` },
@@ -134,7 +146,7 @@ export const loopWarning = {
 
   carried: (name: string, span: Span) =>
     warning(
-      "BELAY531",
+      "sequential-variable",
       `${quoted(name)} goes from each iteration to the next, so iterations wait for each other`,
       span,
       { help: `if it only sums up, declare it: \`reduction(+:${name})\`` },
@@ -142,7 +154,7 @@ export const loopWarning = {
 
   floatDecides: (span: Span) =>
     warning(
-      "BELAY533",
+      "rounded-decision",
       "this decides by an f32, and the program as it is written by a double: near a limit the two may decide differently",
       span,
       {
@@ -152,7 +164,7 @@ export const loopWarning = {
 
   floatSum: (name: string, span: Span) =>
     warning(
-      "BELAY534",
+      "rounded-sum",
       `${quoted(name)} adds up in f32, and in the program as it is written in a double: it has 24 bits in place of 53`,
       span,
       { help: `add integers up, or say that an f32 is meant: \`${name} = Math.fround(${name} + value)\`` },
@@ -160,7 +172,7 @@ export const loopWarning = {
 
   ambiguousScalar: (code: string, span: Span) =>
     warning(
-      "BELAY532",
+      "assumed-integer",
       `${quoted(code)} is compared as an integer and computed with as an f32: the loop runs on the GPU only when it is an integer`,
       span,
       { help: `write \`Math.fround(${code})\` where it is computed with, if it is none` },

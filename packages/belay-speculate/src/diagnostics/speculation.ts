@@ -1,13 +1,15 @@
+import { codeOf, type DiagnosticName } from "belay-gpu/internal/diagnostics/registry";
+
 /**
  * What can go wrong while a speculated loop runs and cannot be made good by running it in order.
  */
 export class SpeculationError extends Error {
   readonly code: string;
 
-  constructor(code: string, message: string, options?: ErrorOptions) {
+  constructor(diagnostic: DiagnosticName, message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = "SpeculationError";
-    this.code = code;
+    this.code = codeOf(diagnostic);
   }
 }
 
@@ -20,23 +22,25 @@ export const speculationError = {
    */
   lostArrays(names: readonly string[], cause: unknown): SpeculationError {
     const what = names.length > 0 ? quoted(names) : "an array";
-    return new SpeculationError("BELAY540", `the device failed with what only it had of ${what}`, { cause });
+    return new SpeculationError("resident-data-lost", `the device failed with what only it had of ${what}`, {
+      cause,
+    });
   },
 
   changedArrays(names: readonly string[]): SpeculationError {
-    return new SpeculationError("BELAY541", `${quoted(names)} got another length while the loop ran`);
+    return new SpeculationError("array-changed", `${quoted(names)} got another length while the loop ran`);
   },
 
   notTypedArray(value: unknown): SpeculationError {
     return new SpeculationError(
-      "BELAY542",
+      "invalid-resident-array",
       `only typed arrays with elements of at most 32 bits stay on a device, and this is ${described(value)}`,
     );
   },
 
   notDevice(value: unknown): SpeculationError {
     return new SpeculationError(
-      "BELAY543",
+      "invalid-device",
       `loops run on a GPUDevice, a hardened one, or null for the CPU, and this is ${described(value)}`,
     );
   },
@@ -47,7 +51,7 @@ export const speculationError = {
    */
   notOnHost(names: readonly string[]): SpeculationError {
     return new SpeculationError(
-      "BELAY544",
+      "array-on-device",
       `a loop runs as it is written, and only the device has ${quoted(names)} as earlier loops leave it: ` +
         "await `read()` before, or make the function async",
     );

@@ -61,7 +61,7 @@ export async function readRun<Run extends { readonly programs: unknown }>(
     throw unreadable(path, error);
   }
   if (!Array.isArray(run?.programs))
-    throw new CommandFailure("BELAY401", `cannot read ${path}: it is no result of a benchmark`);
+    throw new CommandFailure("unreadable-input", `cannot read ${path}: it is no result of a benchmark`);
   return run as Run;
 }
 

@@ -15,7 +15,7 @@ export async function earlierRun(
 ): Promise<RmtRun | undefined> {
   const found = await readRun<RmtRun>(path);
   if (found && (found.size !== size || found.runs !== runs)) {
-    throw new CommandFailure("BELAY400", `${path} has another size, or other runs`, {
+    throw new CommandFailure("usage", `${path} has another size, or other runs`, {
       help: `resume with --size ${found.size} --runs ${found.runs}, or name another --out`,
     });
   }
@@ -30,7 +30,7 @@ export async function mergedRun(paths: readonly string[]): Promise<RmtRun> {
   const found = await Promise.all(
     paths.map(async (path) => {
       const run = await readRun<RmtRun>(path);
-      if (!run) throw new CommandFailure("BELAY401", `cannot read ${path}: no such file`);
+      if (!run) throw new CommandFailure("unreadable-input", `cannot read ${path}: no such file`);
       return run;
     }),
   );

@@ -10,14 +10,14 @@ export function refuseOther(
   const differing = differences(stored.settings, wanted.settings);
   if (differing.length > 0) {
     throw new CampaignError(
-      "BELAY607",
+      "other-campaign",
       `${directory} holds another campaign: it has ${differing.join(", and ")}`,
       { help: "resume with the flags that it was begun with, or name another --out" },
     );
   }
   const [a, b] = [stored.shard, wanted.shard];
   if (a.index !== b.index || a.count !== b.count) {
-    throw new CampaignError("BELAY609", `${directory} holds shard ${nameOf(a)}, not ${nameOf(b)}`, {
+    throw new CampaignError("shards-mismatch", `${directory} holds shard ${nameOf(a)}, not ${nameOf(b)}`, {
       help: "each shard has a directory of its own",
     });
   }
@@ -27,7 +27,7 @@ export function refuseOther(
 export function refuseOtherAdapter(directory: string, begunOn: string, present: string): void {
   if (begunOn === present) return;
   throw new CampaignError(
-    "BELAY613",
+    "other-adapter",
     `${directory} was begun on ${begunOn}, and the adapter here is ${present}`,
     { help: "go on where that adapter and driver are, or name another --out" },
   );

@@ -66,7 +66,7 @@ async function answerTo(question: Question) {
 /** Faults that were drawn for one version of a program mean nothing in another. */
 const changed = (program: string) =>
   new CampaignError(
-    "BELAY607",
+    "other-campaign",
     `${program} is another version than the one that the campaign was begun with`,
     {
       help: "bring that version back, or begin anew with another --out",

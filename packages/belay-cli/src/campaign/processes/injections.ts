@@ -39,7 +39,10 @@ export async function* inject<Item extends { readonly fault: Fault }>(
     } catch (error) {
       if (!(error instanceof ProcessLost)) throw error;
       if (++failures < RETRIES) continue;
-      throw new CampaignError("BELAY612", `the process with the device is lost each time: ${error.message}`);
+      throw new CampaignError(
+        "device-process-failed",
+        `the process with the device is lost each time: ${error.message}`,
+      );
     }
     for (; underWay.length < AHEAD && item !== undefined; item = next()) {
       const answer = watched.ask("inject", { fault: item.fault }, milliseconds);

@@ -28,7 +28,7 @@ export async function runPlain({ name, ...program }: CampaignProgram, opened: Op
     if (difference) {
       const { output, index, expected: before, actual } = difference;
       throw new CampaignError(
-        "BELAY601",
+        "nondeterministic-program",
         `${name} is not deterministic: ${output}[${index}] was ${before} in one run and ${actual} in the next`,
         {
           help: "outputs are compared bit for bit; leave out what depends on time or on the order of atomics",
@@ -38,9 +38,13 @@ export async function runPlain({ name, ...program }: CampaignProgram, opened: Op
     return { expected, milliseconds };
   } catch (error) {
     if (error instanceof CampaignError) throw error;
-    throw new CampaignError("BELAY602", `${name} fails without a fault: ${gpuError ?? messageOf(error)}`, {
-      cause: error,
-    });
+    throw new CampaignError(
+      "program-fails",
+      `${name} fails without a fault: ${gpuError ?? messageOf(error)}`,
+      {
+        cause: error,
+      },
+    );
   } finally {
     device.destroy();
   }

@@ -1,4 +1,5 @@
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
+import { codeOf } from "belay-gpu/internal/diagnostics/registry";
 import type { Report } from "belay-gpu/internal/runtime/belay";
 import { describeFault, FaultError } from "belay-gpu/internal/runtime/context/detectedFault";
 import { describeMemoryError, MemoryFaultError } from "belay-gpu/internal/runtime/context/memoryFault";
@@ -18,8 +19,8 @@ import type { ControlRecord, UnitRecord } from "../model/records.ts";
 import { runPlain, timed } from "./plainRun.ts";
 import { type CampaignProgram, makeReady, type ReadyProgram } from "./readyProgram.ts";
 
-/** Something that the replicas share (see `outsideSphere`). */
-const outsideSphereCode = "BELAY210";
+/** The code of the diagnostic for state that the replicas share. */
+const outsideSphereCode = codeOf("outside-sphere");
 
 /** What keeps results from being released. */
 const refusals = [FaultError, MemoryFaultError, UnverifiedError];
@@ -85,21 +86,21 @@ export class Session {
     refuseUnprotected(program, configuration, report);
     if (!kernels.some(({ sites }) => sites.some(({ samples }) => samples.length > 0))) {
       throw new CampaignError(
-        "BELAY603",
+        "nothing-to-inject",
         `${program.name} runs no kernel with anything that a fault can strike`,
       );
     }
     const [first, again] = [session.#expected, outputs];
     if (findDifference(first, again)) {
       throw new CampaignError(
-        "BELAY601",
+        "nondeterministic-program",
         `${program.name} is not deterministic in configuration ${configuration.name}`,
       );
     }
     const verdict = typeof program.runs === "function" ? undefined : program.runs.verify(again);
     if (verdict?.ok === false) {
       throw new CampaignError(
-        "BELAY602",
+        "program-fails",
         `${program.name} is wrong without a fault in configuration ${configuration.name}: ${verdict.message}`,
       );
     }
@@ -221,7 +222,10 @@ async function count(
   try {
     const kernels = await profileOf(device, () => ready.run(), `${seed}/${program.name}`);
     if (kernels) return kernels;
-    throw new CampaignError("BELAY601", `${program.name} executes other statements in each run`);
+    throw new CampaignError(
+      "nondeterministic-program",
+      `${program.name} executes other statements in each run`,
+    );
   } finally {
     device.destroy();
   }
@@ -238,7 +242,7 @@ function refuseUnprotected(
   if (!gap) return;
   const reasons = gap.diagnostics.map(({ message }) => message).join("; ");
   throw new CampaignError(
-    "BELAY605",
+    "kernel-unprotected",
     `${name}: kernel "${gap.kernel}" stays unprotected in configuration ${configuration}: ${reasons}`,
     { help: "leave the configuration out by --flavors" },
   );

@@ -1,8 +1,9 @@
 import type { ChildProcess } from "node:child_process";
 import { extname } from "node:path";
+import { nameOf } from "belay-gpu/internal/diagnostics/registry";
 import { longestWait } from "belay-gpu/internal/runtime/context/timers";
 import { forkGuarded } from "../../shared/workloads/guard.ts";
-import { CampaignError, type CampaignFailureCode } from "../model/failure.ts";
+import { CampaignError } from "../model/failure.ts";
 import type { Exchanges, Question, Sent } from "./messages.ts";
 
 /** The process with the device died, or was killed because it did not answer in time. */
@@ -110,8 +111,9 @@ export class WatchedProcess {
       head?.resolve(answer.value);
       return;
     }
-    const { code = "BELAY612", message, help } = answer;
-    head?.reject(new CampaignError(code as CampaignFailureCode, message, help === undefined ? {} : { help }));
+    const { code, message, help } = answer;
+    const diagnostic = nameOf(code ?? "") ?? "device-process-failed";
+    head?.reject(new CampaignError(diagnostic, message, help === undefined ? {} : { help }));
   }
 
   #lose(how: "crash" | "hang", message: string): void {
@@ -186,7 +188,9 @@ export async function openDevice(watched: Pick<WatchedProcess, "ask">): Promise<
     } catch (error) {
       if (!(error instanceof ProcessLost)) throw error;
       if (attempt < ATTEMPTS) continue;
-      throw new CampaignError("BELAY612", `no device can be opened: ${error.message}`, { cause: error });
+      throw new CampaignError("device-process-failed", `no device can be opened: ${error.message}`, {
+        cause: error,
+      });
     }
   }
 }

@@ -140,7 +140,7 @@ function heldBy(file: string, path: string, { pid, host, since }: Holder): Campa
     ? `delete ${file} if that process is gone`
     : "wait until it has ended, end it, or name another --out";
   return new CampaignError(
-    "BELAY608",
+    "store-unavailable",
     `process ${pid}${elsewhere} has been writing ${path} since ${since}; its lock is ${file}`,
     {
       help,

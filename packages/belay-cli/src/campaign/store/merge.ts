@@ -30,20 +30,20 @@ export function mergeShards(directories: readonly string[], into: string): Resul
     const differing = differences(header.settings, first.header.settings);
     if (differing.length > 0) {
       throw new CampaignError(
-        "BELAY609",
+        "shards-mismatch",
         `${directory} and ${first.directory} are no shards of one campaign: the first has ${differing.join(", and ")}`,
       );
     }
     if (header.shard.count !== count) {
       throw new CampaignError(
-        "BELAY609",
+        "shards-mismatch",
         `${directory} holds shard ${nameOf(header.shard)}, and ${first.directory} ${nameOf(first.header.shard)}`,
       );
     }
     const other = seen.get(header.shard.index);
     if (other !== undefined) {
       throw new CampaignError(
-        "BELAY609",
+        "shards-mismatch",
         `${directory} and ${other} both hold shard ${nameOf(header.shard)}`,
       );
     }
@@ -56,7 +56,10 @@ export function mergeShards(directories: readonly string[], into: string): Resul
       if (!seen.has(index)) names.push(nameOf({ index, count }));
     }
     const others = missing > names.length ? `, and ${missing - names.length} more` : "";
-    throw new CampaignError("BELAY609", `of ${count} shards these are missing: ${names.join(", ")}${others}`);
+    throw new CampaignError(
+      "shards-mismatch",
+      `of ${count} shards these are missing: ${names.join(", ")}${others}`,
+    );
   }
   refuseOtherAdapters(stores);
   refuseOtherPlans(stores);
@@ -82,7 +85,7 @@ function refuseOtherAdapters(stores: readonly (Stored & { readonly directory: st
   if (!other) return;
   const [{ directory, on }] = found as [(typeof found)[0]];
   throw new CampaignError(
-    "BELAY613",
+    "other-adapter",
     `${other.directory} was begun on ${other.on}, and ${directory} on ${on}`,
     { help: "inject all shards on adapters of one kind, with one driver" },
   );
@@ -104,7 +107,7 @@ function refuseOtherPlans(stores: readonly (Stored & { readonly directory: strin
       profiles.set(unit, other);
       if (other.text === text) continue;
       throw new CampaignError(
-        "BELAY609",
+        "shards-mismatch",
         `${directory} and ${other.directory} counted other executions of ${unit}, so that their faults are not of one plan`,
         { help: "inject all shards with one version of Belay and of the program, on devices of one kind" },
       );

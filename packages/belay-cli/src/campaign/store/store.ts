@@ -67,7 +67,7 @@ export function readStore(directory: string): Stored {
     const record = end < 0 ? undefined : parseLine(content.toString("utf8", start, end));
     const isLast = end < 0 || end === content.length - 1;
     if (!record && !(isLast && number > 1)) {
-      throw new CampaignError("BELAY606", `${path} is damaged in line ${number}`, {
+      throw new CampaignError("store-damaged", `${path} is damaged in line ${number}`, {
         help: "restore the file; only a last line that was cut short can be left out",
       });
     }
@@ -77,7 +77,7 @@ export function readStore(directory: string): Stored {
     start = end + 1;
   }
   const [header, ...records] = lines;
-  if (header?.kind !== "header") throw new CampaignError("BELAY606", `${path} has no header in line 1`);
+  if (header?.kind !== "header") throw new CampaignError("store-damaged", `${path} has no header in line 1`);
   return { header, records, bytes };
 }
 
@@ -85,7 +85,9 @@ function readContent(path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (error) {
-    throw new CampaignError("BELAY608", `cannot read ${path}: ${messageOf(error)}`, { cause: error });
+    throw new CampaignError("store-unavailable", `cannot read ${path}: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -195,12 +197,14 @@ export class Store implements Disposable {
 }
 
 const alreadyThere = (directory: string) =>
-  new CampaignError("BELAY608", `${directory} holds a campaign already`, {
+  new CampaignError("store-unavailable", `${directory} holds a campaign already`, {
     help: "go on with it by --resume, or name another --out",
   });
 
 const notThere = (directory: string) =>
-  new CampaignError("BELAY608", `${directory} holds no campaign`, { help: "name the --out of a campaign" });
+  new CampaignError("store-unavailable", `${directory} holds no campaign`, {
+    help: "name the --out of a campaign",
+  });
 
 const fullDisk = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
@@ -208,7 +212,7 @@ function unwritable(path: string, error: unknown): CampaignError {
   const isFull = fullDisk.has((error as NodeJS.ErrnoException).code ?? "");
   const reason = isFull ? "no space is left on the disk" : reasonOf(error);
   const help = isFull ? "make room and go on by --resume; every finished injection is kept" : undefined;
-  return new CampaignError("BELAY610", `cannot write ${path}: ${reason}`, {
+  return new CampaignError("store-unwritable", `cannot write ${path}: ${reason}`, {
     cause: error,
     ...(help && { help }),
   });

@@ -13,16 +13,16 @@ export async function readSource(path: string, io: Io): Promise<string> {
   const name = path === "-" ? "standard input" : path;
   if (path !== "-") await refuseNonFile(path);
   const bytes = await readBytes(path === "-" ? io.stdin : createReadStream(path), name);
-  if (bytes.length === 0) throw new CommandFailure("BELAY402", `${name} is empty`);
+  if (bytes.length === 0) throw new CommandFailure("empty-input", `${name} is empty`);
   return decode(bytes, name);
 }
 
 /** Refuses a path that is missing, a directory, or not readable, in words about the path. */
 export async function refuseNonFile(path: string): Promise<void> {
-  if (path === "") throw new CommandFailure("BELAY401", "the name of the file is empty");
+  if (path === "") throw new CommandFailure("unreadable-input", "the name of the file is empty");
   try {
     if ((await stat(path)).isDirectory()) {
-      throw new CommandFailure("BELAY401", `${path} is a directory`, { help: "name a file in it" });
+      throw new CommandFailure("unreadable-input", `${path} is a directory`, { help: "name a file in it" });
     }
     await access(path, constants.R_OK);
   } catch (error) {
@@ -44,7 +44,7 @@ async function readBytes(stream: Readable, name: string): Promise<Buffer> {
     throw unreadable(name, error);
   }
   if (size > maxBytes) {
-    throw new CommandFailure("BELAY404", `${name} is larger than ${maxBytes / 1024 / 1024} MiB`, {
+    throw new CommandFailure("input-too-large", `${name} is larger than ${maxBytes / 1024 / 1024} MiB`, {
       help: "no GPU driver takes a shader of this size; split the source",
     });
   }
@@ -58,11 +58,11 @@ function decode(bytes: Buffer, name: string): string {
   } catch {
     // Falls through to the one message for both ways of not being text.
   }
-  throw new CommandFailure("BELAY403", `${name} is not UTF-8 text`, {
+  throw new CommandFailure("input-not-text", `${name} is not UTF-8 text`, {
     help: "a source is expected, not what a compiler made of it",
   });
 }
 
 export function unreadable(name: string, error: unknown): CommandFailure {
-  return new CommandFailure("BELAY401", `cannot read ${name}: ${reasonOf(error)}`, { cause: error });
+  return new CommandFailure("unreadable-input", `cannot read ${name}: ${reasonOf(error)}`, { cause: error });
 }

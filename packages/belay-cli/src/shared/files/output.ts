@@ -18,7 +18,9 @@ export async function writeAtomically(path: string, text: string): Promise<void>
     await rename(temporary, target);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => {});
-    throw new CommandFailure("BELAY405", `cannot write ${path}: ${reasonOf(error)}`, { cause: error });
+    throw new CommandFailure("unwritable-output", `cannot write ${path}: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -28,7 +30,9 @@ export async function prepareDirectory(path: string): Promise<void> {
     makeDirectory(path);
     await access(path, constants.W_OK);
   } catch (error) {
-    throw new CommandFailure("BELAY405", `cannot write to ${path}: ${reasonOf(error)}`, { cause: error });
+    throw new CommandFailure("unwritable-output", `cannot write to ${path}: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
 }
 

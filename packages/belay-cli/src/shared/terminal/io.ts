@@ -2,6 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import { isA } from "belay-gpu/internal/diagnostics/isA";
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import { printable } from "belay-gpu/internal/diagnostics/printable";
+import { labelOf } from "belay-gpu/internal/diagnostics/registry";
 import type { Command } from "commander";
 import pc from "picocolors";
 
@@ -62,7 +63,7 @@ export function printThrown(io: Io, thrown: unknown, { json }: { readonly json: 
   const color = colorsFor(io.stderr);
   const { code, help } = findingOf(thrown);
   const message = messageOf(thrown);
-  tell(io.stderr, `${color.red(color.bold(`error[${code}]`))}: ${message}\n`);
+  tell(io.stderr, `${color.red(color.bold(`error[${labelOf(code)}]`))}: ${message}\n`);
   if (help) tell(io.stderr, `  ${color.cyan("help")}: ${help}\n`);
   if (process.env.BELAY_DEBUG) tell(io.stderr, `${stackOf(thrown)}\n`);
   if (json) printError(io, { code, message, help });

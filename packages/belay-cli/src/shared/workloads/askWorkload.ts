@@ -1,6 +1,7 @@
 import { extname } from "node:path";
+import { nameOf } from "belay-gpu/internal/diagnostics/registry";
 import { refuseNonFile } from "../files/input.ts";
-import { CommandFailure, type FailureCode } from "../terminal/failure.ts";
+import { CommandFailure } from "../terminal/failure.ts";
 import { forkGuarded } from "./guard.ts";
 import type { Task, WorkloadMessage, WorkloadTasks } from "./workloadMessages.ts";
 
@@ -56,23 +57,28 @@ export async function askWorkload<Kind extends keyof WorkloadTasks>(
 }
 
 const tookTooLong = (seconds: number) =>
-  new CommandFailure("BELAY410", `the workload had not ended after ${seconds} s`, {
+  new CommandFailure("workload-not-ended", `the workload had not ended after ${seconds} s`, {
     help: "--timeout gives loading it, and each run of it, more time",
   });
 
 function ended(status: number | null, signal: NodeJS.Signals | null): CommandFailure {
   const how = signal ? `by ${signal}` : `with status ${status}`;
-  return new CommandFailure("BELAY410", `the workload ended its process ${how}, before there were results`, {
-    help:
-      signal === "SIGKILL"
-        ? "a process is killed when it takes too much memory"
-        : "a workload returns its results; it calls no `process.exit`, and nothing that aborts",
-  });
+  return new CommandFailure(
+    "workload-not-ended",
+    `the workload ended its process ${how}, before there were results`,
+    {
+      help:
+        signal === "SIGKILL"
+          ? "a process is killed when it takes too much memory"
+          : "a workload returns its results; it calls no `process.exit`, and nothing that aborts",
+    },
+  );
 }
 
 function failureFrom({ code, message, help, stack }: WorkloadMessage & { kind: "failure" }): Error {
-  const failure = code
-    ? new CommandFailure(code as FailureCode, message, help === undefined ? {} : { help })
+  const diagnostic = code && nameOf(code);
+  const failure = diagnostic
+    ? new CommandFailure(diagnostic, message, help === undefined ? {} : { help })
     : new Error(message);
   failure.stack = stack;
   return failure;

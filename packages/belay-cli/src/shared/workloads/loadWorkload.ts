@@ -10,7 +10,7 @@ export async function loadWorkload(path: string): Promise<Workload> {
   await refuseNonFile(path);
   const module = await importModule(path);
   if (typeof module.default !== "function") {
-    throw new CommandFailure("BELAY407", `${path} has no workload as its default export`, {
+    throw new CommandFailure("no-workload", `${path} has no workload as its default export`, {
       help: "export default async (device: GPUDevice) => ({ name: typedArray })",
     });
   }
@@ -23,6 +23,8 @@ async function importModule(path: string): Promise<{ default?: unknown }> {
   try {
     return await jiti.import(resolve(path));
   } catch (error) {
-    throw new CommandFailure("BELAY406", `cannot load ${path}: ${messageOf(error)}`, { cause: error });
+    throw new CommandFailure("module-not-loaded", `cannot load ${path}: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }

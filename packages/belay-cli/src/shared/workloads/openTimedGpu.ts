@@ -8,7 +8,7 @@ export async function openTimedGpu(options?: OpenGpuOptions): Promise<OpenedGpu>
   const opened = await openGpu(options);
   if (opened.adapter.features.has("timestamp-query")) return opened;
   opened.close();
-  throw new CommandFailure("BELAY409", `${opened.choice.description} has no feature timestamp-query`, {
+  throw new CommandFailure("no-timestamps", `${opened.choice.description} has no feature timestamp-query`, {
     help: "belay doctor shows which adapters there are",
   });
 }

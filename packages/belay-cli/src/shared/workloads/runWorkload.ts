@@ -39,7 +39,7 @@ export async function runWorkload(workload: Workload, device: GPUDevice): Promis
     await setImmediate();
     const why = lost ? describeLoss(lost) : messageOf(gpuError ?? error);
     const help = isA(error, BelayError) ? error.help : undefined;
-    throw new CommandFailure("BELAY408", `the workload failed: ${why}`, { cause: error, help });
+    throw new CommandFailure("workload-failed", `the workload failed: ${why}`, { cause: error, help });
   } finally {
     device.removeEventListener("uncapturederror", listen);
   }
@@ -70,13 +70,17 @@ function checkedOutputs(outputs: unknown): Outputs {
   const wrong = entries.find(([, value]) => !ArrayBuffer.isView(value));
   const detached = entries.find(([, value]) => !wrong && isDetached(value as ArrayBufferView));
   if (detached) {
-    throw new CommandFailure("BELAY408", `the workload failed: result "${detached[0]}" has lost its memory`, {
-      help: "copy what a buffer is mapped to, by `slice()`, before it is unmapped or destroyed",
-    });
+    throw new CommandFailure(
+      "workload-failed",
+      `the workload failed: result "${detached[0]}" has lost its memory`,
+      {
+        help: "copy what a buffer is mapped to, by `slice()`, before it is unmapped or destroyed",
+      },
+    );
   }
   if (entries.length === 0 || wrong) {
     const what = wrong ? `result "${wrong[0]}" is no typed array` : "it gave no results";
-    throw new CommandFailure("BELAY408", `the workload failed: ${what}`, {
+    throw new CommandFailure("workload-failed", `the workload failed: ${what}`, {
       help: "a workload resolves to an object of typed arrays, such as { sum: new Float32Array(…) }",
     });
   }

@@ -51,7 +51,7 @@ function fail(thrown: unknown): void {
 for (const event of ["uncaughtException", "unhandledRejection"] as const) {
   process.on(event, (thrown: unknown) =>
     fail(
-      new CommandFailure("BELAY408", `the workload failed: ${messageOf(thrown)}`, {
+      new CommandFailure("workload-failed", `the workload failed: ${messageOf(thrown)}`, {
         cause: thrown,
         help: "this was thrown where nobody caught it, or by a promise that nobody awaited",
       }),
@@ -60,7 +60,7 @@ for (const event of ["uncaughtException", "unhandledRejection"] as const) {
 }
 // Nothing is left that could make the workload go on.
 process.once("beforeExit", () =>
-  fail(new CommandFailure("BELAY408", "the workload waits for something that never happens")),
+  fail(new CommandFailure("workload-failed", "the workload waits for something that never happens")),
 );
 
 async function answer(): Promise<unknown> {

@@ -3,6 +3,7 @@ import { BelayError } from "../../diagnostics/belayError.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { nowhere, warning } from "../../diagnostics/finding.ts";
 import { moreBindings } from "../../diagnostics/protection.ts";
+import { codeOf, type DiagnosticName, labelOf } from "../../diagnostics/registry.ts";
 import { type SourcePosition, sourcePosition } from "./sourcePosition.ts";
 
 /** A diagnostic with its line and column. */
@@ -36,7 +37,7 @@ export class ProtectionError extends BelayError {
   constructor(coverage: KernelCoverage) {
     const lines = coverage.diagnostics.map(describeGap);
     const message = [`kernel "${coverage.kernel}" is not fully protected`, ...lines].join("\n");
-    super("BELAY338", message, {
+    super("not-fully-protected", message, {
       help: "change the kernel as its diagnostics say, or except it by the policy's kernels",
     });
     this.coverage = coverage;
@@ -49,7 +50,7 @@ export class ProtectionError extends BelayError {
  * the policy excepts.
  */
 export function shortfalls(diagnostics: readonly LocatedDiagnostic[]): LocatedDiagnostic[] {
-  const expected = ["BELAY210", leftAlone.notRequested().code];
+  const expected = [codeOf("outside-sphere"), codeOf("not-requested")];
   return diagnostics.filter(({ code }) => !expected.includes(code));
 }
 
@@ -61,7 +62,7 @@ export function describeShortfall({ kernel, diagnostics }: KernelCoverage): stri
 }
 
 function describeGap({ code, message, line, column, help }: LocatedDiagnostic): string {
-  return `  ${line}:${column} ${code} ${message}${help ? ` (${help})` : ""}`;
+  return `  ${line}:${column} ${labelOf(code)}: ${message}${help ? ` (${help})` : ""}`;
 }
 
 export function locate(source: string, diagnostics: readonly Diagnostic[]): LocatedDiagnostic[] {
@@ -71,35 +72,39 @@ export function locate(source: string, diagnostics: readonly Diagnostic[]): Loca
   }));
 }
 
-const gap = (code: string, message: string, help?: string) => warning(code, message, nowhere, { help });
+const gap = (name: DiagnosticName, message: string, help?: string) =>
+  warning(name, message, nowhere, { help });
 
 /** The reasons why a kernel is unprotected, besides those of the compiler. */
 export const leftAlone = {
-  unknownModule: () => gap("BELAY321", "the kernel's shader module was not made by the hardened device"),
-  unknownLayout: () => gap("BELAY322", "the kernel's pipeline layout was not made by the hardened device"),
-  unknownEntryPoint: () => gap("BELAY323", "the pipeline names no entry point the compiler knows"),
+  unknownModule: () =>
+    gap("unknown-shader-module", "the kernel's shader module was not made by the hardened device"),
+  unknownLayout: () =>
+    gap("unknown-pipeline-layout", "the kernel's pipeline layout was not made by the hardened device"),
+  unknownEntryPoint: () => gap("unknown-entry-point", "the pipeline names no entry point the compiler knows"),
   layoutIsFull: (needed: number, free: number) =>
     gap(
-      "BELAY324",
+      "pipeline-layout-full",
       `the protected kernel needs ${needed} more storage buffers, and the pipeline layout has room for ${free}`,
       moreBindings,
     ),
   noRoomForChecks: () =>
     gap(
-      "BELAY336",
+      "no-room-for-checks",
       "the pipeline layout has no room for check words, so memory is verified before and encoded after the kernel",
       moreBindings,
     ),
   boundWithoutChecks: () =>
     gap(
-      "BELAY337",
+      "bound-without-checks",
       "a buffer without check words is bound, so memory is verified before and encoded after the kernel",
       "the report's memory.unprotected says why it has none",
     ),
   refusedByDriver: (message: string) =>
-    gap("BELAY325", `the device refused the protected kernel: ${message.split("\n", 1)[0]}`),
+    gap("refused-by-driver", `the device refused the protected kernel: ${message.split("\n", 1)[0]}`),
   compilerFailed: (message: string) =>
-    gap("BELAY328", `the compiler failed on this kernel: ${message.split("\n", 1)[0]}`),
-  nothingToCompare: () => gap("BELAY329", "the kernel writes nothing that its replicas could compare"),
-  notRequested: () => gap("BELAY326", 'the policy\'s redundancy is "none"'),
+    gap("compiler-failed", `the compiler failed on this kernel: ${message.split("\n", 1)[0]}`),
+  nothingToCompare: () =>
+    gap("nothing-to-compare", "the kernel writes nothing that its replicas could compare"),
+  notRequested: () => gap("not-requested", 'the policy\'s redundancy is "none"'),
 };

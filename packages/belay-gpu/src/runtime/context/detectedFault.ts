@@ -94,7 +94,7 @@ export class FaultError extends BelayError {
     const more = faults.length > 1 ? `\nand ${faults.length - 1} more` : "";
     const lost = reason === undefined ? "" : `\nnot recovered: ${reason}`;
     const what = first ? describeFault(first) : "a kernel reported a fault";
-    super("BELAY320", `${what}${more}${lost}`, { help: helpToReplace });
+    super("unrecovered-fault", `${what}${more}${lost}`, { help: helpToReplace });
     this.faults = faults;
   }
 }

@@ -50,7 +50,7 @@ export class MemoryFaultError extends BelayError {
     const more = errors.length > 1 ? `\nand ${errors.length - 1} more` : "";
     const lost = reason === undefined ? "" : `\nnot recovered: ${reason}`;
     const what = first ? describeMemoryError(first) : "memory is damaged";
-    super("BELAY332", `${what}${more}${lost}`, { help: helpToReplace });
+    super("memory-damaged", `${what}${more}${lost}`, { help: helpToReplace });
     this.errors = errors;
   }
 }

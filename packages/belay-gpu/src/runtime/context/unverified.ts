@@ -1,4 +1,5 @@
 import { BelayError } from "../../diagnostics/belayError.ts";
+import type { DiagnosticName } from "../../diagnostics/registry.ts";
 import { describeWorkgroup } from "./detectedFault.ts";
 
 /** Results that are neither known to be right nor known to be wrong. */
@@ -18,18 +19,18 @@ export interface Unverified {
   readonly workgroup: readonly [number, number, number];
 }
 
-const codes: Readonly<Record<Unverified["cause"], string>> = {
-  waitedTooLong: "BELAY330",
-  gridTooLarge: "BELAY331",
+const diagnostics: Readonly<Record<Unverified["cause"], DiagnosticName>> = {
+  waitedTooLong: "replica-wait-timeout",
+  gridTooLarge: "grid-too-large",
 };
 
 /** The error for data that could not be verified, usually because the device was lost. */
 export class UnverifiedError extends BelayError {
   override readonly name = "UnverifiedError";
 
-  constructor(cause: unknown, code = "BELAY327", help?: string) {
+  constructor(cause: unknown, diagnostic: DiagnosticName = "unverified-results", help?: string) {
     const why = cause instanceof Error ? cause.message || cause.name : cause;
-    super(code, `results could not be verified: ${why}`, { cause, help });
+    super(diagnostic, `results could not be verified: ${why}`, { cause, help });
   }
 }
 
@@ -45,7 +46,7 @@ const remedies: Readonly<Record<Unverified["cause"], string>> = {
 
 export function unverifiedError(unverified: Unverified): UnverifiedError {
   const { cause } = unverified;
-  return new UnverifiedError(describeUnverified(unverified), codes[cause], remedies[cause]);
+  return new UnverifiedError(describeUnverified(unverified), diagnostics[cause], remedies[cause]);
 }
 
 /** Describes in one line why results are not verified. */

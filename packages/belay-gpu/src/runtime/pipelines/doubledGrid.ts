@@ -30,7 +30,7 @@ export class GridSizeError extends BelayError {
   constructor(kernel: string, grid: Grid, limit: number) {
     const size = grid.join(" by ");
     super(
-      "BELAY331",
+      "grid-too-large",
       `kernel "${kernel}" cannot be doubled on a grid of ${size} workgroups: the device allows ${limit}`,
       { help: helpToFit },
     );
