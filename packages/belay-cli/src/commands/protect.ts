@@ -1,4 +1,4 @@
-import { nameOf } from "belay-gpu/internal/compiler/configurations";
+import { describeConfiguration } from "belay-gpu/internal/compiler/configurations";
 import type {
   Channel,
   Check,
@@ -77,7 +77,7 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
       if (chosen && !flags.json)
         tell(
           io.stderr,
-          `chosen: ${nameOf(chosen)}, predicted ${chosen.predicted.toFixed(2)}x: ${chosen.reason}\n`,
+          `chosen: ${describeConfiguration(chosen)}, predicted ${chosen.predicted.toFixed(2)}x: ${chosen.reason}\n`,
         );
       if (!flags.json) printRenamed(result, io);
       if (flags.timePasses && !flags.json) tell(io.stderr, timesOf(protection));

@@ -1,4 +1,4 @@
-import { nameOf } from "belay-gpu/internal/compiler/configurations";
+import { describeConfiguration } from "belay-gpu/internal/compiler/configurations";
 import { plural } from "belay-gpu/internal/diagnostics/plural";
 import type { Report } from "belay-gpu/internal/runtime/belay";
 import { describeFault } from "belay-gpu/internal/runtime/context/detectedFault";
@@ -60,7 +60,7 @@ function render(result: RunResult, io: Io): string {
       redundancy === "none" ? color.yellow("not protected") : redundancy,
       plural(dispatches, "dispatch", "dispatches"),
     ],
-    ...(chosen ? [["", "chosen", `${nameOf(chosen)}: ${chosen.reason}`]] : []),
+    ...(chosen ? [["", "chosen", `${describeConfiguration(chosen)}: ${chosen.reason}`]] : []),
     ...diagnostics.map(({ code, message, line, column }) => ["", code, `${line}:${column} ${message}`]),
   ]);
   return [

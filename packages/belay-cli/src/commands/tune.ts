@@ -1,4 +1,8 @@
-import { nameOf, type Structure, structures } from "belay-gpu/internal/compiler/configurations";
+import {
+  describeConfiguration,
+  type Structure,
+  structures,
+} from "belay-gpu/internal/compiler/configurations";
 import type { TunedKernel } from "belay-gpu/internal/runtime/tuning/tune";
 import type { MemoryTuning } from "belay-gpu/internal/runtime/tuning/tuneMemory";
 import { Command, Option } from "commander";
@@ -63,7 +67,7 @@ function render(kernels: readonly TunedKernel[]): string {
     ["Kernel", "Costs least", "Protected to unprotected", "Tried"],
     ...kernels.map(({ kernel, configuration, protected: guarded, unprotected, tried }) => [
       kernel,
-      nameOf(configuration),
+      describeConfiguration(configuration),
       `${(guarded / unprotected).toFixed(2)}x of ${unprotected.toFixed(3)} ms`,
       `${tried.length}`,
     ]),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { rankConfigurations } from "./choice.ts";
-import { coveredBy, nameOf, structures } from "./configurations.ts";
+import { coveredBy, describeConfiguration, structures } from "./configurations.ts";
 import { protect } from "./protect.ts";
 
 const kernel = (body: string, declarations = "") => /* wgsl */ `
@@ -28,10 +28,10 @@ describe("the configuration with the lowest predicted cost", () => {
   });
 
   it("puts replicas of a computing kernel in workgroups of their own, or side by side where they share memory", () => {
-    expect(nameOf(firstFor(iterate))).toBe("inter signature");
+    expect(describeConfiguration(firstFor(iterate))).toBe("inter signature");
     const shared = iterate.replace("var x = input[i];", "tile[local] = input[i]; var x = tile[local];");
     const tile = "var<workgroup> tile: array<f32, 64>;";
-    expect(nameOf(firstFor(`${tile}${shared}`))).toBe("intra+lds signature subgroup");
+    expect(describeConfiguration(firstFor(`${tile}${shared}`))).toBe("intra+lds signature subgroup");
   });
 
   it("puts replicas that gather side by side, where each line is fetched once for both", () => {

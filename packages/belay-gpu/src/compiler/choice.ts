@@ -1,7 +1,4 @@
-/**
- * `redundancy: "auto"`: which configuration promises to protect a kernel at the lowest cost, and
- * why.
- */
+/** Ranks configurations for `redundancy: "auto"` by their predicted cost, with the reasons. */
 import { functionsOf, stageOf } from "../analysis/callGraph.ts";
 import { hazardousVariables, loadsAfterStores } from "../analysis/hazards.ts";
 import { hasIndirectAccess } from "../analysis/indirectAccess.ts";
@@ -19,30 +16,31 @@ import {
   uncoveredBy,
 } from "./configurations.ts";
 
+/** The requirements that a configuration has to meet. */
 export interface ChoiceOptions {
   /** The structures in which faults must be detected. */
   readonly cover: readonly Structure[];
-  /** Features of the device. */
+  /** The features of the device. */
   readonly features?: Iterable<string>;
-  /** The entry point to choose for; default: all compute entry points of the module together. */
+  /** The entry point to choose for. Default: all compute entry points of the module together. */
   readonly entryPoint?: string;
 }
 
-/** What an estimate takes from a kernel's text. */
-interface Features extends WorkEstimate {
-  /** Loads what it stores. */
+/** The properties of a kernel's source that an estimate uses. */
+interface KernelTraits extends WorkEstimate {
+  /** The kernel both loads and stores one of its buffers. */
   readonly isInPlace: boolean;
-  /** Loads what indices name that it has loaded. */
-  readonly gathers: boolean;
-  /** Has no load behind such a store. */
+  /** The kernel loads at indices that it has loaded. */
+  readonly isIndirect: boolean;
+  /** The kernel has no load after a store to the same buffer. */
   readonly loadsFirst: boolean;
 }
 
 /**
- * The configurations that cover what is asked for, the one with the lowest predicted cost first.
- * The prediction knows the kernel's text only: how much it computes for each byte it moves, how
- * wide its accesses are, whether it works in place. Not every kernel can be protected in every way,
- * so whoever protects takes the first that fits. Empty for source that is not valid.
+ * Returns the configurations that cover the requested structures, the one with the lowest predicted
+ * cost first. The prediction knows the kernel's source only: its arithmetic for each byte that it
+ * moves, the width of its accesses, and whether it works in place. Not every configuration fits
+ * every kernel, so the compiler takes the first that does. Empty for a source that is not valid.
  */
 export function rankConfigurations(wgsl: string, options: ChoiceOptions): RankedConfiguration[] {
   const parsed = parse(wgsl);
@@ -58,7 +56,8 @@ export function rankConfigurations(wgsl: string, options: ChoiceOptions): Ranked
 }
 
 /**
- * Returns configurations for these kernels together, the one with the lowest predicted cost first.
+ * Returns the configurations for these kernels together, the one with the lowest predicted cost
+ * first.
  */
 export function rank(
   program: Program,
@@ -71,7 +70,7 @@ export function rank(
     .sort((a, b) => a.predicted - b.predicted);
 }
 
-function featuresOf(program: Program, kernel: FunctionDeclaration): Features {
+function featuresOf(program: Program, kernel: FunctionDeclaration): KernelTraits {
   const hazards = [...hazardousVariables(program, [kernel])];
   const isInPlace = hazards.some((variable) => addressSpaceOf(variable) === "storage");
   const loadsFirst = loadsAfterStores(program, kernel).length === 0;
@@ -79,27 +78,29 @@ function featuresOf(program: Program, kernel: FunctionDeclaration): Features {
     ...estimateWork(program, kernel),
     isInPlace,
     loadsFirst,
-    gathers: hasIndirectAccess(program, kernel),
+    isIndirect: hasIndirectAccess(program, kernel),
   };
 }
 
-/** Operations that a GPU does while it moves a byte. */
+/** The operations that a GPU does while it moves a byte. */
 const operationsPerByte = 6;
 
-/** What an access that hits a cache or workgroup memory costs, in operations. */
+/** The cost of an access that hits a cache or workgroup memory, in operations. */
 const operationsPerAccess = 2.4;
 
-/** An access of this many bytes keeps memory busy with half the lanes. */
+/** The width of an access, in bytes, with which half the lanes keep memory busy. */
 const wideAccess = 16;
 
-/** Computing and moving bytes overlap: together they take this p-norm of what each takes alone. */
+/**
+ * The exponent of overlap. Computing and moving bytes together take this p-norm of their own times.
+ */
 const overlap = 2.3;
 const together = (computing: number, moving: number) =>
   (computing ** overlap + moving ** overlap) ** (1 / overlap);
 
 function predict(
   configuration: Configuration,
-  kernels: readonly Features[],
+  kernels: readonly KernelTraits[],
 ): { predicted: number; reason: string } {
   let [plain, guarded, bytes, arithmetic] = [0, 0, 0, 0];
   for (const kernel of kernels) {
@@ -116,47 +117,50 @@ function predict(
   return { predicted: plain === 0 ? 1 : guarded / plain, reason: reasonFor(configuration, limit, isInPlace) };
 }
 
-/**
- * How many times as long a protected kernel computes, and moves bytes, and how many times as long
- * both take for other reasons.
- */
+/** The slowdown of a protected kernel, in parts. */
 interface Factors {
+  /** The factor of the time for computing. */
   readonly computing: number;
+  /** The factor of the time for moving bytes. */
   readonly bytes: number;
+  /** The factor of both for other reasons. */
   readonly all: number;
 }
 
 /**
- * The factors are fitted to what an NVIDIA H200 shows on the programs of `belay bench rmt`:
- * replicas in one subgroup halve the distinct loads in flight, which wide accesses make up for, and
- * gathers even more, as each line is fetched once for both; those that run one after the other load
- * from the cache, unless they gather; whatever waits before a store costs.
+ * Returns the slowdown of a configuration. The factors are fitted to measurements on an NVIDIA H200
+ * with the programs of `belay bench rmt`.
+ *
+ * Replicas in one subgroup halve the distinct loads in flight. Wide accesses make up for that, and
+ * indirect accesses even more, because both replicas share each fetched line. Replicas that run one
+ * after the other load from the cache, except with indirect accesses. Any wait before a store costs
+ * time.
  */
-function factorsOf({ redundancy, check, channel, pairing }: Configuration, kernel: Features): Factors {
-  const { gathers, isInPlace, loadsFirst } = kernel;
+function factorsOf({ redundancy, check, channel, pairing }: Configuration, kernel: KernelTraits): Factors {
+  const { isIndirect, isInPlace, loadsFirst } = kernel;
   const isWide = kernel.widestStorage >= wideAccess;
   const shares = kernel.widestWorkgroup > 0;
   if (redundancy === "inter") {
-    // In place, whoever comes last stores where an invocation loads before it stores; else the
-    // second replica has a copy.
+    // A kernel in place: if it loads before it stores, the last-arriving replica stores. Otherwise
+    // the second replica has a copy.
     const apart = isInPlace ? (loadsFirst ? 1.25 : 2.1) : isWide ? 1.49 : 2;
     return {
       computing: isInPlace ? 2.1 : 1.92,
-      bytes: gathers ? 1.75 : apart,
+      bytes: isIndirect ? 1.75 : apart,
       all: check === "store" ? 3 : 1,
     };
   }
-  // What is loaded again is in the cache, and what is stored next to it.
+  // Data that is loaded again, or was stored nearby, is in the cache.
   if (pairing === "passes")
-    return { computing: 2.05, bytes: gathers ? 1.85 : isInPlace ? 1.05 : 1.3, all: 1 };
+    return { computing: 2.05, bytes: isIndirect ? 1.85 : isInPlace ? 1.05 : 1.3, all: 1 };
   if (pairing === "subgroups")
-    return { computing: 1.945, bytes: gathers ? 1.2 : isWide ? 1.45 : 1.97, all: 1 };
+    return { computing: 1.945, bytes: isIndirect ? 1.2 : isWide ? 1.45 : 1.97, all: 1 };
   const waiting = (check === "store" ? 1.1 : 1) * (isInPlace ? 1.15 : 1);
   const talking = channel === "workgroup" ? 1.03 : 1;
   const sharing = redundancy === "intra-lds" && shares ? 1.2 : 1;
   return {
     computing: shares ? 1.85 : 1.95,
-    bytes: gathers ? 1.02 : isWide ? (shares ? 1.25 : 1.36) : 1.64,
+    bytes: isIndirect ? 1.02 : isWide ? (shares ? 1.25 : 1.36) : 1.64,
     all: waiting * talking * sharing * (pairing === "half-subgroup" ? 1.05 : 1),
   };
 }

@@ -1,4 +1,4 @@
-/** How much the codes compute, counted in their WGSL. */
+/** Counts the operations of the codes in their WGSL. */
 import { functionsOf } from "../analysis/callGraph.ts";
 import { estimateWork } from "../analysis/workEstimate.ts";
 import { type SchemeName, schemes } from "../codes/scheme.ts";
@@ -6,19 +6,21 @@ import { parse } from "../wgsl/parser.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 
 /**
- * Operations of WGSL on words. A rotation counts as three, though many devices have an instruction
- * for it.
+ * The operations of a code on words. A rotation counts as three, although many devices have an
+ * instruction for it.
  */
 export interface CodeOperations {
-  /** Of a whole granule. */
+  /** The operations to encode a whole granule. */
   readonly encode: number;
+  /** The operations to compute the syndrome of a whole granule. */
   readonly syndrome: number;
-  /** Of one word whose position in the granule is known only when the kernel runs. */
+  /** The operations for one word whose position in the granule is known only at run time. */
   readonly contribution: number;
 }
 
 const counted = new Map<SchemeName, CodeOperations>();
 
+/** Returns the operations of a code. */
 export function codeOperations(scheme: SchemeName): CodeOperations {
   const known = counted.get(scheme);
   if (known) return known;

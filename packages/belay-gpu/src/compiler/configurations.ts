@@ -1,23 +1,25 @@
-/** The ways to protect a kernel, and which structures of a GPU each of them covers. */
+/** Lists the ways to protect a kernel, and the structures of a GPU that each of them covers. */
 import type { Pairing } from "../transforms/redundancy/pairing.ts";
 
 /**
- * How a kernel is doubled: inside its workgroups with two copies of workgroup memory or one, or
- * workgroup by workgroup.
+ * The replication of a kernel: inside its workgroups with two copies of workgroup memory or one, or
+ * by whole workgroups.
  */
 export type Redundancy = "none" | "intra+lds" | "intra-lds" | "inter";
 /**
- * When replicas are compared: before every store, or by a signature once before the invocation
- * ends.
+ * The time of the output comparison: before every store, or once by a signature at the end of the
+ * invocation.
  */
 export type Check = "store" | "signature";
-/** What replicas exchange words through: registers, or workgroup memory. */
+/** The channel through which replicas exchange words: registers, or workgroup memory. */
 export type Channel = "subgroup" | "workgroup";
 
 /**
- * The structures in which faults strike: vector arithmetic and registers, workgroup memory, scalar unit and its registers,
- * instruction decoding, fetch and scheduling.
- * Source: Wadden et al. 2014, tables 2 and 3. Nothing covers their L1 cache, which both replicas may read from.
+ * The structures in which faults strike: vector arithmetic and registers, workgroup memory, scalar
+ * unit and its registers, instruction decoding, fetch and scheduling.
+ *
+ * Source: Wadden et al. 2014, tables 2 and 3. No configuration covers their L1 cache, from which
+ * both replicas may read.
  */
 export const structures = ["ALU", "VRF", "LDS", "SU", "SRF", "ID", "IF/SCHED"] as const;
 /** A structure of a GPU; see {@link structures}. */
@@ -27,37 +29,39 @@ export type Structure = (typeof structures)[number];
 export interface Configuration {
   readonly redundancy: Exclude<Redundancy, "none">;
   readonly check: Check;
-  /** `"auto"` where the replicas have no channel of their own, or the device decides. */
+  /** The channel. `"auto"` if the replicas need none, or if the device decides. */
   readonly channel: "subgroup" | "workgroup" | "auto";
-  /** Where the replicas of an Intra-Group kernel stand; means nothing for Inter-Group. */
+  /** The positions of the replicas of an Intra-Group kernel. Without meaning for Inter-Group. */
   readonly pairing: Pairing;
 }
 
-/** A configuration, with what it promises to cost. */
+/** A configuration with its predicted cost. */
 export interface RankedConfiguration extends Configuration {
-  /** Predicted time of the protected kernel, the unprotected one's being 1. */
+  /** The predicted time of the protected kernel, relative to the unprotected one. */
   readonly predicted: number;
-  /** Why it costs that, in a sentence. */
+  /** The reason for the prediction, as one sentence. */
   readonly reason: string;
 }
 
 const lanes: readonly Structure[] = ["ALU", "VRF"];
 const shared: readonly Structure[] = ["SU", "SRF", "ID", "IF/SCHED"];
 
-/** The structures in which a configuration detects a transient fault. */
+/** Returns the structures in which a configuration detects a transient fault. */
 export function coveredBy({
   redundancy,
   pairing,
 }: Pick<Configuration, "redundancy" | "pairing">): ReadonlySet<Structure> {
   if (redundancy === "inter") return new Set(structures);
-  // What a subgroup shares is replicated where replicas stand in different ones, or run one after
-  // the other.
+  // The units that a subgroup shares are covered if replicas run in different subgroups or one
+  // after the other.
   const isApart = pairing === "subgroups" || pairing === "passes";
   const hasCopies = redundancy === "intra+lds" || pairing === "passes";
   return new Set([...lanes, ...(hasCopies ? (["LDS"] as const) : []), ...(isApart ? shared : [])]);
 }
 
-/** Returns those of the structures in which a configuration does not detect a transient fault. */
+/**
+ * Returns the structures among `cover` in which a configuration does not detect a transient fault.
+ */
 export function uncoveredBy(
   configuration: Pick<Configuration, "redundancy" | "pairing">,
   cover: readonly Structure[],
@@ -77,12 +81,12 @@ const intraGroup: readonly Pick<Configuration, "pairing" | "channel" | "check">[
   { pairing: "passes", channel: "auto", check: "signature" },
 ];
 
-/** Every configuration that a device with these features can run, Intra-Group first. */
+/** Returns every configuration that a device with these features can run, Intra-Group first. */
 export function configurationsFor(features: Iterable<string>): Configuration[] {
   const exchanges = new Set(features).has("subgroups");
   const intra = (["intra+lds", "intra-lds"] as const).flatMap((redundancy) =>
     intraGroup
-      // One after the other, replicas share one copy of workgroup memory either way.
+      // Replicas that run one after the other share one copy of workgroup memory in either case.
       .filter(({ pairing }) => redundancy === "intra+lds" || pairing !== "passes")
       .map((place): Configuration => ({ redundancy, ...place })),
   );
@@ -92,8 +96,8 @@ export function configurationsFor(features: Iterable<string>): Configuration[] {
   return [...intra.filter(({ channel }) => exchanges || channel !== "subgroup"), ...inter];
 }
 
-/** A configuration in a few words, without those that go without saying. */
-export function nameOf({ redundancy, check, channel, pairing }: Configuration): string {
+/** Returns a configuration in a few words, without its default parts. */
+export function describeConfiguration({ redundancy, check, channel, pairing }: Configuration): string {
   const words = [
     redundancy,
     check,

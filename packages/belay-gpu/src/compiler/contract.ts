@@ -1,6 +1,6 @@
 /**
- * What goes into and comes out of `protect()`: the one contract between the compiler and everything
- * that runs its kernels.
+ * The inputs and outputs of `protect()`: the contract between the compiler and all code that runs
+ * its kernels.
  */
 import type { BindingAccess, BindingPoint } from "../analysis/bindings.ts";
 import type { Fill, FillLimit, GridProduct } from "../analysis/fills.ts";
@@ -39,7 +39,7 @@ export type {
 };
 
 /**
- * The device limits that decide whether a kernel can be doubled; names and units as in
+ * The device limits that decide whether a kernel can be doubled. Names and units are those of
  * `GPUSupportedLimits`.
  */
 export interface KernelLimits {
@@ -51,271 +51,282 @@ export interface KernelLimits {
 }
 
 /**
- * What whoever dispatches an Inter-Group kernel does for it: twice the workgroups, and where
- * neither replica may load what the other has stored, one after the other or with a copy for each.
+ * The requirements for dispatching an Inter-Group kernel: twice the workgroups, and replicas that
+ * never load each other's stores. For that, they run one after the other, or each has a copy.
  */
 export interface InterGroup {
   /**
-   * The pipeline-overridable constant, by name, that says along which dimension a grid is doubled:
-   * 0 = x, 1 = y, 2 = z, and 3 = what the report's word `grid` says; doubling x needs a grid of at
-   * most half the limit in x, and so on.
+   * The name of the pipeline-overridable constant for the dimension in which a grid is doubled: 0 =
+   * x, 1 = y, 2 = z, and 3 = the dimension in the report's word `grid`. Doubling x needs a grid of
+   * at most half the limit in x, and so on.
    */
   readonly doubling: string;
   /**
-   * Set where a kernel that changes buffers in place needs no copies of them: only a grid of at
-   * most so many workgroups of the program's is doubled, and whoever comes last of two replicas
-   * stores there. A larger grid, or one that is not known, is dispatched twice as it is, the second
-   * replicas before the first: by the same pipeline, as another one might round floats otherwise,
-   * with `doubling` 3 and the word `grid` 5, then 4. Zero where no grid may be doubled.
+   * Set for a kernel that changes buffers in place and needs no copies of them: the largest grid,
+   * in workgroups of the program, that may be doubled. The last-arriving replica then stores. Zero
+   * if no grid may be doubled.
+   *
+   * A larger or unknown grid is dispatched twice as it is, the second replicas before the first.
+   * Both dispatches use one pipeline, because another one might round floats differently. They have
+   * `doubling` 3 and the word `grid` 5, then 4.
    */
   readonly mostWorkgroups?: number;
   /**
-   * For each binding of the program that the second replica must not share: where its own copy is
-   * bound.
+   * The bindings of the program that the second replica must not share, with the binding points of
+   * its copies.
    */
   readonly shadows: readonly ShadowBinding[];
   /**
-   * Whether twins wait for each other, for a bounded time: they do with the check `"store"`, and
-   * where the kernel uses the result of an atomic operation that must run once.
+   * True if replicas wait for each other, for a bounded time. They do with the check `"store"`, and
+   * if the kernel uses the result of an atomic operation that is executed once.
    */
   readonly blocking: boolean;
   /**
-   * Set when it is: the pipeline-overridable constant, by name, that says how often a twin looks
-   * for the other before it gives up. Default: 2²⁰ times, which is about a second on a GPU, and too
-   * soon where few threads run many workgroups.
+   * The name of the pipeline-overridable constant for the number of times that a waiting replica
+   * polls. Absent if replicas do not wait. Default: 2²⁰ times, about a second on a GPU, and too
+   * short if few threads run many workgroups.
    */
   readonly patience?: string;
 }
 
-/** Where the second replica finds its own copy of a buffer. */
+/** The binding point of the second replica's copy of a buffer. */
 export interface ShadowBinding {
   readonly of: BindingPoint;
   readonly at: BindingPoint;
-  /**
-   * Set when atomic operations may change parts of the program's buffer, which the copy does not
-   * follow.
-   */
+  /** True if atomic operations may change parts of the program's buffer, which are not copied. */
   readonly hasAtomics?: true;
 }
 
-/** Schemes by binding point; a binding point without an entry has the default. */
+/** The codes by binding point. A binding point without an entry has the default. */
 export interface MemorySchemes {
   readonly default: MemoryCode | "none";
   readonly bindings: readonly BindingScheme[];
 }
 
-/** The code for one binding. */
+/** The code of one binding. */
 export interface BindingScheme {
   readonly of: BindingPoint;
   readonly scheme: MemoryCode | "none";
   /**
-   * Under `"checksum"`: of the accesses to it, the only one that the kernel adds up, by its number.
-   * For where all of them together are not to each word as often; a buffer has none of its accesses
-   * added up where there is no other one of this number.
+   * For `"checksum"`: the number of the only access to the binding that the kernel sums. It is
+   * meant for a buffer whose accesses do not access each word equally often. If there is no access
+   * with this number, no access is summed.
    */
   readonly site?: number;
   /**
-   * Under `"checksum"`: those are known to be to each word as often, so that the kernel need not
-   * count places.
+   * For `"checksum"`: the accesses are known to access each word equally often, so that the kernel
+   * need not count places.
    */
   readonly isKnown?: true;
 }
 
-/** Where a kernel finds the check words. */
+/** The binding points of check words. */
 export interface MemoryBindings {
-  /** A storage buffer of u32: the check words of all buffers. */
+  /** The storage buffer of u32 with the check words of all buffers. */
   readonly arena: BindingPoint;
   /**
-   * A uniform buffer of one `vec4<u32>` for each protected binding, by its `index` (`tableRow`).
+   * The uniform buffer with one `vec4<u32>` for each protected binding, by its `index`
+   * (`tableRow`).
    */
   readonly table: BindingPoint;
 }
 
-/** A row of the table, in 32-bit words. What is not named is zero. */
+/** A row of the table, in 32-bit words. All other words are zero. */
 export const tableRow = {
-  /** Where in the arena the check word of the binding's first granule is. */
+  /** The index in the shadow buffer of the check word of the binding's first granule. */
   base: 0,
   /** The size of the binding in bytes, as the program bound it. */
   bytes: 1,
-  /** Words of a row. */
+  /** The number of words in a row. */
   stride: 4,
 } as const;
 
-/** What is done about the memory of one binding. */
+/** The protection of the memory of one binding. */
 export interface ProtectedBinding {
   readonly of: BindingPoint;
-  /** Its row of the table, and its name in memory records. */
+  /** The row of the binding in the table, and its number in memory records. */
   readonly index: number;
   readonly scheme: MemoryCode;
   /**
-   * `"checked"`: the kernel checks what it loads and keeps the check words up to date. `"summed"`:
-   * it adds up a checksum of what it loads or stores, for whoever dispatches it to compare.
-   * `"passVerified"`: it runs on raw words, so whoever dispatches it verifies the binding before, and
-   * encodes it after where it `stores`.
+   * The way in which the binding is checked.
+   *
+   * `"checked"`: the kernel checks its loads and updates the check words. `"summed"`: the kernel
+   * sums the words that it loads or stores, and the host compares the sums. `"passVerified"`: the host
+   * verifies the binding before the kernel, and encodes it after if it `stores`.
    */
   readonly mode: "checked" | "summed" | "passVerified";
-  /** Set when it is summed: how often invocations add what they access. */
+  /** The number of times that invocations add their accesses; set if the binding is summed. */
   readonly sums?: readonly SumWeights[];
   /**
-   * Set when the contents of memory also decide what is accessed, so that any dispatch may access
-   * something else.
+   * True if the contents of memory also decide which elements are accessed, so that each dispatch
+   * may access others.
    */
   readonly varies?: boolean;
-  /** Set when only one of the accesses is summed. */
+  /** The number of the only access that is summed, if there is one. */
   readonly site?: number;
-  /** Set when no places are counted. */
+  /** Set if no places are counted. */
   readonly isKnown?: true;
   readonly loads: boolean;
   readonly stores: boolean;
 }
 
 /**
- * Accesses that the same ids decide. Invocations that differ in others add the same to the sums:
- * the first of them once, the others twice; all of that 2^i times for the i-th of these.
+ * The accesses that the same ids decide. Invocations that differ only in other ids add the same
+ * words to the sums: the first of them once, the others twice. The i-th of these classes is
+ * weighted by 2^i.
  */
 export interface SumWeights {
-  /** Invocations of a workgroup that differ in such ids only. */
+  /** The invocations of a workgroup that differ in such other ids only. */
   readonly lanes: number;
-  /** The dimensions of the grid that do not matter: 0 = x. */
+  /** The dimensions of the grid that do not matter: 0 is x. */
   readonly dimensions: readonly (0 | 1 | 2)[];
 }
 
-/** What a kernel does about the memory that it uses. */
+/** The protection of the memory that a kernel uses. */
 export interface MemorySummary {
   /**
-   * Set when a binding is checked: where the check words are bound, whether the kernel stores to
-   * the arena (a `"storage"` binding of its layout, else `"read-only-storage"`), and the size of
-   * the table.
+   * Set if a binding is checked: the binding points of the check words, and the size of the table.
+   * With `storesChecks`, the kernel stores to the shadow buffer: its layout has a `"storage"`
+   * binding, and a `"read-only-storage"` binding otherwise.
    */
   readonly checks?: MemoryBindings & { readonly storesChecks: boolean; readonly tableBytes: number };
-  /** Storage and uniform buffers that the entry point uses and that have a scheme. */
+  /** The storage and uniform buffers that the entry point uses and that have a code. */
   readonly bindings: readonly ProtectedBinding[];
 }
 
-/** How `protect` protects; everything has a default. */
+/** The options of `protect`. All have defaults. */
 export interface ProtectOptions {
   /**
-   * Default `"none"`. The codes of the storage and uniform buffers: whoever runs the kernel keeps
-   * their check words. A binding of a checked buffer must hold whole granules, and that of a
-   * uniform buffer a multiple of 16 bytes.
+   * The codes of the storage and uniform buffers. The host keeps their check words. A binding of a
+   * checked buffer must hold whole granules, and that of a uniform buffer a multiple of 16 bytes.
+   * Default `"none"`.
    */
   readonly memory?: MemoryCode | "none" | MemorySchemes;
-  /** Where the check words are bound, as `reportBinding`. Default: behind the report. */
+  /** The binding points of check words, as `reportBinding`. Default: after the report. */
   readonly memoryBindings?: MemoryBindings;
   /**
-   * Default `"intra+lds"`. `"auto"` (the default of `harden`): of the flavors, channels and
-   * pairings that the kernel fits on a device with these `features` and `limits`, the one that
-   * covers the structures to `cover` and promises to cost least. Where none of them covers all, the
-   * one that covers most, with a warning. Options that are given restrict the choice.
+   * The redundancy. `"auto"`, the default of `harden`, considers the flavors, channels and pairings
+   * that fit the kernel on a device with these `features` and `limits`. It takes the one with the
+   * lowest predicted cost that covers the structures of `cover`. If none covers all, it takes the
+   * one that covers most, with a warning. Options that are given restrict the choice. Default
+   * `"intra+lds"`.
    */
   readonly redundancy?: Redundancy | "auto";
   /**
-   * What `"auto"` must cover. Default: vector arithmetic, vector registers and workgroup memory.
+   * The structures that `"auto"` must cover. Default: vector arithmetic, vector registers and
+   * workgroup memory.
    */
   readonly cover?: readonly Structure[];
   /**
-   * The entry point that `"auto"` chooses for, and the only one that is protected then. Default:
-   * all of the module's compute entry points together.
+   * The entry point that `"auto"` chooses for, and the only one that it protects. Default: all
+   * compute entry points of the module together.
    */
   readonly entryPoint?: string;
   /**
-   * How many storage buffers a pipeline layout has room for, where `"auto"` is to choose for it.
+   * The number of storage buffers that a pipeline layout has room for; `"auto"` respects it.
    * Default: as `limits` allow.
    */
   readonly room?: number;
   /**
-   * Default `"signature"`. `"none"` protects nothing: replicas compute without a comparison, to
-   * measure what it costs.
+   * The time of the output comparison. `"none"` protects nothing: replicas compute without a
+   * comparison, to measure its cost. Default `"signature"`.
    */
   readonly check?: Check | "none";
-  /** Default `"auto"`: `"adjacent"`, unless `redundancy` is chosen too; Intra-Group only. */
+  /**
+   * The positions of replicas; Intra-Group only. Default `"auto"`: `"adjacent"`, unless
+   * `redundancy` is `"auto"` as well.
+   */
   readonly pairing?: Pairing | "auto";
-  /** Default `"auto"`: `"subgroup"` when `features` has `"subgroups"`, else `"workgroup"`. */
+  /**
+   * The channel. Default `"auto"`: `"subgroup"` if `features` has `"subgroups"`, else
+   * `"workgroup"`.
+   */
   readonly channel?: Channel | "auto";
-  /** Features of the device the code is for. Default: none. */
+  /** The features of the device that the code is for. Default: none. */
   readonly features?: Iterable<string>;
-  /** Lanes that a subgroup of the device has at least, where it has subgroups. Default 32. */
+  /**
+   * The number of lanes that a subgroup of the device has at least, if it has subgroups. Default
+   * 32.
+   */
   readonly subgroupSize?: number;
-  /** Limits of the device. Default: the limits every WebGPU device has. */
+  /** The limits of the device. Default: the limits that every WebGPU device has. */
   readonly limits?: Partial<KernelLimits>;
   /**
-   * Override values by name or id, as in `GPUProgrammableStage.constants`; they decide sizes that
-   * are checked against `limits`.
+   * The values of overrides by name or id, as in `GPUProgrammableStage.constants`. They decide
+   * sizes that are compared with `limits`.
    */
   readonly constants?: Readonly<Record<string, number>>;
   /**
-   * Where the report is bound, which an explicit pipeline layout decides. Default: a bind group of
-   * its own, behind those that the module uses, or a free binding of the last one when all are
-   * used.
+   * The binding point of the report, which an explicit pipeline layout decides. Default: a bind
+   * group of its own, after those that the module uses, or a free binding of the last one if all
+   * are used.
    */
   readonly reportBinding?: BindingPoint;
   /**
-   * Instruments the source so that a fault can be armed at its fault sites; `"profile"`: so that
-   * executions of these sites are counted. Default false.
+   * True to instrument the source so that a fault can be armed at its fault sites. `"profile"`
+   * counts the executions of these sites instead. Default false.
    */
   readonly injectFaults?: boolean | "profile";
-  /** With `injectFaults`: makes fault sites in what protection adds, too. Default false. */
+  /**
+   * True to make fault sites in the code that protection adds as well; needs `injectFaults`.
+   * Default false.
+   */
   readonly strikeMachinery?: boolean;
-  /** Turns every gap in the coverage (a warning) into an error. Default false. */
+  /** True to turn every gap in the coverage (a warning) into an error. Default false. */
   readonly strict?: boolean;
 }
 
-/** What became of one compute entry point. */
+/** The summary of one compute entry point. */
 export interface EntryPointSummary {
   readonly name: string;
-  /** The redundancy really applied; `"none"` when the entry point is left alone. */
+  /** The redundancy that was applied; `"none"` if the entry point is left unprotected. */
   readonly redundancy: Redundancy;
-  /** Set when `redundancy` is `"inter"`. */
+  /** The requirements for dispatching the kernel, if `redundancy` is `"inter"`. */
   readonly interGroup?: InterGroup;
-  /** Set when a buffer that it uses has a code. */
+  /** The protection of memory, if a buffer of the entry point has a code. */
   readonly memory?: MemorySummary;
-  /** Check sites reachable from this entry point. */
+  /** The ids of the check sites that this entry point reaches. */
   readonly checks: readonly number[];
   /**
-   * Whether it uses the report buffer; the binding exists in its pipeline's default layout only
-   * then.
+   * True if the entry point uses the report buffer. Its default pipeline layout has the binding
+   * only then.
    */
   readonly usesReport: boolean;
   /**
-   * What it does with the program's resources. Buffers and textures without an entry are not used.
+   * The accesses to the program's resources. Buffers and textures without an entry are not used.
    */
   readonly bindings: readonly BindingAccess[];
-  /**
-   * What its stores fill in these, whatever was there before; absent where nothing is known to be
-   * filled.
-   */
+  /** The bytes that the stores fill whatever they held before; absent if none are known. */
   readonly fills?: readonly Fill[];
 }
 
-/** What `protect` makes of a module. */
+/** The result of `protect`. */
 export interface ProtectResult {
-  /** What `"auto"` chose, and why. */
+  /** The configuration that `"auto"` chose, and the reason. */
   readonly chosen?: RankedConfiguration;
-  /** The protected module; the input, unchanged, when `diagnostics` has an error. */
+  /** The protected module; the unchanged input if `diagnostics` has an error. */
   readonly code: string;
-  /** What is wrong with the source, and what is not covered. */
+  /** The errors in the source and the gaps in the coverage. */
   readonly diagnostics: readonly Diagnostic[];
   /**
-   * The entry points, and the overrides without an `@id`, that have another name in `code`, as they
-   * hide a name of the language which it needs: that name, by the program's own. All else here has
-   * the program's names.
+   * The entry points, and the overrides without `@id`, that are renamed in `code` because they hide
+   * a name of the language that it needs. Maps the program's name to the new one. Everything else
+   * in the result has the program's names.
    */
   readonly renamed: Readonly<Record<string, string>>;
-  /** `null` when no entry point uses a report buffer. */
+  /** The layout of the report buffer; `null` if no entry point uses one. */
   readonly layout: ReportLayout | null;
-  /** One for each compute entry point, in source order; empty for source that is not valid. */
+  /** One summary for each compute entry point, in source order; empty for an invalid source. */
   readonly entryPoints: readonly EntryPointSummary[];
-  /** Where replicas are compared. A record in the report names one by its id. */
+  /** The places where replicas are compared. A record in the report has the id of one. */
   readonly checks: readonly CheckSite[];
-  /** Where faults can be armed; empty without `injectFaults`. */
+  /** The places where faults can be armed; empty without `injectFaults`. */
   readonly faultSites: readonly FaultSite[];
 }
 
-/**
- * Returns the name that a protected module has for an entry point or an override of the program.
- */
+/** Returns the name that an entry point or an override of the program has in a protected module. */
 export const nameInCode = ({ renamed }: Pick<ProtectResult, "renamed">, name: string): string =>
   (Object.hasOwn(renamed, name) ? renamed[name] : undefined) ?? name;
 
-/** The compiler, as the rest of the system calls it. */
+/** The compiler as a function type, for code that calls it. */
 export type Protect = (wgsl: string, options?: ProtectOptions) => ProtectResult;

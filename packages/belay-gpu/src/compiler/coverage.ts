@@ -8,17 +8,17 @@ import { walk } from "../wgsl/traverse.ts";
 import type { KernelFacts } from "./facts.ts";
 import type { Settings } from "./settings.ts";
 
-/** What is known of the variables of a protected program. */
+/** The sphere of replication of a protected program. */
 export interface Sphere {
-  /** True for workgroup variables of which each replica has a copy. */
+  /** Returns true for workgroup variables with one copy per replica. */
   isReplicated(variable: GlobalVariable): boolean;
-  /** True for variables whose atomic operations are executed once. */
+  /** Returns true for variables whose atomic operations are executed once. */
   isExecutedOnce(variable: GlobalVariable): boolean;
 }
 
 /**
- * What the protected `kernels` leave outside the sphere of replication, each with its place in the
- * source, in order.
+ * Returns warnings about the parts of the protected `kernels` that are outside the sphere of
+ * replication, in source order.
  */
 export function coverageGaps(
   program: Program,
@@ -52,7 +52,7 @@ export function coverageGaps(
       const pointer = node.args[0];
       if (!operation?.startsWith("atomic") || !pointer) return;
       const variable = rootVariable(program, pointer)?.variable;
-      // A pointer that was handed over may point to any of them.
+      // A pointer parameter may point to any of them.
       if (!(variable ? [variable] : atomics).some(isExecutedOnce)) return;
       gaps.push(
         outsideSphere(
@@ -68,8 +68,8 @@ export function coverageGaps(
 }
 
 /**
- * The invocation of an odd workgroup that has no neighbour to swap lanes with. `kernel` is of the
- * program with overrides turned into constants, as far as they are known.
+ * Returns a warning if the workgroup has an odd invocation without a neighbour to swap lanes with.
+ * `kernel` is of the program with its known overrides turned into constants.
  */
 export function loneInvocation(
   { name, declaration, invocations = 0 }: KernelFacts,

@@ -1,7 +1,4 @@
-/**
- * Whether an entry point can be protected on this device, and if not, why: checked before anything
- * is changed.
- */
+/** Decides whether an entry point can be protected on a device, before anything is changed. */
 
 import { builtinFunction } from "../analysis/effects.ts";
 import { containsAtomic } from "../analysis/places.ts";
@@ -15,6 +12,7 @@ import type { Channel, KernelLimits, Pairing, Redundancy } from "./contract.ts";
 import type { KernelFacts, ProgramFacts } from "./facts.ts";
 import { mostInvocations, workgroupBytes } from "./workgroups.ts";
 
+/** The configuration and the device to check for. */
 export interface EligibilityOptions {
   readonly redundancy: Redundancy;
   readonly pairing: Pairing;
@@ -23,8 +21,8 @@ export interface EligibilityOptions {
 }
 
 /**
- * Why `kernel` must be left alone: empty when it can be protected.
- * `sized` is the same kernel with overrides turned into constants, as far as they are known.
+ * Returns the reasons why `kernel` must be left unprotected; empty if it can be protected. `sized`
+ * is the same kernel with its known overrides turned into constants.
  */
 export function obstacles(
   facts: ProgramFacts,
@@ -39,7 +37,7 @@ export function obstacles(
 
   const { limits } = options;
   if (options.redundancy.startsWith("intra")) {
-    // Lanes that swap are in one subgroup, of the same size as ever.
+    // Lanes that swap stay in one subgroup, whose size does not change.
     const isGiven = (builtin: string) => options.pairing === "passes" && builtin === "subgroup_size";
     for (const { span, what } of subgroupUses(kernel, isGiven)) {
       obstacle(
@@ -49,7 +47,7 @@ export function obstacles(
         "use a flavor that replicates whole workgroups",
       );
     }
-    // What must have two copies; atomics may have one.
+    // Plain workgroup variables need two copies; atomics may have one.
     const isCopied = (variable: GlobalVariable) =>
       options.redundancy === "intra+lds" && !containsAtomic(sized.program.declaredTypeOf(variable));
     const bytes = workgroupBytes(facts, sized, options, isCopied);
@@ -81,7 +79,7 @@ export function obstacles(
   return found;
 }
 
-/** Why a workgroup of so many invocations is too large. */
+/** Returns the reason why a workgroup of this many invocations is too large, or undefined. */
 function sizeObstacle(
   invocations: number | undefined,
   { redundancy, pairing, limits }: EligibilityOptions,
@@ -99,7 +97,10 @@ function sizeObstacle(
       };
 }
 
-/** Uses of subgroup built-in values and operations. What is only declared is not used. */
+/**
+ * Yields the uses of subgroup operations and of built-in values for subgroups. A declaration alone
+ * is no use.
+ */
 function* subgroupUses(
   { program, functions }: KernelFacts,
   isGiven: (builtin: string) => boolean,
@@ -128,8 +129,8 @@ function* subgroupUses(
 }
 
 /**
- * The parameters that a function uses, each with the members that are; a struct that is used as a
- * whole has all of them.
+ * Returns the parameters that a function uses, each with its used members. A struct that is used as
+ * a whole has all of them.
  */
 function usedValues(
   program: Program,

@@ -1,6 +1,6 @@
 /**
- * Facts about one version of a program that several decisions rest on, each found out once, when it
- * is first asked for.
+ * The facts about one version of a program on which several decisions rest. Each is computed once,
+ * at its first use.
  */
 import {
   type BindingAccess,
@@ -29,7 +29,7 @@ export class ProgramFacts {
     this.#kernels = new Map(kernels.map((fn) => [fn.name, new KernelFacts(program, fn)]));
   }
 
-  /** The compute entry points, in source order, or those of these names. */
+  /** Returns the compute entry points with these names, or all of them, in source order. */
   kernels(named?: ReadonlySet<string>): KernelFacts[] {
     return [...this.#kernels.values()].filter(({ name }) => named?.has(name) ?? true);
   }
@@ -39,7 +39,7 @@ export class ProgramFacts {
   }
 }
 
-/** Facts about one compute entry point. */
+/** The facts about one compute entry point. */
 export class KernelFacts {
   readonly program: Program;
   readonly declaration: FunctionDeclaration;
@@ -54,7 +54,9 @@ export class KernelFacts {
     return this.declaration.name;
   }
 
-  /** The functions that it reaches, itself included, each after those it calls. */
+  /**
+   * The functions that the entry point reaches, including itself, each after those that it calls.
+   */
   get functions(): ReadonlySet<FunctionDeclaration> {
     return this.#once("functions", () => reachableFrom(this.program, [this.declaration]));
   }
@@ -64,25 +66,27 @@ export class KernelFacts {
     return this.#once("variables", () => variablesOf(this.program, this.functions));
   }
 
+  /** The number of storage buffers that the entry point uses. */
   get storageBuffers(): number {
     return [...this.variables].filter((variable) => addressSpaceOf(variable) === "storage").length;
   }
 
+  /** The accesses to each bound resource. */
   get bindings(): readonly BindingAccess[] {
     return this.#once("bindings", () => bindingAccesses(this.program, this.declaration));
   }
 
-  /** What its stores fill, whatever was there before. */
+  /** The stores that overwrite bytes whatever they held before. */
   get fills(): readonly Fill[] {
     return this.#once("fills", () => fillsOf(this.program, this.declaration));
   }
 
-  /** The accesses to storage buffers, atomic operations included. */
+  /** The accesses to storage buffers, including atomic operations. */
   get storageAccesses(): ReadonlyMap<GlobalVariable, AccessMode> {
     return this.#once("storageAccesses", () => storageAccesses(this.program, this.functions));
   }
 
-  /** The storage buffers that it loads and stores other than by atomic operations. */
+  /** The storage buffers with both plain loads and plain stores. */
   get buffersInPlace(): ReadonlySet<GlobalVariable> {
     return this.#once("buffersInPlace", () => buffersInPlace(this.program, this.functions));
   }
@@ -99,7 +103,7 @@ export class KernelFacts {
     );
   }
 
-  /** Invocations per workgroup, or undefined when an override decides. */
+  /** The invocations per workgroup, or undefined if an override decides. */
   get invocations(): number | undefined {
     return this.#once("invocations", () =>
       knownWorkgroupSize(this.program, this.declaration)?.reduce((product, size) => product * size),

@@ -1,4 +1,4 @@
-/** What passes may rely on, and verifiers that tell where a module breaks it. */
+/** Verifies the invariants between passes, and shows where a module violates one. */
 import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/callGraph.ts";
 import { containsMemoryOperation, isMemoryOperation, isTextureStore } from "../analysis/effects.ts";
 import { addressSpaceOf, isShared, rootVariable, spaceOf, storesToShared } from "../analysis/places.ts";
@@ -10,32 +10,33 @@ import type { Program } from "../wgsl/program.ts";
 import { predeclared } from "../wgsl/resolve/predeclared.ts";
 import { type AnyNode, isExpression, walk } from "../wgsl/traverse.ts";
 
-/** What an invariant is claimed of. */
+/** The program to verify. */
 export interface Verified {
   readonly program: Program;
   readonly names: Names;
   /**
-   * The protected entry points; undefined while none are chosen, when an invariant is claimed of
-   * all functions.
+   * The protected entry points. Undefined before they are chosen; an invariant then concerns all
+   * functions.
    */
   readonly entryPoints: ReadonlySet<string> | undefined;
-  /** Sets of protected entry points that have functions of their own. */
+  /** The sets of protected entry points that have functions of their own. */
   readonly groups: readonly ReadonlySet<string>[];
 }
 
-/** Where a module breaks an invariant, and how. */
+/** The place at which a module violates an invariant, and the reason. */
 export interface Violation {
   readonly span: Span;
   readonly what: string;
 }
 
 interface Claim {
-  /** What holds, for the documentation. */
+  /** The statement of the invariant, for the documentation. */
   readonly says: string;
-  /** Finds the first violation. */
+  /** Returns the first violation, or undefined. */
   violation(verified: Verified): Violation | undefined;
 }
 
+/** The invariants by name. */
 export const invariants = {
   uniqueNames: {
     says: "a name of the module or the language means just that everywhere",
@@ -81,9 +82,7 @@ export const invariants = {
 
 export type Invariant = keyof typeof invariants;
 
-/**
- * Verifies invariants after a pass. Throws an error that shows the module where one does not hold.
- */
+/** Verifies invariants after a pass. Throws an error that shows the module if one is violated. */
 export function verifyInvariants(pass: string, held: ReadonlySet<Invariant>, verified: Verified): void {
   for (const invariant of held) {
     const violation = invariants[invariant].violation(verified);
@@ -94,25 +93,27 @@ export function verifyInvariants(pass: string, held: ReadonlySet<Invariant>, ver
   }
 }
 
-/** Whether a declaration is the source's: what passes add stands for no place in it. */
+/**
+ * Returns true for a declaration of the source. Declarations that passes add have an empty span.
+ */
 const isOfSource = ({ span }: { readonly span: Span }) => span.end > 0;
 
-/** The functions of the source that an invariant is claimed of. */
+/** Returns the functions of the source that an invariant concerns. */
 function functionsIn({ program, entryPoints }: Verified): FunctionDeclaration[] {
   const all = functionsOf(program);
   const chosen = entryPoints ? all.filter(({ name }) => entryPoints.has(name)) : all;
   return [...reachableFrom(program, chosen)].filter(isOfSource);
 }
 
-/** Whether a place, or what a pointer points to, is of a variable that passes have added. */
+/** Returns true for a place, or a pointer to one, in a variable that a pass added. */
 const isAdded = (program: Program, place: Expression): boolean => {
   const root = rootVariable(program, place);
   return root !== undefined && !isOfSource(root.variable);
 };
 
 /**
- * The first violation that `find` sees in a node of the functions; what a pass adds to an entry
- * point stands for its name.
+ * Returns the first violation that `find` sees in a node of the functions. Code that a pass adds to
+ * an entry point has the span of its name and is skipped.
  */
 function inFunctions(
   verified: Verified,
@@ -158,7 +159,7 @@ function separateKernels({ program, groups, entryPoints }: Verified): Violation 
   return undefined;
 }
 
-/** Links of a chain, as `splitChains` leaves them. */
+/** The longest chain that `splitChains` leaves. */
 const mostLinks = 16;
 
 function shortChains(verified: Verified): Violation | undefined {
@@ -224,7 +225,7 @@ function accessNormalForm(verified: Verified): Violation | undefined {
       const unstable = whole.args.find((argument) => !isStable(argument));
       if (unstable) return at(unstable, "an operand of an operation on memory may not be repeated");
     }
-    // What strikes memory looks at it, into a variable of its own.
+    // The code that injects faults into memory loads it into a variable of its own.
     if (node.kind === "assign" && node.target && isAdded(program, node.target))
       walk(node.value, (part) => alone.add(part));
     if (isExpression(node) && isOperation(node) && !alone.has(node))
@@ -238,7 +239,7 @@ function accessNormalForm(verified: Verified): Violation | undefined {
 }
 
 /**
- * Whether an expression depends only on variables that passes have added, which stay as they are
+ * Returns true if an expression depends only on variables that passes added. These do not change
  * between statements of the source.
  */
 function isAddedValue(program: Program, expression: Expression): boolean {
@@ -253,7 +254,8 @@ function isAddedValue(program: Program, expression: Expression): boolean {
 }
 
 /**
- * The expression that a statement does no more than evaluate, and keep in memory of the invocation.
+ * Returns the expression of a statement that only evaluates it, and keeps the value in the
+ * invocation's own memory.
  */
 function wholeOf(program: Program, node: AnyNode): Expression | undefined {
   if (node.kind === "let") return node.initializer;
@@ -262,7 +264,7 @@ function wholeOf(program: Program, node: AnyNode): Expression | undefined {
   return isShared(spaceOf(program, node.target)) ? undefined : node.value;
 }
 
-/** What a node stores to, if that is shared memory of the source's. */
+/** Returns the target of a store to the source's shared memory, or undefined for any other node. */
 function storeTarget(program: Program, node: AnyNode): Expression | undefined {
   if ((node.kind !== "assign" && node.kind !== "increment") || !node.target) return undefined;
   return isShared(spaceOf(program, node.target)) && !isAdded(program, node.target) ? node.target : undefined;

@@ -1,5 +1,5 @@
 /**
- * What a kernel needs that is Inter-Group or whose replicas run in passes, known from its code in
+ * The plan for a kernel that is Inter-Group or whose replicas run in passes. Its source is in
  * access normal form.
  */
 
@@ -25,35 +25,35 @@ import { bytesOfVariables } from "./workgroups.ts";
 
 export interface KernelPlan {
   /**
-   * The buffers that the kernel changes in place, of which the second replica has its own copy:
-   * names of variables.
+   * The names of the buffers that the kernel changes in place and of which the second replica has a
+   * copy.
    */
   readonly shadowed: ReadonlySet<string>;
   /**
-   * The variables whose atomic operations must run once, as their order matters or their memory is
-   * not replicated.
+   * The names of the variables whose atomic operations are executed once, because their order
+   * matters or their memory is not replicated.
    */
   readonly once: ReadonlySet<string>;
-  /** Whether twins wait for each other (`InterGroup.blocking`). */
+  /** True if the replicas wait for each other (`InterGroup.blocking`). */
   readonly blocking: boolean;
-  /** Whether it needs no copies where all second replicas run before the first ones. */
+  /** True if the kernel needs no copies when all second replicas run before the first ones. */
   readonly inTurn: boolean;
-  /** Set where then they may run at once, too, as whoever comes last of two replicas stores. */
+  /** The plan for a last-arriver commit, with which such replicas may also run at the same time. */
   readonly arrival?: ArrivalPlan;
-  /** Why the kernel must be left alone. */
+  /** The reasons why the kernel must be left unprotected. */
   readonly obstacles: readonly Diagnostic[];
 }
 
 interface ArrivalPlan {
-  /** Where a replica arrives. */
+  /** The load/store frontier, at which a replica arrives. */
   readonly at: LoadStoreFrontier;
-  /** Names of the variables of the buffers that it changes in place. */
+  /** The names of the buffers that the kernel changes in place. */
   readonly inPlace: ReadonlySet<string>;
-  /** Words of arrivals for each workgroup. */
+  /** The number of arrival words for each workgroup. */
   readonly words: number;
 }
 
-/** Plans an Inter-Group kernel: what it needs of its host and of its twin. */
+/** Plans an Inter-Group kernel: its needs of the host and of the other replica. */
 export function interGroupPlan(
   kernel: KernelFacts,
   { check, limits, memory }: Pick<Settings, "check" | "limits" | "memory">,
@@ -63,9 +63,9 @@ export function interGroupPlan(
   const memoryOperations = operationsOn(kernel, once);
   const needsResult = memoryOperations.some(({ name, isUsed }) => isUsed && name.startsWith("atomic"));
   const blocking = check === "store" || needsResult;
-  // Second replicas store nothing: once all of them have run, the first ones find what they found.
+  // Second replicas store nothing. After all of them have run, the first ones load the same values.
   const inTurn = !blocking && inPlace.size > 0 && kernel.loadsAfterStores.length === 0;
-  // Lanes that check memory together may load what their neighbours have stored.
+  // Lanes that check memory together may load words that their neighbours stored.
   const arrives = inTurn && memory.coded.length === 0;
   const arrival = arrives ? arrivalPlan(kernel, limits) : undefined;
   const shadowed = inTurn ? new Set<GlobalVariable>() : inPlace;
@@ -85,7 +85,10 @@ export function interGroupPlan(
   };
 }
 
-/** How replicas arrive, where that is known, workgroups have a size, and there is memory for it. */
+/**
+ * Plans the arrival of replicas if the frontier and the size of workgroups are known, and the
+ * device has the memory for it.
+ */
 function arrivalPlan(kernel: KernelFacts, limits: KernelLimits): ArrivalPlan | undefined {
   const { program, declaration, invocations, buffersInPlace } = kernel;
   const at = loadStoreFrontierIn(program, declaration);
@@ -95,7 +98,7 @@ function arrivalPlan(kernel: KernelFacts, limits: KernelLimits): ArrivalPlan | u
   return { at, inPlace: namesOf(buffersInPlace), words: wordsOfWorkgroup(at, invocations) };
 }
 
-/** What has no second copy, and is loaded after a store all the same. */
+/** Returns the loads from state that has only one copy and that the kernel also stores to. */
 function unreplicable(
   kernel: KernelFacts,
   memoryOperations: readonly MemoryOperation[],
@@ -124,7 +127,10 @@ function tooManyBuffers(
   return [leftAlone("too-many-storage-buffers", nameSpan, name, why, moreBindings)];
 }
 
-/** The kernel's own workgroup memory is not copied, but its wrapper may need some. */
+/**
+ * Returns an obstacle if a kernel's wrapper needs too much workgroup memory. The kernel's own
+ * workgroup memory is not copied.
+ */
 function tooMuchMemory(kernel: KernelFacts, blocking: boolean, most: number): Diagnostic[] {
   const { program, declaration } = kernel;
   const bytes = bytesWith(kernel, wrapperBytes(program, declaration, blocking));
@@ -135,7 +141,7 @@ function tooMuchMemory(kernel: KernelFacts, blocking: boolean, most: number): Di
 }
 
 /**
- * Bytes of workgroup memory with those that are `added`; none where nothing is, or an override
+ * Returns the bytes of workgroup memory including `added` ones; 0 if none are added or an override
  * decides.
  */
 function bytesWith(kernel: KernelFacts, added: number): number {
@@ -144,10 +150,10 @@ function bytesWith(kernel: KernelFacts, added: number): number {
 }
 
 /**
- * The second replica's pass is over before the first replica changes anything outside the
- * workgroup. So neither may need what the first one does there: what it has stored, or the result
- * of an atomic operation that must run once. Workgroup memory serves each pass by itself, and must
- * then hold the same.
+ * Plans a kernel whose replicas run one after the other. The second replica's pass ends before the
+ * first replica changes anything outside the workgroup. Neither replica may therefore need such a
+ * change: a stored value, or the result of an atomic operation that is executed once. Both passes
+ * use the same workgroup memory, which must hold the same values in both.
  */
 export function passesPlan(kernel: KernelFacts): KernelPlan {
   const once = variablesExecutedOnce(kernel);
@@ -182,8 +188,9 @@ export function passesPlan(kernel: KernelFacts): KernelPlan {
 }
 
 /**
- * Both replicas may execute atomic operations on workgroup memory, of which each has its own, if
- * their order does not matter, and load from storage that nobody changes.
+ * Returns the variables whose atomic operations are executed once. Both replicas may execute them
+ * on workgroup memory if their order does not matter, and load from storage that no invocation
+ * changes.
  */
 function variablesExecutedOnce({
   storageAccesses,
@@ -193,12 +200,12 @@ function variablesExecutedOnce({
   return new Set([...changed.map(([variable]) => variable), ...orderDependentVariables]);
 }
 
-/** A call of an atomic or other built-in function that takes a pointer to memory. */
+/** A call of an atomic or other built-in function with a pointer to memory. */
 interface MemoryOperation {
   readonly name: string;
   readonly span: Span;
   readonly variable: GlobalVariable;
-  /** Whether its result is. */
+  /** True if the result is used. */
   readonly isUsed: boolean;
 }
 
@@ -221,7 +228,7 @@ function operationsOn(
   return found;
 }
 
-/** The loads from textures of functions that also store to such. */
+/** Returns the loads from textures in functions that also store to such textures. */
 function loadsOfStoredTextures({ program, functions }: KernelFacts): CallExpression[] {
   const bodies = [...functions].map((fn) => fn.body);
   let stores = false;
@@ -234,5 +241,6 @@ function loadsOfStoredTextures({ program, functions }: KernelFacts): CallExpress
   return stores ? bodies.flatMap((body) => textureLoadsInPlace(program, body)) : [];
 }
 
+/** Returns the names of variables. */
 export const namesOf = (variables: Iterable<GlobalVariable>) =>
   new Set([...variables].map((variable) => variable.name));

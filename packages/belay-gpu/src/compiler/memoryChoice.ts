@@ -1,7 +1,4 @@
-/**
- * `memory: "auto"`: which code promises to protect the memory of kernels at the lowest cost, and
- * why.
- */
+/** Ranks codes for `memory: "auto"` by their predicted cost, with the reasons. */
 import { bindingPointOf } from "../analysis/bindings.ts";
 import { functionsOf, stageOf } from "../analysis/callGraph.ts";
 import { assumedTrips } from "../analysis/loopTrips.ts";
@@ -14,55 +11,60 @@ import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import { nameInCode, type ProtectedBinding, type ProtectOptions } from "./contract.ts";
 import {
+  type KernelTimes,
   passSlowdown,
   type Rates,
   streamedBytes,
-  type Times,
   timeOf,
   timesOf,
   usualRates,
 } from "./memoryCost.ts";
 import { protect } from "./protect.ts";
 
-/** A code, with what it promises to cost. */
+/** A code with its predicted cost. */
 export interface RankedScheme {
   readonly scheme: MemoryCode;
-  /** Predicted time of all kernels with protected memory, that with unprotected memory being 1. */
+  /**
+   * The predicted time of all kernels with protected memory, relative to that with unprotected
+   * memory.
+   */
   readonly predicted: number;
   readonly kernels: readonly RankedKernel[];
 }
 
-/** What a code promises to cost one kernel. */
+/** The predicted cost of a code for one kernel. */
 export interface RankedKernel {
   readonly name: string;
   readonly predicted: number;
-  /** Why it costs that, in a sentence. */
+  /** The reason for the prediction, as one sentence. */
   readonly reason: string;
+  /** The number of buffers that the kernel checks itself. */
   readonly checked: number;
+  /** The number of buffers that the host verifies. */
   readonly passVerified: number;
 }
 
-/** The codes that correct, one for each size of granule. */
+/** The codes that correct errors, one for each size of granule. */
 export const correctingSchemes: readonly MemoryCode[] = ["secded128", "secded64", "secded32"];
 
 /**
- * What chooses a code, and of which: those that correct, or also one that only detects, where work
- * can run again.
+ * The candidates of the automatic choices: codes that correct, or also one that only detects, where
+ * work can be re-executed.
  */
 export const automaticMemory = {
   auto: correctingSchemes,
   "auto-detect": ["checksum", ...correctingSchemes],
 } as const satisfies Readonly<Record<string, readonly MemoryCode[]>>;
 
-/** Which codes to rank, and for what device. */
+/** The codes to rank, and the device. */
 export interface MemoryChoiceOptions extends Pick<ProtectOptions, "features" | "limits" | "redundancy"> {
-  /** Default `correctingSchemes`. */
+  /** The codes to rank. Default: `correctingSchemes`. */
   readonly candidates?: readonly MemoryCode[];
-  /** Of the device. Default: those of an NVIDIA H200. */
+  /** The rates of the device. Default: those of an NVIDIA H200. */
   readonly rates?: Rates;
 }
 
-/** The code for the memory that some modules work on, chosen unless it is given. */
+/** Returns the code for the memory of some modules, chosen unless `memory` names one. */
 export function memoryCodeFor<Given extends MemoryCode | "none">(
   memory: Given | keyof typeof automaticMemory,
   sources: readonly string[],
@@ -73,10 +75,10 @@ export function memoryCodeFor<Given extends MemoryCode | "none">(
 }
 
 /**
- * The codes for the memory that some modules work on, the one with the lowest predicted cost first;
- * of those within two percent of it, the one that takes least memory. Modules that are not valid do
- * not count. Costs are of GPU time, that of the unprotected modules being 1; ARCHITECTURE.md has
- * the model.
+ * Returns the codes for the memory of some modules, the one with the lowest predicted cost first.
+ * Codes within two percent of each other are ordered by the memory that they take. Modules that are
+ * not valid do not count. Costs are GPU time relative to the unprotected modules; ARCHITECTURE.md
+ * has the model.
  */
 export function rankSchemes(sources: readonly string[], options: MemoryChoiceOptions = {}): RankedScheme[] {
   const { candidates = correctingSchemes, rates = usualRates, ...others } = options;
@@ -109,12 +111,12 @@ export function rankSchemes(sources: readonly string[], options: MemoryChoiceOpt
   return first ? [first, ...ranked.filter((each) => each !== first)] : ranked;
 }
 
-/** No prediction is better than that. */
+/** The ratio of two predictions that counts as a tie. */
 const tie = 1.02;
 
 /**
- * The code with the lowest predicted cost; of those within two percent of it, the one that takes
- * least memory.
+ * Returns the code with the lowest predicted cost. Among those within two percent of it, the one
+ * that takes least memory.
  */
 function preferred(options: readonly RankedScheme[]): RankedScheme | undefined {
   const least = Math.min(...options.map(({ predicted }) => predicted));
@@ -124,13 +126,10 @@ function preferred(options: readonly RankedScheme[]): RankedScheme | undefined {
     .toSorted((a, b) => granule(b) - granule(a))[0];
 }
 
-/** Predictions are seldom as far apart from each other as that, compared with what is measured. */
+/** The ratio of two predictions up to which a measurement may order them differently. */
 const doubt = 1.2;
 
-/**
- * The codes of which the text does not tell which costs least: those that a measurement has to
- * decide between.
- */
+/** Returns the codes between which only a measurement can decide. */
 export function inQuestion(ranked: readonly RankedScheme[]): MemoryCode[] {
   const least = Math.min(...ranked.map(({ predicted }) => predicted));
   return ranked.filter(({ predicted }) => predicted <= doubt * least).map(({ scheme }) => scheme);
@@ -139,7 +138,7 @@ export function inQuestion(ranked: readonly RankedScheme[]): MemoryCode[] {
 const kernelsOf = (program: Program) => functionsOf(program).filter((fn) => stageOf(fn) === "compute");
 
 interface KernelCost extends RankedKernel {
-  /** Predicted seconds of an invocation of the unprotected kernel. */
+  /** The predicted seconds of an invocation of the unprotected kernel. */
   readonly time: number;
 }
 
@@ -152,8 +151,8 @@ function costOf(before: Text, after: Text, bindings: readonly ProtectedBinding[]
   const plain = runSubgroups(before.program, before.fn);
   const guarded = runSubgroups(after.program, after.fn, { isCold });
   const passVerified = bindings.filter(({ mode }) => mode === "passVerified");
-  // What passes verify stays as it is between dispatches, and a kernel that works in place is
-  // dispatched again and again.
+  // A host-verified buffer does not change between dispatches, and a kernel that works in place is
+  // dispatched repeatedly.
   const passes =
     passVerified.reduce((sum, each) => sum + passedBytes(before.program, plain[0]!, each), 0) /
     (worksInPlace(plain[0]!) ? assumedTrips : 1);
@@ -169,7 +168,9 @@ function costOf(before: Text, after: Text, bindings: readonly ProtectedBinding[]
   };
 }
 
-/** What kernels call when something is wrong, by the names that transforms give. */
+/**
+ * Returns true for the functions that kernels call on a fault, by the names that transforms give.
+ */
 const isCold = ({ name }: FunctionDeclaration) =>
   /^belay_(tell|note|record|repaired|suspect|wrong)/.test(name);
 
@@ -182,8 +183,8 @@ function worksInPlace({ accesses }: SubgroupRun): boolean {
 }
 
 /**
- * All that passes verify is verified before, also what is only stored, and what is stored is encoded
- * after.
+ * Returns the bytes of the passes over a host-verified buffer. Every such buffer is verified before
+ * the kernel, even if it is only stored, and encoded after the kernel if it is stored.
  */
 function passedBytes(program: Program, run: SubgroupRun, { of, scheme, stores }: ProtectedBinding): number {
   const variables = new Set(run.accesses.map(({ variable }) => variable));
@@ -195,7 +196,7 @@ function passedBytes(program: Program, run: SubgroupRun, { of, scheme, stores }:
   return bytes * (1 + storageOf(scheme)) * (stores ? 2 : 1);
 }
 
-const named: Readonly<Record<keyof Times, string>> = {
+const named: Readonly<Record<keyof KernelTimes, string>> = {
   memory: "memory",
   cache: "the last-level cache",
   lines: "the first cache",
@@ -204,10 +205,10 @@ const named: Readonly<Record<keyof Times, string>> = {
   latency: "latency",
 };
 
-function reasonFor(plain: Times, guarded: Times, passes: number, buffers: number): string {
-  const parts = Object.keys(named) as (keyof Times)[];
+function reasonFor(plain: KernelTimes, guarded: KernelTimes, passes: number, buffers: number): string {
+  const parts = Object.keys(named) as (keyof KernelTimes)[];
   const limit = parts.reduce((most, each) => (guarded[each] > guarded[most] ? each : most));
-  const more = (part: keyof Times) =>
+  const more = (part: keyof KernelTimes) =>
     `${Math.round(plain[part] === 0 ? 0 : 100 * (guarded[part] / plain[part] - 1))} % more`;
   const told = [
     `bound by ${named[limit]}`,

@@ -1,7 +1,7 @@
 /**
- * How long a kernel takes, from what a subgroup of it does and what the device can do at most. No
- * constant belongs to a program: each is measured on the device, a fact about GPUs, or an
- * assumption, as it says.
+ * Predicts the time of a kernel from the work of one subgroup and the rates of the device. No
+ * constant is specific to a program. Each is measured on the device, a fact about GPUs, or an
+ * assumption, as its comment says.
  */
 
 import { addressSpaceOf } from "../analysis/places.ts";
@@ -10,19 +10,21 @@ import { laneCount } from "../analysis/subgroup/laneValues.ts";
 import type { SubgroupRun } from "../analysis/subgroup/subgroupRun.ts";
 import type { GlobalVariable } from "../wgsl/ast.ts";
 
-/** What a device can do at most, per second; measured by `belay bench`. */
+/** The highest rates of a device per second, as measured by `belay bench`. */
 export interface Rates {
-  /** Bytes that a copy reads and writes in memory, and in the last-level cache. */
+  /** The bytes that a copy reads and writes in memory. */
   readonly memory: number;
+  /** The bytes that a copy reads and writes in the last-level cache. */
   readonly cache: number;
-  /** Operations on floats and on integers, of which a multiply-add has two. */
+  /** The floating-point operations. A multiply-add counts as two. */
   readonly flops: number;
+  /** The integer operations. A multiply-add counts as two. */
   readonly integers: number;
-  /** Invocations that load and store a word each: what the latency of memory lets pass. */
+  /** The invocations that load and store one word each, which the latency of memory limits. */
   readonly invocations: number;
 }
 
-/** Those of an NVIDIA H200. */
+/** The rates of an NVIDIA H200. */
 export const usualRates: Rates = {
   memory: 4.2e12,
   cache: 7.6e12,
@@ -31,70 +33,75 @@ export const usualRates: Rates = {
   invocations: 2.8e11,
 };
 
-/** Seconds that an invocation keeps each part of a device busy, all of which work at once. */
-export interface Times {
+/**
+ * The seconds for which an invocation keeps each part of a device busy. All parts work at the same
+ * time.
+ */
+export interface KernelTimes {
   readonly memory: number;
   readonly cache: number;
-  /** The first cache and workgroup memory. */
+  /** The first-level cache and workgroup memory. */
   readonly lines: number;
   readonly integers: number;
   readonly instructions: number;
   readonly latency: number;
 }
 
-/** Bytes in which GPUs move memory, and those that the first cache finds at once. */
+/** The bytes of the unit in which GPUs move memory. */
 const sectorBytes = 32;
+/** The bytes that the first-level cache looks up at once. */
 const lineBytes = 128;
 
 /**
- * Compilers make one instruction of two operations: multiply-adds, rotations, logic of three words.
+ * The operations per instruction. Compilers merge two: multiply-adds, rotations, logic of three
+ * words.
  */
 const operationsPerInstruction = 2;
 
 /**
- * An access takes instructions for its address and bounds, all on integers, and itself; assumed.
+ * The instructions of an access, all on integers: address, bounds, and the access itself. Assumed.
  */
 const instructionsPerAccess = 4;
 
 /**
- * What an invocation takes to begin and to end: a copy of words has 30 instructions in all, as
- * chains of operations on integers show that were added to it.
+ * The instructions to begin and end an invocation. A copy of words has 30 instructions in all, as
+ * measured by adding chains of integer operations to it.
  */
 const instructionsPerInvocation = 20;
 
 /**
- * Passes that verify or encode hardly write: a sum of a buffer takes so much longer than half a
- * copy of it.
+ * The time of a pass that verifies or encodes, which hardly writes, relative to half a copy of the
+ * buffer.
  */
 export const passSlowdown = 1.15;
 
 /**
- * A compute unit's first cache delivers so many bytes in the time in which it begins an instruction
- * of a lane (128 of both per cycle on NVIDIA's).
+ * The bytes that a compute unit's first-level cache delivers per issued instruction of a lane (128
+ * of both per cycle on NVIDIA's GPUs).
  */
 const bytesPerInstruction = 1;
 
 /**
- * A sector that is stored in parts takes the cache longer than a whole one; fitted to one
- * measurement, a copy of 16-byte elements stored as four words each.
+ * The factor for a sector that is stored in parts. Fitted to one measurement: a copy of 16-byte
+ * elements that are stored as four words each.
  */
 const partialSector = 1.5;
 
 /**
- * The time of parts that work at once is their p-norm, between their maximum (perfect overlap) and
- * their sum; assumed.
+ * The exponent of overlap. Parts that work at the same time take the p-norm of their times, between
+ * the maximum (perfect overlap) and the sum. Assumed.
  */
 const overlap = 4;
 
-/** The average of some subgroups. */
-export function timesOf(runs: readonly SubgroupRun[], rates: Rates): Times {
+/** Returns the average times of some subgroups. */
+export function timesOf(runs: readonly SubgroupRun[], rates: Rates): KernelTimes {
   const all = runs.map((run) => timesOfOne(run, rates));
-  const parts = Object.keys(all[0]!) as (keyof Times)[];
-  const average = (part: keyof Times) => all.reduce((sum, times) => sum + times[part], 0) / all.length;
-  return Object.fromEntries(parts.map((part) => [part, average(part)])) as unknown as Times;
+  const parts = Object.keys(all[0]!) as (keyof KernelTimes)[];
+  const average = (part: keyof KernelTimes) => all.reduce((sum, times) => sum + times[part], 0) / all.length;
+  return Object.fromEntries(parts.map((part) => [part, average(part)])) as unknown as KernelTimes;
 }
 
-function timesOfOne(run: SubgroupRun, rates: Rates): Times {
+function timesOfOne(run: SubgroupRun, rates: Rates): KernelTimes {
   const storage = run.accesses.filter(({ variable }) => addressSpaceOf(variable) === "storage");
   const shared = run.accesses.filter(({ variable }) => addressSpaceOf(variable) !== "uniform");
   const sum = (accesses: readonly LaneAccess[], of: (access: LaneAccess) => number) =>
@@ -116,15 +123,15 @@ function timesOfOne(run: SubgroupRun, rates: Rates): Times {
   };
 }
 
-/** Of parts that work at once. */
-export function timeOf(times: Times): number {
+/** Returns the time of parts that work at the same time. */
+export function timeOf(times: KernelTimes): number {
   return (
     Object.values(times).reduce((sum: number, time: number) => sum + time ** overlap, 0) ** (1 / overlap)
   );
 }
 
 /**
- * The bytes of a variable that an invocation streams through: loops go over what is in the cache.
+ * Returns the bytes of a variable that an invocation streams through. Loops access cached memory.
  */
 export function streamedBytes(run: SubgroupRun, variable: GlobalVariable): number {
   const streamed = run.accesses.filter((access) => access.variable === variable && access.trip === 0);
@@ -132,8 +139,8 @@ export function streamedBytes(run: SubgroupRun, variable: GlobalVariable): numbe
 }
 
 /**
- * What memory moves for accesses: each sector that some of them load once, and once what some of
- * them store.
+ * Returns the bytes that memory moves for accesses: each sector once for its loads and once for its
+ * stores.
  */
 function distinctBytes(accesses: readonly LaneAccess[]): number {
   const sectors = accesses.flatMap((access) =>
@@ -142,7 +149,10 @@ function distinctBytes(accesses: readonly LaneAccess[]): number {
   return bytesPerLane(new Set(sectors).size);
 }
 
-/** What the last-level cache delivers: the first cache keeps what loads that go together touch. */
+/**
+ * Returns the bytes that the last-level cache delivers. The first-level cache keeps the sectors of
+ * one iteration's loads.
+ */
 function loadedBytes(accesses: readonly LaneAccess[]): number {
   const trips = new Map<number, LaneAccess[]>();
   for (const access of accesses)
@@ -150,7 +160,7 @@ function loadedBytes(accesses: readonly LaneAccess[]): number {
   return [...trips.values()].reduce((total, loads) => total + loads[0]!.times * distinctBytes(loads), 0);
 }
 
-/** What it takes: every store goes there, and every atomic operation. */
+/** Returns the bytes that the last-level cache receives: all stores and atomic operations. */
 function storedBytes(access: LaneAccess): number {
   if (access.kind === "load") return 0;
   const { size } = sectorsOf(access);

@@ -1,6 +1,6 @@
 /**
- * Which of a kernel's buffers it checks itself, and which its host verifies before and encodes
- * after, and why.
+ * Decides which buffers a kernel checks itself and which its host verifies before and encodes after
+ * it, and why.
  */
 import { type BindingAccess, bindingPointOf } from "../analysis/bindings.ts";
 import { dependencesOfPlaces } from "../analysis/dependences.ts";
@@ -25,52 +25,54 @@ import type { KernelFacts } from "./facts.ts";
 import { type CodedPoint, isSame, type MemorySettings } from "./settings.ts";
 import { bytesOfVariables } from "./workgroups.ts";
 
-/** How a kernel adds up checksums of a buffer, or why it can't. */
+/** The plan for checksums of a buffer, or the reason why there is none. */
 interface SumPlan {
-  /** Set when it is summed; `varies` where the contents of memory also decide what is accessed. */
+  /** The classes of sums if the kernel sums the buffer. */
   readonly classes?: readonly SumClass[];
+  /** True if the contents of memory also decide which elements are accessed. */
   readonly varies?: true;
-  /** Why it is not. */
+  /** The reason why the kernel does not sum the buffer. */
   readonly why?: string;
 }
 
 /** A buffer that has a code. */
 export interface CodedVariable extends ProtectedBinding {
   readonly variable: GlobalVariable;
-  /** Set when lanes check lines together, in pieces of so many bytes. */
+  /** The bytes of a piece, if lanes check lines together. */
   readonly pieceBytes?: PieceBytes;
-  /** Set when it is summed; `varies` where the contents of memory also decide what is accessed. */
+  /** The classes of sums if the kernel sums the buffer. */
   readonly classes?: readonly SumClass[];
-  /** The reason why passes verify it instead of the kernel. */
+  /** The reason why the buffer is host-verified. */
   readonly why?: string;
 }
 
+/** The plan for the memory of a kernel. */
 export interface MemoryPlan {
   readonly variables: readonly CodedVariable[];
-  /** How the kernel accesses the check words; undefined when it checks nothing. */
+  /** The access of the kernel to the check words; undefined if it checks none. */
   readonly arena: ArenaAccess | undefined;
 }
 
-/** Bytes that an invocation accesses at once. */
+/** The bytes of the widest access of an invocation. */
 const widestAccess = 16;
 
 export interface MemoryPlanOptions {
   readonly limits: KernelLimits;
-  /** Storage buffers that protection adds without the arena. */
+  /** The storage buffers that protection adds besides the shadow buffer. */
   readonly others: number;
   /**
-   * How many lanes may exchange what they access: those of a subgroup, but none where a replica is
-   * among their neighbours.
+   * The number of lanes that may exchange their accesses: those of a subgroup, or 0 if replicas are
+   * neighbours.
    */
   readonly lanes: number;
   /**
-   * Whether each invocation of the program's accesses memory once, at the places that the text
-   * says: kernels may add up sums.
+   * True if each invocation accesses memory once, at the places in the source. Checksums require
+   * that.
    */
   readonly isPlain: boolean;
 }
 
-/** The plan for a kernel in access normal form. */
+/** Returns the plan for a kernel in access normal form. */
 export function memoryPlan(
   kernel: KernelFacts,
   coded: readonly CodedPoint[],
@@ -121,13 +123,13 @@ interface WayOptions {
   readonly scheme: MemoryScheme;
   readonly lanes: number;
   readonly patternsOf: PatternsOf;
-  /** Whether an invocation loads at most once. */
+  /** True if an invocation loads at most once. */
   readonly loadsLittle: boolean;
 }
 
 /**
- * How a kernel checks a buffer itself, or why it can't: what could race with the invocations that
- * share its granules.
+ * Returns how a kernel checks a buffer itself, or the reason why it cannot. Invocations that share
+ * granules must not race.
  */
 function wayOf(
   { program, declaration }: KernelFacts,
@@ -144,8 +146,8 @@ function wayOf(
   const stores = accesses.flatMap(({ kind, place }) => (kind === "store" && place ? [place] : []));
   const isWhole = stores.every((place) => fillsGranules(program, place, granuleBytes));
   if (isWhole && granuleBytes <= widestAccess) return {};
-  // A stencil took 3.3 times as long with short lines, and 2.9 times with passes around it (NVIDIA
-  // H200).
+  // A stencil took 3.3 times as long with short lines, and 2.9 times with passes by the host
+  // (NVIDIA H200).
   if (granuleBytes <= widestAccess && !loadsLittle)
     return {
       why: `its stores fill parts of the ${granuleBytes} bytes that a check word of ${scheme.name} is for`,
@@ -156,15 +158,15 @@ function wayOf(
   return pieces <= lanes ? line : { why: `no ${pieces} invocations can exchange what they access` };
 }
 
-/** Whether lanes exchange what they load or store. */
+/** Returns true if lanes exchange the words that they load or store. */
 export const exchangesLanes = ({ variables }: MemoryPlan): boolean =>
   variables.some(({ pieceBytes }) => pieceBytes);
 
-/** Whether a kernel adds up checksums. */
+/** Returns true if a kernel computes checksums. */
 export const isSumming = ({ variables }: MemoryPlan): boolean =>
   variables.some(({ mode }) => mode === "summed");
 
-/** The plan as the host is told it. */
+/** Returns the plan as the host receives it. */
 export function memorySummary(plan: MemoryPlan, settings: MemorySettings): MemorySummary {
   const { variables, arena } = plan;
   const checks = {
@@ -180,7 +182,7 @@ export function memorySummary(plan: MemoryPlan, settings: MemorySettings): Memor
   return { ...((arena || isSumming(plan)) && { checks }), bindings };
 }
 
-/** What a kernel that is left alone leaves to its host. */
+/** Returns the plan for a kernel that is left unprotected: its host verifies all buffers. */
 export function passVerifiedSummary(
   accesses: readonly BindingAccess[],
   { coded }: MemorySettings,
@@ -193,7 +195,7 @@ export function passVerifiedSummary(
   return { bindings };
 }
 
-/** The buffers whose bits nobody checks while a kernel runs, each told once. */
+/** Returns one warning for each buffer that no check covers while a kernel runs. */
 export function passVerifiedMemory(plans: readonly (readonly [string, MemoryPlan])[]): Diagnostic[] {
   return plans.flatMap(([kernel, { variables }]) =>
     variables.flatMap(({ variable, why }) =>
@@ -203,20 +205,17 @@ export function passVerifiedMemory(plans: readonly (readonly [string, MemoryPlan
 }
 
 interface SumPlanOptions {
-  /**
-   * Whether each invocation of the program's accesses memory once, at the places that the text
-   * says.
-   */
+  /** True if each invocation accesses memory once, at the places in the source. */
   readonly isPlain: boolean;
   readonly bytesOfWorkgroups: number;
 }
 
-/** Bytes of workgroup memory for the sums of a buffer. */
+/** The bytes of workgroup memory for the sums of a buffer. */
 const bytesOfSums = 4 * slotWords;
 
 /**
- * Plans the buffers of a kernel, each from what accesses it, and the number of the only access that
- * is wanted, if not all are.
+ * Returns a function that plans the sums of each buffer from its accesses. `site` is the number of
+ * the only access to sum, if not all are.
  */
 function sumPlans(
   kernel: KernelFacts,
@@ -224,7 +223,7 @@ function sumPlans(
 ): (variable: GlobalVariable, accesses: readonly MemoryAccess[], site: number | undefined) => SumPlan {
   const { program, declaration } = kernel;
   const shared = bytesOfVariables(kernel, (_, type) => sizeOf(type));
-  // All of its storage buffers may be summed.
+  // All storage buffers of the kernel may be summed.
   const hasRoom = shared !== undefined && shared + bytesOfSums * kernel.storageBuffers <= bytesOfWorkgroups;
   let dependsOn: ((place: Expression) => Dependences) | undefined;
   return (variable, accesses, site) => {

@@ -4,8 +4,10 @@ import { versionsOf } from "../wgsl/resolve/index.ts";
 import { walk } from "../wgsl/traverse.ts";
 
 /**
- * The program with its overrides turned into constants of the given values (by name or `@id`), or of their
- * initializers. Overrides without a value stay, and so do the sizes that depend on them.
+ * Returns the program with its overrides turned into constants: of the given values (by name or
+ * `@id`), or of their initializers. Overrides without a value stay, as do the sizes that depend on
+ * them.
+ *
  * Source: WebGPU specification, `GPUProgrammableStage.constants`.
  */
 export function withConstants(program: Program, constants: Readonly<Record<string, number>>): Program {
@@ -20,8 +22,7 @@ export function withConstants(program: Program, constants: Readonly<Record<strin
   });
   if (declarations.every((declaration, i) => declaration === program.module.declarations[i])) return program;
   const sized = versionsOf(program)({ ...program.module, declarations });
-  // Values that no pipeline can have, such as an array's size of 0, decide nothing: the device
-  // refuses them.
+  // The device rejects values that no pipeline can have, such as an array size of 0.
   return sized.diagnostics.length > 0 ? program : sized;
 }
 
@@ -35,8 +36,7 @@ function given(
 }
 
 /**
- * The overrides with neither a value nor an initializer, and those whose initializers depend on
- * such.
+ * Returns the overrides without value and initializer, and those whose initializers depend on such.
  */
 function withoutValue(
   program: Program,
@@ -56,12 +56,12 @@ function withoutValue(
         else users.set(used, [declaration]);
       });
   }
-  // What is added meanwhile is visited too.
+  // Elements that are added during the loop are visited, too.
   for (const each of open) for (const user of users.get(each) ?? []) open.add(user);
   return open;
 }
 
-/** The names in `constants` that no override of the program has. */
+/** Returns the names in `constants` that no override of the program has. */
 export function unknownConstants(program: Program, constants: Readonly<Record<string, number>>): string[] {
   const known = program.module.declarations.flatMap((each) =>
     each.kind === "override" ? [keyOf(program, each)] : [],
@@ -69,7 +69,7 @@ export function unknownConstants(program: Program, constants: Readonly<Record<st
   return Object.keys(constants).filter((name) => !known.includes(name));
 }
 
-/** What a pipeline calls an override: its `@id`, or else its name. */
+/** Returns the key of an override in a pipeline's constants: its `@id`, or else its name. */
 function keyOf(program: Program, { name, attributes }: OverrideDeclaration): string {
   const id = attributes.find((attribute) => attribute.name === "id")?.args[0];
   const value = id && program.constantOf(id);

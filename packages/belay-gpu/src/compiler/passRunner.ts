@@ -1,4 +1,4 @@
-/** Runs passes over a program, and tells what they made of it. */
+/** Runs passes over a program, and records their results. */
 import { armedTrigger } from "../transforms/faults/armedTrigger.ts";
 import { countingTrigger } from "../transforms/faults/countingTrigger.ts";
 import { FaultSites } from "../transforms/faults/faultSites.ts";
@@ -16,30 +16,30 @@ import { type Pass, type ProtectionInput, passes } from "./passes.ts";
 import type { ProtectionPlan } from "./plan.ts";
 import { plansEachKernel, type Settings } from "./settings.ts";
 
-/** What a pass made of a module, and how long it took. */
+/** The module after a pass, and the time that the pass took. */
 export interface PassRecord {
   readonly pass: string;
   readonly module: Module;
   readonly milliseconds: number;
 }
 
-/** What is done besides running passes. */
+/** The actions besides running passes. */
 export interface PassOptions {
-  /** Keeps what each pass makes. */
+  /** True to keep the module after each pass. */
   readonly records?: boolean;
-  /** Verifies, after a pass, the invariants that hold according to the list: `verifyInvariants`. */
+  /** Verifies, after a pass, the invariants that the list declares; see `verifyInvariants`. */
   readonly verify?: (pass: string, held: ReadonlySet<Invariant>, verified: Verified) => void;
 }
 
 /**
- * A program on its way through passes: each takes it typed and leaves a valid module, which is
- * typed again.
+ * A program to which passes are applied. Each pass receives it typed and returns a valid module,
+ * which is typed again.
  */
 export class PassRunner {
   readonly #options: PassOptions;
   readonly #names: Names;
   readonly #held: Set<Invariant>;
-  /** What passes have made so far, one record for each pass that ran. */
+  /** The results so far, one record for each pass that ran. */
   readonly records: PassRecord[];
   #facts: ProgramFacts;
   #versionOf: ((module: Module) => Program) | undefined;
@@ -54,7 +54,7 @@ export class PassRunner {
     this.records = [...(before?.records ?? [])];
   }
 
-  /** Facts about the program as the last pass has left it. */
+  /** The facts about the program after the last pass. */
   get facts(): ProgramFacts {
     return this.#facts;
   }
@@ -64,8 +64,8 @@ export class PassRunner {
   }
 
   /**
-   * Runs what comes before any entry point is chosen; returns the new names of what the host knows
-   * by name.
+   * Runs the passes that precede the choice of entry points. Returns the new names of the entry
+   * points and overrides that the host knows by name.
    */
   runSourcePasses(settings: Settings): ReadonlyMap<string, string> {
     const renamed = new Map<string, string>();
@@ -76,7 +76,8 @@ export class PassRunner {
   }
 
   /**
-   * Returns the program with the accesses of entry points in normal form, on its own way from here.
+   * Returns a runner for the program with the accesses of entry points in normal form. This runner
+   * stays as it is.
    */
   normalized(entryPoints: ReadonlySet<string>, settings: Settings): PassRunner {
     const runner = new PassRunner(this.program, this.#names, this.#options, this);
@@ -91,12 +92,12 @@ export class PassRunner {
   }
 
   /**
-   * Protects the program, in normal form, as planned. `source`: the program in which resources have
-   * all their uses.
+   * Protects the program, in normal form, according to a plan. `source` is the program in which
+   * resources have all their uses.
    */
   protect(plan: ProtectionPlan, source: Program): Protected {
     const shared = sharedBy(plan, this.#names, source);
-    // A kernel with a plan has functions of its own; those without are treated alike.
+    // A kernel with a plan has functions of its own; those without one are treated alike.
     const kernels = plan.kernels.size === 0 ? [undefined] : [...plan.kernels.keys()];
     for (const together of neighbours(passes.filter((pass) => pass.phase === "protection")))
       for (const kernel of together[0]!.scope ? kernels : [undefined])
@@ -113,7 +114,9 @@ export class PassRunner {
     return { sites: shared.sites, faultSites: shared.faults.sites };
   }
 
-  /** The functions that run protected, or those that entry points of these names reach. */
+  /**
+   * Returns the functions that run protected, or those that the entry points of these names reach.
+   */
   functions(named = this.#entryPoints): ReadonlySet<FunctionDeclaration> {
     return new Set(this.#facts.kernels(named).flatMap(({ functions }) => [...functions]));
   }
@@ -133,7 +136,7 @@ export class PassRunner {
     });
   }
 
-  /** Types what a pass has left. A pass that leaves an invalid module has broken its contract. */
+  /** Types the result of a pass. A pass that returns an invalid module violates its contract. */
   #typed(module: Module, pass: Pass): Program {
     this.#versionOf ??= versionsOf(this.program);
     const program = this.#versionOf(module);
@@ -142,7 +145,7 @@ export class PassRunner {
     return program;
   }
 
-  /** Adds to the record of a pass that runs for several kernels. */
+  /** Adds to the record of a pass, which may run for several kernels. */
   #record(pass: string, milliseconds: number): void {
     const { module } = this.program;
     const known = this.records.findIndex((record) => record.pass === pass);
@@ -156,13 +159,13 @@ export class PassRunner {
   }
 }
 
-/** What passes have numbered while they protected a program. */
+/** The sites that passes numbered while they protected a program. */
 interface Protected {
   readonly sites: CheckSites;
   readonly faultSites: FaultSites;
 }
 
-/** What the passes of one protection share. */
+/** Returns the state that the passes of one protection share. */
 function sharedBy(
   plan: ProtectionPlan,
   names: Names,
@@ -195,7 +198,10 @@ function sharedBy(
   };
 }
 
-/** Passes in their order, those together that run for one kernel after the other. */
+/**
+ * Groups passes in their order: consecutive passes that run for one kernel after the other are
+ * together.
+ */
 function neighbours<Each extends { readonly scope?: "each kernel" }>(listed: readonly Each[]): Each[][] {
   const groups: Each[][] = [];
   for (const pass of listed) {

@@ -1,6 +1,4 @@
-/**
- * The passes of a protection, in their order: what each does, what it relies on and what it leaves.
- */
+/** The passes of a protection in their order, each with its requirements and guarantees. */
 import { schemeOf } from "../codes/scheme.ts";
 import type { FaultSites } from "../transforms/faults/faultSites.ts";
 import { injectFaults } from "../transforms/faults/injectFaults.ts";
@@ -40,26 +38,26 @@ import { exchangesLanes, isSumming, type MemoryPlan } from "./memoryPlan.ts";
 import { checkingKernels, kernelsWhere, type ProtectionPlan } from "./plan.ts";
 import type { Settings } from "./settings.ts";
 
-/** What every pass has: the program as the pass before has left it. */
+/** The input of every pass: the program after the previous one. */
 interface Input {
   readonly program: Program;
   readonly names: Names;
 }
 
+/** The input of a pass over the source. */
 export interface SourceInput extends Input {
   readonly settings: Settings;
-  /**
-   * Takes the new names of entry points and overrides that the host knows by name, by the program's
-   * names.
-   */
+  /** Receives the new names of the entry points and overrides that the host knows by name. */
   readonly renamed: Map<string, string>;
 }
 
+/** The input of a pass that establishes access normal form. */
 export interface FormInput extends Input {
-  /** Sets of entry points that need functions of their own. */
+  /** The sets of entry points that need functions of their own. */
   readonly groups: readonly ReadonlySet<string>[];
 }
 
+/** The input of a pass that protects. */
 export interface ProtectionInput extends Input {
   readonly plan: ProtectionPlan;
   /** The program in which resources have all their uses. */
@@ -67,52 +65,49 @@ export interface ProtectionInput extends Input {
   readonly comparison: Comparison;
   readonly sites: CheckSites;
   readonly faults: Faults;
-  /**
-   * The kernel that a pass of kernels is for; undefined where all kernels share functions and are
-   * treated alike.
-   */
+  /** The kernel that a pass over kernels applies to. Undefined if all kernels share functions. */
   readonly kernel: string | undefined;
-  /** The functions that an entry point of this name reaches, or all protected ones. */
+  /** Returns the functions that an entry point reaches, or all protected ones. */
   functions(entryPoint?: string): ReadonlySet<FunctionDeclaration>;
 }
 
-/** What passes that make fault sites share. */
+/** The state that passes with fault sites share. */
 export interface Faults {
   readonly sites: FaultSites;
   readonly strikes: Strikes;
   readonly entryPoints: ReadonlySet<string>;
-  /** Takes the nodes that the module has right after faults were injected into the source. */
+  /** Receives the nodes of the module right after faults were injected into the source. */
   readonly sourceNodes: Set<AnyNode>;
 }
 
 interface Described {
   readonly name: string;
-  /** What must hold before. */
+  /** The invariants that must hold before the pass. */
   readonly requires: readonly Invariant[];
-  /** What holds after, until a pass ends it. */
+  /** The invariants that hold after the pass, until another pass ends them. */
   readonly ensures: readonly Invariant[];
-  /** What need not hold any longer. */
+  /** The invariants that may no longer hold after the pass. */
   readonly ends?: readonly Invariant[];
 }
 
-/** Runs once for a module. */
+/** A pass that runs once for a module. */
 interface SourcePass extends Described {
   readonly phase: "source";
   run(input: SourceInput): Module;
 }
 
-/** Runs for each set of entry points for which a plan is tried, before it is made. */
+/** A pass that runs before planning, for each set of entry points for which a plan is tried. */
 interface FormPass extends Described {
   readonly phase: "normal form";
   run(input: FormInput): Module;
 }
 
-/** Runs as the plan says. */
+/** A pass that runs according to the plan. */
 interface ProtectionPass extends Described {
   readonly phase: "protection";
-  /** Set for neighbours in the list that run together, for one kernel after the other. */
+  /** Set for consecutive passes of the list that run together, for one kernel after the other. */
   readonly scope?: "each kernel";
-  /** Default: always. */
+  /** Returns true if the pass runs. Default: always. */
   when?(plan: ProtectionPlan): boolean;
   run(input: ProtectionInput): Module;
 }
@@ -122,13 +117,13 @@ export type Pass = SourcePass | FormPass | ProtectionPass;
 const isDoubled = ({ settings }: ProtectionPlan) => settings.redundancy !== "none";
 const injects = ({ settings }: ProtectionPlan) => settings.injectFaults !== false;
 
-/** Where replicas stand that run at the same time. */
+/** Returns the pairing of replicas that run at the same time. */
 const doubledPairing = ({ pairing }: Settings) => (pairing === "passes" ? undefined : pairing);
 
 export const passes: readonly Pass[] = [
-  // Every name means one thing.
+  // Unique names
   {
-    // Renames what hides a name of the module or of the language.
+    // Renames declarations that shadow a name of the module or of the language.
     name: "uniqueNames",
     phase: "source",
     requires: [],
@@ -140,10 +135,9 @@ export const passes: readonly Pass[] = [
     },
   },
 
-  // Accesses stand alone and name their variable.
+  // Access normal form
   {
-    // Gives groups of entry points their own copies of functions and workgroup variables that they
-    // share.
+    // Gives groups of entry points their own copies of shared functions and workgroup variables.
     name: "splitSharedFunctions",
     phase: "normal form",
     requires: ["uniqueNames"],
@@ -159,7 +153,7 @@ export const passes: readonly Pass[] = [
     run: ({ program, names }) => splitChains(program.module, names),
   },
   {
-    // Turns `for` and `while` loops whose header touches shared memory into `loop`.
+    // Turns `for` and `while` loops whose header accesses shared memory into `loop`.
     name: "desugarLoops",
     phase: "normal form",
     requires: [],
@@ -167,7 +161,7 @@ export const passes: readonly Pass[] = [
     run: ({ program }) => desugarLoops(program),
   },
   {
-    // Replaces pointers to shared memory by what they point to.
+    // Replaces pointers to shared memory by the variables that they point to.
     name: "resolvePointers",
     phase: "normal form",
     requires: ["uniqueNames"],
@@ -175,7 +169,7 @@ export const passes: readonly Pass[] = [
     run: ({ program, names }) => resolvePointers(program, names),
   },
   {
-    // Gives every store and every operation on memory a statement of its own.
+    // Gives every store and every memory operation a statement of its own.
     name: "normalizeAccesses",
     phase: "normal form",
     requires: ["uniqueNames", "plainHeaders", "resolvedPointers"],
@@ -183,7 +177,7 @@ export const passes: readonly Pass[] = [
     run: ({ program, names }) => normalizeAccesses(program, names),
   },
   {
-    // Turns a store to several components of a vector into a store to each.
+    // Splits a store to several components of a vector into one store for each.
     name: "expandSwizzles",
     phase: "normal form",
     requires: ["accessNormalForm"],
@@ -191,9 +185,9 @@ export const passes: readonly Pass[] = [
     run: ({ program, names }) => expandSwizzles(program, names),
   },
 
-  // Faults in the source, and the place where replicas arrive.
+  // Report, arrivals, and faults in the source
   {
-    // Declares the report buffer and what tells replicas apart.
+    // Declares the report buffer and the variables that identify replicas.
     name: "declareReport",
     phase: "protection",
     requires: [],
@@ -208,7 +202,7 @@ export const passes: readonly Pass[] = [
       }),
   },
   {
-    // Lets the module exchange registers between lanes.
+    // Enables the exchange of registers between lanes.
     name: "enableSubgroups",
     phase: "protection",
     requires: [],
@@ -222,7 +216,7 @@ export const passes: readonly Pass[] = [
     run: ({ program }) => enableSubgroups(program),
   },
   {
-    // Lets whoever comes last of two replicas store in place.
+    // Lets the last-arriving replica store in place.
     name: "lastArriverCommit",
     phase: "protection",
     requires: ["accessNormalForm", "report"],
@@ -248,7 +242,7 @@ export const passes: readonly Pass[] = [
       }),
   },
   {
-    // Makes fault sites of what the source computes.
+    // Makes fault sites of the values that the source computes.
     name: "injectFaults",
     phase: "protection",
     requires: ["accessNormalForm", "namedValues", "report"],
@@ -262,10 +256,10 @@ export const passes: readonly Pass[] = [
     },
   },
 
-  // Redundancy: everything twice, one execution of atomics, comparison of what leaves, two copies
-  // of memory.
+  // Redundancy: replicas, atomic operations executed once, output comparison, copies of workgroup
+  // memory
   {
-    // Runs each workgroup twice, in a grid that is doubled.
+    // Executes each workgroup twice, on a doubled grid.
     name: "replicateWorkgroups",
     phase: "protection",
     requires: ["report"],
@@ -281,7 +275,7 @@ export const passes: readonly Pass[] = [
       }),
   },
   {
-    // Runs each invocation twice, one replica after the other, on lanes that swap.
+    // Executes each invocation twice, one replica after the other, on lanes that swap.
     name: "repeatInvocations",
     phase: "protection",
     requires: ["report"],
@@ -291,7 +285,7 @@ export const passes: readonly Pass[] = [
       repeatInvocations(program, names, { entryPoints, comparison }),
   },
   {
-    // Tells each invocation its replica and its index, in a workgroup that is doubled.
+    // Gives each invocation its replica and its index in a doubled workgroup.
     name: "replicateInvocations",
     phase: "protection",
     requires: ["report"],
@@ -306,7 +300,7 @@ export const passes: readonly Pass[] = [
       }),
   },
   {
-    // Lets one replica execute atomic operations on what has one copy, and gives the other the
+    // Lets one replica execute atomic operations on memory with one copy, and gives the other the
     // result.
     name: "executeAtomicsOnce",
     phase: "protection",
@@ -327,7 +321,8 @@ export const passes: readonly Pass[] = [
     },
   },
   {
-    // Compares what leaves an invocation, at once or at its end, and lets one replica store it.
+    // Compares the outputs of an invocation, at each store or at its end, and lets one replica
+    // store them.
     name: "compareStores",
     phase: "protection",
     requires: ["accessNormalForm", "namedValues", "wholeStores", "ids"],
@@ -365,7 +360,7 @@ export const passes: readonly Pass[] = [
       }),
   },
   {
-    // Makes fault sites of what workgroup memory holds.
+    // Makes fault sites of the contents of workgroup memory.
     name: "strikeWorkgroupMemory",
     phase: "protection",
     requires: ["ids"],
@@ -379,7 +374,7 @@ export const passes: readonly Pass[] = [
     },
   },
 
-  // Copies of buffers, and nothing that the program's layouts lack or miss.
+  // Copies of buffers, and the bindings of the program's layouts
   {
     // Gives the second replica copies of buffers that a kernel changes in place.
     name: "shadowBuffers",
@@ -395,7 +390,7 @@ export const passes: readonly Pass[] = [
       }),
   },
   {
-    // Keeps resources in use that an entry point used before.
+    // Keeps the resources that an entry point used before in use.
     name: "keepBindings",
     phase: "protection",
     requires: [],
@@ -403,9 +398,9 @@ export const passes: readonly Pass[] = [
     run: ({ program, source, plan: { entryPoints } }) => keepBindings(program, source, { entryPoints }),
   },
 
-  // Codes around the accesses that there are now.
+  // ECC around all accesses
   {
-    // Lets lanes that check memory together exchange registers.
+    // Enables the exchange of registers for lanes that check memory together.
     name: "enableSubgroupsForLines",
     phase: "protection",
     requires: [],
@@ -414,7 +409,7 @@ export const passes: readonly Pass[] = [
     run: ({ program }) => enableSubgroups(program),
   },
   {
-    // Lets kernels check what they load and keep check words up to date.
+    // Lets kernels check their loads and update check words.
     name: "protectMemory",
     phase: "protection",
     requires: ["accessNormalForm", "report"],
@@ -437,7 +432,7 @@ export const passes: readonly Pass[] = [
     },
   },
   {
-    // Adds up checksums of what kernels load and store.
+    // Adds up checksums of the words that kernels load and store.
     name: "sumAccesses",
     phase: "protection",
     requires: ["accessNormalForm", "report"],
@@ -459,7 +454,7 @@ export const passes: readonly Pass[] = [
     },
   },
   {
-    // Makes fault sites of what the passes have added.
+    // Makes fault sites of the code that passes added.
     name: "strikeMachinery",
     phase: "protection",
     requires: ["report", "ids"],
@@ -476,7 +471,7 @@ export const passes: readonly Pass[] = [
   },
 ];
 
-/** The variables that a kernel checks, by name. */
+/** Returns the variables that a kernel checks, by name. */
 function checkedVariables({ variables }: MemoryPlan): Map<string, CheckedVariable> {
   const checked = variables.filter(({ mode }) => mode === "checked");
   return new Map(
@@ -487,7 +482,7 @@ function checkedVariables({ variables }: MemoryPlan): Map<string, CheckedVariabl
   );
 }
 
-/** The variables that a kernel adds up, by name. */
+/** Returns the variables that a kernel sums, by name. */
 function summedVariables({ variables }: MemoryPlan) {
   return new Map(
     variables.flatMap(({ mode, index: row, site, isKnown = false, variable }) =>

@@ -1,5 +1,5 @@
 /**
- * Decides what a protection does to a module: plain data, read off its accesses in normal form
+ * Decides how a module is protected. The plan is plain data, made from the accesses in normal form
  * before anything else is changed.
  */
 import { type BindingPoint, bindingPointOf, bindingPointsOf } from "../analysis/bindings.ts";
@@ -21,8 +21,8 @@ import { plansEachKernel, type Settings } from "./settings.ts";
 import { lanesOf, replicatedVariables } from "./workgroups.ts";
 
 /**
- * What a protection does to a module. Kernels, functions and variables go by their names in access
- * normal form.
+ * The plan of a module's protection. Kernels, functions and variables are identified by their names
+ * in access normal form.
  */
 export interface ProtectionPlan {
   readonly settings: Settings;
@@ -30,34 +30,36 @@ export interface ProtectionPlan {
   readonly entryPoints: ReadonlySet<string>;
   /** The functions that run protected. */
   readonly functions: ReadonlySet<string>;
-  /** What a kernel needs that is Inter-Group or runs in passes; empty for others. */
+  /** The plan of each kernel that is Inter-Group or runs in passes; empty for others. */
   readonly kernels: ReadonlyMap<string, KernelPlan>;
-  /** What kernels do about memory that has codes. */
+  /** The plan for the protected memory of each kernel. */
   readonly memory: ReadonlyMap<string, MemoryPlan>;
-  /**
-   * The workgroup variables of which each replica has a copy: what is stored there is not compared.
-   */
+  /** The workgroup variables with one copy per replica. Stores to them are not compared. */
   readonly replicated: ReadonlySet<string>;
-  /** Invocations of the largest workgroup, as a WGSL expression. */
+  /** The invocations of the largest workgroup, as a WGSL expression. */
   readonly lanes: string;
   readonly report: ReportPlan;
-  /** Where copies of buffers are bound, by the buffer's variable. */
+  /** The binding points of buffer copies, by the buffer's variable. */
   readonly shadows: ReadonlyMap<string, BindingPoint>;
-  /** The copies that each kernel has bound, as its host is told. */
+  /** The copies that each kernel binds, as reported to the host. */
   readonly shadowsOf: ReadonlyMap<string, readonly ShadowBinding[]>;
 }
 
-/** What the report buffer holds. */
+/** The contents of the report buffer. */
 export interface ReportPlan {
-  /** Its size lacks the counts of a profile, which depend on the number of fault sites. */
+  /**
+   * The layout. Its size lacks the counts of a profile, which depend on the number of fault sites.
+   */
   readonly layout: ReportLayout;
-  /** Words of the mailbox of kernels whose replicas wait for each other. */
+  /** The mailbox's size in words, for kernels whose replicas wait for each other. */
   readonly mail: number;
-  /** Words for the arrivals of replicas. */
+  /** The words for the arrivals of replicas. */
   readonly arrivals: number;
 }
 
-/** The kernels that fit, with the plan where all of them do; and why others must be left alone. */
+/**
+ * The kernels that fit, the plan if all of them do, and the reasons for leaving others unprotected.
+ */
 export interface Planned {
   readonly fit: ReadonlySet<string>;
   readonly plan?: ProtectionPlan;
@@ -79,7 +81,7 @@ export function planProtection(
     const plan = kernelPlan(kernel, settings);
     const obstacles = [
       ...(settings.redundancy === "none" ? [] : waits(kernel)),
-      ...(plan ? plan.obstacles : tooManyMeetings(kernel, settings, replicated)),
+      ...(plan ? plan.obstacles : replicaSyncObstacles(kernel, settings, replicated)),
     ];
     if (obstacles.length > 0) fit.delete(kernel.name);
     else if (plan) plans.set(kernel.name, plan);
@@ -87,7 +89,7 @@ export function planProtection(
   }
   const isPlain = settings.redundancy === "none" && !settings.injectFaults;
   const memory = memoryPlans(kernels, plans, isPlain, settings);
-  // A kernel that checks nothing is as good as it was.
+  // A kernel that checks nothing is left unchanged.
   if (isPlain) for (const [name, plan] of memory) if (!plan.arena && !isSumming(plan)) fit.delete(name);
   const isWhole = fit.size === entryPoints.size;
   diagnostics.push(...passVerifiedMemory([...memory].filter(([name]) => isWhole || !fit.has(name))));
@@ -132,12 +134,12 @@ function memoryPlans(
   );
 }
 
-/** The kernels that check a buffer themselves, and how they access the check words. */
+/** Returns the kernels that check a buffer themselves, with their access to the check words. */
 export function checkingKernels(plans: ReadonlyMap<string, MemoryPlan>) {
   return [...plans].flatMap(([name, plan]) => (plan.arena ? [{ name, arena: plan.arena, plan }] : []));
 }
 
-/** The names of the kernels with a plan that has something. */
+/** Returns the names of the kernels whose plan has a property. */
 export function kernelsWhere(
   { kernels }: Pick<ProtectionPlan, "kernels">,
   has: (plan: KernelPlan) => unknown,
@@ -160,7 +162,7 @@ function reportPlan(
 }
 
 /**
- * Where copies are bound: behind the report, where neither the module nor codes for memory bind
+ * Returns the binding points of copies: after the report, where neither the module nor ECC binds
  * anything.
  */
 function shadowBindings(
@@ -197,8 +199,8 @@ function shadowsOf(
 }
 
 /**
- * Loops that wait for other invocations, which need not run at the same time where each of them
- * runs twice.
+ * Returns warnings about loops that wait for other invocations. With two replicas of each, these
+ * need not run at the same time.
  */
 function waits({ program, declaration, name }: KernelFacts): Diagnostic[] {
   return waitsOf(program, declaration).map(({ span, variable }) =>
@@ -212,15 +214,18 @@ function waits({ program, declaration, name }: KernelFacts): Diagnostic[] {
   );
 }
 
-/** Where replicas in different subgroups would have to meet before the end. */
-function tooManyMeetings(
+/**
+ * Returns warnings about places at which replicas in different subgroups would have to synchronize
+ * before the end.
+ */
+function replicaSyncObstacles(
   { program, declaration }: KernelFacts,
   { pairing, check }: Settings,
   replicated: ReadonlySet<string>,
 ): Diagnostic[] {
   if (pairing !== "subgroups") return [];
   const help = "use the pairing adjacent or half-subgroup";
-  // Where nothing is compared, stores need no meeting.
+  // Stores need no sync point if nothing is compared.
   const isFree = ({ name }: GlobalVariable) => check === "none" || replicated.has(name);
   return replicaSyncPoints(program, declaration, isFree).map(({ span, why }) =>
     leftAlone(

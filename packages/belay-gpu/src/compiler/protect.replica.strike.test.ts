@@ -10,7 +10,7 @@ import {
   runKernel,
   runTwins,
 } from "../../../../test/support/kernels/kernelRunner.ts";
-import { configurationsFor, nameOf } from "./configurations.ts";
+import { configurationsFor, describeConfiguration } from "./configurations.ts";
 import { injectionWords, type ProtectResult, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
@@ -212,7 +212,9 @@ const isRight = (w: number, is: KernelOutput["buffers"], expected: KernelOutput[
     return own(found).every((word, i) => word === right[i]);
   });
 
-const configurations = configurationsFor(["subgroups"]).map((each) => [nameOf(each), each] as const);
+const configurations = configurationsFor(["subgroups"]).map(
+  (each) => [describeConfiguration(each), each] as const,
+);
 
 describe.each(configurations)("%s", (_, options) => {
   const guarded = Object.entries(kernels).flatMap(([name, { wgsl }]) => {

@@ -1,4 +1,4 @@
-/** The compiler: source and options in, protected source out. Pure and deterministic. */
+/** The compiler: a pure, deterministic function from source and options to protected source. */
 
 import { tooDeepIn } from "../analysis/nesting.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
@@ -16,7 +16,7 @@ import { rank } from "./choice.ts";
 import {
   type Configuration,
   configurationsFor,
-  nameOf,
+  describeConfiguration,
   type RankedConfiguration,
   type Structure,
   uncoveredBy,
@@ -41,31 +41,27 @@ import { protectedSummary, unprotectedSummary } from "./summaries.ts";
 /**
  * Protects the compute entry points of a WGSL module.
  *
- * The result computes what the input computes, and reports into a buffer (`layout`) when the two
- * replicas of an invocation disagree. An entry point that can't be protected is left as it is, with
- * a warning that says why; with `strict`, and for source that is not valid, an error, and `code` is
- * the input.
+ * The result computes the same values as the input, and reports into a buffer (`layout`) if the two
+ * replicas of an invocation disagree. An entry point that cannot be protected stays unchanged, with
+ * a warning that gives the reason. With `strict`, and for an invalid source, the diagnostic is an
+ * error and `code` is the input.
  *
- * Throws a `TypeError` for what is no text, and for options and values that do not exist; else only
- * when a transform breaks its own contract.
+ * Throws a `TypeError` for a source that is no string, and for unknown options and values. Any
+ * other exception is a defect.
  */
 export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResult {
   return protectInPasses(wgsl, options).result;
 }
 
-/** What `protect` makes of a module, and what each pass made of it on the way. */
+/** The result of `protect`, with the module after each pass. */
 export interface Protection {
   readonly result: ProtectResult;
-  /**
-   * The passes that led to the result, in the order in which they ran; none unless `records` asks
-   * for them.
-   */
+  /** The passes that led to the result, in their order; empty unless `records` asks for them. */
   readonly passes: readonly PassRecord[];
 }
 
 /**
- * Protects a module as `protect` does, and keeps records of passes, or verifies invariants after
- * each.
+ * Protects a module as `protect` does. Keeps records of passes or verifies invariants on request.
  */
 export function protectInPasses(
   wgsl: string,
@@ -86,7 +82,7 @@ export function protectInPasses(
 interface Source {
   readonly wgsl: string;
   readonly facts: ProgramFacts;
-  /** About the program with overrides turned into constants, as far as they are known. */
+  /** The facts about the program with its known overrides turned into constants. */
   readonly sized: ProgramFacts;
   readonly passOptions: PassOptions;
 }
@@ -119,7 +115,7 @@ const unchanged = (wgsl: string, diagnostics: readonly Diagnostic[]): Protection
   passes: [],
 });
 
-/** The module as it is, and what it lacks as errors. */
+/** Returns the unchanged module, with its gaps as errors. */
 const refused = (wgsl: string, diagnostics: readonly Diagnostic[]): Protection =>
   unchanged(
     wgsl,
@@ -129,9 +125,8 @@ const refused = (wgsl: string, diagnostics: readonly Diagnostic[]): Protection =
 const usuallyCovered: readonly Structure[] = ["ALU", "VRF", "LDS"];
 
 /**
- * Protects in the way with the lowest predicted cost of those that protect all entry points that
- * are wanted and cover all that is asked for; without such a way, in the one that comes nearest,
- * which is said.
+ * Protects with the configuration of the lowest predicted cost that covers all requested structures
+ * in all wanted entry points. If there is none, takes the one that comes nearest, with a warning.
  */
 function protectAtLeastCost(source: Source, options: Omit<ProtectOptions, "redundancy">): Protection {
   const { cover = usuallyCovered, entryPoint, strict } = options;
@@ -147,7 +142,7 @@ function protectAtLeastCost(source: Source, options: Omit<ProtectOptions, "redun
   const places = new Set<string>();
   for (const chosen of candidatesFor(source.facts.program, wanted, cover, options)) {
     const place = `${chosen.redundancy} ${chosen.pairing}`;
-    // Where all are protected, another channel covers no more.
+    // If all are protected, another channel covers no more.
     if (places.has(place)) continue;
     const { redundancy, channel, pairing } = chosen;
     const protection = protectAs(source, { ...options, redundancy, channel, pairing }, wanted);
@@ -164,11 +159,13 @@ function protectAtLeastCost(source: Source, options: Omit<ProtectOptions, "redun
   const alone = new Map(wanted.flatMap(({ name }) => (uncovered.has(name) ? [] : [[name, true] as const])));
   const diagnostics = [
     ...result.diagnostics.filter((each) => !each.entryPoints || !isAbout(each, alone)),
-    // What one way cannot do, another one might have: the help for one way is none for all.
+    // The help of one configuration does not apply to all, so it is left out.
     ...[...reasons.values()].filter((each) => isAbout(each, alone)).map(({ help: _, ...each }) => each),
     ...wanted.flatMap(({ name, declaration: { nameSpan } }) => {
       const structures = uncovered.get(name) ?? [];
-      return structures.length > 0 ? [coversLess(nameSpan, name, nameOf(chosen), structures)] : [];
+      return structures.length > 0
+        ? [coversLess(nameSpan, name, describeConfiguration(chosen), structures)]
+        : [];
     }),
   ];
   if (strict && diagnostics.length > 0) return refused(source.wgsl, diagnostics);
@@ -179,8 +176,8 @@ function protectAtLeastCost(source: Source, options: Omit<ProtectOptions, "redun
 }
 
 /**
- * The configurations to try: those that cover most first, and of these the one with the lowest
- * predicted cost.
+ * Returns the configurations to try: first by the number of covered structures, then by predicted
+ * cost.
  */
 function candidatesFor(
   program: Program,
@@ -194,7 +191,8 @@ function candidatesFor(
     if (each.redundancy === "inter") return true;
     return isGiven(each.pairing, pairing) && (each.channel === "auto" || isGiven(each.channel, channel));
   });
-  // Inter-Group kernels have no pairing and no channel: where one is given, they are what remains.
+  // Inter-Group kernels have neither pairing nor channel, so they come last if one of these is
+  // given.
   const remains = ({ redundancy }: Configuration) =>
     Number(redundancy === "inter" && (pairing !== "auto" || channel !== "auto"));
   const declarations = kernels.map(({ declaration }) => declaration);
@@ -203,15 +201,18 @@ function candidatesFor(
   );
 }
 
-/** What came of one of the ways that are tried. */
+/** The result of one configuration that was tried. */
 interface Attempt {
   readonly protection: Protection;
   readonly chosen: RankedConfiguration;
   /**
-   * The protected entry points, and the structures that stay uncovered in each, wholly or in part.
+   * The protected entry points, each with the structures that are not covered, wholly or in part.
    */
   readonly uncovered: ReadonlyMap<string, readonly Structure[]>;
-  /** Higher with each protected entry point, and with each structure that is covered in it. */
+  /**
+   * The score. It is higher with each protected entry point and each structure that is covered in
+   * it.
+   */
   readonly score: number;
 }
 
@@ -247,7 +248,7 @@ function attemptOf(
   return { protection, chosen, uncovered, score };
 }
 
-/** Protects the entry points that are wanted as the options say. */
+/** Protects the wanted entry points according to the options. */
 function protectAs(
   source: Source,
   options: FixedOptions,
@@ -331,7 +332,7 @@ const withEntryPoints = (protection: Protection, entryPoints: readonly EntryPoin
   result: { ...protection.result, entryPoints },
 });
 
-/** Returns what was found in a program with unique names, as its user knows it. */
+/** Returns a diagnostic with the program's own names in place of its unique ones. */
 function inOwnNames({ message, help, ...found }: Diagnostic, names: Names): Diagnostic {
   return {
     ...found,
@@ -343,8 +344,8 @@ function inOwnNames({ message, help, ...found }: Diagnostic, names: Names): Diag
 }
 
 /**
- * Plans for the entry points that fit what is asked for: functions of those that do not stay as
- * they are, so the normal form is made again without them. Throws `SpecializationLimit` where
+ * Plans the protection of the entry points that fit. Functions of those that do not fit must stay
+ * unchanged, so the normal form is computed again without them. Throws `SpecializationLimit` if
  * pointers have too many shapes.
  */
 function planFitting(
@@ -363,7 +364,7 @@ function planFitting(
   return { runner: unique, plan: undefined, diagnostics };
 }
 
-/** The kernels whose statements nest deeper than compilers take, and where they do. */
+/** Returns the kernels whose statements nest deeper than compilers accept, each with the place. */
 function nestingTooDeeply(kernels: readonly KernelFacts[], names: Names): Map<string, Span> {
   return new Map(
     kernels.flatMap(({ name, functions }) => {
@@ -373,7 +374,10 @@ function nestingTooDeeply(kernels: readonly KernelFacts[], names: Names): Map<st
   );
 }
 
-/** What the plan says about the variables of the source, which may have got other names. */
+/**
+ * Returns the sphere of replication of a plan, for variables of the source, which may have other
+ * names.
+ */
 function sphereOf(program: Program, { replicated, kernels: plans }: ProtectionPlan): Sphere {
   const names = new Map(
     program.module.declarations.flatMap((variable) =>

@@ -1,7 +1,4 @@
-/**
- * The options of a protection: refuses those that do not exist, and chooses those that are not
- * given.
- */
+/** Validates the options of a protection, and chooses those that are not given. */
 import { bindingPointOf, bindingPointsOf } from "../analysis/bindings.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import { memoryCodes } from "../codes/scheme.ts";
@@ -23,12 +20,12 @@ import type {
   Redundancy,
 } from "./contract.ts";
 
-/** Takes lists of structures to cover. */
+/** Validates a list of structures to cover. */
 export const structureList = listOf(structures.map(shown).join(", "), (each) =>
   structures.includes(each as Structure),
 );
 
-/** The values of the options that are one of a few. */
+/** The values of each option that takes one of a few. */
 export const choices = {
   redundancy: ["none", "intra+lds", "intra-lds", "inter", "auto"],
   check: ["store", "signature", "none"],
@@ -64,7 +61,7 @@ const options: { readonly [Name in keyof Required<ProtectOptions>]: Values | nul
 /** Throws a `TypeError` for options and values that `protect` does not have. */
 export const refuseUnknownOptions = (given: ProtectOptions): void => refuseUnknown(given, options);
 
-/** The limits that every WebGPU device has (WebGPU specification, "Limits"). */
+/** The limits that every WebGPU device has. Source: WebGPU specification, "Limits". */
 const defaultLimits: KernelLimits = {
   maxComputeInvocationsPerWorkgroup: 256,
   maxComputeWorkgroupSizeX: 256,
@@ -73,9 +70,10 @@ const defaultLimits: KernelLimits = {
   maxBindGroups: 4,
 };
 
-/** Lanes of a subgroup on most GPUs. */
+/** The lanes of a subgroup on most GPUs. */
 const usualSubgroup = 32;
 
+/** The options of a protection, complete. */
 export interface Settings {
   readonly redundancy: Redundancy;
   readonly check: Check | "none";
@@ -85,12 +83,14 @@ export interface Settings {
   readonly report: BindingPoint;
   readonly injectFaults: boolean | "profile";
   readonly strikeMachinery: boolean;
-  /** Whether the device knows subgroups, and how many lanes they have at least. */
+  /** True if the device has subgroups. */
   readonly subgroups: boolean;
+  /** The number of lanes that a subgroup has at least; 0 without subgroups. */
   readonly subgroupSize: number;
   readonly memory: MemorySettings;
 }
 
+/** The protected memory of a module. */
 export interface MemorySettings extends MemoryBindings {
   /** The binding points that have a code. */
   readonly coded: readonly CodedPoint[];
@@ -99,19 +99,22 @@ export interface MemorySettings extends MemoryBindings {
 /** A binding point and its code. */
 export type CodedPoint = Pick<ProtectedBinding, "of" | "scheme" | "index" | "site" | "isKnown">;
 
-/** When, where and through what replicas are compared. */
+/** The options that decide when, where and through which channel replicas are compared. */
 type Places = Pick<Settings, "redundancy" | "check" | "pairing" | "channel" | "subgroups">;
 
-/** Options with a redundancy; without any, that of Intra-Group kernels, which have all options. */
+/**
+ * Options with a fixed redundancy. Without one, that of Intra-Group kernels, which have all
+ * options.
+ */
 export type FixedOptions = ProtectOptions & { redundancy?: Redundancy };
 
 export function placesOf(options: FixedOptions): Places {
   const { redundancy = "intra+lds", check = "signature", channel = "auto" } = options;
-  // Only Intra-Group replicas have a place in a workgroup.
+  // Only Intra-Group replicas have a position in a workgroup.
   const given = redundancy.startsWith("intra") ? options.pairing : undefined;
   const pairing = given === undefined || given === "auto" ? "adjacent" : given;
   const subgroups = new Set(options.features).has("subgroups");
-  // Replicas in different subgroups have no registers in common.
+  // Replicas in different subgroups cannot exchange registers.
   const exchanges = subgroups && pairing !== "subgroups";
   const usual = exchanges ? "subgroup" : "workgroup";
   return { redundancy, check, pairing, channel: channel === "auto" ? usual : channel, subgroups };
@@ -138,13 +141,13 @@ export function settingsOf(source: Program, options: FixedOptions): Settings {
 }
 
 /**
- * Whether each kernel has a plan and functions of its own, for what its replicas do depends on its
- * own accesses.
+ * Returns true if each kernel has a plan and functions of its own, because its replicas depend on
+ * its own accesses.
  */
 export const plansEachKernel = ({ redundancy, pairing }: Pick<Settings, "redundancy" | "pairing">): boolean =>
   redundancy === "inter" || pairing === "passes";
 
-/** Options that exclude each other, or ask for what the device lacks. */
+/** Returns an error for options that exclude each other, or that the device does not support. */
 export function conflictIn(settings: Places): Diagnostic | undefined {
   if (settings.channel === "subgroup" && !settings.subgroups) return subgroupsMissing("the subgroup channel");
   if (settings.pairing === "half-subgroup" && !settings.subgroups)
@@ -171,8 +174,8 @@ export function conflictIn(settings: Places): Diagnostic | undefined {
 }
 
 /**
- * The bind group behind all that the module uses, or else the first gap, or else a free binding of
- * the last group.
+ * Returns a binding point for the report. It is in the bind group after all that the module uses,
+ * else in the first gap, else at a free binding of the last group.
  */
 function freeBinding(source: Program, maxBindGroups: number): BindingPoint {
   const points = bindingPointsOf(source);
@@ -187,7 +190,10 @@ function freeBinding(source: Program, maxBindGroups: number): BindingPoint {
   return { group: last, binding };
 }
 
-/** The arena and the table behind the report, where the module binds nothing. */
+/**
+ * Returns the binding points of shadow buffer and table: after the report, where the module binds
+ * nothing.
+ */
 function bindingsBehind(source: Program, { group, binding }: BindingPoint): MemoryBindings {
   const taken = new Set(
     bindingPointsOf(source).flatMap((point) => (point.group === group ? [point.binding] : [])),
@@ -197,7 +203,7 @@ function bindingsBehind(source: Program, { group, binding }: BindingPoint): Memo
   return { arena: { group, binding: arena }, table: { group, binding: after(arena) } };
 }
 
-/** The binding points of a module that have a code, in the order of their rows. */
+/** Returns the binding points of a module that have a code, in the order of their rows. */
 export function codedPoints(program: Program, { default: usual, bindings }: MemorySchemes): CodedPoint[] {
   const points = new Map<string, CodedPoint>();
   for (const variable of program.module.declarations) {

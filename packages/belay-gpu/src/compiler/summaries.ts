@@ -1,4 +1,4 @@
-/** What became of each compute entry point, as its host is told. */
+/** Summarizes the protection of each compute entry point for its host. */
 import { mostArriving } from "../transforms/redundancy/lastArriverCommit.ts";
 import { patienceOf } from "../transforms/redundancy/mailbox.ts";
 import { doublingOf } from "../transforms/redundancy/replicateWorkgroups.ts";
@@ -10,10 +10,12 @@ import { memorySummary, passVerifiedSummary } from "./memoryPlan.ts";
 import type { ProtectionPlan } from "./plan.ts";
 import type { Settings } from "./settings.ts";
 
-/** What becomes of an entry point with its protection. */
+/** The parts of a summary that protection changes. */
 type ProtectedEntryPoint = Omit<EntryPointSummary, "bindings">;
 
-/** Describes an entry point that stays as it is. `sized`: with the values of overrides. */
+/**
+ * Summarizes an unprotected entry point. `fills` is of the kernel with the values of its overrides.
+ */
 export function unprotectedSummary(
   { name, bindings }: KernelFacts,
   { fills }: KernelFacts,
@@ -30,7 +32,7 @@ export function unprotectedSummary(
   };
 }
 
-/** Describes a protected entry point. `facts`: about the program after the last pass. */
+/** Summarizes a protected entry point. `facts` is about the program after the last pass. */
 export function protectedSummary(
   name: string,
   plan: ProtectionPlan,

@@ -1,7 +1,4 @@
-/**
- * How many invocations the workgroups of kernels have, which of their variables have copies, and
- * how much memory that takes.
- */
+/** Computes the sizes of workgroups and of workgroup memory, and the variables that have copies. */
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import { finalBytes } from "../transforms/redundancy/comparison/conclusion.ts";
 import { slotBytes } from "../transforms/redundancy/comparison/workgroupChannel.ts";
@@ -14,20 +11,20 @@ import type { KernelLimits, Pairing } from "./contract.ts";
 import type { KernelFacts, ProgramFacts } from "./facts.ts";
 import type { Settings } from "./settings.ts";
 
-/** How many replicas of an invocation a workgroup has at once. */
+/** Returns the number of replicas of an invocation that a workgroup has at once. */
 const replicasAtOnce = (pairing: Pairing): 1 | 2 => (pairing === "passes" ? 1 : 2);
 
-/** The most invocations that a workgroup may have that is to be protected. */
+/** Returns the largest number of invocations of a workgroup that can be protected. */
 export function mostInvocations(limits: KernelLimits, pairing: Pairing): number {
   const most = limits.maxComputeInvocationsPerWorkgroup;
-  // A doubled workgroup may become flat.
+  // A doubled workgroup may have its invocations in one dimension.
   return pairing === "passes" ? most : Math.floor(Math.min(most, limits.maxComputeWorkgroupSizeX) / 2);
 }
 
 /**
- * The invocations of the largest of several kernels that can be protected. One whose size an
- * override decides counts as the largest possible: a pipeline of another kernel need not give that
- * override a value.
+ * Returns the invocations of the largest kernel that can be protected. A kernel whose size an
+ * override decides counts as the largest possible, because pipelines of other kernels need not give
+ * that override a value.
  */
 function largestWorkgroup(kernels: readonly KernelFacts[], limits: KernelLimits, pairing: Pairing): number {
   const largest = mostInvocations(limits, pairing);
@@ -35,7 +32,7 @@ function largestWorkgroup(kernels: readonly KernelFacts[], limits: KernelLimits,
   return Math.max(...counts.filter((count) => count <= largest));
 }
 
-/** Invocations of the largest workgroup of some kernels, as it runs, as a WGSL expression. */
+/** Returns the invocations of the largest workgroup, as it is executed, as a WGSL expression. */
 export function lanesOf(kernels: readonly KernelFacts[], limits: KernelLimits, pairing: Pairing): string {
   const [only, ...others] = kernels;
   const replicas = replicasAtOnce(pairing);
@@ -47,9 +44,10 @@ export function lanesOf(kernels: readonly KernelFacts[], limits: KernelLimits, p
 type MemorySettings = Pick<Settings, "redundancy" | "pairing" | "channel" | "limits">;
 
 /**
- * The workgroup variables of which each replica has a copy, in space or in time, so that what is
- * stored there stays inside the sphere of replication. Atomics have one copy where the order of
- * their operations matters, as each operation is executed once; and where a second does not fit.
+ * Returns the workgroup variables with one copy per replica, in space or in time, so that their
+ * contents stay inside the sphere of replication. Atomic variables have one copy if the order of
+ * their operations matters, because each operation is then executed once. They also have one copy
+ * if a second one does not fit.
  *
  * Requires access normal form.
  */
@@ -75,9 +73,8 @@ export function replicatedVariables(
 }
 
 /**
- * Bytes of workgroup memory of a protected kernel, or undefined when an override without a value
- * decides. `kernel` is one of the program, or of the same one with overrides turned into constants,
- * as far as they are known.
+ * Returns the bytes of workgroup memory of a protected kernel, or undefined if an override without
+ * a value decides. Known overrides of `kernel` may be turned into constants.
  */
 export function workgroupBytes(
   facts: ProgramFacts,
@@ -93,14 +90,14 @@ export function workgroupBytes(
   const kernels = facts.kernels();
   // The slots of the channel are one variable for all kernels.
   const invocations = kernels.length === 1 ? kernel.invocations : largestWorkgroup(kernels, limits, pairing);
-  // Replicas that meet only at the end need no slots.
+  // Replicas that synchronize only at the end need no slots.
   const each = finalBytes + (pairing === "subgroups" || pairing === "passes" ? 0 : slotBytes);
   return invocations && bytes + each * invocations;
 }
 
 /**
- * Bytes of a kernel's workgroup variables, each of `bytesOf`; undefined when an override without a
- * value decides.
+ * Returns the bytes of a kernel's workgroup variables, each of `bytesOf`, or undefined if an
+ * override without a value decides.
  */
 export function bytesOfVariables(
   { program, variables }: KernelFacts,

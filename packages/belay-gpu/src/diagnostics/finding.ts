@@ -2,7 +2,7 @@ import type { Diagnostic, Severity, Span } from "./diagnostic.ts";
 import { codeOf, type DiagnosticName } from "./registry.ts";
 
 /** The parts of a diagnostic besides its message. */
-export interface Explanation {
+export interface DiagnosticDetails {
   readonly notes?: readonly string[];
   readonly help?: string | undefined;
   readonly entryPoints?: readonly string[];
@@ -13,7 +13,7 @@ function finding(
   name: DiagnosticName,
   message: string,
   { start, end }: Span,
-  { notes = [], help, entryPoints }: Explanation = {},
+  { notes = [], help, entryPoints }: DiagnosticDetails = {},
 ): Diagnostic {
   return {
     // A caller may pass a node of a tree as the span, so only the span's own fields are copied
@@ -33,7 +33,7 @@ export const error = (
   name: DiagnosticName,
   message: string,
   span: Span,
-  explanation?: Explanation,
+  explanation?: DiagnosticDetails,
 ): Diagnostic => finding("error", name, message, span, explanation);
 
 /** Returns a warning about a gap in protection. */
@@ -41,7 +41,7 @@ export const warning = (
   name: DiagnosticName,
   message: string,
   span: Span,
-  explanation?: Explanation,
+  explanation?: DiagnosticDetails,
 ): Diagnostic => finding("warning", name, message, span, explanation);
 
 /** The span of a diagnostic without a place in the source. */

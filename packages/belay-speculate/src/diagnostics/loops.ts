@@ -4,12 +4,12 @@
  */
 
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
-import { type Explanation, error, warning } from "belay-gpu/internal/diagnostics/finding";
+import { type DiagnosticDetails, error, warning } from "belay-gpu/internal/diagnostics/finding";
 import type { DiagnosticName } from "belay-gpu/internal/diagnostics/registry";
 import { quoted } from "belay-gpu/internal/diagnostics/syntax";
 
 /** A loop that stays as it is, and what about it is the reason. */
-const refused = (name: DiagnosticName, reason: string, span: Span, explanation?: Explanation) =>
+const refused = (name: DiagnosticName, reason: string, span: Span, explanation?: DiagnosticDetails) =>
   error(name, `not parallelized because ${reason}`, span, explanation);
 
 const article = (noun: string) => (/^[aeiou]/i.test(noun) ? `an ${noun}` : `a ${noun}`);

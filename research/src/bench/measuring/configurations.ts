@@ -2,7 +2,7 @@
 import { type Configuration, configurationsFor } from "belay-gpu/internal/compiler/configurations";
 import type { Check } from "belay-gpu/internal/compiler/contract";
 
-export { type Configuration, nameOf } from "belay-gpu/internal/compiler/configurations";
+export { type Configuration, describeConfiguration } from "belay-gpu/internal/compiler/configurations";
 
 export type Flavor = Configuration["redundancy"];
 

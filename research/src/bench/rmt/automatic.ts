@@ -1,7 +1,7 @@
 /** What `redundancy: "auto"` costs: chosen from the kernel's text, and chosen by measurement. */
 import { tune } from "belay-gpu/internal/runtime/tuning/tune";
 import type { Prepared, VerifiableProgram, Workload } from "belay-gpu/internal/runtime/tuning/workload";
-import { nameOf } from "../measuring/configurations.ts";
+import { describeConfiguration } from "../measuring/configurations.ts";
 import { type Baseline, type Cost, measureCost, type Refused, withGuarded } from "../measuring/overhead.ts";
 
 export interface Automatic {
@@ -33,13 +33,13 @@ export async function measureAutomatic(
   const predicted = await withGuarded(program, await newDevice(), { redundancy: "auto" }, async (guarded) => {
     const { kernels } = await guarded.device.belay.report();
     const choices = kernels.flatMap(({ kernel, chosen }): Choice[] =>
-      chosen ? [{ kernel, configuration: nameOf(chosen), reason: chosen.reason }] : [],
+      chosen ? [{ kernel, configuration: describeConfiguration(chosen), reason: chosen.reason }] : [],
     );
     return { ...(await measureCost(guarded, baseline, runs)), choices };
   });
   const tuning = await tune(preparedOnce(program), { newDevice, runs: tuningRuns });
   const choices = tuning.kernels.map(
-    ({ kernel, configuration }): Choice => ({ kernel, configuration: nameOf(configuration) }),
+    ({ kernel, configuration }): Choice => ({ kernel, configuration: describeConfiguration(configuration) }),
   );
   // The same kernels need not be timed again.
   if ("choices" in predicted && isSame(choices, predicted.choices)) {

@@ -2,7 +2,12 @@
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import type { Verdict, VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import type { Ceilings } from "../measuring/ceilings.ts";
-import { type Configuration, type Flavor, nameOf, usualOf } from "../measuring/configurations.ts";
+import {
+  type Configuration,
+  describeConfiguration,
+  type Flavor,
+  usualOf,
+} from "../measuring/configurations.ts";
 import {
   type Baseline,
   measureCost,
@@ -129,7 +134,8 @@ export async function measureProgram(
     }
   });
   const { configurations } = conditions;
-  const rank = (each: Configuration) => configurations.findIndex((other) => nameOf(other) === nameOf(each));
+  const rank = (each: Configuration) =>
+    configurations.findIndex((other) => describeConfiguration(other) === describeConfiguration(each));
   for (const list of [draft.overheads, draft.faultFree]) list.sort((a, b) => rank(a) - rank(b));
   return draft;
 }
@@ -142,7 +148,7 @@ function stepsFor(
 ): Step[] {
   const steps: Step[] = [];
   const isThere = (list: readonly Configuration[], one: Configuration) =>
-    list.some((each) => nameOf(each) === nameOf(one));
+    list.some((each) => describeConfiguration(each) === describeConfiguration(one));
   const hasPower = (flavor: Power["redundancy"]) =>
     draft.power.some(({ redundancy }) => redundancy === flavor);
 
@@ -163,10 +169,12 @@ function stepsFor(
       alarms: faultFree > 0 && !isThere(draft.faultFree, configuration),
       power: meter && stands && check === "signature" && !hasPower(redundancy),
     };
-    const known = draft.overheads.find((each) => nameOf(each) === nameOf(configuration));
+    const known = draft.overheads.find(
+      (each) => describeConfiguration(each) === describeConfiguration(configuration),
+    );
     if ((known && "refused" in known) || !Object.values(needs).some(Boolean)) continue;
     steps.push({
-      name: nameOf(configuration),
+      name: describeConfiguration(configuration),
       run: async (program, baseline, { overheads, faultFree: quiet, power }) => {
         const refusal = await withGuarded(program, await newDevice(), configuration, async (both) => {
           const { device, guarded } = both;

@@ -1,5 +1,5 @@
 import { type CeilingSize, type Ceilings, measureCeilings } from "../measuring/ceilings.ts";
-import { measuredConfigurations, nameOf } from "../measuring/configurations.ts";
+import { describeConfiguration, measuredConfigurations } from "../measuring/configurations.ts";
 import { findPowerMeter } from "./power.ts";
 import {
   type Conditions,
@@ -133,10 +133,10 @@ function mergePrograms(before: ProgramResult, after: ProgramResult): ProgramResu
     ...before,
     ...after,
     verdict: before.verdict.ok ? after.verdict : before.verdict,
-    overheads: union(before.overheads, after.overheads, nameOf),
+    overheads: union(before.overheads, after.overheads, describeConfiguration),
     components: union(before.components, after.components, byFlavor),
     power: union(before.power, after.power, byFlavor),
-    faultFree: union(before.faultFree, after.faultFree, nameOf),
+    faultFree: union(before.faultFree, after.faultFree, describeConfiguration),
     failures: [...before.failures, ...after.failures],
     left: [...before.left, ...after.left],
   };

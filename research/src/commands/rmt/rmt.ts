@@ -6,7 +6,7 @@ import { withProgress } from "belay-cli/internal/shared/terminal/progress";
 import { openTimedGpu } from "belay-cli/internal/shared/workloads/openTimedGpu";
 import { newDevice } from "belay-node/internal/newDevice";
 import { Command, Option } from "commander";
-import { type Flavor, flavors, nameOf } from "../../bench/measuring/configurations.ts";
+import { describeConfiguration, type Flavor, flavors } from "../../bench/measuring/configurations.ts";
 import { idleReplicaFlags } from "../../bench/rmt/components.ts";
 import { type Measurement, measurements, type ProgramResult } from "../../bench/rmt/program.ts";
 import { measureRmt, type RmtResult } from "../../bench/rmt/rmt.ts";
@@ -129,7 +129,7 @@ function commandFor({ size, runs, only, measure, flavors, faultFree }: Flags): s
 /** A program in one line, for whoever watches a pipe. */
 function lineFor({ name, overheads, components, power, faultFree, failures, left }: ProgramResult): string {
   const ratios = overheads.flatMap((each) =>
-    "ratio" in each ? [`${nameOf(each)} ${each.ratio.toFixed(2)}`] : [],
+    "ratio" in each ? [`${describeConfiguration(each)} ${each.ratio.toFixed(2)}`] : [],
   );
   const parts = [
     [components.length, "taken apart"],

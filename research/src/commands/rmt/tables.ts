@@ -4,7 +4,7 @@
  */
 import type { Cell, Section, TableSection } from "belay-cli/internal/report/report";
 import { columnsOf, tableSection } from "belay-cli/internal/report/sections";
-import { type Configuration, flavors, nameOf } from "../../bench/measuring/configurations.ts";
+import { type Configuration, describeConfiguration, flavors } from "../../bench/measuring/configurations.ts";
 import type { Automatic } from "../../bench/rmt/automatic.ts";
 import type { FaultFree } from "../../bench/rmt/faultFree.ts";
 import type { ProgramResult } from "../../bench/rmt/program.ts";
@@ -47,12 +47,16 @@ function problemRows({ programs }: RmtRun): [program: Cell, what: Cell][] {
 }
 
 function problemOf(each: ProgramResult["overheads"][number] | FaultFree): Cell | undefined {
-  if ("refused" in each) return { text: `${nameOf(each)}: ${each.refused}` };
-  if (each.detections > 0) return { text: `${nameOf(each)}: ${each.detections} false alarms`, ok: false };
+  if ("refused" in each) return { text: `${describeConfiguration(each)}: ${each.refused}` };
+  if (each.detections > 0)
+    return { text: `${describeConfiguration(each)}: ${each.detections} false alarms`, ok: false };
   const differs = "identical" in each ? !each.identical : each.different > 0;
-  if (differs) return { text: `${nameOf(each)}: other bits than unprotected`, ok: false };
+  if (differs) return { text: `${describeConfiguration(each)}: other bits than unprotected`, ok: false };
   if (each.unverified > 0)
-    return { text: `${nameOf(each)}: ${each.unverified} waits for a twin that ran out`, ok: null };
+    return {
+      text: `${describeConfiguration(each)}: ${each.unverified} waits for a twin that ran out`,
+      ok: null,
+    };
   return undefined;
 }
 
@@ -155,7 +159,7 @@ export function automaticTable({ programs }: RmtRun): TableSection[] {
       cell(predicted, least.ratio),
       cell(tuned, least.ratio),
       { text: ratio(least.ratio) },
-      { text: nameOf(least) },
+      { text: describeConfiguration(least) },
       { text: choicesIn(predicted, ({ configuration }) => configuration) },
       { text: choicesIn(predicted, ({ reason }) => reason) },
       { text: choicesIn(tuned, ({ configuration }) => configuration) },
@@ -206,7 +210,7 @@ export function configurationsTable({ programs }: RmtRun): TableSection[] {
   const rows = programs.flatMap((program) =>
     measured(program).map((each): Cell[] => [
       { text: program.name },
-      { text: nameOf(each) },
+      { text: describeConfiguration(each) },
       { text: milliseconds(each.unprotected.median) },
       { text: milliseconds(each.protected.median) },
       { text: `${milliseconds(each.protected.lower)} to ${milliseconds(each.protected.upper)}` },

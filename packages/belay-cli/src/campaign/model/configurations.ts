@@ -1,5 +1,5 @@
 import type { MemoryCode } from "belay-gpu/internal/codes/scheme";
-import { type Configuration, nameOf } from "belay-gpu/internal/compiler/configurations";
+import { type Configuration, describeConfiguration } from "belay-gpu/internal/compiler/configurations";
 import type { Check, Pairing, Redundancy } from "belay-gpu/internal/compiler/contract";
 import { addedStructures, type StruckStructure } from "./faultModel.ts";
 
@@ -40,7 +40,7 @@ export function campaignConfigurations(options: {
     checks.map((check) => {
       const place = redundancy === "inter" ? "adjacent" : pairing;
       const policy = { redundancy, check, channel: "auto", pairing: place } as const;
-      return { name: nameOf(policy), policy };
+      return { name: describeConfiguration(policy), policy };
     }),
   );
   const coded = memory.map((scheme) => ({

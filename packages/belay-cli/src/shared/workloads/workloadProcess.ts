@@ -5,7 +5,7 @@
  *   node workloadProcess.js TASK     TASK: JSON of a `Task`
  */
 import { resolve } from "node:path";
-import { nameOf } from "belay-gpu/internal/compiler/configurations";
+import { describeConfiguration } from "belay-gpu/internal/compiler/configurations";
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import { tune } from "belay-gpu/internal/runtime/tuning/tune";
 import { tuneMemory } from "belay-gpu/internal/runtime/tuning/tuneMemory";
@@ -79,7 +79,7 @@ async function answer(): Promise<unknown> {
   return await tune(checked, {
     ...options,
     cover: task.cover,
-    progress: (configuration) => progress(nameOf(configuration)),
+    progress: (configuration) => progress(describeConfiguration(configuration)),
   });
 }
 
