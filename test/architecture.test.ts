@@ -26,7 +26,7 @@ const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "belay-node": [],
   "belay-speculate": [["diagnostics"], ["loops"], ["engine", "plugin"]],
   "belay-cli": [["report"], ["shared"], ["campaign"], ["commands"]],
-  "belay-research": [["workloads", "published"], ["bench"], ["commands", "scripts"]],
+  "belay-research": [["workloads", "published", "codes"], ["bench"], ["commands", "scripts"]],
 };
 
 /**

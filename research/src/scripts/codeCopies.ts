@@ -6,11 +6,11 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { schemes } from "belay-gpu/internal/codes/scheme";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
 import { median } from "simple-statistics";
 import { GpuTimer } from "../bench/measuring/gpuTimer.ts";
+import { comparedSchemes } from "../codes/index.ts";
 import { casesFor, workgroup } from "./codeCopies/cases.ts";
 
 const { values: flags } = parseArgs({
@@ -83,9 +83,9 @@ fill(buffers[0]!, block, bytes);
 console.log(opened.choice.description);
 const results = [];
 for (const each of cases) {
-  const checks = new Uint32Array((4 * block.length) / schemes[each.scheme].granuleBytes);
-  schemes[each.scheme].encode(block, checks);
-  fill(buffers[2]!, checks, (4 * bytes) / schemes[each.scheme].granuleBytes);
+  const checks = new Uint32Array((4 * block.length) / comparedSchemes[each.scheme].granuleBytes);
+  comparedSchemes[each.scheme].encode(block, checks);
+  fill(buffers[2]!, checks, (4 * bytes) / comparedSchemes[each.scheme].granuleBytes);
   const [plain, coded] = await Promise.all([pipelineOf(each.plain), pipelineOf(each.kernel)]);
   const times: { plain: number; coded: number }[] = [];
   for (let run = -2; run < runs; run++) {

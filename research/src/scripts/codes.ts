@@ -12,13 +12,13 @@ import { writeFileSync } from "node:fs";
 import { cpuUsage } from "node:process";
 import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";
-import { type SchemeName, schemes } from "belay-gpu/internal/codes/scheme";
 import { codeOperations } from "belay-gpu/internal/compiler/codeOperations";
 import { median } from "simple-statistics";
+import { type ComparedScheme, comparedSchemes } from "../codes/index.ts";
 
 const { values: flags } = parseArgs({
   options: {
-    schemes: { type: "string", default: Object.keys(schemes).join() },
+    schemes: { type: "string", default: Object.keys(comparedSchemes).join() },
     megabytes: { type: "string", default: "16" },
     runs: { type: "string", default: "20" },
     json: { type: "string" },
@@ -41,7 +41,7 @@ function throughput(pass: () => void): number {
 }
 
 const results = flags.schemes.split(",").map((name) => {
-  const scheme = schemes[name as SchemeName];
+  const scheme = comparedSchemes[name as ComparedScheme];
   const checks = new Uint32Array((4 * words) / scheme.granuleBytes);
   const encode = throughput(() => scheme.encode(data, checks));
   const verify = throughput(() => {
@@ -49,7 +49,7 @@ const results = flags.schemes.split(",").map((name) => {
       throw new Error(`${name} found errors where there are none`);
   });
   const perWord = 4 / scheme.granuleBytes;
-  const operations = codeOperations(scheme.name);
+  const operations = codeOperations(scheme);
   return {
     name,
     granuleBytes: scheme.granuleBytes,

@@ -13,12 +13,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { forkGuarded, guardProcess } from "belay-cli/internal/shared/workloads/guard";
-import { memoryCodes } from "belay-gpu/internal/codes/scheme";
-import type { Policy } from "belay-gpu/internal/runtime/context/policy";
-import { harden } from "belay-gpu/internal/runtime/harden";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
+import { type ComparedPolicy, comparedCodes, hardenWithCodes } from "../codes/index.ts";
 import { randomBelow, randomFloats, randomWords } from "../workloads/random.ts";
 import { type RandomKernel, randomKernel } from "./faultFree/kernels.ts";
 
@@ -57,9 +55,12 @@ interface Result {
 }
 
 /** Every way to protect, most of them under several codes for memory. */
-function policies(): Policy[] {
+function policies(): ComparedPolicy[] {
   const checks = ["signature", "store"] as const;
-  const ways: Policy[] = [{ redundancy: "auto" }, { redundancy: "auto", cover: ["ALU", "VRF", "LDS", "SU"] }];
+  const ways: ComparedPolicy[] = [
+    { redundancy: "auto" },
+    { redundancy: "auto", cover: ["ALU", "VRF", "LDS", "SU"] },
+  ];
   for (const redundancy of ["intra+lds", "intra-lds"] as const) {
     ways.push({ redundancy, pairing: "subgroups" }, { redundancy, pairing: "passes" });
     for (const check of checks)
@@ -69,7 +70,7 @@ function policies(): Policy[] {
   }
   for (const check of checks) ways.push({ redundancy: "inter", check });
   const coded = [...ways, { redundancy: "none" } as const].flatMap((way) =>
-    memoryCodes.map((memory) => ({ ...way, memory })),
+    comparedCodes.map((memory) => ({ ...way, memory })),
   );
   return [...ways, ...coded];
 }
@@ -146,7 +147,7 @@ async function work(): Promise<Result> {
     for (let k = 0; k < 8; k++) {
       const policy = all[randomBelow(all.length, seed, drawn++)]!;
       const alarms: string[] = [];
-      const device = await harden(native, policy);
+      const device = hardenWithCodes(native, policy);
       for (const event of ["fault", "unverified", "memoryFault", "corrected", "giveUp", "recovery"] as const)
         device.belay.addEventListener(event, ({ message }) => alarms.push(`${event}: ${message}`));
       devices.push({ policy: JSON.stringify(policy), device, alarms });

@@ -10,10 +10,9 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { type SchemeName, schemes } from "belay-gpu/internal/codes/scheme";
-import { harden } from "belay-gpu/internal/runtime/harden";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { createGpu, releaseGpu } from "belay-node/internal/gpu";
+import { type ComparedScheme, comparedSchemes, hardenWithCodes } from "../codes/index.ts";
 
 const { values: flags } = parseArgs({
   options: {
@@ -92,8 +91,13 @@ if (!adapter?.features.has("shader-f16")) throw new Error("no adapter with 16-bi
 const native = await requestFullDevice(adapter);
 const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
 const results = [];
-for (const memory of flags.schemes.split(",") as SchemeName[]) {
-  const device = await harden(native, { redundancy: "none", memory, onFault: "report", injectFaults: true });
+for (const memory of flags.schemes.split(",") as ComparedScheme[]) {
+  const device = hardenWithCodes(native, {
+    redundancy: "none",
+    memory,
+    onFault: "report",
+    injectFaults: true,
+  });
   for (const { name, code, stride, data, of } of kernels) {
     const size = Math.ceil((2 * elements * stride) / 4) * 4;
     const numbers = range(elements).map((e) => data.map((_, k) => ((e * 31 + k * 7) % 64) - 16));
@@ -147,7 +151,9 @@ for (const memory of flags.schemes.split(",") as SchemeName[]) {
         struck += 1;
         if (found.uncorrectable) flagged += 1;
         if (
-          schemes[memory].corrects ? found.uncorrectable || found.wrong : found.wrong && !found.uncorrectable
+          comparedSchemes[memory].corrects
+            ? found.uncorrectable || found.wrong
+            : found.wrong && !found.uncorrectable
         )
           silent += 1;
       }

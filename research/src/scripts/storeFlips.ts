@@ -11,7 +11,7 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { harden } from "belay-gpu";
-import { corrects, hostCodeOf, type MemoryCode, memoryCodes } from "belay-gpu/internal/codes/scheme";
+import { corrects, hostCodeOf } from "belay-gpu/internal/codes/scheme";
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import { MemoryFaultError } from "belay-gpu/internal/runtime/context/memoryFault";
 import type { OnFault } from "belay-gpu/internal/runtime/context/policy";
@@ -20,6 +20,7 @@ import { newDevice } from "belay-node/internal/newDevice";
 import Table from "cli-table3";
 import { BulkFlips } from "../bench/ecc/flips.ts";
 import { randomNumbers } from "../bench/ecc/randomStrikes.ts";
+import { type ComparedCode, comparedCodes, comparedSchemes, hardenWithCodes } from "../codes/index.ts";
 import { numbersFrom, storeKernel, storeShapes, wordsOfShapes } from "./storeFlips/shapes.ts";
 
 const { values: flags } = parseArgs({
@@ -27,7 +28,7 @@ const { values: flags } = parseArgs({
     flips: { type: "string", default: "20000" },
     seconds: { type: "string", default: "300" },
     seed: { type: "string", default: "1" },
-    codes: { type: "string", default: memoryCodes.join() },
+    codes: { type: "string", default: comparedCodes.join() },
     redundancy: { type: "string", default: "none" },
     "on-fault": { type: "string", default: "recover" },
     only: { type: "string", default: "" },
@@ -56,7 +57,7 @@ interface Counts {
 }
 
 interface Row extends Counts {
-  readonly memory: MemoryCode;
+  readonly memory: ComparedCode;
   readonly shape: string;
 }
 
@@ -140,7 +141,7 @@ function watchArena(device: GPUDevice): () => GPUBuffer | undefined {
 }
 
 const opened = await openGpu();
-const chosen = memoryCodes.filter((code) => flags.codes.split(",").includes(code));
+const chosen = comparedCodes.filter((code) => flags.codes.split(",").includes(code));
 const shapes = storeShapes.filter(([name]) => new RegExp(flags.only).test(name));
 const each = Math.ceil(Number(flags.flips) / (chosen.length * shapes.length));
 const end = performance.now() + 1000 * Number(flags.seconds);
@@ -149,7 +150,7 @@ const rows: Row[] = [];
 const findings: unknown[] = [];
 
 async function strikeShape(
-  memory: MemoryCode,
+  memory: ComparedCode,
   [shape, type, body]: (typeof storeShapes)[number],
 ): Promise<Row> {
   const code = storeKernel(type, body, invocations, workgroup);
@@ -159,12 +160,12 @@ async function strikeShape(
   const truth = await reference.run();
   plain.destroy();
   const row: Row = { memory, shape, flips: 0, right: 0, refused: 0, wrong: 0 };
-  const { granuleBytes } = hostCodeOf(memory);
+  const { granuleBytes } = hostCodeOf(memory, comparedSchemes);
   const checkWords = Number.isFinite(granuleBytes) ? Math.ceil((3 * bytes) / granuleBytes) : 6;
   while (row.flips < each && performance.now() < end) {
     const native = await newDevice(opened);
     const arena = watchArena(native);
-    const device = await harden(native, {
+    const device = hardenWithCodes(native, {
       redundancy: flags.redundancy as Redundancy,
       onFault: flags["on-fault"] as OnFault,
       memory,
@@ -193,7 +194,7 @@ async function strikeShape(
       } catch (error) {
         if (!(error instanceof MemoryFaultError)) throw error;
         row.refused++;
-        if (corrects(memory)) findings.push({ ...found, outcome: "refused" });
+        if (corrects(memory, comparedSchemes)) findings.push({ ...found, outcome: "refused" });
         trial.reset();
         isTrusted = (await trial.run().catch(() => "")) === truth;
         if (!isTrusted) findings.push({ ...found, outcome: "not healed" });
@@ -238,6 +239,6 @@ console.log(table.toString());
 console.log(describe(rows));
 for (const finding of findings.slice(0, 20)) console.log(JSON.stringify(finding));
 save();
-const isRefusedInVain = rows.some(({ memory, refused }) => corrects(memory) && refused > 0);
+const isRefusedInVain = rows.some(({ memory, refused }) => corrects(memory, comparedSchemes) && refused > 0);
 if (total(rows).wrong > 0 || isRefusedInVain) process.exitCode = 1;
 opened.close();

@@ -3,12 +3,8 @@
  * WGSL.
  */
 import { checksumOf, checksumWords } from "./checksum.ts";
-import { hamming } from "./hamming.ts";
-import { hsiao } from "./hsiao.ts";
 import { checkWord, type LinearCode } from "./linearCode.ts";
-import { packed } from "./packed.ts";
 import { quasiCyclic } from "./quasiCyclic.ts";
-import { separable } from "./separable.ts";
 import { wordsType } from "./words.ts";
 
 /** What `verify` found. */
@@ -47,7 +43,7 @@ export interface HostCode {
  * contribution(position, old ^ new)`.
  */
 export interface MemoryScheme extends HostCode {
-  readonly name: SchemeName;
+  readonly name: string;
   readonly granuleBytes: 4 | 8 | 16 | 32 | 128;
   /**
    * The WGSL type of the data of a granule: `u32`, `vec2<u32>`, `vec4<u32>`, or an array of
@@ -91,14 +87,6 @@ const codes = {
   detect: quasiCyclic(4, { corrects: false }),
   detect256: quasiCyclic(8, { corrects: false }),
   detect1024: quasiCyclic(32, { corrects: false }),
-  hamming32: hamming(1),
-  hamming64: hamming(2),
-  hsiao32: hsiao(1),
-  hsiao64: hsiao(2),
-  separable128: separable(),
-  packed32: packed(hsiao(1), 4),
-  packed64: packed(hsiao(2), 2),
-  packed64x4: packed(hsiao(2), 4),
 } satisfies Record<string, LinearCode>;
 
 /**
@@ -113,20 +101,24 @@ export type SchemeName = keyof typeof codes;
  */
 export type MemoryCode = SchemeName | "checksum";
 
+/** Schemes by name: those that a device has. */
+export type Schemes = Readonly<Record<string, MemoryScheme>>;
+
 /** All schemes by the names that policies use. */
 export const schemes = Object.fromEntries(
-  Object.entries(codes).map(([name, code]) => [name, memoryScheme(name as SchemeName, code)]),
+  Object.entries(codes).map(([name, code]) => [name, memoryScheme(name, code)]),
 ) as Readonly<Record<SchemeName, MemoryScheme>>;
 
-/** The scheme of a code that has check words; a checksum has none. */
-export function schemeOf(code: MemoryCode): MemoryScheme {
-  if (code === "checksum") throw new Error("a checksum has no check words");
-  return schemes[code];
+/** Returns the scheme of a code that has check words. */
+export function schemeOf(code: string, among: Schemes = schemes): MemoryScheme {
+  const scheme = Object.hasOwn(among, code) ? among[code] : undefined;
+  if (!scheme) throw new Error(`${code} has no check words`);
+  return scheme;
 }
 
-/** What the host does by each. */
-export const hostCodeOf = (code: MemoryCode): HostCode =>
-  code === "checksum" ? checksumCode : schemes[code];
+/** Returns what the host does by a code. */
+export const hostCodeOf = (code: string, among: Schemes = schemes): HostCode =>
+  code === "checksum" ? checksumCode : schemeOf(code, among);
 
 const checksumCode: HostCode = {
   granuleBytes: Number.POSITIVE_INFINITY,
@@ -144,15 +136,16 @@ const checksumCode: HostCode = {
 /** The names of all that memory can be protected by. */
 export const memoryCodes: readonly MemoryCode[] = [...(Object.keys(codes) as SchemeName[]), "checksum"];
 
-/** Bytes of check words for each byte of data; a checksum takes eight bytes for a buffer. */
-export const storageOf = (code: MemoryCode): number =>
-  code === "checksum" ? 0 : 4 / schemes[code].granuleBytes;
+/** Returns the bytes of check words for each byte of data; a checksum takes eight for a buffer. */
+export const storageOf = (code: string, among: Schemes = schemes): number =>
+  code === "checksum" ? 0 : 4 / schemeOf(code, among).granuleBytes;
 
-/** Whether errors are corrected, not only noticed. */
-export const corrects = (code: MemoryCode): boolean => code !== "checksum" && schemes[code].corrects;
+/** Returns whether errors are corrected, not only noticed. */
+export const corrects = (code: string, among: Schemes = schemes): boolean =>
+  code !== "checksum" && schemeOf(code, among).corrects;
 
 /** What follows for everyone from a code. */
-export function memoryScheme(name: SchemeName, code: LinearCode): MemoryScheme {
+export function memoryScheme(name: string, code: LinearCode): MemoryScheme {
   const { words, checkBits, columns, host, correction } = code;
   const demandWhole = (data: Uint32Array, checks: Uint32Array) => {
     if (data.length !== checks.length * words)

@@ -1,7 +1,7 @@
 /** Counts the operations of the codes in their WGSL. */
 import { functionsOf } from "../analysis/callGraph.ts";
 import { estimateWork } from "../analysis/workEstimate.ts";
-import { type SchemeName, schemes } from "../codes/scheme.ts";
+import type { MemoryScheme } from "../codes/scheme.ts";
 import { parse } from "../wgsl/parser.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 
@@ -18,13 +18,13 @@ export interface CodeOperations {
   readonly contribution: number;
 }
 
-const counted = new Map<SchemeName, CodeOperations>();
+const counted = new WeakMap<MemoryScheme, CodeOperations>();
 
 /** Returns the operations of a code. */
-export function codeOperations(scheme: SchemeName): CodeOperations {
+export function codeOperations(scheme: MemoryScheme): CodeOperations {
   const known = counted.get(scheme);
   if (known) return known;
-  const program = resolve(parse(schemes[scheme].wgsl("")).module);
+  const program = resolve(parse(scheme.wgsl("")).module);
   const functions = new Map(functionsOf(program).map((fn) => [fn.name, fn]));
   const of = (name: string) => estimateWork(program, functions.get(name)!).operations;
   const operations = { encode: of("encode"), syndrome: of("syndrome"), contribution: of("contribution") };

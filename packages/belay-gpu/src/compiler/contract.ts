@@ -227,11 +227,8 @@ export interface ProtectOptions {
    * Default: as `limits` allow.
    */
   readonly room?: number;
-  /**
-   * The time of the output comparison. `"none"` protects nothing: replicas compute without a
-   * comparison, to measure its cost. Default `"signature"`.
-   */
-  readonly check?: Check | "none";
+  /** The time of the output comparison. Default `"signature"`. */
+  readonly check?: Check;
   /**
    * The positions of replicas; Intra-Group only. Default `"auto"`: `"adjacent"`, unless
    * `redundancy` is `"auto"` as well.

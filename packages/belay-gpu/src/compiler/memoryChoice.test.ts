@@ -174,7 +174,7 @@ describe("the prediction", () => {
 
 it("counts the operations of every code", () => {
   for (const scheme of Object.values(schemes)) {
-    const { encode, syndrome, contribution } = codeOperations(scheme.name);
+    const { encode, syndrome, contribution } = codeOperations(scheme);
     expect(encode).toBeGreaterThan(0);
     expect(syndrome).toBeGreaterThan(encode);
     expect(contribution).toBeGreaterThan(0);

@@ -4,7 +4,7 @@ import { functionsOf, stageOf } from "../analysis/callGraph.ts";
 import { assumedTrips } from "../analysis/loopTrips.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import { runSubgroups, type SubgroupRun } from "../analysis/subgroup/subgroupRun.ts";
-import { hostCodeOf, type MemoryCode, storageOf } from "../codes/scheme.ts";
+import { hostCodeOf, type MemoryCode, type Schemes, schemes, storageOf } from "../codes/scheme.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -19,7 +19,7 @@ import {
   timesOf,
   usualRates,
 } from "./memoryCost.ts";
-import { protect } from "./protect.ts";
+import { protectInPasses } from "./protect.ts";
 
 /** A code with its predicted cost. */
 export interface RankedScheme {
@@ -81,9 +81,18 @@ export function memoryCodeFor<Given extends MemoryCode | "none">(
  * has the model.
  */
 export function rankSchemes(sources: readonly string[], options: MemoryChoiceOptions = {}): RankedScheme[] {
+  return rankAmong(schemes, sources, options);
+}
+
+/** Ranks as `rankSchemes` does, among given codes. */
+export function rankAmong(
+  codes: Schemes,
+  sources: readonly string[],
+  options: MemoryChoiceOptions,
+): RankedScheme[] {
   const { candidates = correctingSchemes, rates = usualRates, ...others } = options;
   const compile = (wgsl: string, memory: MemoryCode | "none") => {
-    const result = protect(wgsl, { redundancy: "none", ...others, memory });
+    const { result } = protectInPasses(wgsl, { redundancy: "none", ...others, memory }, { codes });
     return { program: resolve(parse(result.code).module), result };
   };
   const plain = sources.map((wgsl) => compile(wgsl, "none").program);
@@ -95,7 +104,7 @@ export function rankSchemes(sources: readonly string[], options: MemoryChoiceOpt
           const after = kernelsOf(program).find(({ name }) => name === nameInCode(result, before.name));
           const bindings = result.entryPoints.find(({ name }) => name === before.name)?.memory?.bindings;
           if (!after || !bindings) return [];
-          return [costOf({ program: plain[i]!, fn: before }, { program, fn: after }, bindings, rates)];
+          return [costOf({ program: plain[i]!, fn: before }, { program, fn: after }, bindings, rates, codes)];
         });
       });
       const sum = (of: (cost: KernelCost) => number) => costs.reduce((total, cost) => total + of(cost), 0);
@@ -107,7 +116,7 @@ export function rankSchemes(sources: readonly string[], options: MemoryChoiceOpt
       };
     })
     .sort((a, b) => a.predicted - b.predicted);
-  const first = preferred(ranked);
+  const first = preferred(ranked, codes);
   return first ? [first, ...ranked.filter((each) => each !== first)] : ranked;
 }
 
@@ -118,9 +127,9 @@ const tie = 1.02;
  * Returns the code with the lowest predicted cost. Among those within two percent of it, the one
  * that takes least memory.
  */
-function preferred(options: readonly RankedScheme[]): RankedScheme | undefined {
+function preferred(options: readonly RankedScheme[], codes: Schemes): RankedScheme | undefined {
   const least = Math.min(...options.map(({ predicted }) => predicted));
-  const granule = ({ scheme }: RankedScheme) => hostCodeOf(scheme).granuleBytes;
+  const granule = ({ scheme }: RankedScheme) => hostCodeOf(scheme, codes).granuleBytes;
   return options
     .filter(({ predicted }) => predicted <= tie * least)
     .toSorted((a, b) => granule(b) - granule(a))[0];
@@ -147,14 +156,20 @@ interface Text {
   readonly fn: FunctionDeclaration;
 }
 
-function costOf(before: Text, after: Text, bindings: readonly ProtectedBinding[], rates: Rates): KernelCost {
+function costOf(
+  before: Text,
+  after: Text,
+  bindings: readonly ProtectedBinding[],
+  rates: Rates,
+  codes: Schemes,
+): KernelCost {
   const plain = runSubgroups(before.program, before.fn);
   const guarded = runSubgroups(after.program, after.fn, { isCold });
   const passVerified = bindings.filter(({ mode }) => mode === "passVerified");
   // A host-verified buffer does not change between dispatches, and a kernel that works in place is
   // dispatched repeatedly.
   const passes =
-    passVerified.reduce((sum, each) => sum + passedBytes(before.program, plain[0]!, each), 0) /
+    passVerified.reduce((sum, each) => sum + passedBytes(before.program, plain[0]!, each, codes), 0) /
     (worksInPlace(plain[0]!) ? assumedTrips : 1);
   const times = { plain: timesOf(plain, rates), guarded: timesOf(guarded, rates) };
   const time = timeOf(times.plain);
@@ -186,14 +201,19 @@ function worksInPlace({ accesses }: SubgroupRun): boolean {
  * Returns the bytes of the passes over a host-verified buffer. Every such buffer is verified before
  * the kernel, even if it is only stored, and encoded after the kernel if it is stored.
  */
-function passedBytes(program: Program, run: SubgroupRun, { of, scheme, stores }: ProtectedBinding): number {
+function passedBytes(
+  program: Program,
+  run: SubgroupRun,
+  { of, scheme, stores }: ProtectedBinding,
+  codes: Schemes,
+): number {
   const variables = new Set(run.accesses.map(({ variable }) => variable));
   const bytes = [...variables].reduce((sum, variable) => {
     const point = bindingPointOf(program, variable);
     const isIt = point?.group === of.group && point.binding === of.binding;
     return isIt ? sum + streamedBytes(run, variable) : sum;
   }, 0);
-  return bytes * (1 + storageOf(scheme)) * (stores ? 2 : 1);
+  return bytes * (1 + storageOf(scheme, codes)) * (stores ? 2 : 1);
 }
 
 const named: Readonly<Record<keyof KernelTimes, string>> = {

@@ -9,7 +9,7 @@ import { type MemoryAccess, memoryAccesses } from "../analysis/memoryAccesses.ts
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import type { Dependences } from "../analysis/valueDependences.ts";
 import { slotWords } from "../codes/checksum.ts";
-import { type MemoryScheme, schemes } from "../codes/scheme.ts";
+import type { MemoryScheme } from "../codes/scheme.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { memoryPassVerified } from "../diagnostics/protection.ts";
 import type { PieceBytes } from "../transforms/memory/checkedVariable.ts";
@@ -38,6 +38,8 @@ interface SumPlan {
 /** A buffer that has a code. */
 export interface CodedVariable extends ProtectedBinding {
   readonly variable: GlobalVariable;
+  /** Absent for a checksum. */
+  readonly code?: MemoryScheme;
   /** The bytes of a piece, if lanes check lines together. */
   readonly pieceBytes?: PieceBytes;
   /** The classes of sums if the kernel sums the buffer. */
@@ -99,10 +101,10 @@ export function memoryPlan(
     const own = accesses.get(variable) ?? [];
     const way = !hasRoom
       ? { why: "the device has no storage buffer left for check words" }
-      : point.scheme === "checksum"
+      : !point.code
         ? sumPlanOf(variable, own, point.site)
         : wayOf(kernel, variable, own, {
-            scheme: schemes[point.scheme],
+            scheme: point.code,
             lanes,
             patternsOf,
             loadsLittle,
@@ -175,7 +177,7 @@ export function memorySummary(plan: MemoryPlan, settings: MemorySettings): Memor
     storesChecks: arena !== "read",
     tableBytes: 4 * tableRow.stride * settings.coded.length,
   };
-  const bindings = variables.map(({ variable, why, pieceBytes, classes, ...binding }) => ({
+  const bindings = variables.map(({ variable, code, why, pieceBytes, classes, ...binding }) => ({
     ...binding,
     ...(classes && { sums: classes.map(({ lanes, dimensions }) => ({ lanes, dimensions })) }),
   }));
@@ -188,9 +190,10 @@ export function passVerifiedSummary(
   { coded }: MemorySettings,
 ): MemorySummary {
   const bindings = accesses.flatMap(({ access, ...of }): ProtectedBinding[] => {
-    const point = coded.find((each) => isSame(each.of, of));
-    const uses = { loads: access !== "write", stores: access !== "read" };
-    return point ? [{ ...point, mode: "passVerified", ...uses }] : [];
+    const found = coded.find((each) => isSame(each.of, of));
+    if (!found) return [];
+    const { code, ...point } = found;
+    return [{ ...point, mode: "passVerified", loads: access !== "write", stores: access !== "read" }];
   });
   return { bindings };
 }

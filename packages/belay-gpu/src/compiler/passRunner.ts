@@ -14,7 +14,7 @@ import { ProgramFacts } from "./facts.ts";
 import type { Invariant, Verified } from "./invariants.ts";
 import { type Pass, type ProtectionInput, passes } from "./passes.ts";
 import type { ProtectionPlan } from "./plan.ts";
-import { plansEachKernel, type Settings } from "./settings.ts";
+import { type Experiment, plansEachKernel, type Settings } from "./settings.ts";
 
 /** The module after a pass, and the time that the pass took. */
 export interface PassRecord {
@@ -23,8 +23,8 @@ export interface PassRecord {
   readonly milliseconds: number;
 }
 
-/** The actions besides running passes. */
-export interface PassOptions {
+/** The actions besides running passes, and the changes that experiments make to passes. */
+export interface PassOptions extends Experiment {
   /** True to keep the module after each pass. */
   readonly records?: boolean;
   /** Verifies, after a pass, the invariants that the list declares; see `verifyInvariants`. */
@@ -171,7 +171,7 @@ function sharedBy(
   names: Names,
   source: Program,
 ): Omit<ProtectionInput, "program" | "kernel" | "functions"> {
-  const { redundancy, check, pairing, channel, subgroups, injectFaults } = plan.settings;
+  const { redundancy, check, uncompared, pairing, channel, subgroups, injectFaults } = plan.settings;
   const { cells } = plan.report.layout;
   const trigger =
     injectFaults === "profile"
@@ -184,6 +184,7 @@ function sharedBy(
     comparison: new Comparison(names, {
       channel: redundancy === "inter" ? "mailbox" : channel,
       check,
+      uncompared,
       pairing,
       lanes: plan.lanes,
       ...(cells > 0 && { cells: { count: cells } }),

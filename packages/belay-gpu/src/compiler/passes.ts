@@ -1,5 +1,4 @@
 /** The passes of a protection in their order, each with its requirements and guarantees. */
-import { schemeOf } from "../codes/scheme.ts";
 import type { FaultSites } from "../transforms/faults/faultSites.ts";
 import { injectFaults } from "../transforms/faults/injectFaults.ts";
 import { injectionMembers } from "../transforms/faults/injectionWords.ts";
@@ -225,7 +224,7 @@ export const passes: readonly Pass[] = [
     run: ({ program, names, plan, comparison, functions }) =>
       lastArriverCommit(program, names, {
         comparison,
-        isCompared: plan.settings.check !== "none",
+        isCompared: !plan.settings.uncompared,
         subgroups: isDoubled(plan) && plan.settings.channel === "subgroup",
         kernels: [...plan.kernels].flatMap(([name, { arrival }]) =>
           arrival
@@ -475,9 +474,9 @@ export const passes: readonly Pass[] = [
 function checkedVariables({ variables }: MemoryPlan): Map<string, CheckedVariable> {
   const checked = variables.filter(({ mode }) => mode === "checked");
   return new Map(
-    checked.map(({ index, scheme, variable: { name }, pieceBytes }) => [
+    checked.map(({ index, code, variable: { name }, pieceBytes }) => [
       name,
-      { name, index, scheme: schemeOf(scheme), ...(pieceBytes && { pieceBytes }) },
+      { name, index, scheme: code!, ...(pieceBytes && { pieceBytes }) },
     ]),
   );
 }

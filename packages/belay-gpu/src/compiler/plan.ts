@@ -150,11 +150,11 @@ export function kernelsWhere(
 function reportPlan(
   kernels: readonly KernelFacts[],
   plans: ReadonlyMap<string, KernelPlan>,
-  { redundancy, check, report, injectFaults }: Settings,
+  { redundancy, uncompared, report, injectFaults }: Settings,
 ): ReportPlan {
   const blocking = kernels.filter(({ name }) => plans.get(name)?.blocking);
   const mail = mailWords(blocking.map(({ invocations }) => invocations));
-  const cells = redundancy === "inter" && check !== "none" ? cellCount : 0;
+  const cells = redundancy === "inter" && !uncompared ? cellCount : 0;
   const arrivals = kernelsWhere({ kernels: plans }, ({ arrival }) => arrival).size > 0 ? arrivalWords : 0;
   const bytes = 4 * (reportWords.total + cells + arrivals) + mailboxBytes(mail);
   const layout = { ...report, bytes, cells };
@@ -220,13 +220,13 @@ function waits({ program, declaration, name }: KernelFacts): Diagnostic[] {
  */
 function replicaSyncObstacles(
   { program, declaration }: KernelFacts,
-  { pairing, check }: Settings,
+  { pairing, uncompared }: Settings,
   replicated: ReadonlySet<string>,
 ): Diagnostic[] {
   if (pairing !== "subgroups") return [];
   const help = "use the pairing adjacent or half-subgroup";
   // Stores need no sync point if nothing is compared.
-  const isFree = ({ name }: GlobalVariable) => check === "none" || replicated.has(name);
+  const isFree = ({ name }: GlobalVariable) => uncompared !== undefined || replicated.has(name);
   return replicaSyncPoints(program, declaration, isFree).map(({ span, why }) =>
     leftAlone(
       "replicas-must-wait",

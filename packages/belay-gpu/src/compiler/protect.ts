@@ -69,7 +69,7 @@ export function protectInPasses(
   passOptions: PassOptions = {},
 ): Protection {
   if (typeof wgsl !== "string") throw new TypeError("the source of a module is text");
-  refuseUnknownOptions(options);
+  refuseUnknownOptions(options, passOptions);
   const source = read(wgsl, options, passOptions);
   if ("diagnostics" in source) return unchanged(wgsl, source.diagnostics);
   const { redundancy, ...others } = options;
@@ -255,7 +255,7 @@ function protectAs(
   wanted: readonly KernelFacts[] = source.facts.kernels(),
 ): Protection {
   const { wgsl, facts, sized, passOptions } = source;
-  const settings = settingsOf(facts.program, options);
+  const settings = settingsOf(facts.program, options, passOptions);
   const asTheyAre = () =>
     facts.kernels().map((kernel) => unprotectedSummary(kernel, sized.kernel(kernel.name), settings));
   if (settings.redundancy === "none" && !options.injectFaults && settings.memory.coded.length === 0)

@@ -1,10 +1,11 @@
 /** Validates the options of a protection, and chooses those that are not given. */
 import { bindingPointOf, bindingPointsOf } from "../analysis/bindings.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
-import { memoryCodes } from "../codes/scheme.ts";
+import { type MemoryScheme, type Schemes, schemeOf, schemes } from "../codes/scheme.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { flag, listOf, oneOf, refuseUnknown, shown, type Values, wholeFrom } from "../diagnostics/options.ts";
 import { pairingConflict, subgroupsMissing } from "../diagnostics/protection.ts";
+import type { Uncompared } from "../transforms/redundancy/comparison/comparison.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type Structure, structures } from "./configurations.ts";
 import type {
@@ -25,17 +26,22 @@ export const structureList = listOf(structures.map(shown).join(", "), (each) =>
   structures.includes(each as Structure),
 );
 
+/** The changes that experiments make to protections, besides options. */
+export interface Experiment {
+  /** The codes that memory can have. Default: those of the product. */
+  readonly codes?: Schemes;
+  /** The code that replaces the comparison. Default: replicas are compared. */
+  readonly uncompared?: Uncompared;
+}
+
 /** The values of each option that takes one of a few. */
 export const choices = {
   redundancy: ["none", "intra+lds", "intra-lds", "inter", "auto"],
-  check: ["store", "signature", "none"],
+  check: ["store", "signature"],
   channel: ["auto", "subgroup", "workgroup"],
   pairing: ["auto", "adjacent", "half-subgroup", "subgroups", "passes"],
-  memory: ["none", ...memoryCodes],
   injectFaults: [true, false, "profile"],
 } as const satisfies { readonly [K in keyof ProtectOptions]?: readonly ProtectOptions[K][] };
-
-const anyCode = oneOf(choices.memory);
 
 /** The options of `protect`, with the values that they take. */
 const options: { readonly [Name in keyof Required<ProtectOptions>]: Values | null } = {
@@ -46,7 +52,7 @@ const options: { readonly [Name in keyof Required<ProtectOptions>]: Values | nul
   check: oneOf(choices.check),
   pairing: oneOf(choices.pairing),
   channel: oneOf(choices.channel),
-  memory: { ...anyCode, has: (value) => (typeof value === "object" && value !== null) || anyCode.has(value) },
+  memory: null,
   memoryBindings: null,
   reportBinding: null,
   injectFaults: oneOf(choices.injectFaults),
@@ -59,7 +65,17 @@ const options: { readonly [Name in keyof Required<ProtectOptions>]: Values | nul
 };
 
 /** Throws a `TypeError` for options and values that `protect` does not have. */
-export const refuseUnknownOptions = (given: ProtectOptions): void => refuseUnknown(given, options);
+export function refuseUnknownOptions(given: ProtectOptions, { codes = schemes }: Experiment): void {
+  const anyCode = oneOf(["none", ...Object.keys(codes), "checksum"]);
+  const isObject = (value: unknown) => typeof value === "object" && value !== null;
+  refuseUnknown(given, {
+    ...options,
+    memory: { ...anyCode, has: (value) => isObject(value) || anyCode.has(value) },
+  });
+  if (given.memory === undefined || typeof given.memory === "string") return;
+  for (const memory of [given.memory.default, ...given.memory.bindings.map(({ scheme }) => scheme)])
+    refuseUnknown({ memory }, { memory: anyCode });
+}
 
 /** The limits that every WebGPU device has. Source: WebGPU specification, "Limits". */
 const defaultLimits: KernelLimits = {
@@ -76,7 +92,9 @@ const usualSubgroup = 32;
 /** The options of a protection, complete. */
 export interface Settings {
   readonly redundancy: Redundancy;
-  readonly check: Check | "none";
+  readonly check: Check;
+  /** Set where nothing is compared. */
+  readonly uncompared?: Uncompared | undefined;
   readonly pairing: Pairing;
   readonly channel: Channel;
   readonly limits: KernelLimits;
@@ -97,10 +115,13 @@ export interface MemorySettings extends MemoryBindings {
 }
 
 /** A binding point and its code. */
-export type CodedPoint = Pick<ProtectedBinding, "of" | "scheme" | "index" | "site" | "isKnown">;
+export interface CodedPoint extends Pick<ProtectedBinding, "of" | "scheme" | "index" | "site" | "isKnown"> {
+  /** Absent for a checksum. */
+  readonly code?: MemoryScheme;
+}
 
 /** The options that decide when, where and through which channel replicas are compared. */
-type Places = Pick<Settings, "redundancy" | "check" | "pairing" | "channel" | "subgroups">;
+type Places = Pick<Settings, "redundancy" | "check" | "uncompared" | "pairing" | "channel" | "subgroups">;
 
 /**
  * Options with a fixed redundancy. Without one, that of Intra-Group kernels, which have all
@@ -120,14 +141,19 @@ export function placesOf(options: FixedOptions): Places {
   return { redundancy, check, pairing, channel: channel === "auto" ? usual : channel, subgroups };
 }
 
-export function settingsOf(source: Program, options: FixedOptions): Settings {
+export function settingsOf(
+  source: Program,
+  options: FixedOptions,
+  { codes = schemes, uncompared }: Experiment,
+): Settings {
   const limits = { ...defaultLimits, ...options.limits };
   const places = placesOf(options);
   const report = options.reportBinding ?? freeBinding(source, limits.maxBindGroups);
   const { memory = "none" } = options;
-  const schemes = typeof memory === "string" ? { default: memory, bindings: [] } : memory;
+  const memorySchemes = typeof memory === "string" ? { default: memory, bindings: [] } : memory;
   return {
     ...places,
+    uncompared,
     limits,
     report,
     injectFaults: options.injectFaults ?? false,
@@ -135,7 +161,7 @@ export function settingsOf(source: Program, options: FixedOptions): Settings {
     subgroupSize: places.subgroups ? (options.subgroupSize ?? usualSubgroup) : 0,
     memory: {
       ...(options.memoryBindings ?? bindingsBehind(source, report)),
-      coded: codedPoints(source, schemes),
+      coded: codedPoints(source, memorySchemes, codes),
     },
   };
 }
@@ -164,7 +190,7 @@ export function conflictIn(settings: Places): Diagnostic | undefined {
       "check",
       "replicas in different subgroups meet only at the end of a kernel",
     );
-  if (settings.pairing === "passes" && settings.check !== "signature")
+  if (settings.pairing === "passes" && (settings.check !== "signature" || settings.uncompared))
     return pairingConflict(
       "passes",
       "check",
@@ -204,7 +230,11 @@ function bindingsBehind(source: Program, { group, binding }: BindingPoint): Memo
 }
 
 /** Returns the binding points of a module that have a code, in the order of their rows. */
-export function codedPoints(program: Program, { default: usual, bindings }: MemorySchemes): CodedPoint[] {
+export function codedPoints(
+  program: Program,
+  { default: usual, bindings }: MemorySchemes,
+  codes: Schemes,
+): CodedPoint[] {
   const points = new Map<string, CodedPoint>();
   for (const variable of program.module.declarations) {
     if (variable.kind !== "globalVariable" || !/^(storage|uniform)$/.test(addressSpaceOf(variable))) continue;
@@ -213,7 +243,9 @@ export function codedPoints(program: Program, { default: usual, bindings }: Memo
     const own = bindings.find((each) => isSame(each.of, of));
     const scheme = own ? own.scheme : usual;
     const key = `${of.group} ${of.binding}`;
-    if (scheme !== "none" && !points.has(key)) points.set(key, { ...own, of, scheme, index: points.size });
+    if (scheme === "none" || points.has(key)) continue;
+    const code = scheme === "checksum" ? {} : { code: schemeOf(scheme, codes) };
+    points.set(key, { ...own, of, scheme, index: points.size, ...code });
   }
   return [...points.values()];
 }

@@ -1,3 +1,4 @@
+import { type Schemes, schemes } from "../codes/scheme.ts";
 import type { Protect } from "../compiler/contract.ts";
 import { type Belay, belayOf } from "./belay.ts";
 import type { Policy } from "./context/policy.ts";
@@ -19,9 +20,14 @@ import { proxyOf } from "./webgpu/nativeObjects.ts";
 /** The device that a program uses, with the members that Belay adds. */
 export type HardenedDevice = GPUDevice & { readonly belay: Belay };
 
-/** Hardens a device with a given compiler. */
-export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy): HardenedDevice {
-  const context = createContext(device, policy);
+/** Hardens a device with a given compiler, and with given codes for memory. */
+export function hardenWith(
+  protect: Protect,
+  device: GPUDevice,
+  policy?: Policy,
+  codes: Schemes = schemes,
+): HardenedDevice {
+  const context = createContext(device, policy, codes);
   const code = context.policy.memory;
   const memory = code === "none" ? new NoMemoryProtection() : new EccMemory(context, code);
   const pipelines = new ProtectedPipelines(context, memory, protect);

@@ -3,9 +3,9 @@
  * and "A high-performance fault-tolerant software framework for memory on commodity GPUs" (IPDPS
  * 2010), and those that they left open: transfers, memory, and other codes.
  */
-import { type MemoryCode, storageOf } from "belay-gpu/internal/codes/scheme";
-import { harden } from "belay-gpu/internal/runtime/harden";
+import { storageOf } from "belay-gpu/internal/codes/scheme";
 import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
+import { type ComparedCode, comparedSchemes, hardenWithCodes } from "../../codes/index.ts";
 import { type CeilingSize, type Ceilings, measureCeilings } from "../measuring/ceilings.ts";
 import { type EccProgram, type EccProgramOptions, isSound, measureEccProgram } from "./program.ts";
 import { type HostRates, measureHostRates, measureTransfers, type TransferTimes } from "./transfers.ts";
@@ -21,13 +21,13 @@ export interface EccOptions extends EccProgramOptions {
 }
 
 export interface SchemeRates extends HostRates {
-  readonly scheme: MemoryCode;
+  readonly scheme: ComparedCode;
   /** Bytes of check words to bytes of data. */
   readonly storage: number;
 }
 
 export interface SchemeTransfers extends TransferTimes {
-  readonly scheme: MemoryCode | "none";
+  readonly scheme: ComparedCode | "none";
 }
 
 export interface EccResult {
@@ -75,7 +75,7 @@ export async function measureEcc(options: EccOptions): Promise<EccResult> {
   }
   progress("the host");
   for (const scheme of chosen) {
-    const storage = storageOf(scheme);
+    const storage = storageOf(scheme, comparedSchemes);
     host.push({ scheme, storage, ...measureHostRates(scheme, transferBytes, hostRuns) });
   }
   await options.save(result());
@@ -90,7 +90,7 @@ async function measureEveryTransfer(
 ): Promise<SchemeTransfers[]> {
   const devices = [await newDevice()];
   for (const memory of chosen) {
-    devices.push(await harden(await newDevice(), { redundancy: "none", memory, onFault: "throw" }));
+    devices.push(hardenWithCodes(await newDevice(), { redundancy: "none", memory, onFault: "throw" }));
   }
   const times = await measureTransfers(devices, bytes, runs);
   for (const device of devices) device.destroy();

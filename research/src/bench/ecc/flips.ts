@@ -1,8 +1,8 @@
 /** Random bit flips in the buffers that a program reads, while nobody uses them. */
-import { corrects, hostCodeOf, type MemoryCode } from "belay-gpu/internal/codes/scheme";
-import { harden } from "belay-gpu/internal/runtime/harden";
+import { corrects, hostCodeOf } from "belay-gpu/internal/codes/scheme";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
 import type { Outputs, VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
+import { type ComparedCode, comparedSchemes, hardenWithCodes } from "../../codes/index.ts";
 import { sameBits } from "../measuring/timing.ts";
 import { randomNumbers, randomStrikes } from "./randomStrikes.ts";
 
@@ -47,7 +47,7 @@ const FLIP = /* wgsl */ `
 }`;
 
 export interface FlipOutcome {
-  readonly scheme: MemoryCode;
+  readonly scheme: ComparedCode;
   readonly single: FlipCounts;
   /** Two bits of one code word each. */
   readonly double: FlipCounts;
@@ -79,7 +79,7 @@ export function isContained({ scheme, single, double }: FlipOutcome): boolean {
     uncorrectable >= struck && corrected === 0 && left === 0;
   const isHealed = ({ struck, corrected, uncorrectable, different, left }: FlipCounts) =>
     corrected >= struck && uncorrectable === 0 && different === 0 && left === 0;
-  return isFlagged(double) && (corrects(scheme) ? isHealed : isFlagged)(single);
+  return isFlagged(double) && (corrects(scheme, comparedSchemes) ? isHealed : isFlagged)(single);
 }
 
 /**
@@ -96,10 +96,10 @@ export async function flipAtRest(
   program: VerifiableProgram,
   native: GPUDevice,
   expected: Outputs,
-  scheme: MemoryCode,
+  scheme: ComparedCode,
   count: number,
 ): Promise<FlipOutcome> {
-  const device = await harden(native, { redundancy: "none", memory: scheme, onFault: "report" });
+  const device = hardenWithCodes(native, { redundancy: "none", memory: scheme, onFault: "report" });
   try {
     const { recording, inputs } = recordInputs(device);
     const prepared = program.prepare(recording);
@@ -123,7 +123,7 @@ interface Strikes {
   readonly device: HardenedDevice;
   readonly native: GPUDevice;
   readonly inputs: readonly GPUBuffer[];
-  readonly scheme: MemoryCode;
+  readonly scheme: ComparedCode;
   /** Runs the program; whether its outputs are right. */
   readonly run: () => Promise<boolean>;
   readonly bits: 1 | 2;
@@ -139,8 +139,8 @@ async function strikeAll({
   bits,
   ...asked
 }: Strikes): Promise<FlipCounts> {
-  const isCorrected = corrects(scheme);
-  const isOfBuffers = !Number.isFinite(hostCodeOf(scheme).granuleBytes);
+  const isCorrected = corrects(scheme, comparedSchemes);
+  const isOfBuffers = !Number.isFinite(hostCodeOf(scheme, comparedSchemes).granuleBytes);
   const count = isOfBuffers ? Math.min(asked.count, mostOfBuffers) : asked.count;
   /** What is found while something is done, in code words. */
   const finds = async (act: () => Promise<unknown>) => {
@@ -157,7 +157,7 @@ async function strikeAll({
   const total = { struck: 0, corrected: 0, uncorrectable: 0, runs: 0, different: 0, left: 0 };
   for (let turn = 0; total.struck < count; turn++) {
     const buffer = inputs[(turn >> 1) % inputs.length]!;
-    const granuleBytes = Math.min(hostCodeOf(scheme).granuleBytes, buffer.size);
+    const granuleBytes = Math.min(hostCodeOf(scheme, comparedSchemes).granuleBytes, buffer.size);
     const wordsOfGranule = Math.floor(granuleBytes / 4);
     const wordsOfCode = packedWords[scheme] ?? wordsOfGranule;
     const granules = Math.floor(buffer.size / granuleBytes);
@@ -188,7 +188,7 @@ async function strikeAll({
 }
 
 /** Words of data in a code word, where a granule has several. */
-const packedWords: Partial<Record<MemoryCode, number>> = { packed32: 1, packed64: 2, packed64x4: 2 };
+const packedWords: Partial<Record<ComparedCode, number>> = { packed32: 1, packed64: 2, packed64x4: 2 };
 
 /** A device that notes the storage buffers whose contents the program gives when it makes them. */
 function recordInputs(device: GPUDevice): { recording: GPUDevice; inputs: GPUBuffer[] } {

@@ -1,17 +1,17 @@
 /**
  * What protected memory costs: protected to unprotected time, side by side, and what was predicted.
  */
-import { type MemoryCode, storageOf } from "belay-gpu/internal/codes/scheme";
-import type { Redundancy } from "belay-gpu/internal/compiler/contract";
-import { type RankedKernel, rankSchemes } from "belay-gpu/internal/compiler/memoryChoice";
+import { storageOf } from "belay-gpu/internal/codes/scheme";
+import type { MemoryCode, Redundancy } from "belay-gpu/internal/compiler/contract";
+import { type RankedKernel, rankAmong } from "belay-gpu/internal/compiler/memoryChoice";
 import type { Rates } from "belay-gpu/internal/compiler/memoryCost";
-import { harden } from "belay-gpu/internal/runtime/harden";
 import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
+import { type ComparedCode, comparedSchemes, hardenWithCodes } from "../../codes/index.ts";
 import type { Baseline } from "../measuring/overhead.ts";
 import { alternate, sameBits, TimedProgram, type Times, warmUp } from "../measuring/timing.ts";
 
 export interface MemoryOverhead {
-  readonly scheme: MemoryCode;
+  readonly scheme: ComparedCode;
   readonly unprotected: Times;
   readonly protected: Times;
   /** Of the medians. */
@@ -45,13 +45,13 @@ export async function measureMemoryOverhead(
   program: VerifiableProgram,
   native: GPUDevice,
   { unprotected, expected }: Baseline,
-  scheme: MemoryCode,
+  scheme: ComparedCode,
   { runs, rates, redundancy }: OverheadOptions,
 ): Promise<MemoryOverhead> {
   const { features, limits } = native;
-  const choice = { candidates: [scheme], features, limits, rates };
-  const [ranked] = rankSchemes(Object.values(program.kernelSources), choice);
-  const device = await harden(native, { redundancy, memory: scheme, onFault: "report" });
+  const choice = { candidates: [scheme as MemoryCode], features, limits, rates };
+  const [ranked] = rankAmong(comparedSchemes, Object.values(program.kernelSources), choice);
+  const device = hardenWithCodes(native, { redundancy, memory: scheme, onFault: "report" });
   using guarded = new TimedProgram(program, device);
   await warmUp(unprotected, warmUpPerRun * runs);
   const [before, after] = await alternate(runs, unprotected, guarded);
@@ -65,7 +65,7 @@ export async function measureMemoryOverhead(
     ratio: after.median / before.median,
     predicted: ranked!.predicted,
     kernels: ranked!.kernels,
-    storage: storageOf(scheme),
+    storage: storageOf(scheme, comparedSchemes),
     errors: memory!.corrected + memory!.uncorrectable + detections,
     identical,
   };

@@ -1,8 +1,8 @@
-import { corrects, type MemoryCode } from "belay-gpu/internal/codes/scheme";
+import { corrects, type SchemeName, schemes } from "belay-gpu/internal/codes/scheme";
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
-import { harden } from "belay-gpu/internal/runtime/harden";
 import type { Outputs, Verdict, VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
+import { type ComparedCode, hardenWithCodes } from "../../codes/index.ts";
 import type { Ceilings } from "../measuring/ceilings.ts";
 import { countDifferent } from "../measuring/countDifferent.ts";
 import { TimedProgram } from "../measuring/timing.ts";
@@ -13,7 +13,7 @@ import { type MemoryOverhead, measureMemoryOverhead } from "./overhead.ts";
 export interface EccProgramOptions {
   /** A new device of the adapter, with all limits and features. */
   readonly newDevice: () => Promise<GPUDevice>;
-  readonly schemes: readonly MemoryCode[];
+  readonly schemes: readonly ComparedCode[];
   /** What protects the compute path while overheads are measured. */
   readonly redundancy: Redundancy;
   readonly runs: number;
@@ -25,7 +25,7 @@ export interface EccProgramOptions {
 }
 
 export interface FaultFreeRuns {
-  readonly scheme: MemoryCode;
+  readonly scheme: ComparedCode;
   readonly runs: number;
   /** Corrections and uncorrectable errors, none of which was there. */
   readonly reports: number;
@@ -100,7 +100,9 @@ export async function measureEccProgram(
         if (outcome) struck.push(outcome);
       }
     }
-    const candidates = chosen.filter((scheme) => corrects(scheme));
+    // "auto" chooses among the product's codes.
+    const isProduct = (code: ComparedCode): code is SchemeName => Object.hasOwn(schemes, code);
+    const candidates = chosen.filter(isProduct).filter((code) => corrects(code));
     if (candidates.length < 2) return;
     automatic = await attempt("auto", () =>
       chooseMemory(program, { newDevice, candidates, rates: ceilings, redundancy }),
@@ -114,10 +116,10 @@ async function countFalseReports(
   program: VerifiableProgram,
   native: GPUDevice,
   expected: Outputs,
-  scheme: MemoryCode,
+  scheme: ComparedCode,
   runs: number,
 ): Promise<FaultFreeRuns> {
-  const device = await harden(native, { redundancy: "none", memory: scheme, onFault: "report" });
+  const device = hardenWithCodes(native, { redundancy: "none", memory: scheme, onFault: "report" });
   using guarded = new TimedProgram(program, device);
   const different = await countDifferent(device, guarded, expected, runs);
   const { corrected, uncorrectable } = (await device.belay.report()).memory!;

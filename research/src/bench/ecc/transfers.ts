@@ -3,8 +3,9 @@
  * left out.
  */
 
-import { hostCodeOf, type MemoryCode } from "belay-gpu/internal/codes/scheme";
+import { hostCodeOf } from "belay-gpu/internal/codes/scheme";
 import { median } from "simple-statistics";
+import { type ComparedCode, comparedSchemes } from "../../codes/index.ts";
 import { summarize, type Times } from "../measuring/timing.ts";
 
 /** What the host's side of a code does per second, on one core. */
@@ -26,8 +27,8 @@ export function anyWords(bytes: number): Uint32Array<ArrayBuffer> {
  * Times encoding and verifying of `bytes` bytes, a whole number of granules; the first of `runs +
  * 1` runs does not count.
  */
-export function measureHostRates(name: MemoryCode, bytes: number, runs: number): HostRates {
-  const scheme = hostCodeOf(name);
+export function measureHostRates(name: ComparedCode, bytes: number, runs: number): HostRates {
+  const scheme = hostCodeOf(name, comparedSchemes);
   const data = anyWords(bytes);
   const checks = new Uint32Array(
     Math.ceil(bytes / scheme.granuleBytes) * scheme.checkWords || scheme.checkWords,

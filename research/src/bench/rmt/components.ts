@@ -1,6 +1,5 @@
 /** What the overhead is made of, as figures 4 and 7 of the paper take it apart. */
 import type { Protect } from "belay-gpu/internal/compiler/contract";
-import { protect } from "belay-gpu/internal/compiler/protect";
 import { hardenWith } from "belay-gpu/internal/runtime/hardenedDevice";
 import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import type { Declaration, Expression } from "belay-gpu/internal/wgsl/ast";
@@ -9,6 +8,7 @@ import { print } from "belay-gpu/internal/wgsl/printer";
 import { quote } from "belay-gpu/internal/wgsl/quote";
 import type { Configuration, Flavor } from "../measuring/configurations.ts";
 import { alternate, TimedProgram } from "../measuring/timing.ts";
+import { protectUncompared } from "./withoutComparison.ts";
 
 /**
  * What such kernels need of Dawn: invocations that end early do so before barriers, which WGSL
@@ -70,15 +70,12 @@ export interface Components {
   readonly computed: number | null;
 }
 
-/** Both replicas compute, and nothing is compared. */
-const withoutComparison: Protect = (wgsl, options) => protect(wgsl, { ...options, check: "none" });
-
 /**
  * Whole subgroups are idle, so that those of the first replica stay as dense as the unprotected
  * program's.
  */
 const idle: Protect = (wgsl, options) => {
-  const result = withoutComparison(wgsl, { ...options, pairing: "subgroups", channel: "workgroup" });
+  const result = protectUncompared(wgsl, { ...options, pairing: "subgroups", channel: "workgroup" });
   return { ...result, code: withIdleReplicas(result.code) };
 };
 
@@ -107,6 +104,6 @@ export async function measureComponents(
   return {
     redundancy: configuration.redundancy,
     reserved: await ratio(idle),
-    computed: await ratio(withoutComparison),
+    computed: await ratio(protectUncompared),
   };
 }

@@ -3,7 +3,6 @@
  * takes.
  */
 
-import { protect } from "belay-gpu/internal/compiler/protect";
 import { hardenWith } from "belay-gpu/internal/runtime/hardenedDevice";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import type { Outputs, Prepared, VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
@@ -16,6 +15,7 @@ import { TimedProgram } from "../measuring/timing.ts";
 import { idleReplicaFlags, measureComponents, withIdleReplicas } from "./components.ts";
 import type { ProgramResult } from "./program.ts";
 import { isSound, measureRmt, type RmtOptions } from "./rmt.ts";
+import { protectUncompared } from "./withoutComparison.ts";
 
 let opened: OpenedGpu;
 beforeAll(async () => {
@@ -111,7 +111,7 @@ describe("a step of the components", () => {
         const device = hardenWith(
           (wgsl, given) => {
             const pairing = redundancy !== "inter" && rewrite === withIdleReplicas ? "subgroups" : "adjacent";
-            const result = protect(wgsl, { ...given, check: "none", pairing });
+            const result = protectUncompared(wgsl, { ...given, pairing });
             compiled = rewrite(result.code);
             return { ...result, code: compiled };
           },
@@ -132,7 +132,7 @@ describe("a step of the components", () => {
     const transform: VerifiableProgram = fastWalshTransform.create({ length: 256 });
     const device = hardenWith(
       (wgsl, given) => {
-        const result = protect(wgsl, { ...given, check: "none" });
+        const result = protectUncompared(wgsl, given);
         return { ...result, code: withIdleReplicas(result.code) };
       },
       await newDevice(),

@@ -3,13 +3,13 @@ import { count, namesFrom, whole } from "belay-cli/internal/shared/options";
 import type { Io } from "belay-cli/internal/shared/terminal/io";
 import { withProgress } from "belay-cli/internal/shared/terminal/progress";
 import { openTimedGpu } from "belay-cli/internal/shared/workloads/openTimedGpu";
-import { type MemoryCode, memoryCodes } from "belay-gpu/internal/codes/scheme";
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import { newDevice } from "belay-node/internal/newDevice";
 import { Command, Option } from "commander";
 import { type EccResult, measureEcc } from "../../bench/ecc/ecc.ts";
 import type { EccProgram } from "../../bench/ecc/program.ts";
 import { flavors } from "../../bench/measuring/configurations.ts";
+import { type ComparedCode, comparedCodes } from "../../codes/index.ts";
 import { heldOut } from "../../workloads/memory/heldOut.ts";
 import { memoryCatalog } from "../../workloads/memory/index.ts";
 import type { EccRun } from "../results/results.ts";
@@ -21,13 +21,13 @@ interface Flags extends OutputFlags {
   readonly runs: number;
   readonly only?: readonly string[];
   readonly heldOut?: true;
-  readonly schemes: readonly MemoryCode[];
+  readonly schemes: readonly ComparedCode[];
   readonly redundancy: Redundancy;
   readonly faultFree: number;
   readonly flips: number;
 }
 
-const usualSchemes: readonly MemoryCode[] = ["secded128", "secded64", "secded32", "detect", "checksum"];
+const usualSchemes: readonly ComparedCode[] = ["secded128", "secded64", "secded32", "detect", "checksum"];
 
 const name = "ecc";
 
@@ -46,7 +46,7 @@ export function benchEccCommand(io: Io, finish: (status: number) => void): Comma
     .option("--runs <count>", "runs of each code, in alternation with the unprotected program", count, 20)
     .option("--only <programs>", "names of programs, with commas between", programsFrom)
     .option("--held-out", "programs that the cost model is not fitted to, in place of the usual ones")
-    .option("--schemes <codes>", `some of ${memoryCodes.join(", ")}`, schemesFrom, [...usualSchemes])
+    .option("--schemes <codes>", `some of ${comparedCodes.join(", ")}`, schemesFrom, [...usualSchemes])
     .addOption(
       new Option("--redundancy <flavor>", "what protects the compute path meanwhile")
         .choices(["none", ...flavors])
@@ -116,4 +116,4 @@ const programsFrom = (text: string) =>
     text,
     everyProgram.map(({ name }) => name),
   );
-const schemesFrom = (text: string) => namesFrom(text, memoryCodes);
+const schemesFrom = (text: string) => namesFrom(text, comparedCodes);

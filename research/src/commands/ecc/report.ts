@@ -5,6 +5,7 @@ import { corrects } from "belay-gpu/internal/codes/scheme";
 import { plural } from "belay-gpu/internal/diagnostics/plural";
 import { isContained } from "../../bench/ecc/flips.ts";
 import { type EccProgram, isSound } from "../../bench/ecc/program.ts";
+import { comparedSchemes } from "../../codes/index.ts";
 import { ceilingFacts, type EccRun, judge, milliseconds, ratio } from "../results/results.ts";
 import { figures } from "./figures.ts";
 
@@ -78,7 +79,7 @@ export function summaryTable({ programs, schemes: measured }: EccRun): TableSect
 
 /** What `memory: "auto"` takes, and how much slower that is than the best. */
 function automaticChoice({ overheads, automatic }: EccProgram, how: "fromText" | "measured"): string {
-  const correcting = overheads.filter(({ scheme }) => corrects(scheme));
+  const correcting = overheads.filter(({ scheme }) => corrects(scheme, comparedSchemes));
   const taken = correcting.find(({ scheme }) => scheme === automatic?.[how]);
   if (!taken) return "";
   const best = Math.min(...correcting.map((each) => each.ratio));

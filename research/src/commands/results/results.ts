@@ -1,6 +1,5 @@
 import type { Verdict } from "belay-cli/internal/report/report";
 import type { Fact, MeasuredOn } from "belay-cli/internal/shared/machine";
-import type { MemoryCode } from "belay-gpu/internal/codes/scheme";
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import { plural } from "belay-gpu/internal/diagnostics/plural";
 import type { EccResult } from "../../bench/ecc/ecc.ts";
@@ -9,12 +8,13 @@ import type { Flavor } from "../../bench/measuring/configurations.ts";
 import type { Measurement } from "../../bench/rmt/program.ts";
 import type { RmtResult } from "../../bench/rmt/rmt.ts";
 import type { SpeculationResult } from "../../bench/speculation/speculation.ts";
+import type { ComparedCode } from "../../codes/index.ts";
 
 /** The result that `belay bench ecc --json` prints. */
 export interface EccRun extends EccResult, MeasuredOn {
   readonly size: "small" | "full";
   readonly runs: number;
-  readonly schemes: readonly MemoryCode[];
+  readonly schemes: readonly ComparedCode[];
   readonly redundancy: Redundancy;
 }
 

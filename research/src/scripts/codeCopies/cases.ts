@@ -1,5 +1,5 @@
 /** Kernels that copy and check, beside kernels that copy. */
-import { type SchemeName, schemes } from "belay-gpu/internal/codes/scheme";
+import { type ComparedScheme, comparedSchemes } from "../../codes/index.ts";
 
 /** Invocations in a workgroup. */
 export const workgroup = 256;
@@ -9,7 +9,7 @@ const mostInvocations = 2 ** 22;
 
 export interface Case {
   readonly name: string;
-  readonly scheme: SchemeName;
+  readonly scheme: ComparedScheme;
   /** Words that an invocation copies. */
   readonly width: 1 | 2 | 4;
   readonly invocations: number;
@@ -40,12 +40,12 @@ ${library}
 }`;
 }
 
-const lanesOf = (scheme: SchemeName, width: number) => schemes[scheme].granuleBytes / 4 / width;
+const lanesOf = (scheme: ComparedScheme, width: number) => comparedSchemes[scheme].granuleBytes / 4 / width;
 
 const copying = (words: number, width: number) => kernel(width, words / width, "stored[i] = loaded[i];");
 
 /** Each invocation copies a granule. */
-function copyOfGranules(words: number, scheme: SchemeName, width: 1 | 2 | 4): Case {
+function copyOfGranules(words: number, scheme: ComparedScheme, width: 1 | 2 | 4): Case {
   const body = `let data = loaded[i];
   let result = code_correct(data, code_syndrome(data, loadedChecks[i]));
   if (result.status != 0u) { atomicAdd(&found[result.status], 1u); }
@@ -56,7 +56,7 @@ function copyOfGranules(words: number, scheme: SchemeName, width: 1 | 2 | 4): Ca
     scheme,
     width,
     invocations: words / width,
-    kernel: kernel(width, words / width, body, schemes[scheme].wgsl("code_")),
+    kernel: kernel(width, words / width, body, comparedSchemes[scheme].wgsl("code_")),
     plain: copying(words, width),
   };
 }
@@ -78,7 +78,7 @@ function copyOfChecks(words: number, width: 1 | 2 | 4): Case {
 /**
  * Neighbours in a subgroup copy a granule together. Each of them adds what its words contribute.
  */
-function copyTogether(words: number, scheme: SchemeName, width: 1 | 2 | 4): Case {
+function copyTogether(words: number, scheme: ComparedScheme, width: 1 | 2 | 4): Case {
   const lanes = lanesOf(scheme, width);
   const share = Array.from(
     { length: width },
@@ -98,12 +98,12 @@ function copyTogether(words: number, scheme: SchemeName, width: 1 | 2 | 4): Case
     scheme,
     width,
     invocations: words / width,
-    kernel: kernel(width, words / width, body, schemes[scheme].wgsl("code_")),
+    kernel: kernel(width, words / width, body, comparedSchemes[scheme].wgsl("code_")),
     plain: copying(words, width),
   };
 }
 
-function encodeAlone(words: number, scheme: SchemeName, width: 1 | 2 | 4): Case {
+function encodeAlone(words: number, scheme: ComparedScheme, width: 1 | 2 | 4): Case {
   const invocations = Math.min(mostInvocations, words);
   const body = (call: string) => `var data = ${typeOf(width)}(i);
   var check = 0u;
@@ -115,14 +115,15 @@ function encodeAlone(words: number, scheme: SchemeName, width: 1 | 2 | 4): Case 
     width,
     invocations,
     encodedWords: invocations * repetitions * width,
-    kernel: kernel(width, invocations, body("code_encode(data)"), schemes[scheme].wgsl("code_")),
+    kernel: kernel(width, invocations, body("code_encode(data)"), comparedSchemes[scheme].wgsl("code_")),
     plain: kernel(width, invocations, body("data.x".slice(0, width === 1 ? 4 : 6))),
   };
 }
 
-const small = Object.values(schemes).flatMap(({ name, granuleBytes }) =>
-  granuleBytes <= 16 ? [[name, (granuleBytes / 4) as 1 | 2 | 4] as const] : [],
-);
+const small = (Object.keys(comparedSchemes) as ComparedScheme[]).flatMap((name) => {
+  const { granuleBytes } = comparedSchemes[name];
+  return granuleBytes <= 16 ? [[name, (granuleBytes / 4) as 1 | 2 | 4] as const] : [];
+});
 const inLanes = [
   ["secded128", 1],
   ["secded128", 2],

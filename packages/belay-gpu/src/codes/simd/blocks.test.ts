@@ -1,12 +1,12 @@
+import { hsiao } from "belay-research/internal/codes/hsiao";
+import { nibbleTables } from "belay-research/internal/codes/nibbleTables";
+import { packed } from "belay-research/internal/codes/packed";
+import { separable } from "belay-research/internal/codes/separable";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { arbitraryWords } from "../../../../../test/support/devices/wrongGranules.ts";
-import { hsiao } from "../hsiao.ts";
 import { checkWord, type HostPasses, type LinearCode } from "../linearCode.ts";
-import { packed } from "../packed.ts";
 import { quasiCyclic } from "../quasiCyclic.ts";
-import { separable } from "../separable.ts";
 import { vectorPasses } from "./blocks.ts";
-import { nibbleTables } from "./nibbleTables.ts";
 
 const codes: Record<string, () => LinearCode> = {
   "one word by rotations": () => quasiCyclic(1),

@@ -1,4 +1,4 @@
-import { memoryCodes } from "../../codes/scheme.ts";
+import { type Schemes, schemes } from "../../codes/scheme.ts";
 import type { Channel, Check, MemoryCode, Pairing, Redundancy, Structure } from "../../compiler/contract.ts";
 import {
   type automaticMemory,
@@ -62,8 +62,6 @@ export interface Policy extends KernelPolicy {
    * - `"detect"` only detects errors. Results of wrong data are computed again.
    * - `"auto"` chooses the correcting code with the lowest predicted cost.
    * - `"auto-detect"` also considers a checksum, which only detects.
-   *
-   * The other codes are for comparison.
    */
   readonly memory?: MemoryCode | "none" | keyof typeof automaticMemory;
   /**
@@ -101,11 +99,11 @@ const kernelFields: { readonly [Name in keyof Required<KernelPolicy>]: Values } 
   strict: flag,
 };
 
-/** The fields of a policy, with their valid values. */
-const policyFields: { readonly [Name in keyof Required<Policy>]: Values } = {
+/** Returns the fields of a policy, with their valid values. */
+const policyFields = (codes: Schemes): { readonly [Name in keyof Required<Policy>]: Values } => ({
   ...kernelFields,
   onFault: oneOf(["recover", "throw", "report"]),
-  memory: oneOf(["none", "auto", "auto-detect", ...memoryCodes]),
+  memory: oneOf(["none", "auto", "auto-detect", ...Object.keys(codes), "checksum"]),
   memoryFor: listOf("WGSL sources", (each) => typeof each === "string"),
   scrubInterval: {
     what: `a number of milliseconds from 0 to ${longestWait}`,
@@ -118,7 +116,7 @@ const policyFields: { readonly [Name in keyof Required<Policy>]: Values } = {
     what: "an object of policies by label or entry point",
     has: (value) => typeof value === "object" && value !== null,
   },
-};
+});
 
 const defaults: ResolvedPolicy = {
   redundancy: "auto",
@@ -144,8 +142,9 @@ const defaults: ResolvedPolicy = {
 export function resolvePolicy(
   policy: Policy = {},
   device: Pick<MemoryChoiceOptions, "features" | "limits"> = {},
+  codes: Schemes = schemes,
 ): ResolvedPolicy {
-  refuseUnknown(policy, policyFields, " of the policy");
+  refuseUnknown(policy, policyFields(codes), " of the policy");
   const given = { ...defaults, ...givenIn(policy) };
   const kernels = Object.entries(given.kernels).map(([name, exception]) => {
     refuseUnknown(exception, kernelFields, ` of the policy for kernel "${name}"`);

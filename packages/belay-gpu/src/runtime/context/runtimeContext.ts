@@ -1,3 +1,4 @@
+import { type Schemes, schemes } from "../../codes/scheme.ts";
 import { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { ErrorScopes } from "../webgpu/errorScopes.ts";
 import { Textures } from "../webgpu/resources.ts";
@@ -17,6 +18,8 @@ export interface RuntimeContext {
   /** The native device. */
   readonly device: GPUDevice;
   readonly policy: ResolvedPolicy;
+  /** The codes that memory can have. */
+  readonly codes: Schemes;
   readonly events: Events;
   /** The report buffers of kernels. */
   readonly reports: ReportArena;
@@ -32,8 +35,8 @@ export interface RuntimeContext {
  * Creates the context of a device. Throws a `TypeError` for an invalid policy, or one that
  * contradicts itself.
  */
-export function createContext(device: GPUDevice, given?: Policy): RuntimeContext {
-  const policy = resolvePolicy(given, device);
+export function createContext(device: GPUDevice, given?: Policy, codes: Schemes = schemes): RuntimeContext {
+  const policy = resolvePolicy(given, device, codes);
   refuseConflicts(policy, device.features);
   const scopes = new ErrorScopes(device);
   const usages = new DeclaredUsages(device, scopes, {
@@ -43,6 +46,7 @@ export function createContext(device: GPUDevice, given?: Policy): RuntimeContext
   return {
     device,
     policy,
+    codes,
     events: new Events(),
     reports: new ReportArena(device),
     scopes,

@@ -55,18 +55,18 @@ export class EccMemory implements MemoryProtection {
   /** The damaged ranges that got matching check words, by buffer and byte offset. */
   readonly #accepted = new WeakMap<GPUBuffer, Map<number, BufferRange>>();
 
-  constructor({ device, policy, events, reports }: RuntimeContext, code: MemoryCode) {
-    const scheme = hostCodeOf(code);
+  constructor({ device, policy, codes, events, reports }: RuntimeContext, code: MemoryCode) {
+    const scheme = hostCodeOf(code, codes);
     const isChecksum = code === "checksum";
     const cells = isChecksum ? trialCells : 0;
     const slot = reports.allocate({ bytes: 4 * (reportWords.total + cells), cells });
     const buffers = new ProtectedBuffers(device, scheme);
     const constants = new Constants(device);
-    const log = new MemoryLog(code, buffers, constants, events);
+    const log = new MemoryLog(code, scheme, buffers, constants, events);
     let checksums: Checksums | undefined;
     const words = new CheckWordEncoder(device, buffers, constants, (arenaAt) => {
       if (!isChecksum)
-        return new EccPasses(device, { buffers, constants, slot, arenaAt, scheme: schemeOf(code) });
+        return new EccPasses(device, { buffers, constants, slot, arenaAt, scheme: schemeOf(code, codes) });
       checksums = new Checksums(device, { buffers, constants, slot, arenaAt });
       return checksums;
     });

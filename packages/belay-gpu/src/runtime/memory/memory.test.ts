@@ -1,10 +1,13 @@
+import {
+  type ComparedPolicy,
+  type ComparedScheme,
+  comparedSchemes,
+  hardenWithCodes,
+} from "belay-research/internal/codes/index";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
-import { schemes } from "../../codes/scheme.ts";
-import type { SchemeName } from "../../compiler/contract.ts";
 import type { MemoryFault } from "../context/memoryFault.ts";
-import type { Policy } from "../context/policy.ts";
-import { harden } from "../harden.ts";
+import type { HardenedDevice } from "../hardenedDevice.ts";
 
 const { newDevice } = testDevices();
 
@@ -25,7 +28,7 @@ class Program {
   readonly #pipeline: GPUComputePipeline;
   readonly #group: GPUBindGroup;
 
-  constructor(device: Awaited<ReturnType<typeof harden>>) {
+  constructor(device: HardenedDevice) {
     this.device = device;
     const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
     const make = (label: string, usage: number) => device.createBuffer({ label, size: 4 * WORDS, usage });
@@ -72,11 +75,13 @@ class Program {
 
 const afterSteps = (steps: number) => Array.from({ length: WORDS }, (_, i) => 3 * steps * i * i);
 
-async function newProgram(policy: Policy): Promise<Program> {
-  return new Program(await harden(await newDevice(), { redundancy: "none", injectFaults: true, ...policy }));
+async function newProgram(policy: ComparedPolicy): Promise<Program> {
+  return new Program(
+    hardenWithCodes(await newDevice(), { redundancy: "none", injectFaults: true, ...policy }),
+  );
 }
 
-const correcting: SchemeName[] = ["secded32", "secded64", "secded128", "secded1024", "packed32"];
+const correcting: ComparedScheme[] = ["secded32", "secded64", "secded128", "secded1024", "packed32"];
 
 describe("protected memory", () => {
   it.each([...correcting, "detect" as const, "checksum" as const])(
@@ -112,7 +117,7 @@ describe("protected memory", () => {
     expect(await program.read()).toEqual(afterSteps(2));
     const { memory: report } = await device.belay.report();
     expect(report).toMatchObject({ uncorrectable: 0 });
-    const granule = (offset: number) => offset - (offset % schemes[memory].granuleBytes);
+    const granule = (offset: number) => offset - (offset % comparedSchemes[memory].granuleBytes);
     expect(new Set(corrected)).toEqual(
       new Set([`input ${granule(8)}`, `output ${granule(76)}`, `output ${granule(4)}`, "staging null"]),
     );

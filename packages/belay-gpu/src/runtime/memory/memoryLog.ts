@@ -1,4 +1,4 @@
-import { hostCodeOf } from "../../codes/scheme.ts";
+import type { HostCode } from "../../codes/scheme.ts";
 import { type MemoryCode, memoryStatus, reportWords } from "../../compiler/contract.ts";
 import type { Events } from "../context/events.ts";
 import { type MemoryError, MemoryFaultError, type MemoryOutcome } from "../context/memoryFault.ts";
@@ -95,6 +95,7 @@ export class MemoryLog {
   readonly unprotected: UnprotectedBuffer[] = [];
   scrubs = 0;
   readonly #scheme: MemoryCode;
+  readonly #code: HostCode;
   readonly #buffers: ProtectedBuffers;
   readonly #constants: Constants;
   readonly #events: Events;
@@ -102,7 +103,14 @@ export class MemoryLog {
   #uncorrectable = 0;
   #correctedLoads = 0;
 
-  constructor(scheme: MemoryCode, buffers: ProtectedBuffers, constants: Constants, events: Events) {
+  constructor(
+    scheme: MemoryCode,
+    code: HostCode,
+    buffers: ProtectedBuffers,
+    constants: Constants,
+    events: Events,
+  ) {
+    this.#code = code;
     this.#constants = constants;
     this.#scheme = scheme;
     this.#buffers = buffers;
@@ -180,7 +188,7 @@ export class MemoryLog {
 
   /** Returns whether a syndrome belongs to an error that the code corrects. */
   #isCorrectable(syndrome: number): boolean {
-    const { granuleBytes, verify } = hostCodeOf(this.#scheme);
+    const { granuleBytes, verify } = this.#code;
     return verify(new Uint32Array(granuleBytes / 4), Uint32Array.of(syndrome)).uncorrectable.length === 0;
   }
 

@@ -1,5 +1,4 @@
 /** The bindings that protection adds to the layout of a kernel. */
-import { schemeOf } from "../../codes/scheme.ts";
 import type { BindingPoint } from "../../compiler/contract.ts";
 import type { ProtectedKernel } from "./protectedKernels.ts";
 
@@ -29,12 +28,12 @@ export function addedPoints({ protection, interGroup, memory }: ProtectedKernel)
 export type GranulesByGroup = ReadonlyMap<number, ReadonlyMap<number, number>>;
 
 /** Returns the granule sizes of the bindings that a kernel checks itself. */
-export function checkedGranules({ memory }: ProtectedKernel): GranulesByGroup {
+export function checkedGranules({ memory, granuleBytes }: ProtectedKernel): GranulesByGroup {
   const groups = new Map<number, Map<number, number>>();
-  for (const { of, mode, scheme } of memory?.bindings ?? []) {
+  for (const { of, mode } of memory?.bindings ?? []) {
     if (mode !== "checked") continue;
     const bindings = groups.get(of.group) ?? new Map();
-    groups.set(of.group, bindings.set(of.binding, schemeOf(scheme).granuleBytes));
+    groups.set(of.group, bindings.set(of.binding, granuleBytes));
   }
   return groups;
 }

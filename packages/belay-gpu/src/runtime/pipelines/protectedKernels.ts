@@ -1,3 +1,4 @@
+import { hostCodeOf } from "../../codes/scheme.ts";
 import type {
   BindingAccess,
   BindingPoint,
@@ -92,6 +93,8 @@ export interface ProtectedKernel {
   readonly interGroup: InterGroup | undefined;
   /** The kernel's checks of the memory that it uses. */
   readonly memory: MemorySummary | undefined;
+  /** Bytes of data per check word of its memory; infinite without check words. */
+  readonly granuleBytes: number;
   /** The number of disagreements read so far, and of findings that are no fault. */
   detections: number;
   unverified: number;
@@ -242,11 +245,14 @@ export class Kernels {
 
   /** The kernels whose shortfalls were reported. */
   readonly #toldOf = new Set<string>();
+  readonly #granuleBytes: number;
   readonly #events: Events;
 
-  constructor({ device, policy, events, reports }: RuntimeContext, protect: Protect) {
+  constructor({ device, policy, codes, events, reports }: RuntimeContext, protect: Protect) {
     this.#device = device;
     this.#policy = policy;
+    this.#granuleBytes =
+      policy.memory === "none" ? Number.POSITIVE_INFINITY : hostCodeOf(policy.memory, codes).granuleBytes;
     this.#events = events;
     this.#protections = new Protections(device, policy, protect);
     this.#arena = reports;
@@ -410,6 +416,7 @@ export class Kernels {
       slot: this.#arena.allocate(result.layout!),
       interGroup: summary.interGroup,
       memory: summary.memory,
+      granuleBytes: this.#granuleBytes,
       detections: 0,
       unverified: 0,
       observed: noStrike,

@@ -43,13 +43,12 @@ import { mapStatements } from "../../wgsl/traverse.ts";
 import { mapBodies, withDeclarations } from "../shared/mapFunctions.ts";
 import type { Names } from "../shared/names.ts";
 import type { Comparison } from "./comparison/comparison.ts";
-import { keepComputed, useComputed } from "./comparison/comparisonDisabled.ts";
 import type { Words } from "./comparison/valueWords.ts";
 import type { CheckSites } from "./reportBuffer.ts";
 
 /** The outputs to compare, and the way to compare them. */
 export interface CompareStoresOptions {
-  readonly check: "store" | "signature" | "none";
+  readonly check: "store" | "signature";
   readonly comparison: Comparison;
   readonly sites: CheckSites;
   /** The functions that run replicated. */
@@ -146,9 +145,9 @@ class StoreComparison {
   /** Returns the statements that end an entry point. */
   #last(fn: FunctionDeclaration): Statement[] {
     const { check, comparison, sites } = this.#options;
-    if (check === "store" && !this.#isTallied()) return [];
     // The report stays bound without a comparison, because the host relies on its binding.
-    if (check === "none") return useComputed(comparison, this.#names);
+    if (comparison.uncompared) return comparison.uncompared.use(comparison, this.#names);
+    if (check === "store" && !this.#isTallied()) return [];
     const site = sites.add({
       kind: "signature",
       span: fn.nameSpan,
@@ -229,9 +228,9 @@ class StoreComparison {
   #compared(statement: Statement, output: Output, functionName: string): Statement[] {
     const { kind, name, stored, address, words } = output;
     const { check, comparison, sites } = this.#options;
-    if (check === "none") {
+    if (comparison.uncompared) {
       if (stored !== "once") return [statement];
-      const kept = keepComputed(comparison, address, words);
+      const kept = comparison.uncompared.keep(comparison, address, words);
       return [...kept, ...comparison.inFirst([statement])];
     }
     const bySignature = check === "signature";

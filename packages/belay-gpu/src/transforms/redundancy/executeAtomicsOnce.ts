@@ -40,7 +40,7 @@ import { integerOf, SharedResults } from "./sharedResults.ts";
 
 /** The atomic operations to execute once, and the way to compare their operands. */
 export interface ExecuteAtomicsOnceOptions {
-  readonly check: "store" | "signature" | "none";
+  readonly check: "store" | "signature";
   readonly comparison: Comparison;
   readonly sites: CheckSites;
   /** The functions that run replicated. */
@@ -106,7 +106,7 @@ class AtomicExecution {
       const { statements } = quote(statement.span);
       // The operation may publish earlier stores, so both replicas store before it.
       const meeting =
-        check === "signature" && this.#mustMeet
+        check === "signature" && !comparison.uncompared && this.#mustMeet
           ? statements`_ = ${comparison.signaturesAgree(compared.site)};`
           : [];
       // No invocation waits for a result, so the second replica need not replace a missing first
@@ -147,15 +147,11 @@ class AtomicExecution {
       scalar: words?.scalar ?? "u32",
       components: words?.count ?? 0,
     });
+    if (comparison.uncompared) return { site, statements: [] };
     const presented = { site, address, words };
-    switch (check) {
-      case "store":
-        return { site, statements: quote(call.span).statements`_ = ${comparison.agree(presented)};` };
-      case "signature":
-        return { site, statements: comparison.foldIntoSignature(presented) };
-      case "none":
-        return { site, statements: [] };
-    }
+    return check === "store"
+      ? { site, statements: quote(call.span).statements`_ = ${comparison.agree(presented)};` }
+      : { site, statements: comparison.foldIntoSignature(presented) };
   }
 
   /** Returns the words of the operands that can differ. Constants cannot. */

@@ -35,6 +35,17 @@ export interface Presented {
   readonly words: Words | null;
 }
 
+/**
+ * The code of replicas in place of a comparison. Without it a compiler would leave out a replica
+ * whose results nobody uses.
+ */
+export interface Uncompared {
+  /** Returns the statements before an output is stored. */
+  keep(comparison: Comparison, address: PlaceAddress | null, words: Words | null): Statement[];
+  /** Returns the statements that end an entry point. They use the report. */
+  use(comparison: Comparison, names: Names): Statement[];
+}
+
 /** The way in which the replicas of a module are compared. */
 export interface ComparisonOptions {
   readonly channel: "subgroup" | "workgroup" | "mailbox";
@@ -42,7 +53,9 @@ export interface ComparisonOptions {
    * The comparison: signatures once at the end, or each output before its store. Default
    * `"signature"`.
    */
-  readonly check?: "store" | "signature" | "none";
+  readonly check?: "store" | "signature";
+  /** The code that replaces the comparison. Default: replicas are compared. */
+  readonly uncompared?: Uncompared | undefined;
   /**
    * The pairing of the replicas. Default `"adjacent"`. Replicas in different subgroups or in passes
    * are compared at the end only.
@@ -63,7 +76,9 @@ export interface ComparisonOptions {
 export class Comparison {
   readonly #library: Library;
   readonly #channel: ReplicaChannel;
-  readonly #check: "store" | "signature" | "none";
+  readonly #check: "store" | "signature";
+  /** Set where nothing is compared. */
+  readonly uncompared: Uncompared | undefined;
   readonly #meets: boolean;
   /** Returns the call that compares the replicas' results at a site. */
   readonly #conclude: (site: string) => string;
@@ -72,12 +87,13 @@ export class Comparison {
 
   constructor(
     names: Names,
-    { channel, check = "signature", pairing = "adjacent", lanes, cells }: ComparisonOptions,
+    { channel, check = "signature", uncompared, pairing = "adjacent", lanes, cells }: ComparisonOptions,
   ) {
     const library = new Library(names);
     const distance = distanceOf(pairing, names);
     this.#library = library;
     this.#check = check;
+    this.uncompared = uncompared;
     const channels = {
       subgroup: () => subgroupChannel(library, distance),
       workgroup: () => workgroupChannel(library, lanes),
@@ -173,7 +189,7 @@ export class Comparison {
     stored: readonly Statement[],
     { passed = [], isFirst = this.isFirst() }: { passed?: readonly Statement[]; isFirst?: Expression } = {},
   ): Statement[] {
-    return this.#check === "none"
+    return this.uncompared
       ? storedOnce(isFirst, stored, passed)
       : tallied(this.#library, isFirst, stored, passed);
   }

@@ -2,9 +2,10 @@
  * Hsiao's codes (39,32) and (72,64): odd columns of the least weight that are distinct, with every
  * check bit over about as many bits of data as the others (Hsiao 1970).
  */
+
+import { singleErrors } from "belay-gpu/internal/codes/correction";
+import { columnsOf, type LinearCode } from "belay-gpu/internal/codes/linearCode";
 import { tablePasses } from "./byteTables.ts";
-import { singleErrors } from "./correction.ts";
-import { columnsOf, type LinearCode } from "./linearCode.ts";
 import { parityOfMasks, wrongByMasks } from "./parityOfMasks.ts";
 
 /**

@@ -2,10 +2,11 @@
  * Several code words of a smaller code that share one check word, as published for 32-bit checks of
  * 16 bytes.
  */
+
+import { correctedStruct, fromAll } from "belay-gpu/internal/codes/correction";
+import { columnsOf, type LinearCode } from "belay-gpu/internal/codes/linearCode";
+import { component, components, construct, wordsType } from "belay-gpu/internal/codes/words";
 import { tablePasses } from "./byteTables.ts";
-import { correctedStruct, fromAll } from "./correction.ts";
-import { columnsOf, type LinearCode } from "./linearCode.ts";
-import { component, components, construct, wordsType } from "./words.ts";
 
 /** `times` granules of `inner` in one; errors are corrected in each. */
 export function packed(inner: LinearCode, times: 2 | 4): LinearCode {

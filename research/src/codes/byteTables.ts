@@ -2,9 +2,9 @@
  * The host's passes for any linear code: by vectors if possible, otherwise with one look-up per
  * byte.
  */
-import type { Columns, HostPasses } from "./linearCode.ts";
-import { vectorPasses } from "./simd/blocks.ts";
-import { nibbleTables } from "./simd/nibbleTables.ts";
+import type { Columns, HostPasses } from "belay-gpu/internal/codes/linearCode";
+import { vectorPasses } from "belay-gpu/internal/codes/simd/blocks";
+import { nibbleTables } from "./nibbleTables.ts";
 
 /** Returns the passes for a code with these columns. */
 export function tablePasses(columns: Columns): HostPasses {

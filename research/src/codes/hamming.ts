@@ -3,9 +3,10 @@
  * memory with (2009): a bit of data has a number that is no power of two, whose bits name its check
  * bits, and one more check bit is the parity of all.
  */
+
+import { singleErrors } from "belay-gpu/internal/codes/correction";
+import { columnsOf, type LinearCode } from "belay-gpu/internal/codes/linearCode";
 import { tablePasses } from "./byteTables.ts";
-import { singleErrors } from "./correction.ts";
-import { columnsOf, type LinearCode } from "./linearCode.ts";
 import { parityOfMasks, wrongByMasks } from "./parityOfMasks.ts";
 
 export function hamming(words: 1 | 2): LinearCode {

@@ -4,9 +4,10 @@
  * weight three at least, and distinct; the six bits are computed from the sum of the words, each of
  * the four from the sum of all words but one.
  */
+
+import { singleErrors } from "belay-gpu/internal/codes/correction";
+import { columnsOf, type LinearCode } from "belay-gpu/internal/codes/linearCode";
 import { tablePasses } from "./byteTables.ts";
-import { singleErrors } from "./correction.ts";
-import { columnsOf, type LinearCode } from "./linearCode.ts";
 import { contributionByEncode, gatherParities, wrongByMasks } from "./parityOfMasks.ts";
 
 /** Bits 0 to 4 are the index of the bit, bit 5 makes the number even. */
