@@ -41,6 +41,17 @@ describe("the call graph", () => {
     ]);
   });
 
+  it("finds what a function reaches once for each version of a program", () => {
+    const { program, named } = programOf(source);
+    const reached = reachableFrom(program, named("first"));
+    expect(reachableFrom(program, named("first"))).toBe(reached);
+    const typedAgain = resolve(program.module);
+    expect(reachableFrom(typedAgain, named("first"))).not.toBe(reached);
+    expect([...reachableFrom(program, named("step", "first"))].map(({ name }) => name)).toEqual([
+      ...[...reachableFrom(program, named("first"))].map(({ name }) => name),
+    ]);
+  });
+
   it("reaches callees in statements, conditions and arguments, and the roots themselves", () => {
     const { program, named } = programOf(source);
     expect(names(reachableFrom(program, named("first")))).toEqual(["first", "leaf", "step", "write"]);

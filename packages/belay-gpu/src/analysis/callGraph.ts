@@ -24,11 +24,27 @@ export function functionsOf(program: Program): FunctionDeclaration[] {
 export function reachableFrom(
   program: Program,
   roots: Iterable<FunctionDeclaration>,
-): Set<FunctionDeclaration> {
+): ReadonlySet<FunctionDeclaration> {
+  const sets = [...roots].map((root) => reachedBy(program, root));
+  return sets.length === 1 ? sets[0]! : new Set(sets.flatMap((each) => [...each]));
+}
+
+/** The functions that one reaches, by program: many analyses ask, each for the same kernel. */
+const knownReach = new WeakMap<Program, Map<FunctionDeclaration, ReadonlySet<FunctionDeclaration>>>();
+
+function reachedBy(program: Program, root: FunctionDeclaration): ReadonlySet<FunctionDeclaration> {
+  const ofProgram = knownReach.get(program) ?? new Map();
+  knownReach.set(program, ofProgram);
+  const reached = ofProgram.get(root) ?? findReached(program, root);
+  ofProgram.set(root, reached);
+  return reached;
+}
+
+function findReached(program: Program, root: FunctionDeclaration): Set<FunctionDeclaration> {
   const reached = new Set<FunctionDeclaration>();
   // The traversal has its own stack, because call chains may be longer than the call stack. A
   // function that is on it twice is finished by its second turn.
-  const open = [...roots].reverse();
+  const open = [root];
   const entered = new Set<FunctionDeclaration>();
   for (let fn = open.at(-1); fn; fn = open.at(-1)) {
     if (entered.has(fn)) {
