@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { BelayError } from "belay-gpu";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { changeKernel } from "../../../test/support/devices/changeKernel.ts";
@@ -55,6 +56,23 @@ describe("openGpu", () => {
     expect(tried.length).toBeGreaterThan(0);
     for (const { outcome } of tried) expect(message).toContain(outcome);
     expect(help).toContain("VK_ICD_FILENAMES");
+    expect(error).toBeInstanceOf(BelayError);
+  });
+
+  test("refuses options and kinds that do not exist", async () => {
+    const option = "there is no option kind: the options are kinds, dawnFlags, cacheFolder";
+    await expect(openGpu({ kind: "package" } as never)).rejects.toThrow(new TypeError(option));
+    const kinds =
+      'the option kinds cannot be ["software"]: it is a list of hardware, system, VK_ICD_FILENAMES, chromium, package';
+    await expect(openGpu({ kinds: ["software"] as never })).rejects.toThrow(new TypeError(kinds));
+  });
+
+  test("says that Bun is the reason where it cannot choose a driver", async () => {
+    const versions = { ...process.versions, bun: "1.4.5" };
+    using _bun = vi.spyOn(process, "versions", "get").mockReturnValue(versions);
+    const opened = await openGpu({ kinds: ["package"] }).catch((reason: unknown) => reason);
+    expect(opened).toBeInstanceOf(NoAdapterError);
+    expect((opened as NoAdapterError).tried.at(-1)?.outcome).toMatch(/^Bun .*VK_ICD_FILENAMES=.*\.json/);
   });
 });
 

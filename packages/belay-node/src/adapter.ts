@@ -1,8 +1,9 @@
-import { delimiter, dirname } from "node:path";
+import { delimiter, dirname, join } from "node:path";
+import { BelayError } from "belay-gpu";
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
-import { codeOf } from "belay-gpu/internal/diagnostics/registry";
+import { listOf, refuseUnknown, type Values } from "belay-gpu/internal/diagnostics/options";
 import { findChromiumSwiftShader, unpackSwiftShader } from "./adapterSwiftShader.ts";
-import { mapVulkanLoader, withSwiftShader } from "./adapterVulkan.ts";
+import { MANIFEST, mapVulkanLoader, reachesLoader, withSwiftShader } from "./adapterVulkan.ts";
 import { createGpu, releaseGpu } from "./gpu.ts";
 
 /**
@@ -14,7 +15,9 @@ import { createGpu, releaseGpu } from "./gpu.ts";
  * - SwiftShader of an installed Chromium-based program: `"chromium"`.
  * - SwiftShader of the npm package `@sparticuz/chromium`: `"package"`.
  */
-export type AdapterKind = "hardware" | "system" | "VK_ICD_FILENAMES" | "chromium" | "package";
+export type AdapterKind = (typeof adapterKinds)[number];
+
+const adapterKinds = ["hardware", "system", "VK_ICD_FILENAMES", "chromium", "package"] as const;
 
 /** One origin that was tried, and the result in words. */
 export interface AdapterAttempt {
@@ -45,7 +48,13 @@ export interface OpenGpuOptions {
   readonly cacheFolder?: string;
 }
 
-/** WebGPU in Node.js, until it is closed. */
+const optionValues: { readonly [Name in keyof Required<OpenGpuOptions>]: Values } = {
+  kinds: listOf(adapterKinds.join(", "), (kind) => adapterKinds.some((known) => known === kind)),
+  dawnFlags: listOf("texts", (dawnFlag) => typeof dawnFlag === "string"),
+  cacheFolder: { what: "a path", has: (path) => typeof path === "string" },
+};
+
+/** WebGPU in Node.js, Deno or Bun, until it is closed. */
 export interface OpenedGpu extends Disposable {
   readonly gpu: GPU;
   /**
@@ -62,16 +71,16 @@ export interface OpenedGpu extends Disposable {
  * The error for a machine on which no WebGPU adapter can be opened. Its message lists each origin
  * that was tried.
  */
-export class NoAdapterError extends Error {
-  readonly code = codeOf("no-adapter");
+export class NoAdapterError extends BelayError {
+  override readonly name = "NoAdapterError";
+  declare readonly help: string;
   readonly tried: readonly AdapterAttempt[];
-  readonly help =
-    "install a GPU driver, point VK_ICD_FILENAMES to a Vulkan driver, or install a Chromium-based browser";
 
   constructor(tried: readonly AdapterAttempt[]) {
     const lines = tried.map(({ kind, outcome }) => `  ${kind}: ${outcome}`);
-    super(["no WebGPU adapter can be opened", ...lines].join("\n"));
-    this.name = "NoAdapterError";
+    super("no-adapter", ["no WebGPU adapter can be opened", ...lines].join("\n"), {
+      help: "install a GPU driver, point VK_ICD_FILENAMES to a Vulkan driver, or install a Chromium-based browser",
+    });
     this.tried = tried;
   }
 }
@@ -80,14 +89,17 @@ export class NoAdapterError extends Error {
 const DAWN_FLAGS = ["disable-dawn-features=timestamp_quantization"];
 
 /**
- * Opens WebGPU in Node.js. Prefers a GPU, and otherwise takes the best software adapter. The last
- * choice comes with the installation and needs neither a GPU, nor a Vulkan loader, nor root.
+ * Opens WebGPU in Node.js, Deno or Bun. Prefers a GPU, and otherwise takes the best software
+ * adapter. The last choice comes with the installation and needs neither a GPU, nor a Vulkan
+ * loader, nor root.
  *
  * Call it on the main thread, as a worker's `process.env` does not reach the Vulkan loader.
  *
- * Rejects with a `NoAdapterError` if there is no adapter.
+ * Rejects with a `NoAdapterError` if there is no adapter, and with a `TypeError` for options and
+ * values that do not exist.
  */
 export async function openGpu(options: OpenGpuOptions = {}): Promise<OpenedGpu> {
+  refuseUnknown(options, optionValues);
   const accepts = (kind: AdapterKind) => options.kinds?.includes(kind) ?? true;
   const flags = [...DAWN_FLAGS, ...(options.dawnFlags ?? [])];
   const tried: AdapterAttempt[] = [];
@@ -151,6 +163,10 @@ async function* searchMachine(flags: readonly string[]): AsyncGenerator<Found> {
 }
 
 async function openSwiftShader(kind: AdapterKind, folder: string, flags: readonly string[]): Promise<Found> {
+  if (!reachesLoader()) {
+    const environment = `VK_ICD_FILENAMES=${join(folder, MANIFEST)} LD_LIBRARY_PATH=${folder}`;
+    return { kind, outcome: `Bun cannot choose a driver while it runs: start it with ${environment}` };
+  }
   if (!mapVulkanLoader(folder)) return { kind, outcome: `no Vulkan loader for the driver in ${folder}` };
   return withSwiftShader(folder, () => open(kind, flags, `no adapter through the driver in ${folder}`));
 }

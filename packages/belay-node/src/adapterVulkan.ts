@@ -25,16 +25,33 @@ export function mapVulkanLoader(folder?: string): boolean {
   return machineLoader || (folder !== undefined && mapLibrary(join(folder, LOADER)));
 }
 
+/** Deno's own way to map a library, which keeps it mapped. Its `process.dlopen` does not. */
+interface DenoLibraries {
+  dlopen(path: string, symbols: object): unknown;
+}
+
+/** Maps a library and says whether it could. In Bun it is unmapped again. */
 function mapLibrary(path: string): boolean {
   const { RTLD_NOW, RTLD_GLOBAL } = constants.dlopen;
+  const { Deno: deno } = globalThis as { readonly Deno?: DenoLibraries };
   try {
-    process.dlopen({ exports: {} }, path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+    if (deno) deno.dlopen(path, {});
+    else process.dlopen({ exports: {} }, path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   } catch (error) {
-    // The library is no Node.js addon, so a successful load still throws this error.
-    return error instanceof Error && error.message.includes("did not self-register");
+    if (!(error instanceof Error)) return false;
+    // Deno names the permission that the program lacks.
+    if (error.name === "NotCapable") throw error;
+    // The library is no addon, so a successful load still ends in a complaint of Node.js or Bun.
+    return /did not self-register|napi_register_module/.test(error.message);
   }
   return true;
 }
+
+/**
+ * Tells whether the environment of the program reaches the Vulkan loader, which reads it to choose
+ * a driver. Bun keeps changes of `process.env` to itself.
+ */
+export const reachesLoader = (): boolean => process.versions.bun === undefined;
 
 /**
  * Calls `open` while the Vulkan loader sees only the driver in `folder`. Restores the environment

@@ -126,6 +126,7 @@ const entries = {
   "invalid-resident-array": ["BELAY542", "`resident()` was given something that loops cannot use"],
   "invalid-device": ["BELAY543", "`useDevice()` was given something that is no device"],
   "array-on-device": ["BELAY544", "a loop runs as written while only the device has an array's contents"],
+  "loop-device-failed": ["BELAY545", "a device did not execute the commands of a loop"],
   // Campaigns
   "nondeterministic-program": ["BELAY601", "a program gives other results each time"],
   "program-fails": ["BELAY602", "a program fails without a fault"],

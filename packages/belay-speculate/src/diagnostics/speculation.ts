@@ -1,16 +1,10 @@
-import { codeOf, type DiagnosticName } from "belay-gpu/internal/diagnostics/registry";
+import { BelayError } from "belay-gpu";
 
 /**
- * What can go wrong while a speculated loop runs and cannot be made good by running it in order.
+ * An error of a speculated loop that running the loop in order cannot repair.
  */
-export class SpeculationError extends Error {
-  readonly code: string;
-
-  constructor(diagnostic: DiagnosticName, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = "SpeculationError";
-    this.code = codeOf(diagnostic);
-  }
+export class SpeculationError extends BelayError {
+  override readonly name = "SpeculationError";
 }
 
 const quoted = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
