@@ -204,6 +204,46 @@ describe("a process that is killed while a program is profiled", () => {
   });
 });
 
+describe("a campaign that is aborted", () => {
+  const settings = campaignSettings(["sum"], { minimum: 24 });
+
+  it("rejects with the reason, records nothing that the abort did, and goes on to the same table", async () => {
+    const at = directory();
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const progress: unknown[] = [];
+    const campaign = runTestCampaign(at, settings, {
+      signal: controller.signal,
+      onProgress: (now) => {
+        progress.push(now);
+        if (now.done > 0) controller.abort(reason);
+      },
+    });
+    await expect(campaign).rejects.toBe(reason);
+    expect(progress[0]).toEqual({ done: 0, total: 0, doing: "sum, none: profile" });
+    const begun = readResults(at);
+    expect(begun.injections.length).toBeGreaterThan(0);
+    const whole = await runTestCampaign(directory(), settings);
+    expect(begun.injections.length).toBeLessThan(whole.injections.length);
+    const resumed = await runTestCampaign(at, settings, { resume: true });
+    expect(table(resumed)).toEqual(table(whole));
+  });
+
+  it("begins nothing after the abort", async () => {
+    const at = directory();
+    const signal = AbortSignal.abort(new Error("never"));
+    await expect(runTestCampaign(at, settings, { signal })).rejects.toThrow("never");
+    expect(() => readResults(at)).toThrow(expect.objectContaining({ code: "BELAY608" }));
+  });
+
+  it("refuses options that do not exist", async () => {
+    const options = { progress: () => {} } as never;
+    await expect(runTestCampaign(directory(), settings, options)).rejects.toThrow(
+      "there is no option progress: the options are directory, settings,",
+    );
+  });
+});
+
 it("refuses to go on, and to replay, with another version of a program", async () => {
   const at = directory();
   const settings = campaignSettings(["sum"], { structures: ["ALU"], margin: 0.45, bound: 0.45 });

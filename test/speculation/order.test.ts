@@ -289,3 +289,73 @@ describe("a value that is refused at once", () => {
     expect(() => useDevice(null, options as never)).toThrow(new TypeError(message));
   });
 });
+
+describe("the options of one loop", () => {
+  const configured = scale
+    .replace("n: number", "n: number, options: object")
+    .replace("speculate(a)", "speculate(a) configure(options)");
+  const run = async () => {
+    const { code } = replaceLoops(configured, "program.ts");
+    const { scale } = evaluate(code!, speculate as never) as unknown as Record<string, Run>;
+    return scale!;
+  };
+
+  it("choose the device, and hear of the loop by its name and place", async () => {
+    const scale = await run();
+    const devicesOf = [await devices.newDevice(), await devices.newDevice()];
+    const told: unknown[] = [];
+    const arrays = devicesOf.map(() => new Float32Array(5).fill(1));
+    await Promise.all(
+      devicesOf.map((device, at) =>
+        scale(arrays[at], 5, {
+          device,
+          fallback: "never",
+          onExecuted: (loop: object, { engine }: { engine: string }) => told.push([loop, engine]),
+        }),
+      ),
+    );
+    expect(arrays).toEqual(devicesOf.map(() => new Float32Array(5).fill(2)));
+    const start = configured.indexOf("for (let");
+    const span = { start, end: configured.indexOf(";", configured.indexOf("* 2")) + 1 };
+    expect(told).toEqual([
+      [{ name: "scale", span }, "default"],
+      [{ name: "scale", span }, "default"],
+    ]);
+  });
+
+  it("keep a loop from beginning that is aborted in its turn, and from nothing else", async () => {
+    const scale = await run();
+    const device = await devices.newDevice();
+    const a = new Float32Array(5).fill(1);
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const first = scale(a, 5, { device, fallback: "never" });
+    const second = scale(a, 5, { device, fallback: "never", signal: controller.signal });
+    const third = scale(a, 5, { device, fallback: "never" });
+    controller.abort(reason);
+    await expect(second).rejects.toBe(reason);
+    await Promise.all([first, third]);
+    expect(a).toEqual(new Float32Array(5).fill(4));
+    await expect(scale(a, 5, { signal: controller.signal })).rejects.toBe(reason);
+    expect(a).toEqual(new Float32Array(5).fill(4));
+  });
+
+  it("keep a loop from beginning that is aborted while the device is at work", async () => {
+    const scale = await run();
+    const device = await devices.newDevice();
+    const [a, b] = [new Float32Array(5).fill(1), new Float32Array(5).fill(1)];
+    const controller = new AbortController();
+    const first = scale(a, 5, { device, fallback: "never" });
+    const second = scale(b, 5, { device, fallback: "never", signal: controller.signal });
+    controller.abort(new Error("enough"));
+    await expect(second).rejects.toThrow("enough");
+    await first;
+    expect([a[0], b[0]]).toEqual([2, 1]);
+  });
+
+  it("are refused when they do not exist", async () => {
+    const scale = await run();
+    const refusal = "there is no option devices: the options are device, engine, fallback, timings,";
+    await expect(scale(new Float32Array(5), 5, { devices: [] })).rejects.toThrow(refusal);
+  });
+});

@@ -8,7 +8,14 @@ import type { LoopData } from "./loops/javascript/sequential.ts";
 import type { Reduction } from "./loops/tree/ir.ts";
 
 export { SpeculationError } from "./diagnostics/speculation.ts";
-export type { Engine, SpeculateCall, Speculated, SpeculateOptions, Statistics } from "./engine/call/call.ts";
+export type {
+  Engine,
+  ExecutedLoop,
+  SpeculateCall,
+  Speculated,
+  SpeculateOptions,
+  Statistics,
+} from "./engine/call/call.ts";
 export type { EngineOutcome, LoopExecution } from "./engine/rounds/execution.ts";
 export { type DeviceUse, useDevice } from "./engine/speculate.ts";
 export { type Resident, resident } from "./engine/transfer/resident.ts";
@@ -32,6 +39,12 @@ export function reduction(_operator: Reduction["operator"], ..._variables: reado
 
 /** Before a loop: an iteration accesses at most so many elements. Has no effect by itself. */
 export function accesses(_most: number): void {}
+
+/**
+ * Before a loop: it is executed with these options, such as the device. Has no effect in a program
+ * that is not translated.
+ */
+export function configure(_options: SpeculateOptions): void {}
 
 /** Before a loop: a round takes so many iterations. Has no effect by itself. */
 export function schedule(_iterationsPerRound: number): void {}

@@ -1,6 +1,14 @@
 /** Runs a campaign: controls, profiles, and injections until every interval is narrow enough. */
 
 import { performance } from "node:perf_hooks";
+import {
+  aFunction,
+  flag,
+  refuseUnknown,
+  type Values,
+  wholeFrom,
+} from "belay-gpu/internal/diagnostics/options";
+import type { LongWork } from "belay-gpu/internal/diagnostics/progress";
 import { codeOf } from "belay-gpu/internal/diagnostics/registry";
 import { type CampaignConfiguration, unprotected } from "./model/configurations.ts";
 import { CampaignError } from "./model/failure.ts";
@@ -18,8 +26,12 @@ import {
 import { Results } from "./results/results.ts";
 import { isCutShort, Store } from "./store/store.ts";
 
-/** What to inject, where to keep it, and with how many processes. */
-export interface CampaignOptions {
+/**
+ * What to inject, where to keep it, and with how many processes. A step of the progress is an
+ * injection; how many there are follows from what they find. An abort ends the processes, and
+ * leaves a store that can be resumed.
+ */
+export interface CampaignOptions extends LongWork {
   /** Where the store is, or is to be. */
   readonly directory: string;
   readonly settings: Settings;
@@ -45,8 +57,21 @@ export interface CampaignOptions {
    * Default: two seconds.
    */
   readonly hangLimit?: number;
-  readonly progress?: (progress: CampaignProgress) => void;
 }
+
+const options: { readonly [Name in keyof Required<CampaignOptions>]: Values | null } = {
+  directory: null,
+  settings: null,
+  shard: null,
+  resume: flag,
+  programs: null,
+  jobs: wholeFrom(1),
+  timeLimit: null,
+  openLimit: null,
+  hangLimit: null,
+  signal: null,
+  onProgress: aFunction,
+};
 
 const CONTROL_RUNS = 3;
 /** Times that the process may end while a program is profiled, before the program is left out. */
@@ -55,22 +80,28 @@ const ATTEMPTS = 2;
 const SHARED = 200;
 /**
  * Runs or resumes a campaign, and returns all that its store holds then. Rejects with a
- * `CampaignError` when the store cannot be used; what is wrong with one program only is a record of
- * the store.
+ * `CampaignError` when the store cannot be used, with a `TypeError` for options that do not exist,
+ * and with the signal's reason. What is wrong with one program only is a record of the store.
  */
-export async function runCampaign(options: CampaignOptions): Promise<Results> {
-  const { directory, settings, shard, resume } = options;
+export async function runCampaign(given: CampaignOptions): Promise<Results> {
+  refuseUnknown(given, options);
+  const { directory, settings, shard, resume, signal } = given;
+  signal?.throwIfAborted();
   const header = { kind: "header", version: 1, settings, shard } as const;
   using store = resume && !isCutShort(directory) ? Store.resume(directory) : Store.create(directory, header);
   refuseOther(directory, store.begunWith.header, { settings, shard });
   const known = store.begunWith.records.filter((record) => record.kind !== "skipped" || !record.lost);
   const results = new Results(header, known);
-  const run = new CampaignRun(options, results, store);
+  const run = new CampaignRun(given, results, store);
+  const abort = () => run.end(signal!.reason);
+  signal?.addEventListener("abort", abort);
   try {
     await run.profile();
     while (await run.round());
+    signal?.throwIfAborted();
   } finally {
-    run.close();
+    signal?.removeEventListener("abort", abort);
+    run.end(new Error("the campaign has ended"));
     store.sync();
   }
   return results;
@@ -81,13 +112,12 @@ class CampaignRun {
   readonly #results: Results;
   readonly #store: Store;
   readonly #processes: WatchedProcesses;
-  readonly #progress: Progress;
+  #told = Number.NEGATIVE_INFINITY;
   readonly #start = performance.now();
 
   constructor(options: CampaignOptions, results: Results, store: Store) {
     this.#options = options;
     this.#results = results;
-    this.#progress = new Progress(results, options.progress);
     this.#store = store;
     this.#processes = new WatchedProcesses(options.jobs ?? 1, options.programs);
   }
@@ -108,7 +138,7 @@ class CampaignRun {
       const unit = { program, configuration: configuration.name };
       if (this.#results.knows(unit)) continue;
       if (this.#isOver()) return;
-      this.#progress.tell(`${program}, ${configuration.name}: profile`);
+      this.#tell(`${program}, ${configuration.name}: profile`);
       const failure = broken ?? (await this.#profileUnit(program, configuration, watched));
       if (!failure) continue;
       // A program that is bad without protection is bad with it.
@@ -157,7 +187,6 @@ class CampaignRun {
 
   /** Does what is missing, as far as it is known to be; returns whether there was something. */
   async round(): Promise<boolean> {
-    this.#progress.beginInjecting();
     const missing = missingInjections(this.#results);
     // What takes longest begins first, and what many processes wait for is shared among them.
     const all = missing.reduce((sum, { count }) => sum + count, 0);
@@ -189,8 +218,7 @@ class CampaignRun {
     const doing = `${program}, ${configuration.name}`;
     for await (const [item, injected] of inject(watched, planned, { open, milliseconds })) {
       this.#add(recordOf(item, injected));
-      this.#progress.injected();
-      this.#progress.tell(doing);
+      this.#tell(doing);
       if (this.#isOver()) break;
     }
   }
@@ -209,8 +237,17 @@ class CampaignRun {
     return this.#options.settings.programs.find(({ name }) => name === program)!.digest;
   }
 
-  close(): void {
-    this.#processes.kill();
+  /** Ends the processes for good. Nothing is recorded after that. */
+  end(reason: unknown): void {
+    this.#processes.end(reason);
+  }
+
+  #tell(doing: string): void {
+    const { onProgress } = this.#options;
+    const time = performance.now();
+    if (!onProgress || time - this.#told < TELL_EVERY) return;
+    this.#told = time;
+    onProgress({ doing, ...this.#results.amount() });
   }
 
   #add(record: Exclude<StoreRecord, { kind: "header" }>): void {
@@ -224,8 +261,8 @@ class CampaignRun {
   }
 
   #isOver(): boolean {
-    const { timeLimit = Number.POSITIVE_INFINITY } = this.#options;
-    return this.#processes.failed || performance.now() - this.#start > timeLimit;
+    const { timeLimit = Number.POSITIVE_INFINITY, signal } = this.#options;
+    return signal?.aborted || this.#processes.failed || performance.now() - this.#start > timeLimit;
   }
 }
 
@@ -239,50 +276,5 @@ function failureOf(error: unknown, program: string): CampaignError {
     : new CampaignError("program-fails", `${program} fails without a fault: ${error.message}`);
 }
 
-/** How far a campaign is. */
-export interface CampaignProgress {
-  readonly doing: string;
-  /**
-   * Injections that are done, by this run of the campaign and in all, and that are planned, as far
-   * as is known.
-   */
-  readonly now: number;
-  readonly done: number;
-  readonly planned: number;
-  /** Injections per second; 0 before the first. */
-  readonly rate: number;
-}
-
 /** Milliseconds between two words about the progress. */
 const TELL_EVERY = 200;
-
-/** Tells how far a campaign is, now and then. */
-class Progress {
-  readonly #results: Results;
-  readonly #listener: ((progress: CampaignProgress) => void) | undefined;
-  #injectingSince = 0;
-  #now = 0;
-  #told = Number.NEGATIVE_INFINITY;
-
-  constructor(results: Results, listener: ((progress: CampaignProgress) => void) | undefined) {
-    this.#results = results;
-    this.#listener = listener;
-  }
-
-  /** Rates count from the first time on. */
-  beginInjecting(): void {
-    this.#injectingSince ||= performance.now();
-  }
-
-  injected(): void {
-    this.#now++;
-  }
-
-  tell(doing: string): void {
-    const time = performance.now();
-    if (!this.#listener || time - this.#told < TELL_EVERY) return;
-    this.#told = time;
-    const rate = this.#now === 0 ? 0 : (1000 * this.#now) / (time - this.#injectingSince);
-    this.#listener({ doing, now: this.#now, rate, ...this.#results.amount() });
-  }
-}

@@ -3,7 +3,7 @@
  * method.
  */
 
-export { type CampaignOptions, type CampaignProgress, runCampaign } from "./campaign.ts";
+export { type CampaignOptions, runCampaign } from "./campaign.ts";
 export { type CampaignConfiguration, campaignConfigurations } from "./model/configurations.ts";
 export { CampaignError } from "./model/failure.ts";
 export {

@@ -1,13 +1,11 @@
-import { aFunction, refuseUnknown } from "belay-gpu/internal/diagnostics/options";
+import { aFunction, flag, oneOf, refuseUnknown } from "belay-gpu/internal/diagnostics/options";
 import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/javascript/sequential.ts";
-import type { Loop } from "../loops/tree/ir.ts";
 import {
   onCpuAlone,
   type SpeculateCall,
   type Speculated,
   type SpeculateOptions,
-  type Statistics,
   speculatedFrom,
 } from "./call/call.ts";
 import { DeviceCall } from "./call/deviceCall.ts";
@@ -19,14 +17,17 @@ import { rescue } from "./transfer/downloads.ts";
 import { combineUses, memoryOf, OrderedOperation } from "./transfer/operationOrder.ts";
 import { Resident, residentOf } from "./transfer/resident.ts";
 
-/** What a program that is translated wants to know of its loops. */
-export interface DeviceUse {
-  /**
-   * Is told of each loop how it was executed, and why there. What it throws rejects the loop's
-   * promise.
-   */
-  readonly onExecuted?: (loop: Pick<Loop, "name" | "span">, statistics: Statistics) => void;
-}
+/** Options of all loops that have none of their own. */
+export type DeviceUse = Pick<SpeculateOptions, "onExecuted">;
+
+const optionValues = {
+  device: null,
+  engine: null,
+  fallback: oneOf(["measured", "never"]),
+  timings: flag,
+  signal: null,
+  onExecuted: aFunction,
+};
 
 let usedDevice: GPUDevice | null = null;
 let use: DeviceUse = {};
@@ -59,9 +60,14 @@ function requireDevice(device: Partial<GPUDevice> | undefined): void {
  * are executed one after the other. Leave the arrays alone until it resolves.
  *
  * Rejects with what the loop itself throws, and with a `SpeculationError` (BELAY540, BELAY541) when
- * the device fails with data that only it had, or an array got another length meanwhile.
+ * the device fails with data that only it had, or an array got another length meanwhile. Rejects with
+ * a `TypeError` for options that do not exist, and with the signal's reason when it is aborted
+ * before the loop begins.
  */
 export async function speculate(given: SpeculateCall, options: SpeculateOptions = {}): Promise<Speculated> {
+  refuseUnknown(options, optionValues);
+  const { signal, onExecuted = use.onExecuted } = options;
+  signal?.throwIfAborted();
   if (options.device !== undefined) requireDevice(options.device);
   const device = options.device ?? usedDevice;
   const arrays = Object.entries(given.arrays).map(([name, array]) => [name, residentOf(array)] as const);
@@ -69,13 +75,30 @@ export async function speculate(given: SpeculateCall, options: SpeculateOptions 
   const turn = given.turn ?? new OrderedOperation(usesOf(call));
   let executed: Speculated;
   try {
-    if (turn.comes) await turn.comes;
+    if (turn.comes) await unlessAborted(turn.comes, signal);
     executed = await execute(call, device, options);
   } finally {
     if (!given.turn) turn.end();
   }
-  use.onExecuted?.(given.loop, executed.statistics);
+  const { name, span } = given.loop;
+  onExecuted?.({ name, span: { start: span.start, end: span.end } }, executed.statistics);
   return executed;
+}
+
+/** Waits, but no longer than until the signal is aborted: then it rejects with the reason. */
+async function unlessAborted(waiting: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  if (!signal) return void (await waiting);
+  let abort!: () => void;
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort);
+  });
+  try {
+    await Promise.race([waiting, aborted]);
+    signal.throwIfAborted();
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
 }
 
 /**
@@ -100,7 +123,9 @@ async function execute(
   if (device && engine === "default" && fallback === "measured") {
     const begun = executeAsBefore(Workspace.of(device), call);
     if (begun?.next === call.count || begun?.ended) return begun;
-    if (begun) return joined(begun, await execute(restOf(call, begun), device, options));
+    // A loop that has begun is not aborted.
+    const { signal: _, ...others } = options;
+    if (begun) return joined(begun, await execute(restOf(call, begun), device, others));
   }
   const hosts = Object.fromEntries(
     Object.entries(call.arrays).map(([name, array]) => [
@@ -108,11 +133,12 @@ async function execute(
       array instanceof Resident ? array.host : array,
     ]),
   );
-  const inOrder = (reason: string) => runSequential(call, hosts, reason);
+  const inOrder = (reason: string) => runSequential(call, hosts, reason, options.signal);
   if (options.engine === "sequential") return inOrder("the program asked for it");
   if (!device) return inOrder("no device was given");
   const workspace = Workspace.of(device);
   return workspace.exclusively(() => {
+    options.signal?.throwIfAborted();
     const reason = workspace.isLost ? "the device is lost" : whyNot(call, hosts, device.limits);
     return reason === null ? new DeviceCall(workspace, call, options).run() : inOrder(reason);
   });
@@ -123,6 +149,7 @@ async function runSequential(
   call: SpeculateCall,
   hosts: Readonly<Record<string, LoopData>>,
   reason: string,
+  signal: AbortSignal | undefined,
 ): Promise<Speculated> {
   const start = performance.now();
   const moved = { uploaded: 0, downloaded: 0 };
@@ -133,6 +160,7 @@ async function runSequential(
     await rescue(own ? [own] : [], moved);
     if (role !== "read") own?.hostChanged();
   }
+  signal?.throwIfAborted();
   const carried = { ...call.carried };
   const reductions = { ...call.reductions };
   const inputs = { ...call.inputs, $first: call.first, $step: call.step };

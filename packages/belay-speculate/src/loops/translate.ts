@@ -21,6 +21,8 @@ export interface TranslatedLoop extends PlacedLoop {
   /** JavaScript: an expression that is the loop's CPU version, a `SequentialLoop`. */
   readonly sequential: string;
   readonly host: HostExpressions;
+  /** The variable with the options of the loop's execution. */
+  readonly options: string | null;
   /**
    * Variables that it uses and that calls share which may be under way at the same time, by numbers
    * of the file.
@@ -87,7 +89,8 @@ export function translate(
       continue;
     }
     if (!place.mayAwait) all.push(loopError.notAsync(one.directive.span));
-    translated.push({ ...lowered.result, ...place, sequential, container: one.container });
+    const options = one.directive.options?.name ?? null;
+    translated.push({ ...lowered.result, ...place, sequential, options, container: one.container });
   }
   for (const one of found.malformed) {
     const place = placeOf(one, scopes, format);

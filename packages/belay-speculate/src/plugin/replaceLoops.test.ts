@@ -34,6 +34,30 @@ describe("replaceLoops", () => {
 `);
   });
 
+  it.each([
+    ["//#pragma omp for target(webgpu) speculate(a) configure(options)", "options"],
+    ["speculate(a); configure(options);", "options"],
+  ])("hands the engine the options that %s names", (directive) => {
+    const source = relax
+      .replace("n: number", "n: number, options: object")
+      .replace("//#pragma omp for target(webgpu) speculate(a)", directive);
+    const { code, diagnostics } = replaceLoops(
+      `import { configure, speculate } from "belay-speculate";\n${source}`,
+      "relax.ts",
+    );
+    expect(diagnostics.map(({ code }) => code)).toEqual(["BELAY531"]);
+    expect(code).toContain("count: Math.max(0, n) }, options);");
+  });
+
+  it("refuses options that are no variable", () => {
+    const unknown = relax.replace("speculate(a)", "speculate(a) configure(options)");
+    expect(replaceLoops(unknown, "relax.ts").diagnostics.map(({ message }) => message)).toContain(
+      "`options` is not a variable in the scope of this loop",
+    );
+    const malformed = relax.replace("speculate(a)", "speculate(a) configure(3)");
+    expect(replaceLoops(malformed, "relax.ts").diagnostics).toMatchObject([{ code: "BELAY502" }]);
+  });
+
   it("leaves the loop to the program where a guard fails", async () => {
     const { code } = replaceLoops(relax, "relax.ts");
     let calls = 0;

@@ -128,7 +128,7 @@ function freshPrefix(source: string): string {
 
 /** The call of the engine, and what it leaves in variables. */
 function callOf(
-  { loop, host }: TranslatedLoop,
+  { loop, host, options }: TranslatedLoop,
   speculate: string,
   prefix: string,
   at: number,
@@ -150,7 +150,7 @@ function callOf(
     step: host.step,
     count: host.count,
     ...(hasTurn && { eachIteration: `${prefix}turn` }),
-  })})`;
+  })}${options === null ? "" : `, ${options}`})`;
   const results = (["carried", "reductions"] as const).flatMap((kind) =>
     Object.entries(host[kind]).map(([name, variable]) => `${variable} = ${prefix}result.${kind}.${name};`),
   );

@@ -20,7 +20,7 @@ export class ProcessLost extends Error {
 interface Pending {
   readonly milliseconds: number;
   resolve(value: unknown): void;
-  reject(error: Error): void;
+  reject(reason: unknown): void;
 }
 
 /** Characters of what the process writes to its standard error that are kept for the message. */
@@ -34,6 +34,7 @@ export class WatchedProcess {
   #timer: NodeJS.Timeout | undefined;
   #written = "";
   #bytes = 0;
+  #ended: { readonly reason: unknown } | undefined;
 
   /** `programs`: the module that knows the programs by name. */
   constructor(programs: URL) {
@@ -42,13 +43,14 @@ export class WatchedProcess {
 
   /**
    * Asks; the process is started if there is none. It is killed when an answer takes longer than
-   * `milliseconds`.
+   * `milliseconds`. Rejects with the reason for which the process was ended for good.
    */
   ask<K extends keyof Exchanges>(
     kind: K,
     question: Exchanges[K]["ask"],
     milliseconds: number,
   ): Promise<Exchanges[K]["answer"]> {
+    if (this.#ended) return Promise.reject(this.#ended.reason);
     const child = this.#child ?? this.#start();
     return new Promise((resolve, reject) => {
       this.#pending.push({ milliseconds, resolve: resolve as Pending["resolve"], reject });
@@ -62,9 +64,15 @@ export class WatchedProcess {
     return this.#bytes;
   }
 
-  /** Ends the process, whatever it is doing. */
+  /** Ends the process, whatever it is doing. The next question starts another one. */
   kill(): void {
-    this.#lose("crash", "it was ended");
+    this.#lose(new ProcessLost("crash", "it was ended"));
+  }
+
+  /** Ends the process for good: what waits for it, and each further question, rejects. */
+  end(reason: unknown): void {
+    this.#ended = { reason };
+    this.#lose(reason);
   }
 
   #start(): ChildProcess {
@@ -81,7 +89,8 @@ export class WatchedProcess {
     // Sending to a process that has just died is noticed when it exits.
     child.on("error", () => {});
     child.on("exit", (status, signal) => {
-      if (child === this.#child) this.#lose("crash", this.#lastWords(signal ?? `status ${status}`));
+      if (child === this.#child)
+        this.#lose(new ProcessLost("crash", this.#lastWords(signal ?? `status ${status}`)));
     });
     return child;
   }
@@ -98,7 +107,7 @@ export class WatchedProcess {
     if (!head) return;
     const { milliseconds } = head;
     this.#timer = setTimeout(
-      () => this.#lose("hang", `no answer in ${(milliseconds / 1000).toFixed(1)} s`),
+      () => this.#lose(new ProcessLost("hang", `no answer in ${(milliseconds / 1000).toFixed(1)} s`)),
       Math.min(milliseconds, longestWait),
     );
   }
@@ -116,13 +125,13 @@ export class WatchedProcess {
     head?.reject(new CampaignError(diagnostic, message, help === undefined ? {} : { help }));
   }
 
-  #lose(how: "crash" | "hang", message: string): void {
+  #lose(reason: unknown): void {
     const pending = this.#pending;
     clearTimeout(this.#timer);
     this.#child?.kill("SIGKILL");
     this.#child = undefined;
     this.#pending = [];
-    for (const each of pending) each.reject(new ProcessLost(how, message));
+    for (const each of pending) each.reject(reason);
   }
 }
 
@@ -166,8 +175,9 @@ export class WatchedProcesses {
     for (const end of ends) if (end.status === "rejected") throw end.reason;
   }
 
-  kill(): void {
-    for (const watched of this.#processes) watched.kill();
+  /** Ends all processes for good. */
+  end(reason: unknown): void {
+    for (const watched of this.#processes) watched.end(reason);
   }
 }
 

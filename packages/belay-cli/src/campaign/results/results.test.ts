@@ -23,7 +23,7 @@ it("what is planned follows the programs as they become known, also when it was 
     return results.cells()[0]!.progress.quota;
   });
   expect(quotas).toEqual([100, 50]);
-  expect(results.amount()).toEqual({ done: 0, planned: 100 });
+  expect(results.amount()).toEqual({ done: 0, total: 100 });
 });
 
 it("draws the injections of a campaign without end one by one", () => {

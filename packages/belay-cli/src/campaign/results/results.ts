@@ -157,13 +157,13 @@ export class Results {
   }
 
   /** Injections that are done, and planned as far as is known. */
-  amount(): { done: number; planned: number } {
-    let [done, planned] = [0, 0];
+  amount(): { done: number; total: number } {
+    let [done, total] = [0, 0];
     for (const { strata, injections, progress } of this.cells()) {
       done += injections.length;
-      planned += strata.length * numbersBelow(progress.quota, this.header.shard);
+      total += strata.length * numbersBelow(progress.quota, this.header.shard);
     }
-    return { done, planned };
+    return { done, total };
   }
 }
 

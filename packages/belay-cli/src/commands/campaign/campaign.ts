@@ -2,9 +2,10 @@ import { type MemoryCode, memoryCodes } from "belay-gpu/internal/codes/scheme";
 import type { Configuration } from "belay-gpu/internal/compiler/configurations";
 import type { Check, Pairing } from "belay-gpu/internal/compiler/contract";
 import { printable } from "belay-gpu/internal/diagnostics/printable";
+import type { Progress } from "belay-gpu/internal/diagnostics/progress";
 import { Command, InvalidArgumentError, Option } from "commander";
 import ora from "ora";
-import { type CampaignProgress, runCampaign } from "../../campaign/campaign.ts";
+import { runCampaign } from "../../campaign/campaign.ts";
 import { campaignConfigurations } from "../../campaign/model/configurations.ts";
 import {
   type FaultModel,
@@ -106,7 +107,7 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
       if (flags.flavors.every((flavor) => flavor === "inter")) {
         refuseBeside(command, "--flavors inter", ["pairing"], "replicas are in workgroups of their own");
       }
-      const results = await withProgress(io, async (progress) =>
+      const results = await withProgress(io, async (onProgress) =>
         runCampaign({
           directory: flags.out,
           settings: await settingsOf(workload, flags),
@@ -116,7 +117,7 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
           programs: programsModule,
           openLimit: 1000 * flags.timeout,
           ...(flags.timeLimit !== undefined && { timeLimit: 1000 * flags.timeLimit }),
-          progress,
+          onProgress,
         }),
       );
       const summary = summarize(results);
@@ -154,7 +155,7 @@ async function settingsOf(workload: string, flags: Flags): Promise<Settings> {
 /** Shows how far a campaign is: on a terminal in place, else as a line now and then. */
 async function withProgress<T>(
   io: Io,
-  work: (progress: (now: CampaignProgress) => void) => Promise<T>,
+  work: (onProgress: (progress: Progress) => void) => Promise<T>,
 ): Promise<T> {
   const onTerminal = isTerminal(io.stderr);
   const spinner = ora({
@@ -165,8 +166,12 @@ async function withProgress<T>(
   let last = performance.now();
   try {
     spinner.start();
-    return await work((now) => {
-      spinner.text = printable(describeProgress(now));
+    let first: { readonly done: number; readonly time: number } | undefined;
+    return await work(({ doing, done, total }) => {
+      const time = performance.now();
+      first ??= { done, time };
+      const rate = done === first.done ? 0 : (1000 * (done - first.done)) / (time - first.time);
+      spinner.text = printable(describeProgress({ doing, done, total }, rate));
       if (onTerminal || performance.now() - last < 10_000) return;
       last = performance.now();
       io.stderr.write(`${spinner.text}\n`);
@@ -176,10 +181,11 @@ async function withProgress<T>(
   }
 }
 
-function describeProgress({ doing, done, planned, rate }: CampaignProgress): string {
+/** Describes progress of so many injections per second; 0 before the first. */
+function describeProgress({ doing, done, total }: Progress, rate: number): string {
   if (rate === 0) return doing;
-  const left = formatTime(Math.max(0, planned - done) / rate);
-  return `${doing}: ${done} of ${planned} injections, ${rate.toFixed(0)} per second, ${left} left`;
+  const left = formatTime(Math.max(0, total - done) / rate);
+  return `${doing}: ${done} of ${total} injections, ${rate.toFixed(0)} per second, ${left} left`;
 }
 
 function formatTime(seconds: number): string {

@@ -52,6 +52,24 @@ export interface SpeculateOptions {
    * Measures how long each phase takes on the GPU; needs the feature `timestamp-query`, and time.
    */
   readonly timings?: boolean;
+  /**
+   * Keeps the loop from being executed: it rejects with the signal's reason, and its arrays stay as
+   * they are. A loop that has begun is executed to its end.
+   */
+  readonly signal?: AbortSignal;
+  /**
+   * Is told how the loop was executed, and why there. What it throws rejects the loop's promise.
+   * Default: that of `useDevice`.
+   */
+  readonly onExecuted?: (loop: ExecutedLoop, statistics: Statistics) => void;
+}
+
+/** A loop that was executed. */
+export interface ExecutedLoop {
+  /** The name of the function around it, with a number where that has several loops. */
+  readonly name: string;
+  /** Where the loop stands in its file, in characters from its start: before `end`. */
+  readonly span: { readonly start: number; readonly end: number };
 }
 
 /** What came of an execution. */

@@ -15,7 +15,7 @@ import { parseIterations } from "./offsets.ts";
 import { malformed, orDiagnostic, repeated } from "./refusal.ts";
 
 /** The functions of the call form. */
-export const callNames = ["speculate", "reduction", "accesses", "schedule"];
+export const callNames = ["speculate", "reduction", "accesses", "schedule", "configure"];
 
 /**
  * Parses the calls before a loop as a directive. Each call comes with the original name of the
@@ -28,6 +28,7 @@ export function parseCalls(
     const speculated: Named[] = [];
     const reductions: (Named & { operator: Reduction["operator"] })[] = [];
     const once = new Map<string, number>();
+    let options: Named | null = null;
     for (const { name, call } of calls) {
       if (name !== "reduction" && once.has(name)) throw repeated(name, spanOf(call));
       const args = call.arguments as Expression[];
@@ -46,6 +47,11 @@ export function parseCalls(
             reductions.push({ ...named(arg, "the name of a variable"), operator: known });
           break;
         }
+        case "configure":
+          once.set(name, 1);
+          if (args.length !== 1) throw malformed("one argument", `${args.length}`, spanOf(call));
+          options = named(args[0]!, "the name of a variable");
+          break;
         default: {
           const value = args.length === 1 && args[0]!.type === "Literal" ? args[0]!.value : undefined;
           if (typeof value !== "number" || !Number.isInteger(value) || value < 1 || value > largest) {
@@ -62,6 +68,7 @@ export function parseCalls(
       reductions,
       accesses: once.get("accesses") ?? null,
       schedule: once.get("schedule") ?? null,
+      options,
     };
   });
 }

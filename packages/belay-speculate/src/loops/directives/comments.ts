@@ -16,7 +16,7 @@ import {
 import { parseIterations } from "./offsets.ts";
 import { malformed, orDiagnostic, repeated } from "./refusal.ts";
 
-const clauses = ["target", "speculate", "reduction", "accesses", "schedule"];
+const clauses = ["target", "speculate", "reduction", "accesses", "schedule", "configure"];
 
 /**
  * Parses a comment as a directive. Returns undefined for other comments, and a diagnostic for a
@@ -46,6 +46,7 @@ function parseClauses(cursor: CommentCursor, span: Span): LoopDirective {
   const speculated: Named[] = [];
   const reductions: (Named & { operator: Reduction["operator"] })[] = [];
   const once = new Map<string, number>();
+  let options: Named | null = null;
   const seen = new Set<string>();
   while (!cursor.isAtEnd) {
     const clause = cursor.take(name, oneOf(clauses));
@@ -67,6 +68,9 @@ function parseClauses(cursor: CommentCursor, span: Span): LoopDirective {
         for (const one of parseNames(cursor, "the name of a variable")) reductions.push({ ...one, operator });
         break;
       }
+      case "configure":
+        options = parseName(cursor, "the name of a variable");
+        break;
       default:
         once.set(clause, positive(cursor));
     }
@@ -79,16 +83,20 @@ function parseClauses(cursor: CommentCursor, span: Span): LoopDirective {
     reductions,
     accesses: once.get("accesses") ?? null,
     schedule: once.get("schedule") ?? null,
+    options,
   };
 }
 
 function parseNames(cursor: CommentCursor, expected: string): Named[] {
   const names: Named[] = [];
-  do {
-    const found = cursor.take(name, expected);
-    names.push({ name: found, span: { start: cursor.at - found.length, end: cursor.at } });
-  } while (cursor.takeIf(/,/y) !== undefined);
+  do names.push(parseName(cursor, expected));
+  while (cursor.takeIf(/,/y) !== undefined);
   return names;
+}
+
+function parseName(cursor: CommentCursor, expected: string): Named {
+  const found = cursor.take(name, expected);
+  return { name: found, span: { start: cursor.at - found.length, end: cursor.at } };
 }
 
 function positive(cursor: CommentCursor): number {

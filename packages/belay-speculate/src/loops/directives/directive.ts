@@ -2,8 +2,9 @@
  * The directives of programs for loops that may be speculated: comments, or calls, which survive
  * tools that drop comments.
  *     //#pragma omp for target(webgpu) speculate(a, b) reduction(+:s) accesses(8) schedule(4096)
+ *         configure(o)
  *     //#pragma omp branch misspeculate(+1)
- *     speculate(a, b); reduction("+", s); accesses(8); schedule(4096);
+ *     speculate(a, b); reduction("+", s); accesses(8); schedule(4096); configure(o);
  *     misspeculate("+1");
  * Source: Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014, on the programming model.
  */
@@ -27,6 +28,8 @@ export interface LoopDirective {
   readonly accesses: number | null;
   /** The number of iterations of a round. */
   readonly schedule: number | null;
+  /** The variable with the options of the loop's execution. */
+  readonly options: Named | null;
 }
 
 /** An iteration, by its distance from the one that takes the branch or by its index. */

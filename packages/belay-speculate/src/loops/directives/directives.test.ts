@@ -74,7 +74,7 @@ describe("directives of loops", () => {
     [
       "#pragma omp for target(webgpu) specualte(a)",
       "specualte",
-      "expected `target`, `speculate`, `reduction`, `accesses`, `schedule` in this directive, found `specualte`",
+      "expected `target`, `speculate`, `reduction`, `accesses`, `schedule`, `configure` in this directive, found `specualte`",
     ],
     [
       "#pragma omp for target(webgpu) speculate(a",

@@ -178,6 +178,9 @@ function checkNames(lowering: Lowering): Diagnostic[] {
     ...directive.reductions
       .filter(({ name }) => !lowering.written.has(name))
       .map(({ name, span }) => loopError.unknownName(name, "a variable", span)),
+    ...(directive.options && !lookUp(lowering.loop.scope, directive.options.name)
+      ? [loopError.unknownName(directive.options.name, "a variable in the scope", directive.options.span)]
+      : []),
   ];
 }
 
