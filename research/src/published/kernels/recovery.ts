@@ -149,7 +149,7 @@ fn finish() {
     if (bailed_out) {
       undo_stores();
       atomicStore(&state[STATE_STOP], rank);
-      atomicStore(&state[STATE_ESCAPED], rank + 1u);
+      atomicStore(&state[STATE_BAILED_OUT], rank + 1u);
       finish();
       return;
     }
