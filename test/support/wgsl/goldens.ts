@@ -1,5 +1,11 @@
+import { functionsOf, reachableFrom } from "belay-gpu/internal/analysis/callGraph";
+import {
+  type DeclareReportOptions,
+  declareReport,
+} from "belay-gpu/internal/transforms/redundancy/declareReport";
+import { reportWords } from "belay-gpu/internal/transforms/redundancy/reportBuffer";
 import { Names } from "belay-gpu/internal/transforms/shared/names";
-import type { Module } from "belay-gpu/internal/wgsl/ast";
+import type { Declaration, Module } from "belay-gpu/internal/wgsl/ast";
 import { parse } from "belay-gpu/internal/wgsl/parser";
 import { print, printDeclaration } from "belay-gpu/internal/wgsl/printer";
 import type { Program } from "belay-gpu/internal/wgsl/program";
@@ -9,6 +15,28 @@ import { type DawnValidator, startDawn } from "./dawnValidator.ts";
 
 /** A transform with its options filled in. */
 export type Step = (program: Program, names: Names) => Module;
+
+/** Gives a step the name that goldens show for it: the transform, and the options that matter. */
+const named = (name: string, step: Step): Step => Object.defineProperty(step, "name", { value: name });
+
+/** Declares the report buffer, at group 1, binding 0 unless the test needs it elsewhere. */
+export const report = (options: Partial<DeclareReportOptions> = {}): Step =>
+  named("declareReport", (program, names) =>
+    declareReport(program, names, {
+      group: 1,
+      binding: 0,
+      bytes: 4 * reportWords.total,
+      cells: 0,
+      ...options,
+    }),
+  );
+
+/** Returns the functions that `main` reaches. */
+export const reachedByMain = (program: Program) =>
+  reachableFrom(
+    program,
+    functionsOf(program).filter(({ name }) => name === "main"),
+  );
 
 /** The typed program of WGSL text or of a module, which must be free of errors. */
 export function typed(source: string | Module): Program {
@@ -30,16 +58,18 @@ export function applySteps(wgsl: string, steps: readonly Step[]): { before: Prog
   return { before, after };
 }
 
-/** What generated code calls for; it has golden files of its own. */
+/** Generated functions that have golden files of their own: other goldens have their names. */
 const library =
   /^belay_(agree|aim|alone|armed|branch|conclude|finals|fold|fuel|hash|is_|keep|kept|occurrence|settle|share|signature|slots|strike|struck|together|turn|whose)/;
 
 /**
- * Compares what the last of some transforms changes in a module with a golden file of the folder `goldens/`, beside the
- * test. Dawn must accept the input and the whole output, and the printed output must parse to the same text.
+ * Compares what the last of some transforms changes in a module with a golden file, in the folder
+ * `goldens/TRANSFORM/` beside the test: the input, the steps, the output, and the names of library
+ * functions in it. `vitest FILE -u` writes it anew. Dawn must accept the input and the whole
+ * output, and the printed output must parse to the same text.
  */
 export function goldens(
-  folder: string,
+  transform: string,
   { withLibrary = false } = {},
 ): (name: string, wgsl: string, ...steps: Step[]) => Promise<void> {
   let dawn: DawnValidator;
@@ -53,9 +83,19 @@ export function goldens(
     expect(print(parse(code).module)).toBe(code);
     expect(await dawn.validateAll([wgsl, code])).toEqual([{ ok: true }, { ok: true }]);
     const changed = changes(before.module, after.module);
-    const shown = changed.declarations.filter((d) => withLibrary || !("name" in d && library.test(d.name)));
-    await expect(print({ ...changed, declarations: shown })).toMatchFileSnapshot(
-      `goldens/${folder}/${name.replaceAll(" ", "-")}.wgsl`,
+    const isFolded = (each: Declaration) => !withLibrary && "name" in each && library.test(each.name);
+    const shown = { ...changed, declarations: changed.declarations.filter((each) => !isFolded(each)) };
+    const folded = changed.declarations.flatMap((each) =>
+      isFolded(each) && "name" in each ? each.name : [],
+    );
+    const passes = steps.map((step) => step.name || transform).join(", ");
+    const sections = [
+      `// --- input\n\n${print(parse(wgsl).module)}`,
+      `// --- passes: ${passes}\n\n${print(shown)}`,
+      ...(folded.length > 0 ? [`// --- library: ${folded.join(", ")}\n`] : []),
+    ];
+    await expect(sections.join("\n")).toMatchFileSnapshot(
+      `goldens/${transform}/${name.replaceAll(" ", "-")}.wgsl`,
     );
   };
 }

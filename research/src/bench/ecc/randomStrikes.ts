@@ -1,3 +1,5 @@
+import { randomBelow } from "../../workloads/random.ts";
+
 interface Struck {
   readonly granules: number;
   readonly wordsOfGranule: number;
@@ -28,13 +30,8 @@ export function randomStrikes(
   return strikes;
 }
 
-/** Whole numbers below a limit, the same for the same seed: xorshift32 (Marsaglia 2003). */
+/** Returns a function that draws whole numbers below its argument, the same for the same seed. */
 export function randomNumbers(seed: number): (below: number) => number {
-  let state = Math.imul(seed, 0x9e3779b9) | 1;
-  return (below) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % below;
-  };
+  let index = 0;
+  return (below) => randomBelow(below, seed, index++);
 }

@@ -1,10 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { goldens, type Step, typed } from "../../../../../test/support/wgsl/goldens.ts";
+import { goldens, report, type Step, typed } from "../../../../../test/support/wgsl/goldens.ts";
 import { functionsOf } from "../../analysis/callGraph.ts";
 import { expandSwizzles } from "../normalize/expandSwizzles.ts";
 import { normalizeAccesses } from "../normalize/normalizeAccesses.ts";
-import { declareReport } from "../redundancy/declareReport.ts";
-import { reportWords } from "../redundancy/reportBuffer.ts";
 import { Names } from "../shared/names.ts";
 import { armedTrigger } from "./armedTrigger.ts";
 import { FaultSites } from "./faultSites.ts";
@@ -22,14 +20,7 @@ const memory = `
 `;
 const trigger = (names: Names) =>
   armedTrigger(names, { redundancy: "intra+lds", pairing: "adjacent", subgroups: false });
-const report: Step = (program, names) =>
-  declareReport(program, names, {
-    group: 1,
-    binding: 0,
-    bytes: 4 * reportWords.total,
-    cells: 0,
-    injection: injectionMembers,
-  });
+const declared = report({ injection: injectionMembers });
 const inject: Step = (program, names) =>
   injectFaults(program, names, {
     sites: new FaultSites(),
@@ -38,7 +29,7 @@ const inject: Step = (program, names) =>
     entryPoints: new Set(),
   });
 const injected = (name: string, wgsl: string) =>
-  golden(name, `${memory} ${wgsl}`, normalizeAccesses, expandSwizzles, report, inject);
+  golden(name, `${memory} ${wgsl}`, normalizeAccesses, expandSwizzles, declared, inject);
 
 describe("strikes", () => {
   it("what is declared, assigned and stored, of each type of 32-bit words", () =>

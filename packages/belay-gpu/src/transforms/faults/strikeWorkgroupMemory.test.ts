@@ -1,9 +1,7 @@
 import { describe, it } from "vitest";
-import { goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
+import { goldens, report, type Step } from "../../../../../test/support/wgsl/goldens.ts";
 import { functionsOf } from "../../analysis/callGraph.ts";
 import { normalizeAccesses } from "../normalize/normalizeAccesses.ts";
-import { declareReport } from "../redundancy/declareReport.ts";
-import { reportWords } from "../redundancy/reportBuffer.ts";
 import { armedTrigger } from "./armedTrigger.ts";
 import { FaultSites } from "./faultSites.ts";
 import { injectionMembers } from "./injectionWords.ts";
@@ -17,14 +15,7 @@ const memory = `
   var<workgroup> parts: array<Part, 8>;
   var<workgroup> copies: array<array<u32, 4>, 2>;
 `;
-const report: Step = (program, names) =>
-  declareReport(program, names, {
-    group: 1,
-    binding: 0,
-    bytes: 4 * reportWords.total,
-    cells: 0,
-    injection: injectionMembers,
-  });
+const declared = report({ injection: injectionMembers });
 const strike: Step = (program, names) =>
   strikeWorkgroupMemory(program, names, {
     sites: new FaultSites(),
@@ -41,7 +32,7 @@ const struck = (name: string, body: string) =>
     name,
     `${memory} fn f(l: u32, x: vec3f) { ${body} } @compute @workgroup_size(8) fn main() { tile[0] = 0.0; f(1u, vec3f()); }`,
     normalizeAccesses,
-    report,
+    declared,
     strike,
   );
 

@@ -1,18 +1,14 @@
 import { it } from "vitest";
-import { goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
+import { goldens, report, type Step } from "../../../../../test/support/wgsl/goldens.ts";
 import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
 import { addressSpaceOf } from "../../analysis/places.ts";
 import { type SchemeName, schemes } from "../../codes/scheme.ts";
 import { expandSwizzles } from "../normalize/expandSwizzles.ts";
 import { normalizeAccesses } from "../normalize/normalizeAccesses.ts";
 import { resolvePointers } from "../normalize/resolvePointers.ts";
-import { declareReport } from "../redundancy/declareReport.ts";
-import { reportWords } from "../redundancy/reportBuffer.ts";
 import { protectMemory } from "./protectMemory.ts";
 
 const golden = goldens("protectMemory");
-const report: Step = (program, names) =>
-  declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 /** Checks all buffers of `main`. */
 const check =
   (scheme: SchemeName): Step =>
@@ -41,7 +37,7 @@ const check =
     });
   };
 const checked = (name: string, scheme: SchemeName, wgsl: string) =>
-  golden(name, wgsl, resolvePointers, normalizeAccesses, expandSwizzles, report, check(scheme));
+  golden(name, wgsl, resolvePointers, normalizeAccesses, expandSwizzles, report(), check(scheme));
 
 it("lets loads run ahead, as far as they depend on nothing that comes before", () =>
   checked(

@@ -1,17 +1,12 @@
 import { it } from "vitest";
-import { goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
-import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
+import { goldens, reachedByMain, report, type Step } from "../../../../../test/support/wgsl/goldens.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { normalizeAccesses } from "../normalize/normalizeAccesses.ts";
-import { declareReport } from "../redundancy/declareReport.ts";
 import { replicateInvocations } from "../redundancy/replicateInvocations.ts";
-import { reportWords } from "../redundancy/reportBuffer.ts";
 import type { Names } from "../shared/names.ts";
 import { sumAccesses } from "./sumAccesses.ts";
 
 const golden = goldens("sumAccesses");
-const report: Step = (program, names) =>
-  declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 const ids: Step = (program, names) =>
   replicateInvocations(program, names, {
     replicas: 1,
@@ -28,10 +23,7 @@ const sum = (program: Program, names: Names, isCounted = true) =>
     kernels: [
       {
         entryPoint: "main",
-        functions: reachableFrom(
-          program,
-          functionsOf(program).filter(({ name }) => name === "main"),
-        ),
+        functions: reachedByMain(program),
         summed: new Map(["input", "output"].map((name, row) => [name, { row, isCounted }])),
       },
     ],
@@ -45,10 +37,10 @@ const copy = `
   }`;
 
 it("adds up what is loaded and stored, and leaves the sums in slots", () =>
-  golden("a copy", copy, normalizeAccesses, report, ids, sum));
+  golden("a copy", copy, normalizeAccesses, report(), ids, sum));
 
 it("adds up no places where these are known", () =>
-  golden("a copy of all words", copy, normalizeAccesses, report, ids, (program, names) =>
+  golden("a copy of all words", copy, normalizeAccesses, report(), ids, (program, names) =>
     sum(program, names, false),
   ));
 
@@ -65,7 +57,7 @@ it("gives invocations that access the same other weights", () =>
     if (local.y == 0) { output[i] = value; }
   }`,
     normalizeAccesses,
-    report,
+    report(),
     ids,
     sum,
   ));
@@ -82,7 +74,7 @@ it("adds up parts of structures, also before an early return", () =>
     for (var k = 0u; k < 3; k++) { output[id.x][k] = f32(input[id.x].pair.y) + f32(input[id.x].number); }
   }`,
     normalizeAccesses,
-    report,
+    report(),
     ids,
     sum,
   ));

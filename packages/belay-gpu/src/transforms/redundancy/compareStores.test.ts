@@ -1,18 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { applySteps, goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
-import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
+import {
+  applySteps,
+  goldens,
+  reachedByMain,
+  report,
+  type Step,
+} from "../../../../../test/support/wgsl/goldens.ts";
 import { addressSpaceOf } from "../../analysis/places.ts";
 import { expandSwizzles } from "../normalize/expandSwizzles.ts";
 import { normalizeAccesses } from "../normalize/normalizeAccesses.ts";
 import { compareStores } from "./compareStores.ts";
 import { Comparison } from "./comparison/comparison.ts";
-import { declareReport } from "./declareReport.ts";
 import { replicateInvocations } from "./replicateInvocations.ts";
-import { CheckSites, reportWords } from "./reportBuffer.ts";
+import { CheckSites } from "./reportBuffer.ts";
 
 const golden = goldens("compareStores");
-const report: Step = (program, names) =>
-  declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 const adjacent = { replicas: 2, pairing: "adjacent", subgroups: false } as const;
 const replicate: Step = (program, names) =>
   replicateInvocations(program, names, { ...adjacent, entryPoints: new Set(["main"]) });
@@ -23,10 +25,7 @@ const compare =
       check,
       comparison: new Comparison(names, { channel: "workgroup", lanes: "128u" }),
       sites,
-      functions: reachableFrom(
-        program,
-        functionsOf(program).filter(({ name }) => name === "main"),
-      ),
+      functions: reachedByMain(program),
       entryPoints: new Set(["main"]),
       isReplicated: (variable) => copies && addressSpaceOf(variable) === "workgroup",
       isShadowed: (variable) => variable.name === shadowed,
@@ -39,7 +38,7 @@ const memory = `
   var<workgroup> tile: array<vec2<bool>, 64>;
   @compute @workgroup_size(64) fn main(@builtin(local_invocation_index) l: u32) { f(l); }
 `;
-const prepared = [normalizeAccesses, expandSwizzles, report, replicate];
+const prepared = [normalizeAccesses, expandSwizzles, report(), replicate];
 
 describe.each(["store", "signature"] as const)("with the check %s", (check) => {
   const compared = (name: string, wgsl: string, options = {}) =>

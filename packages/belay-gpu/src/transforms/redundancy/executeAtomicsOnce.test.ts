@@ -1,16 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { applySteps, goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
-import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
+import {
+  applySteps,
+  goldens,
+  reachedByMain,
+  report,
+  type Step,
+} from "../../../../../test/support/wgsl/goldens.ts";
 import { normalizeAccesses } from "../normalize/normalizeAccesses.ts";
 import { Comparison } from "./comparison/comparison.ts";
-import { declareReport } from "./declareReport.ts";
 import { executeAtomicsOnce } from "./executeAtomicsOnce.ts";
 import { replicateInvocations } from "./replicateInvocations.ts";
-import { CheckSites, reportWords } from "./reportBuffer.ts";
+import { CheckSites } from "./reportBuffer.ts";
 
 const golden = goldens("executeAtomicsOnce");
-const report: Step = (program, names) =>
-  declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 const replicate: Step = (program, names) =>
   replicateInvocations(program, names, {
     replicas: 2,
@@ -25,10 +27,7 @@ const once =
       check,
       comparison: new Comparison(names, { channel: "workgroup", lanes: "128u" }),
       sites,
-      functions: reachableFrom(
-        program,
-        functionsOf(program).filter(({ name }) => name === "main"),
-      ),
+      functions: reachedByMain(program),
       isReplicated: () => false,
     });
 const memory = `
@@ -40,7 +39,7 @@ const memory = `
 
 describe.each(["store", "signature"] as const)("with the check %s", (check) => {
   const executed = (name: string, wgsl: string) =>
-    golden(`${name} with ${check}`, `${memory} ${wgsl}`, normalizeAccesses, report, replicate, once(check));
+    golden(`${name} with ${check}`, `${memory} ${wgsl}`, normalizeAccesses, report(), replicate, once(check));
 
   it("executes an atomic once and shares its result", () =>
     executed(
@@ -74,7 +73,7 @@ describe.each(["store", "signature"] as const)("with the check %s", (check) => {
 
 it("leaves alone functions that are not replicated, and Belay's own atomics", () => {
   const wgsl = `${memory} fn f(i: u32) {} fn g() { atomicAdd(&bins[0], 1u); }`;
-  const { before, after } = applySteps(wgsl, [normalizeAccesses, report, replicate, once("store")]);
+  const { before, after } = applySteps(wgsl, [normalizeAccesses, report(), replicate, once("store")]);
   expect(after.module).toEqual(before.module);
 });
 
@@ -82,7 +81,7 @@ it("treats a variable that was renamed as any other", () => {
   const sites = new CheckSites();
   const wgsl =
     "var<workgroup> min_1: atomic<u32>; fn f() { atomicAdd(&min_1, 1u); } @compute @workgroup_size(1) fn main() { f(); }";
-  applySteps(wgsl, [normalizeAccesses, report, replicate, once("store", sites)]);
+  applySteps(wgsl, [normalizeAccesses, report(), replicate, once("store", sites)]);
   expect(sites.all.map(({ kind, name, span }) => [kind, name, wgsl.slice(span.start, span.end)])).toEqual([
     ["atomic", "min_1", "atomicAdd(&min_1, 1u)"],
   ]);

@@ -1,24 +1,19 @@
 import { describe, it } from "vitest";
-import { goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
+import { goldens, report, type Step } from "../../../../../test/support/wgsl/goldens.ts";
 import { buffersInPlace } from "../../analysis/bindings.ts";
 import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
 import { loadStoreFrontierIn } from "../../analysis/loadStoreFrontier.ts";
 import { Comparison } from "./comparison/comparison.ts";
-import { declareReport } from "./declareReport.ts";
 import { enableSubgroups } from "./enableSubgroups.ts";
 import { arrivalWords, lastArriverCommit, wordsOfWorkgroup } from "./lastArriverCommit.ts";
 import { reportWords } from "./reportBuffer.ts";
 
 const golden = goldens("arriveBeforeStores");
-const report: Step = (program, names) =>
-  declareReport(program, names, {
-    group: 1,
-    binding: 0,
-    bytes: 4 * (reportWords.total + arrivalWords),
-    cells: 0,
-    arrivals: arrivalWords,
-    pairs: true,
-  });
+const declared = report({
+  bytes: 4 * (reportWords.total + arrivalWords),
+  arrivals: arrivalWords,
+  pairs: true,
+});
 const arrive =
   ({ subgroups = false, isCompared = true } = {}): Step =>
   (program, names) => {
@@ -44,10 +39,11 @@ const update = `
   }`;
 
 describe("whoever comes last stores", () => {
-  it("by invocations", () => golden("invocations", update, report, arrive()));
-  it("by subgroups", () => golden("subgroups", update, report, enableSubgroups, arrive({ subgroups: true })));
+  it("by invocations", () => golden("invocations", update, declared, arrive()));
+  it("by subgroups", () =>
+    golden("subgroups", update, declared, enableSubgroups, arrive({ subgroups: true })));
   it("where nothing is compared too", () =>
-    golden("uncompared", update, report, arrive({ isCompared: false })));
+    golden("uncompared", update, declared, arrive({ isCompared: false })));
 
   it("by workgroups, where these have barriers", () =>
     golden(
@@ -63,7 +59,7 @@ describe("whoever comes last stores", () => {
         let other = tile[63u - l];
         pairs[l] = other;
       }`,
-      report,
+      declared,
       arrive(),
     ));
 });

@@ -1,19 +1,15 @@
 import { describe, it } from "vitest";
-import { goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
+import { goldens, report, type Step } from "../../../../../test/support/wgsl/goldens.ts";
 import { Comparison } from "./comparison/comparison.ts";
-import { declareReport } from "./declareReport.ts";
 import { repeatInvocations } from "./repeatInvocations.ts";
-import { reportWords } from "./reportBuffer.ts";
 
 const golden = goldens("repeatInvocations");
-const report: Step = (program, names) =>
-  declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 const repeat: Step = (program, names) =>
   repeatInvocations(program, names, {
     entryPoints: new Set(["main"]),
     comparison: new Comparison(names, { channel: "workgroup", pairing: "passes", lanes: "64u" }),
   });
-const repeated = (name: string, wgsl: string) => golden(name, wgsl, report, repeat);
+const repeated = (name: string, wgsl: string) => golden(name, wgsl, report(), repeat);
 const builtins = `@builtin(local_invocation_id) l: vec3u, @builtin(local_invocation_index) i: u32,
   @builtin(global_invocation_id) g: vec3u, @builtin(workgroup_id) w: vec3u, @builtin(num_workgroups) n: vec3u`;
 

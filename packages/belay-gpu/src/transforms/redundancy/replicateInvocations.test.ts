@@ -1,16 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { goldens, type Step, typed } from "../../../../../test/support/wgsl/goldens.ts";
+import { goldens, report, type Step, typed } from "../../../../../test/support/wgsl/goldens.ts";
 import { functionsOf } from "../../analysis/callGraph.ts";
 import { invocationsOf, workgroupSizeOf } from "../shared/entryPointWrapper.ts";
-import { declareReport } from "./declareReport.ts";
 import { enableSubgroups } from "./enableSubgroups.ts";
 import type { DoubledPairing } from "./pairing.ts";
 import { replicateInvocations } from "./replicateInvocations.ts";
-import { reportWords } from "./reportBuffer.ts";
 
 const golden = goldens("replicateInvocations");
-const report: Step = (program, names) =>
-  declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
+const declared = report({ group: 0 });
 const replicate =
   (options: { replicas?: 1 | 2; pairing?: DoubledPairing; subgroups?: boolean } = {}): Step =>
   (program, names) => {
@@ -31,7 +28,7 @@ describe("doubles a workgroup", () => {
       `@compute @workgroup_size(64)
       fn main(@builtin(local_invocation_id) l: vec3u, @builtin(local_invocation_index) i: u32, @builtin(global_invocation_id) g: vec3<u32>,
               @builtin(workgroup_id) w: vec3u, @builtin(num_workgroups) n: vec3u) { if (i > 3u) { return; } }`,
-      report,
+      declared,
       replicate(),
     ));
 
@@ -42,7 +39,7 @@ describe("doubles a workgroup", () => {
       struct In { @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_id) local: Id }
       const height = 4;
       @workgroup_size(8i, height) @compute fn main(in: In, @builtin(global_invocation_id) id: Id) {}`,
-      report,
+      declared,
       replicate(),
     ));
 
@@ -50,7 +47,7 @@ describe("doubles a workgroup", () => {
     golden(
       "three dimensions",
       "@compute @workgroup_size(4, 3, 2) fn main(@builtin(local_invocation_id) l: vec3u) {}",
-      report,
+      declared,
       replicate(),
     ));
 
@@ -58,7 +55,7 @@ describe("doubles a workgroup", () => {
     golden(
       "no height",
       "@compute @workgroup_size(4, 1, 2) fn main(@builtin(global_invocation_id) g: vec3u) {}",
-      report,
+      declared,
       replicate(),
     ));
 
@@ -67,7 +64,7 @@ describe("doubles a workgroup", () => {
       "override sizes",
       `override width: i32; override height = 2;
       @compute @workgroup_size(width + 1, height, 1) fn main(@builtin(local_invocation_id) l: vec3u) {}`,
-      report,
+      declared,
       replicate(),
     ));
 
@@ -76,7 +73,7 @@ describe("doubles a workgroup", () => {
       "linear indices",
       `requires linear_indexing;
       @compute @workgroup_size(4, 4) fn main(@builtin(global_invocation_index) g: u32, @builtin(workgroup_index) w: u32) {}`,
-      report,
+      declared,
       replicate(),
     ));
 
@@ -84,7 +81,7 @@ describe("doubles a workgroup", () => {
     golden(
       "no parameters",
       "@diagnostic(off, derivative_uniformity) @compute @workgroup_size(1) fn main() {}",
-      report,
+      declared,
       replicate(),
     ));
 
@@ -93,7 +90,7 @@ describe("doubles a workgroup", () => {
       `${pairing} in one dimension`,
       `@compute @workgroup_size(96)
       fn main(@builtin(local_invocation_id) l: vec3u, @builtin(local_invocation_index) i: u32, @builtin(global_invocation_id) g: vec3<u32>) {}`,
-      report,
+      declared,
       enableSubgroups,
       replicate({ pairing }),
     ),
@@ -107,7 +104,7 @@ describe("doubles a workgroup", () => {
       @compute @workgroup_size(width, 2, 3) fn main_deep(@builtin(local_invocation_id) l: vec3u, @builtin(local_invocation_index) i: u32) {}
       @compute @workgroup_size(1, 1, 33) fn main_deeper(@builtin(local_invocation_id) l: vec3u, @builtin(local_invocation_index) i: u32) {}
       @compute @workgroup_size(1, 2, depth) fn main_unknown(@builtin(global_invocation_id) g: vec3u) {}`,
-      report,
+      declared,
       enableSubgroups,
       replicate({ pairing }),
     ),
@@ -117,7 +114,7 @@ describe("doubles a workgroup", () => {
     golden(
       "half-subgroup and the partner",
       "@compute @workgroup_size(32) fn main(@builtin(local_invocation_index) i: u32) {}",
-      report,
+      declared,
       enableSubgroups,
       replicate({ pairing: "half-subgroup", subgroups: true }),
     ));
@@ -126,7 +123,7 @@ describe("doubles a workgroup", () => {
     golden(
       "subgroups",
       "@compute @workgroup_size(32) fn main(@builtin(local_invocation_index) i: u32) {}",
-      report,
+      declared,
       enableSubgroups,
       replicate({ subgroups: true }),
     ));
@@ -136,7 +133,7 @@ it("keeps the shape with one replica, which only learns who it is", () =>
   golden(
     "one replica",
     "@compute @workgroup_size(4, 4) fn main(@builtin(global_invocation_id) g: vec3u, @builtin(local_invocation_id) l: vec3u) {}",
-    report,
+    declared,
     replicate({ replicas: 1 }),
   ));
 
@@ -147,7 +144,7 @@ it("wraps the entry points that are asked for", () =>
     @compute @workgroup_size(4) fn main_first() { helper(); }
     @compute @workgroup_size(2, 2) fn main_second(@builtin(local_invocation_id) l: vec3u) { helper(); }
     @compute @workgroup_size(8) fn left_alone() { helper(); }`,
-    report,
+    declared,
     replicate(),
   ));
 

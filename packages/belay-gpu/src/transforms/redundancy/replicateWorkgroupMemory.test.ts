@@ -1,17 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { applySteps, goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
+import { applySteps, goldens, report, type Step } from "../../../../../test/support/wgsl/goldens.ts";
 import { functionsOf } from "../../analysis/callGraph.ts";
 import { addressSpaceOf } from "../../analysis/places.ts";
 import { normalizeAccesses } from "../normalize/normalizeAccesses.ts";
 import { Comparison } from "./comparison/comparison.ts";
-import { declareReport } from "./declareReport.ts";
 import type { Pairing } from "./pairing.ts";
 import { replicateWorkgroupMemory } from "./replicateWorkgroupMemory.ts";
-import { CheckSites, reportWords } from "./reportBuffer.ts";
+import { CheckSites } from "./reportBuffer.ts";
 
 const golden = goldens("replicateWorkgroupMemory");
-const report: Step = (program, names) =>
-  declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
+const declared = report({ group: 0 });
 const replicate =
   ({ sites = new CheckSites(), pairing = "adjacent" as Pairing } = {}): Step =>
   (program, names) =>
@@ -23,7 +21,8 @@ const replicate =
       isReplicated: (variable) =>
         addressSpaceOf(variable) === "workgroup" && !variable.name.startsWith("shared"),
     });
-const replicated = (name: string, wgsl: string) => golden(name, wgsl, normalizeAccesses, report, replicate());
+const replicated = (name: string, wgsl: string) =>
+  golden(name, wgsl, normalizeAccesses, declared, replicate());
 
 describe("gives each replica a copy", () => {
   it("of a scalar, a vector, a matrix, an array and a struct", () =>
@@ -105,7 +104,7 @@ it("loads both copies uniformly and compares them", () =>
 it("lists each uniform load as a check", () => {
   const sites = new CheckSites();
   const wgsl = "var<workgroup> most: vec2f; fn f() -> vec2f { return workgroupUniformLoad(&most); }";
-  applySteps(wgsl, [normalizeAccesses, report, replicate({ sites })]);
+  applySteps(wgsl, [normalizeAccesses, declared, replicate({ sites })]);
   expect(sites.all.map(({ span, ...site }) => [wgsl.slice(span.start, span.end), site])).toEqual([
     [
       "workgroupUniformLoad(&most)",

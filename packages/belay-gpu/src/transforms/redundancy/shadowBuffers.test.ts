@@ -1,26 +1,21 @@
 import { expect, it } from "vitest";
-import { applySteps, goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
+import {
+  applySteps,
+  goldens,
+  reachedByMain,
+  report,
+  type Step,
+} from "../../../../../test/support/wgsl/goldens.ts";
 import { buffersInPlace } from "../../analysis/bindings.ts";
-import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
-import type { Program } from "../../wgsl/program.ts";
 import { expandSwizzles } from "../normalize/expandSwizzles.ts";
 import { normalizeAccesses } from "../normalize/normalizeAccesses.ts";
 import { resolvePointers } from "../normalize/resolvePointers.ts";
 import { Comparison } from "./comparison/comparison.ts";
-import { declareReport } from "./declareReport.ts";
-import { reportWords } from "./reportBuffer.ts";
 import { shadowBuffers } from "./shadowBuffers.ts";
 
 const golden = goldens("shadowBuffers");
-const report: Step = (program, names) =>
-  declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
-const reached = (program: Program) =>
-  reachableFrom(
-    program,
-    functionsOf(program).filter(({ name }) => name === "main"),
-  );
 const shadow: Step = (program, names) => {
-  const functions = reached(program);
+  const functions = reachedByMain(program);
   const shadowed = [...buffersInPlace(program, functions)].map(({ name }) => name);
   return shadowBuffers(program, names, {
     comparison: new Comparison(names, { channel: "mailbox", lanes: "64u" }),
@@ -28,7 +23,7 @@ const shadow: Step = (program, names) => {
     kernels: [{ functions, shadowed: new Set(shadowed) }],
   });
 };
-const steps = [resolvePointers, normalizeAccesses, expandSwizzles, report, shadow];
+const steps = [resolvePointers, normalizeAccesses, expandSwizzles, report(), shadow];
 const shadowed = (name: string, wgsl: string) => golden(name, wgsl, ...steps);
 
 it("gives the second replica its own copy of what is loaded and stored", () =>

@@ -1,21 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { goldens, type Step, typed } from "../../../../../../test/support/wgsl/goldens.ts";
+import { goldens, report, type Step, typed } from "../../../../../../test/support/wgsl/goldens.ts";
 import { functionsOf } from "../../../analysis/callGraph.ts";
 import { printExpression, printStatement } from "../../../wgsl/printer.ts";
 import { quote } from "../../../wgsl/quote.ts";
 import { f32Type, type Type, u32Type } from "../../../wgsl/types.ts";
 import { Names } from "../../shared/names.ts";
-import { declareReport } from "../declareReport.ts";
 import { enableSubgroups } from "../enableSubgroups.ts";
 import type { DoubledPairing } from "../pairing.ts";
 import { replicateInvocations } from "../replicateInvocations.ts";
-import { reportWords } from "../reportBuffer.ts";
 import { Comparison } from "./comparison.ts";
 
 const golden = goldens("comparison", { withLibrary: true });
 const kernel = "@compute @workgroup_size(32) fn main(@builtin(local_invocation_index) i: u32) {}";
-const report: Step = (program, names) =>
-  declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
+const declared = report({ group: 0 });
 const replicate =
   (pairing: DoubledPairing): Step =>
   (program, names) =>
@@ -66,14 +63,14 @@ describe("replicas talk", () => {
     golden(
       `the subgroup channel ${pairing}`,
       kernel,
-      report,
+      declared,
       enableSubgroups,
       replicate(pairing),
       usesOf("subgroup", pairing),
     ),
   );
   it.each(["subgroup", "workgroup"] as const)("when they run one after the other, over the %s", (channel) =>
-    golden(`passes over the ${channel}`, kernel, report, enableSubgroups, (program, names) => {
+    golden(`passes over the ${channel}`, kernel, declared, enableSubgroups, (program, names) => {
       const comparison = new Comparison(names, { channel, pairing: "passes", lanes: "32u" });
       const uses = quote().declarations`
         fn all_uses() { ${comparison.keepFinal()} ${comparison.conclude(8, { start: 0, end: 0 })} }`;
@@ -82,7 +79,13 @@ describe("replicas talk", () => {
     }),
   );
   it("through workgroup memory", () =>
-    golden("the workgroup channel", kernel, report, replicate("adjacent"), usesOf("workgroup", "adjacent")));
+    golden(
+      "the workgroup channel",
+      kernel,
+      declared,
+      replicate("adjacent"),
+      usesOf("workgroup", "adjacent"),
+    ));
 });
 
 describe("a signature", () => {

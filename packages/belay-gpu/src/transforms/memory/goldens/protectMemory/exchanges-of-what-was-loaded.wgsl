@@ -1,3 +1,23 @@
+// --- input
+
+enable subgroups;
+diagnostic(off, subgroup_uniformity);
+
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read_write> out: array<f32>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) i: u32) {
+  let first = a[i];
+  var sum = subgroupAdd(first);
+  if (i > 1u) {
+    sum += a[i - 1u];
+  }
+  out[i] = sum;
+}
+
+// --- passes: resolvePointers, normalizeAccesses, expandSwizzles, declareReport, protectMemory
+
 @compute @workgroup_size(64)
 fn main(@builtin(local_invocation_index) i: u32) {
   var belay_loaded_1 = belay_load_1(u32(i));

@@ -1,3 +1,37 @@
+// --- input
+
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read_write> out: array<f32>;
+var<workgroup> tile: array<f32, 128>;
+
+fn load(i: u32) -> f32 {
+  if (i >= 100u) {
+    return 0.0;
+  }
+  return a[i];
+}
+
+fn kept(i: u32) -> f32 {
+  return tile[i] + a[i];
+}
+
+fn some(count: u32) -> f32 {
+  var sum = 0.0;
+  for (var k = 0u; k < count; k++) {
+    sum += a[k];
+  }
+  return sum;
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) i: u32) {
+  tile[i] = load(i);
+  tile[i + 64u] = load(i + 64u);
+  out[i] = kept(i) + some(i);
+}
+
+// --- passes: resolvePointers, normalizeAccesses, expandSwizzles, declareReport, protectMemory
+
 fn some(count: u32) -> f32 {
   var sum = 0.0;
   for (var k = 0u; k < count; k++) {

@@ -1,3 +1,28 @@
+// --- input
+
+enable f16;
+
+struct Halves {
+  one: f16,
+  pair: vec2h,
+  three: vec3h,
+  all: array<vec4h, 2>,
+}
+
+@group(0) @binding(0) var<storage, read> source: array<Halves>;
+@group(0) @binding(1) var<storage, read> halves: array<f16>;
+@group(0) @binding(2) var<storage, read_write> to: array<Halves>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) i: u32) {
+  var all = source[i];
+  all.one += halves[i] * source[i].three[i];
+  to[i] = all;
+  to[i].pair = vec2h(halves[3], to[i].one);
+}
+
+// --- passes: resolvePointers, normalizeAccesses, expandSwizzles, declareReport, protectMemory
+
 @compute @workgroup_size(64)
 fn main(@builtin(local_invocation_index) i: u32) {
   var belay_loaded_1 = belay_load_1(u32(i));

@@ -1,3 +1,26 @@
+// --- input
+
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read> b: array<vec4u>;
+@group(0) @binding(2) var<storage, read_write> out: array<vec4f>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) i: u32) {
+  let first = a[i] + a[i + 1u];
+  var all = vec4f(b[b[i].y]);
+  all.x += a[5];
+  let last = a[u32(all.x)];
+  var here = i;
+  let pointer = &here;
+  here += 1u;
+  all.y = a[*pointer];
+  if (i < arrayLength(&a) && a[2u * i] > first) {
+    out[i] = all * last;
+  }
+}
+
+// --- passes: resolvePointers, normalizeAccesses, expandSwizzles, declareReport, protectMemory
+
 @compute @workgroup_size(64)
 fn main(@builtin(local_invocation_index) i: u32) {
   var belay_loaded_1 = belay_load_1(u32(i));

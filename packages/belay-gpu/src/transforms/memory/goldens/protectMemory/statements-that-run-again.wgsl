@@ -1,3 +1,36 @@
+// --- input
+
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read> lengths: array<u32>;
+@group(0) @binding(2) var<storage, read_write> out: array<f32>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) i: u32) {
+  var sum = 0.0;
+  let width = lengths[0];
+  if (i > width) {
+    sum += a[i - width];
+  }
+  var least: f32;
+  for (var k = 0u; k < 8u; k++) {
+    least = min(least, a[i + k]);
+  }
+  out[i] = sum + least;
+  for (var k = lengths[i]; k < width; k += lengths[k]) {
+    sum += a[k];
+  }
+  for (var k = 0u; k < width; k++) {
+    if (a[k] > sum) {
+      break;
+    }
+  }
+  if (i > 1u) {
+    out[i - 1u] = a[i];
+  }
+}
+
+// --- passes: resolvePointers, normalizeAccesses, expandSwizzles, declareReport, protectMemory
+
 @compute @workgroup_size(64)
 fn main(@builtin(local_invocation_index) i: u32) {
   var belay_loaded_1 = belay_load_1(u32(0));

@@ -1,3 +1,24 @@
+// --- input
+
+struct Part {
+  at: vec3f,
+  m: mat2x3f,
+  list: array<vec2u, 2>,
+  long: array<u32, 100>,
+}
+
+@group(0) @binding(0) var<storage, read> source: array<Part>;
+@group(0) @binding(1) var<storage, read_write> to: array<Part>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) i: u32) {
+  to[i] = source[i + 1u];
+  to[i].at = source[i].m[i];
+  to[0].m[1] = source[2].at;
+}
+
+// --- passes: resolvePointers, normalizeAccesses, expandSwizzles, declareReport, protectMemory
+
 @compute @workgroup_size(64)
 fn main(@builtin(local_invocation_index) i: u32) {
   var belay_loaded_1 = belay_load_1(u32(i + 1u));

@@ -1,3 +1,28 @@
+// --- input
+
+struct Shape {
+  rows: u32,
+  columns: u32,
+  scale: vec3f,
+  last: f32,
+}
+
+@group(0) @binding(0) var<uniform> shape: Shape;
+@group(0) @binding(1) var<storage, read> sizes: array<u32>;
+@group(0) @binding(2) var<storage, read_write> out: array<vec4f>;
+var<workgroup> tile: array<f32, 64>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) i: u32) {
+  for (var row = 0u; row < shape.rows + sizes[3]; row++) {
+    tile[i] = shape.scale.y * shape.last;
+    workgroupBarrier();
+  }
+  out[i * shape.columns] = vec4f(tile[63u - i]);
+}
+
+// --- passes: resolvePointers, normalizeAccesses, expandSwizzles, declareReport, protectMemory
+
 @compute @workgroup_size(64)
 fn main(@builtin(local_invocation_index) i: u32) {
   belay_kept_shape_0 = belay_uniform_shape_read_write(0u);
@@ -149,3 +174,5 @@ fn belay_store_1(belay_index_1: u32, belay_value: vec4<f32>) {
   let belay_words_1 = bitcast<vec4<u32>>(belay_value);
   belay_store_out_read_write(belay_index_1, belay_words_1.xyzw);
 }
+
+// --- library: belay_kept_shape_0, belay_kept_shape_1

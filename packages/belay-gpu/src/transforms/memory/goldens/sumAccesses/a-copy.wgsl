@@ -1,3 +1,15 @@
+// --- input
+
+@group(0) @binding(0) var<storage, read> input: array<vec4u>;
+@group(0) @binding(1) var<storage, read_write> output: array<vec2u>;
+
+@compute @workgroup_size(8)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+  output[id.x] = input[id.x].xy + input[id.y].zw;
+}
+
+// --- passes: normalizeAccesses, declareReport, ids, sum
+
 @compute @workgroup_size(8)
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = belay_in_workgroup_id;

@@ -1,3 +1,25 @@
+// --- input
+
+struct S {
+  number: u32,
+  pair: vec2i,
+}
+
+@group(0) @binding(0) var<storage, read> input: array<S>;
+@group(0) @binding(1) var<storage, read_write> output: array<array<f32, 3>>;
+
+@compute @workgroup_size(2)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x >= arrayLength(&input)) {
+    return;
+  }
+  for (var k = 0u; k < 3; k++) {
+    output[id.x][k] = f32(input[id.x].pair.y) + f32(input[id.x].number);
+  }
+}
+
+// --- passes: normalizeAccesses, declareReport, ids, sum
+
 fn belay_main_1(id: vec3u) {
   if (id.x >= arrayLength(&input)) {
     return;

@@ -1,3 +1,19 @@
+// --- input
+
+@group(0) @binding(0) var<storage, read> input: array<vec4f>;
+@group(0) @binding(1) var<storage, read_write> output: array<vec4f>;
+
+@compute @workgroup_size(8, 4)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u) {
+  let i = group.x * 8 + local.x;
+  let value = input[i] + input[local.y];
+  if (local.y == 0) {
+    output[i] = value;
+  }
+}
+
+// --- passes: normalizeAccesses, declareReport, ids, sum
+
 @compute @workgroup_size(8, 4)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = group;

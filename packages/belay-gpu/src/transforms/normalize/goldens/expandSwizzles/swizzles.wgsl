@@ -1,3 +1,16 @@
+// --- input
+
+@group(0) @binding(0) var<storage, read_write> a: array<vec4f>;
+var<workgroup> tile: mat2x3f;
+
+fn f(i: u32, v: vec2f) {
+  a[i].zx = v;
+  a[i + 1u].rgb *= 2.0;
+  tile[i].yz = a[i].ww;
+}
+
+// --- passes: normalizeAccesses, expandSwizzles
+
 fn f(i: u32, v: vec2f) {
   let belay_value_4 = v.x;
   a[i].z = belay_value_4;

@@ -1,3 +1,52 @@
+// --- input
+
+struct Part {
+  at: vec3f,
+  flags: array<u32, 4>,
+  m: mat2x2f,
+}
+
+@group(0) @binding(0) var<storage, read_write> a: array<u32>;
+@group(0) @binding(1) var<storage, read_write> n: array<atomic<u32>>;
+@group(0) @binding(2) var<storage, read_write> parts: array<Part>;
+@group(0) @binding(3) var image: texture_storage_2d<rgba8unorm, write>;
+var<workgroup> most: vec2u;
+var<workgroup> seen: bool;
+var<private> count: u32;
+
+fn next() -> u32 {
+  count += 1u;
+  return count;
+}
+
+fn bump(p: ptr<function, u32>) -> u32 {
+  *p += 1u;
+  return *p;
+}
+
+fn f() {
+  var i = 0u;
+  loop {
+    if (i == 2u) {
+      continue;
+    }
+    a[i] = i;
+    continuing {
+      i++;
+      a[i] += 1u;
+      break if atomicAdd(&n[0], 1u) > i || i > 5u;
+    }
+  }
+  loop {
+    i++;
+    continuing {
+      break if atomicLoad(&n[0]) > 3u;
+    }
+  }
+}
+
+// --- passes: desugarLoops, resolvePointers, normalizeAccesses
+
 fn f() {
   var i = 0u;
   loop {

@@ -1,3 +1,38 @@
+// --- input
+
+struct Part {
+  at: vec3f,
+  flags: array<u32, 4>,
+  m: mat2x2f,
+}
+
+@group(0) @binding(0) var<storage, read_write> a: array<u32>;
+@group(0) @binding(1) var<storage, read_write> n: array<atomic<u32>>;
+@group(0) @binding(2) var<storage, read_write> parts: array<Part>;
+@group(0) @binding(3) var image: texture_storage_2d<rgba8unorm, write>;
+var<workgroup> most: vec2u;
+var<workgroup> seen: bool;
+var<private> count: u32;
+
+fn next() -> u32 {
+  count += 1u;
+  return count;
+}
+
+fn bump(p: ptr<function, u32>) -> u32 {
+  *p += 1u;
+  return *p;
+}
+
+fn f(i: u32) -> bool {
+  let both = i > 3u && atomicAdd(&n[0], 1u) > 4u && next() > 2u;
+  let either = atomicAdd(&n[0], 1u) > 4u || (i > 3u && atomicLoad(&n[1]) == 0u);
+  seen = both || atomicLoad(&n[2]) > 0u;
+  return !(next() > 1u || atomicLoad(&n[0]) > i) & either;
+}
+
+// --- passes: desugarLoops, resolvePointers, normalizeAccesses
+
 fn f(i: u32) -> bool {
   var belay_condition_2 = i > 3u;
   if (belay_condition_2) {

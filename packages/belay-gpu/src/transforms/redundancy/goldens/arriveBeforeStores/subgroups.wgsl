@@ -1,3 +1,19 @@
+// --- input
+
+@group(0) @binding(0) var<storage, read_write> a: array<vec2f>;
+@group(0) @binding(1) var<storage, read> at: array<u32>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x >= arrayLength(&a)) {
+    return;
+  }
+  let v = a[at[id.x]] + a[0];
+  a[id.x] = v;
+}
+
+// --- passes: declareReport, enableSubgroups, arriveBeforeStores
+
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3u) {
   if (id.x >= arrayLength(&a)) {
@@ -37,3 +53,5 @@ fn belay_loaded_1(value: vec2<f32>) -> vec2<f32> {
   belay_loaded ^= words.x ^ words.y;
   return value;
 }
+
+// --- library: belay_signature, belay_fold

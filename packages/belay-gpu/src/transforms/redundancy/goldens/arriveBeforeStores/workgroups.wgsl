@@ -1,3 +1,30 @@
+// --- input
+
+struct Pair {
+  key: u32,
+  value: vec3<i32>,
+}
+
+@group(0) @binding(0) var<storage, read_write> pairs: array<Pair>;
+var<workgroup> tile: array<Pair, 64>;
+
+fn load(i: u32) -> Pair {
+  return pairs[i];
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) l: u32) {
+  tile[l] = load(l);
+  if (pairs[0].key == 3u) {
+    tile[l].key = pairs[pairs[l].key].key;
+  }
+  workgroupBarrier();
+  let other = tile[63u - l];
+  pairs[l] = other;
+}
+
+// --- passes: declareReport, arriveBeforeStores
+
 fn load(i: u32) -> Pair {
   return belay_loaded_1(pairs[i]);
 }
@@ -49,3 +76,5 @@ fn belay_loaded_2(value: u32) -> u32 {
 fn belay_append(hash: u32, word: u32) -> u32 {
   return ((hash << 5u) | (hash >> 27u)) + word * 0x2c9277b5u;
 }
+
+// --- library: belay_fold, belay_fold3, belay_hash_1, belay_signature

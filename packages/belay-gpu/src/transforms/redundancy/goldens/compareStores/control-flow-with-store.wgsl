@@ -1,3 +1,41 @@
+// --- input
+
+struct Part {
+  at: vec3f,
+  flags: array<u32, 4>,
+}
+
+@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@group(0) @binding(1) var<storage, read_write> parts: array<Part>;
+@group(0) @binding(2) var<storage, read_write> a: array<vec2u>;
+var<workgroup> tile: array<vec2<bool>, 64>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) l: u32) {
+  f(l);
+}
+
+fn f(i: u32) {
+  var k = i;
+  loop {
+    switch (k) {
+      case 1: {
+        break;
+      }
+      default: {
+        out[k] = i;
+      }
+    }
+    continuing {
+      k++;
+      out[0] = k;
+      break if k > 9u;
+    }
+  }
+}
+
+// --- passes: normalizeAccesses, expandSwizzles, declareReport, replicate, compareStores
+
 @compute @workgroup_size(2u * 64u, 1u, 1u)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = belay_in_workgroup_id;
@@ -47,3 +85,5 @@ fn f(i: u32) {
 
 var<private> belay_tally: u32;
 var<private> belay_weight: u32 = 1u;
+
+// --- library: belay_signature, belay_finals, belay_conclude, belay_alone, belay_turn, belay_fold, belay_slots, belay_agree1at, belay_agree1

@@ -1,3 +1,30 @@
+// --- input
+
+struct Part {
+  at: vec3f,
+  flags: array<u32, 4>,
+}
+
+@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@group(0) @binding(1) var<storage, read_write> parts: array<Part>;
+@group(0) @binding(2) var<storage, read_write> a: array<vec2u>;
+var<workgroup> tile: array<vec2<bool>, 64>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) l: u32) {
+  f(l);
+}
+
+fn f(i: u32) {
+  out[i] = i * 2u;
+  out[3] = 4u;
+  parts[i].at = vec3f(f32(i));
+  parts[i + 1u].flags[i % 4u] = 7u;
+  parts[0] = Part(vec3f(f32(i)), array(i, 1u, 2u, 3u));
+}
+
+// --- passes: normalizeAccesses, expandSwizzles, declareReport, replicate, compareStores
+
 @compute @workgroup_size(2u * 64u, 1u, 1u)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = belay_in_workgroup_id;
@@ -66,3 +93,5 @@ fn belay_append(hash: u32, word: u32) -> u32 {
 
 var<private> belay_tally: u32;
 var<private> belay_weight: u32 = 1u;
+
+// --- library: belay_fold, belay_fold3, belay_hash_2, belay_hash_1, belay_signature, belay_finals, belay_conclude, belay_alone, belay_turn, belay_slots, belay_agree1at, belay_agree0, belay_agree3at, belay_agree0at, belay_agree1

@@ -1,3 +1,27 @@
+// --- input
+
+struct Part {
+  at: vec3f,
+  flags: array<u32, 4>,
+}
+
+@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@group(0) @binding(1) var<storage, read_write> parts: array<Part>;
+@group(0) @binding(2) var<storage, read_write> a: array<vec2u>;
+var<workgroup> tile: array<vec2<bool>, 64>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) l: u32) {
+  f(l);
+}
+
+fn f(i: u32) {
+  a[i] = a[i + 1u] * 2u;
+  out[i] = i;
+}
+
+// --- passes: normalizeAccesses, expandSwizzles, declareReport, replicate, compareStores
+
 @compute @workgroup_size(2u * 64u, 1u, 1u)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = belay_in_workgroup_id;
@@ -30,3 +54,5 @@ fn belay_append(hash: u32, word: u32) -> u32 {
 }
 
 var<private> belay_weight: u32 = 1u;
+
+// --- library: belay_signature, belay_finals, belay_conclude, belay_fold, belay_fold2

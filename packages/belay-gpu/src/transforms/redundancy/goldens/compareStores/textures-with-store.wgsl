@@ -1,3 +1,24 @@
+// --- input
+
+@group(0) @binding(0) var t1: texture_storage_1d<rgba8unorm, write>;
+@group(0) @binding(1) var t2: texture_storage_2d<rgba32uint, write>;
+@group(0) @binding(2) var t3: texture_storage_3d<rgba32sint, write>;
+@group(0) @binding(3) var layers: texture_storage_2d_array<r32float, read_write>;
+
+fn f(t: texture_storage_2d_array<r32float, read_write>, l: u32) {
+  textureStore(t, vec2u(l), l, textureLoad(t, vec2u(l), l));
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) l: u32) {
+  textureStore(t1, l, vec4f(1));
+  textureStore(t2, vec2u(l, 1u), vec4u(l));
+  textureStore(t3, vec3i(1, 2, 3), vec4i(4));
+  f(layers, l);
+}
+
+// --- passes: normalizeAccesses, expandSwizzles, declareReport, replicate, compareStores
+
 fn f(t: texture_storage_2d_array<r32float, read_write>, l: u32) {
   let belay_value_1 = vec2u(l);
   let belay_value_2 = textureLoad(t, vec2u(l), l);
@@ -50,3 +71,5 @@ fn belay_append(hash: u32, word: u32) -> u32 {
 
 var<private> belay_tally: u32;
 var<private> belay_weight: u32 = 1u;
+
+// --- library: belay_fold, belay_fold2, belay_alone, belay_turn, belay_slots, belay_agree4at, belay_agree0at, belay_agree0, belay_signature, belay_finals, belay_conclude

@@ -1,3 +1,9 @@
+// --- input
+
+fn f() {}
+
+// --- passes: declareReport
+
 struct belay_Record {
   site: u32,
   workgroup_x: u32,

@@ -1,3 +1,25 @@
+// --- input
+
+struct Counters {
+  sum: atomic<u32>,
+  low: array<atomic<i32>, 4>,
+}
+
+@group(0) @binding(0) var<storage, read_write> c: array<Counters>;
+var<workgroup> bins: array<atomic<u32>, 8>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) l: u32) {
+  f(l);
+}
+
+fn f(i: u32) {
+  let slot = atomicAdd(&c[i].sum, i);
+  let low = atomicMin(&c[0].low[i], -1);
+}
+
+// --- passes: normalizeAccesses, declareReport, replicate, executeAtomicsOnce
+
 fn f(i: u32) {
   _ = belay_agree1at(1u, ((u32(i) * 5u) << 2u) | ((u32(i) * 5u) >> 30u), bitcast<u32>(i));
   var belay_result_1: u32;
@@ -21,3 +43,5 @@ fn f(i: u32) {
 
 var<private> belay_tally: u32;
 var<private> belay_weight: u32 = 1u;
+
+// --- library: belay_alone, belay_turn, belay_fold, belay_slots, belay_agree1at, belay_share1, belay_agree0at

@@ -1,3 +1,28 @@
+// --- input
+
+struct Counters {
+  sum: atomic<u32>,
+  low: array<atomic<i32>, 4>,
+}
+
+@group(0) @binding(0) var<storage, read_write> c: array<Counters>;
+var<workgroup> bins: array<atomic<u32>, 8>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) l: u32) {
+  f(l);
+}
+
+fn f(i: u32) {
+  var taken = atomicCompareExchangeWeak(&c[i].low[1], 0, i32(i));
+  if (!taken.exchanged) {
+    taken = atomicCompareExchangeWeak(&c[i].low[1], taken.old_value, 5);
+  }
+  let done = atomicCompareExchangeWeak(&bins[i], 1u, 2u).exchanged;
+}
+
+// --- passes: normalizeAccesses, declareReport, replicate, executeAtomicsOnce
+
 fn f(i: u32) {
   let belay_value_1 = i32(i);
   _ = belay_agree1at(1u, (((u32(i) * 5u) << 2u) | ((u32(i) * 5u) >> 30u)) + 8u, bitcast<u32>(belay_value_1));
@@ -53,3 +78,5 @@ struct belay_Exchange_u32 {
 
 var<private> belay_tally: u32;
 var<private> belay_weight: u32 = 1u;
+
+// --- library: belay_alone, belay_turn, belay_fold, belay_slots, belay_agree1at, belay_share1, belay_share2, belay_agree0at

@@ -1,3 +1,12 @@
+// --- input
+
+override width = 4;
+
+@compute @workgroup_size(1)
+fn main(@builtin(local_invocation_id) l: vec3u, @builtin(local_invocation_index) i: u32, @builtin(global_invocation_id) g: vec3u, @builtin(workgroup_id) w: vec3u, @builtin(num_workgroups) n: vec3u) {}
+
+// --- passes: declareReport, repeat
+
 @compute @workgroup_size(1)
 fn main(@builtin(workgroup_id) w: vec3u, @builtin(num_workgroups) n: vec3u, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = w;
@@ -20,3 +29,5 @@ fn main(@builtin(workgroup_id) w: vec3u, @builtin(num_workgroups) n: vec3u, @bui
 var<private> belay_lane: u32;
 var<private> belay_tally: u32;
 var<private> belay_weight: u32 = 1u;
+
+// --- library: belay_signature, belay_finals, belay_keep, belay_conclude

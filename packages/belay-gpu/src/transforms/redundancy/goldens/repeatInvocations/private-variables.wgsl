@@ -1,3 +1,19 @@
+// --- input
+
+override start = 2u;
+
+var<private> count: u32;
+var<private> seen: array<u32, 2> = array(start, 4u);
+var<private> half = 0.5;
+
+@compute @workgroup_size(64)
+fn main() {
+  count += seen[0];
+  half *= 2;
+}
+
+// --- passes: declareReport, repeat
+
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = belay_in_workgroup_id;
@@ -22,3 +38,5 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_wo
 var<private> belay_lane: u32;
 var<private> belay_tally: u32;
 var<private> belay_weight: u32 = 1u;
+
+// --- library: belay_signature, belay_finals, belay_keep, belay_conclude

@@ -1,3 +1,15 @@
+// --- input
+
+@compute @workgroup_size(64)
+fn main() {
+  for (var i: i32; i < 3; i++) {
+    var count: u32;
+    count++;
+  }
+}
+
+// --- passes: declareReport, repeat
+
 fn belay_main_1() {
   for (var i: i32; i < 3; i++) {
     var count: u32;
@@ -26,3 +38,5 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_wo
 var<private> belay_lane: u32;
 var<private> belay_tally: u32;
 var<private> belay_weight: u32 = 1u;
+
+// --- library: belay_signature, belay_finals, belay_keep, belay_conclude

@@ -1,3 +1,48 @@
+// --- input
+
+enable f16;
+
+struct Part {
+  at: vec3f,
+  flags: array<vec2<bool>, 4>,
+}
+
+struct Bins {
+  total: atomic<u32>,
+  parts: array<Part, 2>,
+  all: array<array<atomic<i32>, 3>, 2>,
+}
+
+override width = 4;
+
+var<workgroup> one: bool;
+var<workgroup> m: mat4x3f;
+var<workgroup> tile: array<array<array<f32, 16>, 1>, 17>;
+var<workgroup> rows: array<array<vec2h, 4>, width>;
+var<workgroup> bins: Bins;
+var<workgroup> all: array<Bins, 5>;
+var<workgroup> elsewhere: u32;
+
+fn f() {
+  _ = &one;
+  _ = &m;
+  _ = &tile;
+  _ = &rows;
+  _ = &bins;
+  _ = &all;
+}
+
+fn g() {
+  elsewhere = 1u;
+}
+
+@compute @workgroup_size(8, 8)
+fn main() {
+  f();
+}
+
+// --- passes: declareReport, repeat
+
 @compute @workgroup_size(8, 8)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = belay_in_workgroup_id;
@@ -50,3 +95,5 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_wo
 var<private> belay_lane: u32;
 var<private> belay_tally: u32;
 var<private> belay_weight: u32 = 1u;
+
+// --- library: belay_signature, belay_finals, belay_keep, belay_conclude

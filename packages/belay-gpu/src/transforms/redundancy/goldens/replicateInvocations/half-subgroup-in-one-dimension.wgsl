@@ -1,3 +1,10 @@
+// --- input
+
+@compute @workgroup_size(96)
+fn main(@builtin(local_invocation_id) l: vec3u, @builtin(local_invocation_index) i: u32, @builtin(global_invocation_id) g: vec3<u32>) {}
+
+// --- passes: declareReport, enableSubgroups, replicateInvocations
+
 @compute @workgroup_size(2u * 96u)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(subgroup_size) belay_in_subgroup_size: u32) {
   belay_workgroup = belay_in_workgroup_id;

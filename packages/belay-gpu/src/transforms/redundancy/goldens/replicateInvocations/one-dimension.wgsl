@@ -1,3 +1,14 @@
+// --- input
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_id) l: vec3u, @builtin(local_invocation_index) i: u32, @builtin(global_invocation_id) g: vec3<u32>, @builtin(workgroup_id) w: vec3u, @builtin(num_workgroups) n: vec3u) {
+  if (i > 3u) {
+    return;
+  }
+}
+
+// --- passes: declareReport, replicateInvocations
+
 fn belay_main_1(l: vec3u, i: u32, g: vec3<u32>, w: vec3u, n: vec3u) {
   if (i > 3u) {
     return;

@@ -1,3 +1,13 @@
+// --- input
+
+override width: i32;
+override height = 2;
+
+@compute @workgroup_size(width + 1, height, 1)
+fn main(@builtin(local_invocation_id) l: vec3u) {}
+
+// --- passes: declareReport, replicateInvocations
+
 @compute @workgroup_size(2u * u32(width + 1), u32(height), 1u)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>) {
   belay_workgroup = belay_in_workgroup_id;

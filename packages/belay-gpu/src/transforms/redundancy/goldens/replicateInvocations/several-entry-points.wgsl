@@ -1,3 +1,24 @@
+// --- input
+
+fn helper() {}
+
+@compute @workgroup_size(4)
+fn main_first() {
+  helper();
+}
+
+@compute @workgroup_size(2, 2)
+fn main_second(@builtin(local_invocation_id) l: vec3u) {
+  helper();
+}
+
+@compute @workgroup_size(8)
+fn left_alone() {
+  helper();
+}
+
+// --- passes: declareReport, replicateInvocations
+
 @compute @workgroup_size(2u * 4u, 1u, 1u)
 fn main_first(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = belay_in_workgroup_id;

@@ -1,3 +1,22 @@
+// --- input
+
+override width: i32;
+override depth = 1;
+
+@compute @workgroup_size(8, 4)
+fn main(@builtin(local_invocation_id) l: vec3u, @builtin(global_invocation_id) g: vec3u) {}
+
+@compute @workgroup_size(width, 2, 3)
+fn main_deep(@builtin(local_invocation_id) l: vec3u, @builtin(local_invocation_index) i: u32) {}
+
+@compute @workgroup_size(1, 1, 33)
+fn main_deeper(@builtin(local_invocation_id) l: vec3u, @builtin(local_invocation_index) i: u32) {}
+
+@compute @workgroup_size(1, 2, depth)
+fn main_unknown(@builtin(global_invocation_id) g: vec3u) {}
+
+// --- passes: declareReport, enableSubgroups, replicateInvocations
+
 @compute @workgroup_size(8u, 4u, 2u)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>, @builtin(global_invocation_id) belay_in_global_invocation_id: vec3<u32>) {
   belay_workgroup = belay_in_workgroup_id;

@@ -1,3 +1,24 @@
+// --- input
+
+struct Bins {
+  total: u32,
+  all: array<atomic<u32>, 40>,
+}
+
+override n = 4;
+
+var<workgroup> bins: Bins;
+var<workgroup> counts: array<atomic<i32>, n>;
+
+fn f(i: u32) {
+  atomicAdd(&bins.all[i], 1u);
+  atomicMax(&counts[i], 3);
+  workgroupBarrier();
+  bins.total = atomicLoad(&bins.all[0]);
+}
+
+// --- passes: normalizeAccesses, declareReport, replicateWorkgroupMemory
+
 struct belay_Copy_1 {
   value: Bins,
   skew: array<u32, 7>,

@@ -1,3 +1,17 @@
+// --- input
+
+enable f16;
+
+var<workgroup> h: vec3h;
+var<workgroup> hs: array<f16, 301>;
+
+fn f(i: u32) {
+  hs[i] = h.y;
+  h.x = hs[0];
+}
+
+// --- passes: normalizeAccesses, declareReport, replicateWorkgroupMemory
+
 struct belay_Copy_1 {
   value: vec3<f16>,
 }

@@ -1,3 +1,28 @@
+// --- input
+
+struct Part {
+  at: vec3f,
+  flags: array<vec2<bool>, 40>,
+  on: bool,
+}
+
+var<workgroup> one: bool;
+var<workgroup> three: vec3<bool>;
+var<workgroup> m: mat4x3f;
+var<workgroup> tile: array<array<f32, 16>, 17>;
+var<workgroup> part: Part;
+
+fn f(i: u32) {
+  one = i > 3u && three.y;
+  three = vec3(one);
+  three[i % 3u] = tile[i][i + 1u] > part.at.x;
+  m[i % 4u].y = tile[u32(part.at.z)][2];
+  part.flags[i].y = one;
+  part = Part(m[1], part.flags, true);
+}
+
+// --- passes: normalizeAccesses, declareReport, replicateWorkgroupMemory
+
 struct belay_Copy_1 {
   value: bool,
 }

@@ -1,3 +1,28 @@
+// --- input
+
+struct Limits {
+  low: u32,
+  high: array<vec2f, 3>,
+}
+
+var<workgroup> limits: Limits;
+var<workgroup> go: bool;
+
+override n = 4;
+
+var<workgroup> sizes: array<vec3u, n>;
+
+fn f(i: u32) -> u32 {
+  if (workgroupUniformLoad(&go)) {
+    workgroupBarrier();
+  }
+  let all = workgroupUniformLoad(&limits);
+  let size = workgroupUniformLoad(&sizes[all.low]);
+  return size.x + u32(workgroupUniformLoad(&limits.high[1]).y);
+}
+
+// --- passes: normalizeAccesses, declareReport, replicateWorkgroupMemory
+
 struct belay_Copy_1 {
   value: Limits,
 }
@@ -47,3 +72,5 @@ fn f(i: u32) -> u32 {
 fn belay_append(hash: u32, word: u32) -> u32 {
   return ((hash << 5u) | (hash >> 27u)) + word * 0x2c9277b5u;
 }
+
+// --- library: belay_fold, belay_fold2, belay_hash_2, belay_hash_1

@@ -1,3 +1,18 @@
+// --- input
+
+fn meet(n: u32) {
+  if (n > 3u) {
+    workgroupBarrier();
+  }
+}
+
+@compute @workgroup_size(4)
+fn main(@builtin(workgroup_id) w: vec3u, @builtin(global_invocation_id) id: vec3u) {
+  meet(w.x);
+}
+
+// --- passes: replicateWorkgroups, replicateWorkgroups
+
 @compute @workgroup_size(4)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>) {
   belay_local = belay_in_local_invocation_index;

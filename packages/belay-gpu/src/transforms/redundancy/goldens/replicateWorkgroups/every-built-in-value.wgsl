@@ -1,3 +1,17 @@
+// --- input
+
+alias Id = vec3u;
+
+struct In {
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_id) local: Id,
+}
+
+@compute @workgroup_size(8, 4)
+fn main(in: In, @builtin(global_invocation_id) id: Id, @builtin(workgroup_id) w: vec3u, @builtin(local_invocation_index) i: u32) {}
+
+// --- passes: replicateWorkgroups, replicateWorkgroups
+
 @compute @workgroup_size(8, 4)
 fn main(@builtin(local_invocation_index) i: u32, @builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3<u32>, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>) {
   belay_local = i;

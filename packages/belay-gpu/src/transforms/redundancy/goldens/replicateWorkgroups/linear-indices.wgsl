@@ -1,3 +1,12 @@
+// --- input
+
+requires linear_indexing;
+
+@compute @workgroup_size(4, 4)
+fn main(@builtin(global_invocation_index) g: u32, @builtin(workgroup_index) w: u32) {}
+
+// --- passes: replicateWorkgroups, replicateWorkgroups
+
 @compute @workgroup_size(4, 4)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>) {
   belay_local = belay_in_local_invocation_index;

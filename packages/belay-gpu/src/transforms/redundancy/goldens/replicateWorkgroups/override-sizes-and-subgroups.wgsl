@@ -1,3 +1,16 @@
+// --- input
+
+enable subgroups;
+
+override width: i32;
+
+@compute @workgroup_size(width)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(subgroup_size) size: u32) {
+  _ = subgroupAdd(id.x);
+}
+
+// --- passes: replicateWorkgroups, replicateWorkgroups
+
 @compute @workgroup_size(width)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>) {
   belay_local = belay_in_local_invocation_index;

@@ -1,3 +1,14 @@
+// --- input
+
+@compute @workgroup_size(8, 8)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n: vec3u) {
+  if (n.x > 3u) {
+    return;
+  }
+}
+
+// --- passes: replicateWorkgroups, replicateWorkgroups
+
 fn belay_main_1(id: vec3u, n: vec3u) {
   if (n.x > 3u) {
     return;

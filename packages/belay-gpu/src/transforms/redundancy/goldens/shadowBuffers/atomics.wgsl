@@ -1,3 +1,24 @@
+// --- input
+
+struct Bins {
+  total: u32,
+  all: array<atomic<u32>>,
+}
+
+@group(0) @binding(0) var<storage, read_write> bins: Bins;
+@group(0) @binding(1) var<storage, read_write> other: array<u32>;
+
+fn elsewhere() {
+  other[0] = other[1];
+}
+
+@compute @workgroup_size(64)
+fn main() {
+  bins.total += atomicAdd(&bins.all[bins.total], bins.total);
+}
+
+// --- passes: resolvePointers, normalizeAccesses, expandSwizzles, declareReport, shadow
+
 @compute @workgroup_size(64)
 fn main() {
   let belay_value_2 = belay_load_1();

@@ -1,3 +1,23 @@
+// --- input
+
+struct Part {
+  at: vec3f,
+  list: array<u32, 4>,
+  m: mat2x2f,
+}
+
+@group(0) @binding(0) var<storage, read_write> parts: array<Part>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) i: u32) {
+  parts[i] = parts[i + 1u];
+  parts[0].list = parts[i].list;
+  parts[i].at.zx = parts[i].at.xy * parts[2].m[1] + parts[i].m[i][1];
+  parts[i].list[i] = parts[i].list[parts[0].list[1]];
+}
+
+// --- passes: resolvePointers, normalizeAccesses, expandSwizzles, declareReport, shadow
+
 @compute @workgroup_size(64)
 fn main(@builtin(local_invocation_index) i: u32) {
   let belay_value_1: Part = belay_load_1(u32(i + 1u));

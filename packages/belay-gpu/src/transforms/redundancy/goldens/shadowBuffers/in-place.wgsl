@@ -1,3 +1,26 @@
+// --- input
+
+@group(0) @binding(0) var<storage, read_write> a: array<u32>;
+@group(0) @binding(1) var<storage, read_write> out: array<u32>;
+
+fn bump(p: ptr<storage, u32, read_write>) -> u32 {
+  *p += 1u;
+  return *p;
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) i: u32) {
+  a[i] += a[a[i + 1u]];
+  if (i < arrayLength(&a) && a[i] > 3u) {
+    out[a[i]] = bump(&a[i]);
+  }
+  for (var k = a[0]; k < a[1]; k += a[2]) {
+    a[k]++;
+  }
+}
+
+// --- passes: resolvePointers, normalizeAccesses, expandSwizzles, declareReport, shadow
+
 @compute @workgroup_size(64)
 fn main(@builtin(local_invocation_index) i: u32) {
   let belay_value_1: u32 = belay_load_1(u32(i)) + belay_load_1(u32(belay_load_1(u32(i + 1u))));

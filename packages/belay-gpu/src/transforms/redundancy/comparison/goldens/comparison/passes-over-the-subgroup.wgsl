@@ -1,3 +1,10 @@
+// --- input
+
+@compute @workgroup_size(32)
+fn main(@builtin(local_invocation_index) i: u32) {}
+
+// --- passes: declareReport, enableSubgroups, comparison
+
 fn all_uses() {
   belay_keep();
   belay_conclude(8u);

@@ -1,3 +1,10 @@
+// --- input
+
+@compute @workgroup_size(32)
+fn main(@builtin(local_invocation_index) i: u32) {}
+
+// --- passes: declareReport, enableSubgroups, comparison, comparison
+
 fn all_uses(address: u32, value: u32, values: vec4<u32>) {
   _ = belay_agree1at(1u, 4u * address, value);
   _ = belay_agree4(2u, 4u, values);

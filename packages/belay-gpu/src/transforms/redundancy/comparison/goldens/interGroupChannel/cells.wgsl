@@ -1,3 +1,10 @@
+// --- input
+
+@compute @workgroup_size(64)
+fn main() {}
+
+// --- passes: interGroupChannel, interGroupChannel, interGroupChannel
+
 var<private> belay_signature: u32;
 var<private> belay_tally: u32;
 

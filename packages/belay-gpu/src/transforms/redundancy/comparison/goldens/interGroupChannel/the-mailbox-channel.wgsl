@@ -1,3 +1,10 @@
+// --- input
+
+@compute @workgroup_size(64)
+fn main() {}
+
+// --- passes: interGroupChannel, interGroupChannel, interGroupChannel
+
 var<private> belay_turn: u32;
 var<private> belay_alone: bool;
 

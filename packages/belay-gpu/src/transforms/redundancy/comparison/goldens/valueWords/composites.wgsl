@@ -1,3 +1,26 @@
+// --- input
+
+enable f16;
+
+struct Inner {
+  flags: vec3<bool>,
+  value: i32,
+  hash: array<vec3f, 2>,
+}
+
+struct value {
+  inner: Inner,
+  m: mat3x2f,
+  h: mat2x4h,
+}
+
+var<private> a: value;
+var<private> b: array<array<f16, 3>, 2>;
+var<private> c: array<Inner, 2>;
+var<private> d: vec3u;
+
+// --- passes: hashes
+
 fn belay_fold(hash: u32, word: u32) -> u32 {
   return ((hash << 5u) | (hash >> 27u)) * 0x9e3779b1u + word * 0x2c9277b5u;
 }

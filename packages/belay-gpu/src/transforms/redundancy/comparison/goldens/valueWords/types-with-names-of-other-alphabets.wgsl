@@ -1,3 +1,20 @@
+// --- input
+
+struct Δ {
+  a: u32,
+}
+
+struct Ж {
+  a: f32,
+}
+
+var<private> a: Δ;
+var<private> b: Ж;
+var<private> c: array<Δ, 2>;
+var<private> d: Δ;
+
+// --- passes: hashes
+
 fn belay_fold(hash: u32, word: u32) -> u32 {
   return ((hash << 5u) | (hash >> 27u)) * 0x9e3779b1u + word * 0x2c9277b5u;
 }
