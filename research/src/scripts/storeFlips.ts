@@ -10,7 +10,6 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { harden } from "belay-gpu";
 import { corrects, hostCodeOf } from "belay-gpu/internal/codes/scheme";
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import { MemoryFaultError } from "belay-gpu/internal/runtime/context/memoryFault";

@@ -1,8 +1,8 @@
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import { codeOf } from "belay-gpu/internal/diagnostics/registry";
 import type { Report } from "belay-gpu/internal/runtime/belay";
-import { describeFault, FaultError } from "belay-gpu/internal/runtime/context/detectedFault";
-import { describeMemoryError, MemoryFaultError } from "belay-gpu/internal/runtime/context/memoryFault";
+import { FaultError } from "belay-gpu/internal/runtime/context/detectedFault";
+import { MemoryFaultError } from "belay-gpu/internal/runtime/context/memoryFault";
 import { UnverifiedError } from "belay-gpu/internal/runtime/context/unverified";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
