@@ -223,10 +223,10 @@ describe("harden", () => {
   it("works on a device without subgroups, and rejects their channel there", async () => {
     const plain = await newDevice();
     expect(plain.features.has("subgroups")).toBe(false);
-    await expect(harden(plain, { channel: "subgroup" })).rejects.toThrow(
+    expect(() => harden(plain, { channel: "subgroup" })).toThrow(
       "the policy protects no kernel: the subgroup channel needs the feature subgroups",
     );
-    await expect(harden(plain, { pairing: "half-subgroup" })).rejects.toThrow("needs the feature subgroups");
+    expect(() => harden(plain, { pairing: "half-subgroup" })).toThrow("needs the feature subgroups");
     const device = await harden(plain);
     expect(program.verify(await program.workload(device))).toMatchObject({ ok: true });
     expect((await device.belay.report()).kernels).toMatchObject([{ redundancy: "intra+lds" }]);

@@ -41,6 +41,7 @@ export type { Rates } from "./compiler/memoryCost.ts";
 export { protect } from "./compiler/protect.ts";
 export { BelayError, type BelayErrorOptions } from "./diagnostics/belayError.ts";
 export type { Diagnostic, Severity, Span } from "./diagnostics/diagnostic.ts";
+export type { LongWork, Progress } from "./diagnostics/progress.ts";
 export type { Belay, BelayEventListener, KernelFaultSites, KernelReport, Report } from "./runtime/belay.ts";
 export {
   type KernelCoverage,
@@ -50,6 +51,7 @@ export {
 export {
   type DetectedFault,
   type Detection,
+  describeFault,
   FaultError,
   type FaultOutcome,
   type StoredDifference,
@@ -58,6 +60,7 @@ export {
 export { BelayEvent, type BelayEventDetails, type BelayEventType } from "./runtime/context/events.ts";
 export {
   type Correction,
+  describeMemoryError,
   type MemoryError,
   type MemoryFault,
   MemoryFaultError,

@@ -1,14 +1,14 @@
 /** Runs a campaign: controls, profiles, and injections until every interval is narrow enough. */
 
 import { performance } from "node:perf_hooks";
+import type { LongWork } from "belay-gpu";
 import {
-  aFunction,
   flag,
+  longWork,
   refuseUnknown,
   type Values,
   wholeFrom,
 } from "belay-gpu/internal/diagnostics/options";
-import type { LongWork } from "belay-gpu/internal/diagnostics/progress";
 import { codeOf } from "belay-gpu/internal/diagnostics/registry";
 import { type CampaignConfiguration, unprotected } from "./model/configurations.ts";
 import { CampaignError } from "./model/failure.ts";
@@ -69,8 +69,7 @@ const options: { readonly [Name in keyof Required<CampaignOptions>]: Values | nu
   timeLimit: null,
   openLimit: null,
   hangLimit: null,
-  signal: null,
-  onProgress: aFunction,
+  ...longWork,
 };
 
 const CONTROL_RUNS = 3;

@@ -1,3 +1,5 @@
+import { isA } from "./isA.ts";
+
 /** The values that an option takes. */
 export interface Values {
   /** Names the values, such as `a list of WGSL sources`. */
@@ -32,9 +34,9 @@ export const wholeFrom = (least: number): Values => ({
 export const aFunction: Values = { what: "a function", has: (value) => typeof value === "function" };
 
 /** Takes an `AbortSignal`. */
-export const aSignal: Values = {
+const aSignal: Values = {
   what: "an AbortSignal",
-  has: (value) => value instanceof AbortSignal,
+  has: (value) => isA(value, AbortSignal),
 };
 
 /** Takes lists of `what`. */
@@ -43,24 +45,28 @@ export const listOf = (what: string, has: (value: unknown) => boolean): Values =
   has: (value) => Array.isArray(value) && value.every(has),
 });
 
+/** The options of all long work, with the values that they take. */
+export const longWork = { signal: aSignal, onProgress: aFunction };
+
 /**
  * Throws a `TypeError` for an option or a value that does not exist, which types do not keep
- * JavaScript from passing. An option with `null` takes any value. `of` tells whose options they
- * are, such as ` of the policy`.
+ * JavaScript from passing, and where one of the `needed` options is missing. An option with `null`
+ * takes any value. `of` tells whose options they are, such as ` of the policy`.
  */
 export function refuseUnknown<T extends object>(
   given: T,
   options: { readonly [Name in keyof Required<T>]: Values | null },
   of = "",
+  needed: readonly (keyof T)[] = [],
 ): void {
   if (typeof given !== "object" || given === null) throw new TypeError(`the options${of} are no object`);
-  for (const [name, value] of Object.entries(given)) {
+  for (const name of [...Object.keys(given), ...needed] as (keyof T & string)[]) {
     if (!Object.hasOwn(options, name))
       throw new TypeError(
         `there is no option ${name}${of}: the options are ${Object.keys(options).join(", ")}`,
       );
-    const values = options[name as keyof T];
-    if (value !== undefined && values && !values.has(value))
-      throw new TypeError(`the option ${name}${of} cannot be ${shown(value)}: it is ${values.what}`);
+    const [value, values] = [given[name], options[name]];
+    if (value === undefined ? needed.includes(name) : values && !values.has(value))
+      throw new TypeError(`the option ${name}${of} cannot be ${shown(value)}: it is ${values?.what}`);
   }
 }

@@ -1,8 +1,8 @@
-/** How far long work has come. */
+/** The progress of long work. */
 export interface Progress {
-  /** Steps that are done. */
+  /** The number of finished steps. */
   readonly done: number;
-  /** All steps, as far as they are known by now. */
+  /** The number of all steps, as far as they are known. */
   readonly total: number;
   /** The step that begins, in words. */
   readonly doing: string;
@@ -10,8 +10,8 @@ export interface Progress {
 
 /** The options of all long work. */
 export interface LongWork {
-  /** Ends the work: it rejects with the signal's reason, and keeps no device. */
+  /** The signal that aborts the work. The work rejects with its reason, and keeps no device. */
   readonly signal?: AbortSignal | undefined;
-  /** Called before each step. */
+  /** The listener to call before each step. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }

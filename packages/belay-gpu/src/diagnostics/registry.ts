@@ -85,6 +85,7 @@ const entries = {
   "no-room-for-checks": ["BELAY336", "the pipeline layout has no room for check words"],
   "bound-without-checks": ["BELAY337", "a kernel uses a buffer without check words"],
   "not-fully-protected": ["BELAY338", "strict mode refuses a pipeline without full coverage"],
+  "already-hardened": ["BELAY339", "`harden()` was given a device that it had returned"],
   // Command line
   usage: ["BELAY400", "a wrong command line"],
   "unreadable-input": ["BELAY401", "the input cannot be read"],

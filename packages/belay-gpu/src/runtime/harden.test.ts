@@ -1,5 +1,6 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
+import { BelayError } from "../diagnostics/belayError.ts";
 import type { Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";
 
@@ -70,17 +71,30 @@ it("does not change the given device", async () => {
   plain.destroy();
 });
 
+it("destroys the device, and ends scrubbing, where its scope ends", async () => {
+  const plain = await newDevice();
+  const ended = vi.spyOn(globalThis, "clearInterval");
+  {
+    using _ = harden(plain, { memory: "secded64", scrubInterval: 3_600_000 });
+    expect(ended).not.toHaveBeenCalled();
+  }
+  expect((await plain.lost).reason).toBe("destroyed");
+  expect(ended).toHaveBeenCalledOnce();
+  ended.mockRestore();
+});
+
 it("rejects an invalid policy", async () => {
   const plain = await newDevice();
-  await expect(harden(plain, { onFault: "ignore" as never })).rejects.toThrow('"recover", "throw", "report"');
-  await expect(harden(plain, { retries: -1 })).rejects.toThrow(
-    "the option retries of the policy cannot be -1",
-  );
-  await expect(harden(plain, { redundant: true } as Policy)).rejects.toThrow(
+  expect(() => harden(plain, { onFault: "ignore" as never })).toThrow('"recover", "throw", "report"');
+  expect(() => harden(plain, { retries: -1 })).toThrow("the option retries of the policy cannot be -1");
+  expect(() => harden(plain, { redundant: true } as Policy)).toThrow(
     "there is no option redundant of the policy: the options are redundancy,",
   );
-  await expect(harden(plain, null as never)).rejects.toThrow("the options of the policy are no object");
-  await expect(harden({} as never)).rejects.toThrow("only a GPUDevice can be hardened");
+  expect(() => harden(plain, null as never)).toThrow("the options of the policy are no object");
+  expect(() => harden({} as never)).toThrow("only a GPUDevice can be hardened");
+  const twice = expect.objectContaining({ constructor: BelayError, code: "BELAY339" });
+  expect(() => harden(harden(plain))).toThrow(twice);
+  expect(() => harden(Object.create(harden(plain)))).toThrow(twice);
   plain.destroy();
 });
 

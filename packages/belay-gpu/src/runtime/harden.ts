@@ -6,10 +6,10 @@ import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
  * Hardens a WebGPU device. Unmodified programs on the returned device run protected kernels, and
  * see results only after verification. The given device does not change.
  *
- * Rejects with a `TypeError` if the argument is no device, and for an invalid policy or one that
- * the device does not support.
+ * Throws a `TypeError` if the argument is no device, and for an invalid policy or one that the
+ * device does not support. Throws a `BelayError` (BELAY339) if the device is already hardened.
  */
-export async function harden(device: GPUDevice, policy?: Policy): Promise<HardenedDevice> {
+export function harden(device: GPUDevice, policy?: Policy): HardenedDevice {
   if (typeof device?.createComputePipeline !== "function")
     throw new TypeError("only a GPUDevice can be hardened");
   return hardenWith(protect, device, policy);

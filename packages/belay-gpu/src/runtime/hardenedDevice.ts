@@ -1,5 +1,6 @@
 import { type Schemes, schemes } from "../codes/scheme.ts";
 import type { Protect } from "../compiler/contract.ts";
+import { BelayError } from "../diagnostics/belayError.ts";
 import { type Belay, belayOf } from "./belay.ts";
 import type { Policy } from "./context/policy.ts";
 import { createContext } from "./context/runtimeContext.ts";
@@ -17,16 +18,31 @@ import { StoreSearch } from "./verification/storeSearch.ts";
 import { Verifier } from "./verification/verifier.ts";
 import { proxyOf } from "./webgpu/nativeObjects.ts";
 
-/** The device that a program uses, with the members that Belay adds. */
-export type HardenedDevice = GPUDevice & { readonly belay: Belay };
+/** `Disposable`, in programs whose TypeScript libraries have it. */
+type WhereDisposable = SymbolConstructor extends { readonly dispose: infer Dispose extends symbol }
+  ? { readonly [Key in Dispose]: () => void }
+  : unknown;
 
-/** Hardens a device with a given compiler, and with given codes for memory. */
+/**
+ * The device that a program uses, with the members that Belay adds. `using` destroys the device at
+ * the end of its scope, and ends scrubbing.
+ */
+export type HardenedDevice = GPUDevice & WhereDisposable & { readonly belay: Belay };
+
+/**
+ * Hardens a device with a given compiler, and with given codes for memory. Throws a `BelayError`
+ * for a device that is already hardened.
+ */
 export function hardenWith(
   protect: Protect,
   device: GPUDevice,
   policy?: Policy,
   codes: Schemes = schemes,
 ): HardenedDevice {
+  if ((device as Partial<HardenedDevice>).belay !== undefined)
+    throw new BelayError("already-hardened", "the device is already hardened", {
+      help: "pass the device of which it was made, with one policy for all needs",
+    });
   const context = createContext(device, policy, codes);
   const code = context.policy.memory;
   const memory = code === "none" ? new NoMemoryProtection() : new EccMemory(context, code);
@@ -44,6 +60,8 @@ export function hardenWith(
   const { scopes, textures } = context;
   const hardened: HardenedDevice = proxyOf(device, {
     ...creation,
+    // Older browsers have no such symbol.
+    ...(Symbol.dispose && { [Symbol.dispose]: () => device.destroy() }),
     belay,
     queue,
     pushErrorScope: (filter: GPUErrorFilter) => scopes.push(filter),

@@ -145,8 +145,7 @@ textureDimensions (texture_storage_3d<F, read|write|read_write>) -> vec3<u32>
 textureNumLayers (texture_2d_array<S> | texture_cube_array<S>) -> u32 where S: sampled
 textureNumLayers (texture_depth_2d_array | texture_depth_cube_array) -> u32
 textureNumLayers (texture_storage_2d_array<F, read|write|read_write>) -> u32
-textureNumLevels (texture_1d<S> | texture_2d<S> | texture_2d_array<S> | texture_3d<S>) -> u32 where S: sampled
-textureNumLevels (texture_cube<S> | texture_cube_array<S>) -> u32 where S: sampled
+textureNumLevels (texture_1d<S> | texture_2d<S> | texture_2d_array<S> | texture_3d<S> | texture_cube<S> | texture_cube_array<S>) -> u32 where S: sampled
 textureNumLevels (texture_depth_2d | texture_depth_2d_array | texture_depth_cube | texture_depth_cube_array) -> u32
 textureNumSamples (texture_multisampled_2d<S>) -> u32 where S: sampled
 textureNumSamples (texture_depth_multisampled_2d) -> u32
@@ -188,12 +187,6 @@ textureSample (texture_depth_2d_array, sampler, vec2<f32>, int, vec2<i32>?) -> f
 textureSample (texture_depth_cube, sampler, vec3<f32>) -> f32
 textureSample (texture_depth_cube_array, sampler, vec3<f32>, int) -> f32
 
-textureSampleBias (texture_2d<f32>, sampler, vec2<f32>, f32, vec2<i32>?) -> vec4<f32>
-textureSampleBias (texture_2d_array<f32>, sampler, vec2<f32>, int, f32, vec2<i32>?) -> vec4<f32>
-textureSampleBias (texture_3d<f32>, sampler, vec3<f32>, f32, vec3<i32>?) -> vec4<f32>
-textureSampleBias (texture_cube<f32>, sampler, vec3<f32>, f32) -> vec4<f32>
-textureSampleBias (texture_cube_array<f32>, sampler, vec3<f32>, int, f32) -> vec4<f32>
-
 textureSampleCompare textureSampleCompareLevel (texture_depth_2d, sampler_comparison, vec2<f32>, f32, vec2<i32>?) -> f32
 textureSampleCompare textureSampleCompareLevel (texture_depth_2d_array, sampler_comparison, vec2<f32>, int, f32, vec2<i32>?) -> f32
 textureSampleCompare textureSampleCompareLevel (texture_depth_cube, sampler_comparison, vec3<f32>, f32) -> f32
@@ -206,11 +199,11 @@ textureSampleGrad (texture_cube<f32>, sampler, vec3<f32>, vec3<f32>, vec3<f32>) 
 textureSampleGrad (texture_cube_array<f32>, sampler, vec3<f32>, int, vec3<f32>, vec3<f32>) -> vec4<f32>
 
 textureSampleLevel (texture_1d<f32>, sampler, f32, f32) -> vec4<f32>
-textureSampleLevel (texture_2d<f32>, sampler, vec2<f32>, f32, vec2<i32>?) -> vec4<f32>
-textureSampleLevel (texture_2d_array<f32>, sampler, vec2<f32>, int, f32, vec2<i32>?) -> vec4<f32>
-textureSampleLevel (texture_3d<f32>, sampler, vec3<f32>, f32, vec3<i32>?) -> vec4<f32>
-textureSampleLevel (texture_cube<f32>, sampler, vec3<f32>, f32) -> vec4<f32>
-textureSampleLevel (texture_cube_array<f32>, sampler, vec3<f32>, int, f32) -> vec4<f32>
+textureSampleBias textureSampleLevel (texture_2d<f32>, sampler, vec2<f32>, f32, vec2<i32>?) -> vec4<f32>
+textureSampleBias textureSampleLevel (texture_2d_array<f32>, sampler, vec2<f32>, int, f32, vec2<i32>?) -> vec4<f32>
+textureSampleBias textureSampleLevel (texture_3d<f32>, sampler, vec3<f32>, f32, vec3<i32>?) -> vec4<f32>
+textureSampleBias textureSampleLevel (texture_cube<f32>, sampler, vec3<f32>, f32) -> vec4<f32>
+textureSampleBias textureSampleLevel (texture_cube_array<f32>, sampler, vec3<f32>, int, f32) -> vec4<f32>
 textureSampleLevel (texture_depth_2d, sampler, vec2<f32>, int, vec2<i32>?) -> f32
 textureSampleLevel (texture_depth_2d_array, sampler, vec2<f32>, int, int, vec2<i32>?) -> f32
 textureSampleLevel (texture_depth_cube, sampler, vec3<f32>, int) -> f32

@@ -42,7 +42,7 @@ export const variants: Readonly<Record<Variant, VariantOptions>> = {
   hardened: {
     options: { fallback: "never" },
     kinds: ["resident", "moved"],
-    harden: (device) => harden(device, { redundancy: "intra+lds", memory: "secded128" }),
+    harden: async (device) => harden(device, { redundancy: "intra+lds", memory: "secded128" }),
   },
 };
 

@@ -5,8 +5,8 @@
  *   node workloadProcess.js TASK     TASK: JSON of a `Task`
  */
 import { resolve } from "node:path";
-import { describeConfiguration } from "belay-gpu/internal/compiler/configurations";
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
+import type { Progress } from "belay-gpu/internal/diagnostics/progress";
 import { tune } from "belay-gpu/internal/runtime/tuning/tune";
 import { tuneMemory } from "belay-gpu/internal/runtime/tuning/tuneMemory";
 import type { Workload } from "belay-gpu/internal/runtime/tuning/workload";
@@ -73,14 +73,14 @@ async function answer(): Promise<unknown> {
   if (task.kind === "run") return runTwice(workload, task.policy);
   const checked: Workload = (device) => runWorkload(workload, device);
   using opened = task.kind === "tuneMemory" ? await openGpu() : await openTimedGpu();
-  const options = { runs: task.runs, newDevice: () => newDevice(opened) };
-  const progress = (doing: string) => send({ kind: "step", doing });
-  if (task.kind === "tuneMemory") return await tuneMemory(checked, { ...options, progress });
-  return await tune(checked, {
-    ...options,
-    cover: task.cover,
-    progress: (configuration) => progress(describeConfiguration(configuration)),
-  });
+  const options = {
+    runs: task.runs,
+    newDevice: () => newDevice(opened),
+    onProgress: ({ doing, done, total }: Progress) =>
+      send({ kind: "step", doing: `${doing} (${done + 1} of ${total})` }),
+  };
+  if (task.kind === "tuneMemory") return await tuneMemory(checked, options);
+  return await tune(checked, { ...options, cover: task.cover });
 }
 
 // No `await` here: one that is never settled would end the process with a status of its own.

@@ -1,5 +1,5 @@
 import { faultExtent, injectionWords } from "../../compiler/contract.ts";
-import { shown } from "../../diagnostics/options.ts";
+import { flag, oneOf, refuseUnknown, shown, type Values, wholeFrom } from "../../diagnostics/options.ts";
 import type { ReportArena } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import {
@@ -95,8 +95,7 @@ export class Injector {
    * could never strike.
    */
   arm(fault: ArmedFault): void {
-    const problem = problemOf(fault, this.#kernels);
-    if (problem) throw new TypeError(problem);
+    refuseImpossible(fault, this.#kernels);
     this.disarm();
     this.#armed = fault;
     for (const { kernel } of this.#kernels.choices) {
@@ -133,44 +132,57 @@ export class Injector {
   }
 }
 
+const isWhole = (value: unknown) => Number.isInteger(value);
+const count = wholeFrom(0);
+
+/** The members of a fault, with the values that they take. */
+const members: { readonly [Name in keyof Required<ArmedFault>]: Values | null } = {
+  kernel: null,
+  site: null,
+  replica: oneOf([0, 1]),
+  effect: {
+    what: "{ xor: bits } or { set: word }, with a whole number",
+    has: (value) =>
+      typeof value === "object" &&
+      value !== null &&
+      isWhole("set" in value ? value.set : "xor" in value && value.xor),
+  },
+  workgroup: {
+    what: "a workgroup such as [0, 0, 0]",
+    has: (value) => Array.isArray(value) && value.length === 3 && value.every(count.has),
+  },
+  localIndex: count,
+  component: count,
+  occurrence: count,
+  dispatch: count,
+  line: count,
+  fuel: count,
+  extent: oneOf(Object.keys(faultExtent)),
+  duration: oneOf(["once", "launch"]),
+  permanent: flag,
+};
+
 /**
- * Returns the reason why a fault could never strike as described, if there is one. JavaScript
- * callers are not bound to the types.
+ * Throws a `TypeError` for a fault that could never strike as described. JavaScript callers are not
+ * bound to the types.
  */
-function problemOf(fault: ArmedFault, kernels: Kernels): string | undefined {
-  if (typeof fault !== "object" || fault === null) return "a fault is an object";
+function refuseImpossible(fault: ArmedFault, kernels: Kernels): void {
+  refuseUnknown(fault, members, " of a fault", ["replica", "effect", "workgroup", "localIndex"]);
   const made = [...kernels.choices].flatMap(({ kernel }) => kernel ?? []);
   const kernel = made.find(({ name }) => name === fault.kernel);
   if (!kernel) {
-    const names = made.map(({ name }) => JSON.stringify(name)).join(", ") || "none yet";
-    return `there is no kernel ${shown(fault.kernel)} in which a fault can be armed: the kernels are ${names}`;
+    const names = made.map(({ name }) => shown(name)).join(", ") || "none yet";
+    throw new TypeError(
+      `there is no kernel ${shown(fault.kernel)} in which a fault can be armed: the kernels are ${names}`,
+    );
   }
-  const { faultSites } = kernel.protection;
-  if (!faultSites.some(({ id }) => id === fault.site))
-    return `the kernel "${kernel.name}" has no fault site ${shown(fault.site)}: faultSites() lists those that it has`;
-  if (fault.replica !== 0 && fault.replica !== 1)
-    return `a fault strikes replica 0 or 1, and not ${shown(fault.replica)}`;
-  const { effect, workgroup, extent = "invocation", duration = "once" } = fault;
-  const word = effect && ("set" in effect ? effect.set : effect.xor);
-  if (!Number.isInteger(word))
-    return "a fault needs an effect, { xor: bits } or { set: word }, with a whole number";
-  if (!Array.isArray(workgroup) || workgroup.length !== 3 || !workgroup.every(isCount))
-    return `a fault strikes a workgroup such as [0, 0, 0], and not ${shown(workgroup)}`;
-  for (const member of ["localIndex", "component", "occurrence", "dispatch", "line", "fuel"] as const) {
-    const value: unknown = member === "localIndex" ? fault.localIndex : (fault[member] ?? 0);
-    if (!isCount(value))
-      return `the ${member} of a fault is a whole number from 0 on, and not ${shown(value)}`;
-  }
-  if (!Object.hasOwn(faultExtent, extent))
-    return `there is no extent ${shown(extent)}: a fault reaches an ${Object.keys(faultExtent).join(", ")}`;
-  if (duration !== "once" && duration !== "launch")
-    return `a fault lasts "once" or a "launch", and not ${shown(duration)}`;
-  if (extent === "line" && fault.line === undefined)
-    return "a fault in a line of memory needs the line, as samples of a profile have it";
-  return undefined;
+  if (!kernel.protection.faultSites.some(({ id }) => id === fault.site))
+    throw new TypeError(
+      `the kernel "${kernel.name}" has no fault site ${shown(fault.site)}: faultSites() lists those that it has`,
+    );
+  if (fault.extent === "line" && fault.line === undefined)
+    throw new TypeError("a fault in a line of memory needs the line, as samples of a profile have it");
 }
-
-const isCount = (value: unknown) => Number.isInteger(value) && Number(value) >= 0;
 
 export function observedIn(report: Uint32Array): ObservedWords {
   const [strikes, struck] = [report[injectionWords.strikes]!, report[injectionWords.struck]!];

@@ -1,8 +1,9 @@
 import { openGpu } from "belay-node/internal/adapter";
 import { expect, it } from "vitest";
+import type { Progress } from "../../diagnostics/progress.ts";
 import { harden } from "../harden.ts";
 import { requestFullDevice } from "../requestFullDevice.ts";
-import { tune } from "./tune.ts";
+import { type TuneOptions, tune } from "./tune.ts";
 import type { Workload } from "./workload.ts";
 
 const kernel = (name: string, body: string) => /* wgsl */ `
@@ -65,4 +66,46 @@ it("rejects devices without timestamps", async () => {
   using opened = await openGpu();
   const newDevice = async () => (await opened.gpu.requestAdapter())!.requestDevice();
   await expect(tune(workload, { newDevice })).rejects.toThrow("timestamp-query");
+});
+
+it("ends by a signal before the next run, with its reason, and destroys its devices", async () => {
+  using opened = await openGpu();
+  const devices: GPUDevice[] = [];
+  const newDevice = async () => {
+    const device = await requestFullDevice((await opened.gpu.requestAdapter())!);
+    devices.push(device);
+    return device;
+  };
+  const ending = new AbortController();
+  const reason = new Error("enough");
+  const steps: Progress[] = [];
+  const onProgress = (step: Progress) => {
+    steps.push(step);
+    if (step.done === 1) ending.abort(reason);
+  };
+  const tuning = tune(workload, { newDevice, runs: 1, signal: ending.signal, onProgress });
+  await expect(tuning).rejects.toBe(reason);
+  expect(steps.map(({ done }) => done)).toEqual([0, 1]);
+  expect(steps[0]!.total).toBeGreaterThan(1);
+  expect(steps[0]!.doing).toMatch(/^(intra|inter|passes)/);
+  expect(devices).toHaveLength(3);
+  for (const { lost } of devices) expect((await lost).reason).toBe("destroyed");
+  await expect(tune(workload, { newDevice, signal: ending.signal })).rejects.toBe(reason);
+  expect(devices).toHaveLength(3);
+});
+
+it("refuses wrong options before it makes a device", async () => {
+  const newDevice = async (): Promise<GPUDevice> => {
+    throw new Error("a device was made");
+  };
+  const wrong: [object, string][] = [
+    [{ newDevice, progress: () => {} }, "there is no option progress: the options are newDevice,"],
+    [{ newDevice, runs: 0 }, "the option runs cannot be 0: it is a whole number from 1 on"],
+    [{ newDevice, cover: ["GPU"] }, 'the option cover cannot be ["GPU"]: it is a list of "ALU", "VRF"'],
+    [{ newDevice, signal: {} }, "the option signal cannot be {}: it is an AbortSignal"],
+    [{}, "the option newDevice cannot be undefined: it is a function"],
+  ];
+  for (const [options, message] of wrong)
+    await expect(tune(workload, options as TuneOptions)).rejects.toThrow(message);
+  await expect(tune(3 as never, { newDevice })).rejects.toThrow("a workload is a function of a device");
 });

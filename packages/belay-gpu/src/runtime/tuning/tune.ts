@@ -1,12 +1,15 @@
 import { type ChoiceOptions, rankConfigurations } from "../../compiler/choice.ts";
-import type { Configuration, Structure } from "../../compiler/configurations.ts";
+import { type Configuration, describeConfiguration, type Structure } from "../../compiler/configurations.ts";
+import { structureList } from "../../compiler/settings.ts";
+import { aFunction, longWork, refuseUnknown, type Values, wholeFrom } from "../../diagnostics/options.ts";
+import type { LongWork } from "../../diagnostics/progress.ts";
 import type { KernelPolicy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import { PassTimes } from "./passTimes.ts";
-import type { Workload } from "./workload.ts";
+import { Devices, refuseNoWorkload, type Workload } from "./workload.ts";
 
 /** The options of {@link tune}. */
-export interface TuneOptions {
+export interface TuneOptions extends LongWork {
   /**
    * Creates a new device of the adapter that the workload will run on, with the feature
    * `timestamp-query`.
@@ -19,8 +22,15 @@ export interface TuneOptions {
   readonly cover?: readonly Structure[];
   /** The number of runs of each configuration. Default 5. */
   readonly runs?: number;
-  readonly progress?: (doing: Configuration) => void;
 }
+
+/** The options of `tune`, with their valid values. */
+const optionValues: { readonly [Name in keyof Required<TuneOptions>]: Values } = {
+  newDevice: aFunction,
+  cover: structureList,
+  runs: wholeFrom(1),
+  ...longWork,
+};
 
 /** The measurements of one kernel. */
 export interface TunedKernel {
@@ -53,35 +63,49 @@ export interface Tuning {
  * alternate with them, as a GPU's clocks change meanwhile. It measures the GPU time of compute
  * passes, so kernels that share a pass get the same result.
  *
- * Rejects with a `TypeError` if the devices lack timestamps, and with any error of the workload.
+ * Rejects with a `TypeError` for wrong options and for devices without timestamps, with the
+ * signal's reason before the next run of the workload, and with any error of the workload.
+ * Destroys all devices in the end.
  */
 export async function tune(workload: Workload, options: TuneOptions): Promise<Tuning> {
-  const { newDevice, cover = ["ALU", "VRF", "LDS"], runs = 5, progress } = options;
-  const plain = await newDevice();
-  if (!plain.features.has("timestamp-query")) throw new TypeError("tuning needs the feature timestamp-query");
-  const baseline = new TimedWorkload(workload, plain);
-  await baseline.run();
-  const candidates = worthTrying(baseline.times.sources, { cover, features: plain.features });
+  refuseNoWorkload(workload);
+  refuseUnknown(options, optionValues, "", ["newDevice"]);
+  const { newDevice, cover = ["ALU", "VRF", "LDS"], runs = 5, signal, onProgress } = options;
+  signal?.throwIfAborted();
+  const devices = new Devices();
+  try {
+    const plain = devices.add(await newDevice());
+    if (!plain.features.has("timestamp-query"))
+      throw new TypeError("tuning needs the feature timestamp-query");
+    const baseline = new TimedWorkload(workload, plain, signal);
+    await baseline.run();
+    const candidates = worthTrying(baseline.times.sources, { cover, features: plain.features });
 
-  const tried = new Map<string, Tried[]>();
-  for (const configuration of candidates) {
-    progress?.(configuration);
-    const native = await newDevice();
-    const device = await harden(native, { ...configuration, onFault: "throw" });
-    // An unsuitable flavor for a kernel is skipped without a warning.
-    device.belay.addEventListener("unprotected", (event) => event.preventDefault());
-    const { times } = await inAlternation(baseline, new TimedWorkload(workload, device), runs);
-    const { kernels } = await device.belay.report();
-    const isProtected = kernels.every(({ redundancy }) => redundancy !== "none");
-    for (const kernel of times.kernels) {
-      const [milliseconds, unprotected] = [times.medianOf(kernel), baseline.times.medianOf(kernel)];
-      const own = kernels.find((each) => each.kernel === kernel || each.entryPoint === kernel);
-      if (!milliseconds || !unprotected || !(own ? own.redundancy !== "none" : isProtected)) continue;
-      tried.set(kernel, [...(tried.get(kernel) ?? []), { ...configuration, milliseconds, unprotected }]);
+    const tried = new Map<string, Tried[]>();
+    for (const [done, configuration] of candidates.entries()) {
+      onProgress?.({ done, total: candidates.length, doing: describeConfiguration(configuration) });
+      const native = devices.add(await newDevice());
+      const device = harden(native, { ...configuration, onFault: "throw" });
+      // An unsuitable flavor for a kernel is skipped without a warning.
+      device.belay.addEventListener("unprotected", (event) => event.preventDefault());
+      const { times } = await inAlternation(baseline, new TimedWorkload(workload, device, signal), runs);
+      const { kernels } = await device.belay.report();
+      const isProtected = kernels.every(({ redundancy }) => redundancy !== "none");
+      for (const kernel of times.kernels) {
+        const [milliseconds, unprotected] = [times.medianOf(kernel), baseline.times.medianOf(kernel)];
+        const own = kernels.find((each) => each.kernel === kernel || each.entryPoint === kernel);
+        if (!milliseconds || !unprotected || !(own ? own.redundancy !== "none" : isProtected)) continue;
+        tried.set(kernel, [...(tried.get(kernel) ?? []), { ...configuration, milliseconds, unprotected }]);
+      }
+      native.destroy();
     }
-    native.destroy();
+    return tuningOf(tried);
+  } finally {
+    devices.destroy();
   }
-  plain.destroy();
+}
+
+function tuningOf(tried: ReadonlyMap<string, readonly Tried[]>): Tuning {
   const kernels = [...tried].map(([kernel, measured]): TunedKernel => {
     const sorted = measured.toSorted((a, b) => costOf(a) - costOf(b));
     const { milliseconds, unprotected, ...configuration } = sorted[0]!;
@@ -118,9 +142,12 @@ class TimedWorkload {
   readonly times: PassTimes;
   readonly #run: () => Promise<unknown>;
 
-  constructor(workload: Workload, device: GPUDevice) {
+  constructor(workload: Workload, device: GPUDevice, signal: AbortSignal | undefined) {
     this.times = new PassTimes(device);
-    this.#run = () => workload(device);
+    this.#run = () => {
+      signal?.throwIfAborted();
+      return workload(device);
+    };
   }
 
   async run(): Promise<void> {

@@ -61,3 +61,41 @@ it("tries the codes between which the text of the kernels does not decide", asyn
   expect(await tried(1)).toEqual(["secded128"]);
   expect(await tried(2000)).toEqual(["secded128", "secded64", "secded32"]);
 });
+
+it.each(["an abort", "a failure"])("destroys its devices after %s", async (end) => {
+  const devices: GPUDevice[] = [];
+  const made = async () => {
+    devices.push(await newDevice());
+    return devices.at(-1)!;
+  };
+  const ending = new AbortController();
+  const reason = new Error("enough");
+  let runs = 0;
+  const workload: Workload = async () => {
+    if (++runs === 3 && end === "a failure") throw reason;
+    if (runs === 3) ending.abort(reason);
+    return {};
+  };
+  const options = { newDevice: made, candidates: ["secded64"], signal: ending.signal } as const;
+  await expect(tuneMemory(workload, options)).rejects.toBe(reason);
+  expect(runs).toBe(3);
+  expect(devices).toHaveLength(2);
+  for (const { lost } of devices) expect((await lost).reason).toBe("destroyed");
+});
+
+it("refuses wrong options, and tells its steps", async () => {
+  const nothing: Workload = async () => ({});
+  const wrong: [object, string][] = [
+    [{ progress: 1 }, "there is no option progress: the options are newDevice, candidates,"],
+    [{ candidates: ["secded"] }, 'the option candidates cannot be ["secded"]: it is a list of "secded'],
+    [{ redundancy: "auto" }, 'the option redundancy cannot be "auto": it is one of "none"'],
+  ];
+  for (const [options, message] of wrong)
+    await expect(tuneMemory(nothing, { newDevice, ...options })).rejects.toThrow(message);
+  const onProgress = vi.fn();
+  await tuneMemory(nothing, { newDevice, candidates: ["secded64", "secded128"], runs: 1, onProgress });
+  expect(onProgress.mock.calls).toEqual([
+    [{ done: 0, total: 2, doing: "secded64" }],
+    [{ done: 1, total: 2, doing: "secded128" }],
+  ]);
+});

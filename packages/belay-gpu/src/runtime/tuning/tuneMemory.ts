@@ -1,12 +1,24 @@
-import type { MemoryCode } from "../../codes/scheme.ts";
+import { type MemoryCode, memoryCodes } from "../../codes/scheme.ts";
 import type { Redundancy } from "../../compiler/contract.ts";
 import { inQuestion, rankSchemes } from "../../compiler/memoryChoice.ts";
+import { choices } from "../../compiler/settings.ts";
+import {
+  aFunction,
+  listOf,
+  longWork,
+  oneOf,
+  refuseUnknown,
+  shown,
+  type Values,
+  wholeFrom,
+} from "../../diagnostics/options.ts";
+import type { LongWork } from "../../diagnostics/progress.ts";
 import { harden } from "../harden.ts";
 import { median } from "./median.ts";
-import type { Workload } from "./workload.ts";
+import { Devices, refuseNoWorkload, type Workload } from "./workload.ts";
 
 /** The options of {@link tuneMemory}. */
-export interface TuneMemoryOptions {
+export interface TuneMemoryOptions extends LongWork {
   /** Creates a new device of the adapter that the workload will run on. */
   readonly newDevice: () => Promise<GPUDevice>;
   /**
@@ -23,8 +35,17 @@ export interface TuneMemoryOptions {
    * results are available.
    */
   readonly time?: (device: GPUDevice) => Promise<number>;
-  readonly progress?: (doing: MemoryCode) => void;
 }
+
+/** The options of `tuneMemory`, with their valid values. */
+const optionValues: { readonly [Name in keyof Required<TuneMemoryOptions>]: Values } = {
+  newDevice: aFunction,
+  candidates: listOf(memoryCodes.map(shown).join(", "), (each) => memoryCodes.includes(each as MemoryCode)),
+  redundancy: oneOf(choices.redundancy.filter((each) => each !== "auto")),
+  runs: wholeFrom(1),
+  time: aFunction,
+  ...longWork,
+};
 
 /** The result of {@link tuneMemory}. */
 export interface MemoryTuning {
@@ -50,38 +71,49 @@ export interface TriedMemory {
  * buffers, the number of runs, the values of indices, or the cost of transfers. Unprotected runs
  * alternate with the others, as a GPU's clocks change meanwhile.
  *
- * Rejects with a `TypeError` if there are no candidates, and with any error of the workload.
+ * Rejects with a `TypeError` for wrong options and for no candidates, with the signal's reason
+ * before the next run of the workload, and with any error of the workload. Destroys all devices in
+ * the end.
  */
 export async function tuneMemory(workload: Workload, options: TuneMemoryOptions): Promise<MemoryTuning> {
-  const { newDevice, redundancy = "none", runs = 5, progress } = options;
+  refuseNoWorkload(workload);
+  refuseUnknown(options, optionValues, "", ["newDevice"]);
+  const { newDevice, redundancy = "none", runs = 5, signal, onProgress } = options;
   const time = options.time ?? ((device) => millisecondsOf(workload, device));
-  const deviceWith = async (memory: MemoryCode | "none") => {
-    const native = await newDevice();
-    return { native, device: await harden(native, { redundancy, memory, onFault: "throw" }) };
+  const timed = (device: GPUDevice): Promise<number> => {
+    signal?.throwIfAborted();
+    return time(device);
   };
-  const plain = await deviceWith("none");
-  const candidates = options.candidates ?? (await candidatesFor(workload, plain.device, redundancy));
-  const tried: TriedMemory[] = [];
-  for (const memory of candidates) {
-    progress?.(memory);
-    const coded = await deviceWith(memory);
-    const times = { plain: [] as number[], coded: [] as number[] };
-    // The first run is not measured, as it compiles the kernels.
-    for (let run = 0; run <= runs; run++) {
-      const unprotected = await time(plain.device);
-      const milliseconds = await time(coded.device);
-      if (run === 0) continue;
-      times.plain.push(unprotected);
-      times.coded.push(milliseconds);
+  const devices = new Devices();
+  const deviceWith = async (memory: MemoryCode | "none") =>
+    harden(devices.add(await newDevice()), { redundancy, memory, onFault: "throw" });
+  signal?.throwIfAborted();
+  try {
+    const plain = await deviceWith("none");
+    const candidates = options.candidates ?? (await candidatesFor(workload, plain, redundancy));
+    const tried: TriedMemory[] = [];
+    for (const [done, memory] of candidates.entries()) {
+      onProgress?.({ done, total: candidates.length, doing: memory });
+      const coded = await deviceWith(memory);
+      const times = { plain: [] as number[], coded: [] as number[] };
+      // The first run is not measured, as it compiles the kernels.
+      for (let run = 0; run <= runs; run++) {
+        const unprotected = await timed(plain);
+        const milliseconds = await timed(coded);
+        if (run === 0) continue;
+        times.plain.push(unprotected);
+        times.coded.push(milliseconds);
+      }
+      coded.destroy();
+      tried.push({ memory, milliseconds: median(times.coded), unprotected: median(times.plain) });
     }
-    coded.native.destroy();
-    tried.push({ memory, milliseconds: median(times.coded), unprotected: median(times.plain) });
+    tried.sort((a, b) => a.milliseconds / a.unprotected - b.milliseconds / b.unprotected);
+    const [best] = tried;
+    if (!best) throw new TypeError("there is no code to try");
+    return { memory: best.memory, protected: best.milliseconds, unprotected: best.unprotected, tried };
+  } finally {
+    devices.destroy();
   }
-  plain.native.destroy();
-  tried.sort((a, b) => a.milliseconds / a.unprotected - b.milliseconds / b.unprotected);
-  const [best] = tried;
-  if (!best) throw new TypeError("there is no code to try");
-  return { memory: best.memory, protected: best.milliseconds, unprotected: best.unprotected, tried };
 }
 
 /** Returns the codes to measure for a workload. Runs the workload once to get its kernels. */

@@ -5,6 +5,25 @@
  */
 export type Workload = (device: GPUDevice) => Promise<Record<string, ArrayBufferView>>;
 
+/** Throws a `TypeError` if the argument is no workload. */
+export function refuseNoWorkload(workload: Workload): void {
+  if (typeof workload !== "function") throw new TypeError("a workload is a function of a device");
+}
+
+/** Devices that are destroyed together. */
+export class Devices {
+  readonly #made: GPUDevice[] = [];
+
+  add(device: GPUDevice): GPUDevice {
+    this.#made.push(device);
+    return device;
+  }
+
+  destroy(): void {
+    for (const device of this.#made.splice(0)) device.destroy();
+  }
+}
+
 /** The outputs of a program, by name. */
 export type Outputs = Record<string, ArrayBufferView>;
 
