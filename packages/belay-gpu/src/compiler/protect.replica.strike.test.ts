@@ -10,6 +10,7 @@ import {
   runKernel,
   runTwins,
 } from "../../../../test/support/kernels/kernelRunner.ts";
+import { injectionMembers } from "../transforms/faults/injectionWords.ts";
 import { configurationsFor, describeConfiguration } from "./configurations.ts";
 import { injectionWords, type ProtectResult, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
@@ -119,6 +120,13 @@ const tellingWhere = (code: string) =>
       `${head} let w = belay_workgroup.x; ${report}.memory_records[w / 32u][w / 4u % 8u][w % 4u] = 1u; }`,
   );
 
+/** Code whose report has the words of injected faults, in the bytes that are free otherwise. */
+function withInjectionWords(code: string): string {
+  const declared = code.replace(/@size\(\d+\) grid: u32,/, `grid: u32,${injectionMembers}`);
+  if (declared === code) throw new Error("the report has no free bytes");
+  return declared;
+}
+
 /**
  * The protected kernel with places at which the register is struck: where the kernel begins, behind
  * an arrival, and before each guard. In workgroup w, bit w % 32 of replica w / 32 flips, unless one
@@ -127,7 +135,7 @@ const tellingWhere = (code: string) =>
 function flipping(guarded: ProtectResult): Flipping {
   let places = 0;
   const flip = () => `belay_flip(${++places}u);`;
-  const code = tellingWhere(guarded.code)
+  const code = withInjectionWords(tellingWhere(guarded.code))
     .replaceAll(start, flip)
     .replace(/if \(\(?belay_replica == 0u\)?[^{]*\{/g, (guard) => `${flip()} ${guard}`)
     .replace(/belay_replica = u32\(\(?(before|workgroupUniformLoad)[^;]*;/g, (all) => `${all} ${flip()}`);

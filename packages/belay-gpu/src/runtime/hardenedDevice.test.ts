@@ -258,7 +258,7 @@ describe("coverage", () => {
     const device = await newHardened({ strict: true });
     const module = device.createShaderModule({ code: unprotectable });
     const descriptor = { layout: "auto", compute: { module, entryPoint: "square" } } as const;
-    expect(() => device.createComputePipeline(descriptor)).toThrow("3:32 BELAY299 this kernel stays alone");
+    expect(() => device.createComputePipeline(descriptor)).toThrow("3:32 BELAY299: this kernel stays alone");
     await expect(device.createComputePipelineAsync(descriptor)).rejects.toMatchObject({
       reason: "validation",
     });
