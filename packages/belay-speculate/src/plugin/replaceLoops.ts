@@ -149,7 +149,7 @@ function callOf(
     first: host.first,
     step: host.step,
     count: host.count,
-    ...(hasTurn && { eachIteration: `${prefix}turn` }),
+    ...(hasTurn && { turn: `${prefix}turn` }),
   })}${options === null ? "" : `, ${options}`})`;
   const results = (["carried", "reductions"] as const).flatMap((kind) =>
     Object.entries(host[kind]).map(([name, variable]) => `${variable} = ${prefix}result.${kind}.${name};`),
