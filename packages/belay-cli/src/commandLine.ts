@@ -24,15 +24,15 @@ const commands: readonly CommandFactory[] = [
 ];
 
 /**
- * Stands for `belay bench` in the list of commands: the package that has it is loaded only when it
- * is run.
+ * Returns a placeholder for `belay bench` in the list of commands. The package with the command is
+ * loaded only if the command runs.
  */
 function absentBenchCommand(): Command {
   return new Command("bench").summary("verify and measure a paper's programs");
 }
 
 /**
- * Runs one command line and returns its exit status. Whatever goes wrong ends in a message on
+ * Runs one command line and returns its exit status. Every failure ends in a message on
  * `io.stderr`.
  */
 export async function runCommandLine(args: readonly string[], io: Io): Promise<number> {
@@ -43,7 +43,8 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
   const program = new Command("belay")
     .description("Checked execution for WebGPU compute.")
     .version(readVersion())
-    // Flags belong to the command before them, as a command and its subcommands may have the same.
+    // Flags belong to the command before them, because a command and its subcommands may share a
+    // flag.
     .enablePositionalOptions();
   try {
     for (const make of commands) {
@@ -71,14 +72,14 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
 
   let json = args.includes("--json");
   program.hook("preAction", (_, action) => {
-    // Some commands write it to a file.
+    // In some commands, the flag names a file instead.
     json = action.opts<{ json?: unknown }>().json === true;
   });
   try {
     await program.parseAsync(args, { from: "user" });
     return status;
   } catch (thrown) {
-    // Commander has already written its message, or the help that was asked for.
+    // Commander has already written its message, or the requested help.
     if (thrown instanceof CommanderError) {
       if (thrown.exitCode === 0) return exitStatus.ok;
       const message = thrown.message.replace(/^error: /, "");
@@ -90,7 +91,10 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
   }
 }
 
-/** That a flag is off unless it is given goes without saying. */
+/**
+ * Returns the description of an option. A default of false is left out, because every flag is off
+ * unless given.
+ */
 function optionDescription(option: Option): string {
   return option.defaultValue === false ? option.description : new Help().optionDescription(option);
 }
@@ -104,6 +108,6 @@ function withSubcommands(command: Command): Command[] {
 }
 
 function readVersion(): string {
-  // The package names itself, so that sources and build find the same file.
+  // The package refers to itself by name, so sources and build find the same file.
   return createRequire(import.meta.url)("belay-cli/package.json").version;
 }

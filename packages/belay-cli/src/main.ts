@@ -7,15 +7,15 @@ import { printThrown } from "./shared/terminal/io.ts";
 const json = process.argv.includes("--json");
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  // A reader that has seen enough (`belay protect … | head`) is no error.
+  // A reader that closes the pipe early (`belay protect … | head`) is no error.
   if (error.code === "EPIPE") process.exit(exitStatus.ok);
   const failure = new CommandFailure("unwritable-output", `cannot write the output: ${reasonOf(error)}`);
   printThrown(process, failure, { json: false });
   process.exit(exitStatus.failed);
 });
-// Results do not depend on anybody who reads the messages.
+// Results do not depend on a reader of the messages.
 process.stderr.on("error", () => {});
-// Node.js would end here without a word, as nothing is left that could make the command go on.
+// Node.js would exit here without a message, because nothing pending can continue the command.
 process.on("beforeExit", () => {
   printThrown(process, new Error("the command waits for something that never happens"), { json });
   process.exit(exitStatus.failed);
@@ -28,6 +28,6 @@ for (const event of ["uncaughtException", "unhandledRejection"] as const) {
 }
 
 const status = await runCommandLine(process.argv.slice(2), process);
-// Open GPU objects keep the process alive, so it ends here, once everything written has left. What
-// could not be written has said so by then: errors of streams are told one turn later.
+// Open GPU objects keep the process alive, so it exits here, after all output is written. Streams
+// report their errors one turn later, which is still before this exit.
 process.stdout.write("", () => process.stderr.write("", () => setImmediate(() => process.exit(status))));

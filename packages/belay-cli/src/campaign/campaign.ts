@@ -1,4 +1,6 @@
-/** Runs a campaign: controls, profiles, and injections until every interval is narrow enough. */
+/**
+ * The run of a campaign: controls, profiles, and injections until every interval is narrow enough.
+ */
 
 import { performance } from "node:perf_hooks";
 import type { LongWork } from "belay-gpu";
@@ -27,34 +29,34 @@ import { Results } from "./results/results.ts";
 import { isCutShort, Store } from "./store/store.ts";
 
 /**
- * What to inject, where to keep it, and with how many processes. A step of the progress is an
- * injection; how many there are follows from what they find. An abort ends the processes, and
- * leaves a store that can be resumed.
+ * The options of {@link runCampaign}. A step of the progress is one injection; the number of
+ * injections depends on their outcomes. An abort ends the processes and leaves a store that can be
+ * resumed.
  */
 export interface CampaignOptions extends LongWork {
-  /** Where the store is, or is to be. */
+  /** The directory of the store, existing or new. */
   readonly directory: string;
   readonly settings: Settings;
   readonly shard: Shard;
-  /** Goes on with the campaign that the directory holds. */
+  /** True if the campaign in the directory is resumed. */
   readonly resume: boolean;
   /**
-   * The module that knows the programs by name (see `Programs`). It is loaded by the process that
-   * keeps the device.
+   * The module that knows the programs by name (see `Programs`). The process that keeps the device
+   * loads it.
    */
   readonly programs: URL;
-  /** Processes with a device, which inject at the same time. Default: one. */
+  /** The number of processes with a device, which inject at the same time. Default: one. */
   readonly jobs?: number;
-  /** Ends before it is done after so many milliseconds. Default: never. */
+  /** The time in milliseconds after which an unfinished campaign stops. Default: never. */
   readonly timeLimit?: number;
   /**
-   * Milliseconds that compiling a program, and running it without a fault a few times, may take.
-   * Default: two minutes.
+   * The time limit for compiling a program and running it a few times without a fault, in
+   * milliseconds. Default: two minutes.
    */
   readonly openLimit?: number;
   /**
-   * Milliseconds, besides fifty times those of a clean run, after which a struck run hangs.
-   * Default: two seconds.
+   * The time in milliseconds after which a struck run counts as hanging. Fifty times the duration
+   * of a clean run is added. Default: two seconds.
    */
   readonly hangLimit?: number;
 }
@@ -73,14 +75,14 @@ const options: { readonly [Name in keyof Required<CampaignOptions>]: Values | nu
 };
 
 const CONTROL_RUNS = 3;
-/** Times that the process may end while a program is profiled, before the program is left out. */
+/** The number of crashes while a program is profiled after which the program is left out. */
 const ATTEMPTS = 2;
-/** Injections of a unit that are worth another process's start. */
+/** The number of a unit's injections that one process makes before another is worth its start. */
 const SHARED = 200;
 /**
- * Runs or resumes a campaign, and returns all that its store holds then. Rejects with a
- * `CampaignError` when the store cannot be used, with a `TypeError` for options that do not exist,
- * and with the signal's reason. What is wrong with one program only is a record of the store.
+ * Runs or resumes a campaign, and returns everything that its store then holds. Rejects with a
+ * `CampaignError` when the store cannot be used, with a `TypeError` for unknown options, and with
+ * the signal's reason. A problem with one program becomes a record of the store.
  */
 export async function runCampaign(given: CampaignOptions): Promise<Results> {
   refuseUnknown(given, options);
@@ -121,7 +123,7 @@ class CampaignRun {
     this.#processes = new WatchedProcesses(options.jobs ?? 1, options.programs);
   }
 
-  /** Runs every unit without a fault, and counts what it executes. */
+  /** Runs every unit without a fault, and counts the executions of its sites. */
   profile(): Promise<void> {
     const { programs } = this.#options.settings;
     return this.#processes.share(
@@ -140,13 +142,13 @@ class CampaignRun {
       this.#tell(`${program}, ${configuration.name}: profile`);
       const failure = broken ?? (await this.#profileUnit(program, configuration, watched));
       if (!failure) continue;
-      // A program that is bad without protection is bad with it.
+      // A program that fails without protection also fails with protection.
       if (configuration.name === unprotected.name) broken = failure;
       this.#add({ kind: "skipped", ...unit, ...failure });
     }
   }
 
-  /** Returns why the unit is left out, if it is. */
+  /** Profiles a unit. Returns the reason if the unit is left out. */
   async #profileUnit(
     program: string,
     configuration: CampaignConfiguration,
@@ -158,8 +160,8 @@ class CampaignRun {
         return await this.#countUnit(program, configuration, watched);
       } catch (error) {
         const isLost = error instanceof ProcessLost;
-        // Whoever ended the process need not have been the program. One that ends it each time is
-        // bad.
+        // The program need not be the cause of a crash. A program that crashes each time is left
+        // out.
         if (isLost && error.how === "crash" && attempt < ATTEMPTS) continue;
         const { code, message } = failureOf(error, program);
         if (code === codeOf("other-campaign")) throw error;
@@ -179,15 +181,15 @@ class CampaignRun {
     const digest = this.#digestOf(program);
     const unit = await watched.ask("open", { program, digest, configuration, counted, seed }, openLimit);
     const control = await watched.ask("control", { runs: CONTROL_RUNS }, CONTROL_RUNS * this.#limitOf(unit));
-    // The control first: a unit is known when its record is there.
+    // The control comes first, because a unit counts as known once its own record exists.
     this.#add({ kind: "control", program, configuration: configuration.name, ...control });
     this.#add(unit);
   }
 
-  /** Does what is missing, as far as it is known to be; returns whether there was something. */
+  /** Makes the missing injections of the rounds decided so far. Returns whether there were any. */
   async round(): Promise<boolean> {
     const missing = missingInjections(this.#results);
-    // What takes longest begins first, and what many processes wait for is shared among them.
+    // The longest parts begin first. Large parts are shared among the processes.
     const all = missing.reduce((sum, { count }) => sum + count, 0);
     const most = Math.max(SHARED, Math.ceil(all / this.#processes.count));
     const parts = missing
@@ -223,8 +225,8 @@ class CampaignRun {
   }
 
   /**
-   * Records the adapter that the campaign begins on, and refuses any other, also where a GPU is
-   * lost on the way.
+   * Records the adapter that the campaign begins on. Refuses any other adapter, also when a GPU is
+   * lost during the campaign.
    */
   #useAdapter(adapter: string): void {
     const begunOn = this.#results.adapter;
@@ -236,7 +238,7 @@ class CampaignRun {
     return this.#options.settings.programs.find(({ name }) => name === program)!.digest;
   }
 
-  /** Ends the processes for good. Nothing is recorded after that. */
+  /** Ends the processes permanently. Nothing is recorded afterwards. */
   end(reason: unknown): void {
     this.#processes.end(reason);
   }
@@ -254,7 +256,10 @@ class CampaignRun {
     this.#results.add(record);
   }
 
-  /** A struck run may replay its work a few times; what takes longer than this hangs. */
+  /**
+   * Returns the milliseconds after which a struck run counts as hanging. The limit leaves time for
+   * replaying the work.
+   */
   #limitOf({ milliseconds }: UnitRecord): number {
     return (this.#options.hangLimit ?? 2000) + 50 * milliseconds.protected;
   }
@@ -275,5 +280,5 @@ function failureOf(error: unknown, program: string): CampaignError {
     : new CampaignError("program-fails", `${program} fails without a fault: ${error.message}`);
 }
 
-/** Milliseconds between two words about the progress. */
+/** The least time between two reports of the progress, in milliseconds. */
 const TELL_EVERY = 200;

@@ -1,6 +1,6 @@
 /**
- * Fault campaigns: which faults a protection detects, measured. docs/campaigns.md describes the
- * method.
+ * The interface of fault campaigns, which measure the faults that a protection detects.
+ * docs/campaigns.md describes the method.
  */
 
 export { type CampaignOptions, runCampaign } from "./campaign.ts";

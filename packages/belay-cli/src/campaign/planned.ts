@@ -6,7 +6,7 @@ import type { Injected } from "./processes/injections.ts";
 import { injectionName, numbersBelow, type Stratum, stratumName } from "./results/plan.ts";
 import type { Results } from "./results/results.ts";
 
-/** One injection to be done. */
+/** One injection to be made. */
 export interface Planned extends Stratum {
   readonly id: string;
   readonly number: number;
@@ -14,19 +14,19 @@ export interface Planned extends Stratum {
   readonly fault: Fault;
 }
 
-/** The injections of one unit that are missing. */
+/** The missing injections of one unit. */
 export interface Missing {
   readonly unit: UnitRecord;
-  /** How many they are. */
+  /** The number of missing injections. */
   readonly count: number;
   /**
-   * Draws them one by one, in the order of their numbers, as there may be more than fit into
-   * memory.
+   * The missing injections in the order of their numbers. They are drawn one by one, because all of
+   * them may not fit into memory.
    */
   readonly planned: IterableIterator<Planned>;
 }
 
-/** A stratum, and how many injections its cell is to have in each. */
+/** A stratum with the number of injections that its cell assigns to each stratum. */
 interface Wanted {
   readonly stratum: Stratum;
   readonly name: string;
@@ -34,7 +34,7 @@ interface Wanted {
   readonly done: ReadonlySet<number>;
 }
 
-/** Returns the injections that cells still wait for, as far as their rounds are decided. */
+/** Returns the injections that are missing in the rounds decided so far. */
 export function missingInjections(results: Results): Missing[] {
   const { settings, shard } = results.header;
   const wanted = new Map<UnitRecord, Wanted[]>();
@@ -78,7 +78,7 @@ function plan(stratum: Stratum, name: string, number: number, { seed, configurat
   return { ...stratum, ...drawn, number, id: digest(injection) };
 }
 
-/** What a store keeps of an injection. */
+/** Returns the record of an injection. */
 export function recordOf(
   { unit, id, kernel, structure, model, number, fault }: Planned,
   injected: Injected,

@@ -7,23 +7,23 @@ import type { Explanation } from "./processes/session.ts";
 import { openDevice, ProcessLost, WatchedProcess } from "./processes/watchedProcess.ts";
 import { readResults } from "./store/merge.ts";
 
-/** One injection, done again. */
+/** One injection, made again. */
 export interface Replay {
   readonly injection: InjectionRecord;
-  /** Where it struck; absent for a fault at rest. */
+  /** The struck kernel and site; absent for a fault at rest. */
   readonly place?: { readonly kernel: StruckKernel; readonly site: StruckSite };
-  /** What came of it this time. */
+  /** The outcome of the repeated injection. */
   readonly outcome: Outcome;
-  /** Absent when the process was lost. */
+  /** The details; absent when the process was lost. */
   readonly explanation?: Explanation;
   readonly detail?: string;
-  /** The adapters of the campaign and of this process, where they are not the same. */
+  /** The adapters of the campaign and of this process, if they differ. */
   readonly elsewhere?: { readonly begunOn: string; readonly present: string };
 }
 
 /**
- * Injects one fault of a campaign again, and tells all that is known of it. Rejects with a
- * `CampaignError`.
+ * Injects one fault of a campaign again, and returns all details. Rejects with a `CampaignError` if
+ * the injection is unknown or the program cannot be prepared.
  */
 export async function replay(directory: string, id: string, programs: URL): Promise<Replay> {
   const { header, injections, units, adapter: begunOn } = readResults(directory);
@@ -62,7 +62,10 @@ export async function replay(directory: string, id: string, programs: URL): Prom
   }
 }
 
-/** A process that is lost before anything is struck is no outcome of a fault. */
+/**
+ * Reopens the unit. Rejects with a `CampaignError` if the process is lost, because no fault has
+ * struck yet.
+ */
 async function makeReady(watched: WatchedProcess, unit: Exchanges["reopen"]["ask"]): Promise<void> {
   try {
     await watched.ask("reopen", unit, 120_000);

@@ -6,8 +6,8 @@ import { colorsFor, type Io, printJson, tell } from "../shared/terminal/io.ts";
 import { alignColumns } from "../shared/terminal/table.ts";
 
 /**
- * `belay doctor`: which adapter every command uses and why, what it can do, and whether it computes
- * right.
+ * Makes the command `belay doctor`, which shows the adapter of all commands, the reason for its
+ * choice and its features. The command also tests whether the adapter computes correctly.
  */
 export function doctorCommand(
   io: Io,
@@ -88,7 +88,7 @@ function renderVerdict(
 ): string[] {
   if (ok) return [color.green("Everything Belay needs works here.")];
   if (!problem) return [color.red("This adapter computes wrong results.")];
-  // The message goes on with what was tried, which has a section of its own.
+  // The rest of the message lists the tried adapters, which have a section of their own.
   const [message] = problem.message.split("\n");
   return [
     `${color.red(`error[${labelOf(problem.code)}]`)}: ${message}`,

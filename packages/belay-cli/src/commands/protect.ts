@@ -40,7 +40,7 @@ interface Flags {
   readonly json: boolean;
 }
 
-/** `belay protect`: the compiler alone, from text to text. */
+/** Makes the command `belay protect`, which runs the compiler alone, from text to text. */
 export function protectCommand(io: Io, finish: (status: number) => void): Command {
   const command = new Command("protect")
     .summary("print the protected form of a WGSL module")
@@ -87,7 +87,7 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
           ? toJson({ ...result, code, ...(flags.timePasses && { passes: timed(protection) }) }, source)
           : code;
         if (flags.output && flags.output !== "-" && !failed) await writeAtomically(flags.output, text);
-        // A pipe or a file gets the module as it is.
+        // A pipe or a file gets the module unchanged.
         else io.stdout.write(isTerminal(io.stdout) ? printable(text) : text);
       }
       finish(failed ? exitStatus.failed : exitStatus.ok);
@@ -104,7 +104,7 @@ function printDiagnostics({ diagnostics }: ProtectResult, source: string, file: 
   }
 }
 
-/** Tells by which names pipelines refer to what could not keep its own. */
+/** Prints the new names of declarations that could not keep their own. */
 function printRenamed({ renamed }: ProtectResult, io: Io): void {
   for (const [name, other] of Object.entries(renamed))
     tell(io.stderr, `renamed: "${name}" is "${other}" here, as it hides a name that protection needs\n`);
@@ -117,7 +117,10 @@ function knownPass(name: string): string {
 
 const listed = (passes: readonly { readonly name: string }[]) => passes.map(({ name }) => name).join(", ");
 
-/** The module as a pass has left it; by default the protected one. */
+/**
+ * Returns the module as a pass has left it, or the protected module if `pass` is undefined. Throws
+ * a `CommandFailure` if the pass did not run.
+ */
 function codeAfter({ result, passes: ran }: Protection, pass: string | undefined): string {
   if (pass === undefined) return result.code;
   const record = ran.find((each) => each.pass === pass);
@@ -139,7 +142,7 @@ function timesOf(protection: Protection): string {
   return [line("pass", "ms"), ...lines].join("");
 }
 
-/** The compiler's result, with the line and column of each diagnostic spelled out. */
+/** Returns the compiler's result as JSON, with the line and column of each diagnostic. */
 function toJson(result: ProtectResult, source: string): string {
   const diagnostics = result.diagnostics.map((diagnostic) => ({
     ...diagnostic,

@@ -23,7 +23,9 @@ interface Flags extends PolicyFlags, Required<Pick<Policy, "onFault" | "memory" 
   readonly json: boolean;
 }
 
-/** `belay run`: one workload, plain and hardened, and whether the two agree. */
+/**
+ * Makes the command `belay run`, which runs a workload plain and hardened and compares the results.
+ */
 export function runCommand(io: Io, finish: (status: number) => void): Command {
   const command = new Command("run")
     .summary("run a workload plain and hardened, and compare")

@@ -15,7 +15,7 @@ interface Flags {
   readonly json: boolean;
 }
 
-/** `belay speculate`: what becomes of a file's loops. */
+/** Makes the command `belay speculate`, which shows the translation of a file's loops. */
 export function speculateCommand(io: Io, finish: (status: number) => void): Command {
   return new Command("speculate")
     .summary("show what becomes of the loops in a TypeScript or JavaScript file")
@@ -46,12 +46,12 @@ export function speculateCommand(io: Io, finish: (status: number) => void): Comm
     });
 }
 
-/** Accesses of an iteration that an engine assumes at first, where they are not known. */
+/** The accesses per iteration that an engine assumes at first if they are unknown. */
 const assumed = 16;
 
 /**
- * The plans that the default engine has for the loop; the first is the one it starts with, when
- * there are many elements.
+ * Returns the plans that the default engine has for the loop. The first one is its initial plan for
+ * many elements.
  */
 function plansOf({ loop }: TranslatedLoop): Plan[] {
   const addresses = addressLoop(loop);

@@ -21,7 +21,10 @@ interface Flags {
   readonly json: boolean;
 }
 
-/** `belay tune`: which protection costs each kernel of a workload least on this device. */
+/**
+ * Makes the command `belay tune`, which finds the cheapest protection of each kernel on this
+ * device.
+ */
 export function tuneCommand(io: Io, finish: (status: number) => void): Command {
   return new Command("tune")
     .summary("measure which protection costs a workload least")

@@ -2,10 +2,10 @@ import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
 import type { Bar, BarsSection } from "./report.ts";
 
-/** Height of one bar, and of the gap between groups, in pixels. */
+/** The height of one bar and of the gap between groups, in pixels. */
 const barHeight = 16;
 const groupGap = 12;
-/** About what a letter of a group's name takes. */
+/** The approximate width of a letter in a group's name, in pixels. */
 const letterWidth = 8;
 
 export interface Drawing {
@@ -15,7 +15,7 @@ export interface Drawing {
 }
 
 /**
- * Draws grouped horizontal bars as one SVG element whose colors are the page's `--series-n`
+ * Draws grouped horizontal bars as one SVG element. Its colors are the page's `--series-n`
  * variables.
  */
 export function drawBars({ title, axis, series, bars, stacked, reference }: BarsSection): Drawing {
@@ -23,11 +23,11 @@ export function drawBars({ title, axis, series, bars, stacked, reference }: Bars
   const longest = Math.max(...groups.map((group) => group.length));
   const groupHeight = (stacked ? 1 : series.length) * barHeight + groupGap;
   const drawn = stacked ? oneBehindTheOther(bars) : bars.map((bar) => ({ ...bar, from: 0, to: bar.value }));
-  // Parts of one bar share its place, which is all of the group's.
+  // Parts of one bar share the whole height of their group.
   const y = stacked ? {} : { y: "series" };
   const [width, height] = [840, groups.length * groupHeight + 56];
   const svg = Plot.plot({
-    // A fresh document, because there is no browser here.
+    // There is no browser here, so the plot gets a fresh document.
     document: parseHTML("<html></html>").document as unknown as Document,
     className: "bars",
     ariaLabel: title,
@@ -76,7 +76,7 @@ export function drawBars({ title, axis, series, bars, stacked, reference }: Bars
   return { markup: svg.outerHTML, width, height };
 }
 
-/** Bars, each of which begins where the one of its group before it ends. */
+/** Places each bar at the end of the previous bar of its group. */
 function oneBehindTheOther(bars: readonly Bar[]): (Bar & { readonly from: number; readonly to: number })[] {
   const ends = new Map<string, number>();
   return bars.map((bar) => {

@@ -1,4 +1,4 @@
-/** A piece of markup; everything else is escaped when it is put into a page. */
+/** A piece of markup. Everything else is escaped when a page includes it. */
 export interface Html {
   readonly [markup]: true;
   readonly text: string;
@@ -8,12 +8,12 @@ const markup = Symbol("markup");
 
 type Part = string | number | Html | readonly Part[] | undefined;
 
-/** A template of HTML or SVG: what is put into it is escaped, unless it is markup itself. */
+/** Fills a template of HTML or SVG. Parts are escaped unless they are markup. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return trusted(strings.map((text, i) => text + toText(parts[i])).join(""));
 }
 
-/** Takes a text for markup as it is. */
+/** Marks a text as markup, which is not escaped. */
 export function trusted(text: string): Html {
   return { [markup]: true, text };
 }

@@ -16,7 +16,7 @@ import {
 } from "./report.ts";
 import { stylesheet } from "./stylesheet.ts";
 
-/** Renders a report as one HTML file that needs nothing else: no script, no font, no request. */
+/** Renders a report as one HTML file without scripts, fonts or requests. */
 export function renderPage({ title, verdict, sections }: Report): string {
   const page = html`<!doctype html>
 <html lang="en">
@@ -100,19 +100,19 @@ function renderFacts(facts: Facts): Html {
   return html`<dl>${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-/** Lines shown before and after the one that matters. */
+/** The number of lines shown before and after the struck line. */
 const context = 2;
 
-/**
- * The line of a source text that holds an offset: its number from 1, and where it starts and ends.
- */
+/** Returns the line of a source text at an offset: its number from 1, its start and its end. */
 function lineAt(source: string, offset: number): { number: number; start: number; end: number } {
   const start = source.lastIndexOf("\n", offset - 1) + 1;
   const end = source.indexOf("\n", offset);
   return { number: source.slice(0, start).split("\n").length, start, end: end < 0 ? source.length : end };
 }
 
-/** An excerpt of a source with its line numbers; the span is marked, its line highlighted. */
+/**
+ * Returns an excerpt of a source with line numbers. The span is marked and its line highlighted.
+ */
 export function drawExcerpt(source: string, span: { readonly start: number; readonly end: number }): Html {
   const line = lineAt(source, span.start);
   const markEnd = Math.min(span.end, line.end);
@@ -129,9 +129,7 @@ export function drawExcerpt(source: string, span: { readonly start: number; read
   return html`<pre class="excerpt"><code>${rows}</code></pre>`;
 }
 
-/**
- * A source with its line numbers; what there is to say about a line stands beside it, and marks it.
- */
+/** Returns a source with line numbers. Remarks stand beside their lines, which are marked. */
 export function drawListing({ source, remarks }: Listing): Html {
   const rows = source
     .trimEnd()
@@ -146,12 +144,12 @@ export function drawListing({ source, remarks }: Listing): Html {
 }
 
 /**
- * Draws values with their intervals as one SVG element whose colors are the page's `--series-n`
+ * Draws values with their intervals as one SVG element. Its colors are the page's `--series-n`
  * variables.
  */
 export function drawRanges({ title, across, axis, series, ranges }: RangesSection): string {
   const svg = Plot.plot({
-    // A fresh document, because there is no browser here.
+    // There is no browser here, so the plot gets a fresh document.
     document: parseHTML("<html></html>").document as unknown as Document,
     className: "bars",
     ariaLabel: title,

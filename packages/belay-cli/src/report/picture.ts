@@ -3,15 +3,15 @@ import { type Html, html, trusted } from "./html.ts";
 import { type BarsSection, classOf, type Report, type TableSection } from "./report.ts";
 import { palette } from "./stylesheet.ts";
 
-/** Layout in pixels; widths of text are estimates, because nothing here can measure a font. */
+/** The layout in pixels. Widths of text are estimates, because nothing here can measure a font. */
 const margin = 28;
 const rowHeight = 30;
 const letterWidth = 7.6;
 const columnGap = 28;
 
 /**
- * Draws the verdict, the first table and the first plot of a report as one SVG image that follows
- * light and dark.
+ * Draws the verdict, first table and first bars of a report as one SVG image. The image follows the
+ * light or dark color scheme.
  */
 export function renderPicture({ title, verdict, sections }: Report): string {
   const table = sections.find((section): section is TableSection => section.kind === "table");
@@ -44,7 +44,7 @@ ${bars && drawing ? drawFigure(bars, drawing.markup, barsTop) : undefined}
   return picture.text;
 }
 
-/** Where each column starts, and after them where the next would. */
+/** Returns the start of each column, and the start that a further column would have. */
 function columnStarts({ columns, rows }: TableSection): number[] {
   const starts = [0];
   columns.forEach(({ label }, index) => {

@@ -1,6 +1,6 @@
 /**
- * What a report says, in the order it is read. Commands describe their results in these terms; this
- * folder only renders them.
+ * The content of a report in reading order. Commands describe their results in these terms, and
+ * this folder renders them.
  */
 export interface Report {
   readonly title: string;
@@ -9,12 +9,12 @@ export interface Report {
 }
 
 /**
- * Whether something is right. Null: nothing is wrong, but something is missing, such as what a slow
- * machine did not finish.
+ * The judgement of a result. Null: nothing is wrong, but something is missing, such as work that a
+ * slow machine did not finish.
  */
 export type Judgement = boolean | null;
 
-/** The class of a judgement in pages and pictures. */
+/** Returns the CSS class of a judgement in pages and pictures. */
 export const classOf = (ok: Judgement): string => (ok === null ? "open" : ok ? "ok" : "bad");
 
 export interface Verdict {
@@ -51,21 +51,23 @@ export interface Column {
 
 export interface Cell {
   readonly text: string;
-  /** Shown as a mark before the text; the text says the same in words. */
+  /**
+   * The judgement of the cell, shown as a mark before the text. The text says the same in words.
+   */
   readonly ok?: Judgement;
 }
 
-/** Horizontal bars, grouped: one group per name, one bar per series. */
+/** A section with horizontal bars: one group per name, and one bar per series in a group. */
 export interface BarsSection extends SectionBase {
   readonly kind: "bars";
-  /** What a bar's length means, with its unit. */
+  /** The meaning of a bar's length, with its unit. */
   readonly axis: string;
-  /** In drawing order; the first one is the reference. */
+  /** The series in drawing order. The first one is the reference. */
   readonly series: readonly string[];
   readonly bars: readonly Bar[];
-  /** The bars of a group are parts of one bar, one behind the other. */
+  /** The bars of a group are parts of one bar, end to end. */
   readonly stacked?: true;
-  /** A value to hold the bars against, drawn as a line. */
+  /** The value of a line that is drawn across the bars for comparison. */
   readonly reference?: number;
 }
 
@@ -73,14 +75,14 @@ export interface Bar {
   readonly group: string;
   readonly series: string;
   readonly value: number;
-  /** Written at the end of the bar; may be empty. */
+  /** The text at the end of the bar; may be empty. */
   readonly label: string;
 }
 
-/** Values with their intervals over a number, as one line per series. */
+/** A section with values and their intervals over a number, as one line per series. */
 export interface RangesSection extends SectionBase {
   readonly kind: "ranges";
-  /** What the number along the page is, and what the values are, with their unit. */
+  /** The meaning of the horizontal axis. `axis` is the meaning of the values, with their unit. */
   readonly across: string;
   readonly axis: string;
   readonly series: readonly string[];
@@ -95,7 +97,7 @@ export interface Range {
   readonly high: number;
 }
 
-/** Whole sources, with something to say about some of their lines. */
+/** A section with whole sources and remarks on some of their lines. */
 export interface ListingsSection extends SectionBase {
   readonly kind: "listings";
   readonly listings: readonly Listing[];
@@ -108,10 +110,10 @@ export interface Listing {
 }
 
 export interface Remark {
-  /** Counted from 1. */
+  /** The number of the line, from 1. */
   readonly line: number;
   readonly text: string;
-  /** How strongly the line is marked, from 0 to 1; the text says it in words. */
+  /** The strength of the line's mark, from 0 to 1. The text says the same in words. */
   readonly weight: number;
 }
 
@@ -120,7 +122,7 @@ export interface FaultsSection extends SectionBase {
   readonly faults: readonly ReportedFault[];
 }
 
-/** A detected fault and the place in the WGSL source where it was detected. */
+/** An injected fault and the place in the WGSL source that it struck. */
 export interface ReportedFault {
   readonly title: string;
   readonly source: string;

@@ -1,4 +1,4 @@
-/** Sections of reports, from what several commands have to say. */
+/** The sections of reports that several commands share. */
 import type { Bar, BarsSection, Cell, Column, TableSection } from "./report.ts";
 
 interface Titled {
@@ -6,7 +6,7 @@ interface Titled {
   readonly lead?: string;
 }
 
-/** Columns of names, then of numbers, then of remarks. */
+/** Returns columns of names, then of numbers, then of remarks. */
 export function columnsOf(
   names: readonly string[],
   numbers: readonly string[],
@@ -20,7 +20,7 @@ export function columnsOf(
   ];
 }
 
-/** A table; no section when it has no rows. */
+/** Returns a table; no section if it has no rows. */
 export function tableSection(
   titled: Titled,
   columns: readonly Column[],
@@ -29,7 +29,7 @@ export function tableSection(
   return rows.length === 0 ? [] : [{ kind: "table", ...titled, columns, rows }];
 }
 
-/** Bars; no section when there is nothing to draw. */
+/** Returns bars; no section if there is nothing to draw. */
 export function barsSection({
   bars,
   ...section
@@ -38,7 +38,7 @@ export function barsSection({
   return drawn.length === 0 ? [] : [{ kind: "bars", ...section, bars: drawn }];
 }
 
-/** A bar, labelled with its value; undefined where there is no value. */
+/** Returns a bar that is labelled with its value, or undefined without a value. */
 export const barOf = (
   group: string,
   series: string,

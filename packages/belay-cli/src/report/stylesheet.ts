@@ -15,7 +15,7 @@ export const palette = `
 }
 `;
 
-/** The whole style of a report page. */
+/** The whole stylesheet of a report page. */
 export const stylesheet = `${palette}
 :root { --series-5: #8a3fb0; --series-6: #0f8077; --series-7: #b03a66; }
 @media (prefers-color-scheme: dark) { :root { --series-5: #c79be6; --series-6: #5fc9bf; --series-7: #f08db0; } }

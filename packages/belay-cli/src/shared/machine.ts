@@ -1,4 +1,4 @@
-/** What reports tell of the machine that something was measured on. */
+/** The facts in reports about the machine of a measurement. */
 import type { AdapterChoice } from "belay-node/internal/adapter";
 
 /** The machine and the time of a measurement. */
@@ -9,7 +9,7 @@ export interface MeasuredOn {
   readonly date: string;
 }
 
-/** This machine, now. */
+/** Returns this machine and the current time. */
 export function measuredOn(adapter: AdapterChoice): MeasuredOn {
   const platform = `${process.platform} ${process.arch}`;
   return { date: new Date().toISOString(), node: process.version, platform, adapter };
@@ -28,7 +28,10 @@ export function machineFacts({ adapter, node, platform, date }: MeasuredOn): rea
   ];
 }
 
-/** A sentence, with a space before it, where times are not those of a GPU. */
+/**
+ * Returns a caveat if times are not those of a GPU, beginning with a space; otherwise an empty
+ * text.
+ */
 export function caveatOf({ kind }: AdapterChoice): string {
   return kind === "hardware" ? "" : " A software adapter ran this: its times say nothing about a GPU.";
 }

@@ -4,16 +4,16 @@ import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { longestWait } from "belay-gpu/internal/runtime/context/timers";
 import { type Command, InvalidArgumentError, Option } from "commander";
 
-/** Values that the flags of several commands have. */
+/** The flags that several commands share, and their values. */
 
-/** A whole number from 1 on. */
+/** Parses a whole number from 1 on. */
 export function count(text: string): number {
   const number = whole(text);
   if (number < 1) throw new InvalidArgumentError("Expected a whole number from 1 on.");
   return number;
 }
 
-/** A whole number from 0 on. */
+/** Parses a whole number from 0 on. */
 export function whole(text: string): number {
   const number = text.trim() === "" ? Number.NaN : Number(text);
   if (!Number.isSafeInteger(number) || number < 0) throw new InvalidArgumentError("Expected a whole number.");
@@ -22,20 +22,20 @@ export function whole(text: string): number {
 
 const mostSeconds = Math.floor(longestWait / 1000);
 
-/** Seconds that something may take before it is ended. */
+/** Parses the number of seconds after which something is ended. */
 export function patience(text: string): number {
   const seconds = count(text);
   if (seconds > mostSeconds) throw new InvalidArgumentError(`Expected at most ${mostSeconds}.`);
   return seconds;
 }
 
-/** The path of a file or directory. */
+/** Parses the path of a file or directory. */
 export function path(text: string): string {
   if (text === "") throw new InvalidArgumentError("Expected a path.");
   return text;
 }
 
-/** Some of the known names, with commas between; one that is said twice counts once. */
+/** Parses known names with commas between them. A repeated name counts once. */
 export function namesFrom<Name extends string>(text: string, known: readonly Name[]): Name[] {
   const names = text.split(",").map((name) => {
     const found = known.find((each) => each === name.trim());
@@ -45,7 +45,10 @@ export function namesFrom<Name extends string>(text: string, known: readonly Nam
   return [...new Set(names)];
 }
 
-/** Flags that several commands share, each defined once. Commander checks their values. */
+/**
+ * Returns the flag `--redundancy`. Flags that several commands share are each defined once.
+ * Commander checks their values.
+ */
 
 const redundancyOption = (standard: PolicyFlags["redundancy"]) =>
   new Option("--redundancy <flavor>", "how kernels are doubled")
@@ -82,8 +85,8 @@ export const timeoutOption = () =>
 export type PolicyFlags = Required<Pick<Policy, "redundancy" | "check" | "channel" | "pairing">>;
 
 /**
- * Adds the flags that say how kernels are protected, and refuses those that the redundancy leaves
- * without a meaning.
+ * Adds the flags for the protection of kernels. Refuses flags that have no meaning with the given
+ * redundancy.
  */
 export function addPolicyOptions(
   command: Command,
@@ -96,7 +99,7 @@ export function addPolicyOptions(
     .addOption(anyPairingOption())
     .hook("preAction", (_, action) => {
       const { redundancy } = action.opts<PolicyFlags>();
-      // What is given restricts the choice; a command's own default does not.
+      // A given check restricts the automatic choice. A command's own default must not restrict it.
       if (redundancy === "auto" && action.getOptionValueSource("check") === "default")
         action.setOptionValueWithSource("check", "signature", "default");
       const { flags, why } = meaningless[redundancy] ?? { flags: [], why: "" };
@@ -104,19 +107,19 @@ export function addPolicyOptions(
     });
 }
 
-/** Ends a command to which flags were given that mean nothing beside another one. */
+/** Ends a command with an error if a given flag has no meaning beside another one. */
 export function refuseBeside(command: Command, other: string, flags: readonly string[], why: string): void {
   const given = flags.find((flag) => command.getOptionValueSource(flag) === "cli");
   if (given) command.error(`error: --${given} has no meaning with ${other}: ${why}`);
 }
 
-/** The flags that ask for a policy. */
+/** Returns the flags that select a policy. */
 export const flagsFor = (policy: PolicyFlags): string =>
   meaningful(policy)
     .map(([flag, value]) => `--${flag} ${value}`)
     .join(" ");
 
-/** A policy in words, such as "inter redundancy, store check, auto channel". */
+/** Returns a policy in words, such as "inter redundancy, store check, auto channel". */
 export const describePolicy = (policy: PolicyFlags): string =>
   meaningful(policy)
     .map(([flag, value]) => (flag === "redundancy" && inWords[value]) || `${value} ${flag}`)
@@ -127,7 +130,7 @@ const inWords: Record<string, string> = {
   auto: "redundancy chosen for each kernel",
 };
 
-/** What of a policy has a meaning. */
+/** Returns the flags of a policy that have a meaning, with their values. */
 function meaningful(policy: PolicyFlags) {
   const left = meaningless[policy.redundancy]?.flags ?? [];
   return (["redundancy", "check", "channel", "pairing"] as const)
@@ -145,7 +148,7 @@ export const featureOption = () =>
     .argParser((name, all: string[]) => [...all, ...namesFrom(name, features)])
     .default([], "none");
 
-/** Source: WebGPU specification, `GPUFeatureName`. */
+/** The features of WebGPU devices. Source: WebGPU specification, `GPUFeatureName`. */
 const features = [
   "core-features-and-limits",
   "depth-clip-control",
@@ -174,7 +177,7 @@ const features = [
   "atomic-vec2u-min-max",
 ];
 
-/** The policy's part of a command's flags. */
+/** Returns the policy's part of a command's flags. */
 export function policyOf({ redundancy, check, channel, pairing }: PolicyFlags): PolicyFlags {
   return { redundancy, check, channel, pairing };
 }

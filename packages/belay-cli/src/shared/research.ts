@@ -1,4 +1,6 @@
-/** The papers' programs and the commands that measure them, which another package brings. */
+/**
+ * The interface of another package with the papers' programs and the commands that measure them.
+ */
 import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import { CommandFailure } from "./terminal/failure.ts";
 import type { CommandFactory } from "./terminal/io.ts";
@@ -6,11 +8,17 @@ import type { CommandFactory } from "./terminal/io.ts";
 /** A program at the sizes that commands use. */
 export interface CatalogEntry {
   readonly name: string;
-  /** Takes a fraction of a second on a software adapter. */
+  /** Returns the program at a size that takes a fraction of a second on a software adapter. */
   small(): VerifiableProgram;
-  /** Is small enough for thousands of runs in a row: a few workgroups, odd ends included. */
+  /**
+   * Returns the program at a size for thousands of consecutive runs: a few workgroups, odd ends
+   * included.
+   */
   campaign(): VerifiableProgram;
-  /** Keeps a large GPU busy, as far as the device's limits on buffers allow. */
+  /**
+   * Returns the program at a size that keeps a large GPU busy, within the device's limits on
+   * buffers.
+   */
   full(limits: GPUSupportedLimits): VerifiableProgram;
 }
 
@@ -20,12 +28,13 @@ export interface Research {
   readonly benchCommand: CommandFactory;
 }
 
-/** The package is no dependency: it depends on this one, and most users never need it. */
+/**
+ * The name of the package. It is no dependency, because it depends on this package and most users
+ * never need it.
+ */
 const name: string = "belay-research";
 
-/**
- * Imports the package `belay-research`. Rejects with a `CommandFailure` where it is not installed.
- */
+/** Imports the package `belay-research`. Rejects with a `CommandFailure` if it is not installed. */
 export async function importResearch(): Promise<Research> {
   const research = await importResearchIfInstalled();
   if (research) return research;
@@ -34,7 +43,7 @@ export async function importResearch(): Promise<Research> {
   });
 }
 
-/** Imports the package `belay-research`; returns undefined where it is not installed. */
+/** Imports the package `belay-research`. Returns undefined if it is not installed. */
 export async function importResearchIfInstalled(): Promise<Research | undefined> {
   try {
     return (await import(name)) as Research;

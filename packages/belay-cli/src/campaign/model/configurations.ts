@@ -3,20 +3,20 @@ import { type Configuration, describeConfiguration } from "belay-gpu/internal/co
 import type { Check, Pairing, Redundancy } from "belay-gpu/internal/compiler/contract";
 import { addedStructures, type StruckStructure } from "./faultModel.ts";
 
-/** How programs are protected in a part of a campaign. */
+/** The protection of all programs in one part of a campaign. */
 export interface CampaignConfiguration {
   readonly name: string;
   readonly policy: Omit<Configuration, "redundancy"> & {
     readonly redundancy: Redundancy;
     readonly memory?: MemoryCode;
-    /** Whether faults can strike what protection adds. */
+    /** True if faults may also strike the code that protection adds. */
     readonly strikeMachinery?: true;
   };
 }
 
 /**
- * Nothing is protected. Belongs to every campaign: without it nobody knows what the faults would
- * have done.
+ * The configuration without protection. Every campaign includes it, because it shows the effects of
+ * faults on unprotected programs.
  */
 export const unprotected: CampaignConfiguration = {
   name: "none",
@@ -24,15 +24,15 @@ export const unprotected: CampaignConfiguration = {
 };
 
 /**
- * The configurations of a campaign, the unprotected one first; codes for memory stand alone,
- * without redundancy.
+ * Returns the configurations of a campaign. The unprotected one comes first. Codes for memory are
+ * separate configurations without redundancy.
  */
 export function campaignConfigurations(options: {
   readonly flavors: readonly Configuration["redundancy"][];
   readonly checks: readonly Check[];
   readonly pairing: Pairing;
   readonly memory?: readonly MemoryCode[];
-  /** What faults strike. */
+  /** The structures that faults strike. */
   readonly structures?: readonly StruckStructure[];
 }): CampaignConfiguration[] {
   const { flavors, checks, pairing, memory = [], structures = [] } = options;

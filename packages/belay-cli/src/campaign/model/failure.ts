@@ -1,6 +1,6 @@
 import { BelayError } from "belay-gpu/internal/diagnostics/belayError";
 
-/** An error that ends a campaign, or what it does with one workload, with one message. */
+/** An error that ends a campaign, or its work on one program, with one message. */
 export class CampaignError extends BelayError {
   override readonly name = "CampaignError";
 }

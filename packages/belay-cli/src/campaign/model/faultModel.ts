@@ -1,9 +1,9 @@
 /**
- * Which faults stand for which structure of a GPU: where they strike, who is struck, and how.
+ * The faults that represent each structure of a GPU: their sites, their victims and their effects.
  *
- * A structure is modelled by what a fault in it does to values of the source. That is exact for
- * what leaves a lane, and an approximation of what lies below the source; docs/campaigns.md says
- * for each structure why.
+ * A structure is modelled by the effect of its faults on values of the source. The model is exact
+ * for values that leave a lane. It approximates everything below the source; docs/campaigns.md
+ * gives the reasons for each structure.
  */
 import { structures } from "belay-gpu/internal/compiler/configurations";
 import type { FaultSite } from "belay-gpu/internal/compiler/contract";
@@ -12,22 +12,22 @@ import { type StruckKernel, type StruckSite, toExecution } from "./profile.ts";
 import { Draws } from "./random.ts";
 
 /**
- * What faults in the program's own values and memory stand for: the structures of the coverage
- * tables, and global memory.
+ * The structures that faults in the program's own values and memory represent: those of the
+ * coverage tables, and memory.
  */
 export const programStructures = [...structures, "L1", "memory"] as const;
 /**
- * What protection adds to kernels: all of it, but for what happens between comparison and store,
- * and that window.
+ * The parts of the code that protection adds. The window lies between comparison and store; the
+ * machinery is the rest.
  */
 export const addedStructures = ["machinery", "window"] as const;
-/** All that faults strike. */
+/** The structures that faults can strike. */
 export const struckStructures = [...programStructures, ...addedStructures] as const;
-/** A structure that faults strike; see {@link struckStructures}. */
+/** A structure that faults can strike; see {@link struckStructures}. */
 export type StruckStructure = (typeof struckStructures)[number];
 
 /**
- * The ways in which a fault changes what it strikes. docs/campaigns.md says which stand for which
+ * The effects that a fault can have. docs/campaigns.md says which of them represent which
  * structure.
  */
 export const faultModels = [
@@ -42,18 +42,18 @@ export const faultModels = [
   "skip",
   "at-rest",
 ] as const;
-/** How a fault changes what it strikes; see {@link faultModels}. */
+/** The effect of a fault; see {@link faultModels}. */
 export type FaultModel = (typeof faultModels)[number];
 
-/** A bit that flips in a buffer while nothing uses it. */
+/** A bit that flips in a buffer while nothing uses the buffer. */
 export interface RestingFault {
-  /** The program's buffers are numbered as it makes them. */
+  /** The number of the buffer, in the order in which the program creates its buffers. */
   readonly buffer: number;
   readonly byteOffset: number;
   readonly mask: number;
 }
 
-/** A fault in what executes a kernel, or in memory. */
+/** A fault in the execution of a kernel, or in memory. */
 export type Fault = ArmedFault | RestingFault;
 
 export const isResting = (fault: Fault): fault is RestingFault => "buffer" in fault;
@@ -62,9 +62,9 @@ type SiteKind = FaultSite["kind"];
 
 interface Strikes {
   readonly kind: SiteKind;
-  /** Only values that are the same in all lanes of a subgroup. */
+  /** True if only values that are the same in all lanes of a subgroup are struck. */
   readonly uniform?: true;
-  /** Which sites in what protection adds; default: none of them. */
+  /** The part of the added code that is struck. Default: none of it. */
   readonly machinery?: FaultSite["machinery"];
   readonly extent: NonNullable<ArmedFault["extent"]>;
   readonly models: readonly FaultModel[];
@@ -89,21 +89,20 @@ const strikesOf: Readonly<Record<Exclude<StruckStructure, "memory">, Strikes>> =
   L1: { kind: "load", extent: "line", models: wrongWord },
 };
 
-/** Models whose sites are of a kind of their own, whatever structure they stand for. */
+/** The kinds of sites for models whose kind does not depend on the structure. */
 const kindOf: Partial<Record<FaultModel, SiteKind>> = {
   address: "address",
   branch: "branch",
   skip: "statement",
 };
 
-/** The models that stand for a structure. */
+/** Returns the models that represent a structure. */
 export function modelsOf(structure: StruckStructure): readonly FaultModel[] {
   return structure === "memory" ? ["at-rest"] : strikesOf[structure].models;
 }
 
 /**
- * The sites of a kernel that a fault of this model in this structure can strike, as far as a run
- * executes them.
+ * Returns the executed sites of a kernel that a fault of this model in this structure can strike.
  */
 function sitesFor(kernel: StruckKernel, structure: StruckStructure, model: FaultModel): StruckSite[] {
   if (structure === "memory") return [];
@@ -117,10 +116,7 @@ function sitesFor(kernel: StruckKernel, structure: StruckStructure, model: Fault
   );
 }
 
-/**
- * Of the models allowed, those that stand for a structure and have something to strike in the
- * kernel.
- */
+/** Returns the allowed models that represent a structure and have a site in the kernel. */
 export function modelsFor(
   kernel: StruckKernel,
   structure: StruckStructure,
@@ -132,14 +128,13 @@ export function modelsFor(
 }
 
 /**
- * How many times the loop iterations of a clean run a struck invocation may run before it counts as
- * hanging.
+ * The factor on a clean run's loop iterations after which a struck invocation counts as hanging.
  */
 const FUEL = 8;
 
 /**
- * Draws a fault that strikes a kernel: each of `models` is as likely, and with it each word of each
- * execution of its sites. The name decides everything.
+ * Draws a fault that strikes a kernel. Each of `models` is equally likely. Within a model, each
+ * word of each execution of its sites is equally likely. The name alone determines the fault.
  */
 export function drawFault(
   name: string,
@@ -184,7 +179,7 @@ function effectOf(model: FaultModel, draws: Draws): ArmedFault["effect"] {
   }
 }
 
-/** Draws a bit of a buffer at rest; each byte of all of them is as likely. */
+/** Draws a bit of a buffer at rest. All words of all buffers are equally likely. */
 export function drawRestingFault(name: string, bufferBytes: readonly number[]): RestingFault {
   const draws = new Draws(name);
   const buffers = bufferBytes.map((bytes, buffer) => ({ bytes, buffer }));
@@ -192,7 +187,7 @@ export function drawRestingFault(name: string, bufferBytes: readonly number[]): 
   return { buffer, byteOffset: 4 * draws.below(Math.floor(bytes / 4)), mask: 2 ** draws.below(32) };
 }
 
-/** The bits that differ after a fault, as far as the fault alone decides them. */
+/** Returns the bits that a fault flips, or undefined if they also depend on the struck value. */
 export function struckBits(fault: Fault): number | undefined {
   if (isResting(fault)) return fault.mask;
   return "xor" in fault.effect ? fault.effect.xor : undefined;

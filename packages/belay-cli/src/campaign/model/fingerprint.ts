@@ -1,7 +1,7 @@
 import { CampaignError } from "./failure.ts";
 import type { Header, Settings, Shard } from "./records.ts";
 
-/** Refuses to go on with a store that belongs to another campaign, and says what differs. */
+/** Refuses to resume a store that belongs to another campaign, and names the differences. */
 export function refuseOther(
   directory: string,
   stored: Header,
@@ -23,7 +23,7 @@ export function refuseOther(
   }
 }
 
-/** Refuses to go on with a store on another adapter, of whose rates it would be a mixture. */
+/** Refuses to resume a store on another adapter, because its rates would mix two adapters. */
 export function refuseOtherAdapter(directory: string, begunOn: string, present: string): void {
   if (begunOn === present) return;
   throw new CampaignError(
@@ -33,10 +33,10 @@ export function refuseOtherAdapter(directory: string, begunOn: string, present: 
   );
 }
 
-/** A shard as the command line has it, counted from 1. */
+/** Returns the name of a shard on the command line, counted from 1. */
 export const nameOf = ({ index, count }: Shard): string => `${index + 1}/${count}`;
 
-/** What sets two campaigns apart, in words about the first. */
+/** Returns the differences of two campaigns, in words about the first. */
 export function differences(a: Settings, b: Settings): string[] {
   const names = Object.keys(a) as (keyof Settings)[];
   return names.flatMap((name) => {

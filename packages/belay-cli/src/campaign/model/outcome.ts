@@ -1,4 +1,4 @@
-/** What became of an injected fault. */
+/** The outcomes of injected faults. */
 export const outcomes = [
   "masked",
   "corrected",
@@ -9,10 +9,10 @@ export const outcomes = [
   "hang",
   "notInjected",
 ] as const;
-/** What became of an injected fault; see {@link outcomes}. */
+/** The outcome of an injected fault; see {@link outcomes}. */
 export type Outcome = (typeof outcomes)[number];
 
-/** The outcomes in words, as tables name them. */
+/** The names of the outcomes in tables. */
 export const outcomeNames: Readonly<Record<Outcome, string>> = {
   masked: "masked",
   corrected: "corrected",
@@ -24,26 +24,32 @@ export const outcomeNames: Readonly<Record<Outcome, string>> = {
   notInjected: "not injected",
 };
 
-/** What was seen of a run with a fault. */
+/** The observations of one run with a fault. */
 export interface Observation {
-  /** How often the fault has struck. */
+  /** The number of times that the fault has struck. */
   readonly strikes: number;
-  /** An invocation ran so long that it counts as hanging, whatever came of it. */
+  /** True if an invocation ran so long that it counts as hanging, whatever the results are. */
   readonly hung: boolean;
-  /** Disagreements of the replicas, and work that nobody could verify. */
+  /**
+   * The number of disagreements between replicas, faults in memory and commands that could not be
+   * verified.
+   */
   readonly detections: number;
-  /** Words that check bits have put right. */
+  /** The number of words that were corrected by their check bits. */
   readonly corrections: number;
   /**
-   * Whether the program got results, and whether they are those of a run without a fault, bit for
-   * bit.
+   * The comparison of the results with those of a run without a fault, bit for bit. `"none"`: no
+   * results were released.
    */
   readonly results: "right" | "wrong" | "none";
-  /** Why there are none, where that is no refusal of Belay's. */
+  /** The reason for missing results, unless Belay refused them. */
   readonly error?: string;
 }
 
-/** Results that are released and wrong are silent, whatever was detected on the way to them. */
+/**
+ * Classifies an observation. Wrong results that are released are silent corruption, even if
+ * something was detected before.
+ */
 export function classify(observation: Observation): Outcome {
   const { strikes, hung, detections, corrections, results, error } = observation;
   if (strikes === 0) return "notInjected";

@@ -4,31 +4,31 @@ import type { Execution } from "belay-gpu/internal/runtime/injection/injector";
 import type { KernelProfile } from "belay-gpu/internal/runtime/injection/profiler";
 import { Draws } from "./random.ts";
 
-/** An execution as a store keeps it: dispatch, workgroup x, y, z, local index, occurrence, line. */
+/** The stored form of an execution: dispatch, workgroup x, y, z, local index, occurrence, line. */
 export type Sample = readonly [number, number, number, number, number, number, number];
 
 type CountedSite = KernelProfile["sites"][number];
 
-/** A site, how often one run executes it, and some executions, each as likely. */
+/** A site with its number of executions in one run, and a uniform sample of these executions. */
 export interface StruckSite
   extends Pick<CountedSite, "id" | "kind" | "span" | "components" | "uniform" | "machinery" | "executions"> {
   readonly samples: readonly Sample[];
 }
 
-/** What one run does in a kernel, counted. */
+/** The executions of one kernel in one run. */
 export interface StruckKernel extends Pick<KernelProfile, "kernel" | "entryPoint" | "source" | "iterations"> {
   readonly sites: readonly StruckSite[];
 }
 
 /**
- * Runs in which a program may draw more executions than there is room for, before it counts as not
- * deterministic.
+ * The number of profiled runs after which a program with incomplete samples counts as
+ * nondeterministic.
  */
 const ATTEMPTS = 8;
 
 /**
- * Counts what a program executes. The device counts (`injectFaults: "profile"`). `name` decides
- * which executions are drawn. Returns undefined when runs differ too much in what they execute.
+ * Counts the executions of a program on the device (`injectFaults: "profile"`). `name` decides
+ * which executions are drawn. Returns undefined when the runs execute too differently.
  */
 export async function profileOf(
   device: HardenedDevice,
@@ -37,7 +37,7 @@ export async function profileOf(
 ): Promise<StruckKernel[] | undefined> {
   const draws = new Draws(name);
   await run();
-  // Only who knows how many executions there are can draw some of them.
+  // Executions can be drawn only once their number is known.
   await device.belay.profile({ seed: draws.word() });
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     await run();
@@ -48,8 +48,8 @@ export async function profileOf(
 }
 
 /**
- * Whether all executions that were drawn are known. Which ones had room would depend on the order
- * of invocations.
+ * Returns whether the profile holds every drawn execution. Otherwise the order of invocations would
+ * decide which executions it holds.
  */
 const isComplete = ({ executions, drawn, samples }: CountedSite): boolean =>
   samples.length === drawn && (executions === 0 || drawn > 0);
@@ -72,8 +72,7 @@ const toStruckKernel = ({ kernel, entryPoint, source, iterations, sites }: Kerne
 });
 
 /**
- * Whether the kernels of a device have the sites that were counted, so that the counts are theirs
- * too.
+ * Returns whether a device's kernels have the counted sites, so that the counts also hold for them.
  */
 export function hasSites({ belay }: HardenedDevice, counted: readonly StruckKernel[]): boolean {
   const present = belay.faultSites();

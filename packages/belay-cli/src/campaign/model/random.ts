@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
 
-/** A short name for a text, which no other text is going to have. */
+/** Returns a short name for a text. Two texts with the same name are practically impossible. */
 export function digest(text: string, length = 12): string {
   return createHash("sha256").update(text).digest("hex").slice(0, length);
 }
 
-/** Random numbers that a name decides, so that whoever knows the name can draw the same again. */
+/**
+ * A source of random numbers that a name determines. The same name draws the same numbers again.
+ */
 export class Draws {
   readonly #name: string;
   #words: Buffer = Buffer.alloc(0);
@@ -16,7 +18,7 @@ export class Draws {
     this.#name = name;
   }
 
-  /** A random 32-bit word. */
+  /** Draws a 32-bit word. */
   word(): number {
     if (this.#next === this.#words.length) {
       this.#words = createHash("sha256")
@@ -29,19 +31,22 @@ export class Draws {
     return word;
   }
 
-  /** A whole number below `limit`, at most 2^53; each is as likely. */
+  /** Draws a whole number below `limit`, which is at most 2^53. All numbers are equally likely. */
   below(limit: number): number {
-    // 53 bits, of which a limit far below leaves no bias that counts.
+    // 53 random bits leave a negligible bias for limits far below 2^53.
     const fraction = (this.word() * 2 ** 21 + (this.word() >>> 11)) / 2 ** 53;
     return Math.floor(fraction * limit);
   }
 
-  /** One of `items`, each as likely. */
+  /** Draws one of `items`. All items are equally likely. */
   pick<T>(items: readonly T[]): T {
     return items[this.below(items.length)]!;
   }
 
-  /** One of `items`, as likely as its weight is large; undefined when all weights are zero. */
+  /**
+   * Draws one of `items` with a probability proportional to its weight. Returns undefined when all
+   * weights are zero.
+   */
   weighted<T>(items: readonly T[], weight: (item: T) => number): T | undefined {
     let left = this.below(items.reduce((sum, item) => sum + weight(item), 0));
     return items.find((item) => {

@@ -1,31 +1,34 @@
-/** What the lines of a store say. */
+/** The records in the lines of a store. */
 import type { CampaignConfiguration } from "./configurations.ts";
 import type { Fault, FaultModel, StruckStructure } from "./faultModel.ts";
 import type { Outcome } from "./outcome.ts";
 import type { StruckKernel } from "./profile.ts";
 
-/** What a campaign is; two that differ in it cannot be resumed or merged. */
+/**
+ * The settings that identify a campaign. Campaigns with different settings cannot be resumed or
+ * merged as one.
+ */
 export interface Settings {
-  /** Names of the programs, in order, with a digest of what they are. */
+  /** The names of the programs, in order, each with a digest of its code and data. */
   readonly programs: readonly { readonly name: string; readonly digest: string }[];
-  /** The unprotected one first. */
+  /** The configurations, beginning with the unprotected one. */
   readonly configurations: readonly CampaignConfiguration[];
   readonly structures: readonly StruckStructure[];
   readonly models: readonly FaultModel[];
-  /** How far the interval of a rate may reach to each side. */
+  /** The greatest allowed half-width of a rate's interval. */
   readonly margin: number;
   /**
-   * The upper bound on silent corruption that has to be shown for structures inside the sphere of
+   * The upper bound on silent corruption that the campaign must show inside the sphere of
    * replication.
    */
   readonly bound: number;
-  /** Effective injections of each structure and configuration, at least. */
+  /** The least number of effective injections for each structure and configuration. */
   readonly minimum: number;
   readonly confidence: number;
   readonly seed: number;
 }
 
-/** This store has every injection whose number leaves `index` when divided by `count`. */
+/** The part of a campaign with the injections whose number modulo `count` is `index`. */
 export interface Shard {
   readonly index: number;
   readonly count: number;
@@ -34,7 +37,7 @@ export interface Shard {
 /** The first line of a store. */
 export interface Header {
   readonly kind: "header";
-  /** Of this format. */
+  /** The version of this format. */
   readonly version: 1;
   readonly settings: Settings;
   readonly shard: Shard;
@@ -46,35 +49,35 @@ export interface Unit {
   readonly configuration: string;
 }
 
-/** The adapter that the campaign was begun on, and goes on with. */
+/** The only adapter of a campaign. */
 export interface AdapterRecord {
   readonly kind: "adapter";
-  /** Vendor, device and driver. */
+  /** The vendor, device and driver. */
   readonly description: string;
 }
 
-/** What is known of a unit before the first fault. */
+/** The profile of a unit without a fault. */
 export interface UnitRecord extends Unit {
   readonly kind: "unit";
   readonly kernels: readonly StruckKernel[];
-  /** Kernels with parts outside the sphere of replication, and which. */
+  /** The parts of kernels that lie outside the sphere of replication. */
   readonly gaps: readonly { readonly kernel: string; readonly line: number; readonly message: string }[];
-  /** Bytes of each buffer that a fault at rest can strike. */
+  /** The size in bytes of each buffer that a fault at rest can strike. */
   readonly buffers: readonly number[];
   /**
-   * Whether a clean run gives the bits of the plain program. Compilers may fuse multiplications and
-   * additions otherwise in an instrumented kernel; struck runs are compared with clean ones of the
-   * same kernel.
+   * True if a clean run gives the same bits as the plain program. Compilers may fuse
+   * multiplications and additions differently in an instrumented kernel. Struck runs are therefore
+   * compared with clean runs of the same kernel.
    */
   readonly sameBits: boolean;
   /**
-   * Host time of one run without a fault, results read: of the plain program, and in this
-   * configuration.
+   * The host time of one run without a fault until its results are read: for the plain program, and
+   * in this configuration.
    */
   readonly milliseconds: { readonly plain: number; readonly protected: number };
 }
 
-/** Runs without a fault, which must raise no alarm and change no bit. */
+/** The runs without a fault, which must raise no alarm and change no bit. */
 export interface ControlRecord extends Unit {
   readonly kind: "control";
   readonly runs: number;
@@ -82,31 +85,31 @@ export interface ControlRecord extends Unit {
   readonly different: number;
 }
 
-/** Why a unit was left out. */
+/** The reason for leaving out a unit. */
 export interface SkipRecord extends Unit {
   readonly kind: "skipped";
   readonly code: string;
   readonly message: string;
   /**
-   * The process with the device was lost, which need not be the program's doing: a campaign that
-   * goes on tries again.
+   * The process with the device was lost, perhaps through no fault of the program. A resumed
+   * campaign tries the unit again.
    */
   readonly lost?: true;
 }
 
-/** One fault, and what became of it. */
+/** One fault and its outcome. */
 export interface InjectionRecord extends Unit {
   readonly kind: "injection";
-  /** Short, and unlike any other's. */
+  /** The short name of the injection, which no other injection has. */
   readonly id: string;
   readonly kernel: string;
   readonly structure: StruckStructure;
   readonly model: FaultModel;
-  /** Counted from 0 in each stratum: kernel and structure of a unit. */
+  /** The number of the injection in its stratum (kernel and structure of a unit), from 0. */
   readonly number: number;
   readonly fault: Fault;
   readonly outcome: Outcome;
-  /** What is to be said of a crash. */
+  /** The message of a crash, a hang or an error. */
   readonly detail?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The process that keeps a device, and strikes one program after another on it. A fault may make it hang or die, which
- * the process that started it watches for.
+ * The process that keeps a device and strikes one program after another on it. A fault may hang or
+ * end this process. The process that started it watches for both.
  *
  *   node deviceProcess.js MODULE     MODULE: exports `programNamed`
  */
@@ -20,8 +20,8 @@ process.on("message", (question: Question) => {
   working = working.then(async () => reply(await answer(question)));
 });
 guardProcess();
-// A signal to all processes of a terminal or a service must not look like what a fault did. Who
-// started this one ends it.
+// A signal to all processes of a terminal or a service must not look like the effect of a fault.
+// The parent process ends this one.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 
 async function answer(question: Question): Promise<Answer> {
@@ -63,7 +63,9 @@ async function answerTo(question: Question) {
   }
 }
 
-/** Faults that were drawn for one version of a program mean nothing in another. */
+/**
+ * Returns the error for another version of a program, in which the drawn faults have no meaning.
+ */
 const changed = (program: string) =>
   new CampaignError(
     "other-campaign",

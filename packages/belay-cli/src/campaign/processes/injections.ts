@@ -3,19 +3,21 @@ import type { Fault } from "../model/faultModel.ts";
 import type { Observation } from "../model/outcome.ts";
 import { ProcessLost, type WatchedProcess } from "./watchedProcess.ts";
 
-/** Injections asked for ahead, so that the device does not wait for this process. */
+/**
+ * The number of injections requested in advance, so that the device need not wait for this process.
+ */
 const AHEAD = 8;
-/** Bytes of memory with which a process is started afresh between two injections. */
+/** The bytes of memory above which a process is restarted between two injections. */
 const MOST_BYTES = 2 * 2 ** 30;
-/** Times in a row that the process may be lost before anything is injected. */
+/** The number of consecutive failures to open the process after which injecting is given up. */
 const RETRIES = 3;
 
-/** What came of a fault: what was seen, or how the process with the device was lost. */
+/** The observations of an injection, or the way in which the process with the device was lost. */
 export type Injected = Observation | { readonly lost: "crash" | "hang"; readonly detail: string };
 
 /**
- * Injects faults in order, one at a time. When one takes the process along, or does not end, the
- * process is started anew, and everything else goes on.
+ * Injects faults in order, one at a time. If a fault crashes or hangs the process, the process is
+ * restarted and the other faults follow.
  *
  * `open` prepares a process that was just started.
  */
@@ -25,12 +27,12 @@ export async function* inject<Item extends { readonly fault: Fault }>(
   { open, milliseconds }: { open(): Promise<unknown>; readonly milliseconds: number },
 ): AsyncGenerator<readonly [Item, Injected]> {
   const underWay: { item: Item; answer: Promise<Injected> }[] = [];
-  /** What was asked for and not done. */
+  /** The items whose injection was requested but not made. */
   let again: Item[] = [];
   const next = () => again.shift() ?? items.next().value;
   let isOpen = false;
   let failures = 0;
-  // Others may take from the same items.
+  // Other processes may take from the same items.
   for (let item = next(); item !== undefined || underWay.length > 0; ) {
     try {
       if (!isOpen) await open();
@@ -46,7 +48,7 @@ export async function* inject<Item extends { readonly fault: Fault }>(
     }
     for (; underWay.length < AHEAD && item !== undefined; item = next()) {
       const answer = watched.ask("inject", { fault: item.fault }, milliseconds);
-      // Its own turn decides what becomes of a failure.
+      // The rejection is handled when the item's turn comes.
       answer.catch(() => {});
       underWay.push({ item, answer });
     }
@@ -56,8 +58,8 @@ export async function* inject<Item extends { readonly fault: Fault }>(
       throw error;
     });
     if ("lost" in injected || injected.error !== undefined || watched.bytes > MOST_BYTES) {
-      // What was asked for ahead was not begun, has met a device that is of no use any more, or is
-      // done again.
+      // Requests made in advance are repeated: they have not begun, or have met an unusable device,
+      // or are discarded with the process.
       watched.kill();
       const waiting = underWay.splice(0).map(({ item }) => item);
       again = [...waiting, ...(item === undefined ? [] : [item]), ...again];

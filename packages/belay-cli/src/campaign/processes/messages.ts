@@ -1,4 +1,4 @@
-/** What the process that keeps the device and the one that watches it tell each other. */
+/** The messages between the process that keeps the device and the one that watches it. */
 import type { CampaignConfiguration } from "../model/configurations.ts";
 import type { Fault } from "../model/faultModel.ts";
 import type { Observation } from "../model/outcome.ts";
@@ -6,14 +6,14 @@ import type { StruckKernel } from "../model/profile.ts";
 import type { ControlRecord, UnitRecord } from "../model/records.ts";
 import type { Explanation } from "./session.ts";
 
-/** What can be asked of the process with the device, and what it answers. */
+/** The questions to the process with the device, and its answers. */
 export interface Exchanges {
-  /** Opens the device's adapter, and describes it. */
+  /** The question for the adapter's description. It opens the adapter first. */
   start: { ask: object; answer: { adapter: string } };
   /**
-   * Takes a program in a configuration, in place of the one before. `counted`: what it executes in
-   * another configuration, which holds where the sites are the same. `digest`: of the version of
-   * the program that is meant. The `seed` decides which executions are drawn.
+   * The question that opens a program in a configuration, in place of the one before. The
+   * executions `counted` in another configuration hold if the sites are the same. The `digest`
+   * identifies the version of the program. The `seed` decides which executions are drawn.
    */
   open: {
     ask: {
@@ -25,7 +25,7 @@ export interface Exchanges {
     };
     answer: UnitRecord;
   };
-  /** As `open`, when the unit is known. `kernels`: what was counted then. */
+  /** The question that opens a known unit again. Its counted executions are the `kernels`. */
   reopen: {
     ask: {
       program: string;
@@ -44,15 +44,15 @@ export type Question = {
   [K in keyof Exchanges]: { readonly kind: K } & Exchanges[K]["ask"];
 }[keyof Exchanges];
 
-/** Answers come in the order of the questions. */
+/** The answer to one question. Answers arrive in the order of the questions. */
 export type Answer =
   | { readonly kind: "answer"; readonly value: Exchanges[keyof Exchanges]["answer"] }
   | { readonly kind: "failure"; readonly code?: string; readonly message: string; readonly help?: string };
 
-/** An answer, and how much memory the process takes by now. */
+/** An answer with the current memory use of the process, in bytes. */
 export type Sent = Answer & { readonly bytes: number };
 
-/** What a module that knows programs by name exports. */
+/** The exports of a module that knows programs by name. */
 export interface Programs {
   programNamed(name: string): Promise<import("./readyProgram.ts").CampaignProgram>;
 }

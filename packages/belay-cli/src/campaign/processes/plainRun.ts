@@ -7,8 +7,8 @@ import { CampaignError } from "../model/failure.ts";
 import { type CampaignProgram, makeReady } from "./readyProgram.ts";
 
 /**
- * Runs a program twice as it is. Rejects with a `CampaignError` when it fails or is not
- * deterministic.
+ * Runs a program twice without protection. Rejects with a `CampaignError` when the program fails or
+ * is not deterministic.
  */
 export async function runPlain({ name, ...program }: CampaignProgram, opened: OpenedGpu) {
   const device = await newDevice(opened);
@@ -57,7 +57,7 @@ function checkOutputs(outputs: unknown): void {
   }
 }
 
-/** A result, and the milliseconds that it took. */
+/** Returns the result of `work` and its duration in milliseconds. */
 export async function timed<T>(work: () => Promise<T>): Promise<[T, number]> {
   const start = performance.now();
   const result = await work();

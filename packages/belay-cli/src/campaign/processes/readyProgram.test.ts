@@ -15,8 +15,8 @@ import { makeReady } from "./readyProgram.ts";
 const { newDevice } = testDevices();
 
 /**
- * Tells from what a run leaves behind whether it was the first. `made`: what its runs make to read
- * back.
+ * Returns a program whose results tell whether earlier runs changed its buffers. The list `made`
+ * receives weak references to the buffers that its runs create.
  */
 function telling(made: WeakRef<GPUBuffer>[]): VerifiableProgram {
   const code = `

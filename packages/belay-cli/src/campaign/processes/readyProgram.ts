@@ -6,25 +6,25 @@ import type { RestingFault } from "../model/faultModel.ts";
 /** A program that a campaign strikes. */
 export interface CampaignProgram {
   readonly name: string;
-  /** Of all that decides what it computes. */
+  /** The digest of everything that decides the program's results. */
   readonly digest: string;
   /**
-   * A workload sets everything up in each run; a program is prepared once, and runs thousands of
-   * times.
+   * The program itself. A workload sets everything up in each run. A verifiable program is prepared
+   * once and runs thousands of times.
    */
   readonly runs: Workload | VerifiableProgram;
 }
 
-/** A program on a device, ready to be run many times, each time from the same state. */
+/** A program on a device, ready to run many times from the same state. */
 export interface ReadyProgram {
   run(resting?: RestingFault): Promise<Outputs>;
-  /** Bytes of each buffer that a fault at rest can strike. */
+  /** The size in bytes of each buffer that a fault at rest can strike. */
   readonly buffers: readonly number[];
 }
 
 /**
- * `strike` flips bits of a buffer behind the program's back; without it, nothing rests where it
- * could be struck.
+ * Prepares a program for many runs on a device. `strike` flips bits of a buffer unseen by the
+ * program; without `strike`, faults at rest are ignored.
  */
 export function makeReady({ runs }: CampaignProgram, device: GPUDevice, strike?: Strike): ReadyProgram {
   if (typeof runs === "function") {
@@ -34,7 +34,7 @@ export function makeReady({ runs }: CampaignProgram, device: GPUDevice, strike?:
   const made: GPUBuffer[] = [];
   let keep = (buffer: GPUBuffer): void => void made.push(buffer);
   const prepared = runs.prepare(remembering(device, (buffer) => keep(buffer)));
-  // What a run makes, such as a buffer to read back, is its own.
+  // Buffers that are created during a run, such as readback buffers, are not restored.
   keep = () => {};
   const buffers = made.filter(({ usage }) => usage & (flags.bufferStorage | flags.bufferUniform));
   const initial = copiesOf(device, buffers);
@@ -43,7 +43,8 @@ export function makeReady({ runs }: CampaignProgram, device: GPUDevice, strike?:
     encode(encoder);
     device.queue.submit([encoder.finish()]);
   };
-  // What an earlier run left would stand where a fault keeps this one from storing, and be right.
+  // Restores all buffers. Right results of an earlier run would otherwise hide a fault that
+  // prevents a store of this run.
   const restore = (encoder: GPUCommandEncoder) => {
     for (const [i, buffer] of buffers.entries()) {
       encoder.copyBufferToBuffer(initial[i]!, 0, buffer, 0, wholeWords(buffer));
@@ -69,10 +70,14 @@ export function makeReady({ runs }: CampaignProgram, device: GPUDevice, strike?:
   };
 }
 
-/** Flips bits of one word of a buffer, once all work before is done and verified. */
+/**
+ * A function that flips bits of one word of a buffer, after all earlier work is done and verified.
+ */
 export type Strike = (buffer: GPUBuffer, byteOffset: number, mask: number) => Promise<void>;
 
-/** The device, for a program whose buffers shall be kept, ready to be copied from and to. */
+/**
+ * Returns the device with a `createBuffer` that makes buffers copyable and passes them to `keep`.
+ */
 function remembering(device: GPUDevice, keep: (buffer: GPUBuffer) => void): GPUDevice {
   return proxyOf(device, {
     createBuffer: (descriptor: GPUBufferDescriptor): GPUBuffer => {
@@ -87,7 +92,7 @@ function remembering(device: GPUDevice, keep: (buffer: GPUBuffer) => void): GPUD
 
 const wholeWords = ({ size }: GPUBuffer) => size - (size % 4);
 
-/** Copies of what buffers hold. */
+/** Returns copies of the buffers' contents. */
 function copiesOf(device: GPUDevice, buffers: readonly GPUBuffer[]): GPUBuffer[] {
   const encoder = device.createCommandEncoder();
   const copies = buffers.map((buffer) => {

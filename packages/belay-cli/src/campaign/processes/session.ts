@@ -22,20 +22,23 @@ import { type CampaignProgram, makeReady, type ReadyProgram } from "./readyProgr
 /** The code of the diagnostic for state that the replicas share. */
 const outsideSphereCode = codeOf("outside-sphere");
 
-/** What keeps results from being released. */
+/** The errors by which Belay refuses to release results. */
 const refusals = [FaultError, MemoryFaultError, UnverifiedError];
 
-/** What is shown of one injection. */
+/** The details of one injection. */
 export interface Explanation extends Observation {
   readonly difference?: OutputDifference;
-  /** What the replicas disagreed on, one line each. */
+  /**
+   * The messages of disagreements between replicas, faults in memory and unverified work, one line
+   * each.
+   */
   readonly disagreements: readonly string[];
-  /** The struck word before and after the strike, where it is known. */
+  /** The struck word before and after the strike, if known. */
   readonly observed?: { readonly before: number; readonly after: number };
 }
 
 /**
- * A program in one configuration on a device of its own, compiled once, and run with one fault
+ * A program in one configuration on a device of its own. It is compiled once and run with one fault
  * after another.
  */
 export class Session {
@@ -66,9 +69,9 @@ export class Session {
   }
 
   /**
-   * Runs the program plain and protected, without a fault, and counts what it executes. The `seed`
-   * decides which executions it draws. Rejects with a `CampaignError` when the program fails, is
-   * not deterministic, or has no kernel that is protected and can be struck.
+   * Runs the program plain and protected without a fault, and counts its executions. The `seed`
+   * decides which executions are drawn. Rejects with a `CampaignError` when the program fails, is
+   * not deterministic, or has no protected kernel that can be struck.
    */
   static async open(
     program: CampaignProgram,
@@ -122,7 +125,7 @@ export class Session {
     return { session, unit };
   }
 
-  /** As `open`, for a program and a configuration of which all that is known already. */
+  /** Opens a session for a program and a configuration whose profile is already known. */
   static async reopen(
     program: CampaignProgram,
     configuration: CampaignConfiguration,
@@ -140,7 +143,7 @@ export class Session {
     return new Session(device, ready, await ready.run());
   }
 
-  /** Whether the kernels that were counted are the ones that run here. */
+  /** Returns whether the counted kernels have the same sites as the kernels of this device. */
   has(kernels: readonly StruckKernel[]): boolean {
     return hasSites(this.#device, kernels);
   }
@@ -149,7 +152,7 @@ export class Session {
     this.#device.destroy();
   }
 
-  /** Runs without a fault. */
+  /** Runs the program without a fault. */
   async control(runs: number): Promise<Pick<ControlRecord, "runs" | "detections" | "different">> {
     let [detections, different] = [0, 0];
     for (let i = 0; i < runs; i++) {
@@ -161,14 +164,14 @@ export class Session {
   }
 
   /**
-   * Runs with one fault. A device that is lost makes it an error, after which the session is of no
-   * use.
+   * Runs the program with one fault. A lost device appears as an error, and the session cannot be
+   * used afterwards.
    */
   inject(fault: Fault): Promise<Observation> {
     return this.#observe(fault);
   }
 
-  /** As `inject`, and tells all that is known of it. */
+  /** Injects a fault as `inject` does, and returns all details. */
   async explain(fault: Fault): Promise<Explanation> {
     const observation = await this.#observe(fault);
     const observed = isResting(fault) ? undefined : await this.#device.belay.observed();
@@ -208,8 +211,8 @@ export class Session {
 }
 
 /**
- * Counts what a program executes, in kernels that count. Rejects with a `CampaignError` when runs
- * differ too much.
+ * Counts a program's executions with instrumented kernels. Rejects with a `CampaignError` when the
+ * runs execute too differently.
  */
 async function count(
   program: CampaignProgram,
@@ -231,7 +234,10 @@ async function count(
   }
 }
 
-/** Kernels that stay unprotected would count for a configuration that they are not in. */
+/**
+ * Refuses a configuration that leaves a kernel unprotected, because the kernel would falsify the
+ * configuration's rates.
+ */
 function refuseUnprotected(
   { name }: CampaignProgram,
   { name: configuration, policy }: CampaignConfiguration,

@@ -13,7 +13,7 @@ it.each([2 ** 31, Number.POSITIVE_INFINITY])(
   },
 );
 
-/** A process that ends so often before it has a device. */
+/** Returns a process that is lost `times` times before it has a device. */
 function lostTimes(times: number) {
   let asked = 0;
   const ask = (async () => {

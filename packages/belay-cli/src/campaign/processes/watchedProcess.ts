@@ -6,7 +6,7 @@ import { forkGuarded } from "../../shared/workloads/guard.ts";
 import { CampaignError } from "../model/failure.ts";
 import type { Exchanges, Question, Sent } from "./messages.ts";
 
-/** The process with the device died, or was killed because it did not answer in time. */
+/** The loss of the process with the device: it died, or was killed after a timeout. */
 export class ProcessLost extends Error {
   override readonly name = "ProcessLost";
   readonly how: "crash" | "hang";
@@ -23,10 +23,10 @@ interface Pending {
   reject(reason: unknown): void;
 }
 
-/** Characters of what the process writes to its standard error that are kept for the message. */
+/** The number of characters of the process's standard error that are kept for the message. */
 const KEPT = 2000;
 
-/** A process with a device, and the watchdog over it. */
+/** A process with a device and its watchdog. */
 export class WatchedProcess {
   readonly #programs: string;
   #child: ChildProcess | undefined;
@@ -36,14 +36,17 @@ export class WatchedProcess {
   #bytes = 0;
   #ended: { readonly reason: unknown } | undefined;
 
-  /** `programs`: the module that knows the programs by name. */
+  /**
+   * Creates the watchdog without starting the process. `programs` is the module that knows the
+   * programs by name.
+   */
   constructor(programs: URL) {
     this.#programs = programs.href;
   }
 
   /**
-   * Asks; the process is started if there is none. It is killed when an answer takes longer than
-   * `milliseconds`. Rejects with the reason for which the process was ended for good.
+   * Sends a question, and starts the process if there is none. Kills the process when an answer
+   * takes longer than `milliseconds`. Rejects with the reason if the process was ended permanently.
    */
   ask<K extends keyof Exchanges>(
     kind: K,
@@ -59,17 +62,17 @@ export class WatchedProcess {
     });
   }
 
-  /** Bytes of memory that the process took when it answered last. */
+  /** The memory use that the process reported last, in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Ends the process, whatever it is doing. The next question starts another one. */
+  /** Kills the process. The next question starts another one. */
   kill(): void {
     this.#lose(new ProcessLost("crash", "it was ended"));
   }
 
-  /** Ends the process for good: what waits for it, and each further question, rejects. */
+  /** Ends the process permanently. Pending and further questions reject with the reason. */
   end(reason: unknown): void {
     this.#ended = { reason };
     this.#lose(reason);
@@ -86,7 +89,7 @@ export class WatchedProcess {
     child.on("message", (answer: Sent) => {
       if (child === this.#child) this.#answered(answer);
     });
-    // Sending to a process that has just died is noticed when it exits.
+    // A failure to send to a process that has just died is noticed by its exit.
     child.on("error", () => {});
     child.on("exit", (status, signal) => {
       if (child === this.#child)
@@ -135,7 +138,7 @@ export class WatchedProcess {
   }
 }
 
-/** Processes with a device that share the work of a campaign. */
+/** The processes with a device that share the work of a campaign. */
 export class WatchedProcesses {
   readonly #processes: readonly WatchedProcess[];
   #failed = false;
@@ -148,14 +151,18 @@ export class WatchedProcesses {
     return this.#processes.length;
   }
 
-  /** Whether one has failed, so that the others are to end what they have begun. */
+  /**
+   * True if the work of a process has failed. The other processes then stop after their current
+   * step.
+   */
   get failed(): boolean {
     return this.#failed;
   }
 
   /**
-   * Has them do all items, each one at a time, until it `isOver`. Rejects as the work does that
-   * failed first.
+   * Distributes the items over the processes until `isOver`. Each process works on one item at a
+   * time. Rejects after all processes have stopped, with the error of the first one in the list
+   * that failed.
    */
   async share<Item>(
     items: readonly Item[],
@@ -175,20 +182,20 @@ export class WatchedProcesses {
     for (const end of ends) if (end.status === "rejected") throw end.reason;
   }
 
-  /** Ends all processes for good. */
+  /** Ends all processes permanently. */
   end(reason: unknown): void {
     for (const watched of this.#processes) watched.end(reason);
   }
 }
 
-/** Milliseconds that starting a process and opening an adapter may take. */
+/** The time limit for starting a process and opening an adapter, in milliseconds. */
 export const START_LIMIT = 60_000;
 const ATTEMPTS = 3;
 
 /**
- * Opens the device in a process, and returns its adapter's description. Rejects with a
- * `CampaignError` where there is none, which says nothing of the programs: a campaign ends with it,
- * and can be resumed.
+ * Opens the device in a process, and returns the description of its adapter. Rejects with a
+ * `CampaignError` if no device can be opened. The error ends the campaign, which can be resumed,
+ * because no program is at fault.
  */
 export async function openDevice(watched: Pick<WatchedProcess, "ask">): Promise<string> {
   for (let attempt = 1; ; attempt++) {

@@ -1,19 +1,19 @@
-/** What a campaign has found, in parts: by kernel, by bit, by line of a source. */
+/** The results of a campaign by kernel, by bit and by line of a source. */
 import { type StruckStructure, struckBits } from "../model/faultModel.ts";
 import type { Outcome } from "../model/outcome.ts";
 import type { InjectionRecord, Unit, UnitRecord } from "../model/records.ts";
 import { type Counts, countOutcomes, effective } from "./results.ts";
 import { type Rate, wilson } from "./statistics.ts";
 
-/** Outcomes of some injections. */
+/** The outcomes of a set of injections. */
 export interface Tally {
   readonly injections: number;
   readonly counts: Counts;
-  /** Of those that struck something: how many ended in wrong results that nobody noticed. */
+  /** The rate of silent corruption among the injections that struck something. */
   readonly sdc: Rate;
   /**
-   * And how many were detected or corrected, or made a program end or hang, of those that were not
-   * masked.
+   * The rate of faults that were noticed (detected, corrected, crash or hang) among those that were
+   * not masked.
    */
   readonly noticed: Rate;
 }
@@ -38,14 +38,14 @@ export interface KernelSummary extends Tally, Unit {
   readonly structure: StruckStructure;
 }
 
-/** Of faults that flip one bit. */
+/** The rate of silent corruption for faults that flip one bit position. */
 export interface BitSummary {
   readonly configuration: string;
   readonly bit: number;
   readonly sdc: Rate;
 }
 
-/** The rates of one line of a kernel. */
+/** The rate of one line of a kernel. */
 export interface LineSummary extends Unit {
   readonly kernel: string;
   readonly line: number;
@@ -62,7 +62,9 @@ export function kernelsOf(injections: readonly InjectionRecord[], confidence: nu
 const kernelOf = ({ program, configuration, kernel, structure }: InjectionRecord) =>
   [program, configuration, kernel, structure].join("/");
 
-/** By position of the bit, over all structures, where one bit was flipped. */
+/**
+ * Returns the rates by position of the flipped bit, over all structures and all faults in one bit.
+ */
 export function bitsOf(injections: readonly InjectionRecord[], confidence: number): BitSummary[] {
   const single = injections.flatMap((injection) => {
     const bits =
@@ -84,7 +86,7 @@ export function bitsOf(injections: readonly InjectionRecord[], confidence: numbe
     .sort((a, b) => a.bit - b.bit);
 }
 
-/** By line of the kernel's source. */
+/** Returns the rates by line of the kernels' sources. */
 export function linesOf(
   injections: readonly InjectionRecord[],
   units: readonly UnitRecord[],

@@ -3,11 +3,11 @@ import type { StruckStructure } from "../model/faultModel.ts";
 import { type Difference, differenceOf, type Rate } from "./statistics.ts";
 import type { CellSummary, Summary } from "./summary.ts";
 
-/** How a rate of one cell differs from that of another. */
+/** The difference between the rates of two cells. */
 export interface Compared {
   readonly rates: readonly [Rate, Rate];
   readonly difference: Difference;
-  /** Whether the interval of the difference has zero in it. */
+  /** True if the interval of the difference contains zero. */
   readonly same: boolean;
 }
 
@@ -15,29 +15,26 @@ export interface Compared {
 export interface CellComparison {
   readonly configurations: readonly [string, string];
   readonly structure: StruckStructure;
-  /** Silent corruption, among all faults that struck. */
+  /** The rates of silent corruption among all faults that struck. */
   readonly sdc: Compared;
-  /** Faults that were noticed, among those that were not masked. */
+  /** The rates of noticed faults among those that were not masked. */
   readonly noticed: Compared;
 }
 
 type Entry = Pick<CellSummary, "configuration" | "structure">;
 
-/** How two campaigns differ. */
+/** The differences between two campaigns. */
 export interface CampaignComparison {
   readonly compared: readonly CellComparison[];
-  /**
-   * Entries in which faults have struck, and which the other campaign has nothing for: of the
-   * first, and of the second.
-   */
+  /** The struck entries of each campaign that have no counterpart in the other one. */
   readonly unmatched: readonly [readonly Entry[], readonly Entry[]];
 }
 
 type Cells = Pick<Summary, "cells">;
 
 /**
- * Compares the cells of two campaigns: of the same configuration where both have it, else of the
- * same flavor.
+ * Compares the cells of two campaigns. A cell is paired with the same configuration if both
+ * campaigns have it, otherwise with the same flavor.
  */
 export function compareCampaigns(a: Cells, b: Cells): CampaignComparison {
   const [first, second] = [a, b].map(({ cells }) => cells.filter(({ sdc }) => sdc.trials > 0)) as [
@@ -62,7 +59,7 @@ export function compareCampaigns(a: Cells, b: Cells): CampaignComparison {
 }
 
 /**
- * Compares, in one campaign, the configurations of each flavor: the first one with each of the
+ * Compares the configurations of each flavor within one campaign: the first one with each of the
  * others.
  */
 export function compareWithinFlavors({ cells }: Cells): CellComparison[] {

@@ -58,7 +58,7 @@ describe("a cell", () => {
       const sofar = results.filter(({ number }) => number < quota - 1).reverse();
       expect(progressOf(sofar, cell)).toEqual({ quota, state: "open" });
     }
-    // What is there beyond a round, from another process that was killed later, decides nothing.
+    // Injections beyond a round, from another process that was killed later, decide nothing.
     const beyond = results.filter(({ number }) => number < quotas[0]! - 1 || number > quotas[0]! + 5);
     expect(progressOf(beyond, cell)).toEqual({ quota: quotas[0], state: "open" });
   });

@@ -1,10 +1,10 @@
 /**
- * How many injections which part of a campaign gets.
+ * The number of injections for each part of a campaign.
  *
  * A cell of the coverage table is a configuration and a structure. Its strata are the kernels that
- * have something to strike, each of which gets as many injections; within a stratum each execution
- * of a site is as likely. A cell begins with as many injections as would be enough if no fault had
- * an effect, and goes on until its interval is as narrow as asked for.
+ * have something to strike, and all strata get equally many injections. Within a stratum, all
+ * executions of sites are equally likely. A cell begins with as many injections as would suffice if
+ * no fault had an effect. It continues until its interval is narrow enough.
  */
 import { coveredBy } from "belay-gpu/internal/compiler/configurations";
 import type { CampaignConfiguration } from "../model/configurations.ts";
@@ -12,16 +12,16 @@ import { type FaultModel, modelsFor, type StruckStructure } from "../model/fault
 import type { InjectionRecord, Settings, Shard, UnitRecord } from "../model/records.ts";
 import { trialsForBound, trialsForMargin, wilson } from "./statistics.ts";
 
-/** A kernel of a unit, and the structure that is struck. */
+/** A kernel of a unit, and the struck structure. */
 export interface Stratum {
   readonly unit: UnitRecord;
   readonly kernel: string;
   readonly structure: StruckStructure;
-  /** Those that have something to strike. */
+  /** The fault models that have a site in the kernel. */
   readonly models: readonly FaultModel[];
 }
 
-/** What names a stratum. */
+/** Returns the name of a stratum. */
 export const stratumName = ({
   configuration,
   program,
@@ -30,12 +30,13 @@ export const stratumName = ({
 }: Pick<InjectionRecord, "configuration" | "program" | "kernel" | "structure">): string =>
   [configuration, program, kernel, structure].join("/");
 
-/** What names an injection; its fault is drawn from it. */
+/** Returns the name of an injection, which determines the fault. */
 export const injectionName = (seed: number, stratum: string, number: number): string =>
   `${seed}/${stratum}/${number}`;
 
 /**
- * Every kernel and structure that faults can strike. Faults at rest strike programs, not kernels.
+ * Returns every kernel and structure that faults can strike. Faults at rest strike programs, not
+ * kernels.
  */
 export function strataOf(
   units: readonly UnitRecord[],
@@ -55,7 +56,7 @@ export function strataOf(
   );
 }
 
-/** Whether a configuration claims to detect faults in a structure. */
+/** Returns whether a configuration claims to detect faults in a structure. */
 export function isInside(configuration: CampaignConfiguration, structure: StruckStructure): boolean {
   const { redundancy, pairing, memory } = configuration.policy;
   if (structure === "memory") return memory !== undefined;
@@ -65,9 +66,9 @@ export function isInside(configuration: CampaignConfiguration, structure: Struck
 }
 
 /**
- * Whether a configuration claims to detect such faults. What is claimed is transient faults;
- * replicas that run one after the other swap lanes, so that a lane that stays broken strikes both
- * of them, in two invocations whose errors may cancel out, as in a sum.
+ * Returns whether a configuration claims to detect such faults. Only transient faults are claimed.
+ * Replicas in two passes swap lanes, so a broken lane strikes both in different invocations. Such
+ * errors may cancel out, for example in a sum.
  */
 export const claims = (
   configuration: CampaignConfiguration,
@@ -76,26 +77,29 @@ export const claims = (
   isInside(configuration, structure) &&
   !(model === "stuck-lane" && configuration.policy.pairing === "passes");
 
-/** How far a cell has come. */
+/** The progress of a cell. */
 export interface Progress {
-  /** Injections that each stratum gets, as far as is known yet. */
+  /** The number of injections for each stratum, as far as it is known. */
   readonly quota: number;
   /**
-   * `"open"`: injections are missing. `"reached"`: the interval is as narrow as asked for.
-   * `"violated"`: more silent corruption than allowed, beyond doubt. `"exhausted"`: that many
+   * The state of the cell. `"open"`: injections are missing. `"reached"`: the interval is narrow
+   * enough. `"violated"`: silent corruption certainly exceeds the bound. `"exhausted"`: the
    * injections did not bring a decision.
    */
   readonly state: "open" | "reached" | "violated" | "exhausted";
 }
 
-/** How many times what it begins with a cell may take, for rates that are near the allowed one. */
+/**
+ * The factor on an estimated number of injections that limits a cell. Rates near the allowed one
+ * would need many more.
+ */
 const PATIENCE = 4;
 
 type Goal = Pick<Settings, "margin" | "bound" | "minimum" | "confidence">;
 
 /**
- * Where a cell stands. It depends only on the results of the rounds that are complete, so that a
- * campaign that was killed and resumed goes the same way as one that was not.
+ * Returns the progress of a cell. It depends only on the results of complete rounds, so interrupted
+ * and uninterrupted campaigns make the same injections.
  *
  * `results`: the cell's injections of this shard, in any order.
  */
@@ -118,7 +122,7 @@ export function progressOf(
     if (within.length === 0) return { quota, state: "exhausted" };
     const effective = within.filter(({ outcome }) => outcome !== "notInjected").length;
     const silent = within.filter(({ outcome }) => outcome === "sdc").length;
-    // The other shards will have found about the same.
+    // The other shards are assumed to have found about the same.
     const share = within.length / (strata * quota);
     const trials = effective / share;
     const { rate, low, high } = wilson(silent / share, trials, confidence);
@@ -134,9 +138,9 @@ export function progressOf(
   }
 }
 
-/** Numbers of injections have to be told apart; nobody comes so far. */
+/** Limits a number of injections to the safe integers. */
 const countable = (count: number) => Math.min(count, Number.MAX_SAFE_INTEGER);
 
-/** How many numbers below `limit` a shard has. */
+/** Returns how many numbers below `limit` belong to a shard. */
 export const numbersBelow = (limit: number, { index, count }: Shard): number =>
   Math.max(0, Math.ceil((limit - index) / count));

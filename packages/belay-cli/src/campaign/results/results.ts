@@ -21,24 +21,24 @@ import {
   stratumName,
 } from "./plan.ts";
 
-/** A configuration and a structure: one entry of the coverage table. */
+/** An entry of the coverage table: a configuration and a structure. */
 export interface Cell {
   readonly configuration: CampaignConfiguration;
   readonly structure: StruckStructure;
-  /** Whether the configuration claims to detect these faults. */
+  /** True if the configuration claims to detect faults in the structure. */
   readonly inside: boolean;
   readonly strata: readonly Stratum[];
-  /** The injections that the plan wants, in any order. */
+  /** The planned injections, in any order. */
   readonly injections: readonly InjectionRecord[];
   /**
-   * Injections past those that the plan wants. A shard decides by its own results how many rounds
-   * it takes, and may take more than all shards together need.
+   * The injections beyond the plan. A shard decides by its own results, and may inject more than
+   * all shards together need.
    */
   readonly surplus: readonly InjectionRecord[];
   readonly progress: Progress;
 }
 
-/** All that a campaign has found so far. */
+/** The results of a campaign so far. */
 export class Results {
   readonly header: Header;
   #adapter: string | undefined;
@@ -46,9 +46,9 @@ export class Results {
   readonly controls: ControlRecord[] = [];
   readonly skipped: SkipRecord[] = [];
   readonly injections: InjectionRecord[] = [];
-  /** The places of units among all, which come in any order. */
+  /** The position of each unit. Units become known in any order. */
   readonly #ranks = new Map<string, number>();
-  /** Numbers of the injections, by stratum. */
+  /** The numbers of the injections in each stratum. */
   readonly #numbers = new Map<string, Set<number>>();
   readonly #byCell = new Map<string, InjectionRecord[]>();
   readonly #parts = new Map<
@@ -67,7 +67,7 @@ export class Results {
     for (const record of records) this.add(record);
   }
 
-  /** The adapter that all of it was found on; undefined before a device was opened. */
+  /** The adapter of all results; undefined before a device was opened. */
   get adapter(): string | undefined {
     return this.#adapter;
   }
@@ -101,7 +101,7 @@ export class Results {
     }
   }
 
-  /** Puts the record of a unit in its place, instead of an earlier one of the same unit. */
+  /** Inserts the record of a unit in order, and replaces an earlier record of the same unit. */
   #put<Record extends Unit>(records: Record[], record: Record): void {
     this.#remove(records, record);
     records.push(record);
@@ -113,7 +113,7 @@ export class Results {
     if (at >= 0) records.splice(at, 1);
   }
 
-  /** Whether a unit was profiled, or skipped. */
+  /** Returns whether a unit was profiled or skipped. */
   knows(unit: Unit): boolean {
     const isIt = (each: Unit) => each.program === unit.program && each.configuration === unit.configuration;
     return this.units.some(isIt) || this.skipped.some(isIt);
@@ -123,7 +123,7 @@ export class Results {
     return this.#numbers.get(stratum) ?? new Set();
   }
 
-  /** Every cell that has something to strike. */
+  /** Returns every cell that has something to strike. */
   cells(): Cell[] {
     const { settings, shard } = this.header;
     return settings.configurations.flatMap((configuration) => {
@@ -135,7 +135,7 @@ export class Results {
         const name = cellName({ configuration: configuration.name, structure });
         const all = this.#byCell.get(name) ?? [];
         const inside = isInside(configuration, structure);
-        // Decided anew when there is more to decide by; units become known one by one.
+        // The progress is computed again when strata or injections were added.
         const basis = `${strata.length}/${all.length}`;
         let part = this.#parts.get(name);
         if (part?.basis !== basis) {
@@ -156,7 +156,7 @@ export class Results {
     });
   }
 
-  /** Injections that are done, and planned as far as is known. */
+  /** Returns the number of injections made, and the number planned so far. */
   amount(): { done: number; total: number } {
     let [done, total] = [0, 0];
     for (const { strata, injections, progress } of this.cells()) {
@@ -167,7 +167,10 @@ export class Results {
   }
 }
 
-/** Inside the sphere, what is not claimed decides nothing, as what strikes nothing. */
+/**
+ * Returns the injections that decide a cell. Inside the sphere, faults that are not claimed count
+ * as not injected.
+ */
 function decidedBy(
   configuration: CampaignConfiguration,
   injections: readonly InjectionRecord[],
@@ -184,7 +187,7 @@ const unitName = ({ program, configuration }: Unit) => `${program}/${configurati
 const cellName = ({ configuration, structure }: Pick<InjectionRecord, "configuration" | "structure">) =>
   `${configuration}/${structure}`;
 
-/** How many injections had which outcome. */
+/** The number of injections with each outcome. */
 export type Counts = Readonly<Record<Outcome, number>>;
 
 export function countOutcomes(injections: readonly Pick<InjectionRecord, "outcome">[]): Counts {
@@ -193,6 +196,6 @@ export function countOutcomes(injections: readonly Pick<InjectionRecord, "outcom
   return counts;
 }
 
-/** Injections that struck something. */
+/** Returns the number of injections that struck something. */
 export const effective = (counts: Counts): number =>
   outcomes.reduce((sum, outcome) => sum + (outcome === "notInjected" ? 0 : counts[outcome]), 0);

@@ -1,7 +1,6 @@
 /**
- * How often the signature misses a difference: two streams of stores that differ, and have the same
- * hash. The streams are made and hashed on the GPU, by the very functions that protected kernels
- * call.
+ * The rate at which the signature misses a difference: two different streams of stores with the
+ * same hash. The GPU makes and hashes the streams with the functions that protected kernels call.
  */
 import { Comparison } from "belay-gpu/internal/transforms/redundancy/comparison/comparison";
 import { Names } from "belay-gpu/internal/transforms/shared/names";
@@ -10,8 +9,8 @@ import { Draws } from "../model/random.ts";
 import { type Rate, wilson } from "./statistics.ts";
 
 /**
- * How the second stream differs from the first, each as WGSL that changes it. `at` and `other` are
- * two stores of it.
+ * The kinds of differences, each as WGSL that changes the second stream. `at` and `other` are two
+ * of its stores, and `near` is a store with a successor.
  */
 const differences = {
   "another stream": "for (var i = 0u; i < STORES; i++) { second[i] = store(i, structured); }",
@@ -47,17 +46,17 @@ const differences = {
   "a store done twice":
     "for (var i = at + 1u; i <= STORES; i++) { second[i] = first[i - 1u]; } length = STORES + 1u;",
 } as const;
-/** How two streams of stores differ. */
+/** The kind of difference between two streams of stores. */
 export type StreamDifference = keyof typeof differences;
 const kinds = Object.keys(differences) as StreamDifference[];
 
 const STORES = 8;
 const INVOCATIONS = 64;
 
-/** Collisions among pairs of streams of one kind. */
+/** The collisions among pairs of streams with one kind of difference. */
 export interface Collisions extends Rate {
   readonly difference: StreamDifference;
-  /** Whether the second stream can differ in one word only, which the hash never misses. */
+  /** True if the streams can differ in one word only. The hash never misses such a difference. */
   readonly oneWord: boolean;
 }
 
@@ -70,8 +69,8 @@ const inOneWord: ReadonlySet<StreamDifference> = new Set([
 ]);
 
 /**
- * Compares the signatures of at least `pairs` pairs of differing streams, about as many of each
- * kind. `confidence` is that of the intervals, such as 0.95.
+ * Compares the signatures of at least `pairs` pairs of different streams, about equally many of
+ * each kind. `confidence` is that of the intervals, such as 0.95.
  */
 export async function countCollisions(
   device: GPUDevice,
@@ -99,7 +98,7 @@ export async function countCollisions(
   });
   const [differing, colliding] = [kinds.map(() => 0), kinds.map(() => 0)];
   const draws = new Draws(`signature/${seed}`);
-  // A counter holds 2^32 pairs of a kind, and a dispatch shall not take long.
+  // A counter holds 2^32 pairs of a kind, and a dispatch must not take long.
   const perDispatch =
     kinds.length * Math.min(2 ** 26, Math.ceil(pairs / kinds.length / INVOCATIONS) * INVOCATIONS);
   for (let done = 0; done < pairs; done = differing.reduce((sum, count) => sum + count, 0)) {
@@ -134,8 +133,8 @@ export async function countCollisions(
 }
 
 /**
- * WGSL that counts, for each kind of difference, pairs of streams that differ, and those of them
- * with the same signature.
+ * Returns WGSL that counts, for each kind of difference, the pairs of different streams and the
+ * collisions among them.
  */
 export function collisionKernel(): string {
   const names = new Names(resolve(parse("").module));

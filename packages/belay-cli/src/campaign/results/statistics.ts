@@ -1,29 +1,33 @@
 /**
- * Rates of rare events. Intervals are Wilson's, which hold near zero, where a Wald interval for no event in a thousand
- * trials would claim certainty.
+ * Rates of rare events. The intervals are Wilson's, which hold near zero. A Wald interval for no
+ * event in a thousand trials would claim certainty.
  *
- * Source: Wilson, "Probable inference, the law of succession, and statistical inference", 1927; Newcombe, "Interval
- * estimation for the difference between independent proportions", 1998, method 10.
+ * Source: Wilson, "Probable inference, the law of succession, and statistical inference", 1927;
+ * Newcombe, "Interval estimation for the difference between independent proportions", 1998, method
+ * 10.
  */
 
 /** A rate with its interval. */
 export interface Rate {
   readonly events: number;
   readonly trials: number;
-  /** Events per trial; 0 where there are no trials, whose interval is everything. */
+  /** The events per trial. Without trials the rate is 0, and the interval is from 0 to 1. */
   readonly rate: number;
   readonly low: number;
   readonly high: number;
 }
 
-/** The Wilson score interval of `events` in `trials`, for a two-sided `confidence` such as 0.95. */
+/**
+ * Returns the Wilson score interval of `events` in `trials`, for a two-sided `confidence` such as
+ * 0.95.
+ */
 export function wilson(events: number, trials: number, confidence: number): Rate {
   if (trials === 0) return { events, trials, rate: 0, low: 0, high: 1 };
   const rate = events / trials;
   const z = normalQuantile((1 + confidence) / 2);
   const center = (rate + z ** 2 / (2 * trials)) / (1 + z ** 2 / trials);
   const half = halfWidth(rate, trials, z);
-  // Rounding must not leave a bound beside the rate that it bounds.
+  // Rounding must not move a bound past the rate.
   const low = events === 0 ? 0 : Math.min(rate, center - half);
   return { events, trials, rate, low, high: events === trials ? 1 : Math.max(rate, center + half) };
 }
@@ -32,8 +36,8 @@ const halfWidth = (rate: number, trials: number, z: number) =>
   (z / (1 + z ** 2 / trials)) * Math.sqrt((rate * (1 - rate)) / trials + z ** 2 / (4 * trials ** 2));
 
 /**
- * The fewest trials after which the Wilson interval around `rate` reaches no further than `margin`
- * to each side of its middle.
+ * Returns the fewest trials for which the half-width of the Wilson interval around `rate` is at
+ * most `margin`.
  */
 export function trialsForMargin(rate: number, margin: number, confidence: number): number {
   const z = normalQuantile((1 + confidence) / 2);
@@ -41,8 +45,8 @@ export function trialsForMargin(rate: number, margin: number, confidence: number
 }
 
 /**
- * The fewest trials after which the upper bound of the interval is at most `bound`, when events are
- * as rare as `rate`.
+ * Returns the fewest trials for which the interval's upper bound is at most `bound`, when events
+ * occur at `rate`. Returns infinity if `rate` is not below `bound`.
  */
 export function trialsForBound(rate: number, bound: number, confidence: number): number {
   if (rate >= bound) return Number.POSITIVE_INFINITY;
@@ -50,8 +54,8 @@ export function trialsForBound(rate: number, bound: number, confidence: number):
 }
 
 /**
- * The least whole number from 1 on for which `holds`, which holds from there on; infinity when
- * nobody can count so far.
+ * Returns the least positive whole number for which `holds` is true, or infinity beyond the safe
+ * integers. `holds` must stay true for all larger numbers.
  */
 function fewest(holds: (count: number) => boolean): number {
   let high = 1;
@@ -69,8 +73,8 @@ function fewest(holds: (count: number) => boolean): number {
 }
 
 /**
- * The probability of at least `events` when `expected` are expected of many rare and independent
- * ones (Poisson).
+ * Returns the probability of at least `events` rare and independent events when `expected` are
+ * expected (Poisson).
  */
 export function chanceOfAtLeast(events: number, expected: number): number {
   let [term, below] = [Math.exp(-expected), 0];
@@ -89,7 +93,8 @@ export interface Difference {
 }
 
 /**
- * Newcombe's interval for the difference of two independent rates, made of their Wilson intervals.
+ * Returns Newcombe's interval for the difference of two independent rates, computed from their
+ * Wilson intervals.
  */
 export function differenceOf(a: Rate, b: Rate): Difference {
   const difference = b.rate - a.rate;
@@ -101,8 +106,9 @@ export function differenceOf(a: Rate, b: Rate): Difference {
 }
 
 /**
- * The standard normal distribution's quantile, with a relative error below 1.2e-9.
- * Source: Acklam, "An algorithm for computing the inverse normal cumulative distribution function", 2003.
+ * Returns a quantile of the standard normal distribution, with a relative error below 1.2e-9.
+ * Source: Acklam, "An algorithm for computing the inverse normal cumulative distribution function",
+ * 2003.
  */
 export function normalQuantile(probability: number): number {
   if (probability < 0.02425) return tail(probability);
@@ -129,6 +135,6 @@ function tail(probability: number): number {
   return polynomial(numerator, q) / polynomial(denominator, q);
 }
 
-/** By Horner's rule, the highest power first. */
+/** Evaluates a polynomial by Horner's rule. The coefficient of the highest power comes first. */
 const polynomial = (coefficients: readonly number[], x: number) =>
   coefficients.reduce((sum, coefficient) => sum * x + coefficient, 0);

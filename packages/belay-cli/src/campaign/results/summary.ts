@@ -1,4 +1,4 @@
-/** What a campaign has found, as a value: every rate with its interval. */
+/** The summary of a campaign as a value: every rate with its interval. */
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import {
   type FaultModel,
@@ -37,25 +37,26 @@ export interface CellSummary extends Tally {
   readonly structure: StruckStructure;
   readonly inside: boolean;
   readonly state: Progress["state"];
-  /** Injections that are to be made, in all shards together and as far as is known. */
+  /** The number of injections planned so far, in all shards together. */
   readonly planned: number;
   /**
-   * Of the faults that the configuration claims to detect; undefined outside the sphere of
-   * replication.
+   * The outcomes of the faults that the configuration claims to detect. Undefined outside the
+   * sphere of replication.
    */
   readonly claimed?: Tally;
   /**
-   * Whether their interval shows that; undefined as long as injections are missing, here or in
-   * other shards.
+   * True if the interval of silent corruption among claimed faults is within the bound. Undefined
+   * outside the sphere, and while injections are missing, here or in other shards.
    */
   readonly holds?: boolean;
   readonly models: Readonly<Partial<Record<FaultModel, Tally>>>;
-  /** The id of an injection to look at: a silent one, else one that was detected, else any. */
+  /** The id of an injection to look at: a silent one, otherwise a detected one, otherwise any. */
   readonly example: string | null;
 }
 
 /**
- * What protection costs: host time of a clean run, its results read, to that of the plain program.
+ * The cost of protection: the host time of a clean run until its results are read, in milliseconds,
+ * plain and protected.
  */
 export interface CostSummary extends Unit {
   readonly plain: number;
@@ -66,14 +67,11 @@ export interface CostSummary extends Unit {
 export interface Unstruck {
   readonly configuration: string;
   readonly structure: StruckStructure;
-  /** Whether the configuration claims to cover the structure. */
+  /** True if the configuration claims to cover the structure. */
   readonly inside: boolean;
 }
 
-/**
- * An entry of which nothing is known, although the programs have something of the structure, or may
- * have.
- */
+/** An entry without knowledge, although the programs use the structure or may use it. */
 export interface Untested extends Unstruck {
   readonly why:
     | "no injection"
@@ -83,50 +81,50 @@ export interface Untested extends Unstruck {
     | "the programs have no buffer that can be struck at rest";
 }
 
-/**
- * The parts of executed sites that belong to what protection adds, each site of one invocation
- * counted once.
- */
+/** The shares of executions of sites that belong to the code that protection adds. */
 export interface ShareSummary {
   readonly configuration: string;
   readonly machinery: number;
-  /** Between comparison and store. */
+  /** The share between comparison and store. */
   readonly window: number;
 }
 
-/** What a campaign has shown. */
+/** The findings of a campaign. */
 export interface Summary {
-  /** The stated coverage held, every control passed, and nothing was left out or is missing. */
+  /**
+   * True if the claimed coverage held, every control passed, and nothing was left out or is
+   * missing.
+   */
   readonly ok: boolean;
   readonly problems: readonly string[];
   readonly settings: Header["settings"];
   readonly shard: Header["shard"];
-  /** Null before a device was opened. */
+  /** The adapter; null before a device was opened. */
   readonly adapter: string | null;
   readonly cells: readonly CellSummary[];
   /**
-   * Entries of structures of which the programs execute nothing. A claim to cover them holds
+   * The entries of structures that the programs never use. A claim to cover these structures holds
    * without a fault.
    */
   readonly absent: readonly Unstruck[];
-  /** Entries of which nothing is known, as no fault has struck. */
+  /** The entries without knowledge, because no fault has struck. */
   readonly untested: readonly Untested[];
-  /** Injections that shards made past what all of them together need; they are in no rate. */
+  /** The injections of shards beyond the need of all shards together. No rate includes them. */
   readonly surplus: { readonly injections: number; readonly silent: number };
   readonly kernels: readonly KernelSummary[];
   readonly bits: readonly BitSummary[];
   readonly lines: readonly LineSummary[];
   readonly costs: readonly CostSummary[];
-  /** Of the configurations in which protection itself is struck. */
+  /** The shares in configurations whose added code is also struck. */
   readonly shares: readonly ShareSummary[];
   readonly controls: Pick<ControlRecord, "runs" | "detections" | "different">;
   readonly skipped: readonly Omit<SkipRecord, "kind">[];
   /**
-   * Whose clean runs have not the bits of the plain program, but results that its own check
-   * accepts.
+   * The units whose clean runs differ in bits from the plain program. The program's own check, if
+   * it has one, accepts their results.
    */
   readonly otherBits: readonly Unit[];
-  /** Parts of kernels that stay outside the sphere of replication. */
+  /** The parts of kernels outside the sphere of replication. */
   readonly gaps: readonly (Unit & {
     readonly kernel: string;
     readonly line: number;
@@ -135,7 +133,8 @@ export interface Summary {
 }
 
 /**
- * What the results of a campaign show: rates with their intervals, and what is wrong or missing.
+ * Summarizes the results of a campaign: rates with their intervals, and everything that is wrong or
+ * missing.
  */
 export function summarize(results: Results): Summary {
   const { settings, shard } = results.header;
@@ -231,22 +230,22 @@ function exampleOf(injections: readonly InjectionRecord[]): string | null {
 }
 
 /**
- * Orders injections of a cell by what names them, so that a summary is the same in whatever order
- * they were made.
+ * Orders injections of a cell by number and stratum, so that a summary does not depend on the order
+ * of injection.
  */
 function byNumber(a: InjectionRecord, b: InjectionRecord): number {
   if (a.number !== b.number) return a.number - b.number;
   return stratumName(a) < stratumName(b) ? -1 : 1;
 }
 
-/** Whether injections are missing that would decide an entry, here or in other shards. */
+/** Returns whether missing injections, here or in other shards, leave an entry undecided. */
 export const isUnfinished = ({ state, inside, holds }: CellSummary): boolean =>
   state === "open" || (inside && holds === undefined);
 
-/** The faults that an entry is judged by. */
+/** Returns the faults by which an entry is judged. */
 const judgedBy = (cell: CellSummary): Tally => cell.claimed ?? cell;
 
-/** Returns the entries without a strike, of the configurations that have a program. */
+/** Returns the entries without a strike, for configurations with at least one profiled program. */
 function unstruckOf(results: Results, cells: readonly CellSummary[]): Pick<Summary, "absent" | "untested"> {
   const { configurations, structures } = results.header.settings;
   const [absent, untested]: [Unstruck[], Untested[]] = [[], []];
@@ -276,8 +275,8 @@ const whyNoStrike = (cell: CellSummary): Untested["why"] =>
   judgedBy(cell).injections > 0 ? "no injection has struck" : "no injection";
 
 /**
- * Says why faults have nothing to strike in a structure. Returns undefined where the reason is that
- * the programs execute nothing of it. `units`: those of one configuration.
+ * Returns why faults have nothing to strike in a structure. Returns undefined if the programs
+ * execute nothing of the structure. `units` are those of one configuration.
  */
 function whyNothingToStrike(
   { header: { settings } }: Results,
@@ -293,10 +292,13 @@ function whyNothingToStrike(
   return undefined;
 }
 
-/** Structures that the command line names, and of which no configuration has anything to strike. */
+/**
+ * Returns the structures that the command line names although no configuration has anything to
+ * strike in them.
+ */
 function namedInVain({ header: { settings } }: Results, cells: readonly CellSummary[]): StruckStructure[] {
   const { structures } = settings;
-  // Who names no structure gets all of the programs, and no other.
+  // The default is all structures of programs. They do not count as named.
   const isDefault = programStructures.every((structure) => structures.includes(structure));
   const named = isDefault
     ? structures.filter((structure) => !programStructures.includes(structure as never))
@@ -305,8 +307,8 @@ function namedInVain({ header: { settings } }: Results, cells: readonly CellSumm
 }
 
 /**
- * Returns the entries that were to be tested, and were not: those that are claimed, those with
- * something to strike, and those that are `inVain`.
+ * Returns the untested entries that count as a problem: claimed ones, those with something to
+ * strike, and those of structures `inVain`.
  */
 function missedOf(
   cells: readonly CellSummary[],
@@ -315,7 +317,7 @@ function missedOf(
 ): Untested[] {
   return untested.filter((entry) => {
     const cell = cells.find(isEntry(entry));
-    // The number of unfinished cells is a problem of its own.
+    // Unfinished cells are counted in a problem of their own.
     if (cell?.state === "open") return false;
     return entry.inside || cell !== undefined || inVain.includes(entry.structure);
   });

@@ -2,16 +2,16 @@ import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:
 import { hostname } from "node:os";
 import { CampaignError } from "../model/failure.ts";
 
-/** Who holds a lock. */
+/** The holder of a lock. */
 interface Holder {
   readonly pid: number;
   readonly host: string;
   /**
-   * When the process began, in the system's own measure, where it tells: numbers of processes come
-   * again.
+   * The start time of the process in the system's own unit, if known. It tells processes with a
+   * reused number apart.
    */
   readonly born?: string;
-  /** When the lock was taken. */
+  /** The time at which the lock was taken. */
   readonly since: string;
 }
 
@@ -19,8 +19,8 @@ interface Holder {
 const held = new Set<string>();
 
 /**
- * A file that keeps other processes from writing a store. That of a process of this host that is
- * gone does not count.
+ * A file that keeps other processes from writing a store. A lock does not count if its process ran
+ * on this host and is gone.
  */
 export class Lock {
   readonly #file: string;
@@ -29,7 +29,9 @@ export class Lock {
     this.#file = file;
   }
 
-  /** Locks the file at `path`. Throws a `CampaignError` that names who holds the lock. */
+  /**
+   * Locks the file at `path`. Throws a `CampaignError` that names the holder if the lock is held.
+   */
   static take(path: string): Lock {
     const file = `${path}.lock`;
     for (;;) {
@@ -38,11 +40,11 @@ export class Lock {
         return new Lock(file);
       }
       const text = contentOf(file);
-      // It may have been released by now.
+      // The lock may have been released meanwhile.
       if (text === undefined) continue;
       const holder = holderIn(text);
       if (holder && isHolding(file, holder)) throw heldBy(file, path, holder);
-      // Between two processes that find a lock without an owner, one moves it aside.
+      // If two processes find an abandoned lock, only one of them can move it aside.
       const aside = `${file}.${process.pid}.old`;
       try {
         renameSync(file, aside);
@@ -64,7 +66,7 @@ export class Lock {
 
 const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === "ENOENT";
 
-/** Makes the file, with all that it says at once, unless it is there. */
+/** Creates the lock file together with its whole content. Returns false if the file exists. */
 function create(file: string): boolean {
   const { pid } = process;
   const born = birthOf(pid);
@@ -96,7 +98,10 @@ function contentOf(file: string): string | undefined {
   }
 }
 
-/** Undefined for what no process writes, such as half a file. */
+/**
+ * Returns the holder in a lock's text, or undefined for a text that no process writes, such as half
+ * a file.
+ */
 function holderIn(text: string): Holder | undefined {
   try {
     const holder = JSON.parse(text) as Partial<Holder> | null;
@@ -108,7 +113,10 @@ function holderIn(text: string): Holder | undefined {
   }
 }
 
-/** Nobody knows whether a process of another host is alive, so that it counts as such. */
+/**
+ * Returns whether the holder still holds the lock. A process of another host counts as alive,
+ * because this host cannot tell.
+ */
 function isHolding(file: string, { pid, host, born }: Holder): boolean {
   if (host !== hostname()) return true;
   if (pid === process.pid) return held.has(file);
@@ -123,11 +131,14 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** When a process began, in ticks since the system did. Source: proc_pid_stat(5), field 22. */
+/**
+ * Returns the start time of a process in clock ticks since boot, if known. Source:
+ * proc_pid_stat(5), field 22.
+ */
 function birthOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The second field, in parentheses, may have any text.
+    // The second field, in parentheses, may contain any text.
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
   } catch {
     return undefined;

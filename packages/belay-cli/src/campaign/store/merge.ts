@@ -4,22 +4,18 @@ import type { Header, StoreRecord } from "../model/records.ts";
 import { Results } from "../results/results.ts";
 import { readStore, Store, type Stored } from "./store.ts";
 
-/** Missing shards that are named. */
+/** The number of missing shards that an error names. */
 const NAMED = 10;
 
-/**
- * Reads the store of a campaign. Throws a `CampaignError` where there is none, and for one that is
- * damaged.
- */
+/** Reads the store of a campaign. Throws a `CampaignError` if the store is missing or damaged. */
 export function readResults(directory: string): Results {
   const { header, records } = readStore(directory);
   return new Results(header, records);
 }
 
 /**
- * Puts the shards of a campaign together, in a new store that can be resumed. Throws a
- * `CampaignError` for shards of different campaigns, shards that come twice, sets that are not
- * whole, and shards whose faults are not of one plan.
+ * Merges the shards of a campaign into a new store, which can be resumed. Throws a `CampaignError`
+ * for shards of different campaigns, adapters or plans, and for repeated or missing shards.
  */
 export function mergeShards(directories: readonly string[], into: string): Results {
   const stores = directories.map((directory) => ({ directory, ...readStore(directory) }));
@@ -75,7 +71,8 @@ export function mergeShards(directories: readonly string[], into: string): Resul
 }
 
 /**
- * Refuses shards that were injected on several adapters: the rates would be those of none of them.
+ * Refuses shards from several adapters, because their common rates would describe none of the
+ * adapters.
  */
 function refuseOtherAdapters(stores: readonly (Stored & { readonly directory: string })[]): void {
   const found = stores.flatMap(({ directory, records }) =>
@@ -92,8 +89,8 @@ function refuseOtherAdapters(stores: readonly (Stored & { readonly directory: st
 }
 
 /**
- * Refuses shards that drew faults from different profiles of a unit, which are no parts of one
- * plan.
+ * Refuses shards that drew faults from different profiles of a unit. Such faults are not parts of
+ * one plan.
  */
 function refuseOtherPlans(stores: readonly (Stored & { readonly directory: string })[]): void {
   const profiles = new Map<string, { readonly directory: string; readonly text: string }>();
@@ -116,8 +113,8 @@ function refuseOtherPlans(stores: readonly (Stored & { readonly directory: strin
 }
 
 /**
- * Returns the records of all shards. The first shard's counts of what each finds out about the
- * adapter and the units.
+ * Returns the records of all shards. The adapter, each unit and each skipped unit are taken from
+ * the first shard that has them.
  */
 function* recordsOf(stores: readonly Stored[]): Generator<Exclude<StoreRecord, Header>> {
   const known = new Set<string>();

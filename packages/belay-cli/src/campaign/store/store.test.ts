@@ -144,7 +144,7 @@ describe("a store", () => {
       writeFileSync(lock, JSON.stringify({ host: hostname(), since, ...holder }));
     held({ pid: process.ppid });
     expect(codeOf(() => Store.resume(at))).toBe(refusal(process.ppid));
-    // Nobody here knows of processes elsewhere.
+    // This host cannot tell whether a process elsewhere is alive.
     held({ pid: 999999999, host: "another" });
     expect(codeOf(() => Store.resume(at))).toBe(refusal(999999999, " of another"));
   });
@@ -196,7 +196,7 @@ describe("a store", () => {
       catch (error) { console.log(runs - 1, error.message); }`;
       const file = join(folder, "fill.ts");
       writeFileSync(file, script);
-      // Blocks of a kilobyte (bash) that a file may have.
+      // The limit on a file's size is in blocks of a kilobyte (bash).
       const command = `ulimit -f 2; exec ${process.execPath} --conditions=belay-source --import jiti/register ${file}`;
       const env = { ...process.env, JITI_FS_CACHE: "false" };
       const { stdout, stderr } = spawnSync("bash", ["-c", command], {

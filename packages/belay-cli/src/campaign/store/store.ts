@@ -1,10 +1,10 @@
 /**
- * What a campaign has found, in a file that survives its process: one JSON text per line, each with
- * a checksum.
+ * The results of a campaign in a file that survives its process. Each line holds one JSON text and
+ * its checksum.
  *
- * A record is written before the next injection begins, so that `kill -9` loses at most the one
- * under way; the disk is told to keep it (`fsync`) once in a batch, which matters only when the
- * machine itself goes down.
+ * A record is written before the next result is awaited, so `kill -9` loses only the injections
+ * under way. The store calls `fsync` once per batch, which matters only when the machine itself
+ * goes down.
  */
 import {
   closeSync,
@@ -27,26 +27,26 @@ import { CampaignError } from "../model/failure.ts";
 import type { Header, StoreRecord } from "../model/records.ts";
 import { Lock } from "./lock.ts";
 
-/** Records between two calls of `fsync`. */
+/** The number of records between two calls of `fsync`. */
 const BATCH = 64;
 
-/** The name of the store in a campaign's directory. */
+/** Returns the path of the store in a campaign's directory. */
 export const storePath = (directory: string) => join(directory, "campaign.jsonl");
 
-/** What a store holds. */
+/** The content of a store. */
 export interface Stored {
   readonly header: Header;
   readonly records: readonly StoreRecord[];
   /**
-   * Bytes up to the last line that is whole; what lies behind it was being written when the process
-   * died.
+   * The number of bytes up to the last whole line. Later bytes are half a line, left when the
+   * process died.
    */
   readonly bytes: number;
 }
 
 /**
- * Returns whether the header of a store was not written as a whole, by a machine that went down.
- * Nothing is lost by beginning anew.
+ * Returns whether only a part of the header was written before the machine went down. Such a store
+ * holds nothing, so a new one may replace it.
  */
 export function isCutShort(directory: string): boolean {
   const path = storePath(directory);
@@ -55,7 +55,7 @@ export function isCutShort(directory: string): boolean {
   return !text.includes("\n") && /^($|\[$|\["[0-9a-f]{0,8}($|"))/.test(text);
 }
 
-/** Reads a whole store. Only its last line may be damaged. */
+/** Reads a whole store. Only its last line may be damaged. Throws a `CampaignError` otherwise. */
 export function readStore(directory: string): Stored {
   const path = storePath(directory);
   if (!existsSync(path) || isCutShort(directory)) throw notThere(directory);
@@ -97,15 +97,15 @@ const toLine = (record: StoreRecord) => {
   return `["${checksum(text)}",${text}]\n`;
 };
 
-/** Undefined for a line that is not what was written. */
+/** Parses a line. Returns undefined if its form or checksum is wrong. */
 function parseLine(line: string): StoreRecord | undefined {
   const [, sum, text] = /^\["([0-9a-f]{8})",(.*)\]$/.exec(line) ?? [];
   return sum && text && checksum(text) === sum ? (JSON.parse(text) as StoreRecord) : undefined;
 }
 
-/** A store that is being written. */
+/** A store that is open for writing. */
 export class Store implements Disposable {
-  /** What it held when it was opened. */
+  /** The content of the store when it was opened. */
   readonly begunWith: Omit<Stored, "bytes">;
   readonly #path: string;
   readonly #lock: Lock;
@@ -122,29 +122,32 @@ export class Store implements Disposable {
     if (fstatSync(this.#file).size > bytes) ftruncateSync(this.#file, bytes);
   }
 
-  /** Begins a store. */
+  /**
+   * Creates a store with its header. Throws a `CampaignError` if the directory holds a campaign
+   * already.
+   */
   static create(directory: string, header: Header): Store {
     const path = storePath(directory);
     const refuseBegun = () => {
       if (existsSync(path) && !isCutShort(directory)) throw alreadyThere(directory);
     };
-    // Before a lock, so that who looks for a lock finds a directory.
+    // This check comes first, so that an existing campaign is reported even while its lock is held.
     refuseBegun();
     return Store.#locked(path, () => {
       refuseBegun();
       const line = toLine(header);
-      // A store has its header from the start, whenever the process dies.
+      // The store appears together with its whole header, whenever the process dies.
       writeFileSync(`${path}.new`, line, { flush: true });
       renameSync(`${path}.new`, path);
       return { header, records: [], bytes: Buffer.byteLength(line) };
     });
   }
 
-  /** Goes on with a store, and cuts off what was being written when its process died. */
+  /** Opens a store to resume it, and removes the half line that a killed process left. */
   static resume(directory: string): Store {
     const path = storePath(directory);
     if (!existsSync(path)) throw notThere(directory);
-    // What is read before the lock is there may be written by another process.
+    // The store is read under the lock, because another process may write it before.
     return Store.#locked(path, () => readStore(directory));
   }
 
@@ -160,11 +163,11 @@ export class Store implements Disposable {
     }
   }
 
-  /** Adds a record. What was added before stays, whatever goes wrong. */
+  /** Appends a record. Earlier records stay intact, even if writing fails. */
   append(record: StoreRecord): void {
     const line = Buffer.from(toLine(record));
     try {
-      // The place is given, as a file that was opened to be cut is not opened to be appended to.
+      // The position is given, because a file opened for truncation is not opened for appending.
       for (let written = 0; written < line.length; ) {
         written += writeSync(this.#file, line, written, line.length - written, this.#bytes + written);
       }
@@ -181,12 +184,12 @@ export class Store implements Disposable {
     fsyncSync(this.#file);
   }
 
-  /** Removes the half of a line that did find room. */
+  /** Removes the part of a line that was written before an error. */
   #cut(): void {
     try {
       ftruncateSync(this.#file, this.#bytes);
     } catch {
-      // The next reader leaves it out.
+      // The next reader ignores the partial line.
     }
   }
 

@@ -59,7 +59,9 @@ const flavors = ["intra+lds", "intra-lds", "inter"] as const;
 const checks = ["signature", "store"] as const;
 const memorySchemes = memoryCodes;
 
-/** `belay campaign`: injects faults, and measures which are detected. */
+/**
+ * Makes the command `belay campaign`, which injects faults and measures which of them are detected.
+ */
 export function campaignCommand(io: Io, finish: (status: number) => void): Command {
   return new Command("campaign")
     .summary("inject faults, and measure the coverage")
@@ -134,8 +136,8 @@ async function settingsOf(workload: string, flags: Flags): Promise<Settings> {
   const { flavors, checks, pairing, memory, structures, models, margin, minimum, confidence, seed } = flags;
   const programs: Settings["programs"][number][] = [];
   for (const name of await namesOf(workload)) {
-    // A workload that cannot be loaded, or that ends or blocks its process, is refused before there
-    // is a store.
+    // A workload that cannot be loaded, or that ends or blocks its process, is refused before a
+    // store exists.
     if (await isModule(name)) await askWorkload("load", name, {}, flags);
     programs.push({ name, digest: await digestOf(name) });
   }
@@ -152,7 +154,9 @@ async function settingsOf(workload: string, flags: Flags): Promise<Settings> {
   };
 }
 
-/** Shows how far a campaign is: on a terminal in place, else as a line now and then. */
+/**
+ * Shows the progress of a campaign: in place on a terminal, otherwise as a line every ten seconds.
+ */
 async function withProgress<T>(
   io: Io,
   work: (onProgress: (progress: Progress) => void) => Promise<T>,
@@ -181,7 +185,7 @@ async function withProgress<T>(
   }
 }
 
-/** Describes progress of so many injections per second; 0 before the first. */
+/** Describes the progress. `rate` is the number of injections per second, or 0 before the first. */
 function describeProgress({ doing, done, total }: Progress, rate: number): string {
   if (rate === 0) return doing;
   const left = formatTime(Math.max(0, total - done) / rate);
@@ -203,7 +207,7 @@ const list = <Name extends string>(
     .argParser((text) => namesFrom(text, known))
     .default(standard, standard.length === known.length ? "all" : standard.join(",") || "none");
 
-/** A rate such as `1%` or `0.01`. */
+/** Parses a rate such as `1%` or `0.01`. */
 function rate(text: string): number {
   const [, digits, percent] = /^([\d.]+)\s*(%?)$/.exec(text) ?? [];
   const value = Number(digits ?? Number.NaN) / (percent ? 100 : 1);
@@ -211,7 +215,7 @@ function rate(text: string): number {
   return value;
 }
 
-/** More processes than any machine has devices and memory for. */
+/** The greatest number of processes. No machine has devices and memory for more. */
 const MOST_JOBS = 256;
 
 function jobs(text: string): number {
@@ -220,7 +224,10 @@ function jobs(text: string): number {
   return number;
 }
 
-/** More is beyond what quantiles of a normal distribution are computed to. */
+/**
+ * The greatest confidence in percent. Quantiles of the normal distribution are not accurate beyond
+ * it.
+ */
 const MOST_PERCENT = 99.9999999;
 
 function confidence(text: string): number {

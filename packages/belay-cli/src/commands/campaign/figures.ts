@@ -7,9 +7,9 @@ import type { Summary } from "../../campaign/results/summary.ts";
 import type { Bar, Listing, Section } from "../../report/report.ts";
 import { percents, proportion } from "./rates.ts";
 
-/** A page has as many colors. */
+/** The number of configurations in a figure, which is the number of a page's colors. */
 const SERIES = 7;
-/** Kernels whose text is shown. */
+/** The number of kernels whose text is shown. */
 const LISTED = 4;
 
 export function campaignFigures(summary: Summary, results: Results): Section[] {
@@ -18,7 +18,7 @@ export function campaignFigures(summary: Summary, results: Results): Section[] {
 
 const seriesOf = ({ settings }: Summary) => settings.configurations.map(({ name }) => name).slice(0, SERIES);
 
-/** Silent corruption of each program, over all structures. */
+/** Returns the silent corruption of each program, over all structures. */
 function programBars(summary: Summary): Section[] {
   const series = seriesOf(summary);
   const { settings, kernels } = summary;
@@ -65,7 +65,7 @@ function bitRanges(summary: Summary): Section[] {
   ];
 }
 
-/** The texts of the kernels that are most prone to silent corruption without protection. */
+/** Returns the texts of the kernels that are most prone to silent corruption without protection. */
 function lineListings({ lines, settings }: Summary, { units }: Results): Section[] {
   const unprotected = settings.configurations[0]!.name;
   const kernels = new Map<string, LineSummary[]>();
@@ -105,7 +105,7 @@ function lineListings({ lines, settings }: Summary, { units }: Results): Section
   ];
 }
 
-/** The line that corrupts most often, as far as its interval is sure of it. */
+/** Returns the highest lower bound of silent corruption among a kernel's lines. */
 const worst = (lines: readonly LineSummary[]) => Math.max(...lines.map(({ sdc }) => sdc.low));
 
 const sum = <T>(items: readonly T[], value: (item: T) => number) =>

@@ -1,4 +1,4 @@
-/** What a module consists of, as a digest that tells two versions of it apart. */
+/** The digest of a module's files, which tells two versions of the module apart. */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { isBuiltin } from "node:module";
@@ -7,13 +7,13 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { createJiti } from "jiti";
 import { parseSync } from "oxc-parser";
 
-/** The name of a file that is parsed for imports; others, such as JSON, are only read. */
+/** The name of a file that is parsed for imports. Other files, such as JSON, are only read. */
 const moduleName = /\.[cm]?[jt]sx?$/;
 
 /**
- * Returns a digest of a module's text, the texts of all local files that it imports, directly or
- * not, and the versions of the packages among them. Files that it names as `new URL("./file",
- * import.meta.url)` count as imported. What cannot be resolved is left to whoever loads the module.
+ * Returns a digest of a module, all local files that it imports, directly or not, and the versions
+ * of its packages. Files named as `new URL("./file", import.meta.url)` count as imported. Imports
+ * that cannot be resolved are ignored; loading the module reports them.
  */
 export function digestOfModule(path: string): string {
   const jiti = createJiti(import.meta.url, { fsCache: false });
@@ -22,7 +22,7 @@ export function digestOfModule(path: string): string {
   const waiting = [root];
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
     const installed = packageOf(file);
-    // Texts go by where they are from the module, so that a copy of all of them is the same module.
+    // Files are named relative to the module, so that a copy of all files gets the same digest.
     const name = installed ?? relative(dirname(root), file).replaceAll(sep, "/");
     if (digests.has(name)) continue;
     const text = installed ? "" : readFileSync(file, "utf8");
@@ -42,7 +42,7 @@ export function digestOfModule(path: string): string {
 
 const digest = (text: string) => createHash("sha256").update(text).digest("hex");
 
-/** What a module imports when it runs, as it names it. */
+/** Returns the specifiers of a module's imports at run time. */
 function specifiersIn(file: string, text: string): string[] {
   const { module } = parseSync(file, text);
   const imported = module.staticImports
@@ -65,12 +65,13 @@ function specifiersIn(file: string, text: string): string[] {
   ];
 }
 
-/** The value of a string literal without escapes; nothing for what is only known when it runs. */
+/**
+ * Returns the value of a string literal without escapes, or nothing for an expression that is known
+ * only at run time.
+ */
 const literal = (text: string): string[] => (/^(["'`])[^\\$]*\1$/.test(text) ? [text.slice(1, -1)] : []);
 
-/**
- * The package that a file was installed with, and its version; undefined for a file of one's own.
- */
+/** Returns the package of an installed file with its version, or undefined for a local file. */
 function packageOf(file: string): string | undefined {
   const parts = file.split(sep);
   const at = parts.lastIndexOf("node_modules");

@@ -1,4 +1,4 @@
-/** Knows programs by name, for the process that a campaign runs them in. */
+/** The programs by name, for the process that runs them in a campaign. */
 import { createHash } from "node:crypto";
 import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import type { CampaignProgram } from "../../campaign/processes/readyProgram.ts";
@@ -6,25 +6,25 @@ import { importResearch, importResearchIfInstalled } from "../../shared/research
 import { loadWorkload } from "../../shared/workloads/loadWorkload.ts";
 import { digestOfModule } from "./moduleGraph.ts";
 
-/** This module, which the process with the device imports for `programNamed`. */
+/** The URL of this module. The process with the device imports it for `programNamed`. */
 export const programsModule = new URL(import.meta.url);
 
 const digest = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 12);
 
-/** Returns a program of the catalog, small; undefined for the name of a module. */
+/** Returns a program of the catalog at its campaign size, or undefined for the name of a module. */
 async function programOfCatalog(name: string): Promise<VerifiableProgram | undefined> {
   const research = await importResearchIfInstalled();
   return research?.catalog.find((each) => each.name === name)?.campaign();
 }
 
-/** Returns whether a name is that of a module, and of no program of the catalog. */
+/** Returns whether a name denotes a module, not a program of the catalog. */
 export async function isModule(name: string): Promise<boolean> {
   const research = await importResearchIfInstalled();
   return !research?.catalog.some((each) => each.name === name);
 }
 
 /**
- * Returns the digest of all that decides what a program computes. A module is read for it, and not
+ * Returns the digest of everything that decides a program's results. A module is read, but not
  * imported.
  */
 export async function digestOf(name: string): Promise<string> {
@@ -36,8 +36,8 @@ function digestOfProgram(name: string, program: VerifiableProgram | undefined): 
 }
 
 /**
- * Returns a program of the catalog, small, or imports the workload that a module exports, which may
- * never end. Rejects with a `CommandFailure`.
+ * Returns a program of the catalog at its campaign size, or imports the workload of a module. Such
+ * an import may never end. Rejects with a `CommandFailure` if the import fails.
  */
 export async function programNamed(name: string): Promise<CampaignProgram> {
   const program = await programOfCatalog(name);
@@ -45,7 +45,7 @@ export async function programNamed(name: string): Promise<CampaignProgram> {
   return { name, digest: digestOfProgram(name, program), runs };
 }
 
-/** The names that a command line asks for. */
+/** Returns the names of the programs that a command line asks for. */
 export async function namesOf(workload: string): Promise<string[]> {
   return workload === "all"
     ? (await importResearch()).catalog.map(({ name }) => name)

@@ -8,7 +8,9 @@ import { colorsFor, type Io, printJson, tell } from "../../shared/terminal/io.ts
 import { alignColumns } from "../../shared/terminal/table.ts";
 import { programsModule } from "./programs.ts";
 
-/** `belay campaign replay`: one injection again, with all that is known of it. */
+/**
+ * Makes the command `belay campaign replay`, which repeats one injection and shows all its details.
+ */
 export function campaignReplayCommand(io: Io, finish: (status: number) => void): Command {
   return new Command("replay")
     .summary("inject one fault of a campaign again, and explain it")
@@ -77,7 +79,7 @@ const hex = (word: number) => `0x${(word >>> 0).toString(16).padStart(8, "0")}`;
 
 const scratch = new DataView(new ArrayBuffer(4));
 
-/** A word in the ways it may be meant. */
+/** Returns a word as text in hexadecimal, as a whole number and as an `f32`. */
 function asWord(word: number): string {
   scratch.setUint32(0, word);
   return `${hex(word)} (${word >>> 0}, or ${Number(scratch.getFloat32(0).toPrecision(7))} as f32)`;

@@ -22,7 +22,7 @@ import {
   outcomesTable,
 } from "./tables.ts";
 
-/** Writes the result and the page into the campaign's directory, and prints the verdict. */
+/** Writes the result and the page into the campaign's directory, and prints the result. */
 export async function printCampaign(
   io: Io,
   directory: string,
@@ -38,7 +38,7 @@ export async function printCampaign(
   else tell(io.stdout, `${renderText(summary, io)}\nReport: ${resolve(page)}\n`);
 }
 
-/** Puts what a campaign has found into a report's terms. */
+/** Returns the report of a campaign. */
 function describeCampaign(summary: Summary, results: Results): Report {
   return {
     title: "belay campaign",

@@ -15,10 +15,11 @@ interface Flags {
   readonly json: boolean;
 }
 
-/** What `belay campaign signature --json` prints. */
+/** The output of `belay campaign signature --json`. */
 export interface SignatureRun {
   /**
-   * No difference in one word was missed, and no kind of difference more often than 2⁻³² explains.
+   * True if no difference in one word was missed, and no kind of difference was missed
+   * significantly more often than 2⁻³².
    */
   readonly ok: boolean;
   readonly adapter: string;
@@ -28,21 +29,28 @@ export interface SignatureRun {
   readonly kinds: readonly Collisions[];
 }
 
-/** What a random function of 32 bits misses. */
+/** The chance that a random function of 32 bits misses a difference. */
 const chance = 2 ** -32;
-/** How seldom a hash that is as good as one may be called worse, over all kinds of differences. */
+/**
+ * The chance that a hash as good as a random function is called worse, over all kinds of
+ * differences.
+ */
 const falseAlarm = 0.001;
 
 /**
- * A difference in one word is never missed; any other seldom enough, given how many kinds there
- * are.
+ * Returns whether a kind of difference is missed no more often than by a random function.
+ * Differences in one word must never be missed. The limit for other kinds depends on the number of
+ * kinds.
  */
 function isNoWorse({ oneWord, events, trials }: Collisions, _: number, all: readonly Collisions[]): boolean {
   if (oneWord) return events === 0;
   return chanceOfAtLeast(events, trials * chance) > falseAlarm / all.length;
 }
 
-/** `belay campaign signature`: collisions of the hash that stands for what a replica stores. */
+/**
+ * Makes the command `belay campaign signature`, which counts collisions of the hash of a replica's
+ * stores.
+ */
 export function campaignSignatureCommand(io: Io, finish: (status: number) => void): Command {
   return new Command("signature")
     .summary("count collisions of the signature")

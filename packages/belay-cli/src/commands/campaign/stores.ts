@@ -11,7 +11,7 @@ import { alignColumns } from "../../shared/terminal/table.ts";
 import { printCampaign } from "./report.ts";
 import { comparisonTable } from "./tables.ts";
 
-/** `belay campaign merge`: shards to one campaign. */
+/** Makes the command `belay campaign merge`, which merges shards into one campaign. */
 export function campaignMergeCommand(io: Io, finish: (status: number) => void): Command {
   return new Command("merge")
     .summary("put the shards of a campaign together")
@@ -27,7 +27,9 @@ export function campaignMergeCommand(io: Io, finish: (status: number) => void): 
     });
 }
 
-/** `belay campaign compare`: what differs between two campaigns. */
+/**
+ * Makes the command `belay campaign compare`, which shows the differences between two campaigns.
+ */
 export function campaignCompareCommand(io: Io, finish: (status: number) => void): Command {
   return new Command("compare")
     .summary("compare the rates of two campaigns")

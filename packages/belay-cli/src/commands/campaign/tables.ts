@@ -1,4 +1,4 @@
-/** What a campaign has found, as tables of a report. */
+/** The findings of a campaign as tables of a report. */
 import type { StruckStructure } from "../../campaign/model/faultModel.ts";
 import type { Outcome } from "../../campaign/model/outcome.ts";
 import type { Tally } from "../../campaign/results/breakdowns.ts";
@@ -8,7 +8,7 @@ import type { Cell, Section, TableSection } from "../../report/report.ts";
 import { columnsOf, tableSection } from "../../report/sections.ts";
 import { atMost, percents } from "./rates.ts";
 
-/** Tables 2 and 3 of the paper on redundant multithreading, measured. */
+/** Returns the measured counterpart of tables 2 and 3 in the paper on redundant multithreading. */
 export function coverageTable({ cells, untested, absent, settings }: Summary): TableSection {
   const entries = [...cells, ...untested, ...absent];
   const configurations = settings.configurations
@@ -40,11 +40,13 @@ export function coverageTable({ cells, untested, absent, settings }: Summary): T
   };
 }
 
-/** Whether the configuration claims a part of the faults in the structure. */
+/** Returns whether the configuration claims only some of the faults injected into the structure. */
 export const isPart = ({ claimed, injections }: CellSummary): boolean =>
   claimed !== undefined && claimed.injections < injections;
 
-/** Where a flavor was measured in several ways, such as with both checks. */
+/**
+ * Returns the comparison of configurations of the same flavor, for example with different checks.
+ */
 export function comparisonSection(summary: Summary): Section[] {
   const compared = compareWithinFlavors(summary);
   if (compared.length === 0) return [];
@@ -66,7 +68,7 @@ const outcomeColumns = shownOutcomes.map(([label]) => label);
 const outcomeCells = ({ counts }: Tally): Cell[] =>
   shownOutcomes.map(([, of]) => ({ text: String(of.reduce((sum, outcome) => sum + counts[outcome], 0)) }));
 
-/** Returns the outcomes of all entries; those in which nothing could be struck come last. */
+/** Returns the outcomes of all entries. Entries with nothing to strike come last. */
 export function outcomesTable({ cells, untested, absent }: Summary): TableSection {
   const unstruck = [
     ...untested
@@ -140,7 +142,7 @@ export function kernelsTable({ kernels }: Summary): TableSection {
   };
 }
 
-/** Cost beside coverage. */
+/** Returns the table of cost and coverage. */
 export function costsTable({ costs, cells, untested, absent, settings }: Summary): TableSection {
   const rows = settings.configurations.map(({ name }): Cell[] => {
     const ratios = costs
@@ -188,7 +190,10 @@ export function gapsSection({ gaps }: Summary): Section[] {
   );
 }
 
-/** A comparison as a table; the mark says whether the interval of the difference has zero in it. */
+/**
+ * Returns a comparison as a table. The mark says whether the interval of the difference contains
+ * zero.
+ */
 export function comparisonTable(
   title: string,
   compared: readonly CellComparison[],

@@ -28,7 +28,8 @@ interface Flags extends PolicyFlags {
 }
 
 /**
- * `belay demo`: every program of the catalog unprotected, protected, and with an injected fault.
+ * Makes the command `belay demo`, which runs the catalog unprotected, protected, and with injected
+ * faults.
  */
 export function demoCommand(io: Io, finish: (status: number) => void): Command {
   const command = new Command("demo")
@@ -36,7 +37,7 @@ export function demoCommand(io: Io, finish: (status: number) => void): Command {
     .description(
       "Runs each program unprotected, protected, and protected with one injected fault, and writes a report. The exit status is 1 when results differ or a fault is not caught.",
     );
-  // Compared before every store, a fault shows the two values that the program would have seen.
+  // A comparison before every store shows both values that the program would have seen.
   return addPolicyOptions(command, { redundancy: "intra+lds", check: "store" })
     .addOption(
       new Option("--size <size>", "small runs anywhere, full keeps a GPU busy")

@@ -14,7 +14,7 @@ import { caveatOf, machineFacts } from "../../shared/machine.ts";
 import { describePolicy, flagsFor } from "../../shared/options.ts";
 import { type Demonstration, type DemoResult, type Injection, succeeded } from "./demonstrate.ts";
 
-/** Puts a demo's result into a report's terms. */
+/** Returns the report of a demo. */
 export function describeDemo(result: DemoResult): Report {
   const { programs, adapter, policy } = result;
   const good = programs.filter(succeeded).length;
@@ -154,7 +154,7 @@ function describeReplicas({ values, difference }: DetectedFault): (readonly [str
   return values.map((value, replica) => [`Replica ${replica}`, value ?? "absent"]);
 }
 
-/** What stayed outside the protection; no section when nothing did. */
+/** Returns the gaps of the protection; no section if there are none. */
 function coverageSections(programs: readonly Demonstration[]): Section[] {
   const rows = programs.flatMap(({ name, kernels }) =>
     kernels.flatMap(({ kernel, diagnostics }) =>

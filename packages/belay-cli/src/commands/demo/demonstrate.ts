@@ -13,9 +13,9 @@ import type { CatalogEntry } from "../../shared/research.ts";
 import { rememberPipelines } from "../../shared/workloads/rememberPipelines.ts";
 import { runUnlessRefused, runWorkload } from "../../shared/workloads/runWorkload.ts";
 
-/** What `belay demo --json` prints, and its report is made from. */
+/** The result of a demo: the output of `belay demo --json` and the source of its report. */
 export interface DemoResult {
-  /** Every program gave the right results, and its injected fault was caught. */
+  /** True if every program gave the right results and its injected fault was caught. */
   readonly ok: boolean;
   readonly date: string;
   readonly node: string;
@@ -28,13 +28,14 @@ export interface DemoResult {
 
 export type ProgramSize = "small" | "full";
 
-/** What became of one program: unprotected, protected, and protected with a fault. */
+/** The outcome of one program: unprotected, protected, and protected with a fault. */
 export interface Demonstration {
   readonly name: string;
   readonly kernels: readonly KernelReport[];
   /**
-   * Of the protected results: the bits of the unprotected ones, as right but rounded differently
-   * (WGSL leaves the fusing of operations to the driver), or wrong for this reason.
+   * The comparison of the protected results with the unprotected ones. The outcome `"right"` means
+   * correct, but rounded differently, because WGSL leaves the fusing of operations to the driver.
+   * The message of `"wrong"` gives the reason.
    */
   readonly results: { readonly outcome: "identical" | "right" | "wrong"; readonly message: string };
   readonly injection: Injection;
@@ -43,25 +44,26 @@ export interface Demonstration {
 
 export interface Injection {
   /**
-   * What became of the results: put right before the program saw them, held back, wrong and nobody
-   * noticed, or never changed by any fault that was tried.
+   * The outcome of the fault. `"recovered"`: corrected before the program saw results. `"refused"`:
+   * results held back. `"silent"`: wrong results that nobody noticed. `"none"`: no fault changed a
+   * result.
    */
   readonly outcome: "recovered" | "refused" | "silent" | "none";
-  /** Faults tried before that struck nothing, or changed no result. */
+  /** The number of earlier faults that struck nothing or changed no result. */
   readonly harmless: number;
   readonly armed?: ArmedFault;
-  /** The WGSL of the struck kernel, and the struck value's place in it. */
+  /** The WGSL of the struck kernel. `struck` is the place of the struck value in it. */
   readonly source?: string;
   readonly struck?: { readonly start: number; readonly end: number };
   readonly fault?: DetectedFault;
 }
 
-/** Right results, and a fault that was caught. */
+/** Returns whether the results are right and the fault was caught. */
 export function succeeded({ results, injection: { outcome } }: Demonstration): boolean {
   return results.outcome !== "wrong" && (outcome === "recovered" || outcome === "refused");
 }
 
-/** Runs one program in all three ways, each on a device of its own. */
+/** Runs one program unprotected, protected, and with a fault, each on a device of its own. */
 export async function demonstrate(
   entry: CatalogEntry,
   size: ProgramSize,
@@ -101,15 +103,15 @@ function judge(program: VerifiableProgram, expected: Outputs, actual: Outputs): 
 }
 
 /**
- * Flips one bit of one value of one replica; moves on to another value while the flip changes no
- * result.
+ * Flips one bit of one value of one replica. Tries another fault while no result changes and
+ * nothing is detected.
  */
 async function injectOne(program: VerifiableProgram, device: HardenedDevice): Promise<Injection> {
   const faults: DetectedFault[] = [];
   device.belay.addEventListener("fault", ({ detail }) => faults.push(detail));
-  // Every run is of the same kernels, and compiling them takes most of its time.
+  // Every run uses the same kernels, and compiling them takes most of a run's time.
   const remembering = rememberPipelines(device);
-  // Kernels and their sites are known once they have run.
+  // Kernels and their sites are known only after a run.
   const expected = await runWorkload(program.workload, remembering);
   const { kernels } = await device.belay.report();
   const dispatches = new Map(kernels.map(({ kernel, dispatches }) => [kernel, dispatches]));
@@ -130,8 +132,9 @@ async function injectOne(program: VerifiableProgram, device: HardenedDevice): Pr
 const maxCandidates = 96;
 
 /**
- * Faults worth trying: a middle bit of each value, then its last, in a kernel's first dispatch and
- * one halfway; last computed first, because late values reach the results, and kernels in turn.
+ * Returns faults worth trying: a middle bit of each value, then its last bit. Each bit is tried in
+ * a kernel's first dispatch and in one halfway. Values computed last come first, because late
+ * values reach the results. Kernels take turns.
  */
 function candidates({ belay }: HardenedDevice, dispatches: ReadonlyMap<string, number>) {
   const places = [
@@ -163,7 +166,7 @@ function candidates({ belay }: HardenedDevice, dispatches: ReadonlyMap<string, n
     .slice(0, maxCandidates);
 }
 
-/** The first of each list, then the second of each, and so on. */
+/** Returns the first item of each list, then the second of each, and so on. */
 function inTurn<Each>(lists: readonly (readonly Each[])[]): Each[] {
   const longest = Math.max(0, ...lists.map(({ length }) => length));
   return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list.slice(i, i + 1))).flat();
@@ -174,24 +177,28 @@ function sourceOf({ kernelSources }: VerifiableProgram, entryPoint: string): str
   return Object.values(kernelSources).find((source) => declaration.test(source)) ?? "";
 }
 
-/** Milliseconds of one run. */
+/** The median times of one run, in milliseconds. */
 export interface DemoTimes {
   readonly unprotected: number;
   readonly protected: number;
 }
 
 const timedBatches = 5;
-/** Less than this, and a time tells more of the host than of the GPU. */
+/**
+ * The intended duration of a batch in milliseconds. Shorter times tell more of the host than of the
+ * GPU.
+ */
 const batchMilliseconds = 10;
 const maxBatch = 128;
 /**
- * A GPU that has waited for the host runs at a fraction of its clocks for about as long as this.
+ * The time for which a GPU runs at a fraction of its clocks after waiting for the host, in
+ * milliseconds.
  */
 const warmUpMilliseconds = 300;
 
 /**
- * The median time of a run on each of two devices in turn, from submission until its results may be
- * read. Short runs are submitted many at once.
+ * Returns the median time of a run on each of two devices, which take turns. The time is from
+ * submission until the results may be read. Short runs are submitted in batches.
  */
 export async function timeInTurn(
   program: VerifiableProgram,
@@ -220,7 +227,7 @@ export async function timeInTurn(
   };
 }
 
-/** Runs behind one another, the inputs put back before the first of them. */
+/** Restores the inputs once, and returns the milliseconds that consecutive runs take together. */
 async function timeOfBatch(prepared: Prepared, device: GPUDevice, runs: number): Promise<number> {
   prepared.reset?.();
   await device.queue.onSubmittedWorkDone();

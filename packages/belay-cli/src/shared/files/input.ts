@@ -5,10 +5,16 @@ import { reasonOf } from "belay-gpu/internal/diagnostics/fileErrors";
 import { CommandFailure } from "../terminal/failure.ts";
 import type { Io } from "../terminal/io.ts";
 
-/** More than any shader, and little enough to answer at once. */
+/**
+ * The greatest size of a source in bytes. No shader is larger, and a text of this size is read fast
+ * enough to answer at once.
+ */
 const maxBytes = 4 * 1024 * 1024;
 
-/** Reads a whole source text from a file, or from standard input when the path is `-`. */
+/**
+ * Reads a whole source text from a file, or from standard input if the path is `-`. Rejects with a
+ * `CommandFailure` for unreadable, empty, too large and binary input.
+ */
 export async function readSource(path: string, io: Io): Promise<string> {
   const name = path === "-" ? "standard input" : path;
   if (path !== "-") await refuseNonFile(path);
@@ -17,7 +23,7 @@ export async function readSource(path: string, io: Io): Promise<string> {
   return decode(bytes, name);
 }
 
-/** Refuses a path that is missing, a directory, or not readable, in words about the path. */
+/** Refuses a path that is missing, a directory or unreadable, with a message about the path. */
 export async function refuseNonFile(path: string): Promise<void> {
   if (path === "") throw new CommandFailure("unreadable-input", "the name of the file is empty");
   try {
@@ -56,7 +62,7 @@ function decode(bytes: Buffer, name: string): string {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     if (!text.includes("\0")) return text;
   } catch {
-    // Falls through to the one message for both ways of not being text.
+    // The error below covers both ways of not being text.
   }
   throw new CommandFailure("input-not-text", `${name} is not UTF-8 text`, {
     help: "a source is expected, not what a compiler made of it",

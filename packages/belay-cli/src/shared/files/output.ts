@@ -5,9 +5,11 @@ import { dirname, join } from "node:path";
 import { reasonOf } from "belay-gpu/internal/diagnostics/fileErrors";
 import { CommandFailure } from "../terminal/failure.ts";
 
-/** Writes a whole file or nothing: the text goes beside the target and is renamed over it. */
+/**
+ * Writes a whole file or nothing. The text goes into a temporary file, which replaces the target.
+ */
 export async function writeAtomically(path: string, text: string): Promise<void> {
-  // A link stays a link: what it points to is replaced.
+  // A link stays a link: the file that it points to is replaced.
   const target = await realpath(path).catch(() => path);
   const temporary = join(dirname(target), `.${randomUUID()}.tmp`);
   try {
@@ -24,7 +26,10 @@ export async function writeAtomically(path: string, text: string): Promise<void>
   }
 }
 
-/** Makes a directory for results, before a command spends its time on what goes there. */
+/**
+ * Creates a directory for results, before a command spends time on computing them. Rejects with a
+ * `CommandFailure` if the directory cannot be written to.
+ */
 export async function prepareDirectory(path: string): Promise<void> {
   try {
     makeDirectory(path);
@@ -38,15 +43,18 @@ export async function prepareDirectory(path: string): Promise<void> {
 
 const isDirectory = async (path: string) => (await stat(path).catch(() => undefined))?.isDirectory() === true;
 
-/** Devices and pipes, such as /dev/null, are written through, never replaced. */
+/**
+ * Returns whether a path is a device or a pipe, such as /dev/null. Such files are written to, never
+ * replaced.
+ */
 async function isDevice(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   return found !== undefined && !found.isFile() && !found.isDirectory();
 }
 
 /**
- * Makes a directory and those around it, unless it is there; throws what Node.js throws. (Its own
- * recursion never ends where no directory can be made, as in /proc.)
+ * Creates a directory and its missing parents. Throws the errors of Node.js. The recursion of
+ * Node.js itself never ends if no directory can be made, as in /proc.
  */
 export function makeDirectory(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;

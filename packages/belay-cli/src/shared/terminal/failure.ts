@@ -5,11 +5,11 @@ export class CommandFailure extends BelayError {
   override readonly name = "CommandFailure";
 }
 
-/** The exit status of a command. */
+/** The exit statuses of commands. */
 export const exitStatus = {
   ok: 0,
-  /** What the command found is bad, or it could not be carried out. */
+  /** The status of a command that failed or found something bad. */
   failed: 1,
-  /** The command line itself is wrong. */
+  /** The status of a wrong command line. */
   usage: 2,
 } as const;

@@ -6,7 +6,7 @@ afterEach(() => vi.unstubAllEnvs());
 
 it.each([
   [{ isTTY: true, columns: 80 }, {}, true],
-  // As in a container, where nobody knows how wide the terminal is.
+  // A terminal in a container may have no known width.
   [{ isTTY: true, columns: 0 }, {}, true],
   [{}, {}, false],
   [{ isTTY: true }, { NO_COLOR: "1" }, false],

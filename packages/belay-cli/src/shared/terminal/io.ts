@@ -6,7 +6,7 @@ import { labelOf } from "belay-gpu/internal/diagnostics/registry";
 import type { Command } from "commander";
 import pc from "picocolors";
 
-/** The streams a command talks through, so that tests can stand in for the terminal. */
+/** The streams of a command. Tests replace them to stand in for a terminal. */
 export interface Io {
   readonly stdin: Readable;
   readonly stdout: Writable;
@@ -14,15 +14,18 @@ export interface Io {
 }
 
 /**
- * True when a person is looking at the stream. A terminal without a width, as some containers have,
- * cannot redraw lines.
+ * Returns whether a person is looking at the stream. A terminal without a width, as in some
+ * containers, does not count, because it cannot redraw lines.
  */
 export function isTerminal(stream: Writable): boolean {
   const { isTTY, columns } = stream as Partial<NodeJS.WriteStream>;
   return isTTY === true && columns !== 0;
 }
 
-/** Colors for one stream: none in a pipe, and none when NO_COLOR asks for none. */
+/**
+ * Returns the colors for one stream. NO_COLOR turns colors off. FORCE_COLOR decides otherwise, and
+ * by default only terminals have colors.
+ */
 export function colorsFor(stream: Writable) {
   const { isTTY } = stream as Partial<NodeJS.WriteStream>;
   const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
@@ -31,15 +34,16 @@ export function colorsFor(stream: Writable) {
 }
 
 /**
- * Writes text for people to a stream. Names and sources that a program chose disturb no terminal.
+ * Writes text for people to a stream. Names and sources that a program chose cannot disturb the
+ * terminal.
  */
 export function tell(stream: Writable, text: string): void {
   stream.write(printable(text, { colored: colorsFor(stream).isColorSupported }));
 }
 
 /**
- * Writes a value to standard output as JSON, in which every character that would disturb a terminal
- * is escaped.
+ * Writes a value to standard output as JSON. Every character that would disturb a terminal is
+ * escaped.
  */
 export function printJson(io: Io, value: unknown): void {
   io.stdout.write(`${jsonOf(value)}\n`);
@@ -55,9 +59,9 @@ export function jsonOf(value: unknown): string {
 }
 
 /**
- * Writes what was thrown the way compilers write errors: code, message, help; as JSON to standard
- * output too, where a program reads that. A thrown value without a code of Belay's is a defect, and
- * the message says so. Stacks are for BELAY_DEBUG only.
+ * Writes a thrown value as compilers write errors: code, message, help. With `json`, standard
+ * output also gets the error as JSON. A thrown value without a code of Belay's is a defect, and the
+ * message says so. Stacks appear only with BELAY_DEBUG.
  */
 export function printThrown(io: Io, thrown: unknown, { json }: { readonly json: boolean }): void {
   const color = colorsFor(io.stderr);
@@ -95,5 +99,8 @@ export function stackOf(thrown: unknown): string {
   return thrown.cause ? `${thrown.stack}\ncaused by ${stackOf(thrown.cause)}` : `${thrown.stack}`;
 }
 
-/** Makes a command: registers its flags and help, and reports its exit status when it has run. */
+/**
+ * A function that makes a command with its flags and help. The command reports its exit status to
+ * `finish` after a run.
+ */
 export type CommandFactory = (io: Io, finish: (status: number) => void) => Command;

@@ -2,15 +2,15 @@ import { printable } from "belay-gpu/internal/diagnostics/printable";
 import ora from "ora";
 import { type Io, isTerminal, tell } from "./io.ts";
 
-/** What long work tells while it goes on. */
+/** The progress of long work, told while the work goes on. */
 export interface Progress {
-  /** What is being done, in a line that changes; only on a terminal. */
+  /** Shows the current step in a changing line, only on a terminal. */
   doing(what: string): void;
-  /** A line that stays, in a pipe too. */
+  /** Writes a permanent line, also to a pipe. */
   tell(line: string): void;
 }
 
-/** Does long work, and says on the error stream how far it is. */
+/** Runs long work, and shows its progress on the error stream. */
 export async function withProgress<Result>(
   io: Io,
   work: (progress: Progress) => Promise<Result>,

@@ -12,13 +12,13 @@ export function alignColumns(rows: readonly (readonly string[])[]): string {
   return table.toString().replaceAll(/ +$/gm, "");
 }
 
-/** A report's verdict, and the table that tells most, for a terminal. */
+/** Renders a report's verdict and its main table for a terminal. */
 export function renderReport({ ok, headline, detail }: Verdict, table: TableSection, io: Io): string {
   const color = colorsFor(io.stdout);
   return [painterOf(ok, color)(color.bold(headline)), color.dim(detail), renderTable(table, io)].join("\n");
 }
 
-/** Paints what is right green, what is wrong red, and what is missing yellow. */
+/** Returns the color for a judgement: green for right, red for wrong, yellow for missing. */
 export function painterOf(ok: Judgement, color: ReturnType<typeof colorsFor>): (text: string) => string {
   if (ok === null) return color.yellow;
   return ok ? color.green : color.red;

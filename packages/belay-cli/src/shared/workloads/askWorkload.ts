@@ -5,17 +5,17 @@ import { CommandFailure } from "../terminal/failure.ts";
 import { forkGuarded } from "./guard.ts";
 import type { Task, WorkloadMessage, WorkloadTasks } from "./workloadMessages.ts";
 
-/** How long a process with a workload is waited for, and who hears of its progress. */
+/** The time limit of a process with a workload, and the listener to its progress. */
 export interface Watch {
-  /** Seconds that loading the workload, or one run of it, may take. */
+  /** The seconds that loading the workload, or one run of it, may take. */
   readonly timeout: number;
   readonly doing?: (what: string) => void;
 }
 
 /**
- * Has a workload loaded and run in a process of its own. What the workload prints goes to standard
- * error, so that standard output has the result and nothing else. Rejects with what failed there,
- * and when the process ends or takes too long.
+ * Loads and runs a workload in a process of its own. The workload prints to standard error, so that
+ * standard output holds only the result. Rejects with the workload's error, and when the process
+ * ends or takes too long.
  */
 export async function askWorkload<Kind extends keyof WorkloadTasks>(
   kind: Kind,
@@ -23,12 +23,12 @@ export async function askWorkload<Kind extends keyof WorkloadTasks>(
   asks: WorkloadTasks[Kind]["asks"],
   { timeout, doing }: Watch,
 ): Promise<WorkloadTasks[Kind]["answer"]> {
-  // A process takes long to start.
+  // The path is checked first, because a process takes long to start.
   await refuseNonFile(path);
   const file = new URL(`workloadProcess${extname(import.meta.url)}`, import.meta.url);
   const child = forkGuarded(file, [JSON.stringify({ kind, path, ...asks } as Task)], {
     stdio: ["inherit", 2, 2, "ipc"],
-    // Numbers of a result may be infinite, which JSON cannot tell.
+    // Numbers of a result may be infinite, which JSON cannot express.
     serialization: "advanced",
   });
   let timer: NodeJS.Timeout | undefined;

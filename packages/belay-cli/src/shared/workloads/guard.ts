@@ -1,19 +1,19 @@
 import { type ChildProcess, type ForkOptions, fork } from "node:child_process";
 import { Worker } from "node:worker_threads";
 
-/** How often a process is looked at, in milliseconds, and how many bytes it may take. */
+/** The interval between two checks of a process, in milliseconds, and its memory limit in bytes. */
 const INTERVAL = 500;
 const MOST_BYTES = 8 * 2 ** 30;
 
 /**
- * Tells a process who started it. It cannot ask the system, as its parent may be gone before it
- * could.
+ * The environment variable with the parent's process id. The system may not know the id any more,
+ * because the parent may already be gone.
  */
 const PARENT = "BELAY_PARENT";
 
 /**
- * Starts a module as a process that ends once this one is gone, however this one ends. The module
- * calls {@link guardProcess}.
+ * Starts a module as a process that ends once this one is gone, whatever the cause. The module must
+ * call {@link guardProcess}.
  */
 export function forkGuarded(
   module: URL,
@@ -23,14 +23,16 @@ export function forkGuarded(
   return fork(module, args, {
     ...options,
     env: { ...process.env, [PARENT]: String(process.pid) },
-    // From sources, types have to be stripped, which Node.js 20 does not do itself.
+    // Sources contain types, which Node.js 20 does not strip itself.
     execArgv: module.pathname.endsWith(".ts")
       ? ["--conditions=belay-source", "--import", import.meta.resolve("jiti/register")]
       : [],
   });
 }
 
-/** Text of its own, as it has to run in a thread that nothing else can block. */
+/**
+ * The source of the guard. It is a text, because it runs in a thread that nothing else can block.
+ */
 const GUARD = /* js */ `
 const { parent, interval, most } = require("node:worker_threads").workerData;
 function isOrphan() {
@@ -49,14 +51,14 @@ look();
 setInterval(look, interval);`;
 
 /**
- * Ends this process when the one that started it by {@link forkGuarded} is gone, or when it takes
- * too much memory, also while a driver that compiles, or waits for a kernel that never ends, keeps
- * everything else of it from running. A process that was started in another way is left alone.
+ * Ends this process when its parent is gone, or when it takes too much memory. A thread of its own
+ * does so, even while a driver compiles or waits for an endless kernel. A process that {@link
+ * forkGuarded} did not start is left alone.
  */
 export function guardProcess(): void {
   if (process.env[PARENT] === undefined) return;
   const workerData = { parent: Number(process.env[PARENT]), interval: INTERVAL, most: MOST_BYTES };
-  // It means nothing to the processes that this one starts.
+  // The variable means nothing to the processes that this one starts.
   delete process.env[PARENT];
   new Worker(GUARD, { eval: true, workerData, execArgv: [] }).unref();
 }

@@ -5,7 +5,10 @@ import { createJiti } from "jiti";
 import { refuseNonFile } from "../files/input.ts";
 import { CommandFailure } from "../terminal/failure.ts";
 
-/** Imports the workload that a TypeScript or JavaScript module exports as its default. */
+/**
+ * Imports the workload that a TypeScript or JavaScript module exports as its default. Rejects with
+ * a `CommandFailure` if there is none.
+ */
 export async function loadWorkload(path: string): Promise<Workload> {
   await refuseNonFile(path);
   const module = await importModule(path);
@@ -17,7 +20,7 @@ export async function loadWorkload(path: string): Promise<Workload> {
   return module.default as Workload;
 }
 
-/** Node.js 20 cannot strip types itself, so jiti does it, everywhere alike. */
+/** Imports a module by jiti on every version of Node.js, because Node.js 20 cannot strip types. */
 async function importModule(path: string): Promise<{ default?: unknown }> {
   const jiti = createJiti(import.meta.url, { fsCache: false });
   try {

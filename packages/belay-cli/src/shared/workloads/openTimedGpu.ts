@@ -2,7 +2,8 @@ import { type OpenedGpu, type OpenGpuOptions, openGpu } from "belay-node/interna
 import { CommandFailure } from "../terminal/failure.ts";
 
 /**
- * Opens WebGPU for a command that takes times on the GPU's own clock, which not every adapter has.
+ * Opens WebGPU for a command that measures on the GPU's own clock. Rejects with a `CommandFailure`
+ * if the adapter has no timestamps.
  */
 export async function openTimedGpu(options?: OpenGpuOptions): Promise<OpenedGpu> {
   const opened = await openGpu(options);

@@ -1,9 +1,9 @@
 import { proxyOf } from "belay-gpu/internal/runtime/webgpu/nativeObjects";
 
 /**
- * The device, for a workload that sets everything up in each run: what it compiles a second time is
- * what it compiled the first time. Pipelines with a layout of their own are made each time, as
- * layouts are.
+ * Returns a device that compiles repeated modules and pipelines only once, for workloads that set
+ * everything up in each run. Pipelines with an explicit layout are compiled each time, because such
+ * layouts are new each time.
  */
 export function rememberPipelines(device: GPUDevice): GPUDevice {
   const modules = new Map<string, GPUShaderModule>();

@@ -14,8 +14,8 @@ import { newDevice } from "belay-node/internal/newDevice";
 import { CommandFailure } from "../terminal/failure.ts";
 
 /**
- * Runs a workload once. Whatever goes wrong in it, GPU errors nobody asked for included, is thrown
- * as one failure that carries the cause.
+ * Runs a workload once. Every failure, also a GPU error that nobody asked for, is thrown as one
+ * `CommandFailure` with its cause.
  */
 export async function runWorkload(workload: Workload, device: GPUDevice): Promise<Outputs> {
   let gpuError: GPUError | undefined;
@@ -35,7 +35,7 @@ export async function runWorkload(workload: Workload, device: GPUDevice): Promis
     return checkedOutputs(outputs);
   } catch (error) {
     if (isA(error, CommandFailure)) throw error;
-    // A device that is lost says so a moment later than the calls that fail because of it.
+    // A lost device reports its loss a moment later than the calls that fail because of it.
     await setImmediate();
     const why = lost ? describeLoss(lost) : messageOf(gpuError ?? error);
     const help = isA(error, BelayError) ? error.help : undefined;
@@ -46,8 +46,8 @@ export async function runWorkload(workload: Workload, device: GPUDevice): Promis
 }
 
 /**
- * Runs a workload on a hardened device; undefined when a detected fault kept its results from being
- * released.
+ * Runs a workload on a hardened device. Returns undefined if a detected fault kept its results from
+ * being released.
  */
 export async function runUnlessRefused(workload: Workload, device: GPUDevice): Promise<Outputs | undefined> {
   try {
@@ -64,7 +64,10 @@ function describeLoss({ reason, message }: GPUDeviceLostInfo): string {
   return `the device was lost: ${message || "the driver gives no reason"}`;
 }
 
-/** Returns copies of the results, as a workload may use the memory of one run again in the next. */
+/**
+ * Returns copies of the results, because a workload may reuse their memory in its next run. Throws
+ * a `CommandFailure` for results that are no typed arrays or have lost their memory.
+ */
 function checkedOutputs(outputs: unknown): Outputs {
   const entries = typeof outputs === "object" && outputs !== null ? Object.entries(outputs) : [];
   const wrong = entries.find(([, value]) => !ArrayBuffer.isView(value));
@@ -101,23 +104,22 @@ function copyOf(view: ArrayBufferView): ArrayBufferView {
   return view instanceof DataView ? new DataView(bytes) : (view as Uint8Array).slice();
 }
 
-/** The verdict of `belay run`, which `--json` prints. */
+/** The result of `belay run`, which `--json` prints. */
 export interface RunResult {
-  /** The protected run gave the same bytes, and no fault was detected. */
+  /** True if the protected run gave the same bytes and no fault was detected. */
   readonly ok: boolean;
   readonly adapter: AdapterChoice;
   readonly policy: Policy;
-  /** Sizes of the results in bytes, by name, as the unprotected run gave them. */
+  /** The sizes of the unprotected results in bytes, by name. */
   readonly outputs: Readonly<Record<string, number>>;
   /**
-   * The first difference between the runs; absent when there is none, or when the results were
-   * refused.
+   * The first difference between the runs; absent if there is none, or if the results were refused.
    */
   readonly difference?: string;
-  /** Results were not released, because a detected fault may have reached them. */
+  /** True if results were not released, because a detected fault may have reached them. */
   readonly refused: boolean;
   readonly faults: readonly DetectedFault[];
-  /** What was found in protected memory; absent without. */
+  /** The report on protected memory; absent if no memory is protected. */
   readonly memory?: Report["memory"];
   readonly memoryFaults: Report["memoryFaults"];
   readonly kernels: readonly KernelReport[];

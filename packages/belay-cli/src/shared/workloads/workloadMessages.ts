@@ -4,9 +4,9 @@ import type { Tuning } from "belay-gpu/internal/runtime/tuning/tune";
 import type { MemoryTuning } from "belay-gpu/internal/runtime/tuning/tuneMemory";
 import type { RunResult } from "./runWorkload.ts";
 
-/** The questions that a process with a workload answers: what each asks, and what its answer is. */
+/** The tasks of a process with a workload, each with its question and answer. */
 export interface WorkloadTasks {
-  /** Imports the workload, and no more. */
+  /** The task of importing the workload, and no more. */
   load: { readonly asks: object; readonly answer: null };
   run: { readonly asks: { readonly policy: Policy }; readonly answer: RunResult };
   tune: {
@@ -16,17 +16,14 @@ export interface WorkloadTasks {
   tuneMemory: { readonly asks: { readonly runs: number }; readonly answer: MemoryTuning };
 }
 
-/** A question, and the module with the workload that it is about. */
+/** A question with the path of the workload's module. */
 export type Task = {
   [Kind in keyof WorkloadTasks]: { readonly kind: Kind; readonly path: string } & WorkloadTasks[Kind]["asks"];
 }[keyof WorkloadTasks];
 
 /** A message of the process with the workload. */
 export type WorkloadMessage =
-  /**
-   * A run begins, or has ended: there is progress, and the time for the next step counts from now
-   * on.
-   */
+  /** The sign of progress when a run begins or ends. It restarts the time limit. */
   | { readonly kind: "step"; readonly doing?: string }
   | { readonly kind: "answer"; readonly value: unknown }
   | {

@@ -1,6 +1,6 @@
 /**
- * The process in which a workload runs, so that a workload that never ends, takes all memory or ends its process takes no
- * command along. The process that started it ends it once it has answered.
+ * The process in which a workload runs. A workload that never ends, takes all memory or ends its
+ * process does not affect the command. The process that started this one ends it after its answer.
  *
  *   node workloadProcess.js TASK     TASK: JSON of a `Task`
  */
@@ -22,7 +22,7 @@ import type { Task, WorkloadMessage } from "./workloadMessages.ts";
 
 const task = JSON.parse(process.argv[2]!) as Task;
 const channel = process.send!.bind(process);
-// The channel is none of the workload's.
+// The channel belongs to Belay, and the workload sees its own path as the script.
 Object.assign(process, {
   send: undefined,
   disconnect: undefined,
@@ -30,7 +30,10 @@ Object.assign(process, {
 });
 guardProcess();
 
-/** Tells the process that started this one. Where that is gone, nobody is left to work for. */
+/**
+ * Sends a message to the process that started this one. Kills this process if the other one is
+ * gone.
+ */
 function send(message: WorkloadMessage): void {
   channel(message, undefined, undefined, (error) => {
     if (error) process.kill(process.pid, "SIGKILL");
@@ -58,7 +61,7 @@ for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     ),
   );
 }
-// Nothing is left that could make the workload go on.
+// Nothing pending can continue the workload.
 process.once("beforeExit", () =>
   fail(new CommandFailure("workload-failed", "the workload waits for something that never happens")),
 );
@@ -83,5 +86,5 @@ async function answer(): Promise<unknown> {
   return await tune(checked, { ...options, cover: task.cover });
 }
 
-// No `await` here: one that is never settled would end the process with a status of its own.
+// No `await` here: a promise that is never settled would end the process with a status of its own.
 answer().then((value) => send({ kind: "answer", value }), fail);
