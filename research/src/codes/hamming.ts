@@ -1,7 +1,7 @@
 /**
- * The extended Hamming codes (39,32) and (72,64) that Maruyama, Nukada and Matsuoka protect GPU
- * memory with (2009): a bit of data has a number that is no power of two, whose bits name its check
- * bits, and one more check bit is the parity of all.
+ * Returns an extended Hamming code (39,32) or (72,64), with which Maruyama, Nukada and Matsuoka
+ * protect GPU memory (2009). A bit of data has a number that is no power of two, whose bits name
+ * its check bits. One more check bit is the parity of all.
  */
 
 import { singleErrors } from "belay-gpu/internal/codes/correction";
@@ -27,8 +27,8 @@ export function hamming(words: 1 | 2): LinearCode {
 }
 
 /**
- * The last check bit also covers the others, so a bit of data whose number has an odd weight does
- * not change it.
+ * Returns 1 if a number has an even weight, else 0. The last check bit also covers the others, so a
+ * bit of data whose number has an odd weight does not change it.
  */
 function evenWeight(number: number): number {
   let parity = 1;

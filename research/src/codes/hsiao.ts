@@ -1,6 +1,6 @@
 /**
- * Hsiao's codes (39,32) and (72,64): odd columns of the least weight that are distinct, with every
- * check bit over about as many bits of data as the others (Hsiao 1970).
+ * The codes (39,32) and (72,64) of Hsiao (1970). Their columns are odd, distinct and of the least
+ * weight. Every check bit covers about as many bits of data as the others.
  */
 
 import { singleErrors } from "belay-gpu/internal/codes/correction";
@@ -9,15 +9,16 @@ import { tablePasses } from "./byteTables.ts";
 import { parityOfMasks, wrongByMasks } from "./parityOfMasks.ts";
 
 /**
- * Seven bits have 35 columns of weight three; without these, each check bit covers 13 or 14 bits.
+ * The columns that (39,32) leaves out. Seven bits have 35 columns of weight three; without these,
+ * each check bit covers 13 or 14 bits.
  */
 const unused32 = [0b0000111, 0b0111000, 0b1001001];
 
 export function hsiao(words: 1 | 2): LinearCode {
   const checkBits = words === 1 ? 7 : 8;
   const ofWeight = (weight: number) => valuesOfWeight(checkBits, weight);
-  // Turning one column of weight five gives the eight that (72,64) needs beyond the 56 of weight
-  // three.
+  // (72,64) needs eight columns beyond the 56 of weight three: the rotations of one column of
+  // weight five.
   const chosen =
     words === 1
       ? ofWeight(3).filter((column) => !unused32.includes(column))

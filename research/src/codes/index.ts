@@ -1,6 +1,6 @@
 /**
- * Published codes for memory, to compare those of the product with, and devices that have all of
- * them.
+ * The published codes for memory, to compare with those of the product, and devices that have all
+ * of them.
  */
 import { type MemoryCode, type MemoryScheme, memoryScheme, schemes } from "belay-gpu/internal/codes/scheme";
 import type { ProtectOptions } from "belay-gpu/internal/compiler/contract";
@@ -35,7 +35,7 @@ export const comparedSchemes = Object.fromEntries([
   ...Object.entries(published).map(([name, code]) => [name, memoryScheme(name, code)] as const),
 ]) as Readonly<Record<ComparedScheme, MemoryScheme>>;
 
-/** The names of all codes. */
+/** The names of all codes and of the checksum. */
 export const comparedCodes: readonly ComparedCode[] = [
   ...(Object.keys(comparedSchemes) as ComparedScheme[]),
   "checksum",
@@ -48,6 +48,6 @@ export type ComparedPolicy = Omit<Policy, "memory"> & { readonly memory?: Policy
 export function hardenWithCodes(device: GPUDevice, policy: ComparedPolicy): HardenedDevice {
   const protect = (wgsl: string, options?: ProtectOptions) =>
     protectInPasses(wgsl, options, { codes: comparedSchemes }).result;
-  // The codes of the device say which names exist; the type of a policy has those of the product.
+  // The codes of the device define the names; the type of a policy has those of the product.
   return hardenWith(protect, device, policy as Policy, comparedSchemes);
 }

@@ -1,6 +1,6 @@
 /**
- * Any linear code with vectors: sixteen granules at once, one byte of each in a vector. A table of
- * sixteen bytes belongs to each half of a byte and each byte of the check words.
+ * A kernel for any linear code with vectors: sixteen granules at once, one byte of each in a
+ * vector. A table of sixteen bytes belongs to each half of a byte and each byte of the check words.
  */
 import { type Columns, checkWord } from "belay-gpu/internal/codes/linearCode";
 import { type Code, v128 } from "belay-gpu/internal/codes/simd/assembler";

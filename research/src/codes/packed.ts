@@ -1,6 +1,6 @@
 /**
- * Several code words of a smaller code that share one check word, as published for 32-bit checks of
- * 16 bytes.
+ * A code word made of several code words of a smaller code that share one check word, as published
+ * for 32-bit checks of 16 bytes.
  */
 
 import { correctedStruct, fromAll } from "belay-gpu/internal/codes/correction";
@@ -8,7 +8,9 @@ import { columnsOf, type LinearCode } from "belay-gpu/internal/codes/linearCode"
 import { component, components, construct, wordsType } from "belay-gpu/internal/codes/words";
 import { tablePasses } from "./byteTables.ts";
 
-/** `times` granules of `inner` in one; errors are corrected in each. */
+/**
+ * Returns a code whose granule is `times` granules of `inner`. It corrects errors in each of them.
+ */
 export function packed(inner: LinearCode, times: 2 | 4): LinearCode {
   const { checkBits: bits } = inner;
   const words = times * inner.words;
@@ -66,7 +68,7 @@ function quadText(prefix: string): string {
 `;
 }
 
-/** The data of each code word. */
+/** Returns the data of each code word. */
 function fieldsOf(inner: LinearCode, times: number): string[] {
   return Array.from({ length: times }, (_, field) => {
     const first = component("data", times * inner.words, field * inner.words);
@@ -75,8 +77,8 @@ function fieldsOf(inner: LinearCode, times: number): string[] {
 }
 
 /**
- * Corrects all fields or none, as the host does: what is left of a granule that can't be corrected
- * is told as it was found. Bits of the check word that no field uses matter to nobody.
+ * Returns code that corrects all fields or none, as the host does. It leaves a granule that it
+ * can't correct as it was found. It ignores bits of the check word that no field uses.
  */
 function correctText(prefix: string, inner: LinearCode, times: number): string {
   const words = times * inner.words;

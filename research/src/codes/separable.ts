@@ -1,8 +1,8 @@
 /**
- * A (138,128) code that folds the four words first. A column has two parts: an even number of six
- * bits tells the bit of the word, and three of four bits tell the word. So columns are odd, of
- * weight three at least, and distinct; the six bits are computed from the sum of the words, each of
- * the four from the sum of all words but one.
+ * A (138,128) code that folds the four words first. A column has two parts. An even number of six
+ * bits tells the bit of the word, and three of four bits tell the word. So columns are odd,
+ * distinct, and have a weight of at least three. The six bits are computed from the sum of the
+ * words, each of the four from the sum of all words but one.
  */
 
 import { singleErrors } from "belay-gpu/internal/codes/correction";
@@ -10,7 +10,7 @@ import { columnsOf, type LinearCode } from "belay-gpu/internal/codes/linearCode"
 import { tablePasses } from "./byteTables.ts";
 import { contributionByEncode, gatherParities, wrongByMasks } from "./parityOfMasks.ts";
 
-/** Bits 0 to 4 are the index of the bit, bit 5 makes the number even. */
+/** The masks of the six bits. Bits 0 to 4 are the index of the bit; bit 5 makes the number even. */
 const bitMasks = [0xaaaaaaaa, 0xcccccccc, 0xf0f0f0f0, 0xff00ff00, 0xffff0000, 0x96696996];
 
 export function separable(): LinearCode {

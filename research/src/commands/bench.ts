@@ -4,7 +4,7 @@ import { benchEccCommand } from "./ecc/ecc.ts";
 import { benchRmtCommand } from "./rmt/rmt.ts";
 import { benchSpeculationCommand } from "./speculation/speculation.ts";
 
-/** `belay bench`: the measurements of a paper. */
+/** Returns the command `belay bench`, which makes the measurements of a paper. */
 export function benchCommand(io: Io, finish: (status: number) => void): Command {
   return new Command("bench")
     .summary("verify and measure a paper's programs")

@@ -9,28 +9,31 @@ import { type Pipelines, PublishedRounds } from "./publishedRounds.ts";
 import { PublishedSchedule } from "./publishedSchedule.ts";
 
 /**
- * What of the published design is switched on; all of it unless said otherwise. The figures compare
- * each without.
+ * The parts of the published design that are switched on; all of them by default. The figures
+ * compare the design without each.
  */
 export interface PublishedOptions {
-  /** Runs only misspeculated iterations again; without it, the whole round, on the CPU. */
+  /**
+   * True to run only misspeculated iterations again. Without it, the CPU runs the whole round
+   * again.
+   */
   readonly localization?: boolean;
   /**
-   * Copies only what iterations wrote; without it, whole arrays are copied before and after each
-   * round.
+   * True to copy only the written elements. Without it, whole arrays are copied before and after
+   * each round.
    */
   readonly copyOptimization?: boolean;
   /**
-   * Chooses rounds by what the last ones showed; without it, a round takes all iterations the
-   * device can hold.
+   * True to choose the size of rounds by the results of the last ones. Without it, a round takes
+   * all iterations that the device can hold.
    */
   readonly scheduling?: boolean;
   /**
-   * `measured` leaves dense dependences to the CPU; `never` executes on the CPU only what the GPU
-   * cannot.
+   * The use of the CPU. `measured` leaves dense dependences to the CPU; `never` executes on the CPU
+   * only iterations that the GPU cannot.
    */
   readonly fallback?: "measured" | "never";
-  /** Measures how long each phase takes; needs the feature `timestamp-query`. */
+  /** True to measure the time of each phase; needs the feature `timestamp-query`. */
   readonly timings?: boolean;
 }
 
@@ -47,15 +50,18 @@ export function publishedEngine(
 }
 
 /**
- * After so many rounds in a row of which most is misspeculated, the CPU takes as many iterations as
- * they had.
+ * The number of consecutive, mostly misspeculated rounds after which the CPU takes as many
+ * iterations as they had.
  */
 const denseStreak = 4;
 
 /**
- * The published engine: iterations of a round run at once, the ones that share an element that is written run again in
- * order, and the others commit. Made sound by marking both sides of a conflict, by giving those that run again the version of
- * each element that is theirs, and by marking, during the recovery, what it makes wrong.
+ * Executes a loop with the published engine. Iterations of a round run at once. Those that share a
+ * written element run again in order, and the others commit.
+ *
+ * Three changes make the design sound. Both sides of a conflict are marked. An iteration that runs
+ * again gets its own version of each element. During recovery, the iterations that it makes wrong
+ * are marked too.
  *
  * Source: Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014.
  */
@@ -82,8 +88,8 @@ export async function runPublished(
   let [executed, ended, dense] = [0, count === 0, 0];
   const totals = { rounds: 0, misspeculated: 0, onCpu: 0 };
   /**
-   * The CPU takes twice as many iterations each time it has to take one, so that moving data never
-   * costs more.
+   * The number of iterations that the CPU takes. It doubles each time the CPU has to take one, so
+   * that moving data never costs more.
    */
   let chunk = 1;
   const onCpu = async (iterations: number) => {

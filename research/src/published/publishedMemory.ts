@@ -8,37 +8,37 @@ import { addedParameters, keysOf, logRows, ownedStores, stateSize, tableWords } 
 import { mostUndone } from "./kernels/recovery.ts";
 
 /**
- * What an iteration may log when the loop does not say how much it accesses: many for few
+ * Returns the accesses that an iteration may log when the loop gives no limit: many for few
  * iterations, few for many.
  */
 const assumedAccesses = (count: number) => Math.min(1024, Math.max(16, Math.floor(2 ** 22 / count)));
-/** Turns of its loops that an iteration may take on the GPU. */
+/** The loop turns that an iteration may take on the GPU. */
 const fuel = 1 << 14;
-/** Iterations that one round runs again at most: one invocation executes them in order. */
+/** The most iterations that one round runs again: one invocation executes them in order. */
 const mostAgain = 1024;
 
-/** Whether a buffer of the device holds what is kept of each element. */
+/** Returns true if a buffer of the device can hold the state of all elements. */
 export function tablesFit({ limits }: GPUDevice, { loop, lengths, count }: LoopExecution): boolean {
   const { tracked } = keysOf(loop, (name) => lengths[name]!);
   const most = Math.min(limits.maxStorageBufferBindingSize, limits.maxBufferSize);
   return 4 * tableWords(tracked, count).all <= most;
 }
 
-/** What the kernels of the published engine work on besides the arrays. */
+/** The memory of the published engine's kernels besides the arrays. */
 export interface PublishedMemory {
   readonly trackedKeys: number;
-  /** Most stores of an iteration to tracked elements. */
+  /** The most stores of an iteration to tracked elements. */
   readonly mostStores: number;
-  /** Most iterations of a round that there is room for. */
+  /** The most iterations of a round that fit. */
   readonly longest: number;
-  /** By the names that kernels have for them. */
+  /** The buffers, by their names in kernels. */
   readonly buffers: Readonly<Record<string, GPUBuffer>>;
   readonly parameters: Readonly<Record<string, number>>;
-  /** Where the marks are in the tables, in bytes. */
+  /** The place of the marks in the tables, in bytes. */
   readonly marks: number;
 }
 
-/** Makes the buffers of an execution; the tables are its own, to be destroyed after it. */
+/** Creates the buffers of an execution. The tables are its own, to be destroyed after it. */
 export function publishedMemory(workspace: Workspace, execution: LoopExecution): PublishedMemory {
   const { loop, lengths, buffers, inputs, first, step, count } = execution;
   const { device } = workspace;

@@ -14,7 +14,8 @@ import { addedParameters, markWords, type StateWord, stateSize, stateWords } fro
 import { type PublishedMemory, publishedMemory } from "./publishedMemory.ts";
 
 /**
- * Recoveries that are encoded at once, as each stops where it wrongs an iteration that had passed.
+ * The number of recoveries that are encoded at once. Each stops when it writes an element that an
+ * unmarked later iteration has read.
  */
 const recoveries = 4;
 
@@ -29,7 +30,7 @@ export class PublishedRounds {
   readonly #timer: PhaseTimer | null;
   readonly #groups: Record<keyof PublishedKernels, GPUBindGroup>;
   readonly #copies = new Map<string, GPUBuffer>();
-  /** The reductions hold what the iterations before this one contributed. */
+  /** The number of iterations whose contributions the reductions contain already. */
   #combined = 0;
 
   constructor(
@@ -49,7 +50,7 @@ export class PublishedRounds {
     ) as Record<keyof PublishedKernels, GPUBindGroup>;
   }
 
-  /** Gives the GPU the carried variables. */
+  /** Writes the carried variables to the GPU. */
   begin(): void {
     const { loop, carried } = this.#execution;
     const bits = loop.carried.map(({ name, type }) => bitsOf(type, carried[name]!));
@@ -59,8 +60,8 @@ export class PublishedRounds {
   }
 
   /**
-   * One round; resolves to the words of its state. Without `localization`, it commits all or
-   * nothing.
+   * Executes one round; resolves to the words of its state. Without `localization`, the round
+   * commits all or nothing.
    */
   async run(
     base: number,
@@ -92,7 +93,7 @@ export class PublishedRounds {
 
     if (!localization) {
       const { marked } = await this.#submit(begin);
-      // Nothing before rank 0 is committed.
+      // A stop at rank 0 commits nothing.
       if (marked > 0) queue.writeBuffer(state!, 0, Uint32Array.of(0));
       const after = await this.#submit((encoder) => {
         recover(encoder);
@@ -123,8 +124,8 @@ export class PublishedRounds {
   }
 
   /**
-   * Executes iterations on the CPU, on reductions that are up to date: an element that does not
-   * exist may set a sum to 0.
+   * Executes iterations on the CPU, with up-to-date reductions: an element that does not exist may
+   * set a sum to 0.
    */
   async onCpu(from: number, to: number): Promise<{ readonly next: number; readonly ended: boolean }> {
     await this.end(from);
@@ -136,7 +137,7 @@ export class PublishedRounds {
     return result;
   }
 
-  /** Brings the reductions up to date, with the iterations before `executed`. */
+  /** Combines the contributions of the iterations before `executed` into the reductions. */
   end(executed: number): Promise<void> {
     return combineContributions(this.#workspace, this.#execution, this.memory.buffers, executed, this.#timer);
   }
@@ -161,7 +162,7 @@ export class PublishedRounds {
     pass.end();
   }
 
-  /** Runs what is encoded and reads the state; the execution's carried variables follow it. */
+  /** Runs the encoded commands and reads the state; the execution's carried variables follow it. */
   async #submit(encode: (encoder: GPUCommandEncoder) => void): Promise<Record<StateWord, number>> {
     const { loop, carried } = this.#execution;
     const encoder = this.#workspace.device.createCommandEncoder();
@@ -184,8 +185,7 @@ export class PublishedRounds {
   }
 
   /**
-   * What the published design does without its optimization: every array that is written, as a
-   * whole.
+   * Copies every written array as a whole, as the published design does without its optimization.
    */
   #copyArrays(encoder: GPUCommandEncoder): void {
     const { loop, buffers } = this.#execution;

@@ -1,26 +1,28 @@
 /**
- * How many iterations the next round of the published engine takes.
+ * The number of iterations of the next round of the published engine.
  *
- * With n elements and m writes in each iteration, n / m iterations write each element once on average: the first guess.
- * From there the round follows what the last ones showed. Where a branch makes all that follow wrong, what counts is how
- * far apart such branches are: a round that ends at one wastes nothing.
+ * With n elements and m writes in each iteration, n / m iterations write each element once on
+ * average: the first guess. From there the round follows the results of the last ones. If a branch
+ * makes all later iterations wrong, the distance between such branches counts: a round that ends at
+ * one wastes nothing.
  *
- * Source: Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014, on scheduling. The thresholds are chosen here.
+ * Source: Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014, on scheduling. The
+ * thresholds are chosen here.
  */
 
 export interface RoundResult {
   readonly iterations: number;
-  /** Iterations that had to run again. */
+  /** The iterations that had to run again. */
   readonly misspeculated: number;
-  /** Iterations that took a branch which makes all that follow wrong. */
+  /** The iterations that took a branch which makes all later ones wrong. */
   readonly breaks: number;
 }
 
-/** Above this part of misspeculated iterations the next round is half as long. */
+/** The fraction of misspeculated iterations above which the next round is half as long. */
 const tolerated = 0.1;
-/** Rounds without any misspeculation after which the next one is twice as long. */
+/** The number of rounds without any misspeculation after which the next one is twice as long. */
 const cleanStreak = 2;
-/** Shorter rounds take no less time on a GPU. */
+/** The least iterations of a round: shorter rounds take no less time on a GPU. */
 const shortest = 64;
 
 export class PublishedSchedule {
@@ -30,15 +32,15 @@ export class PublishedSchedule {
   #seen = { iterations: 0, breaks: 0 };
 
   /**
-   * `elements` and `writes` (in one iteration) are of the tracked arrays; no round takes more than
-   * `longest`.
+   * Creates a schedule. `elements` and `writes` (in one iteration) are those of the tracked arrays.
+   * No round takes more than `longest` iterations.
    */
   constructor(elements: number, writes: number, longest: number) {
     this.#longest = longest;
     this.#size = this.#bounded(elements / Math.max(1, writes));
   }
 
-  /** Iterations of the next round. */
+  /** The number of iterations of the next round. */
   get size(): number {
     return this.#size;
   }

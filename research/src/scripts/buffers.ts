@@ -1,11 +1,11 @@
 /**
- * Measures what buffers of a hardened device cost the host: heap and processor time for many of
- * them, next to a plain device.
+ * Measures the cost of a hardened device's buffers for the host. It compares heap and processor
+ * time for many of them with those of a plain device.
  *
  *   node --expose-gc dist/bench/buffers.js [--buffers 10000] [--rounds 3] [--json FILE]
  *
- * The heap is what V8 counts as used while all buffers are alive: the median of the rounds. Of the
- * times, the shortest counts.
+ * The heap is V8's count of used bytes while all buffers are alive, the median of the rounds. Of
+ * the times, the shortest counts.
  */
 import { writeFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
@@ -47,7 +47,10 @@ interface Cost {
   readonly microseconds: number;
 }
 
-/** The heap in use once nothing more can be collected: finalizers run between two collections. */
+/**
+ * Returns the heap in use once nothing more can be collected: finalizers run between two
+ * collections.
+ */
 async function heapUsed(): Promise<number> {
   for (let i = 0; i < 4; i++) {
     collect!();
@@ -56,7 +59,7 @@ async function heapUsed(): Promise<number> {
   return process.memoryUsage().heapUsed;
 }
 
-/** What a buffer costs in one round. */
+/** Returns the cost of a buffer in one round. */
 async function costOf(policy: Policy | undefined, usage: number): Promise<Cost> {
   const device = await deviceFor(policy);
   device.createBuffer({ size: 64, usage }).destroy();

@@ -1,6 +1,6 @@
 /**
- * Measures copies that check what they load and encode what they store, with each code, against
- * plain copies of the same elements side by side; and `encode` alone, in registers.
+ * Measures copies that check their loads and encode their stores, with each code, in alternation
+ * with plain copies of the same elements. It also measures `encode` alone, in registers.
  *
  *   node dist/bench/codeCopies.js [--words 67108864] [--runs 20] [--only REGEXP] [--json FILE]
  */
@@ -62,7 +62,7 @@ function time(pipeline: GPUComputePipeline, count: number): Promise<number> {
   });
 }
 
-/** The data is one block again and again, as are its check words. */
+/** The data that fills buffers: one block repeats, and so do its check words. */
 const block = Uint32Array.from({ length: 2 ** 12 }, (_, i) => Math.imul(i + 1, 0x9e3779b9));
 function fill(buffer: GPUBuffer, content: Uint32Array<ArrayBuffer>, size: number): void {
   for (let at = 0; at < size; at += content.byteLength) device.queue.writeBuffer(buffer, at, content);

@@ -1,12 +1,13 @@
 /**
- * Measures the codes on the host, in gigabytes of data per second of one core, and counts the
+ * Measures the codes on the host, in gigabytes of data per second of one core. It also counts the
  * operations of their WGSL.
  *
- *   node dist/bench/codes.js [--schemes secded128,hsiao64,…] [--megabytes 16] [--runs 20] [--json FILE]
+ *   node dist/bench/codes.js [--schemes secded128,hsiao64,…] [--megabytes 16] [--runs 20]
+ *       [--json FILE]
  *
- * Times are those of the processor, so that other programs on the machine take little part in them.
- * `verify` is of data without errors. Operations are WGSL's, per word of data, where a rotation
- * counts as three though many devices have an instruction.
+ * Times are those of the processor, so that other programs on the machine hardly affect them. The
+ * data that `verify` gets has no errors. Operations are WGSL's, per word of data. A rotation counts
+ * as three, though many devices have an instruction.
  */
 import { writeFileSync } from "node:fs";
 import { cpuUsage } from "node:process";
@@ -28,7 +29,7 @@ const { values: flags } = parseArgs({
 const words = Number(flags.megabytes) * 2 ** 18;
 const data = Uint32Array.from({ length: words }, (_, i) => Math.imul(i, 0x9e3779b9));
 
-/** Median gigabytes per second of processor time. */
+/** Returns the median gigabytes per second of processor time. */
 function throughput(pass: () => void): number {
   const microseconds = Array.from({ length: Number(flags.runs) + 3 }, () => {
     const start = cpuUsage();
@@ -36,7 +37,7 @@ function throughput(pass: () => void): number {
     const { user, system } = cpuUsage(start);
     return user + system;
   });
-  // The first runs are those in which the engine compiles.
+  // The engine compiles during the first runs.
   return (4 * words) / 1000 / median(microseconds.slice(3));
 }
 

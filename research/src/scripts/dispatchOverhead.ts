@@ -1,12 +1,13 @@
 /**
- * Measures what the hardened device costs the host: a hot loop of small dispatches on a plain and
- * on a hardened device.
+ * Measures the cost of a hardened device for the host: a hot loop of small dispatches on a plain
+ * and on a hardened device.
  *
- *   node dist/bench/dispatchOverhead.js [--dispatches 10000] [--rounds 10] [--seconds 2] [--memory none] [--json FILE]
+ *   node dist/bench/dispatchOverhead.js [--dispatches 10000] [--rounds 10] [--seconds 2]
+ *       [--memory none] [--json FILE]
  *
  * Only the calls are timed, not the GPU's work. Both devices run the same loop in turn, and the
- * fastest round counts: what other programs do on the machine can only add to it. A loop gets no
- * further round after so many seconds.
+ * fastest round counts, as other programs on the machine can only add time. A loop gets no further
+ * round after `--seconds`.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -32,7 +33,7 @@ const STEP = /* wgsl */ `
 @group(0) @binding(1) var<storage, read_write> data: array<u32, 4>;
 @compute @workgroup_size(1) fn advance() { data[0] += step; }`;
 
-/** What a loop body needs. */
+/** The objects that a loop body needs. */
 interface Setup {
   readonly device: GPUDevice;
   readonly pipeline: GPUComputePipeline;
@@ -41,7 +42,7 @@ interface Setup {
   readonly data: GPUBuffer;
 }
 
-/** Host code around `count` dispatches. */
+/** The host code around `count` dispatches. */
 const loops: Record<string, (setup: Setup, count: number) => void> = {
   "one pass for all": ({ device, pipeline, group }, count) => {
     const encoder = device.createCommandEncoder();
@@ -90,7 +91,7 @@ function prepare(device: GPUDevice): Setup {
   return { device, pipeline, group: bind(device, pipeline, step, data), step, data };
 }
 
-/** Microseconds of host time per dispatch. */
+/** Returns the microseconds of host time per dispatch. */
 async function time(setup: Setup, loop: (setup: Setup, count: number) => void): Promise<number> {
   const start = performance.now();
   loop(setup, dispatches);

@@ -1,6 +1,6 @@
 /**
- * Measures what a long-running program costs in memory: epochs, each of which changes a buffer in
- * place and is verified.
+ * Measures the memory of a long-running program: epochs, each of which changes a buffer in place
+ * and is verified.
  *
  *   node --expose-gc dist/bench/epochs.js [--epochs 10000] [--json FILE]
  *
@@ -17,7 +17,7 @@ const { values: flags } = parseArgs({
   options: { epochs: { type: "string", default: "10000" }, json: { type: "string" } },
 });
 const epochs = Number(flags.epochs);
-/** Heap growth that garbage collection explains. */
+/** The heap growth in bytes that garbage collection explains. */
 const TOLERANCE = 4e6;
 
 const STEP = /* wgsl */ `

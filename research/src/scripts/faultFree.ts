@@ -1,12 +1,13 @@
 /**
- * Runs random kernels without a fault on hardened devices of all kinds, and holds every result to
- * the plain device's, bit for bit.
+ * Runs random kernels without a fault on hardened devices of all kinds, and compares every bit of
+ * their results with the plain device's.
  *
- *   node dist/bench/faultFree.js [--seed 1] [--runs 1000000] [--time-limit 480] [--jobs 1] [--dispatches 256] [--out FILE]
+ *   node dist/bench/faultFree.js [--seed 1] [--runs 1000000] [--time-limit 480] [--jobs 1]
+ *       [--dispatches 256] [--out FILE]
  *
- * A run is a dispatch of a protected kernel. `--jobs` processes share the runs, with seeds of their
- * own. Ends with an error when a result differs or anything is reported; the kernel is printed
- * then.
+ * A run is a dispatch of a protected kernel. The runs are shared by `--jobs` processes, with seeds
+ * of their own. Ends with an error when a result differs or anything is reported, and then prints
+ * the kernel.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -38,13 +39,15 @@ const end = performance.now() + 1000 * Number(flags["time-limit"]);
 
 interface Count {
   /**
-   * Dispatches of kernels that were protected, and these kernels; kernels that the policy leaves
-   * alone.
+   * The dispatches of protected kernels, the number of these kernels, and the number of kernels
+   * that the policy leaves alone.
    */
   runs: number;
   kernels: number;
   leftAlone: number;
-  /** Kernels with another result, and events: faults, unverified work, errors of memory. */
+  /**
+   * The kernels with another result; below, the events: faults, unverified work, errors of memory.
+   */
   different: number;
   alarms: number;
 }
@@ -54,7 +57,7 @@ interface Result {
   failures: { policy: string; seed: number; reason: string; code: string }[];
 }
 
-/** Every way to protect, most of them under several codes for memory. */
+/** Returns every way to protect, most of them under several codes for memory. */
 function policies(): ComparedPolicy[] {
   const checks = ["signature", "store"] as const;
   const ways: ComparedPolicy[] = [
@@ -75,7 +78,7 @@ function policies(): ComparedPolicy[] {
   return [...ways, ...coded];
 }
 
-/** The words of a kernel's buffers after some dispatches. */
+/** Returns the words of a kernel's buffers after some dispatches. */
 async function resultsOf(
   device: GPUDevice,
   { code, workgroups, sizes }: RandomKernel,
@@ -130,7 +133,7 @@ async function resultsOf(
   return results;
 }
 
-/** Whether a kernel names a variable behind its declaration. */
+/** Returns true if a kernel names a variable outside its declaration. */
 const isUsed = (code: string, name: string) =>
   [...code.matchAll(new RegExp(`\\b${name}\\b(?!:)`, "g"))].length > 0;
 
@@ -140,7 +143,8 @@ async function work(): Promise<Result> {
   const all = policies();
   let [done, drawn] = [0, 0];
   while (done < runs && performance.now() < end) {
-    // Hardened devices hold memory, so a few serve a few kernels, and then others do.
+    // Hardened devices hold memory, so a few devices serve a few kernels before others replace
+    // them.
     const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
     const native = await requestFullDevice(adapter!);
     const devices: { policy: string; device: HardenedDevice; alarms: string[] }[] = [];
@@ -201,7 +205,7 @@ async function work(): Promise<Result> {
   return result;
 }
 
-/** Processes with a share of the runs each. */
+/** Runs processes with a share of the runs each, and merges their results. */
 async function share(): Promise<Result> {
   const results = await Promise.all(
     Array.from({ length: jobs }, (_, job) => {

@@ -1,8 +1,9 @@
 /**
- * How long the front end and the compiler take for all the workloads' kernels in one module, each
- * so many times.
+ * Measures the time of the front end and of the compiler for the kernels of all workloads in one
+ * module. Each kernel occurs `--copies` times.
  *
- *     npx tsc -p tsconfig.build.json && node dist/bench/frontEnd.js [--copies 1] [--runs 40] [--json]
+ *     npx tsc -p tsconfig.build.json
+ *     node dist/bench/frontEnd.js [--copies 1] [--runs 40] [--json]
  */
 import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";
@@ -28,8 +29,8 @@ interface Timing {
 }
 
 /**
- * The kernels of all workloads as one module. Each kernel's own names get its number, so that they
- * don't clash.
+ * Returns the kernels of all workloads as one module. Each kernel's own names get its number, so
+ * that they don't clash.
  */
 function joinKernels(): string {
   const sources = catalog.flatMap(({ small }) => Object.values(small().kernelSources));

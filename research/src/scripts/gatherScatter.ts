@@ -1,9 +1,9 @@
 /**
- * Measures the default engine on `a[p[i]] = a[q[i]] * 0.5 + 1`, with the sequential loop and the
- * parallel loop without any checks beside it.
+ * Measures the default engine on `a[p[i]] = a[q[i]] * 0.5 + 1`, beside the sequential loop and the
+ * parallel loop without any checks.
  *
- *   node dist/bench/gatherScatter.js [--iterations 16777216,…] [--runs 20] [--cases update,chains,…] [--seconds 10] [--transfers]
- *                                    [--json FILE]
+ *   node dist/bench/gatherScatter.js [--iterations 16777216,…] [--runs 20]
+ *       [--cases update,chains,…] [--seconds 10] [--transfers] [--json FILE]
  *
  * Arrays are resident on the GPU; `--transfers` also measures the loop with arrays that are not.
  * Each result is compared with the sequential loop's. A case takes about `--seconds` at most; one
@@ -82,7 +82,7 @@ async function measure(name: string, n: number, { elements, p, q }: Accesses): P
     );
 
   const arrays = { a: resident(start.slice()), p: resident(p), q: resident(q) };
-  // A chain takes a round for each iteration, so that one is left to the CPU where that is faster.
+  // A chain takes a round for each iteration, so the CPU may take that case if it is faster.
   const fallback = name === "chain" ? "measured" : "never";
   const first = await timed(() => execute(arrays, fallback));
   const correct = same(await arrays.a.read(), expected);
@@ -153,7 +153,7 @@ function finish(): void {
   if (flags.json) writeFileSync(flags.json, JSON.stringify({ adapter: opened.choice, results }, null, 2));
 }
 
-/** As many times as asked, or as there is time for. */
+/** Repeats work `times` times, or fewer times if there is no time left. */
 async function repeat(times: number, work: () => Promise<number>): Promise<number[]> {
   const taken: number[] = [];
   let spent = 0;

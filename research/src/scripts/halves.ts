@@ -1,12 +1,11 @@
 /**
- * Runs kernels on 16-bit floats under codes for memory, with and without flipped bits, and holds
- * their outputs to the CPU.
+ * Runs kernels on 16-bit floats under codes for memory, with and without flipped bits, and compares
+ * their outputs with the CPU's.
  *
  *   node dist/bench/halves.js [--schemes secded128,...] [--json FILE]
  *
- * Dawn offers halves on NVIDIA's GPUs only when it is asked to; software adapters have none. Ends
- * with an error when an output is wrong and nothing was flagged, or where nothing was struck and
- * something was reported.
+ * Dawn offers halves on NVIDIA's GPUs only upon request; software adapters have none. Ends with an
+ * error when an output is wrong and unflagged, or when something is reported without a flip.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -23,15 +22,14 @@ const { values: flags } = parseArgs({
 const elements = 37;
 
 /**
- * A kernel from array `a` to array `b`: where in an element its halves are, in halves, and what
- * becomes of them.
+ * A kernel from array `a` to array `b`, the places of halves in an element, and their new values.
  */
 interface Kernel {
   readonly name: string;
   readonly code: string;
   readonly stride: number;
   readonly data: readonly number[];
-  /** Undefined for halves that are left alone. */
+  /** Returns the new halves, or undefined for halves that do not change. */
   of(values: readonly number[]): readonly (number | undefined)[];
 }
 
@@ -77,7 +75,7 @@ const kernels: readonly Kernel[] = [
   }),
 ];
 
-/** The half of a whole number up to 2048. */
+/** Returns the half-precision float of a whole number up to 2048. */
 function halfOf(value: number): number {
   if (value === 0) return 0;
   const exponent = Math.floor(Math.log2(Math.abs(value)));
@@ -117,7 +115,10 @@ for (const memory of flags.schemes.split(",") as ComparedScheme[]) {
     const entries = [input, output].map((buffer, binding) => ({ binding, resource: { buffer } }));
     const group = device.createBindGroup({ layout, entries });
 
-    /** What is found, and how many outputs are wrong, with a bit of the input struck. */
+    /**
+     * Returns the errors found, and the number of wrong outputs, after a flip of a bit of the
+     * input.
+     */
     const run = async (byteOffset = 0, mask = 0) => {
       device.queue.writeBuffer(input, 0, content);
       device.queue.writeBuffer(output, 0, new Uint16Array(size / 2));

@@ -1,10 +1,10 @@
 /**
- * Injects faults into programs on a hardened device that recovers, and holds every result to the
- * bits of a clean run.
+ * Injects faults into programs on a hardened device that recovers, and compares every bit of their
+ * results with a clean run.
  *
  *   node dist/bench/recovery.js [--faults 500] [--only "name; ..."] [--seed 1] [--json FILE]
  *
- * Ends with an error when a detected fault was not recovered, or a result is wrong after all.
+ * Ends with an error when a detected fault was not recovered, or a result is wrong.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

@@ -1,11 +1,12 @@
 /**
- * Flips single bits, in data and check words, before, between and behind kernels that store in
- * every shape, and compares what is released with the truth.
+ * Flips single bits, in data and check words, before, between and after kernels that store in every
+ * shape. It compares the released results with the correct ones.
  *
- *   node dist/bench/storeFlips.js [--flips 20000] [--seconds 300] [--seed 1] [--codes "secded128,detect"]
- *       [--redundancy none] [--on-fault recover] [--only REGEXP] [--json FILE]
+ *   node dist/bench/storeFlips.js [--flips 20000] [--seconds 300] [--seed 1]
+ *       [--codes "secded128,detect"] [--redundancy none] [--on-fault recover] [--only REGEXP]
+ *       [--json FILE]
  *
- * Ends with an error when anything wrong was released, or correct data of a correcting code was
+ * Ends with an error when a wrong result was released, or correct data of a correcting code was
  * refused.
  */
 import { writeFileSync } from "node:fs";
@@ -39,7 +40,7 @@ const invocations = 256;
 const workgroup = 64;
 const words = wordsOfShapes(invocations);
 const bytes = 4 * words;
-/** Loads what the kernel before has stored, while nobody has looked at it. */
+/** The kernel that loads the stores of the kernel before, while nothing has verified them. */
 const NEXT = `
 @group(0) @binding(0) var<storage, read> b: array<u32>;
 @group(0) @binding(1) var<storage, read_write> c: array<u32>;
@@ -60,7 +61,7 @@ interface Row extends Counts {
   readonly shape: string;
 }
 
-/** Both kernels on a device, with two buffers that they store to. */
+/** A pair of kernels on a device, with two buffers that they store to. */
 class Trial {
   readonly #device: GPUDevice;
   readonly buffers: readonly GPUBuffer[];
@@ -116,7 +117,10 @@ class Trial {
     return contents.join();
   }
 
-  /** `strike` is called before the first kernel, between both, and behind the second one. */
+  /**
+   * Runs both kernels. `strike` is called before the first kernel, between both, and after the
+   * second one.
+   */
   async run(strike: (moment: number) => void = () => {}): Promise<string> {
     strike(0);
     this.dispatch(0);
@@ -127,7 +131,7 @@ class Trial {
   }
 }
 
-/** The device, with the buffer that check words are in once there is one. */
+/** Returns a function that gives the buffer of check words once the device has created it. */
 function watchArena(device: GPUDevice): () => GPUBuffer | undefined {
   let arena: GPUBuffer | undefined;
   const createBuffer = device.createBuffer.bind(device);

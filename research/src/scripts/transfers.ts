@@ -1,11 +1,11 @@
 /**
- * Measures what moving arrays to the GPU and back takes, beside a copy from one array to another:
- * the part of a speculated loop that no kernel makes shorter.
+ * Measures the transfer of arrays to the GPU and back, beside a copy from one array to another. No
+ * kernel shortens this part of a speculated loop.
  *
  *   node dist/bench/transfers.js [--megabytes 1,8,64,256] [--runs 10] [--json FILE]
  *
  * The host's arrays are written before each run, as a program's are. Each result is compared with
- * what was sent.
+ * the data that was sent.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -40,7 +40,7 @@ for (const megabytes of flags.megabytes.split(",").map(Number)) {
     queued: [],
     fetched: [],
   };
-  // The first run makes staging memory.
+  // The first run creates staging memory.
   for (let run = -1; run < Number(flags.runs); run++) {
     for (let i = 0; i < source.length; i += 64) source[i] = i + run;
     const copied = await timed(() => array.set(source));

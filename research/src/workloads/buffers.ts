@@ -1,4 +1,4 @@
-/** A storage buffer that holds `data`. */
+/** Returns a storage buffer that holds `data`. */
 export function uploadBuffer(
   device: GPUDevice,
   data: Uint32Array | Float32Array,
@@ -11,7 +11,7 @@ export function uploadBuffer(
   return buffer;
 }
 
-/** A storage buffer for results. */
+/** Returns a storage buffer for results. */
 export function resultBuffer(device: GPUDevice, bytes: number): GPUBuffer {
   return device.createBuffer({
     size: bytes,
@@ -19,7 +19,7 @@ export function resultBuffer(device: GPUDevice, bytes: number): GPUBuffer {
   });
 }
 
-/** Copies buffers to the host, one behind the other. */
+/** Copies buffers to the host, one after the other. */
 export async function readBuffers(device: GPUDevice, ...buffers: readonly GPUBuffer[]): Promise<ArrayBuffer> {
   const size = buffers.reduce((sum, buffer) => sum + buffer.size, 0);
   const staging = device.createBuffer({ size, usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ });
@@ -36,7 +36,7 @@ export async function readBuffers(device: GPUDevice, ...buffers: readonly GPUBuf
   return bytes;
 }
 
-/** A bind group of `pipeline` with whole buffers at bindings 0, 1, 2… */
+/** Returns a bind group of `pipeline` with whole buffers at bindings 0, 1, 2… */
 export function bindBuffers(
   device: GPUDevice,
   pipeline: GPUComputePipeline,
@@ -49,8 +49,9 @@ export function bindBuffers(
 }
 
 /**
- * A two-dimensional grid with at least this many workgroups, for counts beyond what one dimension
- * may hold. The kernel numbers them `group.x + group.y * groups.x`, and has to check its bounds.
+ * Returns a two-dimensional grid with at least `workgroups` workgroups, for counts beyond the limit
+ * of one dimension. The kernel numbers them `group.x + group.y * groups.x`, and has to check its
+ * bounds.
  */
 export function gridOf(workgroups: number): [x: number, y: number] {
   const x = Math.min(workgroups, 1 << 14);

@@ -7,7 +7,7 @@ export type {
   VerifiableProgram,
 } from "belay-gpu/internal/runtime/tuning/workload";
 
-/** The workload that prepares, runs once, reads and cleans up. */
+/** Returns a workload that prepares, runs once, reads and cleans up. */
 export function runOnce(prepare: (device: GPUDevice) => Prepared): Workload {
   return async (device) => {
     const run = prepare(device);
@@ -24,7 +24,7 @@ export function runOnce(prepare: (device: GPUDevice) => Prepared): Workload {
 
 type Numbers = Uint8Array | Uint32Array | Float32Array;
 
-/** Requires every element to be the expected one. */
+/** Requires every element to equal the expected one. */
 export function verifyExact(name: string, actual: Numbers, expected: Numbers): Verdict {
   if (actual.length !== expected.length) {
     return { ok: false, message: `${name} has ${actual.length} elements instead of ${expected.length}` };

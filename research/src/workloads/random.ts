@@ -1,9 +1,9 @@
 /**
- * Word number `index` of the stream that belongs to `seed`: a counter through an integer hash, which is fast, can
- * begin anywhere and has no bad seeds.
+ * Returns word number `index` of the stream that belongs to `seed`. A counter goes through an
+ * integer hash, which is fast, can begin anywhere and has no bad seeds.
  *
- * Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014, with the 32-bit mixer of
- * Wellons, "Prospecting for hash functions", 2018.
+ * Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014, with the
+ * 32-bit mixer of Wellons, "Prospecting for hash functions", 2018.
  */
 export function randomWord(seed: number, index: number): number {
   let word = Math.imul(seed, 0x85ebca6b) + Math.imul(index + 1, 0x9e3779b9);
@@ -14,7 +14,7 @@ export function randomWord(seed: number, index: number): number {
   return (word ^ (word >>> 15)) >>> 0;
 }
 
-/** Number `index` of a stream of whole numbers below `limit`, which is at most 2^32. */
+/** Returns number `index` of a stream of whole numbers below `limit`, which is at most 2^32. */
 export function randomBelow(limit: number, seed: number, index: number): number {
   return Math.floor((randomWord(seed, index) / 2 ** 32) * limit);
 }
@@ -25,7 +25,7 @@ export function randomWords(length: number, seed: number): Uint32Array<ArrayBuff
   return words;
 }
 
-/** Floats in [-1, 1]. */
+/** Returns floats in [-1, 1]. */
 export function randomFloats(length: number, seed: number): Float32Array<ArrayBuffer> {
   const floats = new Float32Array(length);
   for (let i = 0; i < length; i++) floats[i] = (randomWord(seed, i) | 0) / 2 ** 31;
@@ -33,8 +33,8 @@ export function randomFloats(length: number, seed: number): Float32Array<ArrayBu
 }
 
 /**
- * Whole numbers in [-magnitude, magnitude], as floats: their sums and products are exact while they
- * are small.
+ * Returns whole numbers in [-magnitude, magnitude], as floats. Their sums and products are exact
+ * while they are small.
  */
 export function randomIntegers(length: number, magnitude: number, seed: number): Float32Array<ArrayBuffer> {
   const scale = (2 * magnitude + 1) / 2 ** 32;
@@ -43,7 +43,7 @@ export function randomIntegers(length: number, magnitude: number, seed: number):
   return floats;
 }
 
-/** Every index below `count`, or a seeded sample of `limit` of them where that is fewer. */
+/** Yields every index below `count`, or a seeded sample of `limit` indices if that is fewer. */
 export function* sampleIndices(count: number, limit: number, seed: number): Generator<number> {
   const sampled = count > limit;
   for (let i = 0; i < Math.min(count, limit); i++) yield sampled ? randomWord(seed, i) % count : i;

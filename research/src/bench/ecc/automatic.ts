@@ -1,6 +1,6 @@
 /**
- * What `memory: "auto"` takes: from the text of the kernels, and with a short measurement where
- * that leaves a question.
+ * The codes that `memory: "auto"` chooses: from the text of the kernels alone, and with a short
+ * measurement if the text leaves a question.
  */
 import type { MemoryCode } from "belay-gpu/internal/codes/scheme";
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
@@ -12,9 +12,9 @@ import { TimedProgram, warmUp } from "../measuring/timing.ts";
 
 export interface AutomaticMemory {
   readonly fromText: MemoryCode;
-  /** The codes in question. */
+  /** The codes that the measurement compared. */
   readonly tried: readonly MemoryCode[];
-  /** That of them which the measurement found to cost least. */
+  /** The code of `tried` that cost least in the measurement. */
   readonly measured: MemoryCode;
 }
 
@@ -25,12 +25,15 @@ interface AutomaticOptions {
   readonly redundancy: Redundancy;
 }
 
-/** Runs under each code while tuning. */
+/** The number of runs under each code while tuning. */
 const tuningRuns = 5;
-/** Milliseconds of work before a device is timed. */
+/** The milliseconds of work before a device is timed. */
 const warmUpEach = 30;
 
-/** Times GPU work alone, as the overheads beside it do. Rejects when the program fails. */
+/**
+ * Chooses a code by the time of GPU work alone, like the overheads beside it. Rejects when the
+ * program fails.
+ */
 export async function chooseMemory(
   program: VerifiableProgram,
   { newDevice, candidates, rates, redundancy }: AutomaticOptions,

@@ -1,6 +1,4 @@
-/**
- * On whatever adapter there is: that each step measures what it claims to, not how long it takes.
- */
+/** Tests on any adapter that each step measures the right thing. They ignore how long it takes. */
 
 import { usualRates } from "belay-gpu/internal/compiler/memoryCost";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";

@@ -1,7 +1,9 @@
 /**
- * The measurements of Maruyama, Nukada and Matsuoka, "Software-based ECC for GPUs" (SAAHPC 2009)
- * and "A high-performance fault-tolerant software framework for memory on commodity GPUs" (IPDPS
- * 2010), and those that they left open: transfers, memory, and other codes.
+ * The measurements of Maruyama, Nukada and Matsuoka, and those that they left open: transfers,
+ * memory, and other codes.
+ *
+ * Sources: "Software-based ECC for GPUs" (SAAHPC 2009) and "A high-performance fault-tolerant
+ * software framework for memory on commodity GPUs" (IPDPS 2010).
  */
 import { storageOf } from "belay-gpu/internal/codes/scheme";
 import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
@@ -13,16 +15,13 @@ import { type HostRates, measureHostRates, measureTransfers, type TransferTimes 
 export interface EccOptions extends EccProgramOptions {
   readonly size: CeilingSize;
   readonly programs: readonly { readonly name: string; readonly create: () => VerifiableProgram }[];
-  /**
-   * Called after each program with all that is there, so that a run that is cut short leaves
-   * something.
-   */
+  /** Saves the result so far after each program, so that an interrupted run leaves a result. */
   readonly save: (sofar: EccResult) => Promise<void>;
 }
 
 export interface SchemeRates extends HostRates {
   readonly scheme: ComparedCode;
-  /** Bytes of check words to bytes of data. */
+  /** The bytes of check words divided by the bytes of data. */
   readonly storage: number;
 }
 
@@ -34,22 +33,22 @@ export interface EccResult {
   readonly ok: boolean;
   readonly ceilings?: Ceilings;
   readonly programs: readonly EccProgram[];
-  /** On one core. */
+  /** The rates of the host's side on one core. */
   readonly host: readonly SchemeRates[];
-  /** Of a buffer of `transferBytes`. */
+  /** The times of transfers of a buffer of `transferBytes`. */
   readonly transfers: readonly SchemeTransfers[];
   readonly transferBytes: number;
 }
 
-/** Bytes of a transfer, and of what the host encodes. */
+/** The bytes of a transfer, and of the data that the host encodes. */
 const transferSizes = { small: 2 ** 16, full: 2 ** 26 } as const;
 
-/** Runs of either: they take tens of milliseconds, and vary little. */
+/**
+ * The most runs of transfers and of host encoding: they take tens of milliseconds, and vary little.
+ */
 const mostHostRuns = 7;
 
-/**
- * Measures every program. A step that fails is in the result; only without a device does it reject.
- */
+/** Measures every program. A step that fails is in the result; only a missing device rejects. */
 export async function measureEcc(options: EccOptions): Promise<EccResult> {
   const { newDevice, size, schemes: chosen, runs, progress } = options;
   const transferBytes = transferSizes[size];

@@ -1,4 +1,4 @@
-/** Random bit flips in the buffers that a program reads, while nobody uses them. */
+/** Random bit flips in the buffers that a program reads, while no kernel uses them. */
 import { corrects, hostCodeOf } from "belay-gpu/internal/codes/scheme";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
 import type { Outputs, VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
@@ -6,7 +6,7 @@ import { type ComparedCode, comparedSchemes, hardenWithCodes } from "../../codes
 import { sameBits } from "../measuring/timing.ts";
 import { randomNumbers, randomStrikes } from "./randomStrikes.ts";
 
-/** Flips bits behind the back of a hardened device: its commands go to the native one. */
+/** A tool that flips bits unnoticed by a hardened device: its commands go to the native device. */
 export class BulkFlips {
   readonly #device: GPUDevice;
   readonly #pipeline: GPUComputePipeline;
@@ -17,7 +17,7 @@ export class BulkFlips {
     this.#pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
   }
 
-  /** Flips the bits of a mask in a word, for each pair of these. */
+  /** Flips the bits of a mask in a word, for each pair of word and mask in `strikes`. */
   flip(buffer: GPUBuffer, strikes: Uint32Array<ArrayBuffer>): void {
     const device = this.#device;
     const { STORAGE, COPY_DST } = GPUBufferUsage;
@@ -38,7 +38,7 @@ export class BulkFlips {
 
 const WORKGROUP = 64;
 
-/** Two flips may strike the same word. */
+/** The kernel that flips bits. It is atomic, as two flips may strike the same word. */
 const FLIP = /* wgsl */ `
 @group(0) @binding(0) var<storage, read_write> words: array<atomic<u32>>;
 @group(0) @binding(1) var<storage, read> strikes: array<vec2u>;
@@ -49,31 +49,34 @@ const FLIP = /* wgsl */ `
 export interface FlipOutcome {
   readonly scheme: ComparedCode;
   readonly single: FlipCounts;
-  /** Two bits of one code word each. */
+  /** The counts for flips of two bits in one code word. */
   readonly double: FlipCounts;
 }
 
 export interface FlipCounts {
-  /** Code words that were struck. */
+  /** The number of struck code words. */
   readonly struck: number;
   /**
-   * Of these, those that were found and corrected, or found uncorrectable; a kernel may find one
+   * The errors that were found and corrected, or found uncorrectable. A kernel may find an error
    * more than once.
    */
   readonly corrected: number;
   readonly uncorrectable: number;
   /**
-   * Runs of the program on struck memory, and those of them with other outputs. Half of what can be
-   * corrected is struck before a run; what can't might be an index, and the program might never
-   * end.
+   * The runs of the program on struck memory; below, those with different outputs. Half of the
+   * correctable errors strike before a run. Uncorrectable errors do not: they might be in an index,
+   * and the program might never end.
    */
   readonly runs: number;
   readonly different: number;
-  /** Errors that were found after all had been put right. */
+  /** The errors that were found after all words had been restored. */
   readonly left: number;
 }
 
-/** Whether all single errors were corrected without a trace, and all double errors were flagged. */
+/**
+ * Returns true if all single errors were corrected without a trace, and all double errors were
+ * flagged. A code that only detects must flag single errors too.
+ */
 export function isContained({ scheme, single, double }: FlipOutcome): boolean {
   const isFlagged = ({ struck, corrected, uncorrectable, left }: FlipCounts) =>
     uncorrectable >= struck && corrected === 0 && left === 0;
@@ -83,12 +86,15 @@ export function isContained({ scheme, single, double }: FlipOutcome): boolean {
 }
 
 /**
- * Most code words that are struck at once, and at most one in so many, so that runs do not only
- * correct.
+ * The most code words that are struck at once. Below, the least number of granules for each struck
+ * one, so that runs do not only correct.
  */
 const mostAtOnce = 2 ** 16;
 const sparsity = 4;
-/** Most flips where each takes a pass over the whole buffer, as its checksum is of that. */
+/**
+ * The most flips if each takes a pass over the whole buffer, as the checksum covers the whole
+ * buffer.
+ */
 const mostOfBuffers = 1000;
 
 /** Strikes `count` code words with one bit each, and as many with two. */
@@ -124,7 +130,7 @@ interface Strikes {
   readonly native: GPUDevice;
   readonly inputs: readonly GPUBuffer[];
   readonly scheme: ComparedCode;
-  /** Runs the program; whether its outputs are right. */
+  /** Runs the program; resolves to true if its outputs are right. */
   readonly run: () => Promise<boolean>;
   readonly bits: 1 | 2;
   readonly count: number;
@@ -142,7 +148,7 @@ async function strikeAll({
   const isCorrected = corrects(scheme, comparedSchemes);
   const isOfBuffers = !Number.isFinite(hostCodeOf(scheme, comparedSchemes).granuleBytes);
   const count = isOfBuffers ? Math.min(asked.count, mostOfBuffers) : asked.count;
-  /** What is found while something is done, in code words. */
+  /** Returns the errors that are found during an action, in code words. */
   const finds = async (act: () => Promise<unknown>) => {
     const before = (await device.belay.report()).memory!;
     await act();
@@ -176,7 +182,7 @@ async function strikeAll({
       }
       await device.belay.scrub();
     });
-    // Two flips of the same bit are none.
+    // Two flips of the same bit cancel.
     if (bits === 2 || !isCorrected) flips.flip(buffer, strikes);
     const rest = await finds(() => device.belay.scrub());
     total.struck += most;
@@ -187,10 +193,10 @@ async function strikeAll({
   return total;
 }
 
-/** Words of data in a code word, where a granule has several. */
+/** The words of data in a code word, for codes with several code words in a granule. */
 const packedWords: Partial<Record<ComparedCode, number>> = { packed32: 1, packed64: 2, packed64x4: 2 };
 
-/** A device that notes the storage buffers whose contents the program gives when it makes them. */
+/** Returns a device that records the storage buffers that the program creates with contents. */
 function recordInputs(device: GPUDevice): { recording: GPUDevice; inputs: GPUBuffer[] } {
   const inputs: GPUBuffer[] = [];
   const recording = new Proxy(device, {

@@ -1,5 +1,6 @@
 /**
- * What protected memory costs: protected to unprotected time, side by side, and what was predicted.
+ * The cost of protected memory: protected to unprotected time, measured in alternation, and the
+ * predicted ratio.
  */
 import { storageOf } from "belay-gpu/internal/codes/scheme";
 import type { MemoryCode, Redundancy } from "belay-gpu/internal/compiler/contract";
@@ -14,32 +15,32 @@ export interface MemoryOverhead {
   readonly scheme: ComparedCode;
   readonly unprotected: Times;
   readonly protected: Times;
-  /** Of the medians. */
+  /** The ratio of the medians. */
   readonly ratio: number;
-  /** The ratio as the cost model predicts it, and what it knows of the kernels. */
+  /** The ratio that the cost model predicts; below, its facts about the kernels. */
   readonly predicted: number;
   readonly kernels: readonly RankedKernel[];
-  /** Bytes of check words to bytes of data. */
+  /** The bytes of check words divided by the bytes of data. */
   readonly storage: number;
-  /** Errors reported, none of which was there. */
+  /** The number of reported errors, all of them false. */
   readonly errors: number;
-  /** Whether the last run gave the bits of the unprotected program. */
+  /** True if the last run returned the bits of the unprotected program. */
   readonly identical: boolean;
 }
 
-/** Milliseconds of work before each timed run, all of them at once. */
+/** The milliseconds of work before each timed run, all of them at once. */
 const warmUpPerRun = 10;
 
 interface OverheadOptions {
   readonly runs: number;
   readonly rates: Rates;
-  /** What protects the compute path meanwhile. */
+  /** The redundancy of the kernels during the measurement. */
   readonly redundancy: Redundancy;
 }
 
 /**
- * What a code costs a program, timed in alternation with the unprotected one. Rejects when the
- * program fails.
+ * Measures the cost of a code for a program, timed in alternation with the unprotected one. Rejects
+ * when the program fails.
  */
 export async function measureMemoryOverhead(
   program: VerifiableProgram,

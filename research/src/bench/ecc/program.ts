@@ -11,15 +11,17 @@ import { type FlipOutcome, flipAtRest, isContained } from "./flips.ts";
 import { type MemoryOverhead, measureMemoryOverhead } from "./overhead.ts";
 
 export interface EccProgramOptions {
-  /** A new device of the adapter, with all limits and features. */
+  /** Returns a new device of the adapter, with all limits and features. */
   readonly newDevice: () => Promise<GPUDevice>;
   readonly schemes: readonly ComparedCode[];
-  /** What protects the compute path while overheads are measured. */
+  /** The redundancy of the kernels while overheads are measured. */
   readonly redundancy: Redundancy;
   readonly runs: number;
-  /** How often each program runs under each scheme in search of false reports. */
+  /** The number of runs of each program under each scheme in search of false reports. */
   readonly faultFree: number;
-  /** How many single and how many double flips strike each program under each scheme. */
+  /**
+   * The number of single flips, and of double flips, that strike each program under each scheme.
+   */
   readonly flips: number;
   readonly progress: (doing: string) => void;
 }
@@ -27,28 +29,28 @@ export interface EccProgramOptions {
 export interface FaultFreeRuns {
   readonly scheme: ComparedCode;
   readonly runs: number;
-  /** Corrections and uncorrectable errors, none of which was there. */
+  /** The corrections and uncorrectable errors that were reported, all of them false. */
   readonly reports: number;
-  /** Runs whose outputs were not, bit for bit, those of the unprotected program. */
+  /** The number of runs whose outputs differed in any bit from those of the unprotected program. */
   readonly different: number;
 }
 
 export interface EccProgram {
   readonly name: string;
-  /** Of the unprotected program, against the CPU. */
+  /** The verdict on the unprotected program, compared with the CPU. */
   readonly verdict: Verdict;
-  /** What one run has to do at least. */
+  /** The least work of one run. */
   readonly work: VerifiableProgram["work"];
   readonly overheads: readonly MemoryOverhead[];
-  /** Where there are codes that correct to choose between. */
+  /** The choice of "auto", if there are several correcting codes. */
   readonly automatic?: AutomaticMemory | undefined;
   readonly faultFree: readonly FaultFreeRuns[];
   readonly flips: readonly FlipOutcome[];
-  /** What could not be measured, and why. */
+  /** The steps that could not be measured, and their reasons. */
   readonly failures: readonly string[];
 }
 
-/** Measures a program under each scheme. What fails is in the result. */
+/** Measures a program under each scheme. Failures are in the result. */
 export async function measureEccProgram(
   name: string,
   create: () => VerifiableProgram,
@@ -111,7 +113,7 @@ export async function measureEccProgram(
   return { name, verdict, work, overheads, automatic, faultFree: quiet, flips: struck, failures };
 }
 
-/** Runs a program without an injected error. */
+/** Counts the false reports of a program that runs without an injected error. */
 async function countFalseReports(
   program: VerifiableProgram,
   native: GPUDevice,
@@ -127,7 +129,7 @@ async function countFalseReports(
 }
 
 /**
- * Whether the program was right, and protected without a false report, another result, or a
+ * Returns true if the program was right, and protected without a false report, another result, or a
  * failure.
  */
 export function isSound({ verdict, overheads, faultFree, flips, failures }: EccProgram): boolean {

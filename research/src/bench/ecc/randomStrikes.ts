@@ -9,8 +9,8 @@ interface Struck {
 }
 
 /**
- * Words and masks of random flips of `bits` bits in one code word of each of `count` granules, all
- * of them different.
+ * Returns words and masks of random flips of `bits` bits in one code word of each of `count`
+ * granules, all of them different.
  */
 export function randomStrikes(
   { granules, wordsOfGranule, wordsOfCode, count, bits }: Struck,

@@ -1,6 +1,6 @@
 /**
- * What protected memory adds to transfers between host and GPU, which Maruyama, Nukada and Matsuoka
- * left out.
+ * The time that protected memory adds to transfers between host and GPU, which Maruyama, Nukada and
+ * Matsuoka left out.
  */
 
 import { hostCodeOf } from "belay-gpu/internal/codes/scheme";
@@ -8,15 +8,15 @@ import { median } from "simple-statistics";
 import { type ComparedCode, comparedSchemes } from "../../codes/index.ts";
 import { summarize, type Times } from "../measuring/timing.ts";
 
-/** What the host's side of a code does per second, on one core. */
+/** The throughput of the host's side of a code on one core. */
 
-/** Bytes of data per second. */
+/** The bytes of data per second. */
 export interface HostRates {
   readonly encode: number;
   readonly verify: number;
 }
 
-/** Words that differ; a loop, as `Uint32Array.from` takes many times as long. */
+/** Returns words that differ. It uses a loop, as `Uint32Array.from` takes many times as long. */
 export function anyWords(bytes: number): Uint32Array<ArrayBuffer> {
   const words = new Uint32Array(bytes / 4);
   for (let i = 0; i < words.length; i++) words[i] = Math.imul(i + 1, 0x9e3779b9);
@@ -24,7 +24,7 @@ export function anyWords(bytes: number): Uint32Array<ArrayBuffer> {
 }
 
 /**
- * Times encoding and verifying of `bytes` bytes, a whole number of granules; the first of `runs +
+ * Times encoding and verifying of `bytes` bytes, a whole number of granules. The first of `runs +
  * 1` runs does not count.
  */
 export function measureHostRates(name: ComparedCode, bytes: number, runs: number): HostRates {
@@ -51,18 +51,18 @@ export function measureHostRates(name: ComparedCode, bytes: number, runs: number
   };
 }
 
-/** Wall-clock milliseconds, until the data are where they belong and verified. */
+/** The wall-clock milliseconds until the data have arrived and are verified. */
 export interface TransferTimes {
-  /** By `writeBuffer`, and through a buffer that is mapped. */
+  /** The times of uploads by `writeBuffer`; below, those through a mapped buffer. */
   readonly upload: Times;
   readonly mappedUpload: Times;
-  /** Through a buffer that is mapped. */
+  /** The times of downloads through a mapped buffer. */
   readonly download: Times;
 }
 
 /**
  * Writes and reads back a buffer of `bytes` bytes, a multiple of 4, `runs` times on each device in
- * turn, after once unmeasured.
+ * turn. One unmeasured run comes before.
  */
 export async function measureTransfers(
   devices: readonly GPUDevice[],
@@ -94,7 +94,7 @@ async function timed(work: () => Promise<void>): Promise<number> {
   return performance.now() - start;
 }
 
-/** A buffer on a device, and those through which the host gets at it. */
+/** A buffer on a device, and the buffers through which the host accesses it. */
 class Place {
   readonly times: Record<keyof TransferTimes, number>[] = [];
   readonly #device: GPUDevice;
@@ -123,7 +123,7 @@ class Place {
     await this.#device.queue.onSubmittedWorkDone();
   }
 
-  /** Throws when the last word that comes back is not the expected one. */
+  /** Reads the buffer back; throws when its last word is not the expected one. */
   async readLast(expected: number): Promise<void> {
     this.#copy(this.#stored, this.#readable);
     await this.#readable.mapAsync(GPUMapMode.READ);

@@ -1,28 +1,28 @@
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import { summarize, type Times } from "./timing.ts";
 
-/** A measurement that came to nothing, and why. */
+/** A measurement without a result, and its reason. */
 export interface Failed {
   readonly failed: string;
-  /** Nothing is wrong, but the time was over: the machine is slow, or busy. */
+  /** True if nothing is wrong but the time ran out: the machine is slow, or busy. */
   readonly late?: true;
 }
 
-/** Medians, and over how many runs. */
+/** The median and quartiles, and the number of runs. */
 export interface TimedRuns extends Times {
   readonly runs: number;
 }
 
-/** Runs that count even where one of them takes long: fewer have no median to speak of. */
+/** The least number of runs, even if one of them takes long: fewer give no useful median. */
 export const fewestRuns = 3;
 
-/** A measurement under way, which ends when its time is over. */
+/** A measurement in progress, which ends when its time runs out. */
 export class Attempt {
-  /** Aborted when the time is over: whatever goes on has to end then. */
+  /** The signal that aborts when the time runs out, upon which all work has to end. */
   readonly signal: AbortSignal;
-  /** What counts when the time is over before the end. */
+  /** The result that counts if the time runs out before the end. */
   kept: unknown;
-  /** Milliseconds for the runs of one measurement. */
+  /** The milliseconds for the runs of one measurement. */
   readonly patience: number;
 
   constructor(signal: AbortSignal, milliseconds: number) {
@@ -31,8 +31,9 @@ export class Attempt {
   }
 
   /**
-   * One run in advance, then so many that count: fewer, but {@link fewestRuns} at least, where they
-   * take longer than this part of {@link patience}; and one where it takes four times as long.
+   * Makes one run in advance, then `runs` that count. If they take longer than `part` of {@link
+   * patience}, it makes fewer, but at least {@link fewestRuns}. It makes only one if that takes
+   * four times as long.
    */
   async times(runs: number, run: () => Promise<number>, part = 1): Promise<TimedRuns> {
     const milliseconds: number[] = [];
@@ -53,8 +54,8 @@ export class Attempt {
 }
 
 /**
- * Measures something in so many seconds at most. Resolves to what was kept of it, or why there is
- * nothing, when it fails or takes longer.
+ * Measures something in at most `seconds`. If that takes longer, it resolves to the result that was
+ * kept. If `measure` fails, or nothing was kept, it resolves to the reason.
  */
 export async function attempt<Result>(
   seconds: number,

@@ -1,28 +1,27 @@
 /**
- * What a device can do at most, measured: the lines that figure 3 of the paper holds its kernels
- * against.
+ * The measured limits of a device: the lines that figure 3 of the paper compares its kernels with.
  */
 import { GpuTimer } from "./gpuTimer.ts";
 
-/** Per second. */
+/** The limits of a device, per second. */
 export interface Ceilings {
-  /** Bytes read and written by a copy from memory to memory. */
+  /** The bytes read and written by a copy from memory to memory. */
   readonly memory: number;
-  /** The same within the last-level cache. */
+  /** The bytes read and written by a copy within the last-level cache. */
   readonly cache: number;
-  /** Floating-point operations, two for each fused multiply-add. */
+  /** The floating-point operations, two for each fused multiply-add. */
   readonly flops: number;
-  /** Integer operations, two for each multiply-add. */
+  /** The integer operations, two for each multiply-add. */
   readonly integers: number;
-  /** Invocations that copy a word each: what the latency of memory lets pass. */
+  /** The invocations that copy a word each, which the latency of memory limits. */
   readonly invocations: number;
 }
 
 export type CeilingSize = "small" | "full";
 
 /**
- * Words of four bytes in a copy, invocations of an arithmetic kernel, and how often each repeats
- * its work.
+ * The words of four bytes in a copy, the invocations of an arithmetic kernel, and the repetitions
+ * of their work.
  */
 const sizes = {
   small: { memory: 2 ** 18, cache: 2 ** 16, cacheRounds: 4, invocations: 2 ** 10, rounds: 4 },
@@ -30,14 +29,14 @@ const sizes = {
 } as const;
 
 const WORKGROUP = 256;
-/** Multiply-adds of a vec4 in each round of each chain. */
+/** The number of multiply-adds of a vec4 in each round of each chain. */
 const UNROLLED = 16;
-/** Chains that do not depend on each other. */
+/** The number of chains that do not depend on each other. */
 const CHAINS = 4;
 
 /**
- * Each round reads what invocations of other workgroups read before, so that only a shared cache
- * can hold it.
+ * Returns a copying kernel. Each round reads elements that invocations of other workgroups read
+ * before, so that only a shared cache can hold them.
  */
 const copyOf = (type: "f32" | "vec4f") => /* wgsl */ `
 struct Shape { rounds: u32, shift: u32 }
@@ -53,7 +52,10 @@ fn copy(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) group
   }
 }`;
 
-/** The chains are variables of their own: an array might not stay in registers. */
+/**
+ * Returns an arithmetic kernel. The chains are variables of their own: an array might not stay in
+ * registers.
+ */
 const arithmetic = (type: "f32" | "u32") => {
   const chains = Array.from({ length: CHAINS }, (_, i) => `chain${i}`);
   const step = chains.map((chain) =>
@@ -95,7 +97,7 @@ export async function measureCeilings(device: GPUDevice, size: CeilingSize, runs
   };
 }
 
-/** Seconds to copy `words` words `rounds` times. */
+/** Returns the seconds to copy `words` words `rounds` times. */
 async function timeCopy(
   device: GPUDevice,
   timer: GpuTimer,
@@ -106,8 +108,8 @@ async function timeCopy(
 ): Promise<number> {
   const workgroups = words / (type === "f32" ? 1 : 4) / WORKGROUP;
   const grid: [number, number] = [Math.min(workgroups, 2 ** 14), Math.ceil(workgroups / 2 ** 14)];
-  // An odd number of workgroups, about a third of all: no invocation meets its own words again for
-  // long.
+  // The shift is an odd number of workgroups, about a third of all. An invocation meets its own
+  // words again only after many rounds.
   const shift = WORKGROUP * (Math.floor(workgroups / 6) * 2 + 1);
   const shape = uniform(device, Uint32Array.of(rounds, shift));
   const buffers = [0, 1].map(() =>
@@ -116,7 +118,7 @@ async function timeCopy(
   return best(device, timer, { code: copyOf(type), grid, buffers: [shape, ...buffers] }, runs);
 }
 
-/** Seconds of an arithmetic kernel. */
+/** Returns the seconds of an arithmetic kernel. */
 async function timeArithmetic(
   device: GPUDevice,
   timer: GpuTimer,
@@ -124,7 +126,7 @@ async function timeArithmetic(
   { invocations, rounds }: { readonly invocations: number; readonly rounds: number },
   runs: number,
 ): Promise<number> {
-  // Numbers that converge: neither overflow nor denormals slow a chain down.
+  // The numbers converge: neither overflow nor denormals slow a chain down.
   const numbers = type === "f32" ? new Float32Array(12).fill(0.5) : new Uint32Array(12).fill(3);
   new Uint32Array(numbers.buffer)[8] = rounds;
   const results = device.createBuffer({ size: 16 * invocations, usage: GPUBufferUsage.STORAGE });
@@ -138,7 +140,7 @@ interface Kernel {
   readonly buffers: readonly GPUBuffer[];
 }
 
-/** The seconds of the fastest of several runs; destroys the buffers. */
+/** Returns the seconds of the fastest of several runs; destroys the buffers. */
 async function best(
   device: GPUDevice,
   timer: GpuTimer,

@@ -1,4 +1,4 @@
-/** The ways to protect a kernel that are compared. */
+/** The configurations of redundancy that are compared. */
 import { type Configuration, configurationsFor } from "belay-gpu/internal/compiler/configurations";
 import type { Check } from "belay-gpu/internal/compiler/contract";
 
@@ -9,8 +9,8 @@ export type Flavor = Configuration["redundancy"];
 export const flavors: readonly Flavor[] = ["intra+lds", "intra-lds", "inter"];
 
 /**
- * The configurations that a device can run, in so far as they are measured: Intra-Group-LDS shares
- * workgroup memory wherever its replicas stand, so the one place that is usual has to do.
+ * Returns the configurations that a device can run and that are measured. Intra-Group-LDS shares
+ * workgroup memory wherever its replicas stand, so its usual place represents all.
  */
 export function measuredConfigurations(features: Iterable<string>): Configuration[] {
   const all = configurationsFor(features);
@@ -20,8 +20,8 @@ export function measuredConfigurations(features: Iterable<string>): Configuratio
 }
 
 /**
- * The configuration that stands for a flavor where there is room for one only: adjacent replicas,
- * over registers if the device can.
+ * Returns the configuration that represents a flavor if there is room for only one: adjacent
+ * replicas, over registers if the device can.
  */
 export function usualOf<Each extends Configuration>(
   all: readonly Each[],

@@ -48,7 +48,7 @@ it("finds the runs that differ", async () => {
   };
   const device = await newDevice();
   using timed = new TimedProgram({ ...reduction.create(), prepare }, device);
-  // The first run is the one that is compared with; of those from the second to the sixth, three
-  // end behind the fourth.
+  // The first run gives the expected outputs. Of the second to the sixth run, three end after the
+  // fourth begins.
   expect(await countDifferent(device, timed, { quarter: Uint32Array.of(0) }, 5)).toBe(3);
 });

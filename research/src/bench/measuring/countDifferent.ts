@@ -1,20 +1,20 @@
 import type { Outputs } from "belay-gpu/internal/runtime/tuning/workload";
 import { sameBits, type TimedProgram } from "./timing.ts";
 
-/** A part of a buffer that reading a program's outputs copies. */
+/** A part of a buffer that is copied when a program's outputs are read. */
 interface Range {
   readonly source: GPUBuffer;
   readonly offset: number;
   readonly size: number;
 }
 
-/** Runs whose outputs are fetched at once, as far as they take no more than so many bytes. */
+/** The most runs whose outputs are fetched at once, and the most bytes of these outputs. */
 const together = { runs: 128, bytes: 2 ** 25 };
 
 /**
- * Runs a program again and again, and counts the runs whose outputs are not `expected`, bit for
- * bit. Outputs are kept on the GPU until many of them can be fetched at once: fetching each would
- * take ten times as long as the runs of a small program.
+ * Runs a program many times, and counts the runs whose outputs differ from `expected` in any bit.
+ * Outputs stay on the GPU until many of them can be fetched at once. Fetching each alone would take
+ * ten times as long as the runs of a small program.
  */
 export async function countDifferent(
   device: GPUDevice,
@@ -46,7 +46,7 @@ export async function countDifferent(
     return copy;
   };
 
-  // What the run above has left is what was expected.
+  // The run above left the expected outputs.
   const encoder = device.createCommandEncoder();
   keep(encoder, 0);
   device.queue.submit([encoder.finish()]);
@@ -64,7 +64,7 @@ export async function countDifferent(
   return different;
 }
 
-/** What is copied from buffer to buffer while outputs are read. */
+/** Returns the ranges that are copied from buffer to buffer while outputs are read. */
 async function rangesCopied(device: GPUDevice, read: () => Promise<void>): Promise<Range[]> {
   const ranges: Range[] = [];
   const create = device.createCommandEncoder;

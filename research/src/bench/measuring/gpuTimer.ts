@@ -1,5 +1,6 @@
 /**
- * Times commands on the GPU's own clock, with timestamps before and after them in one submission.
+ * A timer of commands on the GPU's own clock, with timestamps before and after them in one
+ * submission.
  */
 export class GpuTimer {
   readonly #device: GPUDevice;
@@ -7,7 +8,7 @@ export class GpuTimer {
   readonly #resolved: GPUBuffer;
   readonly #readable: GPUBuffer;
 
-  /** The device must have the feature `timestamp-query`. */
+  /** Creates a timer; the device must have the feature `timestamp-query`. */
   constructor(device: GPUDevice) {
     this.#device = device;
     this.#queries = device.createQuerySet({ type: "timestamp", count: 2 });
@@ -16,9 +17,10 @@ export class GpuTimer {
     this.#readable = device.createBuffer({ size: 16, usage: MAP_READ | COPY_DST });
   }
 
-  /** Submits what `encode` records and returns the milliseconds it took. */
+  /** Submits the commands that `encode` records and returns the milliseconds that they took. */
   async time(encode: (encoder: GPUCommandEncoder) => void): Promise<number> {
-    // In a command buffer of its own, as a hardened device may add commands at the end of each.
+    // The commands have a command buffer of their own, as a hardened device may add commands at the
+    // end of each.
     const [before, timed, after] = [0, 1, 2].map(() => this.#device.createCommandEncoder());
     this.#stamp(before!, 0);
     encode(timed!);
@@ -33,7 +35,7 @@ export class GpuTimer {
     return nanoseconds / 1e6;
   }
 
-  /** The end of an empty pass: everything recorded before it has finished. */
+  /** Writes a timestamp at the end of an empty pass, when all earlier commands have finished. */
   #stamp(encoder: GPUCommandEncoder, index: number): void {
     const timestampWrites = { querySet: this.#queries, endOfPassWriteIndex: index };
     encoder.beginComputePass({ timestampWrites }).end();

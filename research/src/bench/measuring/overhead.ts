@@ -1,6 +1,6 @@
 /**
- * What redundancy costs, as figures 2, 6 and 9 of the paper have it: protected to unprotected time,
- * side by side.
+ * The cost of redundancy, as in figures 2, 6 and 9 of the paper: protected to unprotected time,
+ * measured in alternation.
  */
 
 import type { Policy } from "belay-gpu/internal/runtime/context/policy";
@@ -10,17 +10,20 @@ import type { Outputs, VerifiableProgram } from "belay-gpu/internal/runtime/tuni
 import type { Configuration } from "./configurations.ts";
 import { alternate, sameBits, TimedProgram, type Times } from "./timing.ts";
 
-/** What a way of protecting costs a program. */
+/** The cost of one configuration for a program. */
 export interface Cost {
   readonly unprotected: Times;
   readonly protected: Times;
-  /** Of the medians. */
+  /** The ratio of the medians. */
   readonly ratio: number;
-  /** Records of disagreement; each is a false alarm, as no fault was injected. */
+  /** The records of disagreement; each is a false alarm, as no fault was injected. */
   readonly detections: number;
-  /** Records of waits for a twin that ran out: no alarm, and no verified result either. */
+  /**
+   * The waits for the other replica that timed out. They are no alarms, but give no verified result
+   * either.
+   */
   readonly unverified: number;
-  /** Whether the last run gave the bits of the unprotected program. */
+  /** True if the last run returned the bits of the unprotected program. */
   readonly identical: boolean;
 }
 
@@ -30,11 +33,11 @@ export interface Overhead extends Configuration, Cost {}
 export interface Refusal extends Configuration, Refused {}
 
 export interface Refused {
-  /** Why the kernels, or some of them, stay unprotected. */
+  /** The reason why all or some kernels stay unprotected. */
   readonly refused: string;
 }
 
-/** The unprotected program, and what it gives. */
+/** The unprotected program, and its outputs. */
 export interface Baseline {
   readonly unprotected: TimedProgram;
   readonly expected: Outputs;
@@ -47,8 +50,8 @@ export interface Guarded {
 }
 
 /**
- * Makes a program ready under a policy, has `work` measure it, and destroys the device. Resolves to
- * a refusal where the policy leaves kernels unprotected. Rejects when the program fails.
+ * Prepares a program under a policy, lets `work` measure it, and destroys the device. Resolves to a
+ * refusal if the policy leaves kernels unprotected. Rejects when the program fails.
  */
 export async function withGuarded<Result>(
   program: VerifiableProgram,
@@ -79,8 +82,8 @@ export async function measureCost(
 }
 
 /**
- * Why some kernels of a program stay unprotected on a device; undefined when none does. The program
- * runs once.
+ * Returns the reasons why kernels of a program stay unprotected on a device, or undefined when all
+ * are protected. The program runs once.
  */
 async function gapsOf(device: HardenedDevice, guarded: TimedProgram): Promise<string | undefined> {
   await guarded.run();
@@ -90,7 +93,7 @@ async function gapsOf(device: HardenedDevice, guarded: TimedProgram): Promise<st
   return gaps.length === 0 ? undefined : [...new Set(reasons)].join("; ") || "not protected";
 }
 
-/** What all kernels of a device have reported. */
+/** Returns the sums of the reports of all kernels of a device. */
 export async function findingsOf(device: HardenedDevice): Promise<Pick<Cost, "detections" | "unverified">> {
   const { kernels } = await device.belay.report();
   const sum = (what: "detections" | "unverified") => kernels.reduce((sum, each) => sum + each[what], 0);

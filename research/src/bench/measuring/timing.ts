@@ -1,13 +1,13 @@
-/** Times programs on devices, one run at a time. */
+/** The timing of programs on devices, one run at a time. */
 
 import type { Outputs, Prepared, VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import { median, quantileSorted } from "simple-statistics";
 import { GpuTimer } from "./gpuTimer.ts";
 
-/** Milliseconds of GPU time, over several runs. */
+/** The milliseconds of GPU time, over several runs. */
 export interface Times {
   readonly median: number;
-  /** The quartiles below and above. */
+  /** The lower quartile; below, the upper one. */
   readonly lower: number;
   readonly upper: number;
 }
@@ -22,8 +22,8 @@ export function summarize(milliseconds: readonly number[]): Times {
 }
 
 /**
- * What is under way at once while a program keeps the GPU busy, of which there are two: more than
- * the host takes to submit.
+ * The GPU time of a batch while a program keeps the GPU busy. Two batches are in progress at once,
+ * which is more than the host takes to submit.
  */
 const batchMilliseconds = 20;
 
@@ -38,7 +38,10 @@ export class TimedProgram implements Disposable {
     this.#errors.push(event.error.message);
   };
 
-  /** The device must have the feature `timestamp-query`; it is destroyed with this. */
+  /**
+   * Prepares a program. The device must have the feature `timestamp-query`; disposal of this object
+   * destroys it.
+   */
   constructor(program: VerifiableProgram, device: GPUDevice) {
     this.#device = device;
     device.addEventListener("uncapturederror", this.#listen);
@@ -47,7 +50,7 @@ export class TimedProgram implements Disposable {
   }
 
   /**
-   * Puts the inputs back where a run overwrites them, runs once and returns the milliseconds of its
+   * Restores the inputs that a run overwrites, runs once and returns the milliseconds of its
    * dispatches.
    */
   async run(): Promise<number> {
@@ -57,12 +60,12 @@ export class TimedProgram implements Disposable {
     return milliseconds;
   }
 
-  /** Submits a run, from the inputs that a run overwrites on. */
+  /** Submits a run, after it restores the inputs that a run overwrites. */
   submit(): void {
     this.submitMany(1);
   }
 
-  /** Submits runs, each with what `after` records behind it. */
+  /** Submits runs. `after` records further commands after each run. */
   submitMany(count: number, after?: (encoder: GPUCommandEncoder, run: number) => void): void {
     const { reset } = this.#prepared;
     let encoder = this.#device.createCommandEncoder();
@@ -70,7 +73,7 @@ export class TimedProgram implements Disposable {
       reset?.call(this.#prepared);
       this.#prepared.encode(encoder);
       after?.(encoder, run);
-      // What a reset submits has to come behind the run before it.
+      // The commands of a reset must follow those of the run before it.
       if (!reset && run < count - 1) continue;
       this.#device.queue.submit([encoder.finish()]);
       encoder = this.#device.createCommandEncoder();
@@ -84,7 +87,7 @@ export class TimedProgram implements Disposable {
     if (this.#errors.length > 0) throw new Error(this.#errors[0]);
   }
 
-  /** Runs again and again, with no pause between, until `isOver`; resolves to how often. */
+  /** Runs the program with no pause between runs until `isOver`; resolves to the number of runs. */
   async runUntil(isOver: () => boolean, millisecondsEach: number): Promise<number> {
     const batch = Math.max(1, Math.ceil(batchMilliseconds / millisecondsEach));
     let count = 0;
@@ -99,7 +102,7 @@ export class TimedProgram implements Disposable {
     return count;
   }
 
-  /** The outputs of the last run. */
+  /** Returns the outputs of the last run. */
   read(): Promise<Outputs> {
     return this.#prepared.read();
   }
@@ -120,8 +123,8 @@ export async function warmUp(program: TimedProgram, milliseconds: number): Promi
 }
 
 /**
- * Runs two programs in turn, so that what changes with time (clocks, other users of the machine)
- * meets both alike. Each runs once before, unmeasured.
+ * Runs two programs in turn, so that changes over time (clocks, other users of the machine) affect
+ * both alike. Each runs once before, unmeasured.
  */
 export async function alternate(
   runs: number,
@@ -138,7 +141,7 @@ export async function alternate(
   return [summarize(times[0]), summarize(times[1])];
 }
 
-/** Whether every byte of two runs' outputs is the same. */
+/** Returns true if every byte of two runs' outputs is the same. */
 export function sameBits(a: Outputs, b: Outputs): boolean {
   const bytes = (view: ArrayBufferView) => Buffer.from(view.buffer, view.byteOffset, view.byteLength);
   return Object.keys(b).every((name) => bytes(a[name]!).equals(bytes(b[name]!)));

@@ -1,4 +1,4 @@
-/** What `redundancy: "auto"` costs: chosen from the kernel's text, and chosen by measurement. */
+/** The cost of `redundancy: "auto"`, once chosen from the kernel's text and once by measurement. */
 import { tune } from "belay-gpu/internal/runtime/tuning/tune";
 import type { Prepared, VerifiableProgram, Workload } from "belay-gpu/internal/runtime/tuning/workload";
 import { describeConfiguration } from "../measuring/configurations.ts";
@@ -13,15 +13,15 @@ export interface Chosen extends Cost {
   readonly choices: readonly Choice[];
 }
 
-/** What was chosen for a kernel. */
+/** The choice for a kernel. */
 export interface Choice {
   readonly kernel: string;
   readonly configuration: string;
-  /** Why; set where the kernel's text decided. */
+  /** The reason, if the kernel's text decided. */
   readonly reason?: string;
 }
 
-/** Runs for each configuration that is tried while tuning. */
+/** The number of runs for each configuration that is tried while tuning. */
 const tuningRuns = 3;
 
 export async function measureAutomatic(
@@ -41,7 +41,7 @@ export async function measureAutomatic(
   const choices = tuning.kernels.map(
     ({ kernel, configuration }): Choice => ({ kernel, configuration: describeConfiguration(configuration) }),
   );
-  // The same kernels need not be timed again.
+  // The same choices need not be timed again.
   if ("choices" in predicted && isSame(choices, predicted.choices)) {
     return { predicted, tuned: { ...predicted, choices } };
   }
@@ -60,8 +60,8 @@ const isSame = (some: readonly Choice[], others: readonly Choice[]) =>
   );
 
 /**
- * The program as a workload that uploads once for each device and reads nothing back: only its
- * kernels' times matter.
+ * Returns the program as a workload that uploads once for each device and reads nothing back: only
+ * its kernels' times matter.
  */
 function preparedOnce(program: VerifiableProgram): Workload {
   const known = new WeakMap<GPUDevice, Prepared>();

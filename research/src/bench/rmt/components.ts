@@ -1,4 +1,4 @@
-/** What the overhead is made of, as figures 4 and 7 of the paper take it apart. */
+/** The parts of the overhead, as in figures 4 and 7 of the paper. */
 import type { Protect } from "belay-gpu/internal/compiler/contract";
 import { hardenWith } from "belay-gpu/internal/runtime/hardenedDevice";
 import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
@@ -11,15 +11,14 @@ import { alternate, TimedProgram } from "../measuring/timing.ts";
 import { protectUncompared } from "./withoutComparison.ts";
 
 /**
- * What such kernels need of Dawn: invocations that end early do so before barriers, which WGSL
+ * The flags of Dawn that idle replicas need. Their invocations return before barriers, which WGSL
  * forbids and GPUs allow.
  */
 export const idleReplicaFlags = ["enable-dawn-features=allow_unsafe_apis"];
 
 /**
- * A protected module whose second replicas end before they compute anything: they only hold the
- * registers, the workgroup memory and the place among the workgroups in flight that a doubled
- * kernel takes.
+ * Returns a protected module whose second replicas return before they compute anything. They only
+ * hold the registers, the workgroup memory and the slots of workgroups that a doubled kernel takes.
  */
 export function withIdleReplicas(wgsl: string): string {
   const { module } = parse(wgsl);
@@ -32,8 +31,8 @@ export function withIdleReplicas(wgsl: string): string {
 }
 
 /**
- * An entry point that learns its replica, with a return for the second one before the body is
- * called. Where whoever comes last stores, that is the first replica, which is alone.
+ * Inserts a return for the second replica into an entry point, before it calls its body. In a
+ * last-arriver commit the first replica is then alone, and so the last to arrive: it stores.
  */
 function endingEarly(declaration: Declaration, replica: string): Declaration {
   if (declaration.kind === "function" && /^belay\d*_arrive(_together)?$/.test(declaration.name))
@@ -56,23 +55,25 @@ const isNamed = (target: Expression | null, name: string) =>
   target?.kind === "identifier" && target.name === name;
 
 /**
- * Ratios to the unprotected program; the second includes the first. Null where a step cannot be
- * run.
+ * The ratios to the unprotected program; the second includes the first. Null if a step cannot run.
  */
 export interface Components {
   readonly redundancy: Flavor;
-  /** Doubled workgroups, or grids, whose second half holds its resources and computes nothing. */
+  /**
+   * The ratio with doubled workgroups, or grids, whose second half holds its resources and computes
+   * nothing.
+   */
   readonly reserved: number | null;
   /**
-   * Both replicas compute, and nothing is compared; what a protected program takes more is
-   * communication.
+   * The ratio if both replicas compute, and nothing is compared. The remaining overhead of a
+   * protected program is communication.
    */
   readonly computed: number | null;
 }
 
 /**
- * Whole subgroups are idle, so that those of the first replica stay as dense as the unprotected
- * program's.
+ * Protects with whole idle subgroups, so that the subgroups of the first replica stay as dense as
+ * the unprotected program's.
  */
 const idle: Protect = (wgsl, options) => {
   const result = protectUncompared(wgsl, { ...options, pairing: "subgroups", channel: "workgroup" });

@@ -8,10 +8,11 @@ const { newDevice } = testDevices({ full: true });
 it("counts the loads, stores and operations of a run", async () => {
   const length = 4096;
   const { loaded, stored, operations } = await countWork(reduction.create({ length }), await newDevice());
-  // One workgroup of 128: each invocation loads 8 vectors, adds them up, and one stores the sum.
+  // One workgroup of 128: each invocation loads 8 vectors and adds them up, and one invocation
+  // stores the sum.
   expect({ loaded, stored }).toEqual({ loaded: 4 * length, stored: 4 });
-  // An addition for each element but the first of a vector's component, and what loops and indices
-  // need.
+  // One addition for each element but the first of a vector's component, and the operations of
+  // loops and indices.
   expect(operations).toBeGreaterThan(length);
   expect(operations).toBeLessThan(4 * length);
 });
@@ -58,6 +59,6 @@ it("knows how many operations a statement is, and how often a function without a
     ],
   });
   // Compound addition 4, multiplication 4, fused 8, negation 4, dot product 7, index 1, and 4 in
-  // the function; the loop's own.
+  // the function; then those of the loop.
   expect(work).toEqual({ operations: 10 * (28 + 4) + 11 + 10, stored: 160, loaded: 160 });
 });

@@ -1,4 +1,4 @@
-/** What a program does, counted while it runs. */
+/** The work of a program, counted while it runs. */
 import { functionsOf, reachableFrom } from "belay-gpu/internal/analysis/callGraph";
 import { builtinFunction } from "belay-gpu/internal/analysis/effects";
 import { spaceOf } from "belay-gpu/internal/analysis/places";
@@ -15,17 +15,18 @@ import { type AnyNode, children, isExpression } from "belay-gpu/internal/wgsl/tr
 import type { Type } from "belay-gpu/internal/wgsl/types";
 import { TimedProgram } from "../measuring/timing.ts";
 
-/** Of one run, by all invocations together. */
+/** The work of one run, by all invocations together. */
 export interface CountedWork {
   /**
-   * Bytes that the program's loads from storage and uniform buffers name; caches may answer many of
-   * them.
+   * The bytes that the program's loads from storage and uniform buffers name; caches may answer
+   * many of them.
    */
   readonly loaded: number;
-  /** Bytes that its stores to storage buffers name. */
+  /** The bytes that its stores to storage buffers name. */
   readonly stored: number;
   /**
-   * Operations on 32-bit words: two for a fused multiply-add, one for any other built-in function.
+   * The operations on 32-bit words: two for a fused multiply-add, one for any other built-in
+   * function.
    */
   readonly operations: number;
 }
@@ -43,7 +44,7 @@ export async function countWork(program: MeasuredProgram, native: GPUDevice): Pr
   return { loaded: sum("loaded"), stored: sum("stored"), operations: sum("operations") };
 }
 
-/** What the statements of a kernel do, as often as they were executed. */
+/** Returns the work of a kernel's statements, multiplied by their executions. */
 export function workOf({ source, entryPoint, sites }: Counts): CountedWork {
   const counting = new Counting(resolve(parse(source).module), sites);
   return counting.entryPoint(entryPoint);
@@ -52,16 +53,14 @@ export function workOf({ source, entryPoint, sites }: Counts): CountedWork {
 type Counts = Pick<KernelProfile, "source" | "entryPoint" | "sites">;
 
 /**
- * Sites are values that are kept, conditions, loads and stores: a statement without one is executed
- * as often as the one before it, and the first of a block or of a function as often as that is
- * entered.
+ * A walk over the statements of a kernel. Sites are kept values, conditions, loads and stores. A
+ * statement without a site is executed as often as the one before it. The first statement of a
+ * block or of a function is executed as often as that is entered.
  */
 class Counting {
   readonly #program: Program;
   readonly #sites: Counts["sites"];
-  /**
-   * How often sites were executed, by where they begin and end: a function may have become several.
-   */
+  /** The executions of sites, by where they begin and end: a function may have become several. */
   readonly #executions = new Map<string, number>();
   readonly #calls = new Map<FunctionDeclaration, number>();
   #stored = 0;
@@ -83,7 +82,7 @@ class Counting {
 
   entryPoint(name: string): CountedWork {
     const entry = functionsOf(this.#program).find((fn) => fn.name === name);
-    // Callers first.
+    // Callers come before the functions that they call.
     for (const fn of [...reachableFrom(this.#program, entry ? [entry] : [])].reverse()) {
       this.#statements(fn.body.statements, this.#calls.get(fn) ?? 0);
     }
@@ -101,8 +100,8 @@ class Counting {
   }
 
   /**
-   * How often the sites of a statement were executed, without those of statements inside; undefined
-   * when it has none.
+   * Returns how often the sites of a statement were executed, without those of nested statements.
+   * Returns undefined when it has none.
    */
   #timesOf(part: AnyNode): number | undefined {
     let times = this.#executions.get(placeOf(part.span));
@@ -114,7 +113,8 @@ class Counting {
   }
 
   /**
-   * Counts what a part of a statement does that is executed so often, and the statements inside.
+   * Counts the work of a part of a statement that is executed `times` times, and of the nested
+   * statements.
    */
   #count(part: AnyNode, times: number): void {
     if (part.kind === "block") {
@@ -137,7 +137,7 @@ class Counting {
     }
   }
 
-  /** Operations of an expression itself. */
+  /** Returns the operations of an expression itself. */
   #operationsOf(expression: Expression, times: number): number {
     if (expression.kind === "call") return this.#operationsOfCall(expression, times);
     if (expression.kind !== "binary" && expression.kind !== "unary") return 0;

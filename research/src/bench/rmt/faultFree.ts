@@ -1,4 +1,4 @@
-/** Runs without an injected fault, which must raise no alarm and change no bit. */
+/** The runs without an injected fault, which must raise no alarm and change no bit. */
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
 import type { Outputs } from "belay-gpu/internal/runtime/tuning/workload";
 import type { Configuration } from "../measuring/configurations.ts";
@@ -8,17 +8,15 @@ import type { TimedProgram } from "../measuring/timing.ts";
 
 export interface FaultFree extends Configuration {
   readonly runs: number;
-  /** False alarms. */
+  /** The number of false alarms. */
   readonly detections: number;
-  /** Waits for a twin that ran out. */
+  /** The number of waits for the other replica that timed out. */
   readonly unverified: number;
-  /** Runs whose outputs were not, bit for bit, those of the unprotected program. */
+  /** The number of runs whose outputs differed in any bit from those of the unprotected program. */
   readonly different: number;
 }
 
-/**
- * Runs a program again and again on a device that it has run on before, and compares every output.
- */
+/** Runs a program many times on a device that it has run on before, and compares every output. */
 export async function countFalseAlarms(
   device: HardenedDevice,
   guarded: TimedProgram,

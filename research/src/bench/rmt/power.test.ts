@@ -19,17 +19,15 @@ function command(name: string, script: string): string {
 const printed = join(folder, "printed");
 const timesPrinted = () => statSync(printed, { throwIfNoEntry: false })?.size ?? 0;
 /**
- * Knows only the older field, and prints two powers in turn when it is asked to go on. A file grows
- * by a byte each time.
+ * The script of a meter that knows only the older field, and prints two powers in turn when it
+ * loops. A file grows by a byte each time.
  */
 const meter = `
 case "$*" in *instant*) echo "is not a valid field"; exit 2;; esac
 case "$*" in *loop*) while :; do echo 150; echo 250; printf x >> ${printed}; sleep 0.01; done;; esac
 echo 100.5`;
 
-/**
- * Works until the meter has printed both powers ten times more, and what it printed has arrived.
- */
+/** Works until the meter has printed both powers ten times more, and its output has arrived. */
 async function untilPrinted(): Promise<void> {
   const before = timesPrinted();
   await until(() => timesPrinted() >= before + 10);

@@ -1,4 +1,4 @@
-/** The power that programs draw, as figure 5 of the paper has it. */
+/** The power that programs draw, as in figure 5 of the paper. */
 import { execFile, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
@@ -6,18 +6,18 @@ import { mean } from "simple-statistics";
 import type { Flavor } from "../measuring/configurations.ts";
 import type { TimedProgram } from "../measuring/timing.ts";
 
-/** Watts, over the readings of one program that runs again and again. */
+/** The watts, over the readings of one program that runs repeatedly. */
 export interface Power {
   readonly redundancy: Flavor | "none";
   readonly average: number;
   readonly peak: number;
   readonly readings: number;
-  /** Joules of one run. */
+  /** The joules of one run. */
   readonly energy: number;
 }
 
 /**
- * Something that prints the GPU's power, in watts, a line for each reading, until it is stopped.
+ * A command that prints the GPU's power, in watts, a line for each reading, until it is stopped.
  */
 export interface PowerMeter {
   readonly source: string;
@@ -26,17 +26,17 @@ export interface PowerMeter {
 }
 
 /**
- * What the driver may know, best first: power at the moment, or averaged over a second on older
- * ones.
+ * The names of the driver's fields, best first: power at the moment, or averaged over a second on
+ * older drivers.
  */
 const FIELDS = ["power.draw.instant", "power.draw"];
 
-/** Finds a meter; undefined where the driver's tool is missing or knows no power. */
+/** Finds a meter; returns undefined if the driver's tool is missing or does not report power. */
 export async function findPowerMeter(command = "nvidia-smi"): Promise<PowerMeter | undefined> {
   for (const field of FIELDS) {
     const args = ["--id=0", `--query-gpu=${field}`, "--format=csv,noheader,nounits"];
     const output = await promisify(execFile)(command, args, { timeout: 10_000 }).catch(() => undefined);
-    // The fastest that the tool accepts; what it reads changes less often.
+    // One millisecond is the fastest that the tool accepts; its readings change less often.
     if (output && Number.parseFloat(output.stdout) > 0) {
       return { source: `${command} ${field}`, command, args: [...args, "--loop-ms=1"] };
     }
@@ -45,9 +45,8 @@ export async function findPowerMeter(command = "nvidia-smi"): Promise<PowerMeter
 }
 
 /**
- * The readings of a meter while `work` runs. The meter takes a while to start: `settle` runs
- * meanwhile, until it is told that there is a first reading, so that no reading is one of an idle
- * device.
+ * Returns the readings of a meter while `work` runs. The meter takes a while to start. Until its
+ * first reading `settle` runs, so that no reading is one of an idle device.
  */
 export async function readPower(
   meter: PowerMeter,

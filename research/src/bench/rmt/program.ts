@@ -23,23 +23,23 @@ import { measurePower, type Power, type PowerMeter } from "./power.ts";
 import { measureRoofline, type Roofline } from "./roofline.ts";
 
 /**
- * What can be measured, each for itself; figures 2, 6 and 9 are `overhead`, 3 `roofline`, 4 and 7
- * `components`, 5 `power`.
+ * The measurements that can be chosen one by one. Figures 2, 6 and 9 are `overhead`, 3 is
+ * `roofline`, 4 and 7 are `components`, 5 is `power`.
  */
 export const measurements = ["overhead", "auto", "roofline", "components", "power"] as const;
 export type Measurement = (typeof measurements)[number];
 
-/** How programs are measured. */
+/** The options for the measurement of programs. */
 export interface ProgramOptions {
-  /** A new device of the adapter, with all limits and features. */
+  /** Returns a new device of the adapter, with all limits and features. */
   readonly newDevice: () => Promise<GPUDevice>;
   readonly measure: readonly Measurement[];
   readonly flavors: readonly Flavor[];
-  /** How often each configuration runs. */
+  /** The number of runs of each configuration. */
   readonly runs: number;
-  /** How often each configuration runs in search of false alarms. */
+  /** The number of runs of each configuration in search of false alarms. */
   readonly faultFree: number;
-  /** How long a program runs for its power, in milliseconds. */
+  /** The time that a program runs for its power, in milliseconds. */
   readonly powerTime: number;
   readonly progress: (doing: string) => void;
 }
@@ -52,7 +52,7 @@ export interface MeasuredProgram {
 
 export interface ProgramResult {
   readonly name: string;
-  /** Of the unprotected program, against the CPU. */
+  /** The verdict on the unprotected program, compared with the CPU. */
   readonly verdict: Verdict;
   readonly overheads: readonly (Overhead | Refusal)[];
   readonly automatic?: Automatic;
@@ -60,22 +60,22 @@ export interface ProgramResult {
   readonly components: readonly Components[];
   readonly power: readonly Power[];
   readonly faultFree: readonly FaultFree[];
-  /** What could not be measured, and why. */
+  /** The steps that could not be measured, and their reasons. */
   readonly failures: readonly string[];
-  /** Steps that were not begun in time. */
+  /** The steps that did not begin in time. */
   readonly left: readonly string[];
 }
 
-/** What all programs are measured with. */
+/** The conditions that all programs share. */
 export interface Conditions {
   readonly configurations: readonly Configuration[];
   readonly ceilings: Ceilings | undefined;
   readonly meter: PowerMeter | undefined;
-  /** Whether the time is over. */
+  /** Returns true if the time is over. */
   readonly isOver: () => boolean;
 }
 
-/** A result that grows. */
+/** A result to which steps add their measurements. */
 type Draft = {
   -readonly [Part in keyof ProgramResult]: ProgramResult[Part] extends readonly (infer Each)[]
     ? Each[]
@@ -88,8 +88,8 @@ interface Step {
 }
 
 /**
- * Takes every step that `earlier` lacks. A step that fails is in the result, and keeps no other
- * from being taken.
+ * Takes every step that `earlier` lacks. A step that fails is in the result, and prevents no other
+ * step.
  */
 export async function measureProgram(
   { name, create }: MeasuredProgram,
@@ -140,7 +140,7 @@ export async function measureProgram(
   return draft;
 }
 
-/** The steps that are asked for and not taken yet. */
+/** Returns the steps that were requested and are not done yet. */
 function stepsFor(
   draft: Draft,
   { newDevice, measure, flavors, runs, powerTime, faultFree }: ProgramOptions,

@@ -8,15 +8,14 @@ import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
 import { type AnyNode, mapChildren, walk } from "belay-gpu/internal/wgsl/traverse";
 
 /**
- * How much of each buffer such a kernel touches: too much for what is private to a compute unit,
- * little for a GPU.
+ * The bytes of each buffer that such a kernel touches: too much for the private memory of a compute
+ * unit, little for a GPU.
  */
 const RESIDENT_BYTES = 2 ** 20;
 
 /**
- * The kernel with the indices of its runtime-sized buffers wrapped around, so that they stay in the
- * last-level cache: what it computes is of no use, but the time it takes is what is left when
- * memory costs nothing.
+ * Returns the kernel with wrapped indices of its runtime-sized buffers, so that they stay in the
+ * last-level cache. Its results are useless, but its time is the rest when memory costs nothing.
  */
 export function residentKernel(wgsl: string): string {
   const program = resolve(parse(wgsl).module);
@@ -35,7 +34,8 @@ export function residentKernel(wgsl: string): string {
 }
 
 /**
- * The largest index, all of whose bits are ones, of the part of a runtime-sized buffer that stays.
+ * Returns the largest index of the part of a runtime-sized buffer that stays; all its bits are
+ * ones.
  */
 function maskOf(program: Program, base: Expression): number | undefined {
   const type = program.typeOf(base);
@@ -44,7 +44,7 @@ function maskOf(program: Program, base: Expression): number | undefined {
   return 2 ** Math.floor(Math.log2(RESIDENT_BYTES / strideOf(type.store))) - 1;
 }
 
-/** The same device, but the WGSL that it is given is rewritten. */
+/** Returns the same device, which rewrites the WGSL that it gets. */
 export function withKernels(device: GPUDevice, rewrite: (wgsl: string) => string): GPUDevice {
   return new Proxy(device, {
     get(target, name) {

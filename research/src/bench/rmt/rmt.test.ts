@@ -1,6 +1,5 @@
 /**
- * On whatever adapter there is: that each step measures the program it claims to, not how long it
- * takes.
+ * Tests on any adapter that each step measures the right program. They ignore how long it takes.
  */
 
 import { hardenWith } from "belay-gpu/internal/runtime/hardenedDevice";
@@ -26,8 +25,8 @@ const newDevice = async () => requestFullDevice((await opened.gpu.requestAdapter
 
 const COUNT = 128;
 /**
- * Each invocation adds up what the others of its workgroup have: with a barrier, and workgroup
- * memory.
+ * The kernel in which each invocation adds up the values of its workgroup, with a barrier and
+ * workgroup memory.
  */
 const SUM = /* wgsl */ `
 @group(0) @binding(0) var<storage, read_write> sums: array<u32>;

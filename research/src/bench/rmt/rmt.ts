@@ -12,29 +12,27 @@ import {
 export interface RmtOptions extends ProgramOptions {
   readonly size: CeilingSize;
   readonly programs: readonly MeasuredProgram[];
-  /** What was measured before, with the same options: it is not measured again. */
+  /** The result of earlier runs with the same options, which are not measured again. */
   readonly earlier?: RmtResult;
-  /** No step begins when so many milliseconds have passed. */
+  /** The milliseconds after which no step begins. */
   readonly timeLimit?: number;
-  /**
-   * Called after each program with all that is there, so that a run that is cut short leaves
-   * something.
-   */
+  /** Saves the result so far after each program, so that an interrupted run leaves a result. */
   readonly save: (sofar: RmtResult, last: ProgramResult) => Promise<void>;
 }
 
 export interface RmtResult {
-  /** Every program was right, and protected without a false alarm, and everything was measured. */
+  /**
+   * True if every program was right, and protected without a false alarm, and everything was
+   * measured.
+   */
   readonly ok: boolean;
   readonly ceilings?: Ceilings;
-  /** Where power readings come from; null where there are none. */
+  /** The source of power readings; null if there are none. */
   readonly powerSource: string | null;
   readonly programs: readonly ProgramResult[];
 }
 
-/**
- * Measures every program. A step that fails is in the result; only without a device does it reject.
- */
+/** Measures every program. A step that fails is in the result; only a missing device rejects. */
 export async function measureRmt(options: RmtOptions): Promise<RmtResult> {
   const { newDevice, size, measure, flavors, runs, earlier, timeLimit, progress } = options;
   const end = performance.now() + (timeLimit ?? Number.POSITIVE_INFINITY);
@@ -67,9 +65,8 @@ export async function measureRmt(options: RmtOptions): Promise<RmtResult> {
 }
 
 /**
- * What was measured of a program, as if nothing were missing: neither steps that were not begun,
- * nor waits for a twin that ran out, as they do on a slow adapter. Where this is sound, nothing is
- * wrong.
+ * Returns the measurements of a program as if nothing were missing. It drops steps that did not
+ * begin, and timed-out waits, which occur on slow adapters. If the rest is sound, nothing is wrong.
  */
 export function withoutMissing(program: ProgramResult): ProgramResult {
   const { overheads, automatic, faultFree, left, verdict } = program;
@@ -77,7 +74,7 @@ export function withoutMissing(program: ProgramResult): ProgramResult {
     "unverified" in each ? { ...each, unverified: 0 } : each;
   return {
     ...program,
-    // A program that was not begun has no verdict yet.
+    // A program that did not begin has no verdict yet.
     verdict: left.includes("unprotected") ? { ok: true, message: "" } : verdict,
     overheads: overheads.map(verified),
     ...(automatic && {
@@ -89,8 +86,8 @@ export function withoutMissing(program: ProgramResult): ProgramResult {
 }
 
 /**
- * Whether all was measured, and the program right, and protected without a false alarm, another
- * result, or a failure.
+ * Returns true if all was measured, and the program was right, and protected without a false alarm,
+ * another result, or a failure.
  */
 export function isSound({
   verdict,
@@ -110,7 +107,7 @@ export function isSound({
   );
 }
 
-/** What several runs have measured, together; of what more than one has, the last one counts. */
+/** Merges the measurements of several runs; the last one counts if several have the same. */
 export function mergeRmt(results: readonly RmtResult[]): RmtResult {
   const programs = new Map<string, ProgramResult>();
   for (const program of results.flatMap((result) => result.programs)) {

@@ -1,6 +1,6 @@
 /**
- * How far a program is bound by memory, as figure 3 of the paper asks, and what full replication
- * must cost at least.
+ * The degree to which memory bounds a program, as in figure 3 of the paper, and the least cost of
+ * full replication.
  */
 import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import type { Ceilings } from "../measuring/ceilings.ts";
@@ -9,31 +9,31 @@ import { type CountedWork, countWork } from "./countedWork.ts";
 import { residentKernel, withKernels } from "./residentKernels.ts";
 
 export interface Roofline {
-  /** Median milliseconds of the unprotected program. */
+  /** The median milliseconds of the unprotected program. */
   readonly time: number;
-  /** Of the least that it has to do. */
+  /** The rates of the least work that it has to do. */
   readonly bytesPerSecond: number;
   readonly flopsPerSecond: number;
   /**
-   * Milliseconds that its bytes take at the rate of a copy, and that its operations take at the
-   * device's best.
+   * The milliseconds that its bytes take at the rate of a copy; below, those of its operations at
+   * the device's best.
    */
   readonly memoryTime: number;
   readonly arithmeticTime: number;
   /**
-   * Milliseconds with its buffers wrapped around in the last-level cache: an estimate of its time
-   * without memory.
+   * The milliseconds with its buffers wrapped around in the last-level cache: an estimate of its
+   * time without memory.
    */
   readonly computeTime: number;
   /**
-   * The ratio that full replication can't be expected to beat: twice the time without memory, or
-   * the time of memory, which replicas share, whichever is longer.
+   * The ratio that full replication can't be expected to beat. It is twice the time without memory,
+   * or the time of memory, which replicas share, whichever is longer.
    */
   readonly limit: number;
   readonly counted: CountedWork;
 }
 
-/** Times a program against its own form whose data stay in a cache, and counts what it does. */
+/** Times a program against its own form whose data stay in a cache, and counts its work. */
 export async function measureRoofline(
   program: VerifiableProgram,
   unprotected: TimedProgram,
@@ -55,8 +55,8 @@ export function rooflineOf(
 ): Omit<Roofline, "counted"> {
   const time = unprotected.median;
   const memoryTime = (1000 * bytes) / ceilings.memory;
-  // Wrapped around, stores of many workgroups meet; the time without memory is no longer than the
-  // whole.
+  // In wrapped buffers, stores of many workgroups meet. The time without memory is no longer than
+  // the whole.
   const computeTime = Math.min(resident.median, time);
   return {
     time,

@@ -1,4 +1,4 @@
-/** Replicas that compute and are compared with nothing, to measure what comparison costs. */
+/** The replicas that compute without comparison, to measure the cost of comparison. */
 import type { PlaceAddress } from "belay-gpu/internal/analysis/addresses";
 import type { ProtectOptions, ProtectResult } from "belay-gpu/internal/compiler/contract";
 import { protectInPasses } from "belay-gpu/internal/compiler/protect";
@@ -10,13 +10,13 @@ import { quote } from "belay-gpu/internal/wgsl/quote";
 
 const uncompared: Uncompared = { keep: keepComputed, use: useComputed };
 
-/** Protects a module as `protect` does, but lets nothing compare what the replicas compute. */
+/** Protects a module as `protect` does, but omits every comparison of the replicas. */
 export const protectUncompared = (wgsl: string, options?: ProtectOptions): ProtectResult =>
   protectInPasses(wgsl, options, { uncompared }).result;
 
 /**
- * Puts what a replica computes into a word of its own, by a single operation each: a compiler would
- * leave a replica out that computes what nobody uses.
+ * Combines the values that a replica computes into a word of its own, by a single operation each. A
+ * compiler would remove a replica whose values are unused.
  */
 function keepComputed(
   comparison: Comparison,
@@ -31,8 +31,8 @@ function keepComputed(
 }
 
 /**
- * Uses that word last in an entry point: compares it with one that no compiler knows and that it
- * next to never equals.
+ * Uses this word last in an entry point. It compares the word with one that no compiler knows and
+ * that it almost never equals.
  */
 function useComputed(comparison: Comparison, names: Names): Statement[] {
   const kept = comparison.signature().expression;

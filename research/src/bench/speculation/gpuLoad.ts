@@ -1,12 +1,12 @@
 /**
- * Work that keeps a GPU busy for some time: its clocks fall while it waits for the host, to a sixth
- * with some drivers, and a short measurement would be over before they rise.
+ * A load that keeps a GPU busy for some time. The GPU's clocks fall while it waits for the host,
+ * with some drivers to a sixth. A short measurement would be over before they rise.
  */
 export class GpuLoad {
   readonly #device: GPUDevice;
   readonly #pipeline: GPUComputePipeline;
   readonly #group: GPUBindGroup;
-  /** So many, that a submit takes about a millisecond. */
+  /** The number of workgroups, adjusted so that a submit takes about a millisecond. */
   #workgroups = 1;
 
   constructor(device: GPUDevice) {
@@ -25,7 +25,7 @@ export class GpuLoad {
     this.#group = device.createBindGroup({ layout: this.#pipeline.getBindGroupLayout(0), entries });
   }
 
-  /** Works for so many milliseconds, and waits for the end. */
+  /** Works for `milliseconds`, and waits for the end. */
   async work(milliseconds: number): Promise<void> {
     const { queue } = this.#device;
     for (const end = performance.now() + milliseconds; performance.now() < end; ) {

@@ -1,28 +1,28 @@
-/** What loops take in order on one core: the baselines of speculation. */
+/** The times of loops in order on one core: the baselines of speculation. */
 import { setTimeout } from "node:timers/promises";
 import type { Attempt, TimedRuns } from "../measuring/attempt.ts";
 import { summarize } from "../measuring/timing.ts";
 import type { Argument, ProgramRuns } from "./programRuns.ts";
 
 /**
- * Milliseconds before each run in JavaScript: without them, a short loop takes less than half as
- * long.
+ * The milliseconds before each run in JavaScript: without them, a short loop takes less than half
+ * as long.
  */
 const pause = 10;
-/** What a baseline in C takes of the time for runs. */
+/** The fraction of the time for runs that a baseline in C takes. */
 const part = 1 / 8;
-/** And in JavaScript, with its pauses. */
+/** The fraction that one in JavaScript takes, with its pauses. */
 const partWithPauses = 1 / 4;
 
-/** What a version in C took, in seconds for each run, and what the last one left. */
+/** The seconds of each run of a version in C, and the arguments after the last one. */
 export interface CompiledRuns {
   readonly seconds: readonly number[];
   readonly left: readonly Argument[];
 }
 
 /**
- * In C; rejected when the last run's result is wrong. `run` makes so many runs, or fewer where they
- * take longer than so many seconds.
+ * Times the loops in C; throws when the last run's result is wrong. `run` makes `runs` runs, or
+ * fewer if they take longer than `seconds`.
  */
 export function inC(
   run: (parameters: readonly Argument[], runs: number, seconds: number) => CompiledRuns,
@@ -35,7 +35,9 @@ export function inC(
   return { ...summarize(seconds.map((each) => 1000 * each)), runs: seconds.length };
 }
 
-/** In JavaScript; the first run is verified, and rejected when its result is wrong. */
+/**
+ * Times the loops in JavaScript. It verifies the first run, and rejects when its result is wrong.
+ */
 export function inJavaScript(
   run: (...parameters: readonly Argument[]) => Promise<void>,
   programRuns: ProgramRuns,
@@ -45,7 +47,8 @@ export function inJavaScript(
   let isVerified = false;
   const once = async () => {
     const parameters = programRuns.next();
-    // Caches and clocks of the CPU are as they are behind the load that keeps the GPU's clocks up.
+    // The pause leaves caches and clocks of the CPU as they are after the load that keeps the GPU's
+    // clocks up.
     await setTimeout(pause);
     const start = performance.now();
     await run(...parameters);

@@ -4,14 +4,14 @@ import type { Argument, Executor, ProgramRuns, SpeculatedFunction } from "./prog
 import { speculateOnThreads } from "./threads/speculateOnThreads.ts";
 
 export interface ThreadTimes extends TimedRuns {
-  /** Executions in vain for each iteration. */
+  /** The misspeculated executions for each iteration. */
   readonly misspeculation: number;
   readonly right: boolean;
 }
 
 /**
- * Speculation on threads of the CPU. Only what the loops take: starting threads and copying to
- * shared memory is left out.
+ * Times speculation on threads of the CPU. Only the loops count: starting threads and copying to
+ * shared memory are left out.
  */
 export async function onThreads(
   programRuns: ProgramRuns,
@@ -46,7 +46,7 @@ export async function onThreads(
   return { ...measured, misspeculation: misspeculated / iterations, right };
 }
 
-/** Arrays as `speculateOnThreads` wants them. */
+/** Returns a call with arrays in the type that `speculateOnThreads` requires. */
 function withoutResidents({ arrays, ...call }: Parameters<Executor>[0]) {
   return { ...call, arrays: arrays as Readonly<Record<string, Exclude<Argument, number>>> };
 }

@@ -16,25 +16,24 @@ export interface MeasuredProgram {
   readonly name: string;
   readonly size: string;
   readonly create: () => LoopProgram;
-  /** Missing where only growth on the GPU is to be seen. */
+  /** The versions in order; missing if only growth on the GPU is measured. */
   readonly inOrder?: InOrder;
   readonly load: () => Promise<SpeculatedFunction>;
 }
 
-/** A program in order, which threads are held against as well. */
+/** A program in order, a reference for threads too. */
 export interface InOrder {
-  /** Every loop in order. */
+  /** Runs every loop in order. */
   readonly run: (...parameters: readonly Argument[]) => Promise<void>;
   /**
-   * Runs the version in C so often, or fewer times where they take longer than so many seconds;
-   * throws when there is none.
+   * Runs the version in C `runs` times, or fewer times if they take longer than `seconds`. Throws
+   * when there is none.
    */
   readonly compiled: (parameters: readonly Argument[], runs: number, seconds: number) => CompiledRuns;
 }
 
 /**
- * What was measured of a program. What was not to be measured is missing, and what there was no
- * time for.
+ * The measurements of a program. Those that were not requested, or had no time left, are missing.
  */
 export interface SpeculationProgram {
   readonly name: string;
@@ -43,10 +42,10 @@ export interface SpeculationProgram {
   readonly javascript?: TimedRuns | Failed;
   readonly c?: TimedRuns | Failed;
   readonly threads?: ThreadTimes | Failed;
-  /** Bytes of these arrays that one core copies in a millisecond, at its fastest. */
+  /** The bytes of these arrays that one core copies in a millisecond, at its fastest. */
   readonly fastestCopy?: number;
   readonly variants: Partial<Readonly<Record<Variant, Measured | Failed>>>;
-  /** Seconds that the steps of the measurement took, its preparations included. */
+  /** The seconds of the measurement's steps, including their preparations. */
   readonly took: Readonly<Record<string, number>>;
 }
 
@@ -54,23 +53,23 @@ export interface ProgramOptions {
   readonly newDevice: () => Promise<GPUDevice>;
   readonly runs: number;
   readonly threads: number;
-  /** What is measured besides C and JavaScript. */
+  /** The variants that are measured besides C and JavaScript. */
   readonly variants: readonly Variant[];
   readonly withThreads: boolean;
   /**
-   * What one measurement may take; it is given up, with what there is of it, when it takes longer.
+   * The time limit of one measurement. A longer one is abandoned, and its results so far are kept.
    */
   readonly seconds: number;
-  /** What was measured before, and is not measured again. */
+  /** The earlier measurements, which are not repeated. */
   readonly before: SpeculationProgram | undefined;
   readonly warmUp: WarmUp | undefined;
   readonly progress: (doing: string) => void;
   readonly save: (sofar: SpeculationProgram) => Promise<void>;
-  /** Whether nothing further is to be begun. */
+  /** Returns true if no further step may begin. */
   readonly isOver: () => boolean;
 }
 
-/** Measures what is asked for and not there yet, and saves after each step. */
+/** Measures the requested steps that are missing, and saves after each step. */
 export async function measureProgram(measured: MeasuredProgram, options: ProgramOptions): Promise<void> {
   const { inOrder, load } = measured;
   const { before, runs, threads, isOver } = options;
@@ -119,7 +118,7 @@ export async function measureProgram(measured: MeasuredProgram, options: Program
   }
 }
 
-/** What is known of a program, and grows step by step. */
+/** The measurements of a program, which grow step by step. */
 class ProgramSteps {
   readonly #program: LoopProgram;
   readonly #options: ProgramOptions;
@@ -143,7 +142,7 @@ class ProgramSteps {
     return this.#sofar;
   }
 
-  /** Does what `work` does, unless the time is up, adds what `add` makes of it, and saves. */
+  /** Does `work` unless the time is over, adds the result of `add`, and saves. */
   async take<T extends object>(
     what: string,
     work: (attempt: Attempt, programRuns: ProgramRuns) => Promise<T>,
@@ -163,7 +162,7 @@ class ProgramSteps {
       return work(attempt, programRuns);
     });
     const { fastestCopy } = programRuns;
-    // What was given up may still change its arrays.
+    // An abandoned step may still change its arrays.
     if (isGivenUp || "failed" in measured) this.#programRuns = new ProgramRuns(this.#program);
     const took = { ...this.#sofar.took, [what]: secondsSince(began) };
     this.#sofar = { ...this.#sofar, took, ...(fastestCopy > 0 && { fastestCopy }), ...add(measured) };
@@ -171,7 +170,7 @@ class ProgramSteps {
   }
 }
 
-/** Measures a variant on a device of its own, which does not outlive the attempt. */
+/** Measures a variant on a device of its own, which is destroyed after the attempt. */
 async function onDevice(
   step: { readonly programRuns: ProgramRuns; readonly variant: Variant; readonly attempt: Attempt },
   loaded: Promise<SpeculatedFunction>,
@@ -186,7 +185,10 @@ async function onDevice(
   }
 }
 
-/** Without reuse, the default engine is another one only where it had proven something. */
+/**
+ * Returns true if "no reuse" equals the default engine, which differs only if it had proven
+ * something.
+ */
 function isNeedless(variant: Variant, known: SpeculationProgram | undefined): boolean {
   const measured = known?.variants.default;
   return variant === "no reuse" && !!measured && "plans" in measured && !measured.plans.includes("proven");

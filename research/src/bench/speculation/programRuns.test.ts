@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { ProgramRuns } from "./programRuns.ts";
 
-/** Multiplies the first array by two, or as well by four; how often it was verified. */
+/**
+ * Returns a program that accepts its first array times two or four, and counts its verifications.
+ */
 function doubling() {
   const counted = { verified: 0 };
   const program = {

@@ -3,18 +3,18 @@ import type { SpeculateCall, Speculated } from "belay-speculate/internal/engine/
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import { createJiti } from "jiti";
 
-/** What a function with loops takes: arrays, which it may change, and numbers. */
+/** An argument of a function with loops: a number, or an array that the function may change. */
 export type Argument = Uint8Array | Uint16Array | Uint32Array | Float32Array | number;
 
-/** What executes the loops of a function. */
+/** A function that executes one loop. */
 export type Executor = (call: SpeculateCall) => Promise<Speculated>;
 
-/** A function whose loops are executed by whoever is asked to. */
+/** A function whose loops are executed by the given executor. */
 export type SpeculatedFunction = (execute: Executor, parameters: readonly Argument[]) => Promise<void>;
 
 /**
- * Loads a function from a TypeScript or JavaScript file, its loops replaced as the plugin replaces
- * them. Rejects when none is.
+ * Loads a function from a TypeScript or JavaScript file and replaces its loops as the plugin does.
+ * Rejects when it has no loops to speculate.
  */
 export async function loadSpeculated(path: string, name: string): Promise<SpeculatedFunction> {
   const { code, diagnostics } = replaceLoops(await readFile(path, "utf8"), path);
@@ -41,24 +41,24 @@ export interface LoopProgram {
   verify(left: readonly Argument[]): { readonly ok: boolean; readonly message: string };
 }
 
-/** Bytes whose copy takes long enough to be timed. */
+/** The least bytes whose copy takes long enough to be timed. */
 const leastCopied = 2 ** 20;
 
 type Elements = Exclude<Argument, number>;
 
-/** What a verified run left in the arrays that it changed, by their places. */
+/** The arrays that a verified run changed, by their places. */
 type Outcome = ReadonlyMap<number, Elements>;
 
 /**
- * Outcomes that are kept: floats come out in another way on the CPU than on a GPU, and runs may
- * change between them.
+ * The number of outcomes that are kept. Floats round differently on the CPU and on a GPU, and runs
+ * may change between them.
  */
 const mostOutcomes = 3;
 
 /**
- * The arguments of a program, run after run, and whether what the runs leave in them is right. Once
- * it is known which arrays the program changes, only these are restored before a run and compared
- * behind it; the others are compared in the {@link end}.
+ * The arguments of a program, run after run, and the verdict on the results. Once the changed
+ * arrays are known, only these are restored before a run and compared after it. The others are
+ * compared in the {@link end}.
  */
 export class ProgramRuns {
   readonly #program: LoopProgram;
@@ -74,19 +74,19 @@ export class ProgramRuns {
     this.#arguments = this.#fresh.map((each) => (typeof each === "number" ? each : each.slice()));
   }
 
-  /** Forgets that runs were wrong, as others are to come. */
+  /** Forgets that runs were wrong, before other runs begin. */
   begin(): void {
     if (!this.#right) this.#outcomes = [];
     this.#right = true;
   }
 
-  /** Compares what no run should have changed. */
+  /** Compares the arrays that no run should have changed. */
   end(): void {
     const changed = this.#changed;
     this.#right &&= this.#fresh.every((before, n) => changed.has(n) || sameBits(before, this.#arguments[n]!));
   }
 
-  /** Whether every run was right so far. */
+  /** True if every run was right so far. */
   get right(): boolean {
     return this.#right;
   }
@@ -95,7 +95,7 @@ export class ProgramRuns {
     return this.#program.iterations;
   }
 
-  /** Bytes of the arrays. */
+  /** The bytes of the arrays. */
   get bytes(): number {
     return this.#fresh.reduce<number>(
       (sum, each) => sum + (typeof each === "number" ? 0 : each.byteLength),
@@ -104,14 +104,14 @@ export class ProgramRuns {
   }
 
   /**
-   * Bytes that one core of the host has copied in a millisecond, from array to array, at its
-   * fastest; zero where these are too few to tell.
+   * The bytes that one core of the host has copied in a millisecond, from array to array, at its
+   * fastest. Zero if the arrays are too small to tell.
    */
   get fastestCopy(): number {
     return this.#fastestCopy;
   }
 
-  /** The arguments as they are before a run; the same arrays each time. */
+  /** Returns the arguments in their state before a run; the same arrays each time. */
   next(): readonly Argument[] {
     const start = performance.now();
     let bytes = 0;
@@ -131,14 +131,14 @@ export class ProgramRuns {
     return this.#fresh.flatMap((argument, place) => (typeof argument === "number" ? [] : [place]));
   }
 
-  /** Whether a run elsewhere left these as it should. */
+  /** Returns true if a run elsewhere left the right results. */
   isRight(left: readonly Argument[]): boolean {
     return this.#program.verify(left).ok;
   }
 
   /**
-   * Verifies what a run left, unless one that was right left the same bits, or one was wrong
-   * already.
+   * Verifies the results of a run. It skips the check if a right run left the same bits, or if one
+   * was wrong already.
    */
   check(): void {
     if (!this.#right) return;
@@ -176,13 +176,15 @@ function sameBits(a: Argument, b: Argument): boolean {
   );
 }
 
-/** Calls after which JavaScript engines have compiled what executes loops. */
+/**
+ * The number of calls after which JavaScript engines have compiled the code that executes loops.
+ */
 const firstCalls = 50;
-/** Calls after which a device has what every loop needs. */
+/** The number of calls after which a device has the resources that every loop needs. */
 const laterCalls = 5;
 
 /**
- * A small program that is executed before others, so that the engine itself is as fast as in a
+ * A small program that is executed before others. It makes the engine itself as fast as in a
  * program that has run for some time.
  */
 export class WarmUp {
@@ -196,8 +198,8 @@ export class WarmUp {
   }
 
   /**
-   * Executes it on a new device: often the first time that this engine is used, and then a few
-   * times.
+   * Executes the program on a new device: many times at the first use of this engine, and then a
+   * few times.
    */
   async run(engine: string, execute: Executor, signal: AbortSignal): Promise<void> {
     const calls = this.#warm.has(engine) ? laterCalls : firstCalls;

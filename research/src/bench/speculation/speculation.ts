@@ -1,7 +1,7 @@
 /**
- * The measurements of Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014: speedups, their
- * ablations, speculation on the CPU beside it, misspeculation rates, and what each phase costs; and
- * how all this grows.
+ * The measurements of Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014. They are
+ * speedups, their ablations, speculation on the CPU, misspeculation rates, and the cost of each
+ * phase. Further ones show how all this grows.
  */
 import { type MeasuredProgram, measureProgram, type SpeculationProgram } from "./program.ts";
 import { WarmUp } from "./programRuns.ts";
@@ -10,30 +10,30 @@ import { type Variant, variants } from "./variants.ts";
 export interface SpeculationOptions {
   readonly newDevice: () => Promise<GPUDevice>;
   readonly programs: readonly MeasuredProgram[];
-  /** The sizes of one program, to see how costs grow. */
+  /** The sizes of one program, to measure how costs grow. */
   readonly growth: readonly MeasuredProgram[];
   readonly runs: number;
   readonly threads: number;
   /**
-   * What is measured besides C and JavaScript; unless given everything but `hardened`, which is
-   * only measured when asked for.
+   * The variants that are measured besides C and JavaScript. The default is everything but
+   * `hardened`.
    */
   readonly variants?: readonly (Variant | "threads")[] | undefined;
   /**
-   * What one variant of one program may take; it is given up, with what there is of it, when it
-   * takes longer.
+   * The time limit of one variant of one program. A longer one is abandoned, and its results so far
+   * are kept.
    */
   readonly seconds: number;
-  /** Milliseconds after which nothing further is begun. */
+  /** The milliseconds after which no further step begins. */
   readonly timeLimit?: number;
-  /** What was measured before, and is not measured again. */
+  /** The earlier measurements, which are not repeated. */
   readonly earlier?: Pick<SpeculationResult, "programs" | "growth">;
   readonly progress: (doing: string) => void;
   /** A small program that warms the engines up. */
   readonly warmUp?: MeasuredProgram;
-  /** Called with the result so far whenever there is more of it. */
+  /** Saves the result so far whenever it grows. */
   readonly save?: (result: SpeculationResult) => Promise<void>;
-  /** Called when a program is done. */
+  /** Receives each finished program. */
   readonly measured?: (program: SpeculationProgram) => void;
 }
 
@@ -44,12 +44,12 @@ export interface SpeculationResult {
 }
 
 const all = Object.keys(variants) as Variant[];
-/** What is looked at as a loop grows. */
+/** The variants that are measured as a loop grows. */
 const growing: readonly Variant[] = ["default", "published", "unchecked"];
 
 /**
- * Measures every program. A variant that fails, takes too long or is wrong is told, and makes the
- * result not `ok`.
+ * Measures every program. The result names a variant that fails, takes too long or is wrong, and is
+ * then not `ok`.
  */
 export async function measureSpeculation(options: SpeculationOptions): Promise<SpeculationResult> {
   const { earlier, timeLimit = Infinity, variants: wanted } = options;
@@ -86,8 +86,8 @@ export async function measureSpeculation(options: SpeculationOptions): Promise<S
 }
 
 /**
- * The measurements of a loop without those that took too long. Where this is right, nothing is
- * wrong.
+ * Returns the measurements of a loop without those that took too long. If they are right, nothing
+ * is wrong.
  */
 export function inTime(program: SpeculationProgram): SpeculationProgram {
   const { javascript, threads, variants, ...rest } = program;
@@ -101,8 +101,8 @@ export function inTime(program: SpeculationProgram): SpeculationProgram {
 }
 
 /**
- * Whether all results were right; that of a loop without checks, which nothing promises, does not
- * count.
+ * Returns true if all results were right. That of a loop without checks does not count, as nothing
+ * promises it.
  */
 export function isRight({ javascript, threads, variants }: SpeculationProgram): boolean {
   const promised = Object.entries(variants).filter(([variant]) => variant !== "unchecked");

@@ -14,7 +14,7 @@ import { wgslName } from "belay-speculate/internal/loops/kernels/code/names";
 import { packParameters, parametersOf } from "belay-speculate/internal/loops/kernels/code/parameters";
 import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 
-/** Every access goes straight to memory, as in a loop that is known to be parallel. */
+/** The effects that access memory directly, as in a loop that is known to be parallel. */
 const direct: Effects = {
   load: ({ name }) => `  return peek_${wgslName(name)}(element);`,
   store: ({ name }) => `  poke_${wgslName(name)}(element, bits);`,
@@ -26,8 +26,7 @@ const direct: Effects = {
 };
 
 /**
- * Whether a loop can be run without speculation at all: nothing goes from one iteration to the next
- * outside of arrays.
+ * Returns true if a loop can run without speculation: iterations pass values only through arrays.
  */
 export function canRunUnchecked({ carried, reductions }: Loop): boolean {
   return carried.length + reductions.length === 0;
@@ -55,8 +54,8 @@ function uncheckedKernel(loop: Loop): LoopKernel {
 }
 
 /**
- * Executes all iterations at once and checks nothing: the GPU version that a person would write who
- * knows that the loop is parallel. The results are right only if it is.
+ * Executes all iterations at once and checks nothing, like a GPU version by a person who knows that
+ * the loop is parallel. The results are right only if it is.
  */
 export async function runUnchecked(workspace: Workspace, execution: LoopExecution): Promise<void> {
   const { device } = workspace;

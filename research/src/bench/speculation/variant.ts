@@ -11,35 +11,38 @@ import { type Kind, type Variant, variants } from "./variants.ts";
 
 export interface Measured {
   /**
-   * Wall-clock milliseconds of a call, with the arrays moved to the GPU and back; missing where
-   * this is not measured, or there was no time left.
+   * The wall-clock milliseconds of a call that moves the arrays to the GPU and back. Missing if
+   * this is not measured, or no time was left.
    */
   readonly moved?: TimedRuns;
   /** The same with arrays that stay on the GPU. */
   readonly resident?: TimedRuns;
   readonly right: boolean;
   readonly rounds: number;
-  /** Executions in vain, and iterations that the CPU executed, for each iteration. */
+  /**
+   * The misspeculated executions for each iteration; below, the iterations on the CPU for each
+   * iteration.
+   */
   readonly misspeculation: number;
   readonly onCpu: number;
   readonly plans: readonly string[];
-  /** Of the first call, which compiles the kernels and knows nothing of the data. */
+  /** The counts of the first call, which compiles the kernels and knows nothing of the data. */
   readonly first: Pick<Measured, "rounds" | "misspeculation" | "plans"> & { readonly milliseconds: number };
-  /** Milliseconds on the GPU's clock; null where it has no clock. */
+  /** The milliseconds on the GPU's clock; null if it has no clock. */
   readonly phases: PhaseTimes | null;
-  /** What a call moved whose arrays are. */
+  /** The bytes that a call with moved arrays transferred. */
   readonly bytes?: Moved;
-  /** Bytes on the GPU besides the arrays. */
+  /** The bytes on the GPU besides the arrays. */
   readonly workingBytes: number;
 }
 
-/** Milliseconds for which the GPU works before each run. */
+/** The milliseconds of GPU work before each run. */
 const loadTime = 15;
 
 export interface VariantRuns {
   readonly programRuns: ProgramRuns;
   readonly run: SpeculatedFunction;
-  /** One that nothing was executed on. */
+  /** The device, on which no loop was executed before. */
   readonly device: GPUDevice;
   readonly variant: Variant;
   readonly runs: number;
@@ -66,7 +69,7 @@ export async function measureVariant({
   let first: Measured["first"] | undefined;
   await warmUp?.run(variant, (call) => speculate(call, { ...options, fallback: "never" }), attempt.signal);
 
-  /** One call; its arrays are on the GPU before when they are to stay there. */
+  /** Times one call. Resident arrays are on the GPU before the call. */
   const once = async (kind: Kind, more: SpeculateOptions = {}): Promise<number> => {
     const { restored } = programRuns;
     const parameters = programRuns.next();
@@ -107,7 +110,7 @@ export async function measureVariant({
       first: first!,
       workingBytes,
       phases: timings ? sumOfPhases(statistics) : null,
-      // What was measured of resident arrays stands.
+      // The measurements of resident arrays remain.
       ...measured,
       [kind]: times,
       ...(kind === "moved" && { bytes: bytesOf(statistics) }),
@@ -121,7 +124,7 @@ export async function measureVariant({
 
 const hasPhases = (variant: Variant) => variant === "default" || variant === "published";
 
-/** Those of the arguments that are arrays, each with its place. */
+/** Returns the arguments that are arrays, each with its place. */
 function residentsOf(parameters: readonly Argument[]): [place: number, array: Resident][] {
   return parameters.flatMap((each, place): [number, Resident][] =>
     typeof each === "number" ? [] : [[place, resident(each)]],
@@ -154,7 +157,10 @@ function sumOfPhases(statistics: readonly Statistics[]): PhaseTimes {
   ) as PhaseTimes;
 }
 
-/** From now on tells the most bytes that the device's storage buffers had at once. */
+/**
+ * Returns a function that tells the most bytes that the device's storage buffers have had at once
+ * since this call.
+ */
 export function countMemory(device: GPUDevice): () => number {
   let [bytes, most] = [0, 0];
   const createBuffer = device.createBuffer.bind(device);

@@ -7,9 +7,9 @@ import { canRunUnchecked, runUnchecked } from "./unchecked.ts";
 
 interface VariantOptions {
   readonly options: SpeculateOptions;
-  /** Whether arrays are moved in each call, or stay on the GPU. */
+  /** The kinds of calls: with arrays that move in each call, or stay on the GPU. */
   readonly kinds: readonly Kind[];
-  /** Makes the device one that loops are executed on. */
+  /** Returns the device that executes the loops. */
   readonly harden?: (device: GPUDevice) => Promise<GPUDevice>;
 }
 
@@ -24,7 +24,7 @@ export type Variant =
   | "unchecked"
   | "hardened";
 
-/** What executes the loops on the GPU. */
+/** The engines and options that execute the loops on the GPU. */
 export const variants: Readonly<Record<Variant, VariantOptions>> = {
   default: { options: {}, kinds: ["resident", "moved"] },
   "no reuse": { options: { engine: withoutReuse }, kinds: ["resident"] },
@@ -63,7 +63,7 @@ async function unchecked(
   };
 }
 
-/** The default engine, which checks again what earlier executions have proven. */
+/** Runs the default engine, but checks again the facts that earlier executions have proven. */
 function withoutReuse(...[workspace, execution, { timings = false }]: Parameters<Engine<SpeculateOptions>>) {
   return runDefault(workspace, execution, { timings, reuse: false });
 }

@@ -31,7 +31,10 @@ const usualSchemes: readonly ComparedCode[] = ["secded128", "secded64", "secded3
 
 const name = "ecc";
 
-/** `belay bench ecc`: what protected memory costs, and what it catches. */
+/**
+ * Returns the command `belay bench ecc`, which measures the cost of protected memory and the errors
+ * that it catches.
+ */
 export function benchEccCommand(io: Io, finish: (status: number) => void): Command {
   const command = new Command("ecc")
     .summary("what protected memory costs, and what it catches")
@@ -67,7 +70,7 @@ export function benchEccCommand(io: Io, finish: (status: number) => void): Comma
   return addOutputOptions(command);
 }
 
-/** Measures what the flags say; the result so far is always in the output directory. */
+/** Measures according to the flags. The output directory always holds the result so far. */
 async function runEcc(flags: Flags, io: Io): Promise<EccRun> {
   const { size, runs, only, schemes, redundancy, faultFree, flips } = flags;
   using opened = await openTimedGpu();
@@ -103,7 +106,7 @@ async function runEcc(flags: Flags, io: Io): Promise<EccRun> {
   );
 }
 
-/** A program in one line, for whoever watches a pipe. */
+/** Returns a program's results in one line, for readers of a pipe. */
 function lineFor({ name, overheads, failures }: EccProgram): string {
   const ratios = overheads.map(({ scheme, ratio }) => `${scheme} ${ratio.toFixed(3)}`);
   const time = overheads[0]?.unprotected.median.toFixed(4) ?? "?";

@@ -1,4 +1,4 @@
-/** The figures of the paper on software ECC, and the one it lacks, as sections of a report. */
+/** The figures of the paper on software ECC, and one that it lacks, as sections of a report. */
 import type { BarsSection, Section, TableSection } from "belay-cli/internal/report/report";
 import { barsSection, columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import type { EccRun } from "../results/results.ts";
@@ -7,7 +7,7 @@ import { rate, ratio } from "../results/results.ts";
 interface Figure {
   readonly title: string;
   readonly lead?: string;
-  /** Names of programs, and what they are called in the figure. */
+  /** The names of the programs; below, their names in the figure. */
   readonly programs: RegExp;
   readonly named: (program: string) => string;
 }
@@ -39,7 +39,7 @@ const paperFigures: readonly Figure[] = [
   },
 ];
 
-/** Every figure for which something was measured. */
+/** Returns every figure for which something was measured. */
 export function figures(run: EccRun): Section[] {
   return [
     ...paperFigures.flatMap((figure) => overheadSection(run, figure)),

@@ -63,8 +63,8 @@ it("shows every figure of the paper, what it lacks, and every problem", () => {
     "1.25x",
     "1.31x", // predicted
     "bound by memory; something",
-    "secded32 (+20.0 %)", // what the cost model takes is a fifth slower than the best
-    "secded128 (+0.0 %)", // which a measurement takes
+    "secded32 (+20.0 %)", // the cost model's choice is a fifth slower than the best
+    "secded128 (+0.0 %)", // the choice of a measurement
     "Transfers",
     "3.4 GB/s", // of 128 MiB in 40 ms
     "3.0 GB/s", // the host

@@ -9,7 +9,7 @@ import { comparedSchemes } from "../../codes/index.ts";
 import { ceilingFacts, type EccRun, judge, milliseconds, ratio } from "../results/results.ts";
 import { figures } from "./figures.ts";
 
-/** Puts the measurements into a report's terms. */
+/** Returns the measurements as a report. */
 export function describeEcc(run: EccRun): Report {
   const { programs, adapter, size, runs } = run;
   const together = run.redundancy === "none" ? "" : `, with kernels under ${run.redundancy}`;
@@ -52,8 +52,8 @@ export function describeEcc(run: EccRun): Report {
 }
 
 /**
- * One row for each program: what it takes unprotected, the ratio of each code, and what the cost
- * model picks.
+ * Returns a table with one row for each program: its unprotected time, the ratio of each code, and
+ * the choice of the cost model.
  */
 export function summaryTable({ programs, schemes: measured }: EccRun): TableSection {
   return {
@@ -77,7 +77,7 @@ export function summaryTable({ programs, schemes: measured }: EccRun): TableSect
   };
 }
 
-/** What `memory: "auto"` takes, and how much slower that is than the best. */
+/** Returns the choice of `memory: "auto"`, and its excess over the best. */
 function automaticChoice({ overheads, automatic }: EccProgram, how: "fromText" | "measured"): string {
   const correcting = overheads.filter(({ scheme }) => corrects(scheme, comparedSchemes));
   const taken = correcting.find(({ scheme }) => scheme === automatic?.[how]);
@@ -86,7 +86,7 @@ function automaticChoice({ overheads, automatic }: EccProgram, how: "fromText" |
   return `${taken.scheme} (+${(100 * (taken.ratio / best - 1)).toFixed(1)} %)`;
 }
 
-/** Prediction and measurement, and where each of them comes from. */
+/** Returns the predictions beside the measurements, and their sources. */
 function predictionSection({ programs }: EccRun): Section[] {
   const labels = ["Unprotected", "Protected", "Quartiles", "Measured", "Predicted", "Check words"];
   const rows = programs.flatMap((program) =>
@@ -154,7 +154,7 @@ function faultFreeSection({ programs }: EccRun): Section[] {
   );
 }
 
-/** What was wrong, or could not be measured. */
+/** Returns the wrong results, and the steps that could not be measured. */
 function problemsSection({ programs }: EccRun): Section[] {
   const rows = programs.flatMap(({ name, verdict, overheads, failures }) => {
     const wrong = verdict.ok ? [] : [verdict.message];

@@ -24,7 +24,7 @@ export interface RmtRun extends RmtResult, MeasuredOn {
   readonly runs: number;
   readonly measure: readonly Measurement[];
   readonly flavors: readonly Flavor[];
-  /** What measured this: several commands where a run went on with an earlier one. */
+  /** The commands that measured this; several if a run continued an earlier one. */
   readonly commands: readonly string[];
 }
 
@@ -33,9 +33,9 @@ export interface SpeculationRun extends SpeculationResult, MeasuredOn {
   readonly size: "small" | "documented" | "scaled" | "full";
   readonly runs: number;
   readonly threads: number;
-  /** The compiler of the versions in C; null where there is none. */
+  /** The compiler of the versions in C; null if there is none. */
   readonly compiler: string | null;
-  /** What measured this: several commands where one went on with the result of another. */
+  /** The commands that measured this; several if one continued the result of another. */
   readonly commands: readonly string[];
 }
 
@@ -50,36 +50,36 @@ export function ceilingFacts({ memory, cache, flops, integers, invocations }: Ce
   ];
 }
 
-/** Measured quantities in words; what was not measured is left empty. */
+/** Returns a ratio in words; a missing one gives an empty text. */
 
 export const ratio = (value: number | null | undefined) => (value == null ? "" : `${value.toFixed(2)}x`);
 
 export const milliseconds = (value: number | undefined) =>
   value === undefined ? "" : `${value.toFixed(3)} ms`;
 
-/** `3.40 TB/s`: so many units per second. */
+/** Returns a rate in units per second, as in `3.40 TB/s`. */
 export const rate = (value: number, unit: string) =>
   value >= 1e12 ? `${(value / 1e12).toFixed(2)} T${unit}` : `${(value / 1e9).toFixed(1)} G${unit}`;
 
 export const share = (value: number, of: number) => `${((100 * value) / of).toFixed(0)} %`;
 
 /**
- * What a benchmark has measured: of what kind, and the names of those that are wrong, and of those
- * that are incomplete.
+ * The measurements of a benchmark: their kind, and the names of the wrong and of the incomplete
+ * ones.
  */
 export interface Measurements {
   readonly count: number;
   readonly kind: string;
   readonly wrong: readonly string[];
-  /** Nothing is wrong with these, but the machine was too slow, or the time was up. */
+  /** The names of those without a fault, for which the machine was too slow or the time ran out. */
   readonly incomplete: readonly string[];
-  /** What can be said when nothing is wrong, such as "every result right". */
+  /** The summary if nothing is wrong, such as "every result right". */
   readonly right: string;
 }
 
 /**
- * Returns the verdict on measurements in words. What is wrong, and what a slow machine did not
- * finish, are kept apart.
+ * Returns the verdict on measurements in words. Wrong results, and those that a slow machine did
+ * not finish, are kept apart.
  */
 export function judge({
   count,

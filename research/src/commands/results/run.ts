@@ -1,4 +1,4 @@
-/** What every benchmark does with its result. */
+/** The steps that every benchmark applies to its result. */
 import { readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { renderPage } from "belay-cli/internal/report/page";
@@ -27,29 +27,29 @@ export function addOutputOptions(command: Command): Command {
     });
 }
 
-/** A line about what is wrong, or missing. */
+/** A line about a wrong or missing measurement. */
 export interface Problem {
   readonly text: string;
   readonly ok: false | null;
 }
 
-/** A benchmark's files, `<name>.json` and `<name>.html`, and what stands in them. */
+/** A benchmark's files, `<name>.json` and `<name>.html`, and their contents. */
 export interface Benchmark<Run> {
   readonly name: string;
   readonly describe: (run: Run) => Report;
-  /** The table that stands for the whole in a terminal. */
+  /** Returns the table that represents the report in a terminal. */
   readonly summary: (run: Run) => TableSection;
-  /** What is wrong or missing, a line each. */
+  /** Returns the wrong and the missing measurements, a line each. */
   readonly problems?: (run: Run) => readonly Problem[];
 }
 
-/** Writes the result, or what there is of it so far. */
+/** Writes the result, which may be incomplete. */
 export async function saveRun(name: string, run: unknown, { out, json }: OutputFlags): Promise<void> {
   await writeAtomically(join(out, `${name}.json`), toJson(run));
   if (typeof json === "string") await writeAtomically(json, toJson(run));
 }
 
-/** The result of an earlier run; undefined when there is none. */
+/** Returns the result of an earlier run, or undefined when there is none. */
 export async function readRun<Run extends { readonly programs: unknown }>(
   path: string,
 ): Promise<Run | undefined> {
@@ -65,7 +65,7 @@ export async function readRun<Run extends { readonly programs: unknown }>(
   return run as Run;
 }
 
-/** Writes the result and the page, prints one of them, and gives the exit status. */
+/** Writes the result and the page, prints one of them, and returns the exit status. */
 export async function publishRun<Run extends { readonly ok: boolean }>(
   { name, describe, summary, problems }: Benchmark<Run>,
   run: Run,

@@ -1,5 +1,6 @@
 /**
- * What stands for a program where there is room for one figure, and what stands for all of them.
+ * The configuration that represents a program if there is room for one figure, and the mean that
+ * represents all programs.
  */
 
 import type { Check } from "belay-gpu/internal/compiler/contract";
@@ -8,19 +9,19 @@ import { type Flavor, usualOf } from "../../bench/measuring/configurations.ts";
 import type { Overhead } from "../../bench/measuring/overhead.ts";
 import type { ProgramResult } from "../../bench/rmt/program.ts";
 
-/** Programs of the catalog that the paper does not have. */
+/** The programs of the catalog that the paper does not have. */
 const additional: readonly string[] = ["reductionFloat", "histogram"];
 
 export const measured = ({ overheads }: Pick<ProgramResult, "overheads">): Overhead[] =>
   overheads.filter((each) => "ratio" in each);
 
-/** A flavor's overhead in the configuration that stands for it. */
+/** Returns the overhead of a flavor in its usual configuration. */
 export function usual({ overheads }: ProgramResult, flavor: Flavor, check: Check): Overhead | undefined {
   const found = usualOf(overheads, flavor, check);
   return found && "ratio" in found ? found : undefined;
 }
 
-/** The configuration with the least overhead, of those that are asked for. */
+/** Returns the configuration with the least overhead, of those that `isAsked` accepts. */
 function best(
   program: Pick<ProgramResult, "overheads">,
   isAsked: (each: Overhead) => boolean,
@@ -36,7 +37,10 @@ function best(
 export const bestIn = (program: ProgramResult, flavor: Flavor) =>
   best(program, ({ redundancy }) => redundancy === flavor);
 
-/** The best that covers what `"auto"` must cover: arithmetic, registers and workgroup memory. */
+/**
+ * Returns the best configuration that covers the parts that `"auto"` must cover: arithmetic,
+ * registers and workgroup memory.
+ */
 export const bestCovering = (program: ProgramResult) =>
   best(
     program,
@@ -44,7 +48,9 @@ export const bestCovering = (program: ProgramResult) =>
       redundancy === "intra+lds" || (redundancy === "inter" && check === "signature"),
   );
 
-/** The geometric mean of a ratio over the paper's programs; undefined when none has it. */
+/**
+ * Returns the geometric mean of a ratio over the paper's programs, or undefined when none has it.
+ */
 export function meanOf(
   programs: readonly ProgramResult[],
   ratioOf: (program: ProgramResult) => number | undefined,
@@ -55,6 +61,6 @@ export function meanOf(
   return ratios.length === 0 ? undefined : geometricMean(ratios);
 }
 
-/** How a check compares, in words. */
+/** Returns the comparison of a check in words. */
 export const compared = (check: Check) =>
   `compared ${check === "store" ? "before each store" : "by signature"}`;

@@ -1,4 +1,4 @@
-/** Results of earlier runs, for --resume and --merge. */
+/** The results of earlier runs, for --resume and --merge. */
 
 import { CommandFailure } from "belay-cli/internal/shared/terminal/failure";
 import { mergeRmt, type RmtResult } from "../../bench/rmt/rmt.ts";
@@ -6,8 +6,8 @@ import type { RmtRun } from "../results/results.ts";
 import { readRun } from "../results/run.ts";
 
 /**
- * The result to go on with; undefined when there is none. Refuses one at another size, or of other
- * runs.
+ * Returns the result to continue, or undefined when there is none. Refuses one of another size, or
+ * with another number of runs.
  */
 export async function earlierRun(
   path: string,
@@ -23,8 +23,8 @@ export async function earlierRun(
 }
 
 /**
- * Several results as one. Of those at another size than the first one, or of other runs, only runs
- * without a fault are taken.
+ * Merges several results. Results that differ from the first one in size or number of runs
+ * contribute only their fault-free runs.
  */
 export async function mergedRun(paths: readonly string[]): Promise<RmtRun> {
   const found = await Promise.all(
@@ -43,7 +43,7 @@ export async function mergedRun(paths: readonly string[]): Promise<RmtRun> {
   };
 }
 
-/** A result without the times that belong to another size. */
+/** Returns a result without the times that belong to another size. */
 const faultFreeOf = ({ ok, programs }: RmtRun): RmtResult => ({
   ok,
   powerSource: null,

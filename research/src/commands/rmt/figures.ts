@@ -8,14 +8,11 @@ import type { RmtRun } from "../results/results.ts";
 import { milliseconds, rate, ratio, share } from "../results/results.ts";
 import { bestCovering, compared, measured, usual } from "./best.ts";
 
-/**
- * What the overhead is made of, and what it takes in power and energy: figures 4, 5 and 7 of the
- * paper.
- */
+/** The parts of the overhead, and its power and energy: figures 4, 5 and 7 of the paper. */
 
 const parts = ["doubled workgroups", "redundant computation", "communication"] as const;
 
-/** Figures 4 and 7. */
+/** Returns figures 4 and 7. */
 export function componentsSections({ programs }: RmtRun, check: Check): Section[] {
   const known = programs.flatMap((program) =>
     program.components.flatMap(({ redundancy, reserved, computed }) => {
@@ -59,7 +56,7 @@ export function componentsSections({ programs }: RmtRun, check: Check): Section[
   ];
 }
 
-/** Figure 5. */
+/** Returns figure 5. */
 export function powerSections({ programs, powerSource }: RmtRun): Section[] {
   const series = ["none", ...flavors] as const;
   const known = programs.filter(({ power }) => power.length > 0);
@@ -105,7 +102,7 @@ const over = (value: number, before: number | undefined) =>
 const checks: readonly Check[] = ["store", "signature"];
 const overUnprotected = "protected / unprotected time";
 
-/** Every figure for which something was measured, in the paper's order. */
+/** Returns every figure for which something was measured, in the paper's order. */
 export function figures(run: RmtRun): Section[] {
   return [
     ...checks.flatMap((check) => flavorSection(run, check)),
@@ -116,7 +113,7 @@ export function figures(run: RmtRun): Section[] {
   ];
 }
 
-/** Figures 2 and 6. */
+/** Returns figures 2 and 6. */
 function flavorSection({ programs }: RmtRun, check: Check): BarsSection[] {
   const lead =
     check === "store"
@@ -134,7 +131,7 @@ function flavorSection({ programs }: RmtRun, check: Check): BarsSection[] {
   });
 }
 
-/** Figure 3. */
+/** Returns figure 3. */
 function rooflineSections({ programs, ceilings }: RmtRun): Section[] {
   if (!ceilings) return [];
   const known = programs.flatMap(({ roofline, ...program }) => (roofline ? [{ ...program, roofline }] : []));
@@ -203,7 +200,7 @@ function rooflineSections({ programs, ceilings }: RmtRun): Section[] {
   ];
 }
 
-/** Figure 9, and where and when the replicas run, which the paper did not vary. */
+/** Returns figure 9, and the places and times of the replicas, which the paper did not vary. */
 function placeSections(run: RmtRun): BarsSection[] {
   return [
     ...placeSection(run, {

@@ -13,7 +13,7 @@ import {
   summaryTable,
 } from "./tables.ts";
 
-/** Puts the measurements into a report's terms, in the order of the paper's figures. */
+/** Returns the measurements as a report, in the order of the paper's figures. */
 export function describeRmt(run: RmtRun): Report {
   const { programs, adapter, size, runs } = run;
   return {

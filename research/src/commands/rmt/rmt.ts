@@ -31,7 +31,10 @@ interface Flags extends OutputFlags {
 
 const name = "rmt";
 
-/** `belay bench rmt`: what redundant multithreading costs, and why. */
+/**
+ * Returns the command `belay bench rmt`, which measures the cost of redundant multithreading and
+ * its causes.
+ */
 export function benchRmtCommand(io: Io, finish: (status: number) => void): Command {
   const command = new Command("rmt")
     .summary("what redundant multithreading costs, and why")
@@ -74,7 +77,7 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
   return addOutputOptions(command);
 }
 
-/** Measures what the flags say; the result so far is always in the output directory. */
+/** Measures according to the flags. The output directory always holds the result so far. */
 async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
   const { size, runs, only, measure, flavors, faultFree, timeLimit } = flags;
   const earlier = flags.resume ? await earlierRun(join(flags.out, `${name}.json`), flags) : undefined;
@@ -116,7 +119,7 @@ async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
   );
 }
 
-/** The command that measures what the flags say. */
+/** Returns the command line that makes the same measurements. */
 function commandFor({ size, runs, only, measure, flavors, faultFree }: Flags): string {
   const words = [
     `belay bench rmt --size ${size} --runs ${runs} --measure ${measure.join(",") || "none"} --flavors ${flavors.join(",")}`,
@@ -126,7 +129,7 @@ function commandFor({ size, runs, only, measure, flavors, faultFree }: Flags): s
   return words.join(" ");
 }
 
-/** A program in one line, for whoever watches a pipe. */
+/** Returns a program's results in one line, for readers of a pipe. */
 function lineFor({ name, overheads, components, power, faultFree, failures, left }: ProgramResult): string {
   const ratios = overheads.flatMap((each) =>
     "ratio" in each ? [`${describeConfiguration(each)} ${each.ratio.toFixed(2)}`] : [],

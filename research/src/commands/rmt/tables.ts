@@ -15,8 +15,8 @@ import type { Problem } from "../results/run.ts";
 import { bestCovering, bestIn, meanOf, measured, usual } from "./best.ts";
 
 /**
- * What was wrong with measurements of redundant multithreading, could not be measured, or stayed
- * unprotected.
+ * The wrong measurements of redundant multithreading, the missing ones, and the unprotected
+ * kernels.
  */
 
 /** The step without which a program has no result. */
@@ -30,7 +30,9 @@ export function problemsTable(run: RmtRun): Section[] {
   );
 }
 
-/** What is wrong or missing, without what is only left unprotected. */
+/**
+ * Returns the wrong and the missing measurements, without the kernels that only stayed unprotected.
+ */
 export const problemsOf = (run: RmtRun): Problem[] =>
   problemRows(run).flatMap(([program, { text, ok }]) =>
     ok === false || ok === null ? [{ text: `${program.text}: ${text}`, ok }] : [],
@@ -60,7 +62,10 @@ function problemOf(each: ProgramResult["overheads"][number] | FaultFree): Cell |
   return undefined;
 }
 
-/** One row for each program: what it takes unprotected, and the least that each flavor costs. */
+/**
+ * Returns a table with one row for each program: its unprotected time, and the least cost of each
+ * flavor.
+ */
 export function summaryTable({ programs, ceilings }: RmtRun): TableSection {
   const intra = (program: ProgramResult) => bestIn(program, "intra+lds");
   const inter = (program: ProgramResult) => usual(program, "inter", "signature");
@@ -112,7 +117,7 @@ function resultOf(program: ProgramResult): Cell {
   return { text: program.verdict.ok ? "FAILED" : "WRONG", ok: false };
 }
 
-/** What a program does per second, of what bounds it more. */
+/** Returns a program's rate, and its share of the ceiling that bounds it more. */
 function speedOf(
   { bytesPerSecond, flopsPerSecond }: NonNullable<ProgramResult["roofline"]>,
   ceilings: NonNullable<RmtRun["ceilings"]>,
@@ -123,16 +128,16 @@ function speedOf(
     : `${rate(bytesPerSecond, "B/s")}, ${share(bytesPerSecond, ceilings.memory)}`;
 }
 
-/** Where replicas stand, and how they are compared where that is not by signature. */
+/** Returns the places of replicas, and their comparison if that is not by signature. */
 const placeOf = ({ pairing, check }: Pick<Configuration, "pairing" | "check">) =>
   check === "signature" ? pairing : `${pairing}, ${check}`;
 
 const signedPercent = (value: number) => `${value < 0 ? "" : "+"}${(100 * value).toFixed(0)} %`;
 
-/** How far a choice may be from the best. */
+/** The factor within which a choice counts as near the best. */
 const near = 1.05;
 
-/** What `auto` chose, beside the best of all that was measured. */
+/** Returns a table of the choices of `auto`, beside the best of all measured configurations. */
 export function automaticTable({ programs }: RmtRun): TableSection[] {
   const known = programs.flatMap((program) => {
     const { automatic, name } = program;
@@ -169,7 +174,10 @@ export function automaticTable({ programs }: RmtRun): TableSection[] {
 
 type Choice = Extract<Automatic["tuned"], { readonly choices: unknown }>["choices"][number];
 
-/** What is said of a program's kernels: once where they agree, else by kernel. */
+/**
+ * Returns a property of the choices for a program's kernels: once if they agree, else for each
+ * kernel.
+ */
 function choicesIn(chosen: Automatic["tuned"], what: (choice: Choice) => string | undefined): string {
   if (!("choices" in chosen)) return "";
   const all = new Set(chosen.choices.map(what));

@@ -17,7 +17,7 @@ import {
   transfersTable,
 } from "./tables.ts";
 
-/** Every figure for which something was measured, in the paper's order. */
+/** Returns every figure for which something was measured, in the paper's order. */
 export function figures({ programs, growth, threads }: SpeculationRun): Section[] {
   return [
     ...bySize(programs).flatMap(({ programs, suffix }) => [
@@ -34,7 +34,7 @@ export function figures({ programs, growth, threads }: SpeculationRun): Section[
   ];
 }
 
-/** Figure 8, with the ablations. */
+/** Returns figure 8, with the ablations. */
 function speedupSection(
   programs: readonly SpeculationProgram[],
   over: string,
@@ -60,7 +60,7 @@ function speedupSection(
   });
 }
 
-/** Figure 9. */
+/** Returns figure 9. */
 function besideSection(
   programs: readonly SpeculationProgram[],
   suffix: string,
@@ -127,7 +127,7 @@ function growthSections(growth: readonly SpeculationProgram[]): Section[] {
   ];
 }
 
-/** The series that have bars. */
+/** Returns the series that have bars. */
 const drawn = (series: readonly string[], bars: readonly Bar[]) =>
   series.filter((each) => bars.some((bar) => bar.series === each));
 

@@ -10,7 +10,7 @@ import { judge } from "../results/results.ts";
 import { figures } from "./figures.ts";
 import { bySize, digits, isTimed, ratio, type Timed, timesOf, titleOf } from "./tables.ts";
 
-/** Puts the measurements into a report's terms. */
+/** Returns the measurements as a report. */
 export function describeSpeculation(run: SpeculationRun): Report {
   const { programs, growth, adapter, runs, threads, compiler } = run;
   const sizes = [...new Set(programs.map(({ size }) => size))];
@@ -56,7 +56,9 @@ export function describeSpeculation(run: SpeculationRun): Report {
   };
 }
 
-/** How many times faster than C the default engine is at a size, on average and at least. */
+/**
+ * Returns how many times faster than C the default engine is at a size, on average and at least.
+ */
 function meansOverC(programs: readonly SpeculationProgram[], size: string): string {
   const of = (kind: "moved" | "resident") => {
     const times = programs.flatMap(({ c, variants, size: own }) => {
@@ -72,7 +74,7 @@ function meansOverC(programs: readonly SpeculationProgram[], size: string): stri
   return ` Geometric mean over C, ${size}: ${moved} with arrays moved, ${resident} with resident ones.`;
 }
 
-/** One loop in a line. */
+/** Returns one loop's results in a line. */
 export function lineFor(
   program: SpeculationProgram,
   about: Pick<SpeculationRun, "threads" | "runs">,
@@ -84,7 +86,7 @@ export function lineFor(
   return `${title!.text}, in milliseconds: ${[...told, ...failed].join(", ")}`;
 }
 
-/** One row for each loop. */
+/** Returns a table with one row for each loop. */
 export function summaryTable(
   { programs, threads, runs }: Pick<SpeculationRun, "programs" | "threads" | "runs">,
   title = titleOf,
@@ -149,7 +151,7 @@ function verdictOn(program: SpeculationProgram): Cell {
 
 const wrongResult = "the result is wrong";
 
-/** Rows of a loop, a variant of it, and what happened. */
+/** Returns rows with a loop, one of its variants, and the problem. */
 function problemsOf(program: SpeculationProgram): Cell[][] {
   const { javascript, threads, variants } = program;
   const all: [string, object][] = [

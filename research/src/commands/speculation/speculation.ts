@@ -37,7 +37,9 @@ interface Flags extends OutputFlags {
 
 const name = "speculation";
 
-/** `belay bench speculation`: what speculation gains and costs. */
+/**
+ * Returns the command `belay bench speculation`, which measures the gains and costs of speculation.
+ */
 export function benchSpeculationCommand(io: Io, finish: (status: number) => void): Command {
   const command = new Command("speculation")
     .summary("what speculation gains and costs")
@@ -123,7 +125,7 @@ async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
 
 const warmUp = loops.find(({ name }) => name === "gatherScatter")!;
 
-/** The command that measures what the flags say. */
+/** Returns the command line that makes the same measurements. */
 function commandFor({ size, runs, only, variants, growth }: Flags): string {
   const words = [
     `belay bench speculation --size ${size} --runs ${runs}`,
@@ -140,7 +142,7 @@ function programOf(
   create: () => ReturnType<MeasuredProgram["create"]>,
   directory: string,
 ): MeasuredProgram {
-  // Types and directives are in the sources only, which a build leaves where they are.
+  // Types and directives are in the sources only, which a build does not copy.
   const path = fileURLToPath(new URL(`../../../src/workloads/loops/${name}.ts`, import.meta.url));
   return {
     name,
@@ -155,7 +157,10 @@ function programOf(
   };
 }
 
-/** One iteration in a thousand reads what the one before it wrote. */
+/**
+ * Returns a program in which one iteration in a thousand reads the element written by the one
+ * before it.
+ */
 function growingProgram(bits: number, directory: string): MeasuredProgram {
   const entry = loops.find(({ name }) => name === "gatherScatter")!;
   const create = () =>

@@ -1,11 +1,11 @@
-/** What was measured of speculation, in numbers. */
+/** The tables of the measurements of speculation. */
 import type { Cell, TableSection } from "belay-cli/internal/report/report";
 import { columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import type { Failed, TimedRuns } from "../../bench/measuring/attempt.ts";
 import type { SpeculationProgram } from "../../bench/speculation/program.ts";
 import type { Measured } from "../../bench/speculation/variant.ts";
 
-/** What was measured of a loop, in words. */
+/** The times of a loop, if they were measured. */
 
 export type Timed = TimedRuns | Failed | undefined;
 export const isTimed = (times: Timed): times is TimedRuns => times !== undefined && "median" in times;
@@ -16,7 +16,7 @@ export function timesOf(measured: Measured | Failed | undefined, kind: "moved" |
   return isMeasured(measured) ? measured[kind] : measured;
 }
 
-/** The programs of each size, with what a title says of it. */
+/** Returns the programs of each size, with the suffix of their titles. */
 export function bySize(
   programs: readonly SpeculationProgram[],
 ): { readonly programs: readonly SpeculationProgram[]; readonly suffix: string }[] {
@@ -28,15 +28,15 @@ export function bySize(
 
 export const titleOf = ({ name, size }: SpeculationProgram) => (size === "small" ? name : `${name}, ${size}`);
 
-/** Three digits, or all that are in front of the point. */
+/** Returns three digits, or all digits before the decimal point. */
 export const digits = (value: number) => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
 export const milliseconds = (value: number) => `${digits(value)} ms`;
 export const ratio = (value: number) => `${digits(value)}×`;
 export const percent = (value: number) => `${digits(100 * value)} %`;
 
 /**
- * What the source of a loop says of its dependences; the numbers of its figure are in none of the
- * sources at hand.
+ * The dependences of each loop as its source describes them. None of the sources at hand has the
+ * numbers of its figure.
  */
 const documented: Readonly<Record<string, string>> = {
   ocean: "between stages only",
@@ -49,8 +49,8 @@ const documented: Readonly<Record<string, string>> = {
 };
 
 /**
- * What one core of the host has to copy, both ways, is the least that a call takes whose arrays are
- * moved.
+ * Returns a table of moved arrays. A call takes at least the time in which one core of the host
+ * copies the bytes of both directions.
  */
 export function transfersTable(programs: readonly SpeculationProgram[]): TableSection[] {
   const megabytes = (bytes: number) => ({ text: digits(bytes / 1e6) });
@@ -86,7 +86,7 @@ export function transfersTable(programs: readonly SpeculationProgram[]): TableSe
   );
 }
 
-/** Figure 10. */
+/** Returns figure 10. */
 export function misspeculationTable(programs: readonly SpeculationProgram[]): TableSection[] {
   const shown = ["default", "published", "no scheduling"] as const;
   const cell = (counted: Pick<Measured, "misspeculation" | "rounds"> | undefined): Cell => ({
@@ -119,7 +119,7 @@ export function misspeculationTable(programs: readonly SpeculationProgram[]): Ta
   );
 }
 
-/** Figure 11: what the phases take. */
+/** Returns figure 11: the times of the phases. */
 export function phaseTable(programs: readonly SpeculationProgram[]): TableSection[] {
   const rows = programs.flatMap((program) =>
     (["default", "published"] as const).flatMap((variant): Cell[][] => {
@@ -150,7 +150,7 @@ export function phaseTable(programs: readonly SpeculationProgram[]): TableSectio
   );
 }
 
-/** Figure 11: checked and unchecked. */
+/** Returns figure 11: checked and unchecked. */
 export function checkingTable(programs: readonly SpeculationProgram[]): TableSection[] {
   const rows = programs.flatMap((program): Cell[][] => {
     const { default: checked, "no reuse": again, published, unchecked } = program.variants;
@@ -184,7 +184,9 @@ export function checkingTable(programs: readonly SpeculationProgram[]): TableSec
   );
 }
 
-/** The default engine on a device whose kernels are redundant and whose memory has codes. */
+/**
+ * Returns a table of the default engine on a device with redundant kernels and protected memory.
+ */
 export function hardenedTable(programs: readonly SpeculationProgram[]): TableSection[] {
   const rows = programs.flatMap((program): Cell[][] => {
     const { default: plain, hardened } = program.variants;

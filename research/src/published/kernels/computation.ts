@@ -5,8 +5,8 @@ import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 import { stateWords } from "./layout.ts";
 
 /**
- * Iterations that are named wrong one by one; a branch that names more ends the round after it
- * instead. Marking too much is never wrong.
+ * The most iterations that a branch marks one by one. A branch that names more ends the round after
+ * it instead. Marking too much is never wrong.
  */
 export const mostNamed = 64;
 
@@ -17,8 +17,8 @@ const logged = (key: string, value: string) => `  let key = ${key};
   return ${value};`;
 
 /**
- * Effects of an iteration that reads what was there before the round, and keeps to itself what it
- * writes.
+ * The effects of an iteration that reads the values from before the round, and keeps its writes to
+ * itself.
  */
 export const computing: Effects = {
   load: ({ name, role }) =>
@@ -44,7 +44,7 @@ export const computing: Effects = {
   }`,
 };
 
-/** The computation phase, and what its effects call. */
+/** Returns the computation phase, and the functions that its effects call. */
 export function compute(loop: Loop): string {
   return `
 const MOST_NAMED = ${mostNamed}u;
@@ -93,7 +93,10 @@ ${contribute(loop)}
 }`;
 }
 
-/** Leaves the iteration's part of each reduction; what runs again leaves another one. */
+/**
+ * Returns code that stores the iteration's part of each reduction. An iteration that runs again
+ * stores another one.
+ */
 export function contribute(loop: Loop): string {
   return loop.reductions
     .map(({ name, type }, n) => {

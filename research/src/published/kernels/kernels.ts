@@ -22,7 +22,9 @@ export type PublishedKernels = Readonly<
   Record<"compute" | "check" | "forget" | "settle" | "recover" | "cascade" | "commit", LoopKernel>
 >;
 
-/** The kernels of the published engine for a loop. They share the buffers of `layout.ts`. */
+/**
+ * Returns the kernels of the published engine for a loop. They share the buffers of `layout.ts`.
+ */
 export function emitPublished(loop: Loop): PublishedKernels {
   const parameters = parametersOf(loop, addedParameters(loop));
   const kernel = (name: string, ...functions: string[]) =>
@@ -50,7 +52,7 @@ export function emitPublished(loop: Loop): PublishedKernels {
   };
 }
 
-/** `fn poke_key(key, bits)`: changes the element of a key, whichever array it is of. */
+/** Returns `fn poke_key(key, bits)`, which changes the element of a key in any array. */
 function pokeKey(loop: Loop): string {
   const arrays = writtenArrays(loop).map(({ name, role }) => ({
     role,

@@ -3,19 +3,19 @@ import type { Loop, LoopArray, LoopStatement } from "belay-speculate/internal/lo
 import { everyStatement } from "belay-speculate/internal/loops/tree/walk";
 
 /**
- * What the kernels of the published engine keep of a round, in three buffers.
+ * The state of a round that the kernels of the published engine share, in three buffers.
  *
- * Every element that the loop writes has a key: the tracked arrays one behind the other, the
- * carried variables, then the owned arrays. A round's iterations have ranks from 0.
+ * Every element that the loop writes has a key: first the tracked arrays in order, then the carried
+ * variables, then the owned arrays. A round's iterations have ranks from 0.
  *
- * - `log_words`: rows of one word for each rank. What the iteration did (`flags`), how many `loads`
- *   and `stores` of other iterations' elements it made, the keys loaded, and the keys and the
- *   values stored. After them, what recovery can undo.
- * - `tables`: for each tracked key two words. While conflicts are looked for, the complement of the
- *   first rank that accessed it and one more than the last; during recovery, the complement of the
- *   slot of its unmarked writer and one more than its last unmarked reader. Zero is none of them.
- *   Then bits: the keys that are written, the ranks that are marked, and the words of those that
- *   are not zero.
+ * - `log_words`: rows of one word for each rank. They hold an iteration's `flags`, its number of
+ *   `loads` and `stores` of other iterations' elements, the keys loaded, and the keys and values
+ *   stored. After them come the stores that recovery can undo.
+ * - `tables`: two words for each tracked key. During the check they are the complement of the first
+ *   rank that accessed it, and one more than the last. During recovery they are the complement of
+ *   the slot of its unmarked writer, and one more than its last unmarked reader. Zero means none.
+ *   Three sets of bits follow: the written keys, the marked ranks, and the words of marked ranks
+ *   other than zero.
  * - `state`: the words named here and the carried variables.
  */
 export const stateWords = [
@@ -23,26 +23,26 @@ export const stateWords = [
   "stop",
   /** 1 when the loop ended itself. */
   "ended",
-  /** Ranks that were marked. */
+  /** The number of marked ranks. */
   "marked",
-  /** Where recovery goes on. */
+  /** The rank at which recovery continues. */
   "cursor",
-  /** 1 when recovery has begun, and when it is over. */
+  /** 1 when recovery has begun; below, 1 when it has ended. */
   "recovering",
   "recovered",
-  /** Ranks that ran again. */
+  /** The number of ranks that ran again. */
   "again",
-  /** 1 when what was run again wrote what an unmarked iteration read. */
+  /** 1 when an iteration that ran again wrote an element that an unmarked iteration had read. */
   "wronged",
   /** One more than the rank that only the CPU can execute, or 0. */
   "bailed_out",
-  /** How often a branch was taken that makes all that follow wrong. */
+  /** The number of times that a branch was taken that makes all later iterations wrong. */
   "breaks",
 ] as const;
 
 export type StateWord = (typeof stateWords)[number];
 
-/** Words that the engine adds to the loop's parameters. */
+/** Returns the names of the words that the engine adds to the loop's parameters. */
 export function addedParameters(loop: Loop): string[] {
   return [
     "base",
@@ -57,7 +57,7 @@ export function addedParameters(loop: Loop): string[] {
   ];
 }
 
-/** The arrays that have keys, in the order of the keys. */
+/** Returns the arrays that have keys, in the order of the keys. */
 export function writtenArrays(loop: Loop): LoopArray[] {
   const withRole = (role: LoopArray["role"]) => loop.arrays.filter((array) => array.role === role);
   return [...withRole("tracked"), ...withRole("owned")];
@@ -67,7 +67,7 @@ export interface Keys {
   /** The key of each written array's first element, by name. */
   readonly firstOf: ReadonlyMap<string, number>;
   readonly carried: number;
-  /** Keys of tracked elements, the carried variables among them. */
+  /** The number of keys of tracked elements, including the carried variables. */
   readonly tracked: number;
 }
 
@@ -89,7 +89,8 @@ export function keysOf(loop: Loop, lengthOf: (name: string) => number): Keys {
 }
 
 /**
- * Most stores of one iteration to owned arrays; null when loops inside of it may make any number.
+ * Returns the most stores of one iteration to owned arrays, or null when its inner loops may make
+ * any number.
  */
 export function ownedStores(loop: Loop): number | null {
   const owned = new Set(loop.arrays.filter(({ role }) => role === "owned").map(({ name }) => name));
@@ -101,18 +102,24 @@ export function ownedStores(loop: Loop): number | null {
   return inLoops ? null : count(loop.body);
 }
 
-/** Rows of the log, for so many loads and stores of one iteration. */
+/** Returns the number of rows of the log, for the given loads and stores of one iteration. */
 export function logRows(mostLoads: number, mostStores: number): number {
   return 3 + mostLoads + 2 * mostStores;
 }
 
-/** Words of the tables, for so many tracked keys and iterations of a round. */
+/**
+ * Returns the words of the tables, for the given tracked keys and iterations of a round. `marks` is
+ * the place of the marks.
+ */
 export function tableWords(keys: number, size: number): { readonly all: number; readonly marks: number } {
   const marks = 2 * keys + Math.ceil(keys / 32);
   return { all: marks + markWords(size), marks };
 }
 
-/** Words of the bits of marked ranks, and of the words among them that are not zero. */
+/**
+ * Returns the words for the bits of marked ranks, and for the bits of those words that are not
+ * zero.
+ */
 export function markWords(size: number): number {
   return Math.ceil(size / 32) + Math.ceil(size / 1024);
 }

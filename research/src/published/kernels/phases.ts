@@ -1,7 +1,7 @@
 import { numberInGrid, placeInGrid, workgroupSize } from "belay-speculate/internal/loops/kernels/code/kernel";
 import { stateWords } from "./layout.ts";
 
-/** Reads and writes of what a round keeps; see `layout.ts`. */
+/** The functions that read and write the state of a round; see `layout.ts`. */
 export const bookkeeping = `
 const NONE = 0xffffffffu;
 /** In place of a last reader: its unmarked readers have been found, and marked. */
@@ -30,7 +30,7 @@ fn marks_of(rank: u32) -> u32 {
 fn marked_words_of(rank: u32) -> u32 { return marks_of(params.size + 31u) + rank / 1024u; }
 fn bit_of(number: u32) -> u32 { return 1u << (number & 31u); }`;
 
-/** The marks of ranks. */
+/** The functions that mark ranks. */
 export const marks = `
 fn is_marked(rank: u32) -> bool { return (atomicLoad(&tables[marks_of(rank)]) & bit_of(rank)) != 0u; }
 
@@ -42,7 +42,9 @@ fn mark(rank: u32) -> bool {
   return true;
 }`;
 
-/** Notes one iteration's accesses for the others, at the end of its computation. */
+/**
+ * The functions that record one iteration's accesses for the others, at the end of its computation.
+ */
 export const stampAccesses = `
 fn stamp(rank: u32, key: u32) {
   if (key >= params.tracked_keys) { return; }
@@ -59,7 +61,7 @@ fn stamp_accesses(rank: u32, loads: u32, stores: u32) {
   }
 }`;
 
-/** Everyone who shares an element that somebody writes is marked. */
+/** The kernel that marks all iterations that share an element, if one of them writes it. */
 export const check = `
 fn is_contended(key: u32) -> bool {
   return key < params.tracked_keys && (atomicLoad(&tables[written_of(key)]) & bit_of(key)) != 0u
@@ -78,8 +80,8 @@ fn is_contended(key: u32) -> bool {
 }`;
 
 /**
- * Forgets all accesses of the round, by going through them again: before the recovery, and after
- * the round.
+ * The kernel that forgets all accesses of the round, before the recovery and after the round. It
+ * goes through the accesses again.
  */
 export const forget = `
 fn forget_key(key: u32) {
@@ -99,7 +101,9 @@ fn forget_key(key: u32) {
   for (var n = 0u; n < stores; n++) { forget_key(log_words[log_store(rank, n)]); }
 }`;
 
-/** Notes the accesses of the unmarked iterations alone, for those that run again. */
+/**
+ * The kernel that records the accesses of the unmarked iterations alone, for those that run again.
+ */
 export const settle = `
 @compute @workgroup_size(${workgroupSize}) fn published_settle(${placeInGrid}) {
   let rank = ${numberInGrid};
@@ -128,7 +132,8 @@ fn mark_later(rank: u32) {
 }`;
 
 /**
- * Marks the unmarked iterations that read what was just written by an earlier one that ran again.
+ * The kernel that marks unmarked iterations that read an element just written by an earlier one
+ * that ran again.
  */
 export const cascade = `
 @compute @workgroup_size(${workgroupSize}) fn published_cascade(${placeInGrid}) {
@@ -145,8 +150,8 @@ export const cascade = `
 }`;
 
 /**
- * The unmarked iterations before the stop write what they logged, once nothing can wrong them any
- * more.
+ * The kernel in which the unmarked iterations before the stop write their logged values, once
+ * nothing can wrong them any more.
  */
 export const commit = `
 @compute @workgroup_size(${workgroupSize}) fn published_commit(${placeInGrid}) {

@@ -5,8 +5,8 @@ import { contribute, mostNamed } from "./computation.ts";
 import { stateWords } from "./layout.ts";
 
 /**
- * Stores of one iteration that recovery can take back, should the iteration turn out to be one for
- * the CPU.
+ * The most stores of one iteration that recovery can undo, should only the CPU be able to execute
+ * the iteration.
  */
 export const mostUndone = 4096;
 
@@ -29,8 +29,9 @@ const store = (key: string, value: string) => `  let key = ${key};
 const carried = (slot: number) => `atomicLoad(&state[${stateWords.length + slot}u])`;
 
 /**
- * Effects of a marked iteration that runs again, in its turn. An element with an unmarked writer
- * has two versions: the array holds what was before that writer, the log what it wrote.
+ * The effects of a marked iteration that runs again, in its turn. An element with an unmarked
+ * writer has two versions: the array holds the value before that writer, the log the value after
+ * it.
  */
 export const recovering: Effects = {
   load: ({ name, role }) =>
@@ -53,7 +54,7 @@ export const recovering: Effects = {
   }`,
 };
 
-/** The recovery phase, by a single invocation, and what its effects call. */
+/** Returns the recovery phase, by a single invocation, and the functions that its effects call. */
 export function recover(loop: Loop): string {
   return `
 const MOST_NAMED = ${mostNamed}u;

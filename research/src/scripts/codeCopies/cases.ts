@@ -1,28 +1,34 @@
-/** Kernels that copy and check, beside kernels that copy. */
+/** The kernels that copy and check, beside kernels that copy. */
 import { type ComparedScheme, comparedSchemes } from "../../codes/index.ts";
 
-/** Invocations in a workgroup. */
+/** The number of invocations in a workgroup. */
 export const workgroup = 256;
-/** Encodings in registers: of so many granules, one after the other in so many invocations. */
+/**
+ * The number of granules that an invocation encodes in registers, one after the other; below, the
+ * most invocations.
+ */
 const repetitions = 64;
 const mostInvocations = 2 ** 22;
 
 export interface Case {
   readonly name: string;
   readonly scheme: ComparedScheme;
-  /** Words that an invocation copies. */
+  /** The words that an invocation copies. */
   readonly width: 1 | 2 | 4;
   readonly invocations: number;
   readonly kernel: string;
   readonly plain: string;
-  /** Words that the kernel encodes and the plain one does not, where memory takes no part. */
+  /** The words that the kernel encodes and the plain one does not, if memory takes no part. */
   readonly encodedWords?: number;
 }
 
 const typeOf = (width: number) => (width === 1 ? "u32" : `vec${width}<u32>`);
 const partOf = (width: number, k: number) => (width === 1 ? "" : `.${"xyzw"[k]}`);
 
-/** Loads and stores with `width` words for each of `count` invocations, whose number is `i`. */
+/**
+ * Returns a kernel that loads and stores `width` words in each of `count` invocations, whose number
+ * is `i`.
+ */
 function kernel(width: number, count: number, body: string, library = ""): string {
   const groups = Math.min(count / workgroup, 2 ** 15);
   return `${/subgroup/.test(body) ? "enable subgroups;" : ""}
@@ -44,7 +50,7 @@ const lanesOf = (scheme: ComparedScheme, width: number) => comparedSchemes[schem
 
 const copying = (words: number, width: number) => kernel(width, words / width, "stored[i] = loaded[i];");
 
-/** Each invocation copies a granule. */
+/** Returns a case in which each invocation copies a granule. */
 function copyOfGranules(words: number, scheme: ComparedScheme, width: 1 | 2 | 4): Case {
   const body = `let data = loaded[i];
   let result = code_correct(data, code_syndrome(data, loadedChecks[i]));
@@ -61,7 +67,7 @@ function copyOfGranules(words: number, scheme: ComparedScheme, width: 1 | 2 | 4)
   };
 }
 
-/** Check words are moved, and nothing is computed. */
+/** Returns a case that moves check words and computes nothing. */
 function copyOfChecks(words: number, width: 1 | 2 | 4): Case {
   const body = `stored[i] = loaded[i];
   storedChecks[i] = loadedChecks[i];`;
@@ -76,7 +82,8 @@ function copyOfChecks(words: number, width: 1 | 2 | 4): Case {
 }
 
 /**
- * Neighbours in a subgroup copy a granule together. Each of them adds what its words contribute.
+ * Returns a case in which neighbours in a subgroup copy a granule together. Each of them adds the
+ * contribution of its words.
  */
 function copyTogether(words: number, scheme: ComparedScheme, width: 1 | 2 | 4): Case {
   const lanes = lanesOf(scheme, width);
@@ -132,7 +139,10 @@ const inLanes = [
   ["secded1024", 4],
 ] as const;
 
-/** For copies of so many words. What lanes do together needs subgroups that hold a granule. */
+/**
+ * Returns the cases for copies of `words` words. Cases in which lanes work together need subgroups
+ * that hold a granule.
+ */
 export function casesFor(words: number, subgroupSize: number): Case[] {
   const together = inLanes.filter(([name, width]) => lanesOf(name, width) <= subgroupSize);
   return [

@@ -1,5 +1,5 @@
 /**
- * Random kernels without races, whose results no schedule of invocations and no rounding changes.
+ * Random kernels without races. No schedule of invocations and no rounding changes their results.
  */
 import { randomBelow } from "../../workloads/random.ts";
 
@@ -21,7 +21,10 @@ const sizes = [
   ["128", 128],
 ] as const;
 
-/** Operations on cells of atomics: each cell has one, so that their order does not matter. */
+/**
+ * The operations on cells of atomics. Each cell has one operation, so that the order does not
+ * matter.
+ */
 const atomics = [
   "atomicAdd",
   "atomicAdd",
@@ -33,7 +36,7 @@ const atomics = [
   "atomicSub",
 ];
 
-/** The kernel of a seed. */
+/** Returns the kernel of a seed. */
 export function randomKernel(seed: number): RandomKernel {
   return new Writer(seed).kernel();
 }
@@ -42,7 +45,7 @@ class Writer {
   readonly #seed: number;
   #drawn = 0;
   #names = 0;
-  /** Names of integers, and of variables among them, that are in scope. */
+  /** The names of integers in scope; below, the variables among them. */
   #values: string[] = [];
   #variables: string[] = [];
   #floats: string[] = [];
@@ -105,7 +108,7 @@ o[i] += ${[...this.#values.slice(-4), ...helpers.map((_, k) => `helper${k}(i, l)
     return `fn helper${number}(x: u32, y: u32) -> u32 { ${body} }`;
   }
 
-  /** Lets neighbours exchange values through workgroup memory. */
+  /** Returns code that lets neighbours exchange values through workgroup memory. */
   #phase(invocations: number): string {
     const at = `(l + ${this.#below(invocations)}u) % ${invocations}u`;
     const [got, part, sum] = [this.#name("t"), this.#name("t"), this.#name("t")];
@@ -182,7 +185,7 @@ workgroupBarrier();`;
     );
   }
 
-  /** A statement on locals alone. */
+  /** Returns a statement on locals alone. */
   #local(depth: number): string {
     const name = this.#name("x");
     const target = this.#variables.length > 0 ? this.#one(this.#variables) : undefined;
@@ -252,7 +255,7 @@ workgroupBarrier();`;
     }
   }
 
-  /** Whole numbers so small that no operation rounds. */
+  /** Returns an expression over whole numbers so small that no operation rounds. */
   #float(depth: number): string {
     if (depth === 0) {
       if (this.#floats.length > 0 && this.#chance(30)) return `clamp(${this.#one(this.#floats)}, -8.0, 8.0)`;

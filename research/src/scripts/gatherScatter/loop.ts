@@ -16,7 +16,7 @@ const arithmetic = (operator: "+" | "*", left: LoopExpression, value: number): L
   left,
   right: { kind: "literal", type: "f32", value },
 });
-/** `a[p[i]] = a[q[i]] * 0.5 + 1` */
+/** The loop `a[p[i]] = a[q[i]] * 0.5 + 1`. */
 export const gatherScatter: Loop = {
   name: "gatherScatter",
   span,

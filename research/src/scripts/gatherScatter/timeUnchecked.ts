@@ -12,8 +12,8 @@ fn run(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) size: vec3u, @
 }`;
 
 /**
- * Median milliseconds, on the GPU's clock, of the loop as kernels that check nothing, by workgroup
- * size.
+ * Returns the median milliseconds, on the GPU's clock, of kernels of the loop that check nothing,
+ * by workgroup size.
  */
 export async function timeUnchecked(
   device: GPUDevice,

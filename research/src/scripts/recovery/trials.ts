@@ -1,4 +1,4 @@
-/** Programs to inject faults into with recovery on, and the trials that do so. */
+/** The programs that get faults while recovery is on, and the trials that inject them. */
 import type { ArmedFault, HardenedDevice, Workload } from "belay-gpu";
 import type { VerifiableProgram } from "../../workloads/program.ts";
 import { randomWord } from "../../workloads/random.ts";
@@ -9,7 +9,9 @@ import * as nBody from "../../workloads/samples/nBody.ts";
 import * as reduction from "../../workloads/samples/reduction.ts";
 import * as sobelFilter from "../../workloads/samples/sobelFilter.ts";
 
-/** Three runs of a program, all submitted before the first result is asked for. */
+/**
+ * Returns a workload with three runs of a program, all submitted before it reads the first result.
+ */
 function inFlight(program: VerifiableProgram): Workload {
   return async (device) => {
     const runs = [0, 1, 2].map(() => program.prepare(device));
@@ -42,7 +44,10 @@ const STEPS = /* wgsl */ `
   state[id.x] = mixed ^ (mixed >> 13u);
 }`;
 
-/** Steps in place, on as many workgroups as a kernel asks for, over several submissions. */
+/**
+ * A workload that steps in place over several submissions. A kernel decides the number of
+ * workgroups.
+ */
 const indirect: Workload = async (device) => {
   const module = device.createShaderModule({ code: STEPS });
   const visibility = GPUShaderStage.COMPUTE;
@@ -84,7 +89,7 @@ const indirect: Workload = async (device) => {
     pass.dispatchWorkgroupsIndirect(grid, 0);
     pass.end();
     device.queue.submit([encoder.finish()]);
-    // Written between submissions: to be written again when the work around it is run again.
+    // This write between submissions must happen again when the work around it is executed again.
     device.queue.writeBuffer(state, 0, new Uint32Array([round + 1]));
   }
   const readBack = device.createBuffer({ size: 256, usage: MAP_READ | COPY_DST });
@@ -110,17 +115,17 @@ export const trialWorkloads: Readonly<Record<string, Workload>> = {
 };
 
 export interface Trials {
-  /** Faults that struck, and were noticed. */
+  /** The faults that struck and were detected. */
   detected: number;
-  /** Detected faults after which the program got its results. */
+  /** The detected faults after which the program got its results. */
   recovered: number;
-  /** Faults that struck, and had no effect. */
+  /** The faults that struck without an effect. */
   masked: number;
-  /** Faults that struck and were not noticed, although the results are wrong. */
+  /** The faults that struck and were not detected, although the results are wrong. */
   readonly silent: ArmedFault[];
-  /** Runs after a detected fault whose results were not the right bits. */
+  /** The runs after a detected fault whose results had wrong bits. */
   wrong: number;
-  /** Faults that did not strike. */
+  /** The faults that did not strike. */
   missed: number;
   readonly milliseconds: { clean: number[]; recovered: number[] };
 }

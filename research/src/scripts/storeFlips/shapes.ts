@@ -1,8 +1,10 @@
-/** Kernels that store in every shape: alone, together, to parts of granules, in order and not. */
+/**
+ * The kernels that store in every shape: alone, together, to parts of granules, in order and not.
+ */
 
 /**
- * A way of storing to `b` by the invocation `i` of `n`: its name, the type of the elements, and the
- * statements.
+ * The ways of storing to `b` by the invocation `i` of `n`. Each has a name, the type of the
+ * elements, and the statements.
  */
 export const storeShapes = [
   ["everywhere", "u32", "b[i] = a[i] * 3u;"],
@@ -32,10 +34,10 @@ export const storeShapes = [
   ],
 ] as const;
 
-/** Words that the buffers of a kernel of `n` invocations have. */
+/** Returns the words of the buffers of a kernel of `n` invocations. */
 export const wordsOfShapes = (n: number) => 4 * n + 4;
 
-/** A kernel of `n` invocations, in workgroups of some size. */
+/** Returns a kernel of `n` invocations, in workgroups of size `workgroup`. */
 export function storeKernel(type: string, body: string, n: number, workgroup: number): string {
   const loaded = type.startsWith("atomic") ? "u32" : type;
   return `struct S { x: vec3f, y: u32, z: vec2u }
@@ -46,6 +48,6 @@ export function storeKernel(type: string, body: string, n: number, workgroup: nu
     @compute @workgroup_size(${workgroup}) fn main(@builtin(global_invocation_id) id: vec3u) { let i = id.x; ${body} }`;
 }
 
-/** Words that are positive numbers in every type. */
+/** Returns words that are positive numbers in every type. */
 export const numbersFrom = (count: number, seed: number): Uint32Array<ArrayBuffer> =>
   new Uint32Array(Float32Array.from({ length: count }, (_, i) => seed + i / 1024).buffer);

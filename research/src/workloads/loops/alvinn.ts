@@ -1,11 +1,13 @@
 /**
- * ALVINN, a network that steers a vehicle: one step of its training by back-propagation, forwards
- * and backwards.
+ * ALVINN, a network that steers a vehicle: one training step by back-propagation, forwards and
+ * backwards.
  *
- * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014; Pomerleau, "ALVINN: an
- * autonomous land vehicle in a neural network", 1989): 1220 inputs, 30 hidden units, 30 outputs;
- * four loops, whose arrays are pointers, so that no compiler tells them apart, and which have no
- * dependences at all. Inferred: what each loop computes, in particular the momentum of the changes.
+ * Sources: Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014; Pomerleau, "ALVINN: an
+ * autonomous land vehicle in a neural network", 1989.
+ *
+ * Documented: 1220 inputs, 30 hidden units, 30 outputs, and four loops without any dependence.
+ * Their arrays are pointers, so no compiler tells them apart. Inferred: the computation of each
+ * loop, in particular the momentum of the changes.
  */
 import { randomFloats } from "../random.ts";
 import { kept, type LoopProgram, wrong } from "./loopProgram.ts";
@@ -13,7 +15,10 @@ import { kept, type LoopProgram, wrong } from "./loopProgram.ts";
 const RATE = 0.25;
 const MOMENTUM = 0.5;
 
-/** Weights have a row for each unit that they come from; `changes` are those of the step before. */
+/**
+ * Trains the network by one step. Weights have a row for each unit that they come from.
+ * `hiddenChanges` and `outputChanges` hold the weights' changes of the step before.
+ */
 export async function alvinn(
   input: Float32Array,
   toHidden: Float32Array,
@@ -123,13 +128,13 @@ export function create(options: AlvinnOptions = {}): LoopProgram<Parameters<type
   };
 }
 
-/** A real number, and how far an f32 that was computed as it was may be off. */
+/** A real number, and a bound of the error of an f32 that was computed in the same way. */
 interface Bounded {
   readonly value: number;
   readonly error: number;
 }
 
-/** A rounding, in either direction, as WGSL leaves that open. */
+/** The relative error of one rounding, in either direction, as WGSL leaves the direction open. */
 const ROUNDING = 2 ** -23;
 
 const exactly = (value: number): Bounded => ({ value, error: 0 });
@@ -143,7 +148,10 @@ const times = (a: Bounded, b: Bounded) =>
   rounded(a.value * b.value, Math.abs(a.value) * b.error + Math.abs(b.value) * a.error + a.error * b.error);
 const minus = (a: Bounded, b: Bounded) => plus(a, { value: -b.value, error: b.error });
 
-/** The order of a sum is open too: each of its roundings is at most one of all magnitudes. */
+/**
+ * Bounds a sum of products. WGSL leaves the order of a sum open too: each of its roundings is at
+ * most one of the sum of all magnitudes.
+ */
 function sumOfProducts(count: number, factors: (i: number) => readonly [Bounded, Bounded]): Bounded {
   let [value, error, magnitude] = [0, 0, 0];
   for (let i = 0; i < count; i++) {
@@ -156,14 +164,18 @@ function sumOfProducts(count: number, factors: (i: number) => readonly [Bounded,
 }
 
 /**
- * Its slope is at most 1/4; an exponential may be off by 3 + 2·|x| units, and the division by 2.5.
+ * Bounds a sigmoid. Its slope is at most 1/4. An exponential may be off by 3 + 2·|x| units, and the
+ * division by 2.5.
  */
 function sigmoid({ value, error }: Bounded): Bounded {
   const result = 1 / (1 + Math.exp(-value));
   return { value: result, error: error / 4 + (3 + 2 * Math.abs(value) + 2.5 + 1) * ROUNDING * result };
 }
 
-/** What each argument holds afterwards, or undefined for what stays as it was. */
+/**
+ * Returns the elements of each argument after the step, or undefined for an argument that stays as
+ * it was.
+ */
 function trained([
   input,
   toHidden,

@@ -1,15 +1,15 @@
 /**
- * A loop in which every iteration needs the one before: the worst case, which speculation must not
- * make much worse.
+ * A loop in which every iteration needs the one before. It is the worst case, which speculation
+ * must not make much worse.
  */
 import { randomWord } from "../random.ts";
 import { type LoopProgram, wrong } from "./loopProgram.ts";
 
 const MULTIPLIER = 1664525;
 const INCREMENT = 1013904223;
-/** 1 / MULTIPLIER, modulo 2^32. */
+/** The inverse of MULTIPLIER modulo 2^32. */
 const INVERSE = 0xfee058c5;
-/** Elements between those that are computed without any other one. */
+/** The distance between two elements that `verify` computes from the first element alone. */
 const KNOWN = 1024;
 
 export async function chain(a: Uint32Array) {
@@ -20,7 +20,7 @@ export async function chain(a: Uint32Array) {
   }
 }
 
-/** `length` elements, of which the first is given. */
+/** Creates a program for `length` elements, of which the first is given. */
 export function create({ length = 2 ** 16, seed = 1 } = {}): LoopProgram<Parameters<typeof chain>> {
   return {
     iterations: length - 1,
@@ -30,8 +30,8 @@ export function create({ length = 2 ** 16, seed = 1 } = {}): LoopProgram<Paramet
       return [a];
     },
     verify([a]) {
-      // Some elements without any before them, and from each of those back to the one before: the
-      // inverse of a step is a step.
+      // Every `KNOWN`th element is computed from the first one alone. The elements before it are
+      // checked backwards from there, as a step has an inverse.
       for (let last = length - 1; last >= 0; last -= KNOWN) {
         let expected = after(last, randomWord(seed, 0));
         for (let i = last; i > last - KNOWN && i >= 0; i--) {
@@ -45,7 +45,7 @@ export function create({ length = 2 ** 16, seed = 1 } = {}): LoopProgram<Paramet
 }
 
 /**
- * The element `steps` after `start`, without those between: powers of an affine function by
+ * Returns the element `steps` after `start` without those between: powers of an affine function by
  * repeated squaring.
  */
 function after(steps: number, start: number): number {

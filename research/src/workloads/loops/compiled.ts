@@ -1,17 +1,17 @@
-/** The loops in C: what a program that runs them in order, natively, takes for them. */
+/** The loops in C: the time that a native program takes to run them in order. */
 import { execFileSync } from "node:child_process";
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Argument } from "./loopProgram.ts";
 
-/** A build leaves the C sources where they are. */
+/** The folder of the C sources, which a build does not copy. */
 const sources = fileURLToPath(new URL("../../../src/workloads/loops/c/", import.meta.url));
 
 const compiler = process.env.CC ?? "gcc";
 const flags = ["-std=gnu11", "-O3"];
 
-/** The compiler and its flags, in words; null when there is none. */
+/** Returns the compiler and its flags in words, or null when there is no compiler. */
 export function describeCompiler(): string | null {
   try {
     const [version] = execFileSync(compiler, ["--version"], { encoding: "utf8" }).split("\n");
@@ -22,8 +22,9 @@ export function describeCompiler(): string | null {
 }
 
 /**
- * Builds the C version of a loop in a directory, unless it is there, and returns the program.
- * Throws when there is no compiler, which `CC` may name. `machine` is the processor to build for.
+ * Builds the C version of a loop in a directory, unless it is there, and returns the program's
+ * path. `machine` is the processor to build for. Throws when there is no compiler, which `CC` may
+ * name.
  */
 export function compileLoop(name: string, directory: string, machine = "native"): string {
   const program = join(directory, name);
@@ -34,15 +35,15 @@ export function compileLoop(name: string, directory: string, machine = "native")
 }
 
 export interface CompiledRun {
-  /** For each repetition. */
+  /** The seconds of each repetition. */
   readonly seconds: readonly number[];
-  /** The arguments as the last repetition left them. */
+  /** The arguments after the last repetition. */
   readonly left: Argument[];
 }
 
 /**
- * Runs a program of `compileLoop`, each repetition with the same arguments; fewer, but three at
- * least, where they take longer than so many seconds. Its files are written beside it.
+ * Runs a program of `compileLoop`, each repetition with the same arguments. Runs fewer repetitions,
+ * but at least three, if they take longer than `seconds`. Writes the program's files beside it.
  */
 export function runCompiled(
   program: string,
@@ -73,7 +74,7 @@ function encode(parameter: Argument): Buffer[] {
   return [length, words(parameter), Buffer.alloc(-parameter.byteLength & 7)];
 }
 
-/** The arguments in a file, of which `like` has the types. */
+/** Returns the arguments in a file; `like` has their types. */
 function decode(file: Buffer, like: readonly Argument[]): Argument[] {
   let at = 8;
   return like.map((parameter) => {

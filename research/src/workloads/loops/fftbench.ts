@@ -2,17 +2,16 @@
  * FFTbench: a Fourier transform of 2^20 complex numbers in place.
  *
  * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): loops that reverse the
- * order of bits and that compute butterflies, at computed places. Inferred: that one loop goes over
- * the butterflies of all stages, which depend on each other from stage to stage only, and that real
- * and imaginary parts have arrays of their own.
+ * order of bits and that compute butterflies, at computed places. Inferred: one loop goes over the
+ * butterflies of all stages, which depend on each other only from stage to stage. Inferred too:
+ * real and imaginary parts have arrays of their own.
  */
 import { randomFloats } from "../random.ts";
 import { fourier, verifySpectrum } from "./fourier.ts";
 import { kept, type LoopProgram } from "./loopProgram.ts";
 
 /**
- * The transform of `2 ** bits` numbers. `cosines` and `sines` hold the first half of the roots of
- * one.
+ * Transforms `2 ** bits` numbers. `cosines` and `sines` hold the first half of the roots of one.
  */
 export async function fftbench(
   re: Float32Array,

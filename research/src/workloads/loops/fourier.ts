@@ -6,15 +6,18 @@ export interface Complex {
 }
 
 /**
- * The reference for transforms: element k is the sum of x[n]·e^(2πi·n·k/N) over all n. In f64,
- * recursively by even and odd elements, from the input to a result in order.
+ * Computes the reference for transforms: element k is the sum of x[n]·e^(2πi·n·k/N) over all n. It
+ * computes in f64, recursively by even and odd elements, and leaves the input as it is.
  */
 export function fourier({ re, im }: Complex): Complex {
   const { length } = re;
   const { re: cosines, im: sines } = rootsOfOne(length);
   const sums = { re: new Float64Array(length), im: new Float64Array(length) };
 
-  /** The transform of every `stride`th element from `first` on, to `size` places of the result. */
+  /**
+   * Transforms every `stride`th element from `first` on, into `size` places of the result from `at`
+   * on.
+   */
   const transform = (first: number, stride: number, at: number, size: number): void => {
     if (size === 1) {
       sums.re[at] = re[first]!;
@@ -40,7 +43,7 @@ export function fourier({ re, im }: Complex): Complex {
 
 const knownRoots = new Map<number, Complex>();
 
-/** The first half of the roots of one, e^(2πi·k/length). */
+/** Returns the first half of the roots of one, e^(2πi·k/length). */
 function rootsOfOne(length: number): Complex {
   const known = knownRoots.get(length);
   if (known) return known;
@@ -50,7 +53,7 @@ function rootsOfOne(length: number): Complex {
   return roots;
 }
 
-/** Number `i` of `2 ** bits`, its bits in reverse order. */
+/** Returns the number whose `bits` bits are those of `i` in reverse order. */
 export function reversed(i: number, bits: number): number {
   let result = 0;
   for (let bit = 0; bit < bits; bit++) result |= ((i >> bit) & 1) << (bits - 1 - bit);
@@ -58,10 +61,11 @@ export function reversed(i: number, bits: number): number {
 }
 
 /**
- * Compares transforms by the length of their difference, relative to that of the right one. A fast
- * transform in f32 is off by at most 7·u for each stage (Higham, "Accuracy and stability of
- * numerical algorithms", theorem 24.2, with roots off by u), where u is 2^-23, as WGSL leaves open
- * which way an operation rounds.
+ * Compares transforms by the length of their difference, relative to that of the expected one. A
+ * fast transform in f32 is off by at most 7·u for each stage, if its roots are off by u. Here u is
+ * 2^-23, as WGSL leaves open in which direction an operation rounds.
+ *
+ * Source: Higham, "Accuracy and stability of numerical algorithms", theorem 24.2.
  */
 export function verifySpectrum(name: string, actual: Complex, expected: Complex): Verdict {
   let error = 0;

@@ -17,7 +17,7 @@ export async function gatherScatter(a: Uint32Array, p: Uint32Array, q: Uint32Arr
 
 export interface GatherScatterOptions {
   readonly length?: number;
-  /** The part of iterations that read what the iteration before wrote. */
+  /** The fraction of iterations that read the element written by the iteration before. */
   readonly rate?: number;
   readonly seed?: number;
 }
@@ -27,8 +27,8 @@ export function create(options: GatherScatterOptions = {}): LoopProgram<Paramete
   const p = randomPermutation(length, seed);
   const q = p.map((own, i) => (i > 0 && randomWord(seed + 1, i) < rate * 2 ** 32 ? p[i - 1]! : own));
   const initial = () => randomWords(length, seed + 2);
-  // An iteration whose source is its predecessor's target goes on with that one's value, so values
-  // follow runs of such. The product has fewer than 53 bits.
+  // An iteration whose source is its predecessor's target continues with the predecessor's value,
+  // so one value follows each run of such iterations. The product has fewer than 53 bits.
   const reference = kept(() => {
     const before = initial();
     const expected = new Uint32Array(length);
@@ -48,8 +48,8 @@ export function create(options: GatherScatterOptions = {}): LoopProgram<Paramete
 }
 
 /**
- * All numbers below `length` in random order: a bijection of the next power of two, applied until
- * it gives one that is in range. It needs no swaps, which miss the caches.
+ * Returns all numbers below `length` in random order. It applies a bijection of the next power of
+ * two until the result is in range. It needs no swaps, which miss the caches.
  */
 export function randomPermutation(length: number, seed: number): Uint32Array<ArrayBuffer> {
   const bits = Math.max(2, Math.ceil(Math.log2(length)));

@@ -12,21 +12,23 @@ import * as strcat from "./strcat.ts";
 import * as synthetic from "./synthetic.ts";
 import * as trfd from "./trfd.ts";
 
-/** A function with loops, and the sizes to run it at. */
+/** A function with loops, and the sizes at which it runs. */
 export interface LoopEntry {
-  /** Also that of its file, of its function there, and of its version in C. */
+  /** The name of the entry, of its file, of its function there, and of its version in C. */
   readonly name: string;
-  /** The function as it stands: every loop in order. */
+  /** Runs the function as it is written: every loop in order. */
   run(...parameters: readonly Argument[]): Promise<void>;
-  /** Takes a fraction of a second on a software adapter. */
+  /** Creates a program that takes a fraction of a second on a software adapter. */
   small(): LoopProgram;
-  /** The size of the paper or, where it tells none, one like its others. */
+  /**
+   * Creates the program at the paper's size, or at a similar size if the paper does not give one.
+   */
   documented(): LoopProgram;
-  /** Keeps a large GPU busy. */
+  /** Creates a program that keeps a large GPU busy. */
   scaled(): LoopProgram;
 }
 
-/** Makes sure that a function and its arguments belong together. */
+/** Returns an entry; its type requires that a function and its arguments belong together. */
 function entry<Arguments extends readonly Argument[]>(
   name: string,
   run: (...parameters: Arguments) => Promise<void>,

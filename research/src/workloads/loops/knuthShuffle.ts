@@ -1,8 +1,10 @@
 /**
- * A random permutation by Knuth's shuffle: each element swaps places with one of those before it.
+ * A random permutation by Knuth's shuffle: each element swaps places with an earlier one or with
+ * itself.
  *
- * Source: one of the loops with which Blelloch, Fineman, Gibbons, Shun, "Internally deterministic parallel algorithms can be
- * fast", 2012, show that iterations in order are the standard answer, and that few of them depend on each other.
+ * Source: one of the loops of Blelloch, Fineman, Gibbons, Shun, "Internally deterministic parallel
+ * algorithms can be fast", 2012. They show that iterations in order are the standard answer, and
+ * that few of them depend on each other.
  */
 import { randomBelow } from "../random.ts";
 import { type LoopProgram, wrong } from "./loopProgram.ts";
@@ -24,7 +26,7 @@ export function create({ length = 2 ** 16, seed = 1 } = {}): LoopProgram<Paramet
     iterations: length - 1,
     inputs: () => [Uint32Array.from({ length }, (_, i) => i), partners.slice()],
     verify([shuffled]) {
-      // The same swaps the other way round put every element back.
+      // The same swaps in the opposite order put every element back.
       const a = shuffled.slice();
       for (let i = 1; i < length; i++) [a[i], a[partners[i]!]] = [a[partners[i]!]!, a[i]!];
       const moved = a.findIndex((element, i) => element !== i);

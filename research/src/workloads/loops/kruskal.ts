@@ -1,16 +1,18 @@
 /**
- * A minimum spanning forest by Kruskal's algorithm: an edge is taken when it joins two trees.
+ * A minimum spanning forest by Kruskal's algorithm: it takes an edge that joins two trees.
  *
- * Source: the loop that Blelloch, Fineman, Gibbons, Shun, "Internally deterministic parallel algorithms can be fast", 2012, call
- * spanning forest, over edges in the order of their weights. Random graphs with four edges for each node are chosen here.
+ * Source: the loop that Blelloch, Fineman, Gibbons, Shun, "Internally deterministic parallel
+ * algorithms can be fast", 2012, call spanning forest. It goes over edges in the order of their
+ * weights. Random graphs with four edges for each node are chosen here.
  */
 import { verifyExact } from "../program.ts";
 import { type Edges, randomEdges } from "./graph.ts";
 import { kept, type LoopProgram } from "./loopProgram.ts";
 
 /**
- * `parents` begins with each node as its own root. Roots join under the smaller one; as nodes are
- * numbered at random, no tree is deep: with 2^20 nodes an iteration accesses 31 parents at most.
+ * Builds the forest; `parents` begins with each node as its own root. Roots join under the smaller
+ * one. Nodes are numbered at random, so no tree is deep: with 2^20 nodes an iteration accesses 31
+ * parents at most.
  */
 export async function kruskal(parents: Uint32Array, taken: Uint8Array, from: Uint32Array, to: Uint32Array) {
   "use speculate";
@@ -58,7 +60,7 @@ export function create({
 }
 
 /**
- * What each node points to in the end: of two trees that meet, the larger root points to the
+ * Returns the final parent of each node: of two trees that meet, the larger root points to the
  * smaller.
  */
 function parentsOf(nodes: number, { from, to }: Edges, taken: Uint8Array): Uint32Array {
@@ -67,7 +69,7 @@ function parentsOf(nodes: number, { from, to }: Edges, taken: Uint8Array): Uint3
   const [roots, parents] = [components.slice(), components.slice()];
   for (let edge = 0; edge < taken.length; edge++) {
     if (!taken[edge]) continue;
-    // Members of the smaller set move over; the root of a set is its smallest member.
+    // Members of the smaller set move to the larger one; the root of a set is its smallest member.
     const [one, other] = [components[from[edge]!]!, components[to[edge]!]!];
     const [small, large] = members[one]!.length < members[other]!.length ? [one, other] : [other, one];
     parents[Math.max(roots[one]!, roots[other]!)] = Math.min(roots[one]!, roots[other]!);
@@ -80,7 +82,10 @@ function parentsOf(nodes: number, { from, to }: Edges, taken: Uint8Array): Uint3
   return parents;
 }
 
-/** Borůvka's algorithm: all trees take their first edges at once, until no edge leaves a tree. */
+/**
+ * Returns the edges of a minimum spanning forest by Borůvka's algorithm. All trees take their first
+ * edges at once, until no edge leaves a tree.
+ */
 function boruvka(nodes: number, { from, to }: Edges): Uint8Array {
   const taken = new Uint8Array(from.length);
   const trees = Uint32Array.from({ length: nodes }, (_, node) => node);

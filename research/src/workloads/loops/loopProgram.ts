@@ -1,22 +1,27 @@
 import type { Verdict } from "../program.ts";
 
-/** What a function with loops takes: arrays, some of which it changes in place, and numbers. */
+/**
+ * An argument of a function with loops: a number, or an array that the function may change in
+ * place.
+ */
 export type Argument = Uint8Array | Uint16Array | Uint32Array | Float32Array | number;
 
-/** A function with loops that are to be speculated, at one size. */
+/** A function with loops to speculate, at one size. */
 export interface LoopProgram<Arguments extends readonly Argument[] = readonly Argument[]> {
-  /** How many iterations its loops have together. */
+  /** The number of iterations of all its loops together. */
   readonly iterations: number;
-  /** The function's arguments, new at every call. */
+  /** Returns the function's arguments, new at every call. */
   inputs(): Arguments;
   /**
-   * Compares what the function left in its arguments with a reference that is computed in another
-   * way.
+   * Compares the function's arguments after a run with a reference that is computed in another way.
    */
   verify(left: Arguments): Verdict;
 }
 
-/** Computes a reference when it is first asked for: one program is verified many times. */
+/**
+ * Returns a function that computes a reference at its first call only, as one program is verified
+ * many times.
+ */
 export function kept<Reference>(compute: () => Reference): () => Reference {
   let known: { readonly reference: Reference } | undefined;
   return () => {
@@ -25,7 +30,7 @@ export function kept<Reference>(compute: () => Reference): () => Reference {
   };
 }
 
-/** The verdict on a value that is not the right one. */
+/** Returns the verdict on a wrong value. */
 export const wrong = (place: string, actual: number | undefined, expected: number): Verdict => ({
   ok: false,
   message: `${place} is ${actual} instead of ${expected}`,

@@ -28,7 +28,7 @@ describe.each(loops)("$name", ({ run, small, documented }) => {
       if (typeof array === "number" || sameBytes(array, before[i] as typeof array)) continue;
       changed++;
       const bytes = new Uint8Array(array.buffer);
-      // The upper half of an element: what is below may be within a tolerance.
+      // The most significant byte of an element: lower bytes may be within a tolerance.
       const middle = ((array.length >> 1) + 1) * array.BYTES_PER_ELEMENT - 1;
       bytes[middle]! ^= 1 << 6;
       const { ok, message } = program.verify(left);

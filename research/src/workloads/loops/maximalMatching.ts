@@ -1,13 +1,14 @@
 /**
- * A maximal matching of a graph, greedily: an edge is taken when no edge before it has one of its nodes.
+ * A maximal matching of a graph, greedily: it takes an edge if no earlier edge that was taken
+ * shares one of its nodes.
  *
- * Source: one of the loops of Blelloch, Fineman, Gibbons, Shun, "Internally deterministic parallel algorithms can be fast",
- * 2012. Random graphs with four edges for each node are chosen here.
+ * Source: one of the loops of Blelloch, Fineman, Gibbons, Shun, "Internally deterministic parallel
+ * algorithms can be fast", 2012. Random graphs with four edges for each node are chosen here.
  */
 import { randomEdges } from "./graph.ts";
 import { type LoopProgram, wrong } from "./loopProgram.ts";
 
-/** `matched` holds, for each node, the number of its edge and one, or zero. */
+/** Matches nodes. For each node, `matched` holds one more than the number of its edge, or zero. */
 export async function maximalMatching(matched: Uint32Array, from: Uint32Array, to: Uint32Array) {
   "use speculate";
   //#pragma omp for target(webgpu) speculate(matched)
@@ -35,8 +36,8 @@ export function create(
     iterations: from.length,
     inputs: () => [new Uint32Array(nodes), from.slice(), to.slice()],
     verify([matched]) {
-      // There is one matching in which edges have their own nodes, and every other edge meets one
-      // before it.
+      // In exactly one matching each edge has its own nodes, and every other edge meets an earlier
+      // one.
       for (let node = 0; node < nodes; node++) {
         const edge = matched[node]! - 1;
         if (edge >= 0 && from[edge] !== node && to[edge] !== node) {

@@ -3,11 +3,12 @@
  * motion.
  *
  * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): a loop over pairs of
- * 343 molecules with a branch that is taken about once in a step and makes another iteration wrong;
- * what is summed up are reductions. Inferred: that the branch leaves something for the next pair
- * only, as the program's scratch arrays do (here: the part of a contact's energy that is above a
- * limit), and the forces themselves, here those of three charges and one soft core in each
- * molecule, in a periodic box.
+ * 343 molecules. Its branch is taken about once in a step and makes another iteration wrong. The
+ * loop's sums are reductions.
+ *
+ * Inferred: the branch passes a value to the next pair only, as the program's scratch arrays do.
+ * Here the value is the part of a contact's energy that is above a limit. Inferred too: the forces,
+ * here those of three charges and one soft core in each molecule, in a periodic box.
  */
 import { randomFloats } from "../random.ts";
 import { kept, type LoopProgram, wrong } from "./loopProgram.ts";
@@ -15,9 +16,10 @@ import { kept, type LoopProgram, wrong } from "./loopProgram.ts";
 const SITES = 3;
 
 /**
- * `positions` has nine numbers for each molecule, `energies` takes one for each pair, `left` what a
- * pair leaves for the next one, and `sums` the energy and the virial of all. Pairs interact below
- * `cutoff` and are in contact below `contact`, both squared.
+ * Computes the forces of all pairs. The array `positions` has nine numbers for each molecule, and
+ * `energies` gets one number for each pair. The array `left` holds the values that a pair passes to
+ * the next one, and `sums` the total energy and virial. Pairs interact below `cutoff` and are in
+ * contact below `contact`, both squared.
  */
 export async function mdg(
   positions: Float32Array,
@@ -41,7 +43,7 @@ export async function mdg(
     let x = positions[one]! - positions[other]!;
     let y = positions[one + 1]! - positions[other + 1]!;
     let z = positions[one + 2]! - positions[other + 2]!;
-    // To the nearest of the periodic images.
+    // The differences become those to the nearest periodic image.
     const shiftX = box * Math.round(x / box);
     const shiftY = box * Math.round(y / box);
     const shiftZ = box * Math.round(z / box);
@@ -78,12 +80,12 @@ export async function mdg(
 }
 
 export interface MdgOptions {
-  /** Molecules along each side of the box. */
+  /** The number of molecules along each side of the box. */
   readonly side?: number;
   readonly seed?: number;
 }
 
-/** The closest two molecules are in contact, and no others. */
+/** Creates a program in which the closest two molecules are in contact, and no others. */
 export function create({ side = 7, seed = 1 }: MdgOptions = {}): LoopProgram<Parameters<typeof mdg>> {
   const molecules = side ** 3;
   const count = (molecules * (molecules - 1)) / 2;
@@ -110,7 +112,7 @@ export function create({ side = 7, seed = 1 }: MdgOptions = {}): LoopProgram<Par
     const scales = new Float64Array(count + 1);
     const totals = [0, 0] as [number, number];
     let magnitude = 0;
-    // From the last pair back: what a pair is left comes from one pair only, whose own energy
+    // From the last pair back: a pair receives a value from one pair only, whose own energy
     // decides.
     for (let pair = count - 1; pair >= 0; pair--) {
       const forces = forcesOf(positions, charges, firsts[pair]!, seconds[pair]!, box);
@@ -160,8 +162,8 @@ export function create({ side = 7, seed = 1 }: MdgOptions = {}): LoopProgram<Par
 }
 
 /**
- * A bound that lies in the middle of the widest gap between neighbors from one to the other, so
- * that rounding decides nothing.
+ * Returns a bound in the middle of the widest gap between neighbors in the range, so that rounding
+ * decides nothing.
  */
 function widestGap(sorted: Float64Array, from: number, to: number): number {
   let widest = from;
@@ -172,10 +174,10 @@ function widestGap(sorted: Float64Array, from: number, to: number): number {
 }
 
 /**
- * Of the energy and virial of a pair, relative to the sum of their parts' magnitudes, which `scale`
- * is. A difference of positions is off by three roundings of at most the box, which is at most 24
- * times as large as any distance of cores; the twelfth power of a distance makes that 12 times as
- * much, and fewer than 64 further roundings follow. A rounding is 2^-23, as its direction is open.
+ * The error of a pair's energy and virial, relative to `scale`, the sum of their parts' magnitudes.
+ * A difference of positions is off by three roundings of at most the box. The box is at most 24
+ * times as large as any distance of cores. The twelfth power of a distance multiplies that by 12,
+ * and fewer than 64 further roundings follow. A rounding is 2^-23, as its direction is open.
  */
 const RELATIVE_ERROR = (12 * 3 * 24 + 64) * 2 ** -23;
 
@@ -211,8 +213,8 @@ function forcesOf(
 }
 
 /**
- * Near the points of a grid, so that no two are too close; the two light sites of each are at a
- * distance of 0.3.
+ * Returns molecules near the points of a grid, so that no two are too close. The two light sites of
+ * each molecule are at a distance of 0.3.
  */
 function randomMolecules(side: number, seed: number): Float32Array<ArrayBuffer> {
   const noise = randomFloats(9 * side ** 3, seed);

@@ -3,17 +3,19 @@
  * place, by its subroutine FTRVMT.
  *
  * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014; the program's public
- * source): a matrix of 129 x 64 complex numbers, butterflies of radix two whose strides are
- * variables, so that no compiler tells their elements apart; dependences exist between stages only.
+ * source): a matrix of 129 x 64 complex numbers. The strides of its radix-two butterflies are
+ * variables, so that no compiler tells their elements apart. Dependences exist between stages only.
  * Its callers RCS and ACAC transform rows (64 points at a distance of 129) and columns (64 points
- * side by side). Inferred: that the speculated loop goes over the butterflies of all stages, and
- * the order of the result, which stays bit-reversed.
+ * side by side).
+ *
+ * Inferred: the speculated loop goes over the butterflies of all stages, and the result stays in
+ * bit-reversed order.
  */
 import { randomFloats } from "../random.ts";
 import { type Complex, fourier, reversed, verifySpectrum } from "./fourier.ts";
 import { kept, type LoopProgram, wrong } from "./loopProgram.ts";
 
-/** Complex numbers are pairs; `roots` holds e^(2πi·k/points). */
+/** Transforms the rows or columns. Complex numbers are pairs; `roots` holds e^(2πi·k/points). */
 export async function ocean(
   data: Float32Array,
   roots: Float32Array,
@@ -54,9 +56,9 @@ export async function ocean(
 }
 
 export interface OceanOptions {
-  /** The caller of FTRVMT whose strides are taken. */
+  /** The caller of FTRVMT whose strides the program uses. */
   readonly caller?: "RCS" | "ACAC";
-  /** A power of two; the matrix has one row more than twice as many. */
+  /** The number of points, a power of two. The matrix has `2 * points + 1` rows. */
   readonly points?: number;
   readonly seed?: number;
 }
@@ -76,7 +78,7 @@ export function create(options: OceanOptions = {}): LoopProgram<Parameters<typeo
   const bitReversed = inOrder.map((k) => reversed(k, bits));
   const placeOf = (point: number, transform: number) =>
     2 * (point * pointStride + transform * transformStride);
-  /** The points of one transform, in an order. */
+  /** Returns the points of one transform in the given order. */
   const pick = (data: Float32Array, transform: number, order: Uint32Array): Complex => {
     const [re, im] = [new Float64Array(points), new Float64Array(points)];
     for (let k = 0; k < points; k++) {

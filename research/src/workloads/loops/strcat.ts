@@ -1,11 +1,11 @@
 /**
- * Strings appended to a buffer that doubles when it is full. From then on everything lies
- * elsewhere, so all iterations that follow are wrong if they ran ahead.
+ * Strings appended to a buffer that doubles when it is full. A growth moves all later data, so all
+ * later iterations of the round are wrong.
  *
- * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): the loop has a branch
- * that is taken when the buffer must grow, and that makes all that follow misspeculated. Inferred:
- * everything else. Strings have eight bytes here. The buffer keeps what it has and grows by a
- * segment as large as all before, which begins with one byte that counts segments.
+ * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): the loop takes a branch
+ * when the buffer must grow. All later iterations are then misspeculated. Inferred: everything
+ * else. Strings have eight bytes here. The buffer keeps its contents and grows by a segment as
+ * large as all before. Each new segment begins with one byte that counts segments.
  */
 import { type Verdict, verifyExact } from "../program.ts";
 import { randomBelow } from "../random.ts";
@@ -48,7 +48,7 @@ export function create(options: StrcatOptions = {}): LoopProgram<Parameters<type
     iterations: strings,
     inputs: () => [new Uint8Array(text.length + segments), text.slice(), firstCapacity],
     verify([buffer]): Verdict {
-      // Segment n begins behind as much text as the first capacity doubled n - 1 times.
+      // Segment n begins after as much text as the first capacity doubled n - 1 times.
       const expected = new Uint8Array(text.length + segments);
       let copied = 0;
       for (let segment = 1; segment <= segments; segment++) {
@@ -64,7 +64,7 @@ export function create(options: StrcatOptions = {}): LoopProgram<Parameters<type
 }
 
 /**
- * Random letters; a prime number of them, again and again, so that no two strings near each other
+ * Returns random letters. A prime number of letters repeats, so that no two strings near each other
  * are alike.
  */
 function lettersOf(length: number, seed: number): Uint8Array<ArrayBuffer> {

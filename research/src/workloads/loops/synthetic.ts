@@ -1,10 +1,10 @@
 /**
- * A loop made up in place of GOTHIC, the seventh of the paper, whose source is not public:
- * iterations with some arithmetic that read and write at places from tables, and a chosen part of
- * which need a result of shortly before.
+ * A synthetic loop in place of GOTHIC, the seventh of the paper, whose source is not public. Its
+ * iterations do some arithmetic, and read and write at places from tables. A chosen fraction of
+ * them needs the result of a recent iteration.
  *
- * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): that such dependences
- * are rare. Chosen: all else.
+ * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): such dependences are
+ * rare. Chosen: all else.
  */
 import { verifyExact } from "../program.ts";
 import { randomBelow, randomWord, randomWords } from "../random.ts";
@@ -32,7 +32,7 @@ export async function synthetic(values: Uint32Array, sources: Uint32Array, targe
 
 export interface SyntheticOptions {
   readonly iterations?: number;
-  /** The part of iterations that read what one of the last 64 wrote. */
+  /** The fraction of iterations that read an element written by one of the last 64. */
   readonly rate?: number;
   readonly seed?: number;
 }
@@ -48,8 +48,7 @@ export function create(options: SyntheticOptions = {}): LoopProgram<Parameters<t
       ? targets[i - 1 - randomBelow(recent, seed + 3, i)]!
       : randomBelow(iterations, seed + 3, i);
   });
-  // From any place back to what was there at first, and forward again, without an order of
-  // iterations.
+  // From any place back to the initial value, and forward again, without an order of iterations.
   const reference = kept(() => {
     const before = initial();
     const writers = new Int32Array(2 * iterations).fill(-1);

@@ -1,6 +1,5 @@
 /**
- * The loops are written in the form that users write, so each of them must be one that is
- * translated.
+ * The loops are written in the form that users write, so the translator must accept each of them.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,10 +1,10 @@
 /**
  * TRFD of the Perfect Club, which transforms integrals over atomic orbitals into ones over
- * molecular orbitals: a loop that stores each result where a table says.
+ * molecular orbitals. Its loop takes the place of each result from a table.
  *
  * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): 192 iterations, two of
- * which write the same element. Inferred: what an iteration computes, here the product of a row of
- * coefficients and the integrals, of 40 whole numbers each, so that f32 holds every sum. A larger
+ * which write the same element. Inferred: an iteration computes the product of a row of
+ * coefficients and the integrals. Both have 40 whole numbers, so that f32 holds every sum. A larger
  * size has as many iterations for each such pair.
  */
 import { randomBelow, randomIntegers } from "../random.ts";
@@ -32,11 +32,14 @@ export async function trfd(
 const PERIOD = 192;
 const ORBITALS = 40;
 const MAGNITUDE = 15;
-/** No result, and left where no iteration writes. */
+/**
+ * The initial value of every element. No result equals it, and it remains if no iteration writes
+ * the element.
+ */
 const UNWRITTEN = 0.5;
 
 export interface TrfdOptions {
-  /** A multiple of 192. */
+  /** The number of iterations, a multiple of 192. */
   readonly iterations?: number;
   readonly seed?: number;
 }
@@ -55,7 +58,7 @@ export function create(options: TrfdOptions = {}): LoopProgram<Parameters<typeof
       const own = coefficients.subarray(row * ORBITALS, (row + 1) * ORBITALS);
       return own.reduceRight((sum, coefficient, k) => sum + coefficient * integrals[k]!, 0);
     });
-    // Whoever comes first from the end is the one whose result stays.
+    // The first writer from the end is the one whose result stays.
     const expected = new Float64Array(iterations).fill(UNWRITTEN);
     for (let i = iterations - 1; i >= 0; i--) {
       if (expected[places[i]!] === UNWRITTEN) expected[places[i]!] = sums[i % rows]!;

@@ -6,7 +6,7 @@ const WORKGROUP = 256;
 
 const types = { 4: "u32", 8: "vec2u", 12: "array<u32, 3>", 16: "vec4u", 64: "array<vec4u, 4>" } as const;
 
-/** Nothing but memory: each invocation copies one element. */
+/** Returns a kernel that only accesses memory: each invocation copies one element. */
 const kernelFor = (type: string) => /* wgsl */ `
 @group(0) @binding(0) var<storage, read> original: array<${type}>;
 @group(0) @binding(1) var<storage, read_write> duplicate: array<${type}>;
@@ -23,7 +23,7 @@ export interface CopyOptions {
   readonly seed?: number;
 }
 
-/** Copies a buffer, element by element. */
+/** Creates a program that copies a buffer, element by element. */
 export function create({
   elements = 4096,
   bytesPerElement = 16,

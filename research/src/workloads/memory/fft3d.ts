@@ -14,14 +14,14 @@ import {
 type Sides = readonly [x: Side, y: Side | 1, z: Side | 1];
 
 export interface Fft3dOptions {
-  /** Lengths of the dimensions; x varies fastest. Default 16, 16, 16. */
+  /** The lengths of the dimensions; x varies fastest. Default 16, 16, 16. */
   readonly sides?: Sides;
   readonly seed?: number;
 }
 
 /**
- * The three-dimensional Fourier transform of f32 complex numbers, in a pass for each dimension that
- * reads and writes all of them.
+ * Creates the three-dimensional Fourier transform of f32 complex numbers. Each dimension takes one
+ * pass, which reads and writes all numbers.
  */
 export function create({ sides = [16, 16, 16], seed = 1 }: Fft3dOptions = {}): VerifiableProgram<{
   spectrum: Float32Array;
@@ -81,8 +81,8 @@ export function create({ sides = [16, 16, 16], seed = 1 }: Fft3dOptions = {}): V
 export default (device: GPUDevice) => create().workload(device);
 
 /**
- * The transform in f64, line after line. The sign of its exponents is that of `fourier` when real
- * and imaginary parts change places.
+ * Computes the transform in f64, line after line. `fourier` has the opposite sign in its exponents,
+ * so real and imaginary parts change places.
  */
 function spectrumOf(signal: Float32Array, [x, y, z]: Sides): Float64Array {
   const spectrum = Float64Array.from(signal);
@@ -109,9 +109,10 @@ function spectrumOf(signal: Float32Array, [x, y, z]: Sides): Float64Array {
 }
 
 /**
- * Compares each number with the right one. Errors are proportional to the length of the whole: 7·u
- * for each stage at most on average (Higham, "Accuracy and stability of numerical algorithms",
- * theorem 24.2), with u = 2^-23.
+ * Compares each number with the expected one. Errors are proportional to the length of the whole:
+ * on average at most 7·u for each stage, with u = 2^-23.
+ *
+ * Source: Higham, "Accuracy and stability of numerical algorithms", theorem 24.2.
  */
 function verifySpectrum(actual: Float32Array, expected: Float64Array): Verdict {
   let squares = 0;

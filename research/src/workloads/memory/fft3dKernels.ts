@@ -4,17 +4,17 @@
  */
 
 /**
- * The lengths that a side can have: the squares of the transforms that an invocation does in
+ * The possible lengths of a side: the squares of the lengths that an invocation transforms in
  * registers.
  */
 export type Side = 16 | 256;
 
 /**
- * Invocations of a workgroup that work side by side: neighbors in memory, sixteen numbers of 8
- * bytes each.
+ * The number of invocations of a workgroup that work side by side on neighbors in memory: sixteen
+ * numbers of 8 bytes each.
  */
 const ABREAST = 8;
-/** Lines of a workgroup in the pass along x. */
+/** The number of lines of a workgroup in the pass along x. */
 const LINES = 16;
 
 export const workgroupsAlongX = (side: Side, numbers: number) => numbers / (LINES * side);
@@ -24,7 +24,7 @@ const range = (count: number) => Array.from({ length: count }, (_, i) => i);
 const list = (count: number, item: (i: number) => string) => range(count).map(item).join(", ");
 const number = (value: number) => value.toFixed(9);
 
-/** Complex arithmetic on pairs, and transforms of four of them. */
+/** The complex arithmetic on pairs, and transforms of four of them. */
 const ARITHMETIC = /* wgsl */ `
 fn times(a: vec4f, b: vec4f) -> vec4f {
   return fma(a.xxzz, b, a.yyww * b.yxwz * vec4f(-1.0, 1.0, -1.0, 1.0));
@@ -43,7 +43,7 @@ fn four(a: vec4f, b: vec4f, c: vec4f, d: vec4f) -> array<vec4f, 4> {
 }`;
 
 /**
- * A transform in registers: the first step is four transforms of four, the second works across
+ * The transform of sixteen numbers in registers: four transforms of four, then four more across
  * them.
  */
 const SIXTEEN = /* wgsl */ `
@@ -75,7 +75,10 @@ function root(power: number, length: number): string {
   return `vec4f(${re}, ${im}, ${re}, ${im})`;
 }
 
-/** The bindings of a pass and what it does in registers; a line has `radix` squared numbers. */
+/**
+ * Returns the bindings of a pass and its functions on registers; a line has `radix` squared
+ * numbers.
+ */
 function preamble(radix: 4 | 16): string {
   const powers = range(radix - 1)
     .slice(1)
@@ -100,8 +103,8 @@ ${powers.join("\n")}
 }
 
 /**
- * The numbers that a step leaves go through workgroup memory in two halves, since the less a
- * workgroup takes the more of them run.
+ * Returns code that exchanges numbers through workgroup memory in two halves. More workgroups run
+ * at once if each takes less memory.
  */
 function exchange(
   count: number,
@@ -124,12 +127,13 @@ function exchange(
 }
 
 /**
- * Transforms along y or z, many rows at once: neighbors in a workgroup hold neighbors in memory, and what an invocation
- * gathers lies rows apart. Lines lie `stride` vectors apart. Odd rows change places in pairs, so that no two invocations
- * meet in a bank.
+ * Returns a pass that transforms along y or z, many rows at once. Neighbors in a workgroup hold
+ * neighbors in memory, and one invocation gathers numbers of distant rows. Numbers of a line lie
+ * `stride` vectors apart. Odd rows change places in pairs, so that no two invocations meet in a
+ * bank.
  *
- * Source: Nukada, Ogata, Endo, Matsuoka, "Bandwidth intensive 3-D FFT kernel for GPUs using CUDA", SC 2008, with both
- * steps of a line in one pass.
+ * Source: Nukada, Ogata, Endo, Matsuoka, "Bandwidth intensive 3-D FFT kernel for GPUs using CUDA",
+ * SC 2008, with both steps of a line in one pass.
  */
 export function transformAcross(side: Side, stride: number): string {
   const radix = Math.sqrt(side) as 4 | 16;
@@ -158,9 +162,9 @@ ${range(radix)
 }
 
 /**
- * Transforms along x. A pair holds two numbers of the same line, so the exchange through workgroup
- * memory also transposes squares of two by two; places are mixed so that no two invocations meet in
- * a bank.
+ * Returns a pass that transforms along x. A pair holds two numbers of the same line, so the
+ * exchange through workgroup memory also transposes squares of two by two. Places are mixed so that
+ * no two invocations meet in a bank.
  */
 export function transformAlongX(side: Side): string {
   const radix = Math.sqrt(side) as 4 | 16;
@@ -189,8 +193,8 @@ ${range(radix)
 }
 
 /**
- * What `roots` holds for the passes across, and for the pass along x: the roots of unity that
- * belong to a place in the first step.
+ * Returns the contents of `roots` for the passes across, or for the pass along x. They are the
+ * roots of unity that belong to a place in the first step.
  */
 export function rootsFor(side: Side, pass: "across" | "alongX"): Float32Array {
   const radix = Math.sqrt(side);

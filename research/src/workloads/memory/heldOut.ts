@@ -23,7 +23,9 @@ import * as matrixProduct from "./matrixProduct.ts";
 import * as sparseProduct from "./sparseProduct.ts";
 import * as stencil from "./stencil.ts";
 
-/** The programs that redundancy is measured with, at sizes of 64 to 256 MB where they stream. */
+/**
+ * The programs that redundancy is measured with, at sizes of 64 to 256 MB for those that stream.
+ */
 const others: Readonly<Record<string, () => VerifiableProgram>> = {
   binarySearch: () => binarySearch.create({ length: 2 ** 25, searches: 2 ** 21 }),
   binomialOption: () => binomialOption.create({ options: 2 ** 18 }),
@@ -42,8 +44,8 @@ const others: Readonly<Record<string, () => VerifiableProgram>> = {
 };
 
 /**
- * Programs that the constants of the cost model are not fitted to, so that they are an independent
- * test of it: other programs, and other sizes of those that it was fitted to.
+ * The programs that the constants of the cost model are not fitted to, as an independent test of
+ * the model. They are other programs, and other sizes of the programs that it was fitted to.
  */
 export const heldOut: readonly MemoryEntry[] = [
   ...Object.entries(others).map(([name, full]) => ({

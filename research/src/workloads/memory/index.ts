@@ -11,9 +11,9 @@ import * as stencil from "./stencil.ts";
 /** A program at two sizes. */
 export interface MemoryEntry {
   readonly name: string;
-  /** Takes a fraction of a second on a software adapter. */
+  /** Creates a program that takes a fraction of a second on a software adapter. */
   small(): VerifiableProgram;
-  /** Keeps a large GPU busy, with data several times its caches. */
+  /** Creates a program that keeps a large GPU busy, with data several times its caches. */
   full(): VerifiableProgram;
 }
 

@@ -2,8 +2,8 @@ import type { VerifiableProgram } from "../program.ts";
 import { productProgram } from "../samples/productProgram.ts";
 
 /**
- * A workgroup computes a tile of this side, over this depth at a time; an invocation computes 8 x 8
- * elements of it.
+ * The side of the tile that a workgroup computes, `DEPTH` products at a time. An invocation
+ * computes 8 x 8 elements of it.
  */
 const TILE = 128;
 const DEPTH = 16;
@@ -11,15 +11,15 @@ const DEPTH = 16;
 const range = (count: number) => Array.from({ length: count }, (_, i) => i);
 const lines = (count: number, line: (i: number) => string) => range(count).map(line).join("\n  ");
 
-/** Steps of depth that are written out. */
+/** The number of steps of depth that the kernel writes out. */
 const UNROLLED = 4;
 
 /**
- * Blocked for registers, as in Nath, Tomov, Dongarra, "An improved MAGMA GEMM for Fermi GPUs",
- * 2010. The tile of `a` is kept by columns, which lie 33 vectors apart to spread over the banks: so
- * a step of depth takes 16 registers besides the sums, and two workgroups fit where one loads while
- * the other computes. Lanes of a subgroup form a tile of 4 x 8, so that few of them load different
- * words.
+ * The kernel, blocked for registers, as in Nath, Tomov, Dongarra, "An improved MAGMA GEMM for Fermi
+ * GPUs", 2010. The tile of `a` is kept by columns, which lie 33 vectors apart to spread over the
+ * banks. A step of depth then takes 16 registers besides the sums. Two workgroups fit, of which one
+ * loads while the other computes. Lanes of a subgroup form a tile of 4 x 8, so that few of them
+ * load different words.
  */
 const MULTIPLY = /* wgsl */ `
 struct Shape {
@@ -70,7 +70,9 @@ fn multiply(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index
   })}
 }`;
 
-/** Adds the products of one column of the tile of `a` and one row of that of `b`. */
+/**
+ * Returns code that adds the products of one column of the tile of `a` and one row of that of `b`.
+ */
 function step(k: number): string {
   const upper = `let upper${k} = aTile[(k + ${k}u) * APART + y]; let lower${k} = aTile[(k + ${k}u) * APART + y + 16u];`;
   const across = `let west${k} = bTile[(k + ${k}u) * WIDTH + x]; let east${k} = bTile[(k + ${k}u) * WIDTH + x + WIDTH / 2u];`;
@@ -82,17 +84,17 @@ function step(k: number): string {
 }
 
 export interface BlockedMatrixProductOptions {
-  /** Whole multiples of 128. */
+  /** The number of rows, a multiple of 128, as that of columns. */
   readonly rows?: number;
   readonly columns?: number;
-  /** A whole multiple of 16. */
+  /** The number of products in a sum, a multiple of 16. */
   readonly inner?: number;
   readonly seed?: number;
 }
 
 /**
- * The product of two f32 matrices, as fast as WGSL has it; their elements are small and whole, so
- * that it is exact.
+ * Creates the product of two f32 matrices, as fast as WGSL allows. Their elements are small and
+ * whole, so that it is exact.
  */
 export function create(
   options: BlockedMatrixProductOptions = {},

@@ -34,7 +34,7 @@ const broken: Record<string, readonly [() => VerifiableProgram, from: string, to
   sparseProduct: [() => sparseProduct.create({ rows: 20 }), "i += LANES", "i += LANES + 1u"],
 };
 
-/** Of programs that differ by their sizes alone, one. */
+/** One program of each group that differs by sizes alone. */
 const programs = [...memoryCatalog, ...heldOut].filter(
   ({ name }) =>
     !/^nBody\d{4}$|-(cached|flat|2048|short|scalars|whole)/.test(name) &&

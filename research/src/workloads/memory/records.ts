@@ -4,12 +4,13 @@ import { randomIntegers } from "../random.ts";
 
 const WORKGROUP = 32;
 
-/** Words of a record, and those of them that no member takes. */
+/** The number of words of a record; below, the words that no member takes. */
 const WORDS = 36;
 const PADDING = [19, 23, 27, 31, 35];
 
 /**
- * The types that buffers may hold, loaded and stored as a whole, in parts and by computed indices.
+ * The kernel that loads and stores the types of buffers as a whole, in parts and by computed
+ * indices.
  */
 const UPDATE = /* wgsl */ `
 struct Record {            // from word
@@ -47,7 +48,7 @@ export interface RecordsOptions {
   readonly seed?: number;
 }
 
-/** Changes records of many types. */
+/** Creates a program that changes records of many types. */
 export function create({
   records = 100,
   seed = 1,
@@ -87,7 +88,7 @@ export function create({
 
 export default (device: GPUDevice) => create().workload(device);
 
-/** What padding holds is anybody's guess. */
+/** Clears the padding, whose contents are undefined. */
 function withoutPadding(words: Uint32Array): Uint32Array {
   for (let record = 0; record < words.length; record += WORDS) {
     for (const word of PADDING) words[record + word] = 0;

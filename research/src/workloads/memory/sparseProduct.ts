@@ -2,7 +2,7 @@ import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "..
 import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomBelow, randomIntegers } from "../random.ts";
 
-/** Lanes that share a row, and rows of a workgroup. */
+/** The number of lanes that share a row, and the number of rows of a workgroup. */
 const LANES = 8;
 const ROWS = 16;
 
@@ -46,10 +46,14 @@ fn multiply(
 
 export interface SparseProductOptions {
   readonly rows?: number;
-  /** Nonzero elements of a row: between half and one and a half times as many. */
+  /**
+   * The average number of nonzero elements of a row. A row has between half and one and a half
+   * times as many.
+   */
   readonly perRow?: number;
   /**
-   * Where they are: anywhere in the row, or within a band around the diagonal. Default `"random"`.
+   * The places of the nonzero elements: anywhere in the row, or within a band around the diagonal.
+   * Default `"random"`.
    */
   readonly structure?: "random" | "banded";
   readonly seed?: number;
@@ -62,8 +66,8 @@ interface Matrix {
 }
 
 /**
- * A square matrix in compressed rows, times a vector. All numbers are small and whole, so that sums
- * are exact in any order.
+ * Creates the product of a square matrix in compressed rows and a vector. All numbers are small and
+ * whole, so that sums are exact in any order.
  */
 export function create(options: SparseProductOptions = {}): VerifiableProgram<{ product: Float32Array }> {
   const { rows = 256, perRow = 24, structure = "random", seed = 1 } = options;

@@ -5,8 +5,8 @@ import { randomIntegers } from "../random.ts";
 const TILE = [32, 8] as const;
 
 /**
- * One step of relaxation; the border stays. Scalars, as such programs are written: caches share
- * what neighbors load.
+ * The kernel of one step of relaxation; the border stays. It works on scalars, as is usual: caches
+ * share the loads of neighbors.
  */
 const RELAX = /* wgsl */ `
 @group(0) @binding(0) var<uniform> width: u32;
@@ -33,8 +33,8 @@ export interface StencilOptions {
 }
 
 /**
- * The two-dimensional five-point stencil. Values are small whole numbers, so that each sum is exact
- * in any order.
+ * Creates the two-dimensional five-point stencil. Values are small whole numbers, so that each sum
+ * is exact in any order.
  */
 export function create({ width = 64, height = width, seed = 1 }: StencilOptions = {}): VerifiableProgram<{
   after: Float32Array;

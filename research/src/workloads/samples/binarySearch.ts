@@ -2,25 +2,26 @@
  * Finds many keys in one sorted array.
  *
  * Follows the sample BinarySearch of the AMD APP OpenCL SDK. Documented there: a pass cuts the
- * range of a search into as many parts as there are work-items, each looks at the two ends of its
- * part, and the one whose part holds the key writes down the range of the next pass. Chosen here:
- * sixteen parts, four for each invocation, which looks at the ends that they share once; many
- * searches at once, where the sample has one key; the range stays on the GPU between the passes,
- * where the sample's host reads it.
+ * range of a search into as many parts as there are work-items. Each work-item looks at the two
+ * ends of its part. The one whose part holds the key writes the range of the next pass.
+ *
+ * Chosen here: sixteen parts, four for each invocation, which looks once at the ends that they
+ * share. Many searches run at once, while the sample has one key. The range stays on the GPU
+ * between the passes, while the sample's host reads it.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
 import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomWord } from "../random.ts";
 
 const WORKGROUP = 128;
-/** Into how many parts a pass cuts each range. */
+/** The number of parts into which a pass cuts each range. */
 const PARTS = 16;
-/** How many of them an invocation takes: the components of a vector. */
+/** The number of parts that an invocation takes: the components of a vector. */
 const SHARE = 4;
 
 /**
- * One pass: exactly one part has a first element not above the key, and behind it one that is
- * above.
+ * The kernel of one pass. In exactly one part the first element is not above the key, and the next
+ * part begins with one that is above.
  */
 const NARROW = /* wgsl */ `
 const WORKGROUP = ${WORKGROUP}u;
@@ -62,25 +63,28 @@ fn narrow(
 }`;
 
 /**
- * Element i lies in [i·GAP, (i+1)·GAP): ascending without a sort, and the reference knows where to
- * look.
+ * The width of an element's interval: element i lies in [i·GAP, (i+1)·GAP). The elements are
+ * ascending without a sort, and the reference knows where to look.
  */
 const GAP = 16;
 
 export interface BinarySearchOptions {
-  /** At most 2^28. */
+  /** The number of elements, at most 2^28. */
   readonly length?: number;
   readonly searches?: number;
   readonly seed?: number;
 }
 
-/** The position of the last element that is not above each key, or 0 when all are. */
+/**
+ * Creates a search for the position of the last element that is not above each key, or 0 if all are
+ * above.
+ */
 export function create(options: BinarySearchOptions = {}): VerifiableProgram<{ positions: Uint32Array }> {
   const { length = 10_000, searches = 1000, seed = 1 } = options;
   const elements = new Uint32Array(length);
   for (let i = 0; i < length; i++) elements[i] = i * GAP + (randomWord(seed, i) % GAP);
   const keys = new Uint32Array(searches);
-  // Every other key is in the array for certain.
+  // The array contains every other key for certain.
   for (let i = 0; i < searches; i++) {
     const place = randomWord(seed + 1, i) % length;
     keys[i] = i % 2 === 0 ? elements[place]! : place * GAP + (randomWord(seed + 2, i) % GAP);
@@ -133,7 +137,7 @@ export function create(options: BinarySearchOptions = {}): VerifiableProgram<{ p
 
 export default (device: GPUDevice) => create().workload(device);
 
-/** How long the parts are in each pass, down to one element. */
+/** Returns the length of the parts in each pass, down to one element. */
 function partLengthsOf(length: number): number[] {
   const partLengths = [1];
   while (partLengths[0]! * PARTS < length) partLengths.unshift(partLengths[0]! * PARTS);
@@ -141,8 +145,8 @@ function partLengthsOf(length: number): number[] {
 }
 
 /**
- * Without a search: only the element in the key's own gap, or the one before, can be the last that
- * is not above.
+ * Returns the positions without a search. Only the element in the key's own gap, or the one before,
+ * can be the last that is not above.
  */
 function positionsOf(elements: Uint32Array, keys: Uint32Array): Uint32Array {
   return keys.map((key) => {

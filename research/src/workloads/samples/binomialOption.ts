@@ -3,24 +3,26 @@
  * A simplified approach", 1979).
  *
  * Follows the sample BinomialOption of the AMD APP OpenCL SDK. Documented there: a workgroup folds
- * the trees of four options, the lanes of a vec4; two arrays in workgroup memory take turns as
- * levels of the tree; one random number sets spot, strike and years by interpolation; rate 0.02,
- * volatility 0.30. Chosen here: 127 steps instead of 254; four leaves for each invocation instead
- * of one, which it keeps to itself but for the first; and random numbers of ten bits, so that every
- * price is held against a reference, of which there are 1024.
+ * the trees of four options, the lanes of a vec4. Two arrays in workgroup memory take turns as
+ * levels of the tree. One random number sets spot, strike and years by interpolation. The rate is
+ * 0.02, the volatility 0.30.
+ *
+ * Chosen here: 127 steps instead of 254, and four leaves for each invocation instead of one. An
+ * invocation shares only the first of its leaves. Random numbers have ten bits, so that every price
+ * is compared with one of 1024 references.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
 import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomWord } from "../random.ts";
 
 const WORKGROUP = 32;
-/** How many leaves an invocation has. */
+/** The number of leaves of an invocation. */
 const OWN = 4;
 const STEPS = WORKGROUP * OWN - 1;
 const RATE = 0.02;
 const VOLATILITY = 0.3;
 
-/** What the random number 0 stands for, and 1. */
+/** The value of each parameter at the random numbers 0 and 1. */
 const ENDS = { spot: [5, 30], strike: [1, 100], years: [0.25, 10] } as const;
 type Parameter = keyof typeof ENDS;
 
@@ -81,7 +83,7 @@ fn fold(
 const LEVELS = 2 ** 10;
 
 export interface BinomialOptionOptions {
-  /** Rounded up to a multiple of four. */
+  /** The number of options, rounded up to a multiple of four. */
   readonly options?: number;
   readonly seed?: number;
 }
@@ -142,11 +144,12 @@ function verifyPrices(numbers: Float32Array, prices: Float32Array): Verdict {
 }
 
 /**
- * The same tree in f64, as a sum over its leaves, and how far f32 may be off by the accuracies that
- * WGSL promises (section 15.7.4), with u = 2^-24. `exp` near 1 is off by 6u, so growth, up and down
- * by at most 11u, and the growth of the expected value in a step by 28u. The weights of a step and
- * its products and sum are off by another 14u, and the leaves once by about 200u: together less
- * than 48u in each step, of a value of at most the spot price.
+ * Returns the price of the same tree in f64, as a sum over its leaves, and a tolerance. The
+ * tolerance follows from the accuracies that WGSL promises (section 15.7.4), with u = 2^-24. Each
+ * exponential near 1 is off by 6u, so growth, up and down are off by at most 11u. The growth of the
+ * expected value in a step is off by 28u. The weights of a step and its products and sum are off by
+ * another 14u, and the leaves once by about 200u. Together this is less than 48u in each step, of a
+ * value of at most the spot price.
  */
 function referencePrice(x: number) {
   const at = (parameter: Parameter) => ENDS[parameter][0] + (ENDS[parameter][1] - ENDS[parameter][0]) * x;

@@ -5,17 +5,17 @@ import { createSteps } from "./steps.ts";
 
 const WORKGROUP = 64;
 /**
- * How many vectors of four keys an invocation takes of a block, and of what is merged at two
+ * The number of vectors of four keys that an invocation takes of a block, and of a merge at two
  * distances.
  */
 const VECTORS = 4;
-/** How many keys a workgroup sorts in its own memory. */
+/** The number of keys that a workgroup sorts in its own memory. */
 const BLOCK = 4 * VECTORS * WORKGROUP;
 
 /**
- * The variant that always sorts upwards: a merge first compares mirrored keys, then keys at halving
- * distances, two of them for each time that keys are loaded. Keys beyond the end count as infinite
- * and would never move, so any length works.
+ * The kernels of the variant that always sorts upwards. A merge first compares mirrored keys, then
+ * keys at halving distances, two distances for each load of the keys. Keys beyond the end count as
+ * infinite and would never move, so any length works.
  */
 const SORT = /* wgsl */ `
 struct Pass {
@@ -205,7 +205,7 @@ fn mergeSpacedTwice(
 
 type EntryPoint = "sortBlocks" | "mergeMirrored" | "mergeSpacedTwice" | "mergeSpaced" | "mergeBlocks";
 
-/** How many keys an invocation holds. */
+/** The number of keys that an invocation holds. */
 const KEYS: Readonly<Record<EntryPoint, number>> = {
   sortBlocks: 4 * VECTORS,
   mergeMirrored: 8,
@@ -219,7 +219,7 @@ export interface BitonicSortOptions {
   readonly seed?: number;
 }
 
-/** Sorts u32 keys in place. */
+/** Creates a program that sorts u32 keys in place. */
 export function create({
   length = 5000,
   seed = 1,

@@ -2,11 +2,13 @@
  * Prices European call and put options by the formula of Black and Scholes.
  *
  * Follows the sample BlackScholes of the AMD APP OpenCL SDK. Documented there: one random number
- * sets every parameter of an option by interpolation, an invocation prices four options, and the
+ * sets every parameter of an option by interpolation, and an invocation prices four options. The
  * normal distribution is the polynomial 26.2.17 of Abramowitz and Stegun, "Handbook of Mathematical
- * Functions", 1964. Chosen here: the ends of the parameters, so that options are out of the money
- * and in it (in the sample, spot and strike are always the same); and random numbers of sixteen
- * bits, so that every price is held against a reference, of which there are 65,536.
+ * Functions", 1964.
+ *
+ * Chosen here: the ends of the parameters, so that options are out of the money and in it. In the
+ * sample, spot and strike are always the same. Random numbers have sixteen bits, so that every
+ * price is compared with one of 65,536 references.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
 import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
@@ -14,7 +16,7 @@ import { randomWord } from "../random.ts";
 
 const WORKGROUP = 128;
 
-/** What the random number 0 stands for, and 1. */
+/** The value of each parameter at the random numbers 0 and 1. */
 const ENDS = {
   spot: [10, 100],
   strike: [20, 80],
@@ -24,7 +26,7 @@ const ENDS = {
 } as const;
 type Parameter = keyof typeof ENDS;
 
-/** One operation, which `mix` is not. */
+/** Returns an interpolation that compiles to one operation, unlike `mix`. */
 const mix = (parameter: Parameter) => {
   const [low, high] = ENDS[parameter];
   return `(${low} + ${high - low} * x)`;
@@ -82,19 +84,19 @@ fn price(
 }`;
 
 /**
- * Operations per option: interpolations, d1 and d2, reaches, discount, density, two tails,
+ * The operations per option: interpolations, d1 and d2, reaches, discount, density, two tails,
  * distributions, prices.
  */
 const FLOPS = 5 * 3 + 12 + 2 + 8 + 3 + 5 + 2 * 11 + 2 + 4;
 const LEVELS = 2 ** 16;
 
 export interface BlackScholesOptions {
-  /** Rounded up to a multiple of four. */
+  /** The number of options, rounded up to a multiple of four. */
   readonly options?: number;
   readonly seed?: number;
 }
 
-/** Prices, one per option. */
+/** The prices, one per option. */
 interface Prices extends Record<string, Float32Array> {
   calls: Float32Array;
   puts: Float32Array;
@@ -164,13 +166,16 @@ function verifyPrices(numbers: Float32Array, { calls, puts }: Prices): Verdict {
 }
 
 /**
- * Both prices in f64, and how far f32 may be off by the accuracies that WGSL promises (section
- * 15.7.4), with u = 2^-24: the numerator of d1 by 64u (21u from the logarithm, at most 35u from the
- * other term), which deviation divides; d1 and d2 themselves by another 32u of their size; the
- * normal distribution by 7.5e-8 for its formula and 128u for its rounding, most of which the
- * alternating polynomial makes; and products and discount by 16u. The second density comes from d1,
- * which is a deviation away: a tail is at most 1.26 times its density, and so much more does that
- * make of an error.
+ * Returns both prices in f64, and a tolerance from the accuracies that WGSL promises (section
+ * 15.7.4), with u = 2^-24.
+ *
+ * The numerator of d1 is off by 64u: 21u from the logarithm, and at most 35u from the other term.
+ * The deviation divides it. d1 and d2 themselves are off by another 32u of their size. The normal
+ * distribution is off by 7.5e-8 for its formula and 128u for its rounding, most of which comes from
+ * the alternating polynomial. Products and discount are off by 16u.
+ *
+ * The second density comes from d1, which is a deviation away. A tail is at most 1.26 times its
+ * density, which multiplies an error by as much.
  */
 function referencePrices(x: number) {
   const at = (parameter: Parameter) => ENDS[parameter][0] + (ENDS[parameter][1] - ENDS[parameter][0]) * x;
@@ -199,7 +204,10 @@ function referencePrices(x: number) {
 
 const density = (d: number) => Math.exp(-d * d * 0.5) / Math.sqrt(2 * Math.PI);
 
-/** Source: Marsaglia, "Evaluating the normal distribution", 2004: the Taylor series, to the precision of f64. */
+/**
+ * Returns the normal distribution by its Taylor series, to the precision of f64. Source: Marsaglia,
+ * "Evaluating the normal distribution", 2004.
+ */
 function normal(d: number): number {
   let [sum, term, previous] = [d, d, 0];
   for (let i = 3; sum !== previous; i += 2) {

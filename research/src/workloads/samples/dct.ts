@@ -1,10 +1,13 @@
 /**
- * The discrete cosine transform (DCT-II, orthonormal) of each 8x8 block of an image: `A X Aᵀ`, two small matrix products.
+ * The discrete cosine transform (DCT-II, orthonormal) of each 8x8 block of an image: `A X Aᵀ`, two
+ * small matrix products.
  *
- * Source: the sample DCT of the AMD APP SDK, as used by Wadden et al. 2014: blocks of 8x8 floats, the intermediate product in
- * workgroup memory. Chosen here: eight blocks for each workgroup, a row or column of a block for each invocation, so that
- * workgroup memory is passed once and not eight times; the coefficients of `A` are constants of the kernel; and as even cosines are
- * symmetric and odd ones antisymmetric, half as many products.
+ * Source: the sample DCT of the AMD APP SDK, as used by Wadden et al. 2014. Blocks have 8x8 floats,
+ * and the intermediate product is in workgroup memory.
+ *
+ * Chosen here: eight blocks for each workgroup, and a row or column of a block for each invocation.
+ * Values then pass workgroup memory once and not eight times. The coefficients of `A` are constants
+ * of the kernel. Even cosines are symmetric and odd ones antisymmetric, which halves the products.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
 import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
@@ -15,7 +18,7 @@ const AREA = SIDE * SIDE;
 const WORKGROUP = 64;
 const BLOCKS = WORKGROUP / SIDE;
 
-/** Row `k` holds the samples of cosine number `k`. */
+/** The cosines; row `k` holds the samples of cosine number `k`. */
 const COSINES = Array.from({ length: SIDE }, (_, k) =>
   Array.from(
     { length: SIDE },
@@ -23,7 +26,9 @@ const COSINES = Array.from({ length: SIDE }, (_, k) =>
   ),
 );
 
-/** Every other row of the matrix, as far as its middle, as a WGSL constant, which lists columns. */
+/**
+ * Returns the first half of every other row of the matrix as a WGSL constant, which lists columns.
+ */
 function half(firstRow: number): string {
   const columns = [0, 1, 2, 3].map((column) =>
     [0, 2, 4, 6].map((row) => Math.fround(COSINES[firstRow + row]![column]!)).join(", "),
@@ -106,22 +111,22 @@ fn dct(
   }
 }`;
 
-/** Levels of a gray image around zero, as JPEG shifts them. */
+/** The largest level of a gray image around zero, as JPEG shifts the levels. */
 const MAGNITUDE = 127;
 /**
- * Beyond this many blocks a seeded sample is compared element by element, and all others by a
- * weighted sum.
+ * The number of blocks that are compared element by element. If there are more, a seeded sample is
+ * compared so, and all others by a weighted sum.
  */
 const VERIFIED_BLOCKS = 2 ** 16;
 
 export interface DctOptions {
-  /** The size of the image in blocks. */
+  /** The width of the image in blocks. */
   readonly blocksAcross?: number;
   readonly blocksDown?: number;
   readonly seed?: number;
 }
 
-/** The coefficients of an image, each block in place of its samples. */
+/** Creates the transform of an image; each block of coefficients takes the place of its samples. */
 export function create(options: DctOptions = {}): VerifiableProgram<{ coefficients: Float32Array }> {
   const { blocksAcross = 16, blocksDown = blocksAcross, seed = 1 } = options;
   const blocks = blocksAcross * blocksDown;
@@ -163,16 +168,16 @@ export function create(options: DctOptions = {}): VerifiableProgram<{ coefficien
 export default (device: GPUDevice) => create().workload(device);
 
 /**
- * Compares with f64. A sum of four products in f32 is off by at most six roundings (of the sum or
- * difference of two samples, the constant, the product and three sums) of the sum of magnitudes,
- * and there are two in a row. Rows of `A` have length one, so their magnitudes sum to at most √8,
- * and those of both products to 8·127.
+ * The tolerance of the comparison with f64. A sum of four products in f32 is off by at most six
+ * roundings of the sum of magnitudes. They are those of the sum or difference of two samples, the
+ * constant, the product and three sums. Two such sums follow each other. Rows of `A` have length
+ * one, so their magnitudes sum to at most √8, and those of both products to 8·127.
  */
 const TOLERANCE = 2 * 6 * 2 ** -24 * 8 * MAGNITUDE * 1.001;
 
 /**
- * No block is left out: if each of its coefficients is within the tolerance, then so is their
- * weighted sum, which equals a sum over the samples with transformed weights.
+ * Verifies every block. If each coefficient of a block is within the tolerance, then so is their
+ * weighted sum. The weighted sum equals a sum over the samples with transformed weights.
  */
 function verifyBlocks(
   image: Float32Array,

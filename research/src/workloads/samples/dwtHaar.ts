@@ -1,10 +1,13 @@
 /**
- * The Haar wavelet decomposition of a signal, down to a single average: sums and differences of neighbours, then the same
- * for the sums.
+ * The Haar wavelet decomposition of a signal, down to a single average: sums and differences of
+ * neighbours, then the same for the sums.
  *
- * Source: the sample DwtHaar1D of the AMD APP SDK, as used by Wadden et al. 2014: a workgroup decomposes its part of the signal
- * by at most nine levels in workgroup memory, and what remains goes through the same kernel again. Chosen here: eight pairs
- * for each invocation, orthonormal coefficients at every level, and no scaling of the signal beforehand.
+ * Source: the sample DwtHaar1D of the AMD APP SDK, as used by Wadden et al. 2014. A workgroup
+ * decomposes its part of the signal by at most nine levels in workgroup memory. The rest goes
+ * through the same kernel again.
+ *
+ * Chosen here: eight pairs for each invocation, orthonormal coefficients at every level, and no
+ * scaling of the signal beforehand.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
 import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
@@ -12,17 +15,19 @@ import { randomFloats } from "../random.ts";
 
 const WORKGROUP = 64;
 /**
- * The vectors of samples that an invocation loads, all of them under way before the first is waited
- * for.
+ * The vectors of samples that an invocation loads. All loads begin before it waits for the first.
  */
 const VECTORS = [0, 1, 2, 3];
-/** How many samples a workgroup decomposes, by how many levels: two averages are left. */
+/**
+ * The number of samples that a workgroup decomposes; below, the number of levels. Two averages are
+ * left.
+ */
 const BLOCK = 4 * VECTORS.length * WORKGROUP;
 const BLOCK_LEVELS = Math.log2(BLOCK) - 1;
 
 /**
- * The details of a level stand at `pairs` and up, where `pairs` is their number; the last average
- * is at zero.
+ * The kernel. The details of a level stand at `pairs` and up, where `pairs` is their number; the
+ * last average is at zero.
  */
 const DECOMPOSE = /* wgsl */ `
 struct Extent {
@@ -103,12 +108,15 @@ fn decompose(
 }`;
 
 export interface DwtHaarOptions {
-  /** A power of two, two at least. */
+  /** The number of samples, a power of two and at least two. */
   readonly length?: number;
   readonly seed?: number;
 }
 
-/** All coefficients: the average, then the details of each level, the coarsest first. */
+/**
+ * Creates the decomposition. Its coefficients are the average, then the details of each level, the
+ * coarsest first.
+ */
 export function create(options: DwtHaarOptions = {}): VerifiableProgram<{ coefficients: Float32Array }> {
   const { length = 2 ** 12, seed = 1 } = options;
   const signal = randomFloats(length, seed);
@@ -118,7 +126,7 @@ export function create(options: DwtHaarOptions = {}): VerifiableProgram<{ coeffi
     const module = device.createShaderModule({ code: DECOMPOSE });
     const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const coefficients = resultBuffer(device, length * 4);
-    // Whole vectors; what lies beyond the end does not matter.
+    // The buffers hold whole vectors; contents beyond the end do not matter.
     const signals = [resultBuffer(device, Math.max(16, length * 4))];
     device.queue.writeBuffer(signals[0]!, 0, signal);
     const uniforms: GPUBuffer[] = [];
@@ -171,8 +179,8 @@ function extents(length: number): { samples: number; levels: number }[] {
 }
 
 /**
- * Compares with f64. A level makes the error of an average at most √2 times as large, and adds
- * three roundings (of the sum, of the constant and of the product) of a value that is at most √2
+ * Compares with f64. A level multiplies the error of an average by at most √2. It adds three
+ * roundings (of the sum, of the constant and of the product) of a value. This value is at most √2
  * times the largest average of the level before.
  */
 function verifyCoefficients(signal: Float32Array, coefficients: Float32Array): Verdict {

@@ -1,10 +1,12 @@
 /**
- * The Walsh–Hadamard transform of a signal in place: coefficient `k` is the sum of all samples, with the sign of sample `i`
- * changed where `i & k` has an odd number of bits.
+ * The Walsh–Hadamard transform of a signal in place. Coefficient `k` is the sum of all samples,
+ * with the sign of sample `i` changed if `i & k` has an odd number of bits.
  *
- * Source: the sample FastWalshTransform of the AMD APP SDK, as used by Wadden et al. 2014: butterflies in place, a dispatch for
- * all samples at a time, no workgroup memory. Chosen here: two stages each time that samples are loaded, and four samples at a time, as
- * vectors; samples are small whole numbers.
+ * Source: the sample FastWalshTransform of the AMD APP SDK, as used by Wadden et al. 2014.
+ * Butterflies work in place, a dispatch for all samples at a time, without workgroup memory.
+ *
+ * Chosen here: two stages for each load of the samples, and four samples at a time, as vectors.
+ * Samples are small whole numbers.
  */
 import { gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
 import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
@@ -77,25 +79,26 @@ fn betweenTwice(
 
 type EntryPoint = "within" | "between" | "betweenTwice";
 
-/** How many samples an invocation transforms. */
+/** The number of samples that an invocation transforms. */
 const SAMPLES: Readonly<Record<EntryPoint, number>> = { within: 4, between: 8, betweenTwice: 16 };
 
 const MAGNITUDE = 8;
 /**
- * How many additions the definition may take; it is the reference for as many coefficients as that
- * allows.
+ * The number of additions that the definition may take. It is the reference for as many
+ * coefficients as that allows.
  */
 const REFERENCE_ADDITIONS = 2 ** 27;
 
 export interface FastWalshTransformOptions {
-  /** A power of two, four at least. */
+  /** The number of samples, a power of two and at least four. */
   readonly length?: number;
   readonly seed?: number;
 }
 
 /**
- * The signal's coefficients, exactly: a partial sum of n samples is below 2^24 for certain up to n
- * = 2^21, and beyond that but for a chance of 2·exp(-2^48 / (128 n)), which is nothing.
+ * Creates a program that computes a signal's coefficients exactly. A partial sum of n samples is
+ * always below 2^24 up to n = 2^21. Beyond that it fails with the negligible probability of
+ * 2·exp(-2^48 / (128 n)).
  */
 export function create(
   options: FastWalshTransformOptions = {},
@@ -164,11 +167,12 @@ function transformingPasses(length: number): { entryPoint: EntryPoint; span: num
 }
 
 /**
- * Coefficients by definition, as many as are quick, then all of them at once: they are weighted by
- * products of one random factor for each bit of their number. With such weights the sum over
- * coefficients equals one over samples, as the transform of a product is the product of the
- * transforms of two: those of (1, f) are (1 + f, 1 - f). A factor is so close to ±1 that every
- * weight is at least 1/e, and one wrong coefficient changes the sum by that much.
+ * Verifies some coefficients by definition, as many as are quick, then all of them by a weighted
+ * sum. Their weights are products of one random factor for each bit of their number.
+ *
+ * With such weights the sum over coefficients equals one over samples. The transform of a product
+ * is the product of the transforms of two: those of (1, f) are (1 + f, 1 - f). A factor is so close
+ * to ±1 that every weight is at least 1/e, and one wrong coefficient changes the sum by that much.
  */
 function verifyCoefficients(signal: Float32Array, coefficients: Float32Array, seed: number): Verdict {
   const { length } = signal;
@@ -204,8 +208,8 @@ function isOdd(bits: number): boolean {
 }
 
 /**
- * The sum of values, each weighted by the product of one weight of a pair for each bit of its
- * index.
+ * Returns the sum of values. Each is weighted by the product of one weight of a pair for each bit
+ * of its index.
  */
 function weightedSum(values: Float32Array, weights: readonly (readonly number[])[]): number {
   let sums: Float32Array | Float64Array = values;

@@ -1,9 +1,10 @@
 /**
- * The shortest paths between all pairs of nodes: their lengths, and through which node each goes.
+ * The shortest paths between all pairs of nodes: the length of each, and a node on it.
  *
- * Source: the sample FloydWarshall of the AMD APP SDK, as used by Wadden et al. 2014: in place, a dispatch for each node, whole
- * numbers as lengths, a second matrix that names the last node that made a path shorter. Chosen here: a complete graph with random
- * lengths, four rows for each invocation.
+ * Source: the sample FloydWarshall of the AMD APP SDK, as used by Wadden et al. 2014. It works in
+ * place, with a dispatch for each node and whole numbers as lengths. A second matrix names the last
+ * node that made a path shorter. Chosen here: a complete graph with random lengths, four rows for
+ * each invocation.
  */
 import { readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
 import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
@@ -13,14 +14,15 @@ import { createSteps } from "./steps.ts";
 const WIDTH = 32;
 const HEIGHT = 4;
 /**
- * Rows for each invocation, which share an element of row `k` and are loaded before any of them is
- * stored.
+ * The number of rows for each invocation. They share an element of row `k`, and all are loaded
+ * before any of them is stored.
  */
 const ROWS = 4;
 
 /**
- * No invocation stores what another may read in the same dispatch: row `k` and column `k` never
- * change, as the way from a node to itself has length zero and nothing becomes shorter by it.
+ * The kernel of one step. No invocation stores an element that another may read in the same
+ * dispatch. Row `k` and column `k` never change: the way from a node to itself has length zero and
+ * shortens nothing.
  */
 const RELAX = /* wgsl */ `
 struct Step {
@@ -56,8 +58,8 @@ fn relax(@builtin(global_invocation_id) id: vec3u) {
 }`;
 
 /**
- * Longer than any path, and still so little that a sum of two fits. Rows that fill up the last four
- * have it everywhere.
+ * A length greater than any path's, and small enough that the sum of two fits. Rows that fill up
+ * the last four consist of it.
  */
 const UNREACHABLE = 2 ** 30;
 
@@ -116,7 +118,7 @@ export function create({ nodes = 48, seed = 1 }: FloydWarshallOptions = {}): Ver
     workload: runOnce(prepare),
     verify: (paths) => verifyPaths(edges, paths, nodes),
     kernelSources: { relax: RELAX },
-    // Each step reads the matrix once; how often it stores depends on the lengths, and is little.
+    // Each step reads the matrix once. Its stores depend on the lengths, and are few.
     work: { bytes: 4 * nodes ** 3, flops: 0 },
   };
 }
@@ -131,10 +133,10 @@ function randomEdges(nodes: number, seed: number): Uint32Array<ArrayBuffer> {
 }
 
 /**
- * First, each length must be that of a path: of the edge, or of two shorter paths that meet in the
- * node it goes through. Then no length is too short, and an edge longer than its entry is on no
- * shortest path. Dijkstra's algorithm over the few edges that are left says from every node whether
- * a length is too long.
+ * Verifies the paths. First, each length must be that of a path: of the edge, or of two shorter
+ * paths that meet in the node it goes through. Then no length is too short, and an edge longer than
+ * its entry is on no shortest path. Dijkstra's algorithm over the few edges that are left then
+ * finds every length that is too long.
  */
 function verifyPaths(edges: Uint32Array, { lengths, via }: Paths, nodes: number): Verdict {
   const useful: { to: number; length: number }[][] = [];
@@ -166,7 +168,10 @@ function verifyPaths(edges: Uint32Array, { lengths, via }: Paths, nodes: number)
   return { ok: true, message: `the shortest paths between ${nodes} nodes are exact` };
 }
 
-/** Dijkstra's algorithm with a bucket for each length, as Dial proposed. */
+/**
+ * Returns the shortest lengths by Dijkstra's algorithm with a bucket for each length, as Dial
+ * proposed.
+ */
 function shortestFrom(
   start: number,
   edges: readonly (readonly { to: number; length: number }[])[],

@@ -4,10 +4,13 @@ import { randomWords } from "../random.ts";
 
 const BINS = 256;
 const WORKGROUP = 128;
-/** How many vectors, of sixteen samples each, an invocation counts. */
+/** The number of vectors, of sixteen samples each, that an invocation counts. */
 const SERIAL = 16;
 
-/** Each workgroup counts its samples in its own memory, then adds its bins to everybody's. */
+/**
+ * The kernel: each workgroup counts its samples in its own memory, then adds its bins to the common
+ * ones.
+ */
 const COUNT = /* wgsl */ `
 const BINS = ${BINS}u;
 const WORKGROUP = ${WORKGROUP}u;
@@ -51,12 +54,12 @@ export interface HistogramOptions {
   readonly seed?: number;
 }
 
-/** How often each byte occurs. */
+/** Creates a program that counts how often each byte occurs. */
 export function create({
   samples = 100_001,
   seed = 1,
 }: HistogramOptions = {}): VerifiableProgram<{ bins: Uint32Array }> {
-  // Half of the bits are cleared in pairs of words, so that bins fill unevenly.
+  // Half of the words lose about half of their bits, so that bins fill unevenly.
   const words = randomWords(4 * Math.ceil(samples / 16), seed);
   for (let i = 1; i < words.length; i += 2) words[i] = words[i]! & words[i - 1]!;
 
@@ -95,8 +98,8 @@ export function create({
 export default (device: GPUDevice) => create().workload(device);
 
 /**
- * A view of the words as bytes; WebGPU hosts are little-endian, as shifts from the lowest bit up
- * expect.
+ * Counts bytes through a view of the words. WebGPU hosts are little-endian, so the view has the
+ * order that the kernel's shifts have.
  */
 function countBytes(words: Uint32Array, samples: number): Uint32Array {
   const bins = new Uint32Array(BINS);

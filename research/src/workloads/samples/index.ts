@@ -18,9 +18,12 @@ import * as simpleConvolution from "./simpleConvolution.ts";
 import * as sobelFilter from "./sobelFilter.ts";
 import * as urng from "./urng.ts";
 
-/** A program of the paper on redundant multithreading at each size that it is used at. */
+/** A program of the paper on redundant multithreading at each size at which it is used. */
 interface Sample extends CatalogEntry {
-  /** Keeps a large GPU busy for milliseconds, with data several times its caches. */
+  /**
+   * Creates a program that keeps a large GPU busy for milliseconds, with data several times its
+   * caches.
+   */
   benchmark(): VerifiableProgram;
 }
 
@@ -159,12 +162,12 @@ export const catalog: readonly Sample[] = [
   },
 ];
 
-/** The largest power of two of words that one buffer may hold. */
+/** Returns the largest power of two of words that one buffer may hold. */
 function powerOfTwoIn(limits: GPUSupportedLimits): number {
   return 2 ** Math.floor(Math.log2(wordsIn(limits)));
 }
 
-/** How many words one buffer may hold. */
+/** Returns the number of words that one buffer may hold. */
 function wordsIn(limits: GPUSupportedLimits): number {
   return Math.floor(Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize) / 4);
 }

@@ -2,8 +2,8 @@ import type { VerifiableProgram } from "../program.ts";
 import { productProgram } from "./productProgram.ts";
 
 /**
- * Tiles of 16 x 16 elements through workgroup memory; each invocation computes two elements of a
- * tile.
+ * The kernel: tiles of 16 x 16 elements go through workgroup memory, and each invocation computes
+ * two elements of a tile.
  */
 const MULTIPLY = /* wgsl */ `
 struct Shape {
@@ -69,7 +69,9 @@ export interface MatrixProductOptions {
   readonly seed?: number;
 }
 
-/** The product of two f32 matrices; their elements are small and whole, so that it is exact. */
+/**
+ * Creates the product of two f32 matrices. Their elements are small and whole, so that it is exact.
+ */
 export function create(options: MatrixProductOptions = {}): VerifiableProgram<{ product: Float32Array }> {
   const { rows = 128, columns = rows, inner = rows, seed = 1 } = options;
   const shape = Uint32Array.of(rows, columns, inner);

@@ -6,7 +6,7 @@ const TILE = 64;
 const SOFTENING = 0.01;
 const TIME_STEP = 0.001;
 
-/** All pairs, a tile of bodies at a time through workgroup memory. */
+/** The kernel over all pairs: a tile of bodies at a time goes through workgroup memory. */
 const STEP = /* wgsl */ `
 const TILE = ${TILE}u;
 const SOFTENING = ${SOFTENING};
@@ -47,8 +47,8 @@ fn step(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_inde
 }`;
 
 /**
- * The same for few bodies on a large GPU: `PARTS` invocations share a body, each takes a part of
- * the tile, and their sums are added at the end.
+ * Returns the same kernel for few bodies on a large GPU. Each body has `PARTS` invocations, which
+ * take a part of the tile each, and adds their sums at the end.
  */
 const splitStep = (parts: number) => /* wgsl */ `
 const BODIES = ${TILE}u;
@@ -100,13 +100,16 @@ fn step(
   }
 }`;
 
-/** Beyond this many pairs a seeded sample of bodies is compared with the reference. */
+/** The number of pairs beyond which a seeded sample of bodies is compared with the reference. */
 const VERIFIED_PAIRS = 2 ** 26;
 
 export interface NBodyOptions {
   readonly bodies?: number;
   readonly steps?: number;
-  /** Invocations that share a body: 1 is right for many bodies, 4 for some thousands. Default 1. */
+  /**
+   * The number of invocations that share a body: 1 is right for many bodies, 4 for some thousands.
+   * Default 1.
+   */
   readonly parts?: 1 | 2 | 4;
   readonly seed?: number;
 }
@@ -123,8 +126,8 @@ interface Frame {
 }
 
 /**
- * Bodies under mutual gravity, in f32; every frame is kept, so that each step can be checked from
- * its own input.
+ * Creates a simulation of bodies under mutual gravity, in f32. It keeps every frame, so that each
+ * step can be checked from its own input.
  */
 export function create({
   bodies = 256,
@@ -210,9 +213,10 @@ export default (device: GPUDevice) => create().workload(device);
 
 /**
  * Compares one step with the same step in f64. A sum of n terms in f32 is off by less than
- * 8·√n·u·Σ|term| but for once in e^32 runs (Higham and Mary, "A new approach to probabilistic
- * rounding error analysis", 2019), and each term by at most 32 roundings of u, where WGSL allows
- * `inverseSqrt` four.
+ * 8·√n·u·Σ|term|, except once in e^32 runs. Each term is off by at most 32 roundings of u, of which
+ * WGSL allows `inverseSqrt` four.
+ *
+ * Source: Higham and Mary, "A new approach to probabilistic rounding error analysis", 2019.
  */
 function findWrongBody(before: Trajectory, after: Trajectory, seed: number): string | undefined {
   const bodies = before.positions.length / 4;
@@ -239,8 +243,8 @@ function findWrongBody(before: Trajectory, after: Trajectory, seed: number): str
 }
 
 /**
- * The acceleration of one body in f64, and the sum of the absolute values of its terms; w, the
- * mass, has none.
+ * Returns the acceleration of one body in f64, and the sum of the absolute values of its terms.
+ * Both are zero for w, the mass.
  */
 function accelerationOf(positions: Float32Array, body: number) {
   const softening = Math.fround(SOFTENING);

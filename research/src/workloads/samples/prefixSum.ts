@@ -1,17 +1,21 @@
 /**
- * The exclusive prefix sums of u32 values, modulo 2^32: sum number `i` is that of the first `i` values.
+ * The exclusive prefix sums of u32 values, modulo 2^32: sum number `i` is that of the first `i`
+ * values.
  *
- * Source: the sample PrefixSum of the AMD APP SDK, as used by Wadden et al. 2014, with the scan in workgroup memory of Blelloch,
- * "Prefix sums and their applications", 1990: up a tree of partial sums and down again. Chosen here: whole numbers, so that sums are
- * exact at any length; blocks are summed first, their sums scanned likewise, and then each block is scanned from the sum before it,
- * which moves twelve bytes for a value where scanning first and adding later moves sixteen.
+ * Source: the sample PrefixSum of the AMD APP SDK, as used by Wadden et al. 2014. The scan in
+ * workgroup memory is that of Blelloch, "Prefix sums and their applications", 1990: up a tree of
+ * partial sums and down again.
+ *
+ * Chosen here: whole numbers, so that sums are exact at any length. Blocks are summed first, and
+ * their sums are scanned likewise. Then each block is scanned from the sum before it. This moves
+ * twelve bytes for a value, while scanning first and adding later moves sixteen.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
 import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomWords } from "../random.ts";
 
 const WORKGROUP = 128;
-/** Two leaves for each invocation, of two vectors each. */
+/** The number of values of a block: two leaves for each invocation, of two vectors each. */
 const BLOCK = 2 * 8 * WORKGROUP;
 
 const SCAN = /* wgsl */ `
@@ -137,7 +141,7 @@ export function create({
     const [sumBlocks, scanBlocks] = [pipelineOf("sumBlocks"), pipelineOf("scanBlocks")];
     const levels = levelLengths(length).map((elements) => ({
       elements,
-      // Whole vectors; what lies beyond the end is zero.
+      // The buffers hold whole vectors; they are zero beyond the end.
       values: resultBuffer(device, Math.ceil(elements / 4) * 16),
       scanned: resultBuffer(device, Math.ceil(elements / 4) * 16),
     }));
@@ -184,14 +188,17 @@ export function create({
 
 export default (device: GPUDevice) => create().workload(device);
 
-/** How many elements each level scans: the values, then sums of blocks, until one block is left. */
+/**
+ * Returns the number of elements that each level scans: the values, then sums of blocks, until one
+ * block is left.
+ */
 function levelLengths(length: number): number[] {
   return length <= BLOCK ? [length] : [length, ...levelLengths(Math.ceil(length / BLOCK))];
 }
 
 /**
- * Each level is read and written once to be scanned, and all but the last are read once more to be
- * summed.
+ * Returns the bytes that a run moves. The scan reads and writes each level once, and the sums read
+ * all levels but the last once more.
  */
 function workBytes(length: number): number {
   const lengths = levelLengths(length);

@@ -3,14 +3,14 @@ import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "..
 import { randomIntegers, randomWord } from "../random.ts";
 
 /**
- * A kernel that multiplies two matrices: bindings of its shape, of both, and of the product, and a
- * workgroup for each tile.
+ * A kernel that multiplies two matrices. Its bindings are the shape, both factors and the product,
+ * and each tile takes a workgroup.
  */
 export interface Multiplication {
   readonly kernel: string;
-  /** Rows and columns of what a workgroup computes. */
+  /** The number of rows, and of columns, that a workgroup computes. */
   readonly tile: number;
-  /** What the kernel is told of the shape. */
+  /** The words of the kernel's uniform that describe the shape. */
   readonly shape: Uint32Array;
   readonly rows: number;
   readonly columns: number;
@@ -19,9 +19,9 @@ export interface Multiplication {
 }
 
 /**
- * A program that multiplies f32 matrices. Their elements are whole numbers so small that every sum
- * stays below 2^24: f32 holds each intermediate exactly, fused or not, in any order, and the result
- * can be checked exactly.
+ * Creates a program that multiplies f32 matrices. Their elements are whole numbers so small that
+ * every sum stays below 2^24. Then f32 holds each intermediate exactly, fused or not, in any order,
+ * and the result can be checked exactly.
  */
 export function productProgram({
   kernel,
@@ -71,9 +71,9 @@ export function productProgram({
 }
 
 /**
- * Freivalds' check: A(Br) = (AB)r for a random vector r costs n² instead of n³. All numbers are
- * whole and below 2^53, so f64 compares them exactly: one wrong element is always found, several
- * unless they happen to cancel.
+ * Verifies by Freivalds' check: A(Br) = (AB)r for a random vector r costs n² instead of n³. All
+ * numbers are whole and below 2^53, so f64 compares them exactly. The check always finds one wrong
+ * element, and several unless they happen to cancel.
  */
 function verifyProduct(
   a: Float32Array,

@@ -2,18 +2,20 @@
  * The Sobol sequence, a quasi-random one: points that fill a cube evenly.
  *
  * Follows the sample QuasiRandomSequence of the AMD APP OpenCL SDK. Documented there: a workgroup
- * computes numbers of one dimension, first copies that dimension's 32 direction vectors to
- * workgroup memory, and each number is the exclusive or of the vectors that the bits of its index
- * select; four numbers make a vec4. Chosen here: sixteen dimensions, sixteen vec4 for each
- * invocation, all but the first from the one before by the bits in which their indices differ, and
- * numbers cut to 24 bits, which f32 holds exactly. The direction vectors are the published ones of
- * Joe and Kuo, "Constructing Sobol sequences with better two-dimensional projections", 2008.
+ * computes numbers of one dimension, and first copies that dimension's 32 direction vectors to
+ * workgroup memory. Each number is the exclusive or of the vectors that the bits of its index
+ * select. Four numbers make a vec4.
+ *
+ * Chosen here: sixteen dimensions, and sixteen vec4 for each invocation. All but the first come
+ * from the one before by the bits in which their indices differ. Numbers are cut to 24 bits, which
+ * f32 holds exactly. The direction vectors are the published ones of Joe and Kuo, "Constructing
+ * Sobol sequences with better two-dimensional projections", 2008.
  */
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
 import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 
 const WORKGROUP = 128;
-/** How many vec4 an invocation computes. */
+/** The number of vec4 that an invocation computes. */
 const SERIAL = 16;
 const BITS = 32;
 
@@ -59,8 +61,9 @@ fn generate(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index
 }`;
 
 /**
- * For each dimension but the first: the degree of a primitive polynomial over GF(2), its inner
- * coefficients as bits, and the first direction numbers. Data of Joe and Kuo, file new-joe-kuo-6.
+ * The polynomials of each dimension but the first. An entry is the degree of a primitive polynomial
+ * over GF(2), its inner coefficients as bits, and the first direction numbers. Data of Joe and Kuo,
+ * file new-joe-kuo-6.
  */
 const POLYNOMIALS: readonly (readonly [degree: number, coefficients: number, first: readonly number[]])[] = [
   [1, 0, [1]],
@@ -82,11 +85,11 @@ const POLYNOMIALS: readonly (readonly [degree: number, coefficients: number, fir
 const DIMENSIONS = POLYNOMIALS.length + 1;
 
 export interface QuasiRandomSequenceOptions {
-  /** Of each dimension, at most 2^24; rounded up to a multiple of four. */
+  /** The number of points of each dimension, at most 2^24, rounded up to a multiple of four. */
   readonly points?: number;
 }
 
-/** Sixteen dimensions, one behind the other, of numbers in [0, 1). */
+/** Creates sixteen dimensions, one after the other, of numbers in [0, 1). */
 export function create({ points = 3000 }: QuasiRandomSequenceOptions = {}): VerifiableProgram<{
   sequence: Float32Array;
 }> {
@@ -127,8 +130,8 @@ export function create({ points = 3000 }: QuasiRandomSequenceOptions = {}): Veri
 export default (device: GPUDevice) => create().workload(device);
 
 /**
- * The recurrence of Sobol, over whole vectors: one for each bit of an index, the lowest bit's
- * first.
+ * Computes direction vectors by the recurrence of Sobol, over whole vectors: one for each bit of an
+ * index, the lowest bit's first.
  */
 function directionVectors(dimension: number): Uint32Array {
   if (dimension === 0) return Uint32Array.from({ length: BITS }, (_, bit) => 2 ** (31 - bit));

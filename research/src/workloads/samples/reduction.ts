@@ -3,11 +3,14 @@ import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../
 import { randomIntegers, randomWords } from "../random.ts";
 
 const WORKGROUP = 128;
-/** How many vectors each invocation adds up before the tree begins. */
+/** The number of vectors that each invocation adds up before the tree begins. */
 const SERIAL = 8;
 const BLOCK = WORKGROUP * SERIAL * 4;
 
-/** One pass: each workgroup adds up one block, serially and then as a tree in workgroup memory. */
+/**
+ * Returns the kernel of one pass: each workgroup adds up one block, serially and then as a tree in
+ * workgroup memory.
+ */
 const reduceKernel = (type: "u32" | "f32") => /* wgsl */ `
 const WORKGROUP = ${WORKGROUP}u;
 const SERIAL = ${SERIAL}u;
@@ -49,8 +52,9 @@ export interface ReductionOptions {
 }
 
 /**
- * The sum of all elements, pass after pass until one is left. Of u32 modulo 2^32; of f32 over whole
- * numbers so small that every partial sum stays below 2^24 and is exact in any order.
+ * Creates the sum of all elements, pass after pass until one is left. A sum of u32 is modulo 2^32.
+ * A sum of f32 is over whole numbers so small that every partial sum stays below 2^24 and is exact
+ * in any order.
  */
 export function create(
   options: ReductionOptions = {},
@@ -97,7 +101,7 @@ export function create(
 
 export default (device: GPUDevice) => create().workload(device);
 
-/** How many sums each pass leaves, down to one. */
+/** Returns the number of sums that each pass leaves, down to one. */
 function passLengths(length: number): number[] {
   const sums = Math.ceil(length / BLOCK);
   return sums <= 1 ? [1] : [sums, ...passLengths(sums)];

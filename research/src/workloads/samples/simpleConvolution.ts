@@ -3,8 +3,10 @@
  *
  * Follows the sample SimpleConvolution of the AMD APP OpenCL SDK. Documented there: a work-item
  * adds up the products of the mask with the neighborhood of a pixel, over an input with a border
- * around it. Chosen here: a mask of 5 x 5 different weights, zeros as the border, and for each
- * invocation four rows of a vec4, which share what it loads.
+ * around it.
+ *
+ * Chosen here: a mask of 5 x 5 different weights, and zeros as the border. Each invocation computes
+ * four rows of a vec4, which share its loads.
  */
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
 import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
@@ -15,12 +17,15 @@ const HEIGHT = 8;
 const SIDE = 5;
 const RADIUS = 2;
 /**
- * How many rows, one below the other, an invocation computes. Written out, as an array of sums
- * might not stay in registers.
+ * The rows, one below the other, that an invocation computes. The kernel writes them out, as an
+ * array of sums might not stay in registers.
  */
 const ROWS = Array.from({ length: 4 }, (_, row) => row);
 
-/** What an invocation does with one line of the image: each row that it takes part in weighs it. */
+/**
+ * Returns an invocation's code for one line of the image: each row that the line belongs to weighs
+ * it.
+ */
 const addLine = (line: number) => `
   let line${line} = load(id.x, top + ${line}u);
   ${ROWS.filter((row) => row <= line && line < row + SIDE)
@@ -71,14 +76,15 @@ fn convolve(@builtin(global_invocation_id) id: vec3u) {
 }`;
 
 export interface SimpleConvolutionOptions {
-  /** Rounded up to a multiple of four. */
+  /** The width of the image, rounded up to a multiple of four. */
   readonly width?: number;
   readonly height?: number;
   readonly seed?: number;
 }
 
 /**
- * An image in f32, with whole numbers so small that every sum is exact, fused or not, in any order.
+ * Creates the convolution of an f32 image. Its whole numbers are so small that every sum is exact,
+ * fused or not, in any order.
  */
 export function create(
   options: SimpleConvolutionOptions = {},
@@ -123,7 +129,7 @@ export function create(
 
 export default (device: GPUDevice) => create().workload(device);
 
-/** How many columns the border has on each side: one vec4. */
+/** The number of columns of the border on each side: one vec4. */
 const BORDER = 4;
 
 function borderedImage(width: number, height: number, seed: number): Float32Array<ArrayBuffer> {
@@ -136,7 +142,7 @@ function borderedImage(width: number, height: number, seed: number): Float32Arra
   return image;
 }
 
-/** The mask as the uniform has it: eight words for each row. */
+/** Returns the mask in the layout of the uniform: eight words for each row. */
 function maskRows(mask: Float32Array): Float32Array {
   const rows = new Float32Array(8 * SIDE);
   for (let row = 0; row < SIDE; row++) rows.set(mask.subarray(row * SIDE, (row + 1) * SIDE), 8 * row);
@@ -144,10 +150,10 @@ function maskRows(mask: Float32Array): Float32Array {
 }
 
 /**
- * Checks every row by a weighted sum: with r for the weights of its columns, Σ r·(mask ∗ image) = Σ
- * (mask ⋆ r)·image, and the right side costs SIDE instead of SIDE² products for each pixel. All
- * numbers are whole and below 2^53, so f64 compares them exactly: one wrong element in a row is
- * always found, several unless they happen to cancel.
+ * Checks every row by a weighted sum. With r for the weights of its columns, Σ r·(mask ∗ image) = Σ
+ * (mask ⋆ r)·image. The right side costs SIDE instead of SIDE² products for each pixel. All numbers
+ * are whole and below 2^53, so f64 compares them exactly. The check always finds one wrong element
+ * in a row, and several unless they happen to cancel.
  */
 function verifyConvolution(
   image: Float32Array,
@@ -187,7 +193,7 @@ function verifyConvolution(
   return { ok: true, message: `the convolution of ${width} x ${height} pixels is exact` };
 }
 
-/** The weights times as many elements from `start` on. */
+/** Returns the sum of the weights times as many elements from `start` on. */
 function dotProduct(weights: Float64Array, elements: Float32Array, start: number): number {
   let sum = 0;
   for (let i = 0; i < weights.length; i++) sum += weights[i]! * elements[start + i]!;

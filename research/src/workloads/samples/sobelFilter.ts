@@ -4,13 +4,13 @@ import { randomWords, sampleIndices } from "../random.ts";
 
 const WIDTH = 32;
 const HEIGHT = 4;
-/** How many rows of four pixels, one below the other, an invocation computes. */
+/** The number of rows of four pixels, one below the other, that an invocation computes. */
 const SERIAL = 16;
 
 /**
- * The strength of edges, for each of four 8-bit channels; the border is as if it went on. Two
- * channels share a word, as far as numbers are whole, and become floating-point numbers by their
- * bits, and bytes again: GPUs convert slowly.
+ * The kernel that computes the strength of edges for each of four 8-bit channels; the border
+ * continues outwards. Two channels share a word while numbers are whole. Their bits turn into
+ * floating-point numbers and back into bytes without conversions, which are slow on GPUs.
  */
 const SOBEL = /* wgsl */ `
 const SERIAL = ${SERIAL}u;
@@ -89,17 +89,17 @@ fn sobel(@builtin(global_invocation_id) id: vec3u) {
   }
 }`;
 
-/** Beyond this many pixels a seeded sample is compared with the reference. */
+/** The number of pixels beyond which a seeded sample is compared with the reference. */
 const VERIFIED_PIXELS = 2 ** 22;
 
 export interface SobelFilterOptions {
-  /** Rounded up to a multiple of four. */
+  /** The width of the image, rounded up to a multiple of four. */
   readonly width?: number;
   readonly height?: number;
   readonly seed?: number;
 }
 
-/** Finds edges in an RGBA image that is kept in a storage buffer. */
+/** Creates a program that finds edges in an RGBA image, which a storage buffer holds. */
 export function create(options: SobelFilterOptions = {}): VerifiableProgram<{ edges: Uint32Array }> {
   const { width: asked = 255, height = asked, seed = 1 } = options;
   const quads = Math.ceil(asked / 4);
@@ -133,8 +133,8 @@ export function create(options: SobelFilterOptions = {}): VerifiableProgram<{ ed
     workload: runOnce(prepare),
     verify: ({ edges }) => verifyEdges(image, edges, { width, height }, seed + 1),
     kernelSources: { sobel: SOBEL },
-    // Each channel: two differences, two squares, a sum, a root and a division; the rest is whole
-    // numbers.
+    // Each channel takes two differences, two squares, a sum, a root and a division; the rest is
+    // whole numbers.
     work: { bytes: 8 * image.length, flops: 4 * 7 * image.length },
   };
 }
@@ -142,9 +142,8 @@ export function create(options: SobelFilterOptions = {}): VerifiableProgram<{ ed
 export default (device: GPUDevice) => create().workload(device);
 
 /**
- * Compares with f64. Before the result is rounded to a level it may be off by 2^-8 of one:
- * gradients are exact, and the square root and the squares under it round within a few units of
- * 255·2^-24.
+ * Compares with f64. A result may be off by 2^-8 of a level before it is rounded to one. Gradients
+ * are exact, and the square root and the squares under it round within a few units of 255·2^-24.
  */
 function verifyEdges(
   image: Uint32Array,

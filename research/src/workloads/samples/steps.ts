@@ -1,19 +1,20 @@
 import { uploadBuffer } from "../buffers.ts";
 
 /**
- * Dispatches of one bind group that differ by a few words, such as the stages of a butterfly
- * network.
+ * A sequence of dispatches with one bind group that differ by a few words, such as the stages of a
+ * butterfly network.
  */
 export interface Steps {
   readonly layout: GPUPipelineLayout;
-  /** Makes `step` the one that the next dispatch takes. */
+  /** Selects `step` for the next dispatch. */
   set(pass: GPUComputePassEncoder, step: number): void;
   destroy(): void;
 }
 
 /**
- * Binding 0 is a uniform of the step's words, and bindings 1, 2… are whole read-write buffers. The
- * words of all steps, equally many for each, lie in one buffer and are chosen by dynamic offset.
+ * Creates the bindings: binding 0 is a uniform of the step's words, and bindings 1, 2… are whole
+ * read-write buffers. The words of all steps, equally many for each, lie in one buffer and are
+ * chosen by dynamic offset.
  */
 export function createSteps(
   device: GPUDevice,

@@ -2,14 +2,15 @@
  * Adds uniform noise to an RGBA image.
  *
  * Follows the sample URNG of the AMD APP OpenCL SDK. Documented there: each pixel seeds a generator
- * of its own from the average of its channels, the "minimal standard" of Park and Miller ("Random
- * number generators: good ones are hard to find", 1988), whose numbers a table of four entries per
- * work-item, in local memory, shuffles (Bays and Durham, "Improving a poor random number
- * generator", 1976); the scaled number is added and clamped. Chosen here: the sum of the channels
- * as the seed, so that there are 1021; each number straight from the seed, as a power of the
- * multiplier takes it there; a number for each of red, green and blue, so that the table is used
- * more than once; alpha as it is; four pixels, one after the other, for each invocation; whole
- * numbers throughout, so that every pixel is checked exactly.
+ * of its own from the average of its channels. It is the "minimal standard" of Park and Miller
+ * ("Random number generators: good ones are hard to find", 1988). A table of four entries per
+ * work-item, in local memory, shuffles its numbers (Bays and Durham, "Improving a poor random
+ * number generator", 1976). The scaled number is added and clamped.
+ *
+ * Chosen here: the sum of the channels as the seed, so that there are 1021. Each number comes
+ * straight from the seed, times a power of the multiplier. Red, green and blue take a number each,
+ * so that the table is used more than once. Alpha stays as it is. An invocation takes four pixels,
+ * one after the other. All numbers are whole, so that every pixel is checked exactly.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer } from "../buffers.ts";
 import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
@@ -17,16 +18,19 @@ import { randomWords } from "../random.ts";
 
 const WORKGROUP = 128;
 const ENTRIES = 4;
-/** Numbers that are thrown away before the table is filled. */
+/** The number of draws that are discarded before the table is filled. */
 const WARM_UP = 8;
 const MULTIPLIER = 16807;
 const MODULUS = 2 ** 31 - 1;
-/** The sum of four channels, and one, as zero would stay zero. */
+/** The seeds: one more than each sum of four channels, as zero would stay zero. */
 const SEEDS = Array.from({ length: 4 * 255 + 1 }, (_, sum) => sum + 1);
-/** How many levels the noise covers, around 0. */
+/** The number of levels that the noise covers, around 0. */
 const STRENGTH = 25;
 
-/** The multiplier to the `exponent`, modulo the modulus; f64 holds the products exactly. */
+/**
+ * Returns the multiplier to the power of `exponent`, modulo the modulus; f64 holds the products
+ * exactly.
+ */
 function powerOf(exponent: number): number {
   let power = 1;
   for (let i = 0; i < exponent; i++) power = (power * MULTIPLIER) % MODULUS;
@@ -35,7 +39,9 @@ function powerOf(exponent: number): number {
 
 const QUOTIENT_BITS = 22;
 
-/** A fixed-point factor that gives `seed * power / MODULUS`, rounded down, for every seed. */
+/**
+ * Returns a fixed-point factor that gives `seed * power / MODULUS`, rounded down, for every seed.
+ */
 function quotientOf(power: number): number {
   const below = Math.floor((power * 2 ** QUOTIENT_BITS) / MODULUS);
   const isExact = (factor: number) =>
@@ -45,13 +51,16 @@ function quotientOf(power: number): number {
   return exact;
 }
 
-/** The WGSL for the number that comes `n` after those that are thrown away. */
+/** Returns the WGSL for the number that comes `n` after the discarded ones. */
 function number(n: number): string {
   const power = powerOf(WARM_UP + n);
   return `times(seed, ${power}u, ${quotientOf(power)}u)`;
 }
 
-/** What each channel of a pixel draws; a number that has left the table makes room for the next. */
+/**
+ * Returns the code that draws a number for each channel of a pixel. A new number takes the place of
+ * one that leaves the table.
+ */
 const drawing = (channel: number) => `
   let entry${channel} = number${channel} / (1u + (MODULUS - 1u) / ENTRIES);
   let number${channel + 1} = table[entry${channel}][local];
@@ -160,7 +169,8 @@ function withNoise(image: Uint32Array): Uint32Array {
 const clamp = (level: number) => Math.min(255, Math.max(0, level));
 
 /**
- * Three numbers of the shuffled generator; f64 holds the products of the plain recurrence exactly.
+ * Returns three numbers of the shuffled generator; f64 holds the products of the plain recurrence
+ * exactly.
  */
 function noiseFrom(seed: number): number[] {
   let state = seed;

@@ -1,4 +1,7 @@
-/** Where threads wait for each other. All of them use the same two words, zero at first. */
+/**
+ * A barrier at which threads wait for each other. All of them use the same two words, zero at
+ * first.
+ */
 export class Barrier {
   readonly #words: Int32Array;
   readonly #threads: number;

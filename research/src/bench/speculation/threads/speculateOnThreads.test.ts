@@ -15,8 +15,8 @@ describe("speculation on threads", () => {
     ["dependent", 100],
   ])("runs %s iterations as in sequence", async (_, percent) => {
     const count = 1500;
-    // Each iteration stores to one of eight elements, or to none; some read what any other one
-    // wrote.
+    // Each iteration stores to one of eight elements, or to none. Some read an element that any
+    // other iteration wrote.
     const iterations = Array.from({ length: count }, (_, i): AbstractOperation[] =>
       mixed(1, i) >>> 0 < (percent / 100) * 2 ** 32
         ? [{ kind: "loadAnywhere" }, { kind: "storeAnywhere" }]

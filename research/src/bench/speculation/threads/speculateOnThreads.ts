@@ -1,8 +1,8 @@
 /**
- * Speculation on the CPU, to compare the GPU with: the same optimistic scheme on threads. In each
- * round every thread executes a block of iterations on private copies; what comes before the first
- * block that read what an earlier one wrote is committed, the last writer of each element winning,
- * and the rest is executed again.
+ * Speculation on the CPU, as a reference for the GPU: the same optimistic scheme on threads. In
+ * each round every thread executes a block of iterations on private copies. Blocks before the first
+ * one that read an earlier block's write are committed, and the last writer of each element wins.
+ * The rest is executed again.
  */
 import { Worker } from "node:worker_threads";
 import { reduceValues } from "belay-speculate/internal/engine/rounds/scalarBits";
@@ -23,7 +23,7 @@ export interface LoopArguments {
 }
 
 /**
- * Executes the loop on so many threads and changes its arrays, carried variables and reductions as
+ * Executes the loop on `threads` threads. It changes arrays, carried variables and reductions as
  * the loop in sequence does, except that sums of floats may round in another order. The time is
  * that of the slowest thread, without starting threads or copying to shared memory. Rejects when
  * the signal is aborted.
@@ -103,7 +103,7 @@ export async function speculateOnThreads(
 }
 
 function startThread(workerData: ThreadJob): Worker {
-  // From the sources, Node.js has to be told how to read TypeScript.
+  // Node.js needs a loader to run the TypeScript sources.
   const isSource = import.meta.url.endsWith(".ts");
   const url = new URL(isSource ? "./worker.ts" : "./worker.js", import.meta.url);
   return new Worker(url, {

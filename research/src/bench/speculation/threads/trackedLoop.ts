@@ -1,6 +1,6 @@
 /**
- * A loop as JavaScript whose accesses to what it writes are tracked, so that threads can execute
- * blocks of its iterations before it is known whether they may.
+ * A loop as JavaScript that tracks its accesses to written arrays. Threads can then execute blocks
+ * of its iterations before their inputs are certain.
  */
 
 import { type SharedAccesses, writeBody } from "belay-speculate/internal/loops/javascript/javaScriptBody";
@@ -8,30 +8,30 @@ import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 import { Writer } from "belay-speculate/internal/loops/tree/writer";
 
 /**
- * Everything that one thread's block of iterations has accessed, and a copy of what it wrote; keys
- * count all tracked elements.
+ * The accesses of one thread's block of iterations, and a copy of its writes; keys count all
+ * tracked elements.
  */
 export interface Track {
-  /** Stamps the elements that the block has written with the round. */
+  /** The round in which the block last wrote each element. */
   readonly written: Int32Array;
   readonly round: number;
   readonly reads: Int32Array;
   readCount: number;
   readonly writes: Int32Array;
   writeCount: number;
-  /** The written values, by array: typed as the array, as long as it is. */
+  /** The written values, by array, in the type and length of the array. */
   readonly values: Readonly<Record<string, Int32Array>>;
-  /** Turns of loops left; below zero the block is given up. */
+  /** The iterations and loop turns that are left; below zero the block is abandoned. */
   fuel: number;
 }
 
-/** Of a tracked array: the key of its first element. Carried variables are arrays of one. */
+/** The key of the first element of each tracked array. Carried variables are arrays of one. */
 export type FirstKeys = Readonly<Record<string, number>>;
 
 /**
- * The body of `new Function("arrays", "inputs", "keys", "track", "reduced", "from", "to", …)`. It
- * executes iterations `from` to `to - 1`, adds to `reduced`, and returns whether the loop ended
- * itself; it throws `track` when it runs out of fuel.
+ * Returns the body of `new Function("arrays", "inputs", "keys", "track", "reduced", "from", "to",
+ * …)`. It executes iterations `from` to `to - 1`, adds to `reduced`, and returns whether the loop
+ * ended itself. It throws `track` when it runs out of fuel.
  */
 export function emitTrackedLoop(loop: Loop): string {
   const carried = loop.carried.map(({ name }) => name);

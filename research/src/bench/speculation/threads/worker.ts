@@ -1,5 +1,5 @@
 /**
- * One thread of `speculateOnThreads`: executes its block of each round, checks it against the
+ * One thread of `speculateOnThreads`. It executes its block of each round, checks it against the
  * others' and commits it.
  */
 import { parentPort, workerData } from "node:worker_threads";
@@ -23,15 +23,16 @@ export interface ThreadJob {
   readonly shared: SharedWords;
 }
 
-/** Words that all threads share. Marks grow with the rounds, so none is ever cleared. */
+/** The words that all threads share. Marks grow with the rounds, so none is ever cleared. */
 export interface SharedWords {
   readonly barrier: Int32Array;
   /**
-   * By key: the first thread of the latest round that wrote it, and the last one that committed it.
+   * The first thread of the latest round that wrote each key; below, the last one that committed
+   * it.
    */
   readonly firstWriter: Int32Array;
   readonly lastWriter: Int32Array;
-  /** By thread: 0, or 1 when its block ended the loop. */
+  /** The words of each thread: 1 when its block ended the loop, else 0. */
   readonly ended: Int32Array;
   /** The first thread whose block is wrong, in this round and the next. */
   readonly bad: Int32Array;
@@ -42,12 +43,12 @@ export interface ThreadResult {
   readonly rounds: number;
   readonly executed: number;
   readonly ended: boolean;
-  /** Iterations of blocks that were thrown away, of all threads. */
+  /** The iterations of discarded blocks, of all threads. */
   readonly misspeculated: number;
   readonly reduced: Record<string, number>;
 }
 
-/** Turns of its loops that a block which may be wrong takes. */
+/** The loop turns that a possibly wrong block may take. */
 const fuel = 1e8;
 const smallestBlock = 64;
 
@@ -152,7 +153,8 @@ function executeBlock(start: number, end: number, round: number, part: Record<st
       track.failed = true;
     }
     if (track.readCount <= reads.length && track.writeCount <= writes.length) return track;
-    // What does not fit into a list is counted, not kept: the block runs again with longer ones.
+    // Accesses that do not fit into a list are only counted: the block runs again with longer
+    // lists.
     reads = new Int32Array(2 * track.readCount);
     writes = new Int32Array(2 * track.writeCount);
     written.fill(-1);
@@ -160,7 +162,7 @@ function executeBlock(start: number, end: number, round: number, part: Record<st
   }
 }
 
-/** Whether the block read what an earlier one of this round wrote. */
+/** Returns true if the block read an element that an earlier block of this round wrote. */
 function isWrong({ readCount }: Track, round: number): boolean {
   const own = round * threads + (threads - 1 - thread);
   for (let n = 0; n < readCount; n++) if (Atomics.load(shared.firstWriter, reads[n]!) > own) return true;
@@ -168,7 +170,7 @@ function isWrong({ readCount }: Track, round: number): boolean {
 }
 
 /**
- * Copies what the block wrote, where no later block that commits wrote the same, and adds to the
+ * Copies the writes of the block that no later committing block repeats, and adds to the
  * reductions.
  */
 function commit({ writeCount }: Track, round: number, part: Record<string, number>): void {

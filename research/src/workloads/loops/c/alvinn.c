@@ -5,7 +5,7 @@ static const float RATE = 0.25f, MOMENTUM = 0.5f;
 
 static float sigmoid(float x) { return 1 / (1 + expf(-x)); }
 
-/* The sums of the forward loops are kept side by side, so that rows of weights are read in order. */
+/* The forward loops keep their sums side by side, so that they read rows of weights in order. */
 static void activate(const float *restrict from, size_t count, const float *restrict weights,
                      float *restrict to, size_t units) {
   for (size_t j = 0; j < units; j++) to[j] = 0;

@@ -1,10 +1,11 @@
 /*
  * Times the loops of one file: program INPUT OUTPUT REPETITIONS SECONDS
  *
- * INPUT holds a count of arguments and then each of them: the bytes of an array and its elements, filled up to eight bytes, or zero
- * and a number. All are of eight bytes, in the machine's order. Every repetition begins with the input as it was read; seconds go
- * to standard output, a line for each, and what the last one left goes to OUTPUT in the form of the input. Fewer repetitions, but three
- * at least, are made where these take longer than SECONDS.
+ * INPUT holds a count of arguments and then each of them. An array is its length in bytes and its
+ * elements, padded to eight bytes; a number comes after a zero. All have eight bytes, in the
+ * machine's order. Every repetition begins with the input as it was read. The seconds go to
+ * standard output, a line for each repetition. The arguments after the last one go to OUTPUT in the
+ * form of the input. Once the repetitions have taken SECONDS and are three, no further one begins.
  */
 #include "arguments.h"
 #include <stdio.h>
