@@ -6,7 +6,7 @@ type Configuration = Required<Pick<ProtectOptions, "redundancy" | "check" | "pai
 const checks = ["store", "signature"] as const;
 const channels = ["subgroup", "workgroup"] as const;
 
-/** Of lanes of one subgroup. */
+/** The configurations with replicas in adjacent lanes of one subgroup. */
 export const adjacent: readonly Configuration[] = (["intra+lds", "intra-lds"] as const).flatMap(
   (redundancy) =>
     checks.flatMap((check) =>
@@ -17,7 +17,10 @@ export const halfSubgroup: readonly Configuration[] = adjacent
   .filter(({ redundancy }) => redundancy === "intra+lds")
   .map((configuration) => ({ ...configuration, pairing: "half-subgroup" }));
 
-/** Of different subgroups. Kernels whose replicas must meet before the end are left alone. */
+/**
+ * The configurations with replicas in different subgroups. Kernels whose replicas must meet before
+ * the end stay unprotected.
+ */
 export const subgroups: readonly Configuration[] = (["intra+lds", "intra-lds"] as const).map(
   (redundancy) => ({
     redundancy,
@@ -28,8 +31,8 @@ export const subgroups: readonly Configuration[] = (["intra+lds", "intra-lds"] a
 );
 
 /**
- * One after the other. Kernels whose first replica the second would have to wait for are left
- * alone.
+ * The configurations with one replica after the other. Kernels whose replicas would have to wait
+ * for each other stay unprotected.
  */
 export const passes: readonly Configuration[] = channels.map((channel) => ({
   redundancy: "intra+lds",

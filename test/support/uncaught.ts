@@ -1,4 +1,4 @@
-/** Runs work, and returns what was thrown meanwhile where nobody caught it. */
+/** Runs work, and returns the errors that were thrown meanwhile and not caught. */
 export async function uncaughtIn(work: () => Promise<void>): Promise<unknown[]> {
   const thrown: unknown[] = [];
   const listeners = process.listeners("uncaughtException");
@@ -6,7 +6,7 @@ export async function uncaughtIn(work: () => Promise<void>): Promise<unknown[]> 
   process.on("uncaughtException", (error) => thrown.push(error));
   try {
     await work();
-    // What a listener throws is thrown again in a turn of its own.
+    // An error of a listener is thrown again in a later turn.
     await new Promise(setImmediate);
     return thrown;
   } finally {

@@ -28,7 +28,10 @@ export const workspaces: readonly Workspace[] = ["gpu", "node", "speculate", "cl
   workspaceIn(`packages/belay-${name}`),
 );
 
-/** Returns what packages export, by the names that programs import: sources, relative to the root. */
+/**
+ * Returns the sources of all exports, by the names that programs import. Paths are relative to the
+ * root.
+ */
 function exportsOf(packages: readonly Workspace[]): (readonly [name: string, source: string])[] {
   return packages.flatMap(({ folder, manifest }) =>
     Object.entries(manifest.exports).flatMap(([path, target]) =>
@@ -49,7 +52,7 @@ export function entryPoints(): ReadonlyMap<string, string> {
 
 /**
  * Returns the absolute source of each entry point, research included, by the name that a program
- * imports; for `internal` entry points the folder, by the beginning of the name.
+ * imports. For `internal` entry points, it returns the folder by the beginning of the name.
  */
 export function sourcesByName(): ReadonlyMap<string, string> {
   const all = exportsOf([...workspaces, workspaceIn("research")]);

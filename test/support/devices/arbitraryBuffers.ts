@@ -1,11 +1,11 @@
-/** Kernels that copy buffers of random types, in one of the ways that programs do. */
+/** Random kernels that copy buffers of random types, in one of the ways of real programs. */
 
 import { parse } from "belay-gpu/internal/wgsl/parser";
 import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
 import type { Type } from "belay-gpu/internal/wgsl/types";
 import fc from "fast-check";
 
-/** A type as WGSL, with the structs that it is made of. */
+/** A type as WGSL, with the structs that it consists of. */
 interface WrittenType {
   readonly text: string;
   readonly structs: readonly string[];
@@ -13,7 +13,8 @@ interface WrittenType {
 
 export interface BufferKernel {
   /**
-   * Copies binding 0 to binding 1, both arrays of one type, a workgroup of 16 elements at a time.
+   * The kernel. It copies binding 0 to binding 1, both arrays of one type, with 16 elements per
+   * workgroup.
    */
   readonly code: string;
   /** The type of the elements. */
@@ -38,7 +39,7 @@ const { type: written } = fc.letrec<{ type: WrittenType }>((tie) => ({
     fc.array(tie("type"), { minLength: 1, maxLength: 3 }).map((members) => {
       const inner = members.flatMap(({ structs }) => structs);
       const body = members.map(({ text }, i) => `m${i}: ${text}`).join(", ");
-      // Equal structs are one.
+      // Equal structs get the same name, so that they are declared once.
       const name = `S${hash(body)}`;
       return { text: name, structs: [...inner, `struct ${name} { ${body} }`] };
     }),
@@ -83,7 +84,7 @@ function bodyFor(way: (typeof ways)[number], type: Type): string {
   }
 }
 
-/** The ways to the scalars of a type, with constant indices or computed ones. */
+/** Returns the paths to the scalars of a type, with constant indices or computed ones. */
 function leavesOf(type: Type, path: string, isIndexed: boolean): string[] {
   const at = (i: number, count: number) => (isIndexed ? `[(i + ${i}u) % ${count}u]` : `[${i}]`);
   const each = (count: number, element: Type) =>

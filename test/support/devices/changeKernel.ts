@@ -1,5 +1,5 @@
 /**
- * The same device, but `from` in the WGSL it is given becomes `to`: a deliberately broken kernel.
+ * Returns a view of a device that replaces `from` by `to` in WGSL, to break a kernel on purpose.
  */
 export function changeKernel(device: GPUDevice, from: string, to: string): GPUDevice {
   return new Proxy(device, {

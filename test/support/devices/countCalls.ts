@@ -2,8 +2,8 @@ import { Session } from "node:inspector/promises";
 import { afterAll, beforeAll } from "vitest";
 
 /**
- * Returns a function that counts how often functions of Belay are called: a measure of work without
- * a clock.
+ * Returns a function that counts the calls of Belay's functions during some work. The count
+ * measures work without a clock.
  */
 export function callCounter(): (work: () => unknown) => Promise<number> {
   const session = new Session();

@@ -1,4 +1,4 @@
-/** What every program is held to, whatever it computes. */
+/** The tests that every program must pass. */
 
 import { rememberPipelines } from "belay-cli/internal/shared/workloads/rememberPipelines";
 import type { VerifiableProgram } from "belay-research/internal/workloads/program";
@@ -8,20 +8,20 @@ import { testDevices } from "./testDevices.ts";
 
 export interface ProgramSuite {
   readonly programs: readonly { readonly name: string; small(): VerifiableProgram }[];
-  /** Programs of odd sizes, by what is odd about them. */
+  /** The programs of odd sizes, by a description of the size. */
   readonly odd: Readonly<Record<string, () => VerifiableProgram>>;
-  /** Changes of a kernel's text that make a program's results wrong. */
+  /** The changes of a kernel's text that make a program's results wrong. */
   readonly broken: Readonly<
     Record<string, readonly [create: () => VerifiableProgram, from: string, to: string]>
   >;
 }
 
-/** Declares the tests; returns the device that they run on, once they run. */
+/** Declares the tests. Returns a function that returns their device once they run. */
 export function describePrograms({ programs, odd, broken }: ProgramSuite): () => GPUDevice {
   const { newDevice } = testDevices({ full: true });
   let device: GPUDevice;
   beforeAll(async () => {
-    // Programs of all sizes run the same kernels, and compiling them takes most of the time.
+    // Programs of all sizes run the same kernels. Most of the time is spent on compiling them.
     device = rememberPipelines(await newDevice());
   });
   afterAll(() => device.destroy());

@@ -1,10 +1,10 @@
 import { injectionWords, type Protect, recordCause, reportWords } from "belay-gpu/internal/compiler/contract";
 
 /**
- * A stand-in for the compiler that needs no front end: it adds a report buffer to a module and
- * calls it at the start of each entry point, which must take `@builtin(global_invocation_id) id:
- * vec3u` as its first parameter. An armed fault in invocation `localIndex` makes the kernel report
- * a disagreement between 1 and 2 at the entry point.
+ * Protects a module in place of the compiler, without a front end. It adds a report buffer and a
+ * call at the start of each entry point. The first parameter of each entry point must be
+ * `@builtin(global_invocation_id) id: vec3u`. An armed fault in invocation `localIndex` makes the
+ * kernel report a disagreement between 1 and 2 at the entry point.
  */
 export const standInProtect: Protect = (wgsl, options = {}) => {
   const variables = [...wgsl.matchAll(/@group\((\d+)\) *@binding\((\d+)\) var(?:<[^>]*>)? (\w+)/g)];
@@ -17,7 +17,7 @@ export const standInProtect: Protect = (wgsl, options = {}) => {
   const firstFree = Math.max(-1, ...bindings.map((point) => point.group)) + 1;
   const { group, binding } = options.reportBinding ?? { group: Math.min(firstFree, 3), binding: 7 };
   const entries = [...wgsl.matchAll(/@compute[^{]*?fn\s+(\w+)\s*\([^{]*\{/g)];
-  /** What an entry point names before the next one begins. */
+  /** Returns the bindings whose names occur from an entry point up to the next one. */
   const bindingsOf = (index: number) => {
     const text = wgsl.slice(entries[index]!.index, entries[index + 1]?.index);
     return bindings.filter(({ name }) => new RegExp(`\\b${name}\\b`).test(text));
@@ -97,7 +97,7 @@ fn belay_enter(site: u32, index: u32) {
   };
 };
 
-/** As `standInProtect`, with a fault that comes back however often the work runs again. */
+/** Works like `standInProtect`, with a fault that occurs again in each re-execution. */
 export const stuckProtect: Protect = (wgsl, options) => {
   const result = standInProtect(wgsl, options);
   const code = result.code.replace(/if \(atomicLoad[^{]*\{ return; \}/, "if (index != 2) { return; }");

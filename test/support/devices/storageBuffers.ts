@@ -1,4 +1,4 @@
-/** Words into buffers and out of them. */
+/** Functions that copy words into buffers and out of them. */
 
 export function upload(device: GPUDevice, words: readonly number[], more = 0): GPUBuffer {
   const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST | more;

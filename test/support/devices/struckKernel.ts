@@ -1,5 +1,5 @@
 /**
- * A kernel with something to strike in every structure, ready to be run over and over on one
+ * A kernel that uses every structure that faults can strike. It can run any number of times on one
  * device.
  */
 import {
@@ -26,15 +26,15 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l:
   out[i] = vec2u(tile[31u - l] + 1u, steps);
 }`;
 
-/** The same, with atomic operations on workgroup memory. */
+/** The same kernel, with atomic operations on workgroup memory. */
 export const struckAtomics = struckCode
   .replace("array<u32, 32>", "array<atomic<u32>, 32>")
   .replace("tile[l] = sum", "atomicAdd(&tile[l], sum)")
   .replace("tile[31u - l]", "atomicLoad(&tile[31u - l])");
 
 /**
- * The words that the kernel stores in each of `dispatches` dispatches, on two workgroups, one
- * result per dispatch.
+ * Prepares the kernel. Returns a function that runs `dispatches` dispatches of two workgroups each,
+ * and returns the words that each of them stored.
  */
 export async function prepareStruckKernel(device: GPUDevice, dispatches = 1, code = struckCode) {
   const words = Uint32Array.from({ length: 64 }, (_, i) => i * 7 + 1);

@@ -3,8 +3,8 @@ import { type OpenedGpu, openGpu } from "belay-node/internal/adapter";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 
 /**
- * Opens the GPU for a test file, with every feature and limit on request; a WebGPU error that no
- * error scope of the test expects fails the test.
+ * Opens the GPU for a test file, with every feature and limit if `full` is true. A WebGPU error
+ * fails the test unless an error scope of the test expects it.
  */
 export function testDevices({ full = false } = {}): {
   newDevice: (options?: { errorsAreExpected?: boolean }) => Promise<GPUDevice>;

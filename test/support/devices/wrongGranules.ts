@@ -1,4 +1,4 @@
-/** Coded memory with wrong bits in it. */
+/** Coded memory with wrong bits. */
 import type { MemoryScheme } from "belay-gpu/internal/codes/scheme";
 
 export interface CodedWords {
@@ -8,7 +8,7 @@ export interface CodedWords {
 
 export const wordsOf = ({ granuleBytes }: MemoryScheme) => granuleBytes / 4;
 
-/** Bits of a granule and its check word, which are numbered in this order. */
+/** Returns the number of bits of a granule and its check word. Bits are numbered in this order. */
 export const bitsOf = (scheme: MemoryScheme) => 8 * scheme.granuleBytes + 32;
 
 export function arbitraryWords(count: number, seed = 1): Uint32Array {
@@ -21,7 +21,7 @@ export function checksOf(scheme: MemoryScheme, data: Uint32Array): Uint32Array {
   return checks;
 }
 
-/** For each set of bits, a granule of the same contents in which they are wrong. */
+/** Returns a granule for each set of wrong bits, all with the same contents otherwise. */
 export function wrongGranules(
   scheme: MemoryScheme,
   content: Uint32Array,

@@ -1,6 +1,6 @@
 /**
- * Random kernels of one invocation in which order matters: calls, atomics and pointers change what
- * the next operand is.
+ * Random kernels of one invocation in which order matters. Calls, atomics and pointers change the
+ * next operand.
  */
 import fc from "fast-check";
 import type { KernelInput } from "./kernelRunner.ts";
@@ -24,7 +24,7 @@ const prelude = `
   fn addAt(p: ptr<storage, array<u32, 8>, read_write>, i: u32, x: u32) -> u32 { let q = &(*p)[i % 8u]; return add(q, x); }
 `;
 
-/** What the kernels start with. */
+/** The input of all kernels. */
 export const kernelInput: KernelInput = {
   buffers: {
     0: new Uint32Array(64),
@@ -35,7 +35,7 @@ export const kernelInput: KernelInput = {
   workgroups: [1, 1, 1],
 };
 
-/** WGSL text with arbitrary texts in its holes. */
+/** Returns random WGSL: a template with random texts in its holes. */
 function text(strings: TemplateStringsArray, ...holes: fc.Arbitrary<string>[]): fc.Arbitrary<string> {
   return fc.tuple(...holes).map((parts) => String.raw({ raw: strings }, ...parts));
 }

@@ -1,8 +1,8 @@
 /**
- * Random kernels with barriers, whose control flow is uniform in places; not all of them are valid.
+ * Random kernels with barriers. Their control flow is uniform in places. Not all of them are valid.
  */
 
-/** The kernel of a seed. */
+/** Returns the kernel of a seed. */
 export function barrierKernel(seed: number): string {
   return new Generator(seed).kernel();
 }
@@ -20,7 +20,7 @@ fn sync() { for (var i = 0u; i < limit.y % 3u; i++) { workgroupBarrier(); } }`;
 class Generator {
   #state: number;
   #count = 0;
-  /** Names in scope: of variables meant to be uniform, and of others. */
+  /** The names in scope of variables that are meant to be uniform, and of other variables. */
   #uniform: readonly string[] = [];
   #others: readonly string[] = [];
 
@@ -66,8 +66,8 @@ class Generator {
   }
 
   /**
-   * `inLoop`: whether a loop can be left here; `together`: whether all invocations are meant to get
-   * here.
+   * Returns random statements. `inLoop` is true if a loop can be left here. `together` is true if
+   * all invocations are meant to get here.
    */
   #statements(depth: number, inLoop: boolean, together: boolean): string {
     const [uniform, others] = [this.#uniform, this.#others];
@@ -117,7 +117,8 @@ class Generator {
       case 9:
         return `{ var ${name} = ${x()}; while (${name} > 0u) { ${name} /= 2u; ${inner()} } }`;
       case 10:
-        // It counts, as a loop that waits for another invocation is left unprotected (BELAY217).
+        // The loop counts, as a loop that waits for another invocation stays unprotected
+        // (BELAY217).
         return `{ var ${name} = ${x()}; loop { ${inner()} continuing { ${name}++; break if (${this.#condition(isUniform)}) | (${name} > 9u); } } }`;
       default:
         return `switch ${x()} { case 0u: { ${inner(false)} } default: { ${inner(false)} } }`;

@@ -1,12 +1,12 @@
 /**
- * Plays the part of a host of kernels that check their memory: check words, their table, and what
- * is verified by passes.
+ * A host of kernels that check their memory. It provides check words, their table, and padded
+ * buffers.
  */
 import { type MemoryCode, schemeOf } from "belay-gpu/internal/codes/scheme";
 import { type ProtectResult, reportWords, tableRow } from "belay-gpu/internal/compiler/contract";
 import { type Armed, type Host, type KernelInput, type KernelOutput, runKernel } from "./kernelRunner.ts";
 
-/** Bits that flip at rest: a word of the data of a binding, or a check word of it. */
+/** The bits that flip in memory, in a data word or in a check word of a binding. */
 export interface Flip {
   readonly binding: number;
   readonly word: number;
@@ -15,7 +15,7 @@ export interface Flip {
 }
 
 export interface CodedInput extends KernelInput {
-  /** Contents of the uniform buffers of group 0, by binding. */
+  /** The contents of the uniform buffers of group 0, by binding. */
   readonly uniforms?: Readonly<Record<number, Uint32Array<ArrayBuffer>>>;
 }
 
@@ -23,11 +23,10 @@ export interface CodedOutput extends KernelOutput {
   readonly corrected: number;
   readonly uncorrectable: number;
   readonly suspect: number;
-  /** Bindings of which some check words do not fit the data. */
+  /** The bindings with check words that do not fit the data. */
   readonly unfit: number[];
   /**
-   * Buffers with check words as a scrub leaves them, and the granules in them that it can't
-   * correct, by binding.
+   * The coded buffers after a scrub, and the number of granules that it cannot correct, by binding.
    */
   readonly scrubbed: Readonly<Record<number, Scrubbed>>;
 }
@@ -38,8 +37,8 @@ interface Scrubbed {
 }
 
 /**
- * Runs what `protect` made with codes for memory; the buffers that it gives back have the sizes of
- * the input.
+ * Runs a result of `protect` with codes for memory. The returned buffers have the sizes of the
+ * input.
  */
 export async function runCoded(
   device: GPUDevice,
@@ -54,7 +53,7 @@ export async function runCoded(
   const padded: Record<number, Uint32Array<ArrayBuffer>> = {};
   for (const [binding, words] of Object.entries(contents)) padded[+binding] = atLeast(words, 4);
 
-  // The arena has ranges in an order of its own, behind words that no kernel may touch.
+  // Guard words, which no kernel may touch, surround the ranges of check words in the arena.
   const table = new Uint32Array((checks?.tableBytes ?? 0) / 4);
   const guard = 0xdeadbeef;
   let end = 3;
@@ -139,7 +138,7 @@ function encodeInto(arena: Uint32Array, data: Uint32Array, { scheme, base, size 
   schemeOf(scheme).encode(whole, arena.subarray(base, base + size));
 }
 
-/** The words with zeros behind them up to a multiple of all of `multiples`. */
+/** Returns the words, padded with zeros to a multiple of all of `multiples`. */
 function atLeast(words: Uint32Array<ArrayBuffer>, ...multiples: number[]): Uint32Array<ArrayBuffer> {
   const unit = Math.max(...multiples);
   const padded = new Uint32Array(Math.ceil(words.length / unit) * unit);

@@ -5,8 +5,7 @@ export interface FeatureKernel extends KernelInput {
   readonly name: string;
   readonly code: string;
   /**
-   * Set when the result is the same on every run only as a set, or not at all for some buffers:
-   * those are not compared.
+   * The buffers that are not compared, as their contents differ between runs or agree only as sets.
    */
   readonly unordered?: readonly number[];
 }

@@ -1,4 +1,6 @@
-/** Runs one compute kernel on plain buffers, protected or not, without the hardened device. */
+/**
+ * A runner of one compute kernel on plain buffers, protected or not, without the hardened device.
+ */
 import type { BindingPoint } from "belay-gpu/internal/analysis/bindings";
 import {
   type InterGroup,
@@ -11,8 +13,7 @@ import {
 
 export interface KernelInput {
   /**
-   * Contents of the storage buffers of group 0, by binding; each must have a multiple of four
-   * bytes.
+   * The contents of the storage buffers of group 0, by binding. Each has a multiple of four bytes.
    */
   readonly buffers: Readonly<Record<number, Uint32Array<ArrayBuffer>>>;
   readonly workgroups: readonly [number, number, number];
@@ -21,44 +22,49 @@ export interface KernelInput {
 }
 
 export interface KernelOutput {
-  /** Contents afterwards, by binding. */
+  /** The contents after the run, by binding. */
   readonly buffers: Record<number, Uint32Array>;
-  /** What the second replica made of its own copies, by the binding that they are copies of. */
+  /** The second replica's own copies of buffers, by the binding of the original. */
   readonly shadows: Record<number, Uint32Array>;
-  /** What is in the storage buffers that the host has bound besides, in their order. */
+  /** The contents of the buffers that the host has bound in addition, in their order. */
   readonly bound: readonly Uint32Array[];
-  /** The report buffer's header and records; empty for an unprotected kernel. */
+  /** The report buffer's header and records. Empty for an unprotected kernel. */
   readonly report: Uint32Array;
-  /** Its cells. */
+  /** The report buffer's cells. */
   readonly cells: Uint32Array;
 }
 
-/** How the host of an Inter-Group kernel plays its part. */
+/** The host's part in the execution of an Inter-Group kernel. */
 export interface Host {
-  /** The dimension of the grid that it doubles. Default: x, which is 0. */
+  /** The dimension of the grid that the host doubles. Default: 0, which is x. */
   readonly dimension?: 0 | 1 | 2;
-  /** Says which one in the report instead of the pipeline. */
+  /** True if the report states the dimension instead of the pipeline. */
   readonly byReport?: boolean;
-  /** Runs the grid twice as it is, where whoever comes last would store. */
+  /**
+   * True if the grid is dispatched twice as it is, like a grid that is too large to be doubled.
+   * Kernels without a last-arriver commit ignore it.
+   */
   readonly inTurn?: boolean;
   /**
-   * For each dispatch, one after the other, how many workgroups it leaves out at the end of that
-   * dimension. Default: one, none.
+   * The number of workgroups that each dispatch leaves out, at the end of the dimension. Default:
+   * one dispatch that leaves out none.
    */
   readonly missing?: readonly number[];
-  /** How often twins look for each other, if not as often as the kernel says. */
+  /** The number of times that twins look for each other. Default: the kernel's own number. */
   readonly patience?: number;
-  /** What else is bound: storage buffers, or uniform ones. */
+  /** The additional bindings: storage buffers, or uniform ones. */
   readonly bound?: readonly (BindingPoint & {
     readonly words: Uint32Array<ArrayBuffer>;
     readonly uniform?: boolean;
   })[];
 }
 
-/** A fault to arm: `injectionWords` names to values. */
+/** A fault to arm, as values by the names of `injectionWords`. */
 export type Armed = Partial<Record<keyof typeof injectionWords, number>>;
 
-/** The software adapter compiles slowly, so what runs again is not compiled again. */
+/**
+ * The compiled pipelines. The software adapter compiles slowly, so each kernel is compiled once.
+ */
 const compiled = new WeakMap<GPUDevice, Map<string, Promise<GPUComputePipeline>>>();
 
 function pipelineOf(
@@ -81,7 +87,7 @@ function pipelineOf(
 }
 
 /**
- * Runs unprotected source, or what `protect` made of it; throws with the compiler's message when it
+ * Runs unprotected source, or a result of `protect`. Throws with the compiler's message if the code
  * is invalid.
  */
 export async function runKernel(
@@ -97,7 +103,7 @@ export async function runKernel(
   const { mostWorkgroups } = interGroup ?? {};
   const inTurn = mostWorkgroups === 0 || (host.inTurn === true && mostWorkgroups !== undefined);
   const waiting = interGroup?.patience && patience !== undefined && { [interGroup.patience]: patience };
-  /** What each dispatch of a grid is. */
+  /** The value of the doubling constant for each dispatch of a grid. */
   const doublings = inTurn ? [3, 3] : [byReport ? 3 : dimension];
   const makePipeline = (doubling: number) => {
     const constants = {
@@ -197,11 +203,14 @@ export async function runKernel(
 }
 
 /**
- * The same for an Inter-Group kernel whose twins must run at once. The software adapter's scheduler
- * hands tasks to threads that have lately looked for work, and may hand both twins to one thread
- * (of 86 runs of one to twelve pairs, 11 times): the first then waits in vain for the second behind
- * it. Such a run reports that nothing is known. As in recovery, what is not verified runs again; a
- * run in which replicas disagree is never repeated.
+ * Runs an Inter-Group kernel whose twins must run at the same time. The software adapter's
+ * scheduler hands tasks to threads that have lately looked for work. It may hand both twins to one
+ * thread, as in 11 of 86 runs of one to twelve pairs. The first twin then waits in vain for the
+ * second, which the thread would run later. The report of such a run says that a twin waited too
+ * long.
+ *
+ * Like recovery, this function repeats unverified runs, for up to 20 attempts. It never repeats a
+ * run in which replicas disagree.
  */
 export async function runTwins(...args: Parameters<typeof runKernel>): Promise<KernelOutput> {
   for (let attempts = 1; ; attempts++) {
@@ -211,7 +220,7 @@ export async function runTwins(...args: Parameters<typeof runKernel>): Promise<K
   }
 }
 
-/** Whether a twin has not run in time, so that nothing is known. */
+/** Returns true if a twin did not run in time, so that the run is unverified. */
 export const hasWaitedTooLong = (output: KernelOutput): boolean =>
   causesIn(output).includes(recordCause.waitedTooLong);
 

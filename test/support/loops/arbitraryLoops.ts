@@ -1,7 +1,7 @@
 /**
- * Random loops in the language that Belay translates. Their f32 arithmetic is rounded after each
- * operation, so that JavaScript gives the same bits for the program as it stands as for its
- * translation. Integers are not always coerced where they must be.
+ * Random loops in the language that Belay translates. They round f32 values after each operation.
+ * The program as written and its translation then give the same bits. Some integers lack a coercion
+ * that they need.
  */
 import fc from "fast-check";
 
@@ -16,7 +16,7 @@ const arrayTypes = {
   g: Float32Array,
 } as const;
 
-/** TypeScript with arbitrary texts in its holes. */
+/** Returns random TypeScript: a template with random texts in its holes. */
 function text(strings: TemplateStringsArray, ...holes: fc.Arbitrary<string>[]): fc.Arbitrary<string> {
   return fc.tuple(...holes).map((parts) => String.raw({ raw: strings }, ...parts));
 }
@@ -146,8 +146,8 @@ const header = oneOf(
 );
 
 /**
- * A module with an async function `run(a, b, c, d, e, f, g, n, m, x)`, which has one loop and
- * returns what it carries.
+ * A random module with an async function `run(a, b, c, d, e, f, g, n, m, x)`. The function has one
+ * loop and returns a carried variable.
  */
 export const arbitraryLoop: fc.Arbitrary<string> = text`
 function mix(x: number, y: number) {
@@ -176,13 +176,13 @@ const floats = fc.oneof(
   fc.float(),
 );
 
-/** What `run` is called with, hostile values among it. */
+/** The input of `run`, including hostile values. */
 export interface LoopInput {
   readonly lengths: readonly number[];
   readonly values: readonly number[];
   readonly floats: readonly number[];
   readonly numbers: readonly [n: number, m: number, x: number];
-  /** Whether some arrays share memory. */
+  /** True if some arrays share memory. */
   readonly shared: boolean;
 }
 
@@ -198,7 +198,7 @@ export const loopInput: fc.Arbitrary<LoopInput> = fc.record({
   shared: fc.boolean(),
 });
 
-/** The arrays and numbers for one call of `run`. */
+/** Returns the arrays and numbers for one call of `run`. */
 export function parametersOf({ lengths, values, floats, numbers, shared }: LoopInput) {
   const memory = new ArrayBuffer(256);
   const arrays = Object.values(arrayTypes).map((Type, at) => {

@@ -1,6 +1,6 @@
 /**
- * Runs programs with loops: as they stand, and translated, with an engine that stands in for the
- * GPU's.
+ * Functions that run programs with loops, as written and translated. A stand-in replaces the GPU's
+ * engine.
  */
 
 import type { SpeculateCall } from "belay-speculate/internal/engine/call/call";
@@ -12,8 +12,8 @@ type Exports = Record<string, (...parameters: never[]) => unknown>;
 type Engine = (call: SpeculateCall) => Promise<unknown>;
 
 /**
- * The exports of a TypeScript module. `speculate` is the engine that it imports; without one its
- * directives do nothing.
+ * Returns the exports of a TypeScript module, which imports `engine` as `speculate`. Without an
+ * engine, the directives do nothing.
  */
 export function evaluate(source: string, engine: Engine = async () => {}): Exports {
   const { outputText } = ts.transpileModule(source, {
@@ -34,7 +34,9 @@ export function evaluate(source: string, engine: Engine = async () => {}): Expor
   return exports;
 }
 
-/** The exports of a module whose loops are translated, and how often the engine was called. */
+/**
+ * Translates the loops of a module. Returns its exports, the engine's calls and the diagnostics.
+ */
 export function evaluateTranslated(source: string, filename = "loops.ts") {
   const { code, diagnostics } = replaceLoops(source, filename);
   const calls: SpeculateCall[] = [];

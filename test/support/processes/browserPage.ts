@@ -1,6 +1,5 @@
 /**
- * What the browser runs for `browser.test.ts`: the package as a web page gets it, and the
- * workloads.
+ * The browser's side of `browser.test.ts`: the package as a web page gets it, and the workloads.
  */
 import { type ArmedFault, type DetectedFault, harden, type Policy, protect } from "belay-gpu";
 import type { Outputs, VerifiableProgram } from "belay-research/internal/workloads/program";
@@ -12,12 +11,15 @@ async function newDevice(): Promise<GPUDevice> {
   if (!adapter) throw new Error("the browser offers no WebGPU adapter");
   const features = (["subgroups"] as const).filter((name) => adapter.features.has(name));
   const device = await adapter.requestDevice({ requiredFeatures: features });
-  // An error nobody asked for ends the test that caused it, as an uncaught exception of the page.
+  // An unexpected error ends the test that caused it, as an uncaught exception of the page.
   device.addEventListener("uncapturederror", ({ error }) => reportError(new Error(error.message)));
   return device;
 }
 
-/** One workload on the plain device and on the hardened one, and what the latter reports. */
+/**
+ * Runs one workload on the plain and on the hardened device. Compares their results, and returns
+ * the report of the hardened device.
+ */
 export async function compareRuns(name: string, policy: Policy) {
   const program: VerifiableProgram = catalog.find((entry) => entry.name === name)!.small();
   const plain = await newDevice();
@@ -35,7 +37,7 @@ export async function compareRuns(name: string, policy: Policy) {
   };
 }
 
-/** A run struck by one fault: whether its result is still right, and which faults were seen. */
+/** Strikes one run with a fault. Returns the verdict on its result and the detected faults. */
 export async function strike(policy: Policy) {
   const program: VerifiableProgram = sobelFilter.create({ width: 5 });
   const plain = await newDevice();
@@ -63,7 +65,7 @@ export async function strike(policy: Policy) {
   return { right, strikes, heard, line: source.split("\n")[(heard[0]?.site?.line ?? 0) - 1] };
 }
 
-/** How a hardened device and what it makes look through the prototypes of their classes. */
+/** Examines a hardened device and its objects through the prototypes of their classes. */
 export async function lookThroughClasses() {
   const plain = await newDevice();
   const device = await harden(plain);
@@ -97,7 +99,7 @@ export async function lookThroughClasses() {
   return look;
 }
 
-/** The WGSL that the page's compiler makes of a kernel. */
+/** Returns the WGSL that the page's compiler makes of a kernel. */
 export function protectInPage(source: string): string {
   return protect(source).code;
 }

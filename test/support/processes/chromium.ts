@@ -13,9 +13,9 @@ export interface LaunchedChromium {
 }
 
 /**
- * Starts headless Chromium with WebGPU on SwiftShader. On Linux it is the one inside the npm
- * package `@sparticuz/chromium`, unpacked for as long as it runs; elsewhere it is the installed
- * Chrome.
+ * Starts headless Chromium with WebGPU on SwiftShader. On Linux on x64, the browser comes from the
+ * npm package `@sparticuz/chromium` and is unpacked for as long as it runs. On other systems, it is
+ * the installed Chrome.
  */
 export async function launchChromium(): Promise<LaunchedChromium> {
   const folder = await mkdtemp(join(tmpdir(), "belay-chromium-"));

@@ -1,4 +1,4 @@
-/** Whether a process is no more. */
+/** Returns true if a process has ended. */
 export function isGone(pid: number): boolean {
   try {
     return !process.kill(pid, 0);

@@ -1,12 +1,12 @@
 /**
- * Ends this process where its thread is blocked, as by a kernel that never ends: no timeout of a
- * test could.
+ * A watchdog that ends this process if its thread is blocked, for example by a kernel that never
+ * ends. The timeout of a test cannot interrupt a blocked thread.
  */
 import { Worker } from "node:worker_threads";
 
 /**
- * Looks each second whether the thread has had a turn since, and ends the process after so many
- * seconds without one.
+ * The worker's program. It checks each second if the thread has had a turn. It ends the process
+ * after `seconds` checks in a row without one.
  */
 const LOOK = /* js */ `
 const { workerData: { turns, name, seconds } } = require("node:worker_threads");
@@ -22,14 +22,11 @@ setInterval(() => {
 }, 1000);`;
 
 export interface Watchdog {
-  /** Says what is to be named as blocked from now on. */
+  /** Sets the name to report if the thread is blocked from now on. */
   name(what: string): void;
 }
 
-/**
- * Starts to watch this thread, which keeps the process from ending no longer than it would live
- * anyway.
- */
+/** Starts to watch this thread. The watchdog does not keep the process from ending. */
 export function startWatchdog(seconds: number): Watchdog {
   const turns = new Int32Array(new SharedArrayBuffer(4));
   const name = new Uint8Array(new SharedArrayBuffer(256));

@@ -1,8 +1,8 @@
-/** Has each process of tests watched. */
+/** The setup file that watches each process of tests. */
 import { beforeEach, expect } from "vitest";
 import { startWatchdog, type Watchdog } from "./watchdog.ts";
 
-// Files share a process, which needs one.
+// Test files share a process, which needs only one watchdog.
 const shared: typeof globalThis & { belayWatchdog?: Watchdog } = globalThis;
 shared.belayWatchdog ??= startWatchdog(600);
 const watchdog = shared.belayWatchdog;

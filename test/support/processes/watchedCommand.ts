@@ -1,6 +1,7 @@
 /**
- * The command `belay`, which writes the number of the process that it starts to a file, and may be
- * killed right then: `watchedCommand.ts FILE stays|dies|disconnects ARGUMENT…`.
+ * The command `belay`: `watchedCommand.ts FILE stays|dies|disconnects ARGUMENT…`. It writes the id
+ * of the process that it starts to a file. With `dies` it then kills itself, and with `disconnects`
+ * it disconnects from that process.
  */
 import childProcess from "node:child_process";
 import { writeFileSync } from "node:fs";

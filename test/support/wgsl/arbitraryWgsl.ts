@@ -1,4 +1,4 @@
-/** Random syntax trees, for properties that hold for every program the grammar allows. */
+/** Random syntax trees, for properties that hold for every program of the grammar. */
 
 import type {
   Attribute,
@@ -19,7 +19,7 @@ import fc, { type Arbitrary } from "fast-check";
 const span = { start: 0, end: 0 };
 const nameSpan = span;
 
-/** A tree as plain data without its places in the source, to compare two trees. */
+/** Returns a tree as plain data without positions in the source, to compare two trees. */
 export function withoutSpans(tree: unknown): unknown {
   return JSON.parse(
     JSON.stringify(tree, (key, value) => (key === "span" || key === "nameSpan" ? undefined : value)),
@@ -75,7 +75,7 @@ const expressions = fc.letrec<{ expression: Expression; identifier: Identifier }
       operator: fc.constantFrom(...unaryOperators),
       operand: tie("expression"),
     }),
-    // Twice, as most of what can go wrong is in how operators nest.
+    // Binary expressions appear twice, as most errors are in the nesting of operators.
     ...[0, 1].map(() =>
       fc.record({
         kind: fc.constant("binary" as const),

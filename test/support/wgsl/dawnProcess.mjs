@@ -1,6 +1,7 @@
 /**
- * The process behind dawnValidator.ts: answers each request with Dawn's error text, or null when there is none.
- * Plain JavaScript, because Node 20 starts it without a TypeScript loader.
+ * The process that `dawnValidator.ts` starts. It answers each request with Dawn's error text, or
+ * with null if there is none. It is plain JavaScript, as Node 20 starts it without a TypeScript
+ * loader.
  */
 import { create } from "webgpu";
 
@@ -24,7 +25,8 @@ async function errorOf({ code, pipeline }) {
   return error?.message ?? null;
 }
 
-// One after the other, so that an unanswered request is the one at which the process died.
+// Requests run one after the other. The first unanswered one is then the one at which the process
+// died.
 let last = Promise.resolve();
 process.on("message", (request) => {
   last = last.then(async () => process.send(await errorOf(request)));

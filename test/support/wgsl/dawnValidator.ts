@@ -1,4 +1,4 @@
-/** Asks Dawn whether a shader is valid, on its null backend: no GPU takes part. */
+/** A validator that asks Dawn if a shader is valid. Dawn's null backend needs no GPU. */
 import { type ChildProcess, fork } from "node:child_process";
 
 export type Verdict = { readonly ok: true } | { readonly ok: false; readonly message: string };
@@ -6,11 +6,11 @@ export type Verdict = { readonly ok: true } | { readonly ok: false; readonly mes
 export interface DawnValidator {
   /** Validates a shader module. */
   validate(code: string): Promise<Verdict>;
-  /** Validates many modules, in order; much faster than awaiting them one by one. */
+  /** Validates many modules, in order. One call is much faster than awaiting them one by one. */
   validateAll(codes: readonly string[]): Promise<Verdict[]>;
   /**
-   * Creates a compute pipeline: workgroup sizes, override values and resource limits are checked
-   * only here. The null adapter's limits are the defaults of WebGPU (256 invocations, 16 KiB of
+   * Creates a compute pipeline. Only this step checks workgroup sizes, override values and resource
+   * limits. The null adapter's limits are the defaults of WebGPU (256 invocations, 16 KiB of
    * workgroup memory).
    */
   validatePipeline(
@@ -30,16 +30,16 @@ interface Job {
   failures: number;
 }
 
-/** Requests under way at once: enough to hide the latency of the channel. */
+/** The number of requests in progress at once, enough to hide the latency of the channel. */
 const WINDOW = 64;
-/** Dawn keeps part of every module, so a process is replaced after this many requests. */
+/** The number of requests after which a process is replaced, as Dawn keeps part of every module. */
 const REQUESTS_PER_PROCESS = 10_000;
-/** Ends what hangs, also on a machine that is busy with something else. */
+/** The seconds after which a request counts as hanging, even on a busy machine. */
 const SECONDS_PER_REQUEST = 300;
 
 /**
- * Starts a Dawn process. It aborts now and then on a valid program, so it is restarted when it dies
- * and the program is tried again; one that fails twice is reported as a crash.
+ * Starts a Dawn process. Dawn sometimes aborts on a valid program. The process then starts again,
+ * and the program is tried once more. A program that fails twice is reported as a crash.
  */
 export async function startDawn(
   program = new URL("./dawnProcess.mjs", import.meta.url),
@@ -53,7 +53,7 @@ export async function startDawn(
   let timer: NodeJS.Timeout | undefined;
 
   function start(): ChildProcess {
-    // Dawn prints every warning; the verdicts say what matters.
+    // Dawn prints every warning, but only the verdicts matter.
     const started = fork(program, { execArgv: [], stdio: ["ignore", "ignore", "ignore", "ipc"] });
     ready = false;
     served = 0;
@@ -78,9 +78,7 @@ export async function startDawn(
     watch();
   }
 
-  /**
-   * Puts the requests of a dead process back; the first of them, or the start itself, is to blame.
-   */
+  /** Puts the requests of a dead process back. Blames the first of them, or the start itself. */
   function recover(wasReady: boolean, message: string): void {
     waiting.unshift(...sent);
     sent = [];

@@ -13,13 +13,13 @@ import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
 import { afterAll, beforeAll, expect } from "vitest";
 import { type DawnValidator, startDawn } from "./dawnValidator.ts";
 
-/** A transform with its options filled in. */
+/** A transform with its options. */
 export type Step = (program: Program, names: Names) => Module;
 
-/** Gives a step the name that goldens show for it: the transform, and the options that matter. */
+/** Sets the name of a step in goldens: the transform, and the options that matter. */
 const named = (name: string, step: Step): Step => Object.defineProperty(step, "name", { value: name });
 
-/** Declares the report buffer, at group 1, binding 0 unless the test needs it elsewhere. */
+/** Returns a step that declares the report buffer, at group 1, binding 0 by default. */
 export const report = (options: Partial<DeclareReportOptions> = {}): Step =>
   named("declareReport", (program, names) =>
     declareReport(program, names, {
@@ -38,7 +38,7 @@ export const reachedByMain = (program: Program) =>
     functionsOf(program).filter(({ name }) => name === "main"),
   );
 
-/** The typed program of WGSL text or of a module, which must be free of errors. */
+/** Returns the typed program of WGSL text or of a module, which must be free of errors. */
 export function typed(source: string | Module): Program {
   const parsed = typeof source === "string" ? parse(source) : { module: source, diagnostics: [] };
   const program = resolve(parsed.module);
@@ -46,7 +46,7 @@ export function typed(source: string | Module): Program {
   return program;
 }
 
-/** Applies transforms one after the other; gives the program before the last one, and what that makes of it. */
+/** Applies transforms one after the other. Returns the programs before and after the last one. */
 export function applySteps(wgsl: string, steps: readonly Step[]): { before: Program; after: Program } {
   let after = typed(wgsl);
   let before = after;
@@ -58,15 +58,17 @@ export function applySteps(wgsl: string, steps: readonly Step[]): { before: Prog
   return { before, after };
 }
 
-/** Generated functions that have golden files of their own: other goldens have their names. */
+/**
+ * The generated functions that have golden files of their own. Other goldens show only their names.
+ */
 const library =
   /^belay_(agree|aim|alone|armed|branch|conclude|finals|fold|fuel|hash|is_|keep|kept|occurrence|settle|share|signature|slots|strike|struck|together|turn|whose)/;
 
 /**
- * Compares what the last of some transforms changes in a module with a golden file, in the folder
- * `goldens/TRANSFORM/` beside the test: the input, the steps, the output, and the names of library
- * functions in it. `vitest FILE -u` writes it anew. Dawn must accept the input and the whole
- * output, and the printed output must parse to the same text.
+ * Returns a function that compares the last transform's changes in a module with a golden file. The
+ * file is in the folder `goldens/TRANSFORM/` beside the test. It holds the input, the steps, the
+ * output, and the names of library functions in the output. `vitest FILE -u` writes it anew. Dawn
+ * must accept the input and the whole output. The printed output must parse to the same text.
  */
 export function goldens(
   transform: string,
@@ -100,7 +102,7 @@ export function goldens(
   };
 }
 
-/** The part of `after` that `before` does not have. */
+/** Returns the part of `after` that `before` does not have. */
 function changes(before: Module, after: Module): Module {
   const known = new Set(before.declarations.map(printDeclaration));
   return {

@@ -15,9 +15,9 @@ import {
 const span = { start: 0, end: 0 };
 
 /**
- * The program with every inferred type written down: on each declaration without a type, and, for
- * each expression of each statement, in a `let` (or a pointer, for a place) before the statement. A
- * validator then judges every inferred type.
+ * Returns the program with every inferred type written down. A declaration without a type gets its
+ * type. Each expression of a statement gets a typed `let` before the statement, and each place also
+ * a pointer. A validator then judges every inferred type.
  */
 export function withInferredTypes(program: Program): Module {
   let probes = 0;
@@ -61,7 +61,7 @@ export function withInferredTypes(program: Program): Module {
   return { ...program.module, declarations };
 }
 
-/** Callees, types and enumerants are identifiers too, but no values. */
+/** Returns true if an identifier is a value. Callees, types and enumerants are none. */
 function isValue(program: Program, identifier: Expression): boolean {
   try {
     program.typeOf(identifier);
@@ -71,7 +71,7 @@ function isValue(program: Program, identifier: Expression): boolean {
   }
 }
 
-/** Resources and components of vectors have none. */
+/** Returns true if a place has an address. Resources and components of vectors have none. */
 function hasAddress(program: Program, place: Expression): boolean {
   const type = program.typeOf(place);
   if (type.kind === "reference" && type.space === "handle") return false;
@@ -95,7 +95,7 @@ function withType<T extends Statement | Declaration>(program: Program, node: T):
   }
 }
 
-/** The expressions that a statement evaluates in the scope before it. */
+/** Returns the expressions that a statement evaluates in the scope before it. */
 function ownExpressions(statement: Statement): Expression[] {
   switch (statement.kind) {
     case "let":

@@ -1,14 +1,12 @@
-/** Sources that are valid but for a few changes. */
+/** Sources that are valid except for a few changes. */
 
-/** A source as words, runs of blanks and single characters. */
+/** A source, split into words, runs of blanks and single characters. */
 export type Pieces = string[];
 export const pieces = (source: string): Pieces => source.match(/\s+|[\p{L}\p{N}_]+|./gsu) ?? [];
 
 export type Mutation = (mutant: Pieces, random: (below: number) => number) => void;
 
-/**
- * A small generator of random numbers, so that a failing mutant can be found again by its number.
- */
+/** Returns a small generator of random numbers. Its seed makes a failing mutant reproducible. */
 function randomFrom(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -19,7 +17,7 @@ function randomFrom(seed: number): (below: number) => number {
   };
 }
 
-/** One of the seeds after one to four of the mutations; the same for the same number. */
+/** Returns one of the seeds after one to four mutations. The same number gives the same mutant. */
 export function mutant(seeds: readonly string[], mutations: readonly Mutation[], number: number): string {
   const random = randomFrom(number);
   const mutated = pieces(seeds[random(seeds.length)]!);

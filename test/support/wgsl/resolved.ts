@@ -4,7 +4,7 @@ import { describeType, type Expression, type Module, parse, walk } from "belay-g
 import { expect } from "vitest";
 import { plain } from "./constantValues.ts";
 
-/** The program that a source means; the source must have no errors. */
+/** Returns the program of a source, which must have no errors. */
 export function resolved(source: string): Program {
   const program = resolve(parsed(source));
   expect(program.diagnostics).toEqual([]);
@@ -12,7 +12,7 @@ export function resolved(source: string): Program {
 }
 
 /**
- * The findings of the resolver, as `code text: message`, the text being what is marked in the
+ * Returns the findings of the resolver, as `code text: message`. The text is the marked part of the
  * source.
  */
 export function findings(source: string): string[] {
@@ -29,15 +29,15 @@ function parsed(source: string): Module {
 
 export interface Facts {
   readonly type: string;
-  /** After the load rule and the context's conversion. */
+  /** The type after the load rule and the context's conversion. */
   readonly valueType: string;
   readonly stage: EvaluationStage;
   readonly value: unknown;
 }
 
 /**
- * What is known of the last expression in `code` that is written `text`; `code` holds statements
- * and, before `---`, declarations.
+ * Returns the facts about the last expression in `code` that is written `text`. `code` holds
+ * statements and, before `---`, declarations.
  */
 export function factsOf(text: string, code: string): Facts {
   const [statements = "", declarations = ""] = code.split("---").reverse();
@@ -72,7 +72,7 @@ function isValue(program: Program, expression: Expression): boolean {
   }
 }
 
-/** The type of an expression in a function. */
+/** Returns the type of an expression in a function. */
 export function typeOf(expression: string, declarations = ""): string {
   return factsOf(expression, `${declarations} --- _ = ${expression};`).type;
 }

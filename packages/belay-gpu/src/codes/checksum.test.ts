@@ -4,7 +4,7 @@ import { checksumOf, placesOf } from "./checksum.ts";
 const words = Uint32Array.from({ length: 4096 + 3 }, (_, i) => Math.imul(i + 1, 0x9e3779b9) ^ (i << 7));
 const right = checksumOf(words);
 
-/** The sums with some words changed, computed from what changes alone. */
+/** Returns true if the changes alter a sum. Computes the sums from the changed words alone. */
 function changed(changes: readonly (readonly [at: number, mask: number])[], of = words): boolean {
   const [before, after] = [new Uint32Array(of.length), new Uint32Array(of.length)];
   for (const [at, mask] of changes) {
@@ -69,7 +69,7 @@ describe("checksumOf", () => {
 });
 
 describe("a sum of contributions", () => {
-  /** What a word adds, by the definition. */
+  /** Returns the amounts that a word adds to the two sums, by the definition. */
   const contribution = (at: number, word: number): [number, number] => {
     const mixed = (Math.imul(at >>> 2, 0x9e3779b1) + 0x7f4a7c15) | 0;
     const key = mixed ^ (mixed >>> 16);
@@ -96,7 +96,7 @@ describe("a sum of contributions", () => {
     let silent = 0;
     for (let i = 0; i < 1_000_000; i++) {
       const places = [random(2 ** 24), random(2 ** 24)];
-      // Every other time the same bit, which is what can cancel out.
+      // Every other pair flips the same bit in both words, as such flips can cancel out.
       const first = random(32);
       const bits = [first, i % 2 ? first : random(32)];
       if (places[0] === places[1]) continue;

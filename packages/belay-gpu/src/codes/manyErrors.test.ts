@@ -1,6 +1,4 @@
-/**
- * What codes do about more errors than they promise to handle: figures that docs/codes.md states.
- */
+/** The figures of docs/codes.md about more errors than codes promise to handle. */
 import { readFileSync } from "node:fs";
 import { type ComparedScheme, comparedSchemes } from "belay-research/internal/codes/index";
 import { describe, expect, it } from "vitest";
@@ -8,7 +6,7 @@ import { checksOf, wordsOf } from "../../../../test/support/devices/wrongGranule
 import { codeOperations } from "../compiler/codeOperations.ts";
 import { type MemoryScheme, type SchemeName, schemes } from "./scheme.ts";
 
-/** Check words of single bits of data. */
+/** Returns the check word of each single data bit. */
 function columnsOf(scheme: MemoryScheme): Uint32Array {
   const words = wordsOf(scheme);
   const data = new Uint32Array(32 * words * words);
@@ -16,7 +14,9 @@ function columnsOf(scheme: MemoryScheme): Uint32Array {
   return checksOf(scheme, data);
 }
 
-/** Sets of four bits, of data or of the check word, whose errors cancel out. */
+/**
+ * Returns the number of sets of four bits, of data or of the check word, whose errors cancel out.
+ */
 function invisibleFours(bits: readonly number[]): number {
   const sums = new Uint32Array((bits.length * (bits.length - 1)) / 2);
   let count = 0;
@@ -27,30 +27,32 @@ function invisibleFours(bits: readonly number[]): number {
     run = sums[i] === sums[i - 1] ? run + 1 : 0;
     sets += run;
   }
-  // Each set is met as three pairs of pairs.
+  // Each set is counted three times, once for each split into two pairs.
   return sets / 3;
 }
 
 const choose3 = (n: number) => (n * (n - 1) * (n - 2)) / 6;
 const percent = (part: number) => `${(100 * part).toFixed(2)} %`;
 
-/** The code that packed schemes hold several words of. */
+/** The code of which packed schemes hold several words. */
 const inner: Partial<Record<string, ComparedScheme>> = {
   packed32: "hsiao32",
   packed64: "hsiao64",
   packed64x4: "hsiao64",
 };
 
-/** The part of errors of three bits in one code word that are taken for one of a single bit. */
+/**
+ * Returns the fraction of three-bit errors in one code word that are mistaken for a one-bit error.
+ */
 function mistakenTriples(scheme: MemoryScheme): number {
   if (!scheme.corrects) return 0;
   const checks = Array.from({ length: scheme.checkBits }, (_, bit) => (1 << bit) >>> 0);
   const bits = [...columnsOf(scheme), ...checks];
-  // The fourth bit of an invisible set is what its other three are taken for.
+  // Any three errors of an invisible set are mistaken for the fourth.
   return (4 * invisibleFours(bits)) / choose3(bits.length);
 }
 
-/** A row of the table in docs/codes.md. */
+/** Returns a row of the table in docs/codes.md. */
 function rowOf(scheme: MemoryScheme): string {
   const { name, granuleBytes } = scheme;
   const packed = inner[name];
@@ -85,7 +87,7 @@ describe.each(["secded32", "secded64", "secded128", "secded256", "secded1024"] s
   (name) => {
     const columns = columnsOf(schemes[name]);
     const words = wordsOf(schemes[name]);
-    /** For each word of data and the check word, the check words of its bits. */
+    /** The check words of the bits of each data word and of the check word. */
     const ofWord = [
       ...Array.from({ length: words }, (_, p) => [...columns.subarray(32 * p, 32 * p + 32)]),
       Array.from({ length: 32 }, (_, bit) => (1 << bit) >>> 0),
@@ -105,7 +107,7 @@ describe.each(["secded32", "secded64", "secded128", "secded256", "secded1024"] s
       let mistaken = 0;
       for (const checks of ofWord) {
         for (let code = 1, sum = 0; code < 1 << 16; code++) {
-          // One bit after another changes, as in a Gray code.
+          // Each step changes one bit, as in a Gray code.
           sum ^= checks[31 - Math.clz32(code & -code)]!;
           const errors = code ^ (code >>> 1);
           if ((errors & (errors - 1)) !== 0 && singles.has(sum >>> 0)) mistaken += 1;
@@ -116,7 +118,7 @@ describe.each(["secded32", "secded64", "secded128", "secded256", "secded1024"] s
   },
 );
 
-/** Of a matrix over GF(2), by its rows. */
+/** Returns the rank of a matrix over GF(2), given by its rows. */
 function rank(rows: readonly number[]): number {
   const pivots: number[] = [];
   for (const row of rows) {

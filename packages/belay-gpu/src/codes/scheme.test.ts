@@ -11,14 +11,14 @@ import {
 } from "../../../../test/support/devices/wrongGranules.ts";
 import { type MemoryScheme, memoryScheme } from "./scheme.ts";
 
-/** Words of data that belong to one code word, where this is less than a granule. */
+/** The data words of one code word, for schemes whose granules hold several code words. */
 const packedWords: Partial<Record<string, number>> = { packed32: 1, packed64: 2, packed64x4: 2 };
-/** Check bits of each of them. */
+/** The check bits of each of these code words. */
 const packedBits: Partial<Record<string, number>> = { packed32: 7, packed64: 8, packed64x4: 8 };
 
 /**
- * Which code word a bit of a granule belongs to, the bits of the check word following those of the
- * data.
+ * Returns the index of the code word that a bit of a granule belongs to. The bits of the check word
+ * follow the bits of the data.
  */
 function codeWordOf({ name, granuleBytes }: MemoryScheme, bit: number): number {
   const words = packedWords[name];
@@ -27,7 +27,7 @@ function codeWordOf({ name, granuleBytes }: MemoryScheme, bit: number): number {
   return Math.floor(inChecks < 0 ? bit / (32 * words) : inChecks / packedBits[name]!);
 }
 
-/** What `verify` does with a granule for each set of wrong bits. */
+/** Verifies a granule for each set of wrong bits, and returns the outcomes. */
 function outcomes(scheme: MemoryScheme, content: Uint32Array, errors: readonly (readonly number[])[]) {
   const words = wordsOf(scheme);
   const [check] = checksOf(scheme, content);
@@ -42,8 +42,8 @@ function outcomes(scheme: MemoryScheme, content: Uint32Array, errors: readonly (
 }
 
 /**
- * Singles that are not corrected, and doubles in one code word that are not flagged or in two that
- * are not both corrected.
+ * Returns the numbers of single and double errors that are handled wrongly. Single errors, and two
+ * errors in two code words, must be corrected. Two errors in one code word must be flagged.
  */
 function failures(scheme: MemoryScheme, content: Uint32Array) {
   const bits = bitsOf(scheme);
@@ -101,7 +101,8 @@ describe.each(all)("$name", (scheme) => {
 describe.each(all.filter(({ corrects }) => corrects))("$name", (scheme) => {
   it("corrects every single error and flags every double error", () => {
     const contents = [new Uint32Array(wordsOf(scheme)), arbitraryWords(wordsOf(scheme))];
-    // Errors of linear codes do not depend on the data, so one is enough for the largest granule.
+    // The errors of linear codes do not depend on the data. One content is enough for the largest
+    // granule.
     for (const content of wordsOf(scheme) > 8 ? contents.slice(0, 1) : contents)
       expect(failures(scheme, content)).toEqual({ singles: 0, doubles: 0 });
   });

@@ -1,5 +1,5 @@
 /**
- * What the compiler and the runtime know of a code: the memory it covers, its host side, and its
+ * The properties of codes that the compiler and the runtime share: granules, host functions and
  * WGSL.
  */
 import { checksumOf, checksumWords } from "./checksum.ts";
@@ -7,40 +7,40 @@ import { checkWord, type LinearCode } from "./linearCode.ts";
 import { quasiCyclic } from "./quasiCyclic.ts";
 import { wordsType } from "./words.ts";
 
-/** What `verify` found. */
+/** The result of `verify`. */
 export interface Verification {
-  /** Bits put right, in data or in check words. */
+  /** The number of corrected bits, in data or in check words. */
   readonly corrected: number;
   /**
-   * The granules that have more errors than the code corrects, in ascending order; they are left as
-   * they were.
+   * The granules that have more errors than the code corrects, in ascending order. They stay
+   * unchanged.
    */
   readonly uncorrectable: readonly number[];
 }
 
-/** What the host does by a code. */
+/** The functions and sizes of a code that the host uses. */
 export interface HostCode {
-  /** Bytes of data that a check belongs to; infinity where it is all of a buffer. */
+  /** The bytes of data that one check covers. Infinity if one check covers a whole buffer. */
   readonly granuleBytes: number;
-  /** The words of a check. */
+  /** The number of words of a check. */
   readonly checkWords: number;
   /**
    * Writes the check of each granule of `data`, which holds whole granules.
-   * @throws RangeError where data and checks don't fit.
+   * @throws RangeError if the checks do not fit the size of the data.
    */
   encode(data: Uint32Array, checks: Uint32Array): void;
   /**
    * Corrects `data` and `checks` in place.
-   * @throws RangeError where data and checks don't fit.
+   * @throws RangeError if a scheme's check words do not fit the size of the data.
    */
   verify(data: Uint32Array, checks: Uint32Array): Verification;
 }
 
 /**
- * A code together with its granule: the bytes of data that one check word, a `u32`, belongs to.
- * Every code is linear over GF(2): the check word of a granule is the XOR of a contribution of each
- * of its words, so zero data has a zero check word, and a partial store may update it by `check ^=
- * contribution(position, old ^ new)`.
+ * A code together with its granule: the bytes of data that one check word, a `u32`, covers. Every
+ * code is linear over GF(2). The check word of a granule is the XOR of one contribution per word.
+ * Zero data thus has a zero check word. A partial store may update the check word by
+ * `check ^= contribution(position, old ^ new)`.
  */
 export interface MemoryScheme extends HostCode {
   readonly name: string;
@@ -51,29 +51,32 @@ export interface MemoryScheme extends HostCode {
    */
   readonly granuleType: string;
   /**
-   * Whether one wrong bit in a granule or in its check word is corrected; otherwise it is only
-   * noticed.
+   * True if the code corrects one wrong bit in a granule or in its check word. Otherwise the code
+   * only detects the bit.
    */
   readonly corrects: boolean;
-  /** Bits of the check word that the code uses; the others are zero. */
+  /** The number of check bits that the code uses. The other bits of the check word are zero. */
   readonly checkBits: number;
   /**
-   * Declarations of WGSL, each name with `prefix` before it, where `W` is `granuleType`:
+   * Returns WGSL declarations, each with `prefix` before its name. The type `W` is `granuleType`.
    *
    * - `fn encode(data: W) -> u32`
-   * - `fn contribution(position: u32, word: u32) -> u32`, of one word of the granule
-   * - `fn quad(place: u32, data: vec4<u32>) -> u32`, what four words contribute from `4 * place`
-   *   on, where there are more
-   * - `fn syndrome(data: W, check: u32) -> u32`, zero where all is well
-   * - `fn correct(data: W, syndrome: u32) -> Corrected`, of `struct Corrected { data: W, status:
-   *   u32 }` with `status` 0 for a syndrome of zero, 1 for an error that is corrected (it may be in
-   *   the check word), 2 for an uncorrectable one
+   * - `fn contribution(position: u32, word: u32) -> u32`, for one word of the granule
+   * - `fn quad(place: u32, data: vec4<u32>) -> u32`, for four words, of which the first is word
+   *   `4 * place`. Only granules of more than four words have it.
+   * - `fn syndrome(data: W, check: u32) -> u32`, zero if the granule is intact
+   * - `fn correct(data: W, syndrome: u32) -> Corrected`, with
+   *   `struct Corrected { data: W, status: u32 }`. The status is 0 for a syndrome of zero, 1 for a
+   *   corrected error, and 2 for an uncorrectable error. A corrected error may be in the check
+   *   word.
    */
   wgsl(prefix: string): string;
   /**
-   * What goes with that where invocations have parts of a granule: `fn wrong(position: u32,
-   * syndrome: u32) -> u32`, the bits of one word that are wrong, and `fn status(syndrome: u32) ->
-   * u32`.
+   * Returns WGSL declarations for invocations that have only parts of a granule. They need the
+   * declarations of `wgsl`.
+   *
+   * - `fn wrong(position: u32, syndrome: u32) -> u32`, the wrong bits of one word
+   * - `fn status(syndrome: u32) -> u32`, the status that `correct` returns
    */
   wgslOfParts(prefix: string): string;
 }
@@ -90,18 +93,18 @@ const codes = {
 } satisfies Record<string, LinearCode>;
 
 /**
- * How memory is coded: a code, and the granule of data that one check word belongs to (4, 8 and 16
- * bytes for `"secded32"`, `"secded64"` and `"secded128"`).
+ * The name of a code together with its granule, the data that one check word covers. The granules
+ * of `"secded32"`, `"secded64"` and `"secded128"` have 4, 8 and 16 bytes.
  */
 export type SchemeName = keyof typeof codes;
 
 /**
- * What memory can be protected by: a code with check words, or a checksum of each whole buffer
+ * The name of a memory protection: a code with check words, or a checksum of each whole buffer
  * (`checksum.ts`).
  */
 export type MemoryCode = SchemeName | "checksum";
 
-/** Schemes by name: those that a device has. */
+/** The schemes of a device, by name. */
 export type Schemes = Readonly<Record<string, MemoryScheme>>;
 
 /** All schemes by the names that policies use. */
@@ -109,14 +112,14 @@ export const schemes = Object.fromEntries(
   Object.entries(codes).map(([name, code]) => [name, memoryScheme(name, code)]),
 ) as Readonly<Record<SchemeName, MemoryScheme>>;
 
-/** Returns the scheme of a code that has check words. */
+/** Returns the scheme of a code that has check words. Throws an error for any other code. */
 export function schemeOf(code: string, among: Schemes = schemes): MemoryScheme {
   const scheme = Object.hasOwn(among, code) ? among[code] : undefined;
   if (!scheme) throw new Error(`${code} has no check words`);
   return scheme;
 }
 
-/** Returns what the host does by a code. */
+/** Returns the host's side of a code. */
 export const hostCodeOf = (code: string, among: Schemes = schemes): HostCode =>
   code === "checksum" ? checksumCode : schemeOf(code, among);
 
@@ -133,18 +136,21 @@ const checksumCode: HostCode = {
   },
 };
 
-/** The names of all that memory can be protected by. */
+/** The names of all codes that can protect memory. */
 export const memoryCodes: readonly MemoryCode[] = [...(Object.keys(codes) as SchemeName[]), "checksum"];
 
-/** Returns the bytes of check words for each byte of data; a checksum takes eight for a buffer. */
+/**
+ * Returns the bytes of check words for each byte of data. Returns 0 for a checksum, which takes
+ * eight bytes for a whole buffer.
+ */
 export const storageOf = (code: string, among: Schemes = schemes): number =>
   code === "checksum" ? 0 : 4 / schemeOf(code, among).granuleBytes;
 
-/** Returns whether errors are corrected, not only noticed. */
+/** Returns true if the code corrects errors. Other codes only detect them. */
 export const corrects = (code: string, among: Schemes = schemes): boolean =>
   code !== "checksum" && schemeOf(code, among).corrects;
 
-/** What follows for everyone from a code. */
+/** Returns the scheme of a linear code. The host's functions check the sizes of their arguments. */
 export function memoryScheme(name: string, code: LinearCode): MemoryScheme {
   const { words, checkBits, columns, host, correction } = code;
   const demandWhole = (data: Uint32Array, checks: Uint32Array) => {

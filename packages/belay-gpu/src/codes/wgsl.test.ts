@@ -1,4 +1,4 @@
-/** The WGSL of each scheme does what its host side does. */
+/** The WGSL of each scheme, compared with its host side. */
 
 import { randomNumbers } from "belay-research/internal/bench/ecc/randomStrikes";
 import { comparedSchemes } from "belay-research/internal/codes/index";
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => dawn.close());
 
-/** A granule of `words` words from the buffer `data`. */
+/** Returns WGSL that reads a granule of `words` words from the buffer `data`. */
 function granuleFrom({ granuleType }: MemoryScheme, words: number): string {
   const each = Array.from({ length: words }, (_, i) => `data[${words}u * i + ${i}u]`);
   if (words <= 4) return `${granuleType}(${each.join()})`;
@@ -34,7 +34,10 @@ function granuleFrom({ granuleType }: MemoryScheme, words: number): string {
   return `${granuleType}(${quads.join()})`;
 }
 
-/** Stores encode, syndrome, the sum of contributions, status and corrected data of each granule. */
+/**
+ * Returns a kernel that stores the check word, the syndrome, the sum of contributions, the status
+ * and the corrected data of each granule.
+ */
 function kernelOf(scheme: MemoryScheme): string {
   const words = wordsOf(scheme);
   const part = (p: number) =>
@@ -68,7 +71,7 @@ function kernelOf(scheme: MemoryScheme): string {
 }`;
 }
 
-/** The same from the host. */
+/** Returns the same results, computed on the host. */
 function expected(scheme: MemoryScheme, { data, checks }: CodedWords): number[][] {
   const words = wordsOf(scheme);
   const [fixed, fixedChecks] = [data.slice(), checks.slice()];
@@ -81,8 +84,8 @@ function expected(scheme: MemoryScheme, { data, checks }: CodedWords): number[][
 }
 
 /**
- * No error, every single error, every bit together with some other, and errors of all weights, a
- * few of each of the small ones.
+ * Returns sets of wrong bits: none, each single bit, each bit with another one, and random sets of
+ * each larger weight. The weights from 3 to 8 have 200 sets each, the others one.
  */
 function someErrors(scheme: MemoryScheme): number[][] {
   const bits = Array.from({ length: bitsOf(scheme) }, (_, bit) => bit);
@@ -98,7 +101,7 @@ function someErrors(scheme: MemoryScheme): number[][] {
   return [[], ...bits.map((bit) => [bit]), ...pairs, ...more];
 }
 
-/** What the kernel of a scheme finds, as rows of `expected`. */
+/** Returns the results of a scheme's kernel, in rows like those of `expected`. */
 async function found(scheme: MemoryScheme, cases: CodedWords): Promise<number[][]> {
   const words = wordsOf(scheme);
   const count = cases.checks.length;

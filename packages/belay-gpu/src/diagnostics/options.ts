@@ -2,7 +2,7 @@ import { isA } from "./isA.ts";
 
 /** The values that an option takes. */
 export interface Values {
-  /** Names the values, such as `a list of WGSL sources`. */
+  /** The name of the values, such as `a list of WGSL sources`. */
   readonly what: string;
   has(value: unknown): boolean;
 }
@@ -16,7 +16,7 @@ export function shown(value: unknown): string {
   }
 }
 
-/** Takes the listed values. */
+/** Returns the set of the listed values. */
 export const oneOf = (values: readonly unknown[]): Values => ({
   what: `one of ${values.map(shown).join(", ")}`,
   has: (value) => values.includes(value),
@@ -24,22 +24,22 @@ export const oneOf = (values: readonly unknown[]): Values => ({
 
 export const flag = oneOf([true, false]);
 
-/** Takes whole numbers from `least` on. */
+/** Returns the set of whole numbers from `least` on. */
 export const wholeFrom = (least: number): Values => ({
   what: `a whole number from ${least} on`,
   has: (value) => Number.isSafeInteger(value) && Number(value) >= least,
 });
 
-/** Takes functions. */
+/** The set of all functions. */
 export const aFunction: Values = { what: "a function", has: (value) => typeof value === "function" };
 
-/** Takes an `AbortSignal`. */
+/** The set of all `AbortSignal`s. */
 const aSignal: Values = {
   what: "an AbortSignal",
   has: (value) => isA(value, AbortSignal),
 };
 
-/** Takes lists of `what`. */
+/** Returns the set of lists whose elements satisfy `has`. `what` names the elements. */
 export const listOf = (what: string, has: (value: unknown) => boolean): Values => ({
   what: `a list of ${what}`,
   has: (value) => Array.isArray(value) && value.every(has),
@@ -49,9 +49,9 @@ export const listOf = (what: string, has: (value: unknown) => boolean): Values =
 export const longWork = { signal: aSignal, onProgress: aFunction };
 
 /**
- * Throws a `TypeError` for an option or a value that does not exist, which types do not keep
- * JavaScript from passing, and where one of the `needed` options is missing. An option with `null`
- * takes any value. `of` tells whose options they are, such as ` of the policy`.
+ * Throws a `TypeError` for an unknown option, for an invalid value, and for a missing option of
+ * `needed`. Types do not keep JavaScript from passing such options. An option with `null` takes any
+ * value. `of` names the owner of the options, such as ` of the policy`.
  */
 export function refuseUnknown<T extends object>(
   given: T,

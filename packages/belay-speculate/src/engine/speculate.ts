@@ -17,7 +17,7 @@ import { rescue } from "./transfer/downloads.ts";
 import { combineUses, memoryOf, OrderedOperation } from "./transfer/operationOrder.ts";
 import { Resident, residentOf } from "./transfer/resident.ts";
 
-/** Options of all loops that have none of their own. */
+/** The options of all loops that have none of their own. */
 export type DeviceUse = Pick<SpeculateOptions, "onExecuted">;
 
 const optionValues = {
@@ -33,9 +33,9 @@ let usedDevice: GPUDevice | null = null;
 let use: DeviceUse = {};
 
 /**
- * Makes `device`, which may be a hardened one, the one that loops are executed on unless told
- * otherwise; `null`: the CPU executes them. Throws a `SpeculationError` (BELAY543) for anything
- * else, and a `TypeError` for options that do not exist.
+ * Makes `device`, which may be a hardened one, the default device of loops. With `null`, the CPU
+ * executes loops. Throws a `SpeculationError` (BELAY543) for anything else, and a `TypeError` for
+ * unknown options.
  */
 export function useDevice(device: GPUDevice | null, options: DeviceUse = {}): void {
   if (device !== null) requireDevice(device);
@@ -44,7 +44,7 @@ export function useDevice(device: GPUDevice | null, options: DeviceUse = {}): vo
   use = options;
 }
 
-/** Refuses what has not what loops use of a device. */
+/** Throws a `SpeculationError` if `device` lacks members that loops use. */
 function requireDevice(device: Partial<GPUDevice> | undefined): void {
   const isDevice =
     typeof device === "object" &&
@@ -55,14 +55,14 @@ function requireDevice(device: Partial<GPUDevice> | undefined): void {
 }
 
 /**
- * Executes a loop with the effects that it has on the CPU; on the CPU where the device cannot.
- * Loops that use the same arrays take effect in the order of their calls, and loops on one device
- * are executed one after the other. Leave the arrays alone until it resolves.
+ * Executes a loop with the effects that it has on the CPU. The CPU executes the loop if the device
+ * cannot. Loops that use the same arrays take effect in the order of their calls. Loops on one
+ * device are executed one after the other. Do not touch the arrays until the promise resolves.
  *
- * Rejects with what the loop itself throws, and with a `SpeculationError` (BELAY540, BELAY541) when
- * the device fails with data that only it had, or an array got another length meanwhile. Rejects with
- * a `TypeError` for options that do not exist, and with the signal's reason when it is aborted
- * before the loop begins.
+ * Rejects with an error that the loop itself throws. Rejects with a `SpeculationError` if the
+ * device fails with data that only it had, or if an array changed its length meanwhile (BELAY540,
+ * BELAY541). Rejects with one (BELAY543) if `options.device` is no device, and with a `TypeError`
+ * for unknown options. Rejects with the signal's reason if it is aborted before the loop begins.
  */
 export async function speculate(given: SpeculateCall, options: SpeculateOptions = {}): Promise<Speculated> {
   refuseUnknown(options, optionValues);
@@ -85,7 +85,7 @@ export async function speculate(given: SpeculateCall, options: SpeculateOptions 
   return executed;
 }
 
-/** Waits, but no longer than until the signal is aborted: then it rejects with the reason. */
+/** Waits for a promise. Rejects with the signal's reason as soon as the signal is aborted. */
 async function unlessAborted(waiting: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
   if (!signal) return void (await waiting);
   let abort!: () => void;
@@ -102,8 +102,8 @@ async function unlessAborted(waiting: Promise<unknown>, signal: AbortSignal | un
 }
 
 /**
- * The memory of the arrays: others may read it at the same time where the loop only reads it, and
- * no device keeps it.
+ * Returns the memory of the arrays, with true for memory that the loop needs alone. Other loops may
+ * read memory at the same time if this loop only reads it and no device keeps it.
  */
 function usesOf({ loop, arrays }: SpeculateCall): ReadonlyMap<object, boolean> {
   const isRead = (name: string) => loop.arrays.some((one) => one.name === name && one.role === "read");

@@ -1,6 +1,6 @@
 /**
- * Loops that run as they are written: those that are refused, or whose data is not what their
- * translation is for. They use the program's arrays, which devices may have newer copies of.
+ * Loops that run as they are written. They were refused, or their data does not fit their
+ * translation. They use the program's arrays, of which devices may have newer copies.
  */
 import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/javascript/sequential.ts";
@@ -10,12 +10,12 @@ import { combineUses, memoryOf, OrderedOperation } from "./transfer/operationOrd
 import { Resident, residentOf } from "./transfer/resident.ts";
 import { isTypedArray } from "./transfer/typedArrays.ts";
 
-/** What a loop of the program uses. */
+/** The arrays and variables that a loop of the program uses. */
 export interface LoopUses {
-  /** Arrays that it may change; anything else is left out. */
+  /** The arrays that the loop may change. Other values are ignored. */
   readonly changed: readonly unknown[];
   readonly read: readonly unknown[];
-  /** Each stands for a variable that several calls of functions share. */
+  /** The objects that stand for variables which several calls of functions share. */
   readonly variables: readonly object[];
 }
 
@@ -23,16 +23,16 @@ export interface LoopUses {
 export class LoopTurn extends OrderedOperation {
   readonly #uses: LoopUses | null;
 
-  /** Takes the next turn; without `uses`, of a loop that may use anything. */
+  /** Takes the next turn. Without `uses`, the loop may use anything. */
   constructor(uses: LoopUses | null) {
     super(uses ? mapped(uses) : "everything");
     this.#uses = uses;
   }
 
   /**
-   * Resolves when the turn has come and the host has the arrays as they are. Devices have to be
-   * sent anew those that may be changed, so no device may use them before the loop has ended.
-   * Rejects with a `SpeculationError` (BELAY540) when a device failed with what only it had.
+   * Resolves when the turn has come and the host has the current arrays. Arrays that may change
+   * must be sent to devices again. No device may therefore use them before the loop has ended.
+   * Rejects with a `SpeculationError` (BELAY540) if a device failed with data that only it had.
    */
   async toHost(): Promise<void> {
     if (this.comes) await this.comes;
@@ -47,13 +47,13 @@ export class LoopTurn extends OrderedOperation {
   }
 }
 
-/** Takes the turn of a loop of the program; see {@link LoopTurn}. */
+/** Takes the turn of a loop of the program. See {@link LoopTurn}. */
 export const takeTurn = (uses: LoopUses | null = null): LoopTurn => new LoopTurn(uses);
 
 /**
- * Lets a loop in a function that is not async, which cannot wait, use what is typed arrays of these
- * values. Throws a `SpeculationError` (BELAY544) when only a device has one, by its name, as
- * earlier loops leave it.
+ * Lets a loop use the typed arrays among these values, in a function that is not async and cannot
+ * wait. Throws a `SpeculationError` (BELAY544) if only a device has the contents that earlier loops
+ * leave in an array. The error names the array.
  */
 export function requireOnHost(values: Readonly<Record<string, unknown>>): void {
   const arrays = Object.entries(values).filter((entry): entry is [string, LoopData] =>

@@ -1,4 +1,4 @@
-/** No input makes the translation throw or hang, and what it translates is JavaScript. */
+/** No input makes the translation throw or hang, and each result is valid JavaScript. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import fc from "fast-check";
@@ -16,13 +16,13 @@ const programs = readdirSync(folder)
 
 const callsOf = callCounter();
 /**
- * Calls for each character of a source: twice what the costliest source here takes. Work without a
- * call, such as a search in a text, takes sources so long that it would not end if it grew with the
- * square of their length.
+ * The most calls for each character of a source, twice those of the costliest source here. Work
+ * without calls, such as a text search, is not counted. If it were quadratic, the tests on long
+ * sources would not end.
  */
 const mostCalls = 300;
 
-/** Translates, and compiles the CPU version of what was translated. */
+/** Translates a source, and compiles the CPU version of each translated loop. */
 function check(source: string, filename = "f.ts"): void {
   const { loops, diagnostics } = translate(source, filename);
   for (const { loop } of loops) sequentialLoop(loop);
@@ -34,7 +34,7 @@ function check(source: string, filename = "f.ts"): void {
 }
 
 const word = /[\w$]+|\s+|./gs;
-/** Words that tend to change what a program means. */
+/** The words that tend to change a program's meaning. */
 const words = [
   "i",
   "a",

@@ -10,7 +10,7 @@ import { evaluate, evaluateTranslated } from "../../../../test/support/loops/loo
 
 type Run = (...parameters: never[]) => unknown;
 
-/** What is returned, and the bits that are left in the arrays. */
+/** Returns a run's result and the bits that it leaves in the arrays. */
 async function resultOf(run: Run, input: LoopInput) {
   const parameters = parametersOf(input);
   const returned = await run(...(parameters as readonly unknown[] as never[]));
@@ -18,7 +18,7 @@ async function resultOf(run: Run, input: LoopInput) {
 }
 
 function bitsOf(array: ReturnType<typeof parametersOf>[number] & object): string {
-  // JavaScript leaves open which NaN is stored.
+  // JavaScript does not specify which NaN is stored.
   const stored =
     array instanceof Float32Array ? array.map((one) => (Number.isNaN(one) ? Number.NaN : one)) : array;
   return Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength).toString("hex");

@@ -18,46 +18,43 @@ import type { Loop } from "./tree/ir.ts";
 
 export interface TranslatedLoop extends PlacedLoop {
   readonly loop: Loop;
-  /** JavaScript: an expression that is the loop's CPU version, a `SequentialLoop`. */
+  /** The JavaScript expression of the loop's CPU version, a `SequentialLoop`. */
   readonly sequential: string;
   readonly host: HostExpressions;
   /** The variable with the options of the loop's execution. */
   readonly options: string | null;
-  /**
-   * Variables that it uses and that calls share which may be under way at the same time, by numbers
-   * of the file.
-   */
+  /** The variables of the loop that concurrent calls may share, by their numbers in the file. */
   readonly shared: readonly number[];
 }
 
 /** A loop with a directive, as it stands in its file. */
 export interface PlacedLoop {
-  /** The loop with its label, and the calls that are its directive. */
+  /** The loop with its label and the calls that form its directive. */
   readonly span: Span;
-  /** Where the loop, or its label, starts. */
+  /** The position at which the loop, or its label, starts. */
   readonly start: number;
   /**
-   * Whether the function around the loop is async, or the loop stands in a module outside all
+   * True if the function around the loop is async, or if the loop stands in a module outside all
    * functions.
    */
   readonly mayAwait: boolean;
-  /** Whether the loop itself waits, or hands values out, before it ends. */
+  /** True if the loop itself waits, or yields values, before it ends. */
   readonly pauses: boolean;
-  /** The names of values from outside that the loop has. */
+  /** The names of the outer variables that the loop uses. */
   readonly names: readonly string[];
 }
 
 export interface Translation {
   readonly loops: readonly TranslatedLoop[];
-  /** Loops that stay as they are. */
+  /** The loops that stay as they are. */
   readonly refused: readonly PlacedLoop[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /**
  * Translates the loops of a TypeScript or JavaScript file that have directives. `filename` decides
- * the language. Outside of functions, a file in the format of CommonJS cannot wait. Loops that
- * cannot be translated are left out and have a diagnostic. Never throws on bad input.
+ * the language. A CommonJS file cannot wait outside of functions. A loop that cannot be translated
+ * is refused and has a diagnostic. Never throws on bad input.
  */
 export function translate(
   source: string,
@@ -94,7 +91,7 @@ export function translate(
   }
   for (const one of found.malformed) {
     const place = placeOf(one, scopes, format);
-    // Loops in it wait for their own turns.
+    // The loops inside this one wait for their own turns.
     const hasLoops = found.loops.some(({ node }) => one.node.start <= node.start && node.end <= one.node.end);
     refused.push({ ...place, pauses: place.pauses || hasLoops });
   }
@@ -114,10 +111,7 @@ const hostTexts = ({ guards, first, step, count, inputs }: HostExpressions): rea
   ...Object.values(inputs),
 ];
 
-/**
- * What the program declares where generated code stands that means what JavaScript has under this
- * name.
- */
+/** Returns a declaration of the program that hides a JavaScript global in generated code. */
 function hiddenGlobal(texts: readonly string[], scope: Scope): Binding | undefined {
   const globals = texts.flatMap((text) =>
     [...text.matchAll(/(?<![\w$.])(?:Math|Number|Object|NaN|Infinity|\w+Array)(?![\w$])/gu)].map(
@@ -127,7 +121,7 @@ function hiddenGlobal(texts: readonly string[], scope: Scope): Binding | undefin
   return globals.map((name) => lookUp(scope, name)).find((binding) => binding && binding.kind !== "type");
 }
 
-/** The names that a loop uses and changes, and the function around it. */
+/** The variables that a loop uses and changes, and the function around the loop. */
 interface Used {
   readonly used: readonly Binding[];
   readonly changed: readonly Binding[];
@@ -135,8 +129,7 @@ interface Used {
 }
 
 /**
- * Variables that loops change, and that loops in other functions than the one that declares them
- * use.
+ * Returns the variables that loops change, and that loops outside of the declaring function use.
  */
 function sharedVariables(loops: readonly Used[]): readonly Binding[] {
   const changed = new Set(loops.flatMap((loop) => loop.changed));

@@ -5,8 +5,7 @@ import { describe, expect, it } from "vitest";
 import { eraseTypes } from "./eraseTypes.ts";
 
 /**
- * What a program means, printed in one way: without parentheses around casts, and what a compiler
- * adds.
+ * Prints a program in a normal form, without parentheses and without the additions of a compiler.
  */
 function printed(javascript: string): string {
   const file = ts.createSourceFile("a.js", javascript, ts.ScriptTarget.ES2023, false, ts.ScriptKind.JS);

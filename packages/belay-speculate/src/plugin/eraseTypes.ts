@@ -2,9 +2,9 @@ import { type Node, parseSync } from "oxc-parser";
 import { childrenOf } from "../loops/source/scopes.ts";
 
 /**
- * Makes JavaScript of TypeScript by putting blanks where types are, as Node.js does from version
- * 22.18 on, so that positions stay. Throws a SyntaxError for syntax that is more than types, such
- * as enums, and for a file that does not parse.
+ * Turns TypeScript into JavaScript by replacing types with blanks, so that positions stay. Node.js
+ * does the same from version 22.18 on. Throws a SyntaxError for syntax that is more than types,
+ * such as enums, and for a file that does not parse.
  */
 export function eraseTypes(source: string, filename: string): string {
   const { program, errors } = parseSync(filename, source, { astType: "ts" });
@@ -32,11 +32,11 @@ export function eraseTypes(source: string, filename: string): string {
 
 type Erase = (start: number, end: number, mark?: string) => void;
 
-/** Erases what is a type about a node; true when nothing of the node is left. */
+/** Erases the types of a node. Returns true if nothing of the node is left. */
 function eraseNode(node: Node, source: string, filename: string, erase: Erase): boolean {
   switch (node.type) {
     case "TSTypeAnnotation": {
-      // Before it may stand the mark of an optional or definite name.
+      // The mark of an optional or definite name may stand before the type.
       const before = source.slice(0, node.start).trimEnd();
       erase(/[?!]/.test(before.at(-1) ?? "") ? before.length - 1 : node.start, node.end);
       return true;
@@ -51,7 +51,7 @@ function eraseNode(node: Node, source: string, filename: string, erase: Erase): 
     case "TSInterfaceDeclaration":
     case "TSTypeAliasDeclaration":
     case "TSDeclareFunction":
-      // The blank statement ends the one before, which may have relied on the line's end.
+      // The empty statement ends the one before, which may have relied on the line's end.
       erase(node.start, node.end, ";");
       return true;
     case "TSAsExpression":
@@ -124,7 +124,7 @@ function eraseParts(node: Node, source: string, erase: Erase): boolean {
   return false;
 }
 
-/** `private`, `readonly` and the like, and marks after the name of a member. */
+/** Erases `private`, `readonly` and other modifiers, and marks after the name of a member. */
 function eraseModifiers(node: Node, source: string, erase: Erase): void {
   const end = "key" in node ? node.key.start : source.indexOf("class", node.start);
   for (const { 0: word, index } of source
@@ -138,7 +138,7 @@ function eraseModifiers(node: Node, source: string, erase: Erase): void {
   }
 }
 
-/** A first parameter called `this` only has a type. */
+/** Erases a first parameter called `this`, which only has a type. */
 function eraseThis([first]: readonly Node[], source: string, erase: Erase): void {
   if (first?.type !== "Identifier" || first.name !== "this") return;
   erase(first.start, first.end + (/^\s*,/.exec(source.slice(first.end))?.[0].length ?? 0));

@@ -1,5 +1,5 @@
 /**
- * A hook of Node.js's module loader: translates loops that have directives in files as they are
+ * A hook of Node.js's module loader. It translates loops that have directives in files as they are
  * imported.
  */
 import { readFileSync } from "node:fs";
@@ -10,13 +10,13 @@ import { eraseTypes } from "./eraseTypes.ts";
 import { mayHaveLoops, replaceLoops } from "./replaceLoops.ts";
 import { asBuilt } from "./severity.ts";
 
-/** Node.js erases types itself from version 22.18 on. */
+/** True if Node.js erases types itself, as it does from version 22.18 on. */
 const erasesTypes = Boolean((process.features as { readonly typescript?: unknown }).typescript);
 
 /**
- * Loads a file with its loops translated. Other files are left to Node.js, but for TypeScript where
- * it does not know that. Loops that cannot be translated stay as they are, with a message on
- * stderr. Serves as a hook of either kind, synchronous or not.
+ * Loads a file and translates its loops. Node.js loads other files, unless they are TypeScript and
+ * it does not erase types. A loop that cannot be translated stays as it is, with a message on
+ * stderr. The function serves as a synchronous and as an asynchronous hook.
  */
 export function load<Result>(
   url: string,

@@ -9,19 +9,19 @@ import { createUnplugin } from "unplugin";
 import { mayHaveLoops, replaceLoops } from "./replaceLoops.ts";
 import { asBuilt } from "./severity.ts";
 
-/** Options of the plugin, in every bundler. */
+/** The options of the plugin, in every bundler. */
 export interface SpeculationPluginOptions {
   /**
-   * Makes a loop that cannot be translated an error. Otherwise it stays as it is, and a warning
-   * says why. Default: false.
+   * True if a loop that cannot be translated is an error. Otherwise the loop stays as it is, and a
+   * warning says why. Default: false.
    */
   readonly strict?: boolean;
 }
 
 /**
- * Makes the plugin for one bundler. Throws a `TypeError` for options that do not exist.
+ * The function that makes the plugin for one bundler. It throws a `TypeError` for unknown options.
  *
- * Plugins have no types of bundlers, as no program has all of those.
+ * Plugins do not use the bundlers' types, as no program installs all bundlers.
  */
 type PluginFactory<Plugin> = (options?: SpeculationPluginOptions) => Plugin;
 
@@ -41,7 +41,10 @@ export interface EsbuildPlugin {
   setup(build: object): void | Promise<void>;
 }
 
-/** Comes first: other tools remove comments, and the directives with them. */
+/**
+ * The plugins of all bundlers. They run first, as other tools remove comments and the directives
+ * with them.
+ */
 const plugins = createUnplugin<SpeculationPluginOptions, false>((options) => ({
   name: "belay-speculation",
   enforce: "pre",
@@ -62,7 +65,10 @@ const plugins = createUnplugin<SpeculationPluginOptions, false>((options) => ({
   },
 }));
 
-/** Refuses unknown options at once: webpack makes plugins only when it begins to build. */
+/**
+ * Returns a factory that rejects unknown options at once. webpack makes plugins only when it begins
+ * to build.
+ */
 const refusing =
   <Plugin>(make: (options: SpeculationPluginOptions) => Plugin): PluginFactory<Plugin> =>
   (options = {}) => {

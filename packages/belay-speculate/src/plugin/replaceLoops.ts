@@ -10,18 +10,23 @@ export interface Replacement {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Whether a file may have loops for {@link replaceLoops}: a cheap test of its text. */
+/**
+ * Returns true if a file may have loops for {@link replaceLoops}. The test of its text is cheap.
+ */
 export const mayHaveLoops = (source: string) =>
   source.includes("use speculate") || /#\s*pragma\s+omp\b/.test(source);
 
 /**
- * Replaces the loops of a file that have directives by calls of the engine.
+ * Replaces the loops of a file that have directives with calls of the engine.
  *
  * Before:  for (let i = 0; i < n; i++) a[p[i]] = a[q[i]] + 1;
- * After:   { if (a instanceof Int32Array && …) await speculate({ loop, sequential, arrays: { a, p, q }, … }); else { …; for (…) … } }
+ * After:   { if (a instanceof Int32Array && …)
+ *              await speculate({ loop, sequential, arrays: { a, p, q }, … });
+ *            else { …; for (…) … } }
  *
- * The loop itself stays as the other branch, for when it meets what its translation does not cover. Before it, as before loops that are
- * refused, the host gets what devices have of its arrays. `filename` decides the language.
+ * The loop itself stays as the other branch, for data that its translation does not cover. Before
+ * this branch and before refused loops, the host gets the arrays that devices have newer copies of.
+ * `filename` decides the language.
  */
 export function replaceLoops(
   source: string,
@@ -41,7 +46,7 @@ export function replaceLoops(
     imported.add(name);
     return `${prefix}${name}`;
   };
-  // The versions of Node.js that Belay runs on require modules.
+  // All versions of Node.js that Belay supports can `require` modules.
   const engineAtOnce = (name: string) =>
     format === "commonjs" ? `require("${directiveModule}").${name}` : engine(name);
   for (const [at, loop] of replaced.entries()) {
@@ -78,8 +83,8 @@ export function replaceLoops(
 type Engine = (name: string) => string;
 
 /**
- * What goes before and after a loop whose call stands for it where the data is what its translation
- * is for.
+ * Returns the code before and after a translated loop. The code calls the engine if the data fits
+ * the translation.
  */
 function aroundTranslated(
   loop: TranslatedLoop,
@@ -97,7 +102,7 @@ function aroundTranslated(
   const isShared = loop.shared.length > 0;
   const test = `if (${loop.host.guards.join(" && ")}) { ${callOf(loop, engine("speculate"), prefix, at, isShared)} } else`;
   if (isShared) {
-    // The turn comes before variables are read that an earlier call may still have to change.
+    // The turn comes before the variables are read, as an earlier call may still change them.
     const before = `${take()} try { if (${turn}.comes) await ${turn}.comes; ${test} { await ${turn}.toHost();`;
     return [before, `} } finally { ${turn}.end(); } `];
   }
@@ -105,7 +110,7 @@ function aroundTranslated(
   return [`${test} { ${take()} try { await ${turn}.toHost();`, `} finally { ${turn}.end(); } } `];
 }
 
-/** What goes before and after a loop that stays as it is. */
+/** Returns the code before and after a loop that stays as it is. */
 function aroundKept(
   { mayAwait, pauses, names }: PlacedLoop,
   engine: Engine,
@@ -115,18 +120,18 @@ function aroundKept(
   const turn = `${prefix}turn`;
   const begin = `const ${turn} = ${engine("takeTurn")}(); try { await ${turn}.toHost();`;
   const end = `} finally { ${turn}.end(); } `;
-  // What it waits for may wait for a turn itself.
+  // The loop may wait for code that needs a turn itself, so its own turn ends before it.
   return pauses ? [begin + end, ""] : [begin, end];
 }
 
-/** The start of names that the file does not use. */
+/** Returns a prefix for names that the file does not use. */
 function freshPrefix(source: string): string {
   let prefix = "$belay_";
   while (source.includes(prefix)) prefix = `$${prefix}`;
   return prefix;
 }
 
-/** The call of the engine, and what it leaves in variables. */
+/** Returns the call of the engine, and the assignments of its results to variables. */
 function callOf(
   { loop, host, options }: TranslatedLoop,
   speculate: string,

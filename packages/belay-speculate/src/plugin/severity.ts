@@ -2,8 +2,8 @@ import type { Diagnostic } from "belay-gpu/internal/diagnostics/diagnostic";
 import { codeOf } from "belay-gpu/internal/diagnostics/registry";
 
 /**
- * A finding as it concerns a program that is built: a loop that is refused still runs as it stands,
- * so that is a warning, unless `strict` says otherwise. A directive that is wrong stays an error.
+ * Returns a finding with its severity in a build. A refused loop still runs as it is written, so
+ * its error becomes a warning unless `strict` is true. An error in a directive stays an error.
  */
 export function asBuilt(diagnostic: Diagnostic, strict = false): Diagnostic {
   const { code, severity } = diagnostic;

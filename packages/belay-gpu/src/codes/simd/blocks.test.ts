@@ -19,7 +19,7 @@ const codes: Record<string, () => LinearCode> = {
   "eight words by tables": () => packed(hsiao(2), 4),
 };
 
-/** Every check word, by the columns alone. */
+/** Returns every check word, computed from the columns alone. */
 function expected(code: LinearCode, data: Uint32Array): Uint32Array {
   const checks = new Uint32Array(data.length / code.words);
   return checks.map((_, granule) => checkWord(code, data, granule));

@@ -10,7 +10,7 @@ export interface VectorKernel {
   checks(block: Block): readonly Code[];
 }
 
-/** The data of such code. */
+/** The data of which this code computes check words. */
 export interface Block {
   /** Returns vector `index` of the data. */
   load(index: number): Code;

@@ -15,7 +15,7 @@ export const describeDifference = ({ output, index, expected, actual }: OutputDi
   `${output}[${index}] is ${actual} instead of ${expected}`;
 
 /**
- * Returns the first element that differs, and the number of those that do. Undefined if none
+ * Returns the first element that differs, with the number of all that do. Returns undefined if none
  * differs.
  */
 export function findDifference(expected: Outputs, actual: Outputs): OutputDifference | undefined {

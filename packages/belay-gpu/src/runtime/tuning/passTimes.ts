@@ -5,9 +5,9 @@ import { median } from "./median.ts";
 const mostPasses = 2048;
 
 /**
- * Times the compute passes of a device on the GPU's own clock, by the kernels that they dispatch.
- * It replaces methods of this one device, which needs the feature `timestamp-query`. Passes with
- * timestamps of their own are not timed.
+ * The times of a device's compute passes on the GPU's own clock, by the kernels that they dispatch.
+ * The class replaces methods of this one device, which needs the feature `timestamp-query`. Passes
+ * with timestamps of their own are not timed.
  */
 export class PassTimes {
   readonly #device: GPUDevice;
@@ -140,8 +140,8 @@ export class PassTimes {
 }
 
 /**
- * Returns the name of the first compute entry point of a module. A pipeline need not name a single
- * one.
+ * Returns the name of the first compute entry point of a module. A pipeline may omit the name if a
+ * module has only one.
  */
 function entryPointOf(wgsl = ""): string | undefined {
   const [first] = parse(wgsl).module.declarations.flatMap((declaration) =>

@@ -14,7 +14,7 @@ const codes = [
   kernel("double", "squares[id.x] += squares[id.x];"),
 ];
 
-/** Two kernels without names in their pipelines, each in a pass of its own. */
+/** Runs two kernels whose pipelines have no names, each in its own pass. */
 const workload: Workload = async (device) => {
   const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
   const buffer = device.createBuffer({ size: 256, usage: STORAGE | COPY_SRC });

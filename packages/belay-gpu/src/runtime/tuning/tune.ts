@@ -57,15 +57,16 @@ export interface Tuning {
 }
 
 /**
- * Measures the cheapest configuration for each kernel of a workload. It is `redundancy: "auto"` by
- * measurement. For each placement of replicas that covers the structures, it runs the workload in
- * the most promising configurations, without those that wait for other workgroups. Unprotected runs
- * alternate with them, as a GPU's clocks change meanwhile. It measures the GPU time of compute
- * passes, so kernels that share a pass get the same result.
+ * Measures the cheapest configuration for each kernel of a workload. The policy
+ * `redundancy: "auto"` chooses by prediction instead. For each placement of replicas that covers
+ * the structures, the workload runs in the most promising configurations. Configurations that wait
+ * for other workgroups are left out. Unprotected runs alternate with the protected ones, as a GPU's
+ * clocks change over time. The measured time is the GPU time of compute passes, so kernels that
+ * share a pass get the same result.
  *
- * Rejects with a `TypeError` for wrong options and for devices without timestamps, with the
- * signal's reason before the next run of the workload, and with any error of the workload.
- * Destroys all devices in the end.
+ * Rejects with a `TypeError` for wrong options and for devices without timestamps. Rejects with the
+ * signal's reason before the next run of the workload, and with any error of the workload. Destroys
+ * all devices in the end.
  */
 export async function tune(workload: Workload, options: TuneOptions): Promise<Tuning> {
   refuseNoWorkload(workload);

@@ -66,14 +66,14 @@ export interface TriedMemory {
 }
 
 /**
- * Measures the cheapest memory code for a workload. It decides like `memory: "auto"` by the text of
- * the kernels, and measures if the text leaves a question. The text does not tell the sizes of
- * buffers, the number of runs, the values of indices, or the cost of transfers. Unprotected runs
- * alternate with the others, as a GPU's clocks change meanwhile.
+ * Measures the cheapest memory code for a workload. By default, the text of the kernels first rules
+ * out codes, as with `memory: "auto"`. The text does not tell the sizes of buffers, the number of
+ * runs, the values of indices, or the cost of transfers. Unprotected runs alternate with the
+ * others, as a GPU's clocks change over time.
  *
- * Rejects with a `TypeError` for wrong options and for no candidates, with the signal's reason
- * before the next run of the workload, and with any error of the workload. Destroys all devices in
- * the end.
+ * Rejects with a `TypeError` for wrong options and for no candidates. Rejects with the signal's
+ * reason before the next run of the workload, and with any error of the workload. Destroys all
+ * devices in the end.
  */
 export async function tuneMemory(workload: Workload, options: TuneMemoryOptions): Promise<MemoryTuning> {
   refuseNoWorkload(workload);

@@ -1,6 +1,4 @@
-/**
- * A call of a loop: what the plugin writes in its place, how it is executed, and what came of it.
- */
+/** A call of a loop: the data that the plugin's code passes, the options and the result. */
 
 import type { LoopData, SequentialLoop } from "../../loops/javascript/sequential.ts";
 import type { Loop } from "../../loops/tree/ir.ts";
@@ -11,102 +9,114 @@ import type { Moved } from "../transfer/downloads.ts";
 import type { OrderedOperation } from "../transfer/operationOrder.ts";
 import type { Resident } from "../transfer/resident.ts";
 
-/** One execution of a loop: what the plugin writes in its place. */
+/** One execution of a loop. The plugin replaces the loop with a call that passes this data. */
 export interface SpeculateCall {
   readonly loop: Loop;
   readonly sequential: SequentialLoop;
-  /** The loop's arrays, by name; changed in place. */
+  /** The loop's arrays, by name. The execution changes them in place. */
   readonly arrays: Readonly<Record<string, LoopData | Resident>>;
   readonly inputs: Readonly<Record<string, number>>;
-  /** Values before the loop. */
+  /** The carried variables' values before the loop. */
   readonly carried: Readonly<Record<string, number>>;
   readonly reductions: Readonly<Record<string, number>>;
-  /** The index in the first iteration, and what it changes by from one to the next. */
+  /** The index in the first iteration, and its change from one iteration to the next. */
   readonly first: number;
   readonly step: number;
-  /** How many iterations there are, unless the loop ends itself. */
+  /** The number of iterations, unless the loop ends itself. */
   readonly count: number;
-  /** The turn of the call, if it has one already and has come; whoever took it ends it. */
+  /**
+   * The turn of the call, if the caller has taken it already and it has come. The caller ends it.
+   */
   readonly turn?: OrderedOperation;
 }
 
-/** How a loop is executed; everything has a default. */
+/** The options of an execution. Each option has a default. */
 export interface SpeculateOptions {
-  /** Default: that of `useDevice`; without any, the CPU executes the loop. */
+  /**
+   * The device that executes the loop. Default: the device of `useDevice`. Without a device, the
+   * CPU executes the loop.
+   */
   readonly device?: GPUDevice;
   /**
-   * The engine that executes the loop; `default` unless given. `sequential` is the CPU. A function
-   * is an engine of the program's own.
+   * The engine that executes the loop. Default: `default`. The engine `sequential` is the CPU. A
+   * function is an engine of the program's own.
    */
   readonly engine?: "default" | "sequential" | Engine<SpeculateOptions>;
   /**
-   * `measured` leaves a loop, or the rest of it, to the CPU where that is faster; `never` executes
-   * on the CPU only what the GPU cannot. Default: `measured`. Where the CPU rounds in another way
-   * than a GPU may, with f32 arithmetic, no clock decides but the size of the loop and the number
-   * of iterations executed in vain, so that the same program on the same device has the same result
-   * each time; unless the device fails, or takes more than 0.2 s for a round, which has to become
+   * The choice between the GPU and the CPU. The value `measured` leaves a loop, or the rest of it,
+   * to the CPU if the CPU is faster. The value `never` leaves only the work to the CPU that the GPU
+   * cannot execute. Default: `measured`.
+   *
+   * A GPU may round f32 arithmetic in another way than the CPU. For such a loop, `measured` uses no
+   * clock. It decides by the size of the loop and the number of iterations executed in vain. The
+   * same program on the same device then has the same result each time. The result may differ if
+   * the device fails. It may also differ if a round takes more than 0.2 s, as rounds then become
    * shorter.
    */
   readonly fallback?: "measured" | "never";
   /**
-   * Measures how long each phase takes on the GPU; needs the feature `timestamp-query`, and time.
+   * True if the time of each phase on the GPU is measured. The measurement takes time and needs the
+   * feature `timestamp-query`.
    */
   readonly timings?: boolean;
   /**
-   * Keeps the loop from being executed: it rejects with the signal's reason, and its arrays stay as
-   * they are. A loop that has begun is executed to its end.
+   * The signal that keeps the loop from being executed. The call then rejects with the signal's
+   * reason, and its arrays stay unchanged. A loop that has begun is executed to its end.
    */
   readonly signal?: AbortSignal;
   /**
-   * Is told how the loop was executed, and why there. What it throws rejects the loop's promise.
-   * Default: that of `useDevice`.
+   * The listener to call after the execution, with the engine and the reason for it. An error of
+   * the listener rejects the loop's promise. Default: the listener of `useDevice`.
    */
   readonly onExecuted?: (loop: ExecutedLoop, statistics: Statistics) => void;
 }
 
 /** A loop that was executed. */
 export interface ExecutedLoop {
-  /** The name of the function around it, with a number where that has several loops. */
+  /** The name of the function around the loop, with a number if the function has several loops. */
   readonly name: string;
-  /** Where the loop stands in its file, in characters from its start: before `end`. */
+  /** The position of the loop in its file, in characters. `end` is exclusive. */
   readonly span: { readonly start: number; readonly end: number };
 }
 
-/** What came of an execution. */
+/** The result of an execution. */
 export interface Speculated {
-  /** Values after the loop. */
+  /** The carried variables' values after the loop. */
   readonly carried: Record<string, number>;
   readonly reductions: Record<string, number>;
-  /** Whether the loop ended itself with a `break`. */
+  /** True if the loop ended itself with a `break`. */
   readonly ended: boolean;
   /** The first iteration that was not executed. */
   readonly next: number;
   readonly statistics: Statistics;
 }
 
-/** How a loop was executed. */
+/** The statistics of an execution. */
 export interface Statistics {
   readonly engine: string;
-  /** Why this engine. */
+  /** The reason for this engine. */
   readonly reason: string;
-  /** How iterations were executed on the GPU. */
+  /** The plans by which the GPU executed iterations. */
   readonly plans: readonly string[];
-  /** Windows of iterations that the GPU was given. */
+  /** The number of rounds on the GPU. Each round executes a window of iterations. */
   readonly rounds: number;
   readonly committed: number;
-  /** Iterations that a round looked at and left to a later one. */
+  /** The number of iterations that a round examined and left to a later round. */
   readonly misspeculated: number;
-  /** Iterations that the CPU executed. */
+  /** The number of iterations that the CPU executed. */
   readonly onCpu: number;
-  /** Milliseconds: all, and on the GPU by phase where that was asked for. */
+  /**
+   * The milliseconds of the whole execution, and of each phase on the GPU if the program asked for
+   * them.
+   */
   readonly time: number;
   readonly phases: PhaseTimes | null;
   readonly bytes: { readonly uploaded: number; readonly downloaded: number };
 }
 
 /**
- * Executes a loop: leaves the arrays in the buffers, and the variables in the execution, as the
- * sequential loop does.
+ * The function that executes a loop. It leaves the arrays in the buffers and the variables in the
+ * execution, with the values of the sequential loop.
  */
 export type Engine<Options> = (
   workspace: Workspace,
@@ -114,13 +124,13 @@ export type Engine<Options> = (
   options: Options,
 ) => Promise<EngineOutcome>;
 
-/** What came of an execution on the CPU alone. */
+/** Returns the outcome of an execution on the CPU alone. */
 export function onCpuAlone({ next, ended }: { next: number; ended: boolean }): EngineOutcome {
   const nothing = { rounds: 0, misspeculated: 0, plans: [], phases: null };
   return { ...nothing, executed: next, ended, onCpu: next };
 }
 
-/** What a program is told of an execution, which began at `start`. */
+/** Returns the result of an execution that began at `start`. */
 export function speculatedFrom(
   { executed, ended, rounds, misspeculated, onCpu, plans, phases }: EngineOutcome,
   { carried, reductions }: Pick<Speculated, "carried" | "reductions">,

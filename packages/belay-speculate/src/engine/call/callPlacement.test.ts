@@ -11,7 +11,7 @@ import { CallPlacement } from "./callPlacement.ts";
 
 let costs: Costs;
 
-/** Milliseconds on the clock that everything here looks at. */
+/** The milliseconds on the clock that all code reads here. */
 let clock: number;
 beforeEach(() => {
   clock = 0;
@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.restoreAllMocks();
-  // No device has these copies, so no later loop of the process may look for them there.
+  // No device has these copies. A later loop of the process must not look for them there.
   for (const copy of deviceCopies.all()) deviceCopies.remove(copy);
 });
 
@@ -28,9 +28,9 @@ const count = 1000;
 const bytes = 4 * count;
 
 /**
- * A program whose loop takes so many milliseconds on either side, with an array that stays on the
- * GPU or does not; one with a body is executed after another loop, which has left the array on the
- * GPU.
+ * Returns a program whose loop takes the given milliseconds on the CPU and on the GPU. `isKept` is
+ * true if its array stays on the GPU. A kept array of a program with a `body` is on the GPU before
+ * each call, left there by another loop.
  */
 function program(onCpu: number, onGpu: number, isKept: boolean, body: readonly object[] = []) {
   const loop = {
@@ -166,7 +166,7 @@ it("fetches no large array on the chance that the CPU is faster", async () => {
   costs = { ...costs, compile: 1000 };
   expect(await program(500, 20, true, inner)()).toMatchObject({ cpu: 0 });
   expect((await program(500, 20, true)()).cpu).toBeGreaterThan(0);
-  // The chance adds up.
+  // The chances of several calls add up.
   const all = await executions(program(5, 50, true, inner), 20);
   expect(all.map(({ cpu }) => cpu)).toContain(count);
 });

@@ -29,12 +29,12 @@ interface Reached {
   readonly ended: boolean;
 }
 
-/** Executes iterations on the CPU: those from `from` to `to - 1`. */
+/** Executes the iterations from `from` to `to - 1` on the CPU. */
 type RunOnCpu = (from: number, to: number) => Reached;
 
 /**
- * The placement of one call: carries out what the policy decides, and tells the loop's profile the
- * times that it took.
+ * The placement of one call. It carries out the policy's decisions, and adds the measured times to
+ * the loop's profile.
  */
 export class CallPlacement {
   readonly #workspace: Workspace;
@@ -43,16 +43,16 @@ export class CallPlacement {
   readonly #count: number;
   readonly #bytes: BytesToMove;
   readonly #isSmall: boolean | null;
-  /** Bytes of arrays to keep that the device has to be sent now. */
+  /** The bytes of arrays to keep that must now be sent to the device. */
   #bytesToDevice: number;
-  /** The device's costs, once it was asked. */
+  /** The device's costs. Null until the call needs them. */
   #costs: Costs | null = null;
-  /** Milliseconds that the CPU has worked on this call before the GPU. */
+  /** The milliseconds that the CPU worked on this call before the GPU. */
   #spent = 0;
   #reached: Reached = { next: 0, ended: false };
-  /** Iterations before which the GPU was too slow. */
+  /** The iteration at which the GPU went on after it was too slow. Null if it never was. */
   #head: number | null = null;
-  /** What the GPU was to take besides executing iterations when it began. */
+  /** The GPU's overhead besides the iterations, as predicted when the GPU began. */
   #overhead: GpuOverhead = { fixed: 0, sending: 0 };
 
   constructor(workspace: Workspace, { loop, count }: SpeculateCall, arrays: CallArrays) {
@@ -65,7 +65,7 @@ export class CallPlacement {
     this.#isSmall = hasOpenRounding(loop) ? isSmall(loop, count, arrays.lengths, arrays.keptBytes) : null;
   }
 
-  /** Executes iterations on the CPU for as long as the policy says, which may be not at all. */
+  /** Executes iterations on the CPU for as long as the policy says. It may execute none. */
   async begin(run: RunOnCpu): Promise<Reached> {
     let placement = this.#place();
     if (placement.on === "cpu") await this.#onCpu(placement, run);
@@ -77,15 +77,16 @@ export class CallPlacement {
     return this.#reached;
   }
 
-  /** Why the call was executed where it was. */
+  /** The reason for the placement of the call. */
   get reason(): string {
     if (this.#isSmall === null) return this.#isDone ? "the CPU is faster" : "the GPU promised to be faster";
     return this.#isDone ? "the loop is small" : "the loop is large";
   }
 
   /**
-   * The milliseconds that decide how long calls like this one, which the CPU executed in so many,
-   * may take if they are executed at once; null where each is to be decided about.
+   * Returns the time from which the limit of similar later calls follows, if they need no decision.
+   * `milliseconds` is the CPU's time for this call. Returns Infinity if no clock may decide, and
+   * null if each later call needs a decision.
    */
   repeatTime(milliseconds: number): number | null {
     if (this.#isSmall !== null) return Infinity;
@@ -93,8 +94,7 @@ export class CallPlacement {
   }
 
   /**
-   * Returns what tells, while the GPU executes the loop from now on, whether the CPU should go on
-   * with it.
+   * Returns the handover, which decides during GPU execution if the CPU should continue the loop.
    */
   handover(): Handover {
     if (!this.#costs) return new CountedHandover();
@@ -103,22 +103,19 @@ export class CallPlacement {
     return new TimedHandover(handoverTime(this.#arrays.writtenBytes, this.#costs), timings.cpuRate);
   }
 
-  /**
-   * Tells that the CPU took over for a while and executed so many iterations in so many
-   * milliseconds.
-   */
+  /** Records that the CPU took over and executed so many iterations in `time` milliseconds. */
   observeCpu(iterations: number, time: number): void {
     this.#learnCpu(iterations > 0 ? time / iterations : null, time);
   }
 
-  /** Tells that the GPU, which was too slow, goes on at this iteration. */
+  /** Records that the GPU, which was too slow, continues at this iteration. */
   observeTurn(next: number): void {
     this.#head = next;
   }
 
   /**
-   * Tells that the GPU got up to `next` in so many milliseconds, with all that had to be moved and
-   * what it left to the CPU.
+   * Records that the GPU reached iteration `next` after so many milliseconds. The time includes all
+   * transfers and the work that the GPU left to the CPU.
    */
   observeGpu(next: number, milliseconds: number): void {
     if (!this.#costs) return;
@@ -155,7 +152,7 @@ export class CallPlacement {
     let [longest, last, rate] = [0, Infinity, null as number | null];
     const { next } = this.#reached;
     this.#reached = runInSlices(run, next, placement.to, ({ iterations, time, next }) => {
-      // The last slice may be too short to say anything, and something else may have held one up.
+      // The last slice may be too short to measure, and other work may have delayed a slice.
       if (iterations >= longest) rate = Math.min(time / iterations, last);
       [longest, last] = [Math.max(longest, iterations), time / iterations];
       this.#spent += time;

@@ -15,31 +15,33 @@ import { CallPlacement } from "./callPlacement.ts";
 import { repeatFrom } from "./repeatedCalls.ts";
 import { runInSlices } from "./slices.ts";
 
-/** A state of the loop that the host has all of. */
+/** A state of the loop that the host has completely. */
 interface Checkpoint {
   readonly next: number;
   readonly carried: Readonly<Record<string, number>>;
   readonly reductions: Readonly<Record<string, number>>;
 }
 
-/** One execution of a loop on a device, with all that comes before, after and between. */
+/** One execution of a loop on a device, including transfers, the CPU's part and recovery. */
 export class DeviceCall {
   readonly #workspace: Workspace;
   readonly #call: SpeculateCall;
   readonly #options: SpeculateOptions;
   readonly #arrays: CallArrays;
-  /** What executions that access the same elements have in common. */
+  /**
+   * The key that executions share if they access the same elements. Null if there is no such key.
+   */
   readonly #numbers: string | null;
-  /** The variables as they are now. */
+  /** The current values of the variables. */
   readonly #carried: Record<string, number>;
   readonly #reductions: Record<string, number>;
   readonly #start = performance.now();
-  /** Null where the program has decided where the call is executed. */
+  /** The placement of the call. Null if the program itself decided where to execute it. */
   #placement: CallPlacement | null = null;
   #handover: Handover | null = null;
   #checkpoint: Checkpoint | null = null;
 
-  /** The call must be one that the device can execute. */
+  /** Prepares a call that the device can execute. */
   constructor(workspace: Workspace, call: SpeculateCall, options: SpeculateOptions) {
     this.#workspace = workspace;
     this.#call = call;
@@ -119,8 +121,8 @@ export class DeviceCall {
   }
 
   /**
-   * Executes with the engine that the program asks for; the default one leaves the loop to the CPU
-   * when the handover is due.
+   * Executes the loop with the engine that the program asks for. The default engine leaves the loop
+   * to the CPU when the handover is due.
    */
   #engine(execution: LoopExecution): Promise<EngineOutcome> {
     const { engine, timings = false } = this.#options;
@@ -128,7 +130,7 @@ export class DeviceCall {
     return runDefault(this.#workspace, execution, { timings, handover: this.#handover });
   }
 
-  /** Executes iterations for an engine, on arrays that are up to date. */
+  /** Executes iterations for an engine. The host's arrays must be up to date. */
   #onCpu(
     from: number,
     to: number,
@@ -162,7 +164,7 @@ export class DeviceCall {
     return sequential(this.#arrays.hosts, all, this.#carried, this.#reductions, from, to);
   }
 
-  /** The same when the host has all arrays as they are then. */
+  /** Executes iterations on the host and keeps the state. The host must have all arrays. */
   #onHostToKeep(from: number, to: number): { readonly next: number; readonly ended: boolean } {
     const reached = this.#onHost(from, to);
     this.#keep(reached.next);
@@ -173,7 +175,10 @@ export class DeviceCall {
     this.#checkpoint = { next, carried: { ...this.#carried }, reductions: { ...this.#reductions } };
   }
 
-  /** Goes on in order from the last state that the host has, after the device has failed. */
+  /**
+   * Continues in order from the last state that the host has, after the device has failed. Throws
+   * an error if the host has no such state.
+   */
   #recover(failure: DeviceFailure): Speculated {
     const checkpoint = this.#checkpoint;
     if (!checkpoint) throw this.#arrays.lost(failure);

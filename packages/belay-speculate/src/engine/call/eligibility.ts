@@ -6,10 +6,13 @@ import { overlap } from "../transfer/deviceCopies.ts";
 import { isPlainTypedArray, typedArrays } from "../transfer/typedArrays.ts";
 import type { SpeculateCall } from "./call.ts";
 
-/** Buffers of its own that a kernel of an engine needs at most, besides the loop's arrays. */
+/** The most buffers that an engine's kernel needs besides the loop's arrays. */
 const ownBuffers = 4;
 
-/** Why the device cannot execute the loop on this data as the CPU does; null when it can. */
+/**
+ * Returns the reason why the device cannot execute the loop on this data as the CPU does. Returns
+ * null if it can.
+ */
 export function whyNot(
   { loop, inputs, carried, first, step, count }: SpeculateCall,
   hosts: Readonly<Record<string, LoopData>>,

@@ -7,19 +7,19 @@ import { onCpuAlone, type SpeculateCall, type Speculated, speculatedFrom } from 
 import { runInSlices } from "./slices.ts";
 
 /**
- * Lets calls like this one be executed at once, after the CPU executed all of it in `time`
- * milliseconds; infinite where no clock may decide.
+ * Lets the CPU execute similar later calls without a decision. The CPU executed all of this call in
+ * `time` milliseconds. `time` is infinite if no clock may decide.
  */
 export function repeatFrom(workspace: Workspace, call: SpeculateCall, reason: string, time: number): void {
   workspace.profileOf(call.loop).repeated = repeatedCall(call.count, arraysOf(call), reason, time);
 }
 
 /**
- * Executes a call on the CPU at once, with as little as can be around it, where the last one like
- * it was left to the CPU: one of as many iterations on arrays of the same lengths, of which the
- * host has everything. Returns null where it has to be decided about; otherwise the result, which
- * is only a beginning where it took longer than expected. Arrays that stay on the device are given
- * as `Resident`s.
+ * Executes a call on the CPU with the least overhead, if the last similar call was left to the CPU.
+ * A similar call has the same number of iterations, on arrays of the same lengths. The host must
+ * have all contents of the arrays. Returns null if the call needs a decision. Otherwise returns the
+ * result, which covers only a beginning if the call took longer than expected. Arrays that stay on
+ * the device are passed as `Resident`s.
  */
 export function executeAsBefore(workspace: Workspace, call: SpeculateCall): Speculated | null {
   const { loop, sequential, first, step, count } = call;
@@ -59,13 +59,13 @@ function arraysOf({ loop, arrays }: SpeculateCall): GivenArray[] {
   });
 }
 
-/** The call that executes what is left of one. */
+/** Returns the call that executes the remaining iterations of a call. */
 export function restOf(call: SpeculateCall, { next, carried, reductions }: Speculated): SpeculateCall {
   const { first, step, count } = call;
   return { ...call, carried, reductions, first: first + next * step, count: count - next };
 }
 
-/** What came of a call whose beginning was executed by itself. */
+/** Returns the result of a call whose beginning was executed separately. */
 export function joined(beginning: Speculated, rest: Speculated): Speculated {
   const { next, statistics } = beginning;
   return {

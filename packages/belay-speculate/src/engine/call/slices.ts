@@ -1,17 +1,18 @@
 import { firstSlice } from "../policy/tuning.ts";
 
-/** Iterations of a loop that the CPU executed at a stretch. */
+/** Consecutive iterations of a loop that the CPU executed without interruption. */
 export interface Slice {
   readonly iterations: number;
-  /** Milliseconds that they took. */
+  /** The milliseconds that the slice took. */
   readonly time: number;
-  /** The next iteration. */
+  /** The first iteration after the slice. */
   readonly next: number;
 }
 
 /**
- * Executes iterations from `from` to `to - 1` on the CPU, in slices of which each is at most twice
- * as long as the one before, for as long as `goesOn` wants.
+ * Executes the iterations from `from` to `to - 1` on the CPU, in slices. Each slice has at most
+ * twice as many iterations as the one before. Stops early if the loop ends or `goesOn` returns
+ * false.
  */
 export function runInSlices(
   run: (from: number, to: number) => { readonly next: number; readonly ended: boolean },
