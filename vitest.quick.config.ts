@@ -7,7 +7,7 @@ import config from "./vitest.config.ts";
  * at random or for all cases.
  */
 const long =
-  /\b(testDevices|describePrograms|openGpu|requestAdapter|startDawn|launchChromium|child_process|belay\.ts|compileLoop|runTestCampaign|speculateOnThreads|callCounter|fast-check|enumerations)\b/;
+  /\b(testDevices|describePrograms|openGpu|requestAdapter|startDawn|launchChromium|child_process|belay\.ts|compileLoop|runTestCampaign|speculateOnThreads|callCounter|createProgram|fast-check|enumerations)\b/;
 /** The one test of a device: programs give the same bits on a hardened one. */
 const onDevice = "packages/belay-gpu/src/runtime/programs.test.ts";
 
