@@ -7,8 +7,8 @@ const conditions = ["belay-source"];
 
 const include = ["packages/*/src/**/*.test.ts", "research/src/**/*.test.ts", "test/**/*.test.ts"];
 /**
- * Files that count calls (`test/support/devices/countCalls.ts`). Each has a process of its own: V8 walks the
- * heap for each count, and drops the optimized code of everything in it.
+ * Files that count calls (`test/support/devices/countCalls.ts`). Each has a process of its own. V8
+ * walks the heap for each count, and drops the optimized code of everything in it.
  */
 const counting = [
   "packages/belay-gpu/src/compiler/complexity.test.ts",

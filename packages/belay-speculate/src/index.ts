@@ -23,7 +23,10 @@ export { type LoopTurn, type LoopUses, requireOnHost, takeTurn } from "./engine/
 export type { LoopData, SequentialLoop } from "./loops/javascript/sequential.ts";
 export type { Loop } from "./loops/tree/ir.ts";
 
-/** Before a loop: iterations may depend on each other through these arrays. Has no effect in a program that is not translated. */
+/**
+ * Before a loop: iterations may depend on each other through these arrays. Has no effect in a
+ * program that is not translated.
+ */
 export function speculate(...arrays: readonly LoopData[]): void;
 /** Executes a loop: what a translated program calls; see `speculate.ts`. */
 export function speculate(call: SpeculateCall, options?: SpeculateOptions): Promise<Speculated>;
