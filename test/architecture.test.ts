@@ -22,11 +22,11 @@ const apart = [["belay-speculate", "belay-node"]];
  * its own.
  */
 const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  "belay-gpu": [["diagnostics"], ["wgsl"], ["analysis", "codes"], ["transforms"], ["compiler"], ["runtime"]],
+  "belay-gpu": [["diagnostics"], ["wgsl"], ["analysis", "ecc"], ["transforms"], ["compiler"], ["runtime"]],
   "belay-node": [],
   "belay-speculate": [["diagnostics"], ["loops"], ["engine", "plugin"]],
   "belay-cli": [["report"], ["shared"], ["campaign"], ["commands"]],
-  "belay-research": [["workloads", "published", "codes"], ["bench"], ["commands", "scripts"]],
+  "belay-research": [["workloads", "published", "ecc"], ["bench"], ["commands", "scripts"]],
 };
 
 /**
@@ -200,7 +200,7 @@ describe("imports", () => {
     const gpu = (folder: string) => ({ package: "belay-gpu", folder });
     expect(mayImport(gpu("runtime"), gpu("wgsl"))).toBe(true);
     expect(mayImport(gpu("wgsl"), gpu("runtime"))).toBe(false);
-    expect(mayImport(gpu("analysis"), gpu("codes"))).toBe(false);
+    expect(mayImport(gpu("analysis"), gpu("ecc"))).toBe(false);
     expect(mayImportPackage("belay-cli", "belay-gpu")).toBe(true);
     expect(mayImportPackage("belay-gpu", "belay-cli")).toBe(false);
     expect(mayImportPackage("belay-speculate", "belay-node")).toBe(false);

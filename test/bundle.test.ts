@@ -31,7 +31,7 @@ async function bundled(names: string, from: string): Promise<{ folders: string[]
   return { folders: [...new Set(folders)].sort(), bytes: outputFiles[0]!.contents.length };
 }
 
-const compiler = ["analysis", "codes", "compiler", "diagnostics", "transforms", "wgsl"];
+const compiler = ["analysis", "compiler", "diagnostics", "ecc", "transforms", "wgsl"];
 
 describe("a page", () => {
   it.each([

@@ -10,7 +10,7 @@ import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice"
 import { openGpu } from "belay-node/internal/adapter";
 import { median } from "simple-statistics";
 import { GpuTimer } from "../bench/measuring/gpuTimer.ts";
-import { comparedSchemes } from "../codes/index.ts";
+import { comparedSchemes } from "../ecc/index.ts";
 import { casesFor, workgroup } from "./codeCopies/cases.ts";
 
 const { values: flags } = parseArgs({

@@ -15,7 +15,7 @@ import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";
 import { codeOperations } from "belay-gpu/internal/compiler/codeOperations";
 import { median } from "simple-statistics";
-import { type ComparedScheme, comparedSchemes } from "../codes/index.ts";
+import { type ComparedScheme, comparedSchemes } from "../ecc/index.ts";
 
 const { values: flags } = parseArgs({
   options: {

@@ -17,7 +17,7 @@ import { forkGuarded, guardProcess } from "belay-cli/internal/shared/workloads/g
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
-import { type ComparedPolicy, comparedCodes, hardenWithCodes } from "../codes/index.ts";
+import { type ComparedPolicy, comparedCodes, hardenWithCodes } from "../ecc/index.ts";
 import { randomBelow, randomFloats, randomWords } from "../workloads/random.ts";
 import { type RandomKernel, randomKernel } from "./faultFree/kernels.ts";
 

@@ -11,7 +11,7 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { createGpu, releaseGpu } from "belay-node/internal/gpu";
-import { type ComparedScheme, comparedSchemes, hardenWithCodes } from "../codes/index.ts";
+import { type ComparedScheme, comparedSchemes, hardenWithCodes } from "../ecc/index.ts";
 
 const { values: flags } = parseArgs({
   options: {

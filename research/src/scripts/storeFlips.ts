@@ -11,8 +11,8 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { corrects, hostCodeOf } from "belay-gpu/internal/codes/scheme";
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
+import { corrects, hostCodeOf } from "belay-gpu/internal/ecc/scheme";
 import { MemoryFaultError } from "belay-gpu/internal/runtime/context/memoryFault";
 import type { OnFault } from "belay-gpu/internal/runtime/context/policy";
 import { openGpu } from "belay-node/internal/adapter";
@@ -20,7 +20,7 @@ import { newDevice } from "belay-node/internal/newDevice";
 import Table from "cli-table3";
 import { BulkFlips } from "../bench/ecc/flips.ts";
 import { randomNumbers } from "../bench/ecc/randomStrikes.ts";
-import { type ComparedCode, comparedCodes, comparedSchemes, hardenWithCodes } from "../codes/index.ts";
+import { type ComparedCode, comparedCodes, comparedSchemes, hardenWithCodes } from "../ecc/index.ts";
 import { numbersFrom, storeKernel, storeShapes, wordsOfShapes } from "./storeFlips/shapes.ts";
 
 const { values: flags } = parseArgs({

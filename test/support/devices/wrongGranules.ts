@@ -1,5 +1,5 @@
 /** Coded memory with wrong bits. */
-import type { MemoryScheme } from "belay-gpu/internal/codes/scheme";
+import type { MemoryScheme } from "belay-gpu/internal/ecc/scheme";
 
 export interface CodedWords {
   readonly data: Uint32Array;

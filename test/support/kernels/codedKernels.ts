@@ -2,8 +2,9 @@
  * A host of kernels that check their memory. It provides check words, their table, and padded
  * buffers.
  */
-import { type MemoryCode, schemeOf } from "belay-gpu/internal/codes/scheme";
+
 import { type ProtectResult, reportWords, tableRow } from "belay-gpu/internal/compiler/contract";
+import { type MemoryCode, schemeOf } from "belay-gpu/internal/ecc/scheme";
 import { type Armed, type Host, type KernelInput, type KernelOutput, runKernel } from "./kernelRunner.ts";
 
 /** The bits that flip in memory, in a data word or in a check word of a binding. */

@@ -1,5 +1,5 @@
-import { memoryCodes } from "belay-gpu/internal/codes/scheme";
 import type { Check } from "belay-gpu/internal/compiler/contract";
+import { memoryCodes } from "belay-gpu/internal/ecc/scheme";
 import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { longestWait } from "belay-gpu/internal/runtime/context/timers";
 import { type Command, InvalidArgumentError, Option } from "commander";

@@ -1,7 +1,7 @@
 /** Counts the operations of the codes in their WGSL. */
 import { functionsOf } from "../analysis/callGraph.ts";
 import { estimateWork } from "../analysis/workEstimate.ts";
-import type { MemoryScheme } from "../codes/scheme.ts";
+import type { MemoryScheme } from "../ecc/scheme.ts";
 import { parse } from "../wgsl/parser.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 

@@ -4,8 +4,8 @@
  */
 import type { BindingAccess, BindingPoint } from "../analysis/bindings.ts";
 import type { Fill, FillLimit, GridProduct } from "../analysis/fills.ts";
-import type { MemoryCode, SchemeName } from "../codes/scheme.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { MemoryCode, SchemeName } from "../ecc/scheme.ts";
 import type { FaultSite } from "../transforms/faults/faultSites.ts";
 import type { Pairing } from "../transforms/redundancy/pairing.ts";
 import type { CheckSite, ReportLayout } from "../transforms/redundancy/reportBuffer.ts";

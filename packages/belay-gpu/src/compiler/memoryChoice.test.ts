@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bufferKernels } from "../../../../test/support/devices/arbitraryBuffers.ts";
 import { kernel } from "../../../../test/support/kernels/arbitraryKernels.ts";
-import { type MemoryCode, schemes } from "../codes/scheme.ts";
+import { type MemoryCode, schemes } from "../ecc/scheme.ts";
 import { codeOperations } from "./codeOperations.ts";
 import { correctingSchemes, rankSchemes } from "./memoryChoice.ts";
 import { usualRates } from "./memoryCost.ts";

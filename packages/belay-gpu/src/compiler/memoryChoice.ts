@@ -4,7 +4,7 @@ import { functionsOf, stageOf } from "../analysis/callGraph.ts";
 import { assumedTrips } from "../analysis/loopTrips.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import { runSubgroups, type SubgroupRun } from "../analysis/subgroup/subgroupRun.ts";
-import { hostCodeOf, type MemoryCode, type Schemes, schemes, storageOf } from "../codes/scheme.ts";
+import { hostCodeOf, type MemoryCode, type Schemes, schemes, storageOf } from "../ecc/scheme.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";

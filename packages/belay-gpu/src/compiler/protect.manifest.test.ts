@@ -4,7 +4,7 @@
  * each pass on the way.
  */
 import { createHash } from "node:crypto";
-import { comparedCodes, comparedSchemes } from "belay-research/internal/codes/index";
+import { comparedCodes, comparedSchemes } from "belay-research/internal/ecc/index";
 import { catalog } from "belay-research/internal/workloads/samples/index";
 import fc from "fast-check";
 import { expect, it } from "vitest";

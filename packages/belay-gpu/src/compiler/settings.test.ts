@@ -1,8 +1,8 @@
 import { protectUncompared } from "belay-research/internal/bench/rmt/withoutComparison";
-import { comparedSchemes } from "belay-research/internal/codes/index";
+import { comparedSchemes } from "belay-research/internal/ecc/index";
 import { expect, it } from "vitest";
-import { memoryCodes, schemes } from "../codes/scheme.ts";
 import { shown } from "../diagnostics/options.ts";
+import { memoryCodes, schemes } from "../ecc/scheme.ts";
 import type { ProtectOptions } from "./contract.ts";
 import { protect, protectInPasses } from "./protect.ts";
 import { choices } from "./settings.ts";

@@ -1,10 +1,10 @@
 /** Validates the options of a protection, and chooses those that are not given. */
 import { bindingPointOf, bindingPointsOf } from "../analysis/bindings.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
-import { type MemoryScheme, type Schemes, schemeOf, schemes } from "../codes/scheme.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { flag, listOf, oneOf, refuseUnknown, shown, type Values, wholeFrom } from "../diagnostics/options.ts";
 import { pairingConflict, subgroupsMissing } from "../diagnostics/protection.ts";
+import { type MemoryScheme, type Schemes, schemeOf, schemes } from "../ecc/scheme.ts";
 import type { Uncompared } from "../transforms/redundancy/comparison/comparison.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type Structure, structures } from "./configurations.ts";

@@ -1,6 +1,6 @@
-import { type Schemes, schemes } from "../codes/scheme.ts";
 import type { Protect } from "../compiler/contract.ts";
 import { BelayError } from "../diagnostics/belayError.ts";
+import { type Schemes, schemes } from "../ecc/scheme.ts";
 import { type Belay, belayOf } from "./belay.ts";
 import type { Policy } from "./context/policy.ts";
 import { createContext } from "./context/runtimeContext.ts";

@@ -2,10 +2,11 @@
  * The codes that `memory: "auto"` chooses: from the text of the kernels alone, and with a short
  * measurement if the text leaves a question.
  */
-import type { MemoryCode } from "belay-gpu/internal/codes/scheme";
+
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import { inQuestion, rankSchemes } from "belay-gpu/internal/compiler/memoryChoice";
 import type { Rates } from "belay-gpu/internal/compiler/memoryCost";
+import type { MemoryCode } from "belay-gpu/internal/ecc/scheme";
 import { tuneMemory } from "belay-gpu/internal/runtime/tuning/tuneMemory";
 import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import { TimedProgram, warmUp } from "../measuring/timing.ts";

@@ -5,9 +5,9 @@
  * Sources: "Software-based ECC for GPUs" (SAAHPC 2009) and "A high-performance fault-tolerant
  * software framework for memory on commodity GPUs" (IPDPS 2010).
  */
-import { storageOf } from "belay-gpu/internal/codes/scheme";
+import { storageOf } from "belay-gpu/internal/ecc/scheme";
 import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
-import { type ComparedCode, comparedSchemes, hardenWithCodes } from "../../codes/index.ts";
+import { type ComparedCode, comparedSchemes, hardenWithCodes } from "../../ecc/index.ts";
 import { type CeilingSize, type Ceilings, measureCeilings } from "../measuring/ceilings.ts";
 import { type EccProgram, type EccProgramOptions, isSound, measureEccProgram } from "./program.ts";
 import { type HostRates, measureHostRates, measureTransfers, type TransferTimes } from "./transfers.ts";

@@ -1,8 +1,8 @@
 /** Random bit flips in the buffers that a program reads, while no kernel uses them. */
-import { corrects, hostCodeOf } from "belay-gpu/internal/codes/scheme";
+import { corrects, hostCodeOf } from "belay-gpu/internal/ecc/scheme";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
 import type { Outputs, VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
-import { type ComparedCode, comparedSchemes, hardenWithCodes } from "../../codes/index.ts";
+import { type ComparedCode, comparedSchemes, hardenWithCodes } from "../../ecc/index.ts";
 import { sameBits } from "../measuring/timing.ts";
 import { randomNumbers, randomStrikes } from "./randomStrikes.ts";
 

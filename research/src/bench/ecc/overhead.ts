@@ -2,12 +2,13 @@
  * The cost of protected memory: protected to unprotected time, measured in alternation, and the
  * predicted ratio.
  */
-import { storageOf } from "belay-gpu/internal/codes/scheme";
+
 import type { MemoryCode, Redundancy } from "belay-gpu/internal/compiler/contract";
 import { type RankedKernel, rankAmong } from "belay-gpu/internal/compiler/memoryChoice";
 import type { Rates } from "belay-gpu/internal/compiler/memoryCost";
+import { storageOf } from "belay-gpu/internal/ecc/scheme";
 import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
-import { type ComparedCode, comparedSchemes, hardenWithCodes } from "../../codes/index.ts";
+import { type ComparedCode, comparedSchemes, hardenWithCodes } from "../../ecc/index.ts";
 import type { Baseline } from "../measuring/overhead.ts";
 import { alternate, sameBits, TimedProgram, type Times, warmUp } from "../measuring/timing.ts";
 

@@ -1,8 +1,8 @@
-import { corrects, type SchemeName, schemes } from "belay-gpu/internal/codes/scheme";
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
+import { corrects, type SchemeName, schemes } from "belay-gpu/internal/ecc/scheme";
 import type { Outputs, Verdict, VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
-import { type ComparedCode, hardenWithCodes } from "../../codes/index.ts";
+import { type ComparedCode, hardenWithCodes } from "../../ecc/index.ts";
 import type { Ceilings } from "../measuring/ceilings.ts";
 import { countDifferent } from "../measuring/countDifferent.ts";
 import { TimedProgram } from "../measuring/timing.ts";

@@ -3,9 +3,9 @@
  * Matsuoka left out.
  */
 
-import { hostCodeOf } from "belay-gpu/internal/codes/scheme";
+import { hostCodeOf } from "belay-gpu/internal/ecc/scheme";
 import { median } from "simple-statistics";
-import { type ComparedCode, comparedSchemes } from "../../codes/index.ts";
+import { type ComparedCode, comparedSchemes } from "../../ecc/index.ts";
 import { summarize, type Times } from "../measuring/timing.ts";
 
 /** The throughput of the host's side of a code on one core. */

@@ -9,7 +9,7 @@ import { Command, Option } from "commander";
 import { type EccResult, measureEcc } from "../../bench/ecc/ecc.ts";
 import type { EccProgram } from "../../bench/ecc/program.ts";
 import { flavors } from "../../bench/measuring/configurations.ts";
-import { type ComparedCode, comparedCodes } from "../../codes/index.ts";
+import { type ComparedCode, comparedCodes } from "../../ecc/index.ts";
 import { heldOut } from "../../workloads/memory/heldOut.ts";
 import { memoryCatalog } from "../../workloads/memory/index.ts";
 import type { EccRun } from "../results/results.ts";

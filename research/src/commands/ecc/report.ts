@@ -1,11 +1,11 @@
 import type { Cell, Report, Section, TableSection } from "belay-cli/internal/report/report";
 import { columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import { caveatOf, machineFacts } from "belay-cli/internal/shared/machine";
-import { corrects } from "belay-gpu/internal/codes/scheme";
 import { plural } from "belay-gpu/internal/diagnostics/plural";
+import { corrects } from "belay-gpu/internal/ecc/scheme";
 import { isContained } from "../../bench/ecc/flips.ts";
 import { type EccProgram, isSound } from "../../bench/ecc/program.ts";
-import { comparedSchemes } from "../../codes/index.ts";
+import { comparedSchemes } from "../../ecc/index.ts";
 import { ceilingFacts, type EccRun, judge, milliseconds, ratio } from "../results/results.ts";
 import { figures } from "./figures.ts";
 

@@ -8,7 +8,7 @@ import type { Flavor } from "../../bench/measuring/configurations.ts";
 import type { Measurement } from "../../bench/rmt/program.ts";
 import type { RmtResult } from "../../bench/rmt/rmt.ts";
 import type { SpeculationResult } from "../../bench/speculation/speculation.ts";
-import type { ComparedCode } from "../../codes/index.ts";
+import type { ComparedCode } from "../../ecc/index.ts";
 
 /** The result that `belay bench ecc --json` prints. */
 export interface EccRun extends EccResult, MeasuredOn {

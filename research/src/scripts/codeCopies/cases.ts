@@ -1,5 +1,5 @@
 /** The kernels that copy and check, beside kernels that copy. */
-import { type ComparedScheme, comparedSchemes } from "../../codes/index.ts";
+import { type ComparedScheme, comparedSchemes } from "../../ecc/index.ts";
 
 /** The number of invocations in a workgroup. */
 export const workgroup = 256;

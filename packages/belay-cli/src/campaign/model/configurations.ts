@@ -1,6 +1,6 @@
-import type { MemoryCode } from "belay-gpu/internal/codes/scheme";
 import { type Configuration, describeConfiguration } from "belay-gpu/internal/compiler/configurations";
 import type { Check, Pairing, Redundancy } from "belay-gpu/internal/compiler/contract";
+import type { MemoryCode } from "belay-gpu/internal/ecc/scheme";
 import { addedStructures, type StruckStructure } from "./faultModel.ts";
 
 /** The protection of all programs in one part of a campaign. */

@@ -1,8 +1,8 @@
-import { type MemoryCode, memoryCodes } from "belay-gpu/internal/codes/scheme";
 import type { Configuration } from "belay-gpu/internal/compiler/configurations";
 import type { Check, Pairing } from "belay-gpu/internal/compiler/contract";
 import { printable } from "belay-gpu/internal/diagnostics/printable";
 import type { Progress } from "belay-gpu/internal/diagnostics/progress";
+import { type MemoryCode, memoryCodes } from "belay-gpu/internal/ecc/scheme";
 import { Command, InvalidArgumentError, Option } from "commander";
 import ora from "ora";
 import { runCampaign } from "../../campaign/campaign.ts";

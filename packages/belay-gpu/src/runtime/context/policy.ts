@@ -1,4 +1,3 @@
-import { type Schemes, schemes } from "../../codes/scheme.ts";
 import type { Channel, Check, MemoryCode, Pairing, Redundancy, Structure } from "../../compiler/contract.ts";
 import {
   type automaticMemory,
@@ -7,6 +6,7 @@ import {
 } from "../../compiler/memoryChoice.ts";
 import { choices, conflictIn, placesOf, structureList } from "../../compiler/settings.ts";
 import { flag, listOf, oneOf, refuseUnknown, type Values, wholeFrom } from "../../diagnostics/options.ts";
+import { type Schemes, schemes } from "../../ecc/scheme.ts";
 import { longestWait } from "./timers.ts";
 
 /** The treatment of a detected fault. */

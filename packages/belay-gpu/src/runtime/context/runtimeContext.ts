@@ -1,4 +1,4 @@
-import { type Schemes, schemes } from "../../codes/scheme.ts";
+import { type Schemes, schemes } from "../../ecc/scheme.ts";
 import { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { ErrorScopes } from "../webgpu/errorScopes.ts";
 import { Textures } from "../webgpu/resources.ts";

@@ -1,5 +1,5 @@
-import type { MemoryScheme } from "../../codes/scheme.ts";
 import { memoryStatus, reportWords } from "../../compiler/contract.ts";
+import type { MemoryScheme } from "../../ecc/scheme.ts";
 
 /** The invocations of a workgroup. Each of them processes one granule at a time. */
 const GRANULES_PER_WORKGROUP = 64;

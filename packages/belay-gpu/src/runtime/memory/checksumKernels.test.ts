@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
-import { checksumOf, placesOf, slotStripes, slotWords, stripeWords } from "../../codes/checksum.ts";
+import { checksumOf, placesOf, slotStripes, slotWords, stripeWords } from "../../ecc/checksum.ts";
 import { bytesOfSlots, partsAtOnce, SUM, sumList } from "./checksumKernels.ts";
 
 const { newDevice } = testDevices();

@@ -1,6 +1,7 @@
 /** The kernels that compute checksums of buffers and compare them. */
-import { checksumWgsl, mostSlots, slotStripes, slotWords, stripeWords } from "../../codes/checksum.ts";
+
 import { memoryStatus, reportWords } from "../../compiler/contract.ts";
+import { checksumWgsl, mostSlots, slotStripes, slotWords, stripeWords } from "../../ecc/checksum.ts";
 
 /** The number of report cells in which trials are recorded. */
 export const trialCells = 256;

@@ -1,4 +1,4 @@
-import { mostSlots } from "../../codes/checksum.ts";
+import { mostSlots } from "../../ecc/checksum.ts";
 import { type ReportSlot, rangeOf } from "../context/reportArena.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import { OwnKernel } from "../webgpu/ownKernel.ts";

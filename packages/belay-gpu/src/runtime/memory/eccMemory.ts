@@ -1,5 +1,5 @@
-import { hostCodeOf, schemeOf } from "../../codes/scheme.ts";
 import { type MemoryCode, type MemorySummary, reportWords, tableRow } from "../../compiler/contract.ts";
+import { hostCodeOf, schemeOf } from "../../ecc/scheme.ts";
 import { refusesFaults } from "../context/policy.ts";
 import type { ReportSlot, ReportSnapshot } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";

@@ -1,4 +1,4 @@
-import type { MemoryScheme } from "../../codes/scheme.ts";
+import type { MemoryScheme } from "../../ecc/scheme.ts";
 import { type ReportSlot, rangeOf } from "../context/reportArena.ts";
 import { OwnKernel } from "../webgpu/ownKernel.ts";
 import { type BufferRange, whole } from "../webgpu/resources.ts";

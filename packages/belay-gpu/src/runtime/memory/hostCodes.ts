@@ -1,4 +1,4 @@
-import type { HostCode, Verification } from "../../codes/scheme.ts";
+import type { HostCode, Verification } from "../../ecc/scheme.ts";
 
 /** Returns the number of check words of bytes. The bytes need not fill the last granule. */
 export function checkWordsOf({ granuleBytes, checkWords }: HostCode, bytes: Uint8Array): number {

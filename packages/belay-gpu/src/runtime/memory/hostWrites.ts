@@ -1,4 +1,4 @@
-import type { HostCode } from "../../codes/scheme.ts";
+import type { HostCode } from "../../ecc/scheme.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { CheckWordEncoder } from "./checkWordEncoder.ts";
 import { type ProtectedBuffer, paddingAfter, splitWrite } from "./granules.ts";

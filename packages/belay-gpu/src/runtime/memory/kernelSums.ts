@@ -1,10 +1,10 @@
-import { placesOf } from "../../codes/checksum.ts";
 import type {
   BindingPoint,
   BindingScheme,
   MemorySummary,
   ProtectedBinding,
 } from "../../compiler/contract.ts";
+import { placesOf } from "../../ecc/checksum.ts";
 import { weightOf } from "../../transforms/memory/summedAccesses.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import { type Trial, trialCells } from "./checksumKernels.ts";

@@ -1,4 +1,4 @@
-import type { HostCode } from "../../codes/scheme.ts";
+import type { HostCode } from "../../ecc/scheme.ts";
 import type { MemoryFaultError, MemoryOutcome } from "../context/memoryFault.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import { Overlay } from "../webgpu/overlay.ts";

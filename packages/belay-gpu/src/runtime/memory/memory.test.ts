@@ -3,7 +3,7 @@ import {
   type ComparedScheme,
   comparedSchemes,
   hardenWithCodes,
-} from "belay-research/internal/codes/index";
+} from "belay-research/internal/ecc/index";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { MemoryFault } from "../context/memoryFault.ts";

@@ -1,5 +1,5 @@
-import type { HostCode } from "../../codes/scheme.ts";
 import { type MemoryCode, memoryStatus, reportWords } from "../../compiler/contract.ts";
+import type { HostCode } from "../../ecc/scheme.ts";
 import type { Events } from "../context/events.ts";
 import { type MemoryError, MemoryFaultError, type MemoryOutcome } from "../context/memoryFault.ts";
 import type { Constants } from "./constants.ts";

@@ -3,7 +3,7 @@
 import { BulkFlips } from "belay-research/internal/bench/ecc/flips";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
-import type { MemoryCode } from "../../codes/scheme.ts";
+import type { MemoryCode } from "../../ecc/scheme.ts";
 import { MemoryFaultError } from "../context/memoryFault.ts";
 import type { OnFault } from "../context/policy.ts";
 import { harden } from "../harden.ts";

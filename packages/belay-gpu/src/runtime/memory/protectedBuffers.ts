@@ -1,4 +1,4 @@
-import type { HostCode } from "../../codes/scheme.ts";
+import type { HostCode } from "../../ecc/scheme.ts";
 import { flags, isBufferUsage, makeSilently } from "../webgpu/nativeObjects.ts";
 import { Overlay } from "../webgpu/overlay.ts";
 import type { BufferRange } from "../webgpu/resources.ts";

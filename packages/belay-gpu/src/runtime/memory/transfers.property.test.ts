@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
-import { corrects } from "../../codes/scheme.ts";
+import { corrects } from "../../ecc/scheme.ts";
 import { harden } from "../harden.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";
 

@@ -1,4 +1,3 @@
-import { hostCodeOf } from "../../codes/scheme.ts";
 import type {
   BindingAccess,
   BindingPoint,
@@ -15,6 +14,7 @@ import type {
 } from "../../compiler/contract.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { messageOf } from "../../diagnostics/messageOf.ts";
+import { hostCodeOf } from "../../ecc/scheme.ts";
 import {
   describeShortfall,
   type KernelCoverage,

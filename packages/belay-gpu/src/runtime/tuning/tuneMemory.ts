@@ -1,4 +1,3 @@
-import { type MemoryCode, memoryCodes } from "../../codes/scheme.ts";
 import type { Redundancy } from "../../compiler/contract.ts";
 import { inQuestion, rankSchemes } from "../../compiler/memoryChoice.ts";
 import { choices } from "../../compiler/settings.ts";
@@ -13,6 +12,7 @@ import {
   wholeFrom,
 } from "../../diagnostics/options.ts";
 import type { LongWork } from "../../diagnostics/progress.ts";
+import { type MemoryCode, memoryCodes } from "../../ecc/scheme.ts";
 import { harden } from "../harden.ts";
 import { median } from "./median.ts";
 import { Devices, refuseNoWorkload, type Workload } from "./workload.ts";

@@ -1,5 +1,5 @@
 import { type Place, placeOf } from "../../analysis/places.ts";
-import { checksumWgsl } from "../../codes/checksum.ts";
+import { checksumWgsl } from "../../ecc/checksum.ts";
 import type { Expression, FunctionDeclaration, Statement } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";

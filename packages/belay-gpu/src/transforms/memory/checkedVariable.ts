@@ -1,4 +1,4 @@
-import type { MemoryScheme } from "../../codes/scheme.ts";
+import type { MemoryScheme } from "../../ecc/scheme.ts";
 
 /** The bytes of a line that one lane accesses. */
 export type PieceBytes = 4 | 8 | 16;

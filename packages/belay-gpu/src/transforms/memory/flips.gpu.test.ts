@@ -4,9 +4,9 @@ import { bufferKernels } from "../../../../../test/support/devices/arbitraryBuff
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { type CodedOutput, type Flip, runCoded } from "../../../../../test/support/kernels/codedKernels.ts";
 import { type KernelOutput, runKernel } from "../../../../../test/support/kernels/kernelRunner.ts";
-import { schemes } from "../../codes/scheme.ts";
 import { type ProtectResult, reportWords } from "../../compiler/contract.ts";
 import { protect } from "../../compiler/protect.ts";
+import { schemes } from "../../ecc/scheme.ts";
 import { dataWords, strideOf } from "../../wgsl/layout.ts";
 import type { Type } from "../../wgsl/types.ts";
 

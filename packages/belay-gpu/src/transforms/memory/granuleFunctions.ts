@@ -1,5 +1,5 @@
 /** The functions that load and store checked granules, and the declarations that they use. */
-import type { MemoryScheme } from "../../codes/scheme.ts";
+import type { MemoryScheme } from "../../ecc/scheme.ts";
 import type { Declaration, GlobalVariable } from "../../wgsl/ast.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../shared/names.ts";

@@ -5,7 +5,7 @@ import { areDistinct } from "../../analysis/distinctPlaces.ts";
 import { executionBound } from "../../analysis/executionBound.ts";
 import type { MemoryAccess } from "../../analysis/memoryAccesses.ts";
 import { addressSpaceOf } from "../../analysis/places.ts";
-import type { MemoryScheme } from "../../codes/scheme.ts";
+import type { MemoryScheme } from "../../ecc/scheme.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import type { PieceBytes } from "./checkedVariable.ts";

@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { type Flip, runCoded } from "../../../../../test/support/kernels/codedKernels.ts";
 import { runKernel } from "../../../../../test/support/kernels/kernelRunner.ts";
-import type { SchemeName } from "../../codes/scheme.ts";
 import { reportWords } from "../../compiler/contract.ts";
 import { protect } from "../../compiler/protect.ts";
+import type { SchemeName } from "../../ecc/scheme.ts";
 
 const { newDevice } = testDevices({ full: true });
 let device: GPUDevice;

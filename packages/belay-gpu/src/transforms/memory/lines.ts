@@ -3,7 +3,7 @@
  * linear, so the check word of a line is the sum of its pieces' contributions (`LineSums`). A lane
  * without such neighbours works alone.
  */
-import type { MemoryScheme } from "../../codes/scheme.ts";
+import type { MemoryScheme } from "../../ecc/scheme.ts";
 import { quote } from "../../wgsl/quote.ts";
 import { memoryStatus } from "../redundancy/reportBuffer.ts";
 import type { Names } from "../shared/names.ts";

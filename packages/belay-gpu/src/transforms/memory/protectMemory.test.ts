@@ -2,7 +2,7 @@ import { it } from "vitest";
 import { goldens, report, type Step } from "../../../../../test/support/wgsl/goldens.ts";
 import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
 import { addressSpaceOf } from "../../analysis/places.ts";
-import { type SchemeName, schemes } from "../../codes/scheme.ts";
+import { type SchemeName, schemes } from "../../ecc/scheme.ts";
 import { expandSwizzles } from "../normalize/expandSwizzles.ts";
 import { normalizeAccesses } from "../normalize/normalizeAccesses.ts";
 import { resolvePointers } from "../normalize/resolvePointers.ts";

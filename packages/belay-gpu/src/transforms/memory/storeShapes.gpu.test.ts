@@ -14,9 +14,9 @@ import { testDevices } from "../../../../../test/support/devices/testDevices.ts"
 import { type Flip, runCoded } from "../../../../../test/support/kernels/codedKernels.ts";
 import { runKernel } from "../../../../../test/support/kernels/kernelRunner.ts";
 import { sample } from "../../../../../test/support/sample.ts";
-import { type SchemeName, schemes } from "../../codes/scheme.ts";
 import type { Redundancy } from "../../compiler/contract.ts";
 import { protect } from "../../compiler/protect.ts";
+import { type SchemeName, schemes } from "../../ecc/scheme.ts";
 
 const { newDevice } = testDevices({ full: true });
 let device: GPUDevice;

@@ -1,6 +1,6 @@
 import type { BindingPoint } from "../../analysis/bindings.ts";
 import { dependence } from "../../analysis/valueDependences.ts";
-import { slotStripes, slotWords, stripeWords } from "../../codes/checksum.ts";
+import { slotStripes, slotWords, stripeWords } from "../../ecc/checksum.ts";
 import type { FunctionDeclaration } from "../../wgsl/ast.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../shared/names.ts";

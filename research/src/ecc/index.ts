@@ -2,9 +2,10 @@
  * The published codes for memory, to compare with those of the product, and devices that have all
  * of them.
  */
-import { type MemoryCode, type MemoryScheme, memoryScheme, schemes } from "belay-gpu/internal/codes/scheme";
+
 import type { ProtectOptions } from "belay-gpu/internal/compiler/contract";
 import { protectInPasses } from "belay-gpu/internal/compiler/protect";
+import { type MemoryCode, type MemoryScheme, memoryScheme, schemes } from "belay-gpu/internal/ecc/scheme";
 import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { type HardenedDevice, hardenWith } from "belay-gpu/internal/runtime/hardenedDevice";
 import { hamming } from "./hamming.ts";

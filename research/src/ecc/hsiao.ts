@@ -3,8 +3,8 @@
  * weight. Every check bit covers about as many bits of data as the others.
  */
 
-import { singleErrors } from "belay-gpu/internal/codes/correction";
-import { columnsOf, type LinearCode } from "belay-gpu/internal/codes/linearCode";
+import { singleErrors } from "belay-gpu/internal/ecc/correction";
+import { columnsOf, type LinearCode } from "belay-gpu/internal/ecc/linearCode";
 import { tablePasses } from "./byteTables.ts";
 import { parityOfMasks, wrongByMasks } from "./parityOfMasks.ts";
 

@@ -1,7 +1,7 @@
-import { hsiao } from "belay-research/internal/codes/hsiao";
-import { nibbleTables } from "belay-research/internal/codes/nibbleTables";
-import { packed } from "belay-research/internal/codes/packed";
-import { separable } from "belay-research/internal/codes/separable";
+import { hsiao } from "belay-research/internal/ecc/hsiao";
+import { nibbleTables } from "belay-research/internal/ecc/nibbleTables";
+import { packed } from "belay-research/internal/ecc/packed";
+import { separable } from "belay-research/internal/ecc/separable";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { arbitraryWords } from "../../../../../test/support/devices/wrongGranules.ts";
 import { checkWord, type HostPasses, type LinearCode } from "../linearCode.ts";

@@ -1,6 +1,6 @@
-import { tablePasses } from "belay-research/internal/codes/byteTables";
-import { hsiao } from "belay-research/internal/codes/hsiao";
-import { comparedSchemes } from "belay-research/internal/codes/index";
+import { tablePasses } from "belay-research/internal/ecc/byteTables";
+import { hsiao } from "belay-research/internal/ecc/hsiao";
+import { comparedSchemes } from "belay-research/internal/ecc/index";
 import { describe, expect, it } from "vitest";
 import {
   arbitraryWords,

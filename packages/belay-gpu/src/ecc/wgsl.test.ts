@@ -1,7 +1,7 @@
 /** The WGSL of each scheme, compared with its host side. */
 
 import { randomNumbers } from "belay-research/internal/bench/ecc/randomStrikes";
-import { comparedSchemes } from "belay-research/internal/codes/index";
+import { comparedSchemes } from "belay-research/internal/ecc/index";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import {

@@ -1,6 +1,6 @@
 /** The figures of docs/codes.md about more errors than codes promise to handle. */
 import { readFileSync } from "node:fs";
-import { type ComparedScheme, comparedSchemes } from "belay-research/internal/codes/index";
+import { type ComparedScheme, comparedSchemes } from "belay-research/internal/ecc/index";
 import { describe, expect, it } from "vitest";
 import { checksOf, wordsOf } from "../../../../test/support/devices/wrongGranules.ts";
 import { codeOperations } from "../compiler/codeOperations.ts";

@@ -2,8 +2,8 @@
  * The host's passes for any linear code: by vectors if possible, otherwise with one look-up per
  * byte.
  */
-import type { Columns, HostPasses } from "belay-gpu/internal/codes/linearCode";
-import { vectorPasses } from "belay-gpu/internal/codes/simd/blocks";
+import type { Columns, HostPasses } from "belay-gpu/internal/ecc/linearCode";
+import { vectorPasses } from "belay-gpu/internal/ecc/simd/blocks";
 import { nibbleTables } from "./nibbleTables.ts";
 
 /** Returns the passes for a code with these columns. */

@@ -2,9 +2,9 @@
  * The WGSL of a code by its rows: each check bit is the parity of the data bits that its masks
  * select.
  */
-import type { WrongBits } from "belay-gpu/internal/codes/correction";
-import type { Columns } from "belay-gpu/internal/codes/linearCode";
-import { component, components, wordsType } from "belay-gpu/internal/codes/words";
+import type { WrongBits } from "belay-gpu/internal/ecc/correction";
+import type { Columns } from "belay-gpu/internal/ecc/linearCode";
+import { component, components, wordsType } from "belay-gpu/internal/ecc/words";
 
 /** Returns `encode` and `contribution`. */
 export function parityOfMasks(prefix: string, { words, checkBits, columns }: Columns): string {

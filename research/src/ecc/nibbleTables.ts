@@ -2,9 +2,9 @@
  * A kernel for any linear code with vectors: sixteen granules at once, one byte of each in a
  * vector. A table of sixteen bytes belongs to each half of a byte and each byte of the check words.
  */
-import { type Columns, checkWord } from "belay-gpu/internal/codes/linearCode";
-import { type Code, v128 } from "belay-gpu/internal/codes/simd/assembler";
-import type { VectorKernel } from "belay-gpu/internal/codes/simd/blocks";
+import { type Columns, checkWord } from "belay-gpu/internal/ecc/linearCode";
+import { type Code, v128 } from "belay-gpu/internal/ecc/simd/assembler";
+import type { VectorKernel } from "belay-gpu/internal/ecc/simd/blocks";
 
 const lanes = 16;
 const bytesOfCheck = 4;

@@ -4,8 +4,8 @@
  * its check bits. One more check bit is the parity of all.
  */
 
-import { singleErrors } from "belay-gpu/internal/codes/correction";
-import { columnsOf, type LinearCode } from "belay-gpu/internal/codes/linearCode";
+import { singleErrors } from "belay-gpu/internal/ecc/correction";
+import { columnsOf, type LinearCode } from "belay-gpu/internal/ecc/linearCode";
 import { tablePasses } from "./byteTables.ts";
 import { parityOfMasks, wrongByMasks } from "./parityOfMasks.ts";
 

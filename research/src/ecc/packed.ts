@@ -3,9 +3,9 @@
  * for 32-bit checks of 16 bytes.
  */
 
-import { correctedStruct, fromAll } from "belay-gpu/internal/codes/correction";
-import { columnsOf, type LinearCode } from "belay-gpu/internal/codes/linearCode";
-import { component, components, construct, wordsType } from "belay-gpu/internal/codes/words";
+import { correctedStruct, fromAll } from "belay-gpu/internal/ecc/correction";
+import { columnsOf, type LinearCode } from "belay-gpu/internal/ecc/linearCode";
+import { component, components, construct, wordsType } from "belay-gpu/internal/ecc/words";
 import { tablePasses } from "./byteTables.ts";
 
 /**

@@ -5,8 +5,8 @@
  * words, each of the four from the sum of all words but one.
  */
 
-import { singleErrors } from "belay-gpu/internal/codes/correction";
-import { columnsOf, type LinearCode } from "belay-gpu/internal/codes/linearCode";
+import { singleErrors } from "belay-gpu/internal/ecc/correction";
+import { columnsOf, type LinearCode } from "belay-gpu/internal/ecc/linearCode";
 import { tablePasses } from "./byteTables.ts";
 import { contributionByEncode, gatherParities, wrongByMasks } from "./parityOfMasks.ts";
 
