@@ -1,4 +1,4 @@
-/** The figures of docs/codes.md about more errors than codes promise to handle. */
+/** The figures of docs/design/codes.md about more errors than codes promise to handle. */
 import { readFileSync } from "node:fs";
 import { type ComparedScheme, comparedSchemes } from "belay-research/internal/ecc/index";
 import { describe, expect, it } from "vitest";
@@ -52,7 +52,7 @@ function mistakenTriples(scheme: MemoryScheme): number {
   return (4 * invisibleFours(bits)) / choose3(bits.length);
 }
 
-/** Returns a row of the table in docs/codes.md. */
+/** Returns a row of the table in docs/design/codes.md. */
 function rowOf(scheme: MemoryScheme): string {
   const { name, granuleBytes } = scheme;
   const packed = inner[name];
@@ -72,7 +72,7 @@ function rowOf(scheme: MemoryScheme): string {
 }
 
 it.each([
-  ["docs/codes.md", Object.values(schemes)],
+  ["docs/design/codes.md", Object.values(schemes)],
   ["research/codes.md", Object.values(comparedSchemes).filter(({ name }) => !Object.hasOwn(schemes, name))],
 ])("%s states the figures of its schemes", (path, described) => {
   const lines = readFileSync(new URL(`../../../../${path}`, import.meta.url), "utf8").split("\n");
