@@ -71,12 +71,18 @@ describe.each(pages)("%s", (page) => {
   });
 });
 
+/** Runs a command. Returns its exit status and its output. */
+async function run(words: readonly string[]) {
+  const written = { stdout: "", stderr: "" };
+  const sink = (name: keyof typeof written) => ({ write: (text: string) => (written[name] += text) });
+  const io = { stdout: sink("stdout"), stderr: sink("stderr"), stdin: process.stdin } as unknown as Io;
+  return { status: await runCommandLine(words, io), ...written };
+}
+
 /** Returns the help of a command; empty if there is no such command. */
 async function helpOf(words: readonly string[]): Promise<string> {
-  const written: string[] = [];
-  const stdout = { write: (text: string) => written.push(text) };
-  const io = { stdout, stderr: { write() {} }, stdin: process.stdin } as unknown as Io;
-  return (await runCommandLine([...words, "--help"], io)) === 0 ? written.join("") : "";
+  const { status, stdout } = await run([...words, "--help"]);
+  return status === 0 ? stdout : "";
 }
 
 const optionsIn = (text: string) =>
@@ -107,6 +113,41 @@ it("names existing commands and options", async () => {
   }
   expect(wrong).toEqual([]);
 });
+
+/** Commands in blocks of their own, each with the output that a page shows below it. */
+const shownOutputs = pages.flatMap((page) =>
+  [...textOf(page).matchAll(/^```console\n\$ npx belay ([^\n]*)\n(.+?)\n```$/gms)].map(
+    ([, command, output]) => ({
+      page,
+      command: command!,
+      output: output!,
+    }),
+  ),
+);
+
+it.each(shownOutputs)("$page shows the output of belay $command", async ({ command, output }) => {
+  const { stdout, stderr } = await run(command.split(" "));
+  const printed = stderr + stdout;
+  // Pages leave parts of an output out, and write "…" in their place.
+  let end = 0;
+  for (const part of output.split("…").map((text) => text.trim())) {
+    const start = printed.indexOf(part, end);
+    expect(start, `${part}\n\nis missing in\n\n${printed}`).toBeGreaterThanOrEqual(0);
+    end = start + part.length;
+  }
+});
+
+/** Examples of input in the design documents. They are files, so that commands can name them. */
+const exampleFiles = files.filter((file) => file.startsWith("docs/design/examples/"));
+
+it.each(pages.filter((page) => /^(ARCHITECTURE|docs\/design\/)/.test(page)))(
+  "%s shows kernels as they are in files",
+  (page) => {
+    const kernels = [...textOf(page).matchAll(/^```wgsl\n(.*?)^```$/gms)].map(([, kernel]) => kernel!);
+    const texts = new Set(exampleFiles.map(textOf));
+    expect(kernels.filter((kernel) => !texts.has(kernel))).toEqual([]);
+  },
+);
 
 it("the public interface documents each part", () => {
   const sources = files.filter((file) => /^packages\/.*(?<!\.test)\.ts$/.test(file));

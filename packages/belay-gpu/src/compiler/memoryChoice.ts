@@ -77,8 +77,8 @@ export function memoryCodeFor<Given extends MemoryCode | "none">(
 /**
  * Returns the codes for the memory of some modules, the one with the lowest predicted cost first.
  * Codes within two percent of each other are ordered by the memory that they take. Modules that are
- * not valid do not count. Costs are GPU time relative to the unprotected modules; ARCHITECTURE.md
- * has the model.
+ * not valid do not count. Costs are GPU time relative to the unprotected modules, by the model of
+ * docs/design/cost-model.md.
  */
 export function rankSchemes(sources: readonly string[], options: MemoryChoiceOptions = {}): RankedScheme[] {
   return rankAmong(schemes, sources, options);
