@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StruckStructure } from "belay-cli/internal/campaign/model/faultModel";
-import type { Settings } from "belay-cli/internal/campaign/model/records";
+import type { CampaignSettings } from "belay-cli/internal/campaign/model/records";
 import { readStore, Store } from "belay-cli/internal/campaign/store/store";
 import { labelOf } from "belay-gpu/internal/diagnostics/registry";
 import { openGpu } from "belay-node/internal/adapter";
@@ -37,7 +37,7 @@ function stored(
     seed?: number;
     executions?: number;
     most?: number;
-    structures?: Settings["structures"];
+    structures?: CampaignSettings["structures"];
     adapter?: string;
   } = {},
 ): string {
@@ -124,7 +124,7 @@ describe("belay campaign refuses", () => {
     expect(resumed.stderr).toContain("the programs sum instead of reduction");
   });
 
-  it("a store that is damaged, and keeps it as it is", async () => {
+  it("a store that is damaged, and keeps it is", async () => {
     const out = stored("damaged");
     const path = join(out, "campaign.jsonl");
     const damaged = readFileSync(path, "utf8").replace('"number":2', '"number":3');

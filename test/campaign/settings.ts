@@ -1,10 +1,13 @@
 import { type CampaignOptions, runCampaign } from "belay-cli/internal/campaign/campaign";
 import { campaignConfigurations } from "belay-cli/internal/campaign/model/configurations";
 import { faultModels, programStructures } from "belay-cli/internal/campaign/model/faultModel";
-import type { Settings } from "belay-cli/internal/campaign/model/records";
+import type { CampaignSettings } from "belay-cli/internal/campaign/model/records";
 
 /** A campaign over some of the programs of the tests, small unless said otherwise. */
-export const campaignSettings = (programs: readonly string[], changed: Partial<Settings> = {}): Settings => ({
+export const campaignSettings = (
+  programs: readonly string[],
+  changed: Partial<CampaignSettings> = {},
+): CampaignSettings => ({
   programs: programs.map((name) => ({ name, digest: "1" })),
   configurations: campaignConfigurations({
     flavors: ["intra+lds"],
@@ -24,7 +27,7 @@ export const campaignSettings = (programs: readonly string[], changed: Partial<S
 /** Runs it. */
 export const runTestCampaign = (
   directory: string,
-  settings: Settings,
+  settings: CampaignSettings,
   options: Partial<CampaignOptions> = {},
 ) =>
   runCampaign({

@@ -5,11 +5,11 @@
 
 import type { LoopData } from "belay-speculate/internal/loops/javascript/sequential";
 import type {
+  BodyStatement,
   ElementType,
   Loop,
   LoopExpression,
   LoopOperator,
-  LoopStatement,
 } from "belay-speculate/internal/loops/tree/ir";
 import fc from "fast-check";
 
@@ -43,8 +43,8 @@ const { statements } = fc.letrec<{
   element: LoopExpression;
   value: LoopExpression;
   condition: LoopExpression;
-  statement: LoopStatement;
-  statements: LoopStatement[];
+  statement: BodyStatement;
+  statements: BodyStatement[];
 }>((tie) => ({
   element: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom("p", "q").map((array) => load(array, index)) },
@@ -79,7 +79,7 @@ const { statements } = fc.letrec<{
     {
       weight: 6,
       arbitrary: fc.tuple(tie("element"), tie("value")).map(
-        ([at, v]): LoopStatement => ({
+        ([at, v]): BodyStatement => ({
           kind: "store",
           array: "a",
           index: at as LoopExpression,
@@ -91,30 +91,30 @@ const { statements } = fc.letrec<{
     {
       weight: 2,
       arbitrary: tie("value").map(
-        (v): LoopStatement => ({ kind: "store", array: "own", index, value: v as LoopExpression, span }),
+        (v): BodyStatement => ({ kind: "store", array: "own", index, value: v as LoopExpression, span }),
       ),
     },
     {
       weight: 2,
       arbitrary: tie("value").map(
-        (v): LoopStatement => ({ kind: "reduce", name: "sum", value: v as LoopExpression }),
+        (v): BodyStatement => ({ kind: "reduce", name: "sum", value: v as LoopExpression }),
       ),
     },
     {
       weight: 3,
       arbitrary: fc.tuple(tie("condition"), tie("statements"), tie("statements")).map(
-        ([test, yes, no]): LoopStatement => ({
+        ([test, yes, no]): BodyStatement => ({
           kind: "if",
           test: test as LoopExpression,
-          yes: yes as LoopStatement[],
-          no: no as LoopStatement[],
+          yes: yes as BodyStatement[],
+          no: no as BodyStatement[],
         }),
       ),
     },
     {
       weight: 1,
       arbitrary: tie("condition").map(
-        (test): LoopStatement => ({
+        (test): BodyStatement => ({
           kind: "if",
           test: test as LoopExpression,
           yes: [{ kind: "assignCarried", name: "last", value: index }],
@@ -125,7 +125,7 @@ const { statements } = fc.letrec<{
     {
       weight: 1,
       arbitrary: fc
-        .constantFrom<Extract<LoopStatement, { kind: "misspeculate" }>["which"]>(
+        .constantFrom<Extract<BodyStatement, { kind: "misspeculate" }>["which"]>(
           { kind: "relative", offsets: [1] },
           { kind: "relative", offsets: [-1, 0, 1] },
           { kind: "range", from: 0, to: 4 },
@@ -133,7 +133,7 @@ const { statements } = fc.letrec<{
           { kind: "absolute", index: int(7) },
         )
         .map(
-          (which): LoopStatement => ({
+          (which): BodyStatement => ({
             kind: "if",
             test: compare("==", binary("&", load("p", index), int(7)), int(3)),
             yes: [{ kind: "misspeculate", which, span }],
@@ -144,7 +144,7 @@ const { statements } = fc.letrec<{
     {
       weight: 1,
       arbitrary: tie("value").map(
-        (v): LoopStatement => ({
+        (v): BodyStatement => ({
           kind: "if",
           test: compare("==", binary("&", v as LoopExpression, int(127)), int(77)),
           yes: [{ kind: "endLoop" }],
@@ -153,14 +153,14 @@ const { statements } = fc.letrec<{
       ),
     },
   ),
-  statements: fc.array(tie("statement") as fc.Arbitrary<LoopStatement>, { minLength: 1, maxLength: 3 }),
+  statements: fc.array(tie("statement") as fc.Arbitrary<BodyStatement>, { minLength: 1, maxLength: 3 }),
 }));
 
 /**
  * Few enough accesses for a software adapter, which compiles many of them for seconds; and at least
  * one store.
  */
-function isShort(body: readonly LoopStatement[]): boolean {
+function isShort(body: readonly BodyStatement[]): boolean {
   const text = JSON.stringify(body);
   return text.includes('"store"') && (text.match(/"array"/g)?.length ?? 0) <= 9;
 }

@@ -5,10 +5,10 @@
 
 import type { LoopData } from "belay-speculate/internal/loops/javascript/sequential";
 import type {
+  BodyStatement,
   Loop,
   LoopExpression,
   LoopOperator,
-  LoopStatement,
 } from "belay-speculate/internal/loops/tree/ir";
 import { type AbstractLoop, type AbstractOperation, initialState } from "./abstractLoops.ts";
 import { mixed } from "./mixing.ts";
@@ -33,14 +33,14 @@ const load = (array: string, index: LoopExpression): LoopExpression => ({
   index,
   span,
 });
-const declare = (name: string, value: LoopExpression): LoopStatement => ({
+const declare = (name: string, value: LoopExpression): BodyStatement => ({
   kind: "declare",
   name,
   type: "i32",
   value,
 });
-const assign = (name: string, value: LoopExpression): LoopStatement => ({ kind: "assign", name, value });
-const when = (test: LoopExpression, ...yes: LoopStatement[]): LoopStatement => ({
+const assign = (name: string, value: LoopExpression): BodyStatement => ({ kind: "assign", name, value });
+const when = (test: LoopExpression, ...yes: BodyStatement[]): BodyStatement => ({
   kind: "if",
   test,
   yes,
@@ -49,7 +49,7 @@ const when = (test: LoopExpression, ...yes: LoopStatement[]): LoopStatement => (
 const iteration: LoopExpression = { kind: "index", type: "i32" };
 
 /** Returns `word = mixed(a, b)` as statements. */
-function mix(a: LoopExpression, b: LoopExpression): LoopStatement[] {
+function mix(a: LoopExpression, b: LoopExpression): BodyStatement[] {
   const times = (value: LoopExpression, factor: number): LoopExpression => ({
     kind: "call",
     type: "i32",
@@ -85,17 +85,17 @@ export function encodedLoop(elements: number, addressesAreFixed: boolean): Loop 
     LoopExpression,
   ];
   const at = binary(load("bases", iteration), "+", element);
-  const anywhere: LoopStatement[] = [
+  const anywhere: BodyStatement[] = [
     ...mix(seen, int(17)),
     assign("element", binary(binary(word, ">>>", int(8)), "%", int(elements))),
     assign("code", binary(code, "-", int(2))),
   ];
-  const isLoad: LoopStatement[] = [
+  const isLoad: BodyStatement[] = [
     assign("read", load("values", at)),
     ...mix(seen, local("read")),
     assign("seen", word),
   ];
-  const isStore: LoopStatement[] = [
+  const isStore: BodyStatement[] = [
     ...mix(seen, element),
     { kind: "store", array: "values", index: at, value: word, span },
   ];

@@ -22,14 +22,14 @@ export interface ModelConditions {
   readonly order: readonly number[];
 }
 
-export interface Outcome {
+export interface ModelOutcome {
   readonly state: State;
   readonly rounds: number;
   /** The number of executions of iterations beyond the first one each. */
   readonly reexecutions: number;
 }
 
-export type EngineModel = (loop: AbstractLoop, conditions: ModelConditions) => Outcome;
+export type EngineModel = (loop: AbstractLoop, conditions: ModelConditions) => ModelOutcome;
 
 const none = -1;
 

@@ -13,18 +13,18 @@ export interface Manifest {
 }
 
 /** A published package of this repository: its folder, relative to the root, and its manifest. */
-export interface Workspace {
+export interface PublishedPackage {
   readonly folder: string;
   readonly manifest: Manifest;
 }
 
 /** Reads a package of this repository, in a folder relative to the root. */
-function workspaceIn(folder: string): Workspace {
+function workspaceIn(folder: string): PublishedPackage {
   return { folder, manifest: JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) };
 }
 
 /** The published packages of this repository. */
-export const workspaces: readonly Workspace[] = ["gpu", "node", "speculate", "cli"].map((name) =>
+export const workspaces: readonly PublishedPackage[] = ["gpu", "node", "speculate", "cli"].map((name) =>
   workspaceIn(`packages/belay-${name}`),
 );
 
@@ -32,7 +32,7 @@ export const workspaces: readonly Workspace[] = ["gpu", "node", "speculate", "cl
  * Returns the sources of all exports, by the names that programs import. Paths are relative to the
  * root.
  */
-function exportsOf(packages: readonly Workspace[]): (readonly [name: string, source: string])[] {
+function exportsOf(packages: readonly PublishedPackage[]): (readonly [name: string, source: string])[] {
   return packages.flatMap(({ folder, manifest }) =>
     Object.entries(manifest.exports).flatMap(([path, target]) =>
       typeof target === "string"

@@ -5,9 +5,9 @@
  *   node dist/bench/dispatchOverhead.js [--dispatches 10000] [--rounds 10] [--seconds 2]
  *       [--memory none] [--json FILE]
  *
- * Only the calls are timed, not the GPU's work. Both devices run the same loop in turn, and the
- * fastest round counts, as other programs on the machine can only add time. A loop gets no further
- * round after `--seconds`.
+ * Only the calls are timed, not the GPU's work. Both devices run the same loop alternately, and
+ * the fastest round counts, as other programs on the machine can only add time. A loop gets no
+ * further round after `--seconds`.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

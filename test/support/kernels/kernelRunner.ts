@@ -44,7 +44,7 @@ export interface Host {
    * True if the grid is dispatched twice as it is, like a grid that is too large to be doubled.
    * Kernels without a last-arriver commit ignore it.
    */
-  readonly inTurn?: boolean;
+  readonly sequentialReplicas?: boolean;
   /**
    * The number of workgroups that each dispatch leaves out, at the end of the dimension. Default:
    * one dispatch that leaves out none.
@@ -101,10 +101,11 @@ export async function runKernel(
   const inCode = (name: string) => nameInCode({ renamed }, name);
   const { dimension = 0, byReport = false, patience } = host;
   const { mostWorkgroups } = interGroup ?? {};
-  const inTurn = mostWorkgroups === 0 || (host.inTurn === true && mostWorkgroups !== undefined);
+  const sequentialReplicas =
+    mostWorkgroups === 0 || (host.sequentialReplicas === true && mostWorkgroups !== undefined);
   const waiting = interGroup?.patience && patience !== undefined && { [interGroup.patience]: patience };
   /** The value of the doubling constant for each dispatch of a grid. */
-  const doublings = inTurn ? [3, 3] : [byReport ? 3 : dimension];
+  const doublings = sequentialReplicas ? [3, 3] : [byReport ? 3 : dimension];
   const makePipeline = (doubling: number) => {
     const constants = {
       ...Object.fromEntries(
@@ -147,7 +148,7 @@ export async function runKernel(
 
   const encoder = device.createCommandEncoder();
   let pass = encoder.beginComputePass();
-  const turns = inTurn && upload(Uint32Array.of(5, 4));
+  const turns = sequentialReplicas && upload(Uint32Array.of(5, 4));
   const bound = [...buffers, ...shadows, ...others, ...(report && usesReport ? [report] : [])];
   const use = (pipeline: GPUComputePipeline) => {
     pass.setPipeline(pipeline);
@@ -161,7 +162,7 @@ export async function runKernel(
   };
   for (const missing of host.missing ?? [0]) {
     const grid: [number, number, number] = [...input.workgroups];
-    if (interGroup && !inTurn) grid[dimension] *= 2;
+    if (interGroup && !sequentialReplicas) grid[dimension] *= 2;
     for (const [turn, pipeline] of pipelines.entries()) {
       if (turns && report) {
         pass.end();

@@ -1,13 +1,13 @@
 /** A validator that asks Dawn if a shader is valid. Dawn's null backend needs no GPU. */
 import { type ChildProcess, fork } from "node:child_process";
 
-export type Verdict = { readonly ok: true } | { readonly ok: false; readonly message: string };
+export type Validity = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
 export interface DawnValidator {
   /** Validates a shader module. */
-  validate(code: string): Promise<Verdict>;
+  validate(code: string): Promise<Validity>;
   /** Validates many modules, in order. One call is much faster than awaiting them one by one. */
-  validateAll(codes: readonly string[]): Promise<Verdict[]>;
+  validateAll(codes: readonly string[]): Promise<Validity[]>;
   /**
    * Creates a compute pipeline. Only this step checks workgroup sizes, override values and resource
    * limits. The null adapter's limits are the defaults of WebGPU (256 invocations, 16 KiB of
@@ -17,7 +17,7 @@ export interface DawnValidator {
     code: string,
     entryPoint: string,
     constants?: Readonly<Record<string, number>>,
-  ): Promise<Verdict>;
+  ): Promise<Validity>;
   close(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ interface Job {
     readonly code: string;
     readonly pipeline?: { readonly entryPoint: string; readonly constants: Readonly<Record<string, number>> };
   };
-  readonly settle: (verdict: Verdict) => void;
+  readonly settle: (verdict: Validity) => void;
   failures: number;
 }
 
@@ -115,7 +115,7 @@ export async function startDawn(
     if (idle) watch();
   }
 
-  function ask(request: Job["request"]): Promise<Verdict> {
+  function ask(request: Job["request"]): Promise<Validity> {
     if (closed) return Promise.reject(new Error("the Dawn validator is closed"));
     return new Promise((settle) => {
       waiting.push({ request, settle, failures: 0 });

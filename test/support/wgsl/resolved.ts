@@ -27,7 +27,7 @@ function parsed(source: string): Module {
   return module;
 }
 
-export interface Facts {
+export interface ResolvedExpression {
   readonly type: string;
   /** The type after the load rule and the context's conversion. */
   readonly valueType: string;
@@ -39,7 +39,7 @@ export interface Facts {
  * Returns the facts about the last expression in `code` that is written `text`. `code` holds
  * statements and, before `---`, declarations.
  */
-export function factsOf(text: string, code: string): Facts {
+export function factsOf(text: string, code: string): ResolvedExpression {
   const [statements = "", declarations = ""] = code.split("---").reverse();
   const source = `${declarations}\nfn test() {\n${statements}\n}`;
   const program = resolved(source);

@@ -15,7 +15,7 @@ import { codeOf } from "belay-gpu/internal/diagnostics/registry";
 import { type CampaignConfiguration, unprotected } from "./model/configurations.ts";
 import { CampaignError } from "./model/failure.ts";
 import { refuseOther, refuseOtherAdapter } from "./model/fingerprint.ts";
-import type { Settings, Shard, SkipRecord, StoreRecord, Unit, UnitRecord } from "./model/records.ts";
+import type { CampaignSettings, Shard, SkipRecord, StoreRecord, Unit, UnitRecord } from "./model/records.ts";
 import { type Missing, missingInjections, recordOf } from "./planned.ts";
 import { inject } from "./processes/injections.ts";
 import {
@@ -36,7 +36,7 @@ import { isCutShort, Store } from "./store/store.ts";
 export interface CampaignOptions extends LongWork {
   /** The directory of the store, existing or new. */
   readonly directory: string;
-  readonly settings: Settings;
+  readonly settings: CampaignSettings;
   readonly shard: Shard;
   /** True if the campaign in the directory is resumed. */
   readonly resume: boolean;

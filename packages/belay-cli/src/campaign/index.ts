@@ -29,7 +29,7 @@ export {
   compareCampaigns,
   compareWithinFlavors,
 } from "./results/compare.ts";
-export type { Cell, Results } from "./results/results.ts";
+export type { CoverageCell, Results } from "./results/results.ts";
 export { type Collisions, countCollisions, type StreamDifference } from "./results/signatureCollisions.ts";
 export * from "./results/statistics.ts";
 export {

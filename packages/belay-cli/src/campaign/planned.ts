@@ -1,13 +1,13 @@
 import { drawFault, drawRestingFault, type Fault, type FaultModel } from "./model/faultModel.ts";
 import { classify } from "./model/outcome.ts";
 import { digest } from "./model/random.ts";
-import type { InjectionRecord, Settings, Shard, UnitRecord } from "./model/records.ts";
+import type { CampaignSettings, InjectionRecord, Shard, UnitRecord } from "./model/records.ts";
 import type { Injected } from "./processes/injections.ts";
 import { injectionName, numbersBelow, type Stratum, stratumName } from "./results/plan.ts";
 import type { Results } from "./results/results.ts";
 
 /** One injection to be made. */
-export interface Planned extends Stratum {
+export interface PlannedInjection extends Stratum {
   readonly id: string;
   readonly number: number;
   readonly model: FaultModel;
@@ -23,7 +23,7 @@ export interface Missing {
    * The missing injections in the order of their numbers. They are drawn one by one, because all of
    * them may not fit into memory.
    */
-  readonly planned: IterableIterator<Planned>;
+  readonly planned: IterableIterator<PlannedInjection>;
 }
 
 /** A stratum with the number of injections that its cell assigns to each stratum. */
@@ -56,7 +56,11 @@ export function missingInjections(results: Results): Missing[] {
   });
 }
 
-function* planOf(wanted: readonly Wanted[], settings: Settings, shard: Shard): Generator<Planned> {
+function* planOf(
+  wanted: readonly Wanted[],
+  settings: CampaignSettings,
+  shard: Shard,
+): Generator<PlannedInjection> {
   const most = Math.max(...wanted.map(({ quota }) => quota));
   for (let number = shard.index; number < most; number += shard.count) {
     for (const { stratum, name, quota, done } of wanted) {
@@ -65,7 +69,12 @@ function* planOf(wanted: readonly Wanted[], settings: Settings, shard: Shard): G
   }
 }
 
-function plan(stratum: Stratum, name: string, number: number, { seed, configurations }: Settings): Planned {
+function plan(
+  stratum: Stratum,
+  name: string,
+  number: number,
+  { seed, configurations }: CampaignSettings,
+): PlannedInjection {
   const { unit, kernel, structure, models } = stratum;
   const injection = injectionName(seed, name, number);
   const { policy } = configurations.find(({ name }) => name === unit.configuration)!;
@@ -80,7 +89,7 @@ function plan(stratum: Stratum, name: string, number: number, { seed, configurat
 
 /** Returns the record of an injection. */
 export function recordOf(
-  { unit, id, kernel, structure, model, number, fault }: Planned,
+  { unit, id, kernel, structure, model, number, fault }: PlannedInjection,
   injected: Injected,
 ): InjectionRecord {
   const detail = "lost" in injected ? injected.detail : injected.error;

@@ -2,11 +2,11 @@ import { parseHTML } from "linkedom";
 import { describe, expect, it } from "vitest";
 import { renderPage } from "./page.ts";
 import { renderPicture } from "./picture.ts";
-import type { Report } from "./report.ts";
+import type { ReportDocument } from "./report.ts";
 
 const source = "@compute @workgroup_size(64)\nfn scale() {\n  out[0] = a < b && c;\n}\n";
 
-const report: Report = {
+const report: ReportDocument = {
   title: "belay demo",
   verdict: { ok: true, headline: "1 of 1 workloads agreed", detail: "software <adapter>" },
   sections: [

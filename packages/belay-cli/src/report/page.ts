@@ -4,20 +4,20 @@ import { drawBars } from "./bars.ts";
 import { type Html, html, trusted } from "./html.ts";
 import {
   type BarsSection,
-  type Cell,
   type Column,
   classOf,
   type Facts,
   type Listing,
   type RangesSection,
-  type Report,
+  type ReportDocument,
   type ReportedFault,
   type Section,
+  type TableCell,
 } from "./report.ts";
 import { stylesheet } from "./stylesheet.ts";
 
 /** Renders a report as one HTML file without scripts, fonts or requests. */
-export function renderPage({ title, verdict, sections }: Report): string {
+export function renderPage({ title, verdict, sections }: ReportDocument): string {
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -72,9 +72,13 @@ function renderBody(section: Section): Html {
   }
 }
 
-function renderTable(caption: string, columns: readonly Column[], rows: readonly (readonly Cell[])[]): Html {
+function renderTable(
+  caption: string,
+  columns: readonly Column[],
+  rows: readonly (readonly TableCell[])[],
+): Html {
   const align = (index: number) => columns[index]?.align ?? "start";
-  const cell = ({ text, ok }: Cell, index: number) => {
+  const cell = ({ text, ok }: TableCell, index: number) => {
     const content = ok === undefined ? html`${text}` : html`<span class="${classOf(ok)}">${text}</span>`;
     return index === 0
       ? html`<th scope="row">${content}</th>`

@@ -2,9 +2,9 @@
  * The content of a report in reading order. Commands describe their results in these terms, and
  * this folder renders them.
  */
-export interface Report {
+export interface ReportDocument {
   readonly title: string;
-  readonly verdict: Verdict;
+  readonly verdict: ReportVerdict;
   readonly sections: readonly Section[];
 }
 
@@ -17,7 +17,7 @@ export type Judgement = boolean | null;
 /** Returns the CSS class of a judgement in pages and pictures. */
 export const classOf = (ok: Judgement): string => (ok === null ? "open" : ok ? "ok" : "bad");
 
-export interface Verdict {
+export interface ReportVerdict {
   readonly ok: Judgement;
   readonly headline: string;
   readonly detail: string;
@@ -41,7 +41,7 @@ interface SectionBase {
 export interface TableSection extends SectionBase {
   readonly kind: "table";
   readonly columns: readonly Column[];
-  readonly rows: readonly (readonly Cell[])[];
+  readonly rows: readonly (readonly TableCell[])[];
 }
 
 export interface Column {
@@ -49,7 +49,7 @@ export interface Column {
   readonly align?: "start" | "end";
 }
 
-export interface Cell {
+export interface TableCell {
   readonly text: string;
   /**
    * The judgement of the cell, shown as a mark before the text. The text says the same in words.

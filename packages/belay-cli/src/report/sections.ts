@@ -1,5 +1,5 @@
 /** The sections of reports that several commands share. */
-import type { Bar, BarsSection, Cell, Column, TableSection } from "./report.ts";
+import type { Bar, BarsSection, Column, TableCell, TableSection } from "./report.ts";
 
 interface Titled {
   readonly title: string;
@@ -24,7 +24,7 @@ export function columnsOf(
 export function tableSection(
   titled: Titled,
   columns: readonly Column[],
-  rows: readonly (readonly Cell[])[],
+  rows: readonly (readonly TableCell[])[],
 ): TableSection[] {
   return rows.length === 0 ? [] : [{ kind: "table", ...titled, columns, rows }];
 }

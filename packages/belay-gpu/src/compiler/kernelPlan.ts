@@ -37,7 +37,7 @@ export interface KernelPlan {
   /** True if the replicas wait for each other (`InterGroup.blocking`). */
   readonly blocking: boolean;
   /** True if the kernel needs no copies when all second replicas run before the first ones. */
-  readonly inTurn: boolean;
+  readonly sequentialReplicas: boolean;
   /** The plan for a last-arriver commit, with which such replicas may also run at the same time. */
   readonly arrival?: ArrivalPlan;
   /** The reasons why the kernel must be left unprotected. */
@@ -64,16 +64,16 @@ export function interGroupPlan(
   const needsResult = memoryOperations.some(({ name, isUsed }) => isUsed && name.startsWith("atomic"));
   const blocking = check === "store" || needsResult;
   // Second replicas store nothing. After all of them have run, the first ones load the same values.
-  const inTurn = !blocking && inPlace.size > 0 && kernel.loadsAfterStores.length === 0;
+  const sequentialReplicas = !blocking && inPlace.size > 0 && kernel.loadsAfterStores.length === 0;
   // Lanes that check memory together may load words that their neighbours stored.
-  const arrives = inTurn && memory.coded.length === 0;
+  const arrives = sequentialReplicas && memory.coded.length === 0;
   const arrival = arrives ? arrivalPlan(kernel, limits) : undefined;
-  const shadowed = inTurn ? new Set<GlobalVariable>() : inPlace;
+  const shadowed = sequentialReplicas ? new Set<GlobalVariable>() : inPlace;
   return {
     shadowed: namesOf(shadowed),
     once: namesOf(once),
     blocking,
-    inTurn,
+    sequentialReplicas,
     ...(arrival && { arrival }),
     obstacles: [
       ...unreplicable(kernel, memoryOperations).map(({ span, why }) =>
@@ -174,7 +174,7 @@ export function passesPlan(kernel: KernelFacts): KernelPlan {
     shadowed: new Set(),
     once: namesOf(once),
     blocking: false,
-    inTurn: false,
+    sequentialReplicas: false,
     obstacles: [...found].map(([why, span]) =>
       leftAlone(
         "not-repeatable",

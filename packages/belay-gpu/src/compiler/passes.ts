@@ -269,7 +269,7 @@ export const passes: readonly Pass[] = [
         entryPoints: plan.entryPoints,
         mail: plan.report.mail,
         blocking: kernelsWhere(plan, ({ blocking }) => blocking),
-        inTurn: kernelsWhere(plan, ({ inTurn }) => inTurn),
+        sequentialReplicas: kernelsWhere(plan, ({ sequentialReplicas }) => sequentialReplicas),
         arriving: kernelsWhere(plan, ({ arrival }) => arrival),
       }),
   },

@@ -60,7 +60,7 @@ export interface ReportPlan {
 /**
  * The kernels that fit, the plan if all of them do, and the reasons for leaving others unprotected.
  */
-export interface Planned {
+export interface PlannedProtection {
   readonly fit: ReadonlySet<string>;
   readonly plan?: ProtectionPlan;
   readonly diagnostics: readonly Diagnostic[];
@@ -71,7 +71,7 @@ export function planProtection(
   facts: ProgramFacts,
   entryPoints: ReadonlySet<string>,
   settings: Settings,
-): Planned {
+): PlannedProtection {
   const kernels = facts.kernels(entryPoints);
   const replicated = namesOf(replicatedVariables(facts, kernels, settings));
   const fit = new Set(entryPoints);

@@ -94,9 +94,13 @@ describe.each<Case>([
     return change(change(knowing, remembers, "$& belay_was = belay_replica;"), arrived, `$& ${statement}`);
   };
 
-  it("computes the same bits, dispatch after dispatch, at once and in turn", async () => {
+  it("computes the same bits, dispatch after dispatch, at once and sequentially", async () => {
     expect(guarded.entryPoints[0]!.interGroup?.mostWorkgroups).toBe(2 ** 20);
-    for (const host of [{ missing: [0] }, { missing: [0, 0, 0] }, { missing: [0, 0], inTurn: true }]) {
+    for (const host of [
+      { missing: [0] },
+      { missing: [0, 0, 0] },
+      { missing: [0, 0], sequentialReplicas: true },
+    ]) {
       const plain = await run(wgsl, {}, host);
       expect(await run(guarded, {}, host)).toEqual({ ...plain, strikes: 0 });
     }
@@ -133,7 +137,7 @@ describe.each<Case>([
 
   it("shows stores that come before the other replica has loaded", async () => {
     const hasty = change(guarded, "belay_Twin(doubled - 4u,", "belay_Twin(5u - doubled,");
-    expect((await run(hasty, {}, { inTurn: true })).unbalanced.length).toBeGreaterThan(0);
+    expect((await run(hasty, {}, { sequentialReplicas: true })).unbalanced.length).toBeGreaterThan(0);
   });
 
   it("shows an arrival that is told wrong, or stores the same", async () => {

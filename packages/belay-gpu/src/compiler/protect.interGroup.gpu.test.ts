@@ -55,9 +55,9 @@ describe("in place, replicas", () => {
     update("u32", "if (a[id.x] % 3u == 0u) { a[id.x] /= 3u; } else if (id.x % 2u == 0u) { a[id.x] *= 3u; }"),
     // No place is known where they would arrive.
     update("f32", "switch id.x % 2u { case 0: { a[id.x] *= 0.3; } default: { a[id.x] += sin(a[id.x]); } }"),
-  ])("run at once and in turn: $name", async (kernel) => {
+  ])("run at once and sequentially: $name", async (kernel) => {
     for (const options of [{ features: ["subgroups"] }, {}])
-      for (const host of [{}, { inTurn: true }, { dimension: 1 }, { missing: [0, 0] }] as const)
+      for (const host of [{}, { sequentialReplicas: true }, { dimension: 1 }, { missing: [0, 0] }] as const)
         await expectSameBits(kernel, options, host);
   });
 });

@@ -65,7 +65,7 @@ function interGroupOf(
   return (
     plan && {
       doubling: doublingOf(names),
-      ...(plan.inTurn && { mostWorkgroups: mostArriving(plan.arrival?.words) }),
+      ...(plan.sequentialReplicas && { mostWorkgroups: mostArriving(plan.arrival?.words) }),
       shadows: shadowsOf.get(name)!,
       blocking: plan.blocking,
       ...(plan.blocking && { patience: patienceOf(names) }),

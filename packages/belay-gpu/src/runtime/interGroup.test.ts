@@ -129,8 +129,8 @@ describe("a kernel that changes a buffer in place", () => {
 
   it.each([
     ["at once", 8, false],
-    ["in turn, where its grid is full", 4, false],
-    ["in turn, where the host does not know its grid", 8, true],
+    ["sequentially, where its grid is full", 4, false],
+    ["sequentially, where the host does not know its grid", 8, true],
   ])("has its replicas run %s, without copies", async (_, limit, isIndirect) => {
     const plain = await newDevice();
     const { device, done } = await hardened({}, { limit });

@@ -30,7 +30,7 @@ export interface Cost {
 export interface Overhead extends Configuration, Cost {}
 
 /** A configuration that a program cannot run in. */
-export interface Refusal extends Configuration, Refused {}
+export interface RefusedConfiguration extends Configuration, Refused {}
 
 export interface Refused {
   /** The reason why all or some kernels stay unprotected. */

@@ -123,8 +123,8 @@ export async function warmUp(program: TimedProgram, milliseconds: number): Promi
 }
 
 /**
- * Runs two programs in turn, so that changes over time (clocks, other users of the machine) affect
- * both alike. Each runs once before, unmeasured.
+ * Runs two programs alternately, so that changes over time (clocks, other users of the machine)
+ * affect both alike. Each runs once before, unmeasured.
  */
 export async function alternate(
   runs: number,

@@ -12,7 +12,7 @@ import {
   type Baseline,
   measureCost,
   type Overhead,
-  type Refusal,
+  type RefusedConfiguration,
   withGuarded,
 } from "../measuring/overhead.ts";
 import { TimedProgram } from "../measuring/timing.ts";
@@ -30,7 +30,7 @@ export const measurements = ["overhead", "auto", "roofline", "components", "powe
 export type Measurement = (typeof measurements)[number];
 
 /** The options for the measurement of programs. */
-export interface ProgramOptions {
+export interface RmtProgramOptions {
   /** Returns a new device of the adapter, with all limits and features. */
   readonly newDevice: () => Promise<GPUDevice>;
   readonly measure: readonly Measurement[];
@@ -45,7 +45,7 @@ export interface ProgramOptions {
 }
 
 /** A program to measure. */
-export interface MeasuredProgram {
+export interface RmtProgram {
   readonly name: string;
   readonly create: () => VerifiableProgram;
 }
@@ -54,7 +54,7 @@ export interface ProgramResult {
   readonly name: string;
   /** The verdict on the unprotected program, compared with the CPU. */
   readonly verdict: Verdict;
-  readonly overheads: readonly (Overhead | Refusal)[];
+  readonly overheads: readonly (Overhead | RefusedConfiguration)[];
   readonly automatic?: Automatic;
   readonly roofline?: Roofline;
   readonly components: readonly Components[];
@@ -92,8 +92,8 @@ interface Step {
  * step.
  */
 export async function measureProgram(
-  { name, create }: MeasuredProgram,
-  options: ProgramOptions,
+  { name, create }: RmtProgram,
+  options: RmtProgramOptions,
   conditions: Conditions,
   earlier?: ProgramResult,
 ): Promise<ProgramResult> {
@@ -143,7 +143,7 @@ export async function measureProgram(
 /** Returns the steps that were requested and are not done yet. */
 function stepsFor(
   draft: Draft,
-  { newDevice, measure, flavors, runs, powerTime, faultFree }: ProgramOptions,
+  { newDevice, measure, flavors, runs, powerTime, faultFree }: RmtProgramOptions,
   { configurations, ceilings, meter }: Conditions,
 ): Step[] {
   const steps: Step[] = [];

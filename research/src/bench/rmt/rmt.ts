@@ -3,15 +3,15 @@ import { describeConfiguration, measuredConfigurations } from "../measuring/conf
 import { findPowerMeter } from "./power.ts";
 import {
   type Conditions,
-  type MeasuredProgram,
   measureProgram,
-  type ProgramOptions,
   type ProgramResult,
+  type RmtProgram,
+  type RmtProgramOptions,
 } from "./program.ts";
 
-export interface RmtOptions extends ProgramOptions {
+export interface RmtOptions extends RmtProgramOptions {
   readonly size: CeilingSize;
-  readonly programs: readonly MeasuredProgram[];
+  readonly programs: readonly RmtProgram[];
   /** The result of earlier runs with the same options, which are not measured again. */
   readonly earlier?: RmtResult;
   /** The milliseconds after which no step begins. */

@@ -1,8 +1,9 @@
 /** The times of loops in order on one core: the baselines of speculation. */
 import { setTimeout } from "node:timers/promises";
+import type { Argument } from "../../workloads/loops/loopProgram.ts";
 import type { Attempt, TimedRuns } from "../measuring/attempt.ts";
 import { summarize } from "../measuring/timing.ts";
-import type { Argument, ProgramRuns } from "./programRuns.ts";
+import type { ProgramRuns } from "./programRuns.ts";
 
 /**
  * The milliseconds before each run in JavaScript: without them, a short loop takes less than half

@@ -1,6 +1,7 @@
 import type { Statistics } from "belay-speculate/internal/engine/call/call";
+import type { Argument } from "../../workloads/loops/loopProgram.ts";
 import type { Attempt, TimedRuns } from "../measuring/attempt.ts";
-import type { Argument, Executor, ProgramRuns, SpeculatedFunction } from "./programRuns.ts";
+import type { Executor, ProgramRuns, SpeculatedFunction } from "./programRuns.ts";
 import { speculateOnThreads } from "./threads/speculateOnThreads.ts";
 
 export interface ThreadTimes extends TimedRuns {

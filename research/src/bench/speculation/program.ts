@@ -1,18 +1,14 @@
 /** One program with loops: in C, in JavaScript, on the GPU in every variant, and on threads. */
+
+import type { Argument, LoopProgram } from "../../workloads/loops/loopProgram.ts";
 import { type Attempt, attempt, type Failed, type TimedRuns } from "../measuring/attempt.ts";
 import { type CompiledRuns, inC, inJavaScript } from "./inOrder.ts";
 import { onThreads, type ThreadTimes } from "./onThreads.ts";
-import {
-  type Argument,
-  type LoopProgram,
-  ProgramRuns,
-  type SpeculatedFunction,
-  type WarmUp,
-} from "./programRuns.ts";
+import { ProgramRuns, type SpeculatedFunction, type WarmUp } from "./programRuns.ts";
 import { type Measured, measureVariant } from "./variant.ts";
 import type { Variant } from "./variants.ts";
 
-export interface MeasuredProgram {
+export interface SpeculatedProgram {
   readonly name: string;
   readonly size: string;
   readonly create: () => LoopProgram;
@@ -49,7 +45,7 @@ export interface SpeculationProgram {
   readonly took: Readonly<Record<string, number>>;
 }
 
-export interface ProgramOptions {
+export interface SpeculatedProgramOptions {
   readonly newDevice: () => Promise<GPUDevice>;
   readonly runs: number;
   readonly threads: number;
@@ -70,7 +66,10 @@ export interface ProgramOptions {
 }
 
 /** Measures the requested steps that are missing, and saves after each step. */
-export async function measureProgram(measured: MeasuredProgram, options: ProgramOptions): Promise<void> {
+export async function measureProgram(
+  measured: SpeculatedProgram,
+  options: SpeculatedProgramOptions,
+): Promise<void> {
   const { inOrder, load } = measured;
   const { before, runs, threads, isOver } = options;
   const isMissing = (known: object | undefined) => known === undefined || "failed" in known;
@@ -121,12 +120,12 @@ export async function measureProgram(measured: MeasuredProgram, options: Program
 /** The measurements of a program, which grow step by step. */
 class ProgramSteps {
   readonly #program: LoopProgram;
-  readonly #options: ProgramOptions;
+  readonly #options: SpeculatedProgramOptions;
   readonly #title: string;
   #programRuns: ProgramRuns;
   #sofar: SpeculationProgram;
 
-  constructor({ name, size, create }: MeasuredProgram, options: ProgramOptions) {
+  constructor({ name, size, create }: SpeculatedProgram, options: SpeculatedProgramOptions) {
     this.#options = options;
     this.#title = `${name}, ${size}`;
     options.progress(`${this.#title}: its data`);
@@ -174,7 +173,7 @@ class ProgramSteps {
 async function onDevice(
   step: { readonly programRuns: ProgramRuns; readonly variant: Variant; readonly attempt: Attempt },
   loaded: Promise<SpeculatedFunction>,
-  { newDevice, runs, warmUp }: ProgramOptions,
+  { newDevice, runs, warmUp }: SpeculatedProgramOptions,
 ): Promise<Measured> {
   const device = await newDevice();
   step.attempt.signal.addEventListener("abort", () => device.destroy());

@@ -2,9 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { SpeculateCall, Speculated } from "belay-speculate/internal/engine/call/call";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import { createJiti } from "jiti";
-
-/** An argument of a function with loops: a number, or an array that the function may change. */
-export type Argument = Uint8Array | Uint16Array | Uint32Array | Float32Array | number;
+import type { Argument, LoopProgram } from "../../workloads/loops/loopProgram.ts";
 
 /** A function that executes one loop. */
 export type Executor = (call: SpeculateCall) => Promise<Speculated>;
@@ -32,13 +30,6 @@ export async function loadSpeculated(path: string, name: string): Promise<Specul
     executor = execute;
     await run(...parameters);
   };
-}
-
-/** A function with loops at one size. */
-export interface LoopProgram {
-  readonly iterations: number;
-  inputs(): readonly Argument[];
-  verify(left: readonly Argument[]): { readonly ok: boolean; readonly message: string };
 }
 
 /** The least bytes whose copy takes long enough to be timed. */

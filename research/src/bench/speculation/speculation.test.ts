@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { MeasuredProgram, SpeculationProgram } from "./program.ts";
+import type { SpeculatedProgram, SpeculationProgram } from "./program.ts";
 import { measureSpeculation } from "./speculation.ts";
 import type { Measured } from "./variant.ts";
 
-const program = (name: string, run: () => Promise<void>): MeasuredProgram => ({
+const program = (name: string, run: () => Promise<void>): SpeculatedProgram => ({
   name,
   size: "small",
   create: () => ({ iterations: 1, inputs: () => [], verify: () => ({ ok: true, message: "" }) }),

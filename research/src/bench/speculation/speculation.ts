@@ -3,15 +3,15 @@
  * speedups, their ablations, speculation on the CPU, misspeculation rates, and the cost of each
  * phase. Further ones show how all this grows.
  */
-import { type MeasuredProgram, measureProgram, type SpeculationProgram } from "./program.ts";
+import { measureProgram, type SpeculatedProgram, type SpeculationProgram } from "./program.ts";
 import { WarmUp } from "./programRuns.ts";
 import { type Variant, variants } from "./variants.ts";
 
 export interface SpeculationOptions {
   readonly newDevice: () => Promise<GPUDevice>;
-  readonly programs: readonly MeasuredProgram[];
+  readonly programs: readonly SpeculatedProgram[];
   /** The sizes of one program, to measure how costs grow. */
-  readonly growth: readonly MeasuredProgram[];
+  readonly growth: readonly SpeculatedProgram[];
   readonly runs: number;
   readonly threads: number;
   /**
@@ -30,7 +30,7 @@ export interface SpeculationOptions {
   readonly earlier?: Pick<SpeculationResult, "programs" | "growth">;
   readonly progress: (doing: string) => void;
   /** A small program that warms the engines up. */
-  readonly warmUp?: MeasuredProgram;
+  readonly warmUp?: SpeculatedProgram;
   /** Saves the result so far whenever it grows. */
   readonly save?: (result: SpeculationResult) => Promise<void>;
   /** Receives each finished program. */
@@ -60,7 +60,7 @@ export async function measureSpeculation(options: SpeculationOptions): Promise<S
   const isWanted = (variant: Variant | "threads") => wanted?.includes(variant) ?? variant !== "hardened";
   const measure = async (
     into: SpeculationProgram[],
-    program: MeasuredProgram,
+    program: SpeculatedProgram,
     chosen: readonly Variant[],
   ) => {
     const known = into.findIndex(({ name, size }) => name === program.name && size === program.size);

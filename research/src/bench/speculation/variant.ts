@@ -4,9 +4,10 @@ import { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import type { Moved } from "belay-speculate/internal/engine/transfer/downloads";
 import { type Resident, resident } from "belay-speculate/internal/engine/transfer/resident";
+import type { Argument } from "../../workloads/loops/loopProgram.ts";
 import type { Attempt, TimedRuns } from "../measuring/attempt.ts";
 import { GpuLoad } from "./gpuLoad.ts";
-import type { Argument, Executor, ProgramRuns, SpeculatedFunction, WarmUp } from "./programRuns.ts";
+import type { Executor, ProgramRuns, SpeculatedFunction, WarmUp } from "./programRuns.ts";
 import { type Kind, type Variant, variants } from "./variants.ts";
 
 export interface Measured {

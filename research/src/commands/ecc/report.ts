@@ -1,4 +1,4 @@
-import type { Cell, Report, Section, TableSection } from "belay-cli/internal/report/report";
+import type { ReportDocument, Section, TableCell, TableSection } from "belay-cli/internal/report/report";
 import { columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import { caveatOf, machineFacts } from "belay-cli/internal/shared/machine";
 import { plural } from "belay-gpu/internal/diagnostics/plural";
@@ -10,7 +10,7 @@ import { ceilingFacts, type EccRun, judge, milliseconds, ratio } from "../result
 import { figures } from "./figures.ts";
 
 /** Returns the measurements as a report. */
-export function describeEcc(run: EccRun): Report {
+export function describeEcc(run: EccRun): ReportDocument {
   const { programs, adapter, size, runs } = run;
   const together = run.redundancy === "none" ? "" : `, with kernels under ${run.redundancy}`;
   return {
@@ -28,7 +28,7 @@ export function describeEcc(run: EccRun): Report {
     sections: [
       {
         ...summaryTable(run),
-        lead: "Medians of GPU time; ratios of protected to unprotected, run in turn. Auto: of the codes that correct, the one that the cost model takes from the text of the kernels, and the one that a short measurement takes where the text leaves a question; and how far from the best they are.",
+        lead: "Medians of GPU time; ratios of protected to unprotected, run alternately. Auto: of the codes that correct, the one that the cost model takes from the text of the kernels, and the one that a short measurement takes where the text leaves a question; and how far from the best they are.",
       },
       ...figures(run),
       ...predictionSection(run),
@@ -90,7 +90,7 @@ function automaticChoice({ overheads, automatic }: EccProgram, how: "fromText" |
 function predictionSection({ programs }: EccRun): Section[] {
   const labels = ["Unprotected", "Protected", "Quartiles", "Measured", "Predicted", "Check words"];
   const rows = programs.flatMap((program) =>
-    program.overheads.map((each): Cell[] => [
+    program.overheads.map((each): TableCell[] => [
       { text: program.name },
       { text: each.scheme },
       { text: milliseconds(each.unprotected.median) },
@@ -115,7 +115,7 @@ function predictionSection({ programs }: EccRun): Section[] {
 function flipSection({ programs }: EccRun): Section[] {
   const rows = programs.flatMap(({ name, flips }) =>
     flips.flatMap((each) =>
-      (["single", "double"] as const).map((kind): Cell[] => {
+      (["single", "double"] as const).map((kind): TableCell[] => {
         const { struck, corrected, uncorrectable, runs, different, left } = each[kind];
         return [
           { text: name },
@@ -139,7 +139,7 @@ function flipSection({ programs }: EccRun): Section[] {
 
 function faultFreeSection({ programs }: EccRun): Section[] {
   const rows = programs.flatMap(({ name, faultFree }) =>
-    faultFree.map(({ scheme, runs, reports, different }): Cell[] => [
+    faultFree.map(({ scheme, runs, reports, different }): TableCell[] => [
       { text: name },
       { text: scheme },
       { text: String(runs) },
@@ -162,7 +162,10 @@ function problemsSection({ programs }: EccRun): Section[] {
       ...(identical ? [] : [`${scheme}: other bits than unprotected`]),
       ...(errors === 0 ? [] : [`${scheme}: ${errors} false reports`]),
     ]);
-    return [...wrong, ...failures, ...found].map((text): Cell[] => [{ text: name }, { text, ok: false }]);
+    return [...wrong, ...failures, ...found].map((text): TableCell[] => [
+      { text: name },
+      { text, ok: false },
+    ]);
   });
   return tableSection({ title: "Problems" }, columnsOf(["Program", "What"], []), rows);
 }

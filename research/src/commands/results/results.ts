@@ -1,4 +1,4 @@
-import type { Verdict } from "belay-cli/internal/report/report";
+import type { ReportVerdict } from "belay-cli/internal/report/report";
 import type { Fact, MeasuredOn } from "belay-cli/internal/shared/machine";
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import { plural } from "belay-gpu/internal/diagnostics/plural";
@@ -87,7 +87,7 @@ export function judge({
   wrong,
   incomplete,
   right,
-}: Measurements): Pick<Verdict, "ok" | "headline"> {
+}: Measurements): Pick<ReportVerdict, "ok" | "headline"> {
   const parts = [
     wrong.length > 0
       ? `${plural(wrong.length, kind)} of ${count} went wrong: ${wrong.join(", ")}`

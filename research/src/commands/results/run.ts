@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { renderPage } from "belay-cli/internal/report/page";
-import type { Report, TableSection } from "belay-cli/internal/report/report";
+import type { ReportDocument, TableSection } from "belay-cli/internal/report/report";
 import { unreadable } from "belay-cli/internal/shared/files/input";
 import { prepareDirectory, writeAtomically } from "belay-cli/internal/shared/files/output";
 import { path } from "belay-cli/internal/shared/options";
@@ -36,7 +36,7 @@ export interface Problem {
 /** A benchmark's files, `<name>.json` and `<name>.html`, and their contents. */
 export interface Benchmark<Run> {
   readonly name: string;
-  readonly describe: (run: Run) => Report;
+  readonly describe: (run: Run) => ReportDocument;
   /** Returns the table that represents the report in a terminal. */
   readonly summary: (run: Run) => TableSection;
   /** Returns the wrong and the missing measurements, a line each. */

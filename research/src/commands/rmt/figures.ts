@@ -1,5 +1,5 @@
 /** The figures of the paper on redundant multithreading, as sections of a report. */
-import type { BarsSection, Cell, Section } from "belay-cli/internal/report/report";
+import type { BarsSection, Section, TableCell } from "belay-cli/internal/report/report";
 import { barOf, barsSection, columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import type { Check } from "belay-gpu/internal/compiler/contract";
 import { type Configuration, flavors } from "../../bench/measuring/configurations.ts";
@@ -47,7 +47,7 @@ export function componentsSections({ programs }: RmtRun, check: Check): Section[
     ...tableSection(
       { title: `Components, ${compared(check)}, in figures` },
       columnsOf(["Program"], ["Doubled workgroups", "Redundant computation", "Communication", "In all"]),
-      known.map(({ name, added, all }): Cell[] => [
+      known.map(({ name, added, all }): TableCell[] => [
         { text: name },
         ...added.map((each) => ({ text: signed(each) })),
         { text: ratio(all) },
@@ -80,7 +80,7 @@ export function powerSections({ programs, powerSource }: RmtRun): Section[] {
         lead: "Average power times the time of a run, the restoring of inputs included; in parentheses how many times the unprotected program's.",
       },
       columnsOf(["Program"], series),
-      known.map(({ name, power }): Cell[] => {
+      known.map(({ name, power }): TableCell[] => {
         const plain = power.find(({ redundancy }) => redundancy === "none");
         return [
           { text: name },
@@ -168,7 +168,7 @@ function rooflineSections({ programs, ceilings }: RmtRun): Section[] {
           "Limit",
         ],
       ),
-      known.map(({ name, roofline }): Cell[] => {
+      known.map(({ name, roofline }): TableCell[] => {
         const { time, bytesPerSecond, flopsPerSecond, memoryTime, computeTime, limit, counted } = roofline;
         const floats = flopsPerSecond > 0;
         return [

@@ -1,4 +1,4 @@
-import type { Report } from "belay-cli/internal/report/report";
+import type { ReportDocument } from "belay-cli/internal/report/report";
 import { caveatOf, machineFacts } from "belay-cli/internal/shared/machine";
 import { plural } from "belay-gpu/internal/diagnostics/plural";
 import type { ProgramResult } from "../../bench/rmt/program.ts";
@@ -14,7 +14,7 @@ import {
 } from "./tables.ts";
 
 /** Returns the measurements as a report, in the order of the paper's figures. */
-export function describeRmt(run: RmtRun): Report {
+export function describeRmt(run: RmtRun): ReportDocument {
   const { programs, adapter, size, runs } = run;
   return {
     title: "belay bench rmt",
@@ -31,7 +31,7 @@ export function describeRmt(run: RmtRun): Report {
     sections: [
       {
         ...summaryTable(run),
-        lead: "GPU time; ratios of protected to unprotected, run in turn. Each flavor in the configuration that costs this program least; Inter-Group compares by signature. The means are of the paper's programs. Of the ceiling: the measured rate of a copy, or of fused multiply-adds, whichever the program is closer to. The limit of full replication is the longer of twice the time that the program takes without memory, and the time of its memory traffic.",
+        lead: "GPU time; ratios of protected to unprotected, run alternately. Each flavor in the configuration that costs this program least; Inter-Group compares by signature. The means are of the paper's programs. Of the ceiling: the measured rate of a copy, or of fused multiply-adds, whichever the program is closer to. The limit of full replication is the longer of twice the time that the program takes without memory, and the time of its memory traffic.",
       },
       ...problemsTable(run),
       ...figures(run),

@@ -2,7 +2,7 @@
  * The measurements of redundant multithreading that are no figure of the paper, as tables of a
  * report.
  */
-import type { Cell, Section, TableSection } from "belay-cli/internal/report/report";
+import type { Section, TableCell, TableSection } from "belay-cli/internal/report/report";
 import { columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import { type Configuration, describeConfiguration, flavors } from "../../bench/measuring/configurations.ts";
 import type { Automatic } from "../../bench/rmt/automatic.ts";
@@ -38,17 +38,17 @@ export const problemsOf = (run: RmtRun): Problem[] =>
     ok === false || ok === null ? [{ text: `${program.text}: ${text}`, ok }] : [],
   );
 
-function problemRows({ programs }: RmtRun): [program: Cell, what: Cell][] {
+function problemRows({ programs }: RmtRun): [program: TableCell, what: TableCell][] {
   return programs.flatMap(({ name, verdict, overheads, faultFree, failures, left }) => {
     const wrong = verdict.ok || left.includes(notBegun) ? [] : [verdict.message];
-    const undone = left.map((step): Cell => ({ text: `not measured: ${step}`, ok: null }));
-    const bad = [...wrong, ...failures].map((text): Cell => ({ text, ok: false }));
+    const undone = left.map((step): TableCell => ({ text: `not measured: ${step}`, ok: null }));
+    const bad = [...wrong, ...failures].map((text): TableCell => ({ text, ok: false }));
     const found = [...overheads, ...faultFree].flatMap((each) => problemOf(each) ?? []);
-    return [...bad, ...undone, ...found].map((cell): [Cell, Cell] => [{ text: name }, cell]);
+    return [...bad, ...undone, ...found].map((cell): [TableCell, TableCell] => [{ text: name }, cell]);
   });
 }
 
-function problemOf(each: ProgramResult["overheads"][number] | FaultFree): Cell | undefined {
+function problemOf(each: ProgramResult["overheads"][number] | FaultFree): TableCell | undefined {
   if ("refused" in each) return { text: `${describeConfiguration(each)}: ${each.refused}` };
   if (each.detections > 0)
     return { text: `${describeConfiguration(each)}: ${each.detections} false alarms`, ok: false };
@@ -72,7 +72,7 @@ export function summaryTable({ programs, ceilings }: RmtRun): TableSection {
   const mean = (of: (program: ProgramResult) => number | undefined) => ({
     text: ratio(meanOf(programs, of)),
   });
-  const means: Cell[] = [
+  const means: TableCell[] = [
     { text: "geometric mean" },
     ...["", "", ""].map((text) => ({ text })),
     mean((program) => intra(program)?.ratio),
@@ -82,7 +82,7 @@ export function summaryTable({ programs, ceilings }: RmtRun): TableSection {
     mean(({ roofline }) => roofline?.limit),
     { text: "" },
   ];
-  const rows = programs.map((program): Cell[] => {
+  const rows = programs.map((program): TableCell[] => {
     const { name, roofline } = program;
     const least = intra(program);
     return [
@@ -109,7 +109,7 @@ export function summaryTable({ programs, ceilings }: RmtRun): TableSection {
   };
 }
 
-function resultOf(program: ProgramResult): Cell {
+function resultOf(program: ProgramResult): TableCell {
   if (isSound(program)) return { text: "right", ok: true };
   if (program.left.includes(notBegun)) return { text: "not measured", ok: null };
   if (isSound({ ...program, left: [] })) return { text: "right, but incomplete", ok: null };
@@ -148,7 +148,7 @@ export function automaticTable({ programs }: RmtRun): TableSection[] {
     "ratio" in chosen && chosen.ratio <= near * least;
   const nearBy = (how: keyof Automatic) =>
     known.filter(({ automatic, least }) => isNear(automatic[how], least.ratio)).length;
-  const cell = (chosen: Automatic["tuned"], least: number): Cell =>
+  const cell = (chosen: Automatic["tuned"], least: number): TableCell =>
     "refused" in chosen ? { text: chosen.refused } : { text: ratio(chosen.ratio), ok: isNear(chosen, least) };
   return tableSection(
     {
@@ -205,7 +205,7 @@ export function faultFreeTable({ programs }: RmtRun): TableSection[] {
     ),
     known.map(({ name, faultFree }) => [
       { text: name },
-      ...shown.flatMap((flavor): Cell[] => {
+      ...shown.flatMap((flavor): TableCell[] => {
         const of = faultFree.filter(({ redundancy }) => redundancy === flavor);
         const runs = sum(of, (each) => each.runs).toLocaleString("en");
         return [{ text: runs, ok: isQuiet(of) }, { text: String(of.length) }];
@@ -216,7 +216,7 @@ export function faultFreeTable({ programs }: RmtRun): TableSection[] {
 
 export function configurationsTable({ programs }: RmtRun): TableSection[] {
   const rows = programs.flatMap((program) =>
-    measured(program).map((each): Cell[] => [
+    measured(program).map((each): TableCell[] => [
       { text: program.name },
       { text: describeConfiguration(each) },
       { text: milliseconds(each.unprotected.median) },

@@ -1,4 +1,4 @@
-import type { Cell, Report, TableSection } from "belay-cli/internal/report/report";
+import type { ReportDocument, TableCell, TableSection } from "belay-cli/internal/report/report";
 import { columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import { caveatOf, machineFacts } from "belay-cli/internal/shared/machine";
 import { plural } from "belay-gpu/internal/diagnostics/plural";
@@ -11,7 +11,7 @@ import { figures } from "./figures.ts";
 import { bySize, digits, isTimed, ratio, type Timed, timesOf, titleOf } from "./tables.ts";
 
 /** Returns the measurements as a report. */
-export function describeSpeculation(run: SpeculationRun): Report {
+export function describeSpeculation(run: SpeculationRun): ReportDocument {
   const { programs, growth, adapter, runs, threads, compiler } = run;
   const sizes = [...new Set(programs.map(({ size }) => size))];
   const all = [...programs, ...growth];
@@ -142,7 +142,7 @@ function problemsSection(programs: readonly SpeculationProgram[]): TableSection[
   );
 }
 
-function verdictOn(program: SpeculationProgram): Cell {
+function verdictOn(program: SpeculationProgram): TableCell {
   if (isRight(program)) return { text: "right", ok: true };
   if (isRight(inTime(program))) return { text: "right, but incomplete", ok: null };
   const isWrong = problemsOf(program).some((row) => row.some(({ text }) => text === wrongResult));
@@ -152,14 +152,14 @@ function verdictOn(program: SpeculationProgram): Cell {
 const wrongResult = "the result is wrong";
 
 /** Returns rows with a loop, one of its variants, and the problem. */
-function problemsOf(program: SpeculationProgram): Cell[][] {
+function problemsOf(program: SpeculationProgram): TableCell[][] {
   const { javascript, threads, variants } = program;
   const all: [string, object][] = [
     ...(javascript ? [["JavaScript", javascript] as [string, object]] : []),
     ...(threads ? [["threads", threads] as [string, object]] : []),
     ...(Object.entries(variants) as [string, object][]),
   ];
-  return all.flatMap(([name, measured]): Cell[][] => {
+  return all.flatMap(([name, measured]): TableCell[][] => {
     if ("failed" in measured)
       return [
         [

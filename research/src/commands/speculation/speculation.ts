@@ -9,7 +9,7 @@ import { withProgress } from "belay-cli/internal/shared/terminal/progress";
 import { openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { MeasuredProgram } from "../../bench/speculation/program.ts";
+import type { SpeculatedProgram } from "../../bench/speculation/program.ts";
 import { loadSpeculated } from "../../bench/speculation/programRuns.ts";
 import { measureSpeculation, type SpeculationResult } from "../../bench/speculation/speculation.ts";
 import { type Variant, variants } from "../../bench/speculation/variants.ts";
@@ -139,9 +139,9 @@ function commandFor({ size, runs, only, variants, growth }: Flags): string {
 function programOf(
   { name, run }: Pick<LoopEntry, "name" | "run">,
   size: string,
-  create: () => ReturnType<MeasuredProgram["create"]>,
+  create: () => ReturnType<SpeculatedProgram["create"]>,
   directory: string,
-): MeasuredProgram {
+): SpeculatedProgram {
   // Types and directives are in the sources only, which a build does not copy.
   const path = fileURLToPath(new URL(`../../../src/workloads/loops/${name}.ts`, import.meta.url));
   return {
@@ -161,7 +161,7 @@ function programOf(
  * Returns a program in which one iteration in a thousand reads the element written by the one
  * before it.
  */
-function growingProgram(bits: number, directory: string): MeasuredProgram {
+function growingProgram(bits: number, directory: string): SpeculatedProgram {
   const entry = loops.find(({ name }) => name === "gatherScatter")!;
   const create = () =>
     gatherScatter.create({ length: 2 ** bits, rate: 0.001 }) as ReturnType<LoopEntry["small"]>;

@@ -1,5 +1,5 @@
 /** The tables of the measurements of speculation. */
-import type { Cell, TableSection } from "belay-cli/internal/report/report";
+import type { TableCell, TableSection } from "belay-cli/internal/report/report";
 import { columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import type { Failed, TimedRuns } from "../../bench/measuring/attempt.ts";
 import type { SpeculationProgram } from "../../bench/speculation/program.ts";
@@ -54,7 +54,7 @@ const documented: Readonly<Record<string, string>> = {
  */
 export function transfersTable(programs: readonly SpeculationProgram[]): TableSection[] {
   const megabytes = (bytes: number) => ({ text: digits(bytes / 1e6) });
-  const rows = programs.flatMap(({ c, ...program }): Cell[][] => {
+  const rows = programs.flatMap(({ c, ...program }): TableCell[][] => {
     const { default: measured } = program.variants;
     const alike = programs.filter(({ size }) => size === program.size);
     const fastestCopy = Math.max(...alike.map(({ fastestCopy = 0 }) => fastestCopy));
@@ -89,7 +89,7 @@ export function transfersTable(programs: readonly SpeculationProgram[]): TableSe
 /** Returns figure 10. */
 export function misspeculationTable(programs: readonly SpeculationProgram[]): TableSection[] {
   const shown = ["default", "published", "no scheduling"] as const;
-  const cell = (counted: Pick<Measured, "misspeculation" | "rounds"> | undefined): Cell => ({
+  const cell = (counted: Pick<Measured, "misspeculation" | "rounds"> | undefined): TableCell => ({
     text: counted ? `${percent(counted.misspeculation)} (${counted.rounds})` : "",
   });
   return tableSection(
@@ -122,7 +122,7 @@ export function misspeculationTable(programs: readonly SpeculationProgram[]): Ta
 /** Returns figure 11: the times of the phases. */
 export function phaseTable(programs: readonly SpeculationProgram[]): TableSection[] {
   const rows = programs.flatMap((program) =>
-    (["default", "published"] as const).flatMap((variant): Cell[][] => {
+    (["default", "published"] as const).flatMap((variant): TableCell[][] => {
       const measured = program.variants[variant];
       if (!isMeasured(measured) || !measured.phases) return [];
       const { phases } = measured;
@@ -152,7 +152,7 @@ export function phaseTable(programs: readonly SpeculationProgram[]): TableSectio
 
 /** Returns figure 11: checked and unchecked. */
 export function checkingTable(programs: readonly SpeculationProgram[]): TableSection[] {
-  const rows = programs.flatMap((program): Cell[][] => {
+  const rows = programs.flatMap((program): TableCell[][] => {
     const { default: checked, "no reuse": again, published, unchecked } = program.variants;
     const alone = timesOf(unchecked, "resident");
     if (!isMeasured(unchecked) || !isTimed(alone)) return [];
@@ -188,10 +188,10 @@ export function checkingTable(programs: readonly SpeculationProgram[]): TableSec
  * Returns a table of the default engine on a device with redundant kernels and protected memory.
  */
 export function hardenedTable(programs: readonly SpeculationProgram[]): TableSection[] {
-  const rows = programs.flatMap((program): Cell[][] => {
+  const rows = programs.flatMap((program): TableCell[][] => {
     const { default: plain, hardened } = program.variants;
     if (!isMeasured(hardened)) return [];
-    const cells = (["moved", "resident"] as const).flatMap((kind): Cell[] => {
+    const cells = (["moved", "resident"] as const).flatMap((kind): TableCell[] => {
       const [before, after] = [timesOf(plain, kind), timesOf(hardened, kind)];
       return [
         { text: isTimed(after) ? milliseconds(after.median) : "" },

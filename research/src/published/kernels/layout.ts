@@ -1,5 +1,5 @@
 import { wgslName } from "belay-speculate/internal/loops/kernels/code/names";
-import type { Loop, LoopArray, LoopStatement } from "belay-speculate/internal/loops/tree/ir";
+import type { BodyStatement, Loop, LoopArray } from "belay-speculate/internal/loops/tree/ir";
 import { everyStatement } from "belay-speculate/internal/loops/tree/walk";
 
 /**
@@ -94,7 +94,7 @@ export function keysOf(loop: Loop, lengthOf: (name: string) => number): Keys {
  */
 export function ownedStores(loop: Loop): number | null {
   const owned = new Set(loop.arrays.filter(({ role }) => role === "owned").map(({ name }) => name));
-  const count = (statements: readonly LoopStatement[]): number =>
+  const count = (statements: readonly BodyStatement[]): number =>
     [...everyStatement(statements)].filter((each) => each.kind === "store" && owned.has(each.array)).length;
   const inLoops = [...everyStatement(loop.body)].some(
     (each) => each.kind === "loop" && count(each.body) + count(each.update) > 0,

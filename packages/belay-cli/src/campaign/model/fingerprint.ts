@@ -1,11 +1,11 @@
 import { CampaignError } from "./failure.ts";
-import type { Header, Settings, Shard } from "./records.ts";
+import type { CampaignSettings, Header, Shard } from "./records.ts";
 
 /** Refuses to resume a store that belongs to another campaign, and names the differences. */
 export function refuseOther(
   directory: string,
   stored: Header,
-  wanted: { readonly settings: Settings; readonly shard: Shard },
+  wanted: { readonly settings: CampaignSettings; readonly shard: Shard },
 ): void {
   const differing = differences(stored.settings, wanted.settings);
   if (differing.length > 0) {
@@ -37,8 +37,8 @@ export function refuseOtherAdapter(directory: string, begunOn: string, present: 
 export const nameOf = ({ index, count }: Shard): string => `${index + 1}/${count}`;
 
 /** Returns the differences of two campaigns, in words about the first. */
-export function differences(a: Settings, b: Settings): string[] {
-  const names = Object.keys(a) as (keyof Settings)[];
+export function differences(a: CampaignSettings, b: CampaignSettings): string[] {
+  const names = Object.keys(a) as (keyof CampaignSettings)[];
   return names.flatMap((name) => {
     const [left, right] = [JSON.stringify(a[name]), JSON.stringify(b[name])];
     if (left === right) return [];
@@ -46,7 +46,7 @@ export function differences(a: Settings, b: Settings): string[] {
     const changed = a.programs.filter(({ name, digest }) =>
       b.programs.some((each) => each.name === name && each.digest !== digest),
     );
-    const list = (each: Settings) => each.programs.map(({ name }) => name).join(", ");
+    const list = (each: CampaignSettings) => each.programs.map(({ name }) => name).join(", ");
     return changed.length > 0
       ? [`another version of ${changed.map(({ name }) => name).join(", ")}`]
       : [`the programs ${list(a)} instead of ${list(b)}`];

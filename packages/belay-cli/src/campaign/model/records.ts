@@ -8,7 +8,7 @@ import type { StruckKernel } from "./profile.ts";
  * The settings that identify a campaign. Campaigns with different settings cannot be resumed or
  * merged as one.
  */
-export interface Settings {
+export interface CampaignSettings {
   /** The names of the programs, in order, each with a digest of its code and data. */
   readonly programs: readonly { readonly name: string; readonly digest: string }[];
   /** The configurations, beginning with the unprotected one. */
@@ -39,7 +39,7 @@ export interface Header {
   readonly kind: "header";
   /** The version of this format. */
   readonly version: 1;
-  readonly settings: Settings;
+  readonly settings: CampaignSettings;
   readonly shard: Shard;
 }
 

@@ -9,7 +9,7 @@
 import { coveredBy } from "belay-gpu/internal/compiler/configurations";
 import type { CampaignConfiguration } from "../model/configurations.ts";
 import { type FaultModel, modelsFor, type StruckStructure } from "../model/faultModel.ts";
-import type { InjectionRecord, Settings, Shard, UnitRecord } from "../model/records.ts";
+import type { CampaignSettings, InjectionRecord, Shard, UnitRecord } from "../model/records.ts";
 import { trialsForBound, trialsForMargin, wilson } from "./statistics.ts";
 
 /** A kernel of a unit, and the struck structure. */
@@ -40,7 +40,7 @@ export const injectionName = (seed: number, stratum: string, number: number): st
  */
 export function strataOf(
   units: readonly UnitRecord[],
-  { structures, models }: Pick<Settings, "structures" | "models">,
+  { structures, models }: Pick<CampaignSettings, "structures" | "models">,
 ): Stratum[] {
   return units.flatMap((unit) =>
     structures.flatMap((structure): Stratum[] => {
@@ -78,7 +78,7 @@ export const claims = (
   !(model === "stuck-lane" && configuration.policy.pairing === "passes");
 
 /** The progress of a cell. */
-export interface Progress {
+export interface CellProgress {
   /** The number of injections for each stratum, as far as it is known. */
   readonly quota: number;
   /**
@@ -95,7 +95,7 @@ export interface Progress {
  */
 const PATIENCE = 4;
 
-type Goal = Pick<Settings, "margin" | "bound" | "minimum" | "confidence">;
+type Goal = Pick<CampaignSettings, "margin" | "bound" | "minimum" | "confidence">;
 
 /**
  * Returns the progress of a cell. It depends only on the results of complete rounds, so interrupted
@@ -106,7 +106,7 @@ type Goal = Pick<Settings, "margin" | "bound" | "minimum" | "confidence">;
 export function progressOf(
   results: readonly Pick<InjectionRecord, "number" | "outcome">[],
   { strata, inside, goal, shard }: { strata: number; inside: boolean; goal: Goal; shard: Shard },
-): Progress {
+): CellProgress {
   const { margin, bound, minimum, confidence } = goal;
   const clean = inside ? trialsForBound(0, bound, confidence) : trialsForMargin(0, margin, confidence);
   const first = countable(Math.ceil(Math.max(minimum, clean) / strata));

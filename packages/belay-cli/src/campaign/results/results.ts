@@ -11,10 +11,10 @@ import type {
   UnitRecord,
 } from "../model/records.ts";
 import {
+  type CellProgress,
   claims,
   isInside,
   numbersBelow,
-  type Progress,
   progressOf,
   type Stratum,
   strataOf,
@@ -22,7 +22,7 @@ import {
 } from "./plan.ts";
 
 /** An entry of the coverage table: a configuration and a structure. */
-export interface Cell {
+export interface CoverageCell {
   readonly configuration: CampaignConfiguration;
   readonly structure: StruckStructure;
   /** True if the configuration claims to detect faults in the structure. */
@@ -35,7 +35,7 @@ export interface Cell {
    * all shards together need.
    */
   readonly surplus: readonly InjectionRecord[];
-  readonly progress: Progress;
+  readonly progress: CellProgress;
 }
 
 /** The results of a campaign so far. */
@@ -53,7 +53,7 @@ export class Results {
   readonly #byCell = new Map<string, InjectionRecord[]>();
   readonly #parts = new Map<
     string,
-    { readonly basis: string } & Pick<Cell, "progress" | "injections" | "surplus">
+    { readonly basis: string } & Pick<CoverageCell, "progress" | "injections" | "surplus">
   >();
 
   constructor(header: Header, records: readonly StoreRecord[]) {
@@ -124,7 +124,7 @@ export class Results {
   }
 
   /** Returns every cell that has something to strike. */
-  cells(): Cell[] {
+  cells(): CoverageCell[] {
     const { settings, shard } = this.header;
     return settings.configurations.flatMap((configuration) => {
       const units = this.units.filter((unit) => unit.configuration === configuration.name);

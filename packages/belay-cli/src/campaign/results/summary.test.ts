@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { campaignSettings } from "../../../../../test/campaign/settings.ts";
 import { campaignConfigurations } from "../model/configurations.ts";
-import type { InjectionRecord, Settings } from "../model/records.ts";
+import type { CampaignSettings, InjectionRecord } from "../model/records.ts";
 import { Results } from "./results.ts";
 import { summarize } from "./summary.ts";
 
 describe("what was not tested", () => {
   const summaryOf = (
-    changed: Partial<Settings>,
+    changed: Partial<CampaignSettings>,
     { buffers = [], injections = [] }: { buffers?: number[]; injections?: Partial<InjectionRecord>[] } = {},
     shard = { index: 0, count: 1 },
   ) => {

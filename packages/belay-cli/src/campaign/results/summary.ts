@@ -27,7 +27,7 @@ import {
   type Tally,
   tally,
 } from "./breakdowns.ts";
-import { claims, isInside, type Progress, strataOf, stratumName } from "./plan.ts";
+import { type CellProgress, claims, isInside, strataOf, stratumName } from "./plan.ts";
 import type { Results } from "./results.ts";
 
 /** The rates of one structure in one configuration. */
@@ -36,7 +36,7 @@ export interface CellSummary extends Tally {
   readonly flavor: Redundancy;
   readonly structure: StruckStructure;
   readonly inside: boolean;
-  readonly state: Progress["state"];
+  readonly state: CellProgress["state"];
   /** The number of injections planned so far, in all shards together. */
   readonly planned: number;
   /**

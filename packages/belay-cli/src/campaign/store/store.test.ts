@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { campaignConfigurations } from "../model/configurations.ts";
 import { refuseOther } from "../model/fingerprint.ts";
-import type { ControlRecord, Header, Settings } from "../model/records.ts";
+import type { CampaignSettings, ControlRecord, Header } from "../model/records.ts";
 import { readStore, Store, storePath } from "./store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-store-"));
@@ -23,7 +23,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let made = 0;
 const directory = () => join(folder, String(made++));
 
-const settings: Settings = {
+const settings: CampaignSettings = {
   programs: [{ name: "sum", digest: "1" }],
   configurations: campaignConfigurations({ flavors: ["inter"], checks: ["store"], pairing: "adjacent" }),
   structures: ["ALU"],
@@ -214,7 +214,7 @@ describe("a store", () => {
 });
 
 describe("a store of another campaign is refused", () => {
-  const refusal = (changed: Partial<Settings>, shard = header.shard) =>
+  const refusal = (changed: Partial<CampaignSettings>, shard = header.shard) =>
     codeOf(() => refuseOther("here", header, { settings: { ...settings, ...changed }, shard }));
 
   it.each([
@@ -222,7 +222,7 @@ describe("a store of another campaign is refused", () => {
     [{ margin: 0.02 }, "margin 0.01 instead of 0.02"],
     [{ programs: [{ name: "sum", digest: "2" }] }, "another version of sum"],
     [{ programs: [{ name: "product", digest: "1" }] }, "the programs sum instead of product"],
-  ] satisfies [Partial<Settings>, string][])("for %j", (changed, message) => {
+  ] satisfies [Partial<CampaignSettings>, string][])("for %j", (changed, message) => {
     expect(refusal(changed)).toBe(`BELAY607: here holds another campaign: it has ${message}`);
   });
 

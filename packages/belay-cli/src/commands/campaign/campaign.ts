@@ -14,7 +14,7 @@ import {
   type StruckStructure,
   struckStructures,
 } from "../../campaign/model/faultModel.ts";
-import type { Settings, Shard } from "../../campaign/model/records.ts";
+import type { CampaignSettings, Shard } from "../../campaign/model/records.ts";
 import { summarize } from "../../campaign/results/summary.ts";
 import {
   count,
@@ -132,9 +132,9 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
     .addCommand(campaignSignatureCommand(io, finish));
 }
 
-async function settingsOf(workload: string, flags: Flags): Promise<Settings> {
+async function settingsOf(workload: string, flags: Flags): Promise<CampaignSettings> {
   const { flavors, checks, pairing, memory, structures, models, margin, minimum, confidence, seed } = flags;
-  const programs: Settings["programs"][number][] = [];
+  const programs: CampaignSettings["programs"][number][] = [];
   for (const name of await namesOf(workload)) {
     // A workload that cannot be loaded, or that ends or blocks its process, is refused before a
     // store exists.

@@ -4,7 +4,7 @@ import { groupBy } from "../../campaign/results/breakdowns.ts";
 import type { Results } from "../../campaign/results/results.ts";
 import { isUnfinished, type Summary, type Unstruck } from "../../campaign/results/summary.ts";
 import { renderPage } from "../../report/page.ts";
-import type { Cell, Report, Section, TableSection } from "../../report/report.ts";
+import type { ReportDocument, Section, TableCell, TableSection } from "../../report/report.ts";
 import { columnsOf, tableSection } from "../../report/sections.ts";
 import { writeAtomically } from "../../shared/files/output.ts";
 import { colorsFor, type Io, jsonOf, tell } from "../../shared/terminal/io.ts";
@@ -39,7 +39,7 @@ export async function printCampaign(
 }
 
 /** Returns the report of a campaign. */
-function describeCampaign(summary: Summary, results: Results): Report {
+function describeCampaign(summary: Summary, results: Results): ReportDocument {
   return {
     title: "belay campaign",
     verdict: { ok: summary.ok, headline: headlineOf(summary), detail: detailOf(summary) },
@@ -84,7 +84,7 @@ function describeEntries(title: string, unstruck: readonly Unstruck[]): string {
 }
 
 function problemsSection({ problems }: Summary): Section[] {
-  const rows = problems.map((text): Cell[] => [{ text, ok: false }]);
+  const rows = problems.map((text): TableCell[] => [{ text, ok: false }]);
   return tableSection({ title: "What is wrong or missing" }, columnsOf(["Problem"], []), rows);
 }
 
@@ -120,7 +120,7 @@ function factsSection({ adapter, settings, shard, controls, otherBits, surplus, 
 function renderText(summary: Summary, io: Io): string {
   const color = colorsFor(io.stdout);
   const { columns, rows } = outcomesTable(summary);
-  const marked = rows.map(([configuration, structure, ...rest], i): Cell[] => {
+  const marked = rows.map(([configuration, structure, ...rest], i): TableCell[] => {
     const cell = summary.cells[i];
     const holds = cell?.holds;
     // Entries without a strike come after the cells.

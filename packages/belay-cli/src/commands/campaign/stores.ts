@@ -3,7 +3,7 @@ import { groupBy } from "../../campaign/results/breakdowns.ts";
 import { type CampaignComparison, compareCampaigns } from "../../campaign/results/compare.ts";
 import { summarize } from "../../campaign/results/summary.ts";
 import { mergeShards, readResults } from "../../campaign/store/merge.ts";
-import type { Cell } from "../../report/report.ts";
+import type { TableCell } from "../../report/report.ts";
 import { path } from "../../shared/options.ts";
 import { exitStatus } from "../../shared/terminal/failure.ts";
 import { type Io, printJson, tell } from "../../shared/terminal/io.ts";
@@ -58,7 +58,7 @@ function render({ compared, unmatched }: CampaignComparison, directories: readon
     return ["The campaigns have no entry in common in which faults have struck.", ...remarks].join("\n");
   }
   const { columns, rows } = comparisonTable("", compared);
-  const text = ({ text, ok }: Cell) => (ok === false ? `${text} differs` : text);
+  const text = ({ text, ok }: TableCell) => (ok === false ? `${text} differs` : text);
   const table = alignColumns([columns.map(({ label }) => label), ...rows.map((row) => row.map(text))]);
   return [table, ...remarks].join("\n");
 }

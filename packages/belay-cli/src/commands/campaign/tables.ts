@@ -4,7 +4,7 @@ import type { Outcome } from "../../campaign/model/outcome.ts";
 import type { Tally } from "../../campaign/results/breakdowns.ts";
 import { type CellComparison, type Compared, compareWithinFlavors } from "../../campaign/results/compare.ts";
 import { type CellSummary, isEntry, isUnfinished, type Summary } from "../../campaign/results/summary.ts";
-import type { Cell, Section, TableSection } from "../../report/report.ts";
+import type { Section, TableCell, TableSection } from "../../report/report.ts";
 import { columnsOf, tableSection } from "../../report/sections.ts";
 import { atMost, percents } from "./rates.ts";
 
@@ -14,7 +14,7 @@ export function coverageTable({ cells, untested, absent, settings }: Summary): T
   const configurations = settings.configurations
     .map(({ name }) => name)
     .filter((name) => entries.some(({ configuration }) => configuration === name));
-  const cellOf = (configuration: string, structure: StruckStructure): Cell => {
+  const cellOf = (configuration: string, structure: StruckStructure): TableCell => {
     const isIt = isEntry({ configuration, structure });
     const missed = untested.find(isIt);
     if (missed) return { text: "not tested", ...(missed.inside && { ok: false }) };
@@ -65,7 +65,7 @@ const shownOutcomes: readonly (readonly [label: string, of: readonly Outcome[]])
   ["Not injected", ["notInjected"]],
 ];
 const outcomeColumns = shownOutcomes.map(([label]) => label);
-const outcomeCells = ({ counts }: Tally): Cell[] =>
+const outcomeCells = ({ counts }: Tally): TableCell[] =>
   shownOutcomes.map(([, of]) => ({ text: String(of.reduce((sum, outcome) => sum + counts[outcome], 0)) }));
 
 /** Returns the outcomes of all entries. Entries with nothing to strike come last. */
@@ -86,7 +86,7 @@ export function outcomesTable({ cells, untested, absent }: Summary): TableSectio
       ["Example"],
     ),
     rows: [
-      ...cells.map((cell): Cell[] => [
+      ...cells.map((cell): TableCell[] => [
         { text: cell.configuration },
         { text: cell.structure },
         ...outcomeCells(cell),
@@ -94,7 +94,7 @@ export function outcomesTable({ cells, untested, absent }: Summary): TableSectio
         { text: percents(cell.noticed) },
         { text: cell.example ?? "" },
       ]),
-      ...unstruck.map(({ entry, text }): Cell[] => [
+      ...unstruck.map(({ entry, text }): TableCell[] => [
         { text: entry.configuration },
         { text: entry.structure },
         ...outcomeColumns.map(() => ({ text: "" })),
@@ -112,7 +112,7 @@ export function modelsTable({ cells }: Summary): TableSection {
     title: "Fault models",
     columns: columnsOf(["Configuration", "Structure", "Model"], [...outcomeColumns, "Silent, of all"]),
     rows: cells.flatMap((cell: CellSummary) =>
-      Object.entries(cell.models).map(([model, tally]): Cell[] => [
+      Object.entries(cell.models).map(([model, tally]): TableCell[] => [
         { text: cell.configuration },
         { text: cell.structure },
         { text: model },
@@ -144,7 +144,7 @@ export function kernelsTable({ kernels }: Summary): TableSection {
 
 /** Returns the table of cost and coverage. */
 export function costsTable({ costs, cells, untested, absent, settings }: Summary): TableSection {
-  const rows = settings.configurations.map(({ name }): Cell[] => {
+  const rows = settings.configurations.map(({ name }): TableCell[] => {
     const ratios = costs
       .filter(({ configuration }) => configuration === name)
       .map((cost) => cost.protected / cost.plain)
@@ -184,7 +184,7 @@ export function gapsSection({ gaps }: Summary): Section[] {
   return tableSection(
     { title: "Outside the sphere of replication" },
     columnsOf(["Program", "Configuration", "Kernel", "Line", "What"], []),
-    gaps.map(({ program, configuration, kernel, line, message }): Cell[] =>
+    gaps.map(({ program, configuration, kernel, line, message }): TableCell[] =>
       [program, configuration, kernel, String(line), message].map((text) => ({ text })),
     ),
   );
@@ -220,7 +220,7 @@ export function comparisonTable(
   };
 }
 
-function cellsOf({ rates, difference, same }: Compared): Cell[] {
+function cellsOf({ rates, difference, same }: Compared): TableCell[] {
   const points = (value: number) => `${value < 0 ? "" : "+"}${(100 * value).toFixed(2)}`;
   const { low, high } = difference;
   const text = `${points(difference.difference)} (${points(low)} to ${points(high)})`;

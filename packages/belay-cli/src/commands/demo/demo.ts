@@ -3,7 +3,7 @@ import { describeFault } from "belay-gpu/internal/runtime/context/detectedFault"
 import { openGpu } from "belay-node/internal/adapter";
 import { Command, Option } from "commander";
 import { renderPage } from "../../report/page.ts";
-import type { Report, TableSection } from "../../report/report.ts";
+import type { ReportDocument, TableSection } from "../../report/report.ts";
 import { prepareDirectory, writeAtomically } from "../../shared/files/output.ts";
 import { measuredOn } from "../../shared/machine.ts";
 import { addPolicyOptions, type PolicyFlags, path, policyOf } from "../../shared/options.ts";
@@ -75,7 +75,7 @@ async function runDemo(policy: PolicyFlags, size: ProgramSize, io: Io): Promise<
   return { ok: programs.every(succeeded), ...measuredOn(opened.choice), policy, size, programs };
 }
 
-function renderText({ verdict, sections }: Report, { programs }: DemoResult, io: Io): string {
+function renderText({ verdict, sections }: ReportDocument, { programs }: DemoResult, io: Io): string {
   const color = colorsFor(io.stdout);
   const table = sections.find((section): section is TableSection => section.kind === "table")!;
   const faults = programs.flatMap(({ name, injection }) =>

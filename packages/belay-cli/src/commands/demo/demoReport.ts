@@ -3,11 +3,11 @@ import { lineAndColumn } from "belay-gpu/internal/diagnostics/render";
 import type { DetectedFault } from "belay-gpu/internal/runtime/context/detectedFault";
 import type {
   BarsSection,
-  Cell,
   FaultsSection,
-  Report,
+  ReportDocument,
   ReportedFault,
   Section,
+  TableCell,
   TableSection,
 } from "../../report/report.ts";
 import { caveatOf, machineFacts } from "../../shared/machine.ts";
@@ -15,7 +15,7 @@ import { describePolicy, flagsFor } from "../../shared/options.ts";
 import { type Demonstration, type DemoResult, type Injection, succeeded } from "./demonstrate.ts";
 
 /** Returns the report of a demo. */
-export function describeDemo(result: DemoResult): Report {
+export function describeDemo(result: DemoResult): ReportDocument {
   const { programs, adapter, policy } = result;
   const good = programs.filter(succeeded).length;
   const headline = result.ok
@@ -74,7 +74,7 @@ function programsSection(programs: readonly Demonstration[]): TableSection {
   };
 }
 
-function faultCell({ injection }: Demonstration): Cell {
+function faultCell({ injection }: Demonstration): TableCell {
   const { outcome, harmless, source, struck } = injection;
   const place = source && struck ? ` (line ${lineAndColumn(source, struck.start).line})` : "";
   switch (outcome) {

@@ -77,7 +77,7 @@ export async function demonstrate(
   const native = await newDevice(opened);
   const device = await harden(native, policy);
   const results = judge(program, expected, await runWorkload(program.workload, device));
-  const milliseconds = await timeInTurn(program, plain, device);
+  const milliseconds = await timeAlternately(program, plain, device);
   const { kernels } = await device.belay.report();
   plain.destroy();
   native.destroy();
@@ -144,7 +144,7 @@ function candidates({ belay }: HardenedDevice, dispatches: ReadonlyMap<string, n
   return [1 << 20, 1]
     .flatMap((xor) => [0, 0.5].map((part) => ({ xor, part })))
     .flatMap(({ xor, part }) =>
-      inTurn(
+      interleave(
         belay.faultSites().map(({ kernel, entryPoint, sites }) =>
           sites.toReversed().flatMap(({ id, kind, span }) =>
             (kind === "value" ? places : []).map((place) => {
@@ -167,7 +167,7 @@ function candidates({ belay }: HardenedDevice, dispatches: ReadonlyMap<string, n
 }
 
 /** Returns the first item of each list, then the second of each, and so on. */
-function inTurn<Each>(lists: readonly (readonly Each[])[]): Each[] {
+function interleave<Each>(lists: readonly (readonly Each[])[]): Each[] {
   const longest = Math.max(0, ...lists.map(({ length }) => length));
   return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list.slice(i, i + 1))).flat();
 }
@@ -200,7 +200,7 @@ const warmUpMilliseconds = 300;
  * Returns the median time of a run on each of two devices, which take turns. The time is from
  * submission until the results may be read. Short runs are submitted in batches.
  */
-export async function timeInTurn(
+export async function timeAlternately(
   program: VerifiableProgram,
   plain: GPUDevice,
   hardened: GPUDevice,

@@ -3,7 +3,7 @@ import ora from "ora";
 import { type Io, isTerminal, tell } from "./io.ts";
 
 /** The progress of long work, told while the work goes on. */
-export interface Progress {
+export interface ProgressDisplay {
   /** Shows the current step in a changing line, only on a terminal. */
   doing(what: string): void;
   /** Writes a permanent line, also to a pipe. */
@@ -13,7 +13,7 @@ export interface Progress {
 /** Runs long work, and shows its progress on the error stream. */
 export async function withProgress<Result>(
   io: Io,
-  work: (progress: Progress) => Promise<Result>,
+  work: (progress: ProgressDisplay) => Promise<Result>,
 ): Promise<Result> {
   const spinner = ora({
     stream: io.stderr as NodeJS.WriteStream,

@@ -1,5 +1,5 @@
 import Table from "cli-table3";
-import type { Judgement, TableSection, Verdict } from "../../report/report.ts";
+import type { Judgement, ReportVerdict, TableSection } from "../../report/report.ts";
 import { colorsFor, type Io } from "./io.ts";
 
 /** Aligns columns with spaces alone, indented by two. */
@@ -13,7 +13,7 @@ export function alignColumns(rows: readonly (readonly string[])[]): string {
 }
 
 /** Renders a report's verdict and its main table for a terminal. */
-export function renderReport({ ok, headline, detail }: Verdict, table: TableSection, io: Io): string {
+export function renderReport({ ok, headline, detail }: ReportVerdict, table: TableSection, io: Io): string {
   const color = colorsFor(io.stdout);
   return [painterOf(ok, color)(color.bold(headline)), color.dim(detail), renderTable(table, io)].join("\n");
 }

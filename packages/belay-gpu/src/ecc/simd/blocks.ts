@@ -7,11 +7,11 @@ export interface VectorKernel {
   /** The number of granules, a multiple of four. */
   readonly granules: number;
   /** Returns the check words, four in a vector. */
-  checks(block: Block): readonly Code[];
+  checks(block: DataBlock): readonly Code[];
 }
 
 /** The data of which this code computes check words. */
-export interface Block {
+export interface DataBlock {
   /** Returns vector `index` of the data. */
   load(index: number): Code;
   /** Returns a value that is computed once and used several times. */

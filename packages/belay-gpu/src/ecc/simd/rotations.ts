@@ -1,7 +1,7 @@
 /** The quasi-cyclic codes with vectors: four granules at once, one word of each in a vector. */
 import type { Code } from "./assembler.ts";
 import { v128 } from "./assembler.ts";
-import type { Block, VectorKernel } from "./blocks.ts";
+import type { DataBlock, VectorKernel } from "./blocks.ts";
 
 /**
  * Returns the kernel that sums w + R^(near + q) h + R^far h, as in `quasiCyclic`. R rotates left by
@@ -27,7 +27,7 @@ export function rotations(words: number, near: number, far: number): VectorKerne
 }
 
 /** Returns the words of a quad, or of all if there are fewer, of four granules each. */
-function wordsOfQuad({ load, keep }: Block, words: number, quad: number): Code[] {
+function wordsOfQuad({ load, keep }: DataBlock, words: number, quad: number): Code[] {
   if (words === 1) return [keep(load(0))];
   if (words === 2) {
     const [a, b] = [keep(load(0)), keep(load(1))];

@@ -21,10 +21,10 @@ it("chooses the code under which a workload is fastest, without its first run", 
   };
   const tuning = await tuneMemory(workload, { newDevice, candidates: ["secded128", "secded64"], runs: 2 });
   now.mockRestore();
-  const inTurn = ["secded128", "secded64"].flatMap((scheme) =>
+  const alternating = ["secded128", "secded64"].flatMap((scheme) =>
     Array.from({ length: 3 }, () => ["none", scheme]),
   );
-  expect(runs).toEqual(inTurn.flat());
+  expect(runs).toEqual(alternating.flat());
   expect(tuning.memory).toBe("secded64");
   expect(tuning.tried.map(({ memory }) => memory)).toEqual(["secded64", "secded128"]);
   expect(tuning).toMatchObject({ protected: 20, unprotected: 10 });

@@ -31,7 +31,7 @@
  *   early changes the values that its twin loads. A replica that never arrives lacks the arrival in
  *   its signature. Bits that a fault leaves set are cleared with the rest of the exchange before
  *   re-execution.
- * - If the host dispatches the replicas one after the other, no invocation arrives (`in_turn`).
+ * - If the host dispatches the replicas one after the other, no invocation arrives (`sequential`).
  *
  * Requires: access normal form; declareReport with `arrivals` and `pairs`; kernels that change
  *           nothing before the arrival (analysis/loadStoreFrontier.ts).
@@ -92,7 +92,7 @@ export const wordsOfWorkgroup = ({ together }: LoadStoreFrontier, invocations: n
  * Returns the name of the private variable that is true if the host dispatches one replica after
  * the other.
  */
-export const inTurnOf = (names: Names): string => names.the("in_turn");
+export const sequentialReplicasOf = (names: Names): string => names.the("sequential");
 
 /** Returns the module whose kernels commit by the last arriver. */
 export function lastArriverCommit(program: Program, names: Names, options: LastArriverCommitOptions): Module {
@@ -115,7 +115,7 @@ export function lastArriverCommit(program: Program, names: Names, options: LastA
   const used = new Set(kernels.map(({ arrival }) => arrival.together));
   const added = quote().declarations`
     var<private> ${names.the("loaded")}: u32;
-    var<private> ${inTurnOf(names)}: bool;
+    var<private> ${sequentialReplicasOf(names)}: bool;
     ${[...used].map((together) => arrivalFunction(names, options, together)).join("\n")}`;
   return {
     ...module,
@@ -169,7 +169,7 @@ function arrivalFunction(
     names.the(name),
   );
   const arrivals = `${names.the("report")}.arrivals`;
-  const inTurn = inTurnOf(names);
+  const sequentialReplicas = sequentialReplicasOf(names);
   // No pair is beyond the arrivals, but no compiler knows it.
   const isBeyond = `(${loaded} & (${pair} / ${arrivalWords}u)) != 0u`;
   const presented = { site: 0, address: null, words: null };
@@ -184,7 +184,7 @@ function arrivalFunction(
       if (${isBeyond}) { ${arrived} = 1u; }
       storageBarrier();
       if (${local} == 0u) {
-        if (${inTurn}) { ${arrived} = 1u - ${replica}; } else { ${arrived} = atomicXor(&${arrivals}[words * ${pair}], 1u); }
+        if (${sequentialReplicas}) { ${arrived} = 1u - ${replica}; } else { ${arrived} = atomicXor(&${arrivals}[words * ${pair}], 1u); }
       }
       ${replica} = u32(workgroupUniformLoad(&${arrived}) == 0u);
     }`;
@@ -201,7 +201,7 @@ function arrivalFunction(
   return `
     fn ${names.the("arrive")}(words: u32) {
       ${signed}
-      if (${inTurn}) { return; }
+      if (${sequentialReplicas}) { return; }
       let word = words * ${pair} + ${local} / 32u;
       let bit = 1u << (${local} % 32u);
       let is_beyond = ${isBeyond};

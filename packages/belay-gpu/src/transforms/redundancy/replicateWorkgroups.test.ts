@@ -19,16 +19,16 @@ const report =
     });
 interface Twins {
   readonly blocking?: readonly string[];
-  readonly inTurn?: readonly string[];
+  readonly sequentialReplicas?: readonly string[];
   readonly mail?: number;
 }
 const replicate =
-  ({ blocking = [], inTurn = [], mail = 0 }: Twins = {}): Step =>
+  ({ blocking = [], sequentialReplicas = [], mail = 0 }: Twins = {}): Step =>
   (program, names) =>
     replicateWorkgroups(program, names, {
       entryPoints: new Set(["main"]),
       blocking: new Set(blocking),
-      inTurn: new Set(inTurn),
+      sequentialReplicas: new Set(sequentialReplicas),
       mail,
     });
 const replicated = (name: string, wgsl: string) => golden(name, wgsl, report(), replicate());
@@ -74,7 +74,7 @@ describe("doubles the grid", () => {
       `fn meet(n: u32) { if (n > 3u) { workgroupBarrier(); } }
       @compute @workgroup_size(4) fn main(@builtin(workgroup_id) w: vec3u, @builtin(global_invocation_id) id: vec3u) { meet(w.x); }`,
       report(),
-      replicate({ inTurn: ["main"] }),
+      replicate({ sequentialReplicas: ["main"] }),
     ));
 
   it("and lets twins that wait for each other draw their ids", () => {

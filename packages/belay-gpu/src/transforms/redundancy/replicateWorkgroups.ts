@@ -21,9 +21,9 @@
  * Twins that wait for each other (`blocking`) draw their ids as tickets instead (mailbox.ts).
  *
  * If the device decides the dimension (`doubling` 3), the kernel reads it from the report. The
- * report may also say that the grid is dispatched twice as it is (`inTurn`), and which replica
- * runs: 4 is the first, 5 the second. No validator accepts values read from memory as uniform. A
- * kernel that needs uniform ids reads the dimension through `workgroupUniformLoad`.
+ * report may also say that the grid is dispatched once per replica (`sequentialReplicas`), and
+ * which replica runs: 4 is the first, 5 the second. No validator accepts values read from memory
+ * as uniform. A kernel that needs uniform ids reads the dimension through `workgroupUniformLoad`.
  *
  * Requires: declareReport with `pairs`.
  * Ensures:  a valid module that sets `replica`, `pair`, `local` and `workgroup`.
@@ -36,7 +36,7 @@ import type { Program, Target } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import { invocationsOf, wrapEntryPoint } from "../shared/entryPointWrapper.ts";
 import type { Names } from "../shared/names.ts";
-import { inTurnOf } from "./lastArriverCommit.ts";
+import { sequentialReplicasOf } from "./lastArriverCommit.ts";
 import { mailboxDeclarations, mailboxWorkgroupBytes } from "./mailbox.ts";
 
 /** The entry points to wrap, and the ways in which their twins may run. */
@@ -46,10 +46,10 @@ export interface ReplicateWorkgroupsOptions {
   /** The entry points whose twins wait for each other. Default: none. */
   readonly blocking?: ReadonlySet<string>;
   /** The entry points that the host may dispatch once per replica. Default: none. */
-  readonly inTurn?: ReadonlySet<string>;
+  readonly sequentialReplicas?: ReadonlySet<string>;
   /**
-   * The entry points of `inTurn` whose twins may also run at once, because the last arriver stores
-   * (lastArriverCommit.ts). Default: none.
+   * The entry points of `sequentialReplicas` whose twins may also run at once, because the last
+   * arriver stores (lastArriverCommit.ts). Default: none.
    */
   readonly arriving?: ReadonlySet<string>;
   /** The words of mail (mailbox.ts). Default 0. */
@@ -74,7 +74,7 @@ export function replicateWorkgroups(
   {
     entryPoints,
     blocking = new Set(),
-    inTurn = new Set(),
+    sequentialReplicas = new Set(),
     arriving = new Set(),
     mail = 0,
   }: ReplicateWorkgroupsOptions,
@@ -98,7 +98,7 @@ export function replicateWorkgroups(
     declarations: [
       ...wrapped,
       ...declarations`override ${doublingOf(names)}: u32 = 0u;`,
-      ...declarations`${twins(names, inTurn.size > 0)}`,
+      ...declarations`${twins(names, sequentialReplicas.size > 0)}`,
       ...(readsDimension ? declarations`var<workgroup> ${names.the("dimension")}: u32;` : []),
       ...(blocking.size > 0 ? declarations`${ticketed(names)} ${mailboxDeclarations(names, mail)}` : []),
     ],
@@ -140,7 +140,7 @@ function wrap(
     ...statements`
       ${n("replica")} = ${n("twin")}.replica;
       ${numbered(names, id, groups)}
-      ${isArriving ? `${inTurnOf(names)} = ${n("doubled")} > 3u;` : ""}`,
+      ${isArriving ? `${sequentialReplicasOf(names)} = ${n("doubled")} > 3u;` : ""}`,
   ];
   const enter = statements`${n("enter_place")}(${n("ticket")}.y, ${invocationsOf(program, fn)});`;
   const leave = statements`${n("leave_place")}();`;
@@ -175,10 +175,10 @@ const ticketed = (names: Names): string => `
  * Returns the function that maps `id` of a grid with the doubled dimension `doubled` to a replica
  * of a workgroup.
  */
-const twins = (names: Names, inTurn: boolean): string => `
+const twins = (names: Names, sequentialReplicas: boolean): string => `
   struct ${names.the("Twin")} { replica: u32, id: vec3<u32>, groups: vec3<u32> }
   fn ${names.the("twin_of")}(id: vec3<u32>, groups: vec3<u32>, doubled: u32) -> ${names.the("Twin")} {
-    ${inTurn ? `if (doubled > 3u) { return ${names.the("Twin")}(doubled - 4u, id, groups); }` : ""}
+    ${sequentialReplicas ? `if (doubled > 3u) { return ${names.the("Twin")}(doubled - 4u, id, groups); }` : ""}
     if (doubled == 1u) {
       let at = id.x + groups.x * id.y;
       let pair = at >> 1u;

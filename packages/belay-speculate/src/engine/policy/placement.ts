@@ -7,7 +7,7 @@
  * the time lost by leaving them adds up to the cost of moving them. As in the ski rental problem,
  * the loss is at most twice the least possible.
  */
-import type { Loop, LoopStatement } from "../../loops/tree/ir.ts";
+import type { BodyStatement, Loop } from "../../loops/tree/ir.ts";
 import { oncePerLoop } from "../../loops/tree/oncePerLoop.ts";
 import { everyStatement, expressionsOf, hasInnerLoops, withOperands } from "../../loops/tree/walk.ts";
 import { placing, repeating } from "./tuning.ts";
@@ -321,7 +321,7 @@ export function isSmall(
 /** The number of operations of an iteration, as far as the loop's text tells. */
 const operationsOf = oncePerLoop(({ body }) => operationsIn(body));
 
-function operationsIn(body: readonly LoopStatement[]): number {
+function operationsIn(body: readonly BodyStatement[]): number {
   let operations = 0;
   for (const statement of everyStatement(body)) {
     for (const expression of expressionsOf(statement)) operations += [...withOperands(expression)].length;

@@ -7,8 +7,8 @@ import type { Handover } from "../policy/handover.ts";
 import type { LastRounds } from "../policy/loopProfile.ts";
 import { firstPlan, type PlanName } from "../policy/planChoice.ts";
 import { type EngineOutcome, type LoopExecution, type Part, partOf } from "./execution.ts";
-import { Progress } from "./progress.ts";
 import { longestSegment, Segment } from "./segment.ts";
+import { SharedState } from "./sharedState.ts";
 
 export interface DefaultOptions {
   /** True to measure the time of each phase. It needs the feature `timestamp-query`. */
@@ -52,7 +52,7 @@ class DefaultExecution {
   readonly #workspace: Workspace;
   readonly #execution: LoopExecution;
   readonly #before: LastRounds | null;
-  readonly #progress: Progress;
+  readonly #shared: SharedState;
   #done = 0;
   #ended = false;
   #onCpu = 0;
@@ -71,22 +71,22 @@ class DefaultExecution {
     this.#workspace = workspace;
     this.#execution = { ...execution, loop: specialize(execution.loop, execution) };
     this.#before = workspace.profileOf(this.#execution.loop).lastRounds;
-    this.#progress = new Progress(this.#execution, timer, handover, this.#before);
+    this.#shared = new SharedState(this.#execution, timer, handover, this.#before);
   }
 
   async run({ plan, reuse = true }: DefaultOptions): Promise<EngineOutcome> {
-    this.#progress.reuses = reuse;
+    this.#shared.reuses = reuse;
     const { loop, lengths, count } = this.#execution;
     const longest = longestSegment(this.#execution, this.#workspace);
     const first = plan ?? this.#before?.plan ?? firstPlan(loop, markedElements(loop, lengths));
     while (this.#done < count && !this.#ended) {
       const part = partOf(this.#execution, this.#done, Math.min(longest, count - this.#done));
-      await this.#advance(part, this.#progress.plan ?? first);
+      await this.#advance(part, this.#shared.plan ?? first);
     }
-    const { plans, rounds, evaluated, timer, window, longest: tried } = this.#progress;
+    const { plans, rounds, evaluated, timer, window, longest: tried } = this.#shared;
     // Iterations that bailed out will bail out again. Fewer encoded rounds reach them sooner.
     const expected = this.#onCpu > this.#done / 2 ? 1 : rounds;
-    const last = { plan: this.#progress.plan ?? first, window, longest: tried, rounds: expected };
+    const last = { plan: this.#shared.plan ?? first, window, longest: tried, rounds: expected };
     this.#workspace.profileOf(loop).keepRounds(last);
     return {
       executed: this.#done,
@@ -97,14 +97,14 @@ class DefaultExecution {
       plans,
       phases: timer?.times ?? null,
       // With several segments, none has seen all iterations.
-      overwritten: this.#onCpu === 0 && count <= longest ? this.#progress.overwritten : null,
+      overwritten: this.#onCpu === 0 && count <= longest ? this.#shared.overwritten : null,
     };
   }
 
   /** Executes a part on the GPU as far as possible, and more on the CPU if it must. */
   async #advance(part: Part, plan: PlanName): Promise<void> {
     const { count, onCpu } = this.#execution;
-    const result = await new Segment(this.#workspace, part, this.#progress).run(plan);
+    const result = await new Segment(this.#workspace, part, this.#shared).run(plan);
     const waiting = result.waiting.map(({ from, to }) => ({ from: this.#done + from, to: this.#done + to }));
     this.#done += result.done;
     this.#ended = result.ended;
@@ -113,7 +113,7 @@ class DefaultExecution {
     const slow = result.stopped === "slow";
     const to = this.#ended ? this.#done : slow ? count : Math.min(count, this.#done + this.#chunk);
     if (!slow) this.#chunk *= 2;
-    const milliseconds = slow ? this.#progress.handover!.nextCpuTime() : Infinity;
+    const milliseconds = slow ? this.#shared.handover!.nextCpuTime() : Infinity;
     const start = this.#done;
     const after = await onCpu(start, to, { waiting, milliseconds });
     for (const { from, to } of waiting) this.#onCpu += to - from;

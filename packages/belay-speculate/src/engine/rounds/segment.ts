@@ -11,12 +11,12 @@ import { clearContributions, combineContributions, contributionBytes } from "./c
 import { type IterationRange, numbersOf, type Part } from "./execution.ts";
 import { keepFindings, mayOverwrite } from "./findings.ts";
 import { type Plan, planOf } from "./plans.ts";
-import { type Progress, RoundCounter } from "./progress.ts";
 import { type ControlState, Rounds, startOf } from "./rounds.ts";
 import { bitsOf, numberOf } from "./scalarBits.ts";
 import { SegmentMemory } from "./segmentMemory.ts";
+import { RoundCounter, type SharedState } from "./sharedState.ts";
 
-/** The progress of an execution whose window was given up. */
+/** The state of an execution whose window was given up. */
 interface Interrupted {
   /** The number of iterations that are done, except for those that wait. */
   readonly done: number;
@@ -37,7 +37,7 @@ export interface SegmentResult extends Interrupted {
 export class Segment {
   readonly #workspace: Workspace;
   readonly #execution: Part;
-  readonly #progress: Progress;
+  readonly #shared: SharedState;
   readonly #executionId: number;
   readonly #memory: SegmentMemory;
   readonly #profile: LoopProfile;
@@ -57,12 +57,12 @@ export class Segment {
   #isProving = false;
 
   /** Takes an execution of at most {@link longestSegment} iterations. */
-  constructor(workspace: Workspace, execution: Part, progress: Progress) {
+  constructor(workspace: Workspace, execution: Part, shared: SharedState) {
     this.#workspace = workspace;
     this.#execution = execution;
-    this.#progress = progress;
+    this.#shared = shared;
     this.#executionId = workspace.nextExecutionId();
-    this.#memory = new SegmentMemory(workspace, execution, progress);
+    this.#memory = new SegmentMemory(workspace, execution, shared);
     this.#profile = workspace.profileOf(execution.loop);
     this.#numbers = numbersOf(execution);
   }
@@ -73,14 +73,14 @@ export class Segment {
    */
   async run(wanted: PlanName): Promise<SegmentResult> {
     const { count } = this.#execution;
-    const { timer, handover } = this.#progress;
+    const { timer, handover } = this.#shared;
     const plan = this.#possible(wanted);
     const isWhole = plan === "write bitmap" || plan === "in place";
-    this.#proven = this.#progress.reuses ? this.#profile.windows.get(this.#numbers) : null;
+    this.#proven = this.#shared.reuses ? this.#profile.windows.get(this.#numbers) : null;
     if (this.#proven) await this.#begin("proven", 0, this.#proven[0]!);
-    else await this.#begin(plan, 0, isWhole ? Infinity : this.#progress.window);
+    else await this.#begin(plan, 0, isWhole ? Infinity : this.#shared.window);
     for (
-      let encoded = Math.min(this.#proven?.length ?? this.#progress.expected, tuning.mostEncoded);
+      let encoded = Math.min(this.#proven?.length ?? this.#shared.expected, tuning.mostEncoded);
       ;
       encoded = this.#isGrowing ? 1 : Math.min(2 * encoded, tuning.mostEncoded)
     ) {
@@ -89,7 +89,7 @@ export class Segment {
       this.#takeCarried(state);
       const next = nextPlan(this.#plan.name, state, this.#tally.recent, this.#memory.possible);
       if (next) {
-        if (next.name !== "in place") this.#progress.window = next.window;
+        if (next.name !== "in place") this.#shared.window = next.window;
         await this.#begin(next.name, base, next.window);
         if (next.name !== "in place") encoded = 2;
         continue;
@@ -102,7 +102,7 @@ export class Segment {
         state.bail_out_reason === bailOuts.overflow &&
         this.#memory.growLog()
       ) {
-        await this.#begin(this.#plan.name, base, this.#progress.window);
+        await this.#begin(this.#plan.name, base, this.#shared.window);
         continue;
       }
 
@@ -126,11 +126,11 @@ export class Segment {
   /** Starts the rounds of a plan at an iteration before which all are done. */
   async #begin(name: PlanName, base: number, window: number): Promise<void> {
     const { loop, carried } = this.#execution;
-    const { plans, timer } = this.#progress;
+    const { plans, timer } = this.#shared;
     this.#isProving = name === "write bitmap" || (name === "in place" && base === 0);
     if (name !== "proven") {
       this.#proven = null;
-      this.#progress.plan = name;
+      this.#shared.plan = name;
     }
     this.#plan = this.#planOf(name);
     const pipelines = await this.#compile(this.#plan);
@@ -141,13 +141,13 @@ export class Segment {
     this.#rounds = new Rounds(this.#workspace, loop, this.#plan, pipelines, buffers, timer);
     const length = Math.min(
       loop.schedule.iterationsPerRound ?? window,
-      this.#progress.longest,
+      this.#shared.longest,
       this.#memory.capacity(this.#plan),
       this.#execution.count - base,
     );
     const bits = loop.carried.map(({ name, type }) => bitsOf(type, carried[name]!));
     const start = startOf(base, length, Uint32Array.from(bits));
-    this.#tally = new RoundCounter(name, this.#progress, base, length);
+    this.#tally = new RoundCounter(name, this.#shared, base, length);
     this.#rounds.begin(this.#memory.parameters(this.#plan, this.#longestNext), {
       ...start,
       execution_id: this.#executionId,
@@ -185,7 +185,7 @@ export class Segment {
     const buffers = this.#memory.buffers(this.#plan);
     const windows = this.#isProving ? rounds : null;
     await keepFindings(this.#workspace, this.#execution, numbers, this.#plan, buffers, windows);
-    this.#progress.overwritten = this.#profile.overwritten.get(numbers);
+    this.#shared.overwritten = this.#profile.overwritten.get(numbers);
     // The next execution needs this plan, and reports it if compilation fails.
     if (this.#profile.windows.get(numbers)) this.#compile(this.#planOf("proven")).catch(() => {});
   }
@@ -213,7 +213,7 @@ export class Segment {
       1,
       Math.min(
         this.#memory.capacity(this.#plan),
-        this.#progress.longest,
+        this.#shared.longest,
         tuning.mostGrowth * this.#tally.window,
       ),
     );

@@ -12,19 +12,19 @@ import { contributionBytes } from "./contributions.ts";
 import type { Part } from "./execution.ts";
 import { storedBytes } from "./findings.ts";
 import type { Plan } from "./plans.ts";
-import type { Progress } from "./progress.ts";
+import type { SharedState } from "./sharedState.ts";
 
 /** The memory of a segment's kernels besides the arrays, and the window lengths that it allows. */
 export class SegmentMemory {
   readonly #workspace: Workspace;
   readonly #execution: Part;
-  readonly #progress: Progress;
+  readonly #shared: SharedState;
   readonly #marked: number;
 
-  constructor(workspace: Workspace, execution: Part, progress: Progress) {
+  constructor(workspace: Workspace, execution: Part, shared: SharedState) {
     this.#workspace = workspace;
     this.#execution = execution;
-    this.#progress = progress;
+    this.#shared = shared;
     this.#marked = markedElements(execution.loop, execution.lengths);
   }
 
@@ -52,7 +52,7 @@ export class SegmentMemory {
   }
 
   get logSize(): LogSize {
-    return logSize(this.#execution.loop, this.#progress.accesses);
+    return logSize(this.#execution.loop, this.#shared.accesses);
   }
 
   /**
@@ -60,11 +60,11 @@ export class SegmentMemory {
    */
   growLog(): boolean {
     const { loop, count } = this.#execution;
-    const accesses = 4 * this.#progress.accesses;
+    const accesses = 4 * this.#shared.accesses;
     const [before, size] = [this.logSize, logSize(loop, accesses)];
     const grows = size.mostLoads + size.mostStores > before.mostLoads + before.mostStores;
     if (!grows || this.#roomFor(logBytes(size)) < Math.min(shortestWindow, count)) return false;
-    this.#progress.accesses = accesses;
+    this.#shared.accesses = accesses;
     return true;
   }
 

@@ -1,4 +1,4 @@
-import type { LoopArray, LoopExpression, LoopStatement } from "../tree/ir.ts";
+import type { BodyStatement, LoopArray, LoopExpression } from "../tree/ir.ts";
 import { expressionsOf, operandsOf } from "../tree/walk.ts";
 
 /**
@@ -37,7 +37,7 @@ const largest = 2 ** 16;
  * Counts the accesses of an iteration: the larger side of a branch, and all iterations of an inner
  * loop.
  */
-export function accessCounts(body: readonly LoopStatement[], arrays: readonly LoopArray[]): AccessCounts {
+export function accessCounts(body: readonly BodyStatement[], arrays: readonly LoopArray[]): AccessCounts {
   const tracked = new Set(arrays.filter(({ role }) => role === "tracked").map(({ name }) => name));
 
   const ofExpression = (expression: LoopExpression): Counts => {
@@ -50,10 +50,10 @@ export function accessCounts(body: readonly LoopStatement[], arrays: readonly Lo
     return operandsOf(expression).map(ofExpression).reduce(add, itself);
   };
 
-  const ofList = (statements: readonly LoopStatement[]): Counts =>
+  const ofList = (statements: readonly BodyStatement[]): Counts =>
     statements.map(ofStatement).reduce(add, none);
 
-  const ofStatement = (statement: LoopStatement): Counts => {
+  const ofStatement = (statement: BodyStatement): Counts => {
     const evaluated = expressionsOf(statement).map(ofExpression).reduce(add, none);
     switch (statement.kind) {
       case "store":
@@ -70,7 +70,7 @@ export function accessCounts(body: readonly LoopStatement[], arrays: readonly Lo
         return evaluated;
     }
   };
-  const leaves = (statement: LoopStatement) => statement.kind === "if" && statement.yes[0]?.kind === "break";
+  const leaves = (statement: BodyStatement) => statement.kind === "if" && statement.yes[0]?.kind === "break";
 
   const { loads, stores } = ofList(body);
   return {

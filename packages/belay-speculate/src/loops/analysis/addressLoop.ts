@@ -1,4 +1,4 @@
-import type { Loop, LoopExpression, LoopStatement, MathFunction } from "../tree/ir.ts";
+import type { BodyStatement, Loop, LoopExpression, MathFunction } from "../tree/ir.ts";
 import { oncePerLoop } from "../tree/oncePerLoop.ts";
 import {
   everyStatement,
@@ -88,7 +88,7 @@ function partsOf(loop: Loop) {
 }
 
 /** Returns true if the statements jump to a loop around them, or end the speculated loop. */
-function leaves(statements: readonly LoopStatement[]): boolean {
+function leaves(statements: readonly BodyStatement[]): boolean {
   const inside = [...everyStatement(statements)];
   const labels = new Set(inside.flatMap((statement) => (statement.kind === "loop" ? [statement.label] : [])));
   return inside.some(
@@ -103,9 +103,9 @@ function leaves(statements: readonly LoopStatement[]): boolean {
  * out wrong; no address depends on them.
  */
 function hoistConditionalLoads(
-  statements: readonly LoopStatement[],
+  statements: readonly BodyStatement[],
   varies: (expression: LoopExpression) => boolean,
-): LoopStatement[] {
+): BodyStatement[] {
   return new LoadHoister(varies).block(statements);
 }
 
@@ -121,11 +121,11 @@ class LoadHoister {
    * Rewrites a block. `isOpen` says that the block is in a branch that may not be taken, so that
    * the iteration continues after its `endIteration`.
    */
-  block(statements: readonly LoopStatement[], isOpen = false): LoopStatement[] {
+  block(statements: readonly BodyStatement[], isOpen = false): BodyStatement[] {
     return statements.flatMap((statement) => this.#statement(statement, isOpen));
   }
 
-  #statement(statement: LoopStatement, isOpen: boolean): LoopStatement[] {
+  #statement(statement: BodyStatement, isOpen: boolean): BodyStatement[] {
     switch (statement.kind) {
       case "declare":
       case "assign":
@@ -137,7 +137,7 @@ class LoadHoister {
         const { test, yes, no } = statement;
         if (!this.#varies(test))
           return [{ ...statement, yes: this.block(yes, isOpen), no: this.block(no, isOpen) }];
-        const taken = (side: readonly LoopStatement[]): LoopStatement => ({
+        const taken = (side: readonly BodyStatement[]): BodyStatement => ({
           kind: "if",
           test: { kind: "literal", type: "bool", value: 1 },
           yes: this.block(side, true),
@@ -163,7 +163,7 @@ class LoadHoister {
   }
 
   /** Returns the loads to evaluate before an expression that may leave some of its loads out. */
-  #loads(expression: LoopExpression): LoopStatement[] {
+  #loads(expression: LoopExpression): BodyStatement[] {
     return this.#isOpen(expression) ? this.#load(expression) : [];
   }
 
@@ -176,7 +176,7 @@ class LoadHoister {
   }
 
   /** Returns statements that evaluate all loads of an expression, including those in indices. */
-  #load(expression: LoopExpression): LoopStatement[] {
+  #load(expression: LoopExpression): BodyStatement[] {
     if (isLoad(expression)) {
       return [{ kind: "declare", name: `$opened${this.#names++}`, type: expression.type, value: expression }];
     }
@@ -219,7 +219,7 @@ function varyingIn(
 
   // A local varies when a varying value is assigned to it, or any value in a branch that may not be
   // taken. `own` are the locals of that branch, which do not exist outside of it.
-  const walk = (statements: readonly LoopStatement[], own: Set<string> | null): void => {
+  const walk = (statements: readonly BodyStatement[], own: Set<string> | null): void => {
     for (const statement of statements) {
       switch (statement.kind) {
         case "declare":

@@ -1,4 +1,4 @@
-import type { LoopArray, LoopExpression, LoopStatement } from "../tree/ir.ts";
+import type { BodyStatement, LoopArray, LoopExpression } from "../tree/ir.ts";
 import { everyStatement, expressionsOf, withOperands } from "../tree/walk.ts";
 
 /**
@@ -6,7 +6,7 @@ import { everyStatement, expressionsOf, withOperands } from "../tree/walk.ts";
  * accesses or which branches it takes. Values are followed through locals, and through elements of
  * owned arrays, because an iteration may store such an element and load it again.
  */
-export function addressesAreFixed(body: readonly LoopStatement[], arrays: readonly LoopArray[]): boolean {
+export function addressesAreFixed(body: readonly BodyStatement[], arrays: readonly LoopArray[]): boolean {
   const changing = new Set(arrays.filter(({ role }) => role === "tracked").map(({ name }) => name));
   const locals = new Set<string>();
 

@@ -1,4 +1,4 @@
-import type { Loop, LoopExpression, LoopStatement, Reduction } from "../tree/ir.ts";
+import type { BodyStatement, Loop, LoopExpression, Reduction } from "../tree/ir.ts";
 import { everyStatement } from "../tree/walk.ts";
 import type { Writer } from "../tree/writer.ts";
 
@@ -32,11 +32,11 @@ class BodyWriter {
     this.#expressions = new JavaScriptExpressions(accesses);
   }
 
-  list(statements: readonly LoopStatement[]): void {
+  list(statements: readonly BodyStatement[]): void {
     for (const statement of statements) this.#statement(statement);
   }
 
-  #statement(statement: LoopStatement): void {
+  #statement(statement: BodyStatement): void {
     const writer = this.#writer;
     switch (statement.kind) {
       case "declare":
@@ -94,7 +94,7 @@ class BodyWriter {
    * assignments follows the body. If the body has a `continue`, the update starts all iterations
    * but the first.
    */
-  #inner({ label, body, update }: Extract<LoopStatement, { kind: "loop" }>): void {
+  #inner({ label, body, update }: Extract<BodyStatement, { kind: "loop" }>): void {
     const writer = this.#writer;
     const [first, ...others] = body;
     const isTested = first?.kind === "if" && first.no.length === 0 && isBreak(first.yes, label);
@@ -128,12 +128,12 @@ class BodyWriter {
     if (this.#accesses.eachIteration) this.#writer.line(this.#accesses.eachIteration);
   }
 
-  #assignment({ name, value }: Extract<LoopStatement, { kind: "assign" }>): string {
+  #assignment({ name, value }: Extract<BodyStatement, { kind: "assign" }>): string {
     return `v_${name} = ${this.#whole(value)}`;
   }
 }
 
-const isBreak = (statements: readonly LoopStatement[], label: string) =>
+const isBreak = (statements: readonly BodyStatement[], label: string) =>
   statements.length === 1 && statements[0]!.kind === "break" && statements[0]!.label === label;
 
 const negated = (test: LoopExpression): LoopExpression =>

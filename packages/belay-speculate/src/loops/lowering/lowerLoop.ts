@@ -6,7 +6,7 @@ import { classOf } from "../source/declaredTypes.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import { type Binding, lookUp, type Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
-import type { Loop, LoopArray, LoopStatement, NumberType } from "../tree/ir.ts";
+import type { BodyStatement, Loop, LoopArray, NumberType } from "../tree/ir.ts";
 import { type LoopHeader, loopHeader } from "./header.ts";
 import { Lowering } from "./lowering.ts";
 import { ambiguousScalars } from "./numbers/scalarUses.ts";
@@ -71,7 +71,7 @@ export function lowerLoop(
 
 interface Translated {
   readonly header: LoopHeader;
-  readonly statements: readonly LoopStatement[];
+  readonly statements: readonly BodyStatement[];
 }
 
 function translateOnce(lowering: Lowering): Translated | undefined {

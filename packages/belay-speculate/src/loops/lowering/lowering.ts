@@ -5,7 +5,7 @@ import type { BranchDirective } from "../directives/directive.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import type { Binding, Scope, Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
-import type { ElementType, LoopExpression, LoopStatement, Reduction, ValueType } from "../tree/ir.ts";
+import type { BodyStatement, ElementType, LoopExpression, Reduction, ValueType } from "../tree/ir.ts";
 import { Guards } from "./numbers/guards.ts";
 import { Inputs } from "./numbers/inputs.ts";
 import type { Linear } from "./numbers/linear.ts";
@@ -39,8 +39,8 @@ export type Meaning =
 export interface JumpTarget {
   readonly label: string | undefined;
   /** The statements that jump to the target. */
-  readonly leave: () => LoopStatement;
-  readonly goOn: (() => LoopStatement) | undefined;
+  readonly leave: () => BodyStatement;
+  readonly goOn: (() => BodyStatement) | undefined;
 }
 
 /** The translation of `return` in the function that is being inlined. */
@@ -91,7 +91,7 @@ export class Lowering {
   /** The range of the index. */
   index: Interval = between(0, 0);
   scope: Scope;
-  block: LoopStatement[] = [];
+  block: BodyStatement[] = [];
   /** The variables that have a value at the current place. */
   assigned = new Set<Variable>();
   returns: Returning | undefined;
@@ -141,7 +141,7 @@ export class Lowering {
     this.warnings.set(`${warning.code} ${warning.span.start} ${warning.span.end}`, warning);
   }
 
-  emit(statement: LoopStatement): void {
+  emit(statement: BodyStatement): void {
     if (statement.kind === "declare" || statement.kind === "assign" || statement.kind === "assignCarried") {
       this.variables.define(statement.name, statement.value);
     }
@@ -149,9 +149,9 @@ export class Lowering {
   }
 
   /** Returns the statements that `make` emits, in a list of their own. */
-  collect(make: () => void): LoopStatement[] {
+  collect(make: () => void): BodyStatement[] {
     const outer = this.block;
-    const inner: LoopStatement[] = [];
+    const inner: BodyStatement[] = [];
     this.block = inner;
     try {
       make();

@@ -1,8 +1,8 @@
-import type { LoopStatement } from "../tree/ir.ts";
+import type { BodyStatement } from "../tree/ir.ts";
 import { everyStatement, expressionsOf, withOperands } from "../tree/walk.ts";
 
 /** Removes locals that nothing reads. Their values have no effects. */
-export function prune(body: readonly LoopStatement[]): readonly LoopStatement[] {
+export function prune(body: readonly BodyStatement[]): readonly BodyStatement[] {
   const read = new Set<string>();
   for (const statement of everyStatement(body)) {
     for (const expression of expressionsOf(statement)) {
@@ -10,8 +10,8 @@ export function prune(body: readonly LoopStatement[]): readonly LoopStatement[] 
     }
   }
   let isChanged = false;
-  const keep = (statements: readonly LoopStatement[]): LoopStatement[] =>
-    statements.flatMap((statement): LoopStatement[] => {
+  const keep = (statements: readonly BodyStatement[]): BodyStatement[] =>
+    statements.flatMap((statement): BodyStatement[] => {
       switch (statement.kind) {
         case "declare":
         case "assign":

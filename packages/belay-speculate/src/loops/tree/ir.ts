@@ -37,7 +37,7 @@ export interface Loop {
    */
   readonly carried: readonly { readonly name: string; readonly type: NumberType }[];
   readonly reductions: readonly Reduction[];
-  readonly body: readonly LoopStatement[];
+  readonly body: readonly BodyStatement[];
   /**
    * True if no tracked element decides which elements an iteration accesses or which branch it
    * takes.
@@ -200,7 +200,7 @@ export type MathFunction =
   | "tanh"
   | "hypot";
 
-export type LoopStatement =
+export type BodyStatement =
   | {
       readonly kind: "declare";
       readonly name: string;
@@ -222,8 +222,8 @@ export type LoopStatement =
   | {
       readonly kind: "if";
       readonly test: LoopExpression;
-      readonly yes: readonly LoopStatement[];
-      readonly no: readonly LoopStatement[];
+      readonly yes: readonly BodyStatement[];
+      readonly no: readonly BodyStatement[];
     }
   /**
    * The loop `while (true) { body; update }`. `continue` goes to `update`. `label` is unique in the
@@ -234,8 +234,8 @@ export type LoopStatement =
       readonly label: string;
       /** The largest number of executions of the body, if it is known. */
       readonly most?: number;
-      readonly body: readonly LoopStatement[];
-      readonly update: readonly LoopStatement[];
+      readonly body: readonly BodyStatement[];
+      readonly update: readonly BodyStatement[];
     }
   | { readonly kind: "break"; readonly label: string }
   | { readonly kind: "continue"; readonly label: string }

@@ -1,4 +1,4 @@
-import type { Loop, LoopExpression, LoopStatement, Misspeculated } from "./ir.ts";
+import type { BodyStatement, Loop, LoopExpression, Misspeculated } from "./ir.ts";
 import { oncePerLoop } from "./oncePerLoop.ts";
 
 /** Returns the direct operands of an expression. */
@@ -36,7 +36,7 @@ export function isLoad({ kind }: LoopExpression): boolean {
 }
 
 /** Returns the blocks that a statement contains. */
-function blocksOf(statement: LoopStatement): readonly (readonly LoopStatement[])[] {
+function blocksOf(statement: BodyStatement): readonly (readonly BodyStatement[])[] {
   switch (statement.kind) {
     case "if":
       return [statement.yes, statement.no];
@@ -48,7 +48,7 @@ function blocksOf(statement: LoopStatement): readonly (readonly LoopStatement[])
 }
 
 /** Yields every statement, outer ones before the statements inside them. */
-export function* everyStatement(statements: readonly LoopStatement[]): Generator<LoopStatement> {
+export function* everyStatement(statements: readonly BodyStatement[]): Generator<BodyStatement> {
   for (const statement of statements) {
     yield statement;
     for (const block of blocksOf(statement)) yield* everyStatement(block);
@@ -56,7 +56,7 @@ export function* everyStatement(statements: readonly LoopStatement[]): Generator
 }
 
 /** Returns the outermost expressions of a statement, without those of the statements inside it. */
-export function expressionsOf(statement: LoopStatement): readonly LoopExpression[] {
+export function expressionsOf(statement: BodyStatement): readonly LoopExpression[] {
   switch (statement.kind) {
     case "declare":
     case "assign":
@@ -102,7 +102,7 @@ export function* withOperands(expression: LoopExpression): Generator<LoopExpress
  * Returns the largest total number of iterations of the loops in these statements; infinite if
  * nothing bounds it.
  */
-function innerIterations(statements: readonly LoopStatement[]): number {
+function innerIterations(statements: readonly BodyStatement[]): number {
   return statements.reduce((total, statement) => {
     const inBlocks = blocksOf(statement).reduce((sum, block) => sum + innerIterations(block), 0);
     return total + (statement.kind === "loop" ? (statement.most ?? Infinity) * (1 + inBlocks) : inBlocks);
@@ -116,7 +116,7 @@ function innerIterations(statements: readonly LoopStatement[]): number {
 const mostUncounted = 2 ** 13;
 
 /** Returns true if an inner loop ends soon, whatever the data. */
-export function endsSoon(statement: LoopStatement): boolean {
+export function endsSoon(statement: BodyStatement): boolean {
   return innerIterations([statement]) <= mostUncounted;
 }
 

@@ -1,4 +1,4 @@
-import type { Loop, LoopExpression, LoopStatement } from "../../tree/ir.ts";
+import type { BodyStatement, Loop, LoopExpression } from "../../tree/ir.ts";
 import { oncePerLoop } from "../../tree/oncePerLoop.ts";
 import { everyStatement, expressionsOf, mayReport, operandsOf, withOperands } from "../../tree/walk.ts";
 import type { LoopNumbers } from "../prove.ts";
@@ -94,19 +94,19 @@ const collapsedLoop = oncePerLoop((loop): Loop | null => {
   };
 });
 
-type InnerLoop = Extract<LoopStatement, { kind: "loop" }>;
+type InnerLoop = Extract<BodyStatement, { kind: "loop" }>;
 
 /**
  * An inner loop `for (counter = from; counter < to; counter += step)` that is all of an iteration's
  * work, and the declarations before it.
  */
 export interface Nest {
-  readonly before: readonly Extract<LoopStatement, { kind: "declare" }>[];
+  readonly before: readonly Extract<BodyStatement, { kind: "declare" }>[];
   readonly counter: Extract<LoopExpression, { kind: "local" }>;
   readonly from: LoopExpression;
   readonly to: LoopExpression;
   readonly step: number;
-  readonly body: readonly LoopStatement[];
+  readonly body: readonly BodyStatement[];
 }
 
 /**

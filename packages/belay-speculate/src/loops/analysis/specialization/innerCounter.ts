@@ -1,9 +1,9 @@
-import type { LoopExpression, LoopStatement } from "../../tree/ir.ts";
+import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
 import { type Known, prove } from "../prove.ts";
 import { allOf, type IntegerRange, rangeOf } from "../ranges.ts";
 import { type CountedInnerLoop, mostAhead } from "./unroll.ts";
 
-type InnerLoop = Extract<LoopStatement, { kind: "loop" }>;
+type InnerLoop = Extract<BodyStatement, { kind: "loop" }>;
 
 /**
  * Returns the counter of an inner loop `for (; name < end; name += step)`, with the range of `name`

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sequentialLoop } from "../../javascript/sequential.ts";
 import { translate } from "../../translate.ts";
-import type { Loop, LoopExpression, LoopOperator, LoopStatement, NumberType } from "../../tree/ir.ts";
+import type { BodyStatement, Loop, LoopExpression, LoopOperator, NumberType } from "../../tree/ir.ts";
 import { everyStatement } from "../../tree/walk.ts";
 import type { LoopNumbers } from "../prove.ts";
 import { specialize } from "./specialize.ts";
@@ -138,7 +138,7 @@ describe("random indices", () => {
 
   /** `x = …; for (k = 0; k < n; k++) { a[…] = 1; if (… < 2) x = …; } a[…] = 1` */
   const loopOf = ([first, inner, changed, last]: LoopExpression[]): Loop => {
-    const store = (at: LoopExpression): LoopStatement => ({
+    const store = (at: LoopExpression): BodyStatement => ({
       kind: "store",
       array: "a",
       index: at,
@@ -152,8 +152,8 @@ describe("random indices", () => {
       left,
       right,
     });
-    const assign = (name: string, value: LoopExpression): LoopStatement => ({ kind: "assign", name, value });
-    const leave: LoopStatement[] = [{ kind: "break", label: "inner" }];
+    const assign = (name: string, value: LoopExpression): BodyStatement => ({ kind: "assign", name, value });
+    const leave: BodyStatement[] = [{ kind: "break", label: "inner" }];
     return {
       name: "test",
       span,

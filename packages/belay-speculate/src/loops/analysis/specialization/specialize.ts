@@ -1,4 +1,4 @@
-import type { Loop, LoopExpression, LoopStatement } from "../../tree/ir.ts";
+import type { BodyStatement, Loop, LoopExpression } from "../../tree/ir.ts";
 import { oncePerLoop } from "../../tree/oncePerLoop.ts";
 import { everyStatement } from "../../tree/walk.ts";
 import { insideOf, type Known, type LoopNumbers, prove } from "../prove.ts";
@@ -53,8 +53,8 @@ function variantOf(loop: Loop, numbers: LoopNumbers, variants: Map<string, Loop>
   return made;
 }
 
-type Block = readonly LoopStatement[];
-type InnerLoop = Extract<LoopStatement, { kind: "loop" }>;
+type Block = readonly BodyStatement[];
+type InnerLoop = Extract<BodyStatement, { kind: "loop" }>;
 /** The ranges of locals at one place. A missing local may have any value. */
 type Locals = Map<string, IntegerRange | null>;
 
@@ -95,7 +95,7 @@ class Specializer {
     return result;
   }
 
-  #statement(statement: LoopStatement): LoopStatement {
+  #statement(statement: BodyStatement): BodyStatement {
     switch (statement.kind) {
       case "declare": {
         const [value, range] = this.#prove(statement.value);
@@ -141,7 +141,7 @@ class Specializer {
    * Specializes an inner loop. In the loop and after it, the locals that it assigns have unknown
    * ranges, except for its counter.
    */
-  #inner(statement: InnerLoop): LoopStatement[] {
+  #inner(statement: InnerLoop): BodyStatement[] {
     const inside = [...everyStatement([...statement.body, ...statement.update])];
     const changed = inside.flatMap((each) => (each.kind === "assign" ? [each.name] : []));
     const counter = counterOf(statement, changed, this.#known);

@@ -1,4 +1,4 @@
-import type { LoopExpression, LoopStatement } from "../../tree/ir.ts";
+import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
 import { everyStatement, expressionsOf, isLoad, withOperands } from "../../tree/walk.ts";
 
 /** The number of iterations unrolled into one, whose loads are all in flight at once. */
@@ -6,9 +6,9 @@ const factor = 8;
 
 /** An inner loop `for (; name < end; name += step)` that changes none of these elsewhere. */
 export interface CountedInnerLoop {
-  readonly loop: Extract<LoopStatement, { kind: "loop" }>;
+  readonly loop: Extract<BodyStatement, { kind: "loop" }>;
   /** The statements after the test, which comes first. */
-  readonly body: readonly LoopStatement[];
+  readonly body: readonly BodyStatement[];
   readonly counter: Extract<LoopExpression, { kind: "local" }>;
   readonly test: Extract<LoopExpression, { kind: "binary" }>;
   readonly step: number;
@@ -22,7 +22,7 @@ export interface CountedInnerLoop {
  * iterations' loads are in flight. Returns the loop alone if unrolling gains nothing: fewer than 16
  * iterations, no loads, or statements other than declarations and assignments.
  */
-export function unroll({ loop, body, counter, test, step, tripCount }: CountedInnerLoop): LoopStatement[] {
+export function unroll({ loop, body, counter, test, step, tripCount }: CountedInnerLoop): BodyStatement[] {
   const expressions = body.flatMap((statement) =>
     expressionsOf(statement).flatMap((expression) => [...withOperands(expression)]),
   );
@@ -39,14 +39,14 @@ export function unroll({ loop, body, counter, test, step, tripCount }: CountedIn
     right: { kind: "literal", type, value: (factor - 1) * step },
   };
   const label = `${loop.label}$unrolled`;
-  const block: LoopStatement = {
+  const block: BodyStatement = {
     kind: "if",
     test: { kind: "literal", type: "bool", value: 1 },
     yes: body,
     no: [],
   };
   const rows = Array.from({ length: factor - 1 }, () => [block, ...loop.update]);
-  const unrolled: LoopStatement = {
+  const unrolled: BodyStatement = {
     kind: "loop",
     label,
     most: Math.ceil(tripCount / factor),

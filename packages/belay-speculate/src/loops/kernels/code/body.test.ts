@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DawnValidator, startDawn } from "../../../../../../test/support/wgsl/dawnValidator.ts";
-import type { Loop, LoopArray, LoopExpression, LoopStatement } from "../../tree/ir.ts";
+import type { BodyStatement, Loop, LoopArray, LoopExpression } from "../../tree/ir.ts";
 import { arithmeticFor } from "./arithmetic.ts";
 import { type Effects, emitBody } from "./body.ts";
 import { bufferType, emitPeek, emitPoke } from "./memory.ts";
@@ -18,7 +18,7 @@ const load = (array: string, at: LoopExpression): LoopExpression => ({
   index: at,
   span,
 });
-const store = (array: string, at: LoopExpression, value: LoopExpression): LoopStatement => ({
+const store = (array: string, at: LoopExpression, value: LoopExpression): BodyStatement => ({
   kind: "store",
   array,
   index: at,
@@ -26,7 +26,7 @@ const store = (array: string, at: LoopExpression, value: LoopExpression): LoopSt
   span,
 });
 
-function loopOf(body: LoopStatement[], more: Partial<Loop> = {}): Loop {
+function loopOf(body: BodyStatement[], more: Partial<Loop> = {}): Loop {
   return {
     name: "test",
     span,
@@ -128,7 +128,7 @@ describe("the body of a loop", () => {
   });
 
   it("jumps out of nested loops", async () => {
-    const jump = (kind: "break" | "continue", label: string): LoopStatement => ({ kind, label });
+    const jump = (kind: "break" | "continue", label: string): BodyStatement => ({ kind, label });
     const test = (limit: number): LoopExpression => ({
       kind: "binary",
       type: "bool",
@@ -136,7 +136,7 @@ describe("the body of a loop", () => {
       left: local("n"),
       right: i32(limit),
     });
-    const inner: LoopStatement = {
+    const inner: BodyStatement = {
       kind: "loop",
       label: "inner",
       body: [
@@ -166,7 +166,7 @@ describe("the body of a loop", () => {
 
   it("keeps constants from being evaluated, and refused, too early", async () => {
     const ops = ["+", "-", "*", "/", "%", "<<", ">>"] as const;
-    const overflowing = ops.map((operator): LoopStatement => {
+    const overflowing = ops.map((operator): BodyStatement => {
       const left = i32(0x7fffffff);
       return store("a", index, { kind: "binary", type: "i32", operator, left, right: i32(0) });
     });

@@ -1,4 +1,4 @@
-import type { IterationBound, LoopExpression, LoopStatement, NumberType, ValueType } from "../../tree/ir.ts";
+import type { BodyStatement, IterationBound, LoopExpression, NumberType, ValueType } from "../../tree/ir.ts";
 import { endsSoon } from "../../tree/walk.ts";
 import { convert, elementOf, emitExpression, type StatementTarget } from "./expressions.ts";
 import { toBits, wgslName } from "./names.ts";
@@ -40,13 +40,13 @@ export class StatementWriter implements StatementTarget {
     return `t${this.#temporaries++}`;
   }
 
-  block(statements: readonly LoopStatement[]): void {
+  block(statements: readonly BodyStatement[]): void {
     this.#locals.push(new Map());
     for (const statement of statements) this.#statement(statement);
     this.#locals.pop();
   }
 
-  #statement(statement: LoopStatement): void {
+  #statement(statement: BodyStatement): void {
     switch (statement.kind) {
       case "declare": {
         const value = emitExpression(statement.value, this);
@@ -110,7 +110,7 @@ export class StatementWriter implements StatementTarget {
     }
   }
 
-  #loop(statement: Extract<LoopStatement, { kind: "loop" }>): void {
+  #loop(statement: Extract<BodyStatement, { kind: "loop" }>): void {
     const { label, body, update } = statement;
     const wasShort = this.#isShort;
     this.#isShort ||= endsSoon(statement);
@@ -159,7 +159,7 @@ export class StatementWriter implements StatementTarget {
     }
   }
 
-  #misspeculate(which: Extract<LoopStatement, { kind: "misspeculate" }>["which"]): void {
+  #misspeculate(which: Extract<BodyStatement, { kind: "misspeculate" }>["which"]): void {
     switch (which.kind) {
       case "relative":
         for (const offset of which.offsets) this.line(`misspeculate(${offset | 0}i, ${offset | 0}i);`);
@@ -219,7 +219,7 @@ export class StatementWriter implements StatementTarget {
 }
 
 /** Returns true if a loop inside `body` jumps to the loop with the label, across itself. */
-function jumpsThrough(body: readonly LoopStatement[], label: string, inside = false): boolean {
+function jumpsThrough(body: readonly BodyStatement[], label: string, inside = false): boolean {
   return body.some((statement) => {
     switch (statement.kind) {
       case "if":

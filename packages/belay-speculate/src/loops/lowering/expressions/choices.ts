@@ -1,7 +1,7 @@
 /** Expressions of which only a part is evaluated: `?:`, `&&`, `||` and `??`. */
 import type { ConditionalExpression, LogicalExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { LoopExpression, LoopStatement } from "../../tree/ir.ts";
+import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { accuracyOf, chosen } from "../numbers/accuracy.ts";
 import { asInteger, toBoolean, toFloat } from "../numbers/conversions.ts";
@@ -97,7 +97,7 @@ function mayBeUndefined({ variables }: Lowering, value: LoopExpression): boolean
 }
 
 interface Branch {
-  readonly before: LoopStatement[];
+  readonly before: BodyStatement[];
   readonly value: LoweredValue;
 }
 
@@ -179,7 +179,7 @@ function choose(
     return { kind: "conditional", type: a.ir.type, test, yes: a.ir, no: b.ir };
   }
   const result = lowering.newLocal(a.ir.type);
-  const arm = ({ statements, ir }: Arm): LoopStatement[] => [
+  const arm = ({ statements, ir }: Arm): BodyStatement[] => [
     ...statements,
     { kind: "assign", name: result.name, value: ir },
   ];
@@ -188,6 +188,6 @@ function choose(
 }
 
 interface Arm {
-  readonly statements: readonly LoopStatement[];
+  readonly statements: readonly BodyStatement[];
   readonly ir: LoopExpression;
 }

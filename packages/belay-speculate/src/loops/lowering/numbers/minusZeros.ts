@@ -5,7 +5,7 @@
  */
 import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { LoopExpression, LoopOperator, LoopStatement } from "../../tree/ir.ts";
+import type { BodyStatement, LoopExpression, LoopOperator } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
 import type { Variable } from "../variables.ts";
@@ -170,8 +170,8 @@ export function zeroOfChoice(
   lowering: Lowering,
   type: "i32" | "u32",
   condition: LoopExpression,
-  yes: readonly [readonly LoopStatement[], IntegerValue],
-  no: readonly [readonly LoopStatement[], IntegerValue],
+  yes: readonly [readonly BodyStatement[], IntegerValue],
+  no: readonly [readonly BodyStatement[], IntegerValue],
 ): Zero {
   if (!yes[1].minusZero && !no[1].minusZero) return undefined;
   return () => {

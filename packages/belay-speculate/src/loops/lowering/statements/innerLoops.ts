@@ -1,7 +1,7 @@
 import type { DoWhileStatement, ForStatement, Expression as Source, WhileStatement } from "oxc-parser";
 import { type CountedLoop, countedLoop } from "../../source/countedLoop.ts";
 import { lookUp } from "../../source/scopes.ts";
-import type { LoopExpression, LoopStatement } from "../../tree/ir.ts";
+import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
 import { expression } from "../expressions/expressions.ts";
 import type { Lowering } from "../lowering.ts";
 import { asInteger, toBoolean } from "../numbers/conversions.ts";
@@ -21,7 +21,7 @@ interface Parts {
   readonly update: () => void;
   readonly trips: Linear;
   /** Makes the statement for `continue`, if it does not go to the update. */
-  readonly goOn?: () => LoopStatement;
+  readonly goOn?: () => BodyStatement;
 }
 
 export function forLoop(lowering: Lowering, node: ForStatement, label: string | undefined): void {

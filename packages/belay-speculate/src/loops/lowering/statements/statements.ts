@@ -1,7 +1,7 @@
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { Node, Expression as Source, Statement as SourceStatement } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { LoopStatement } from "../../tree/ir.ts";
+import type { BodyStatement } from "../../tree/ir.ts";
 import { expression } from "../expressions/expressions.ts";
 import type { Lowering } from "../lowering.ts";
 import { toBoolean } from "../numbers/conversions.ts";
@@ -137,7 +137,7 @@ function branch(
  * Returns lists of statements of which one is executed. A variable has a value afterwards if it has
  * one after each list that does not jump.
  */
-export function branches(lowering: Lowering, makers: readonly (() => void)[]): LoopStatement[][] {
+export function branches(lowering: Lowering, makers: readonly (() => void)[]): BodyStatement[][] {
   const before = lowering.assigned;
   const after: ReadonlySet<unknown>[] = [];
   lowering.branches++;
@@ -154,7 +154,7 @@ export function branches(lowering: Lowering, makers: readonly (() => void)[]): L
   return lists;
 }
 
-const jumps = (statements: readonly LoopStatement[]) =>
+const jumps = (statements: readonly BodyStatement[]) =>
   ["break", "continue", "endIteration", "endLoop"].includes(statements.at(-1)?.kind ?? "");
 
 function jump(

@@ -1,6 +1,6 @@
 import type { Statement as SourceStatement, SwitchCase, SwitchStatement } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { LoopExpression, LoopStatement } from "../../tree/ir.ts";
+import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
 import { binary } from "../expressions/arithmetic.ts";
 import { expression, held } from "../expressions/expressions.ts";
 import type { Lowering } from "../lowering.ts";
@@ -55,7 +55,7 @@ export function switchStatement(lowering: Lowering, node: SwitchStatement, label
     ]);
     lowering.emit({ kind: "if", test, yes: yes!, no: no! });
   };
-  const statements: LoopStatement[] = lowering.collect(() =>
+  const statements: BodyStatement[] = lowering.collect(() =>
     chain(groups.filter(({ isDefault }) => !isDefault)),
   );
   lowering.jumpTargets.pop();

@@ -25,10 +25,10 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
 }
 
 var<private> belay_loaded: u32;
-var<private> belay_in_turn: bool;
+var<private> belay_sequential: bool;
 
 fn belay_arrive(words: u32) {
-  if (belay_in_turn) {
+  if (belay_sequential) {
     return;
   }
   let word = words * belay_pair + belay_local / 32u;

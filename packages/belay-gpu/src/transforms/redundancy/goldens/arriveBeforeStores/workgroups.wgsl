@@ -42,7 +42,7 @@ fn main(@builtin(local_invocation_index) l: u32) {
 }
 
 var<private> belay_loaded: u32;
-var<private> belay_in_turn: bool;
+var<private> belay_sequential: bool;
 var<workgroup> belay_arrived: u32;
 
 fn belay_arrive_together(words: u32) {
@@ -52,7 +52,7 @@ fn belay_arrive_together(words: u32) {
   }
   storageBarrier();
   if (belay_local == 0u) {
-    if (belay_in_turn) {
+    if (belay_sequential) {
       belay_arrived = 1u - belay_replica;
     } else {
       belay_arrived = atomicXor(&belay_report.arrivals[words * belay_pair], 1u);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { loopFrom } from "../../../../../test/speculation/sourceLoops.ts";
 import type { Part } from "./execution.ts";
-import { Progress } from "./progress.ts";
+import { SharedState } from "./sharedState.ts";
 
 const windows = (element: "Int32" | "Float32", times: readonly number[]) => {
   const loop = loopFrom(
@@ -9,10 +9,10 @@ const windows = (element: "Int32" | "Float32", times: readonly number[]) => {
     "for (let i = 0; i < 9; i++) { for (let k = 0; k < p[i]!; k++) { a[i] = a[i]! + a[k]!; } }",
     "speculate(a)",
   );
-  const progress = new Progress({ loop } as Part, null, null, null);
+  const shared = new SharedState({ loop } as Part, null, null, null);
   return times.map((time) => {
-    progress.bound(time);
-    return Math.log2(progress.longest);
+    shared.bound(time);
+    return Math.log2(shared.longest);
   });
 };
 

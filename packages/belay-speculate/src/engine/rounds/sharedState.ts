@@ -10,7 +10,7 @@ import type { Part } from "./execution.ts";
 import type { ControlState } from "./rounds.ts";
 
 /** The state that the segments of one execution share: findings and counts. */
-export class Progress {
+export class SharedState {
   readonly plans: PlanName[] = [];
   /** The last plan that needs no earlier proof. */
   plan: PlanName | null = null;
@@ -68,10 +68,10 @@ export class Progress {
   }
 }
 
-/** A counter of the work of one plan's rounds, which it adds to the execution's progress. */
+/** A counter of the work of one plan's rounds, which it adds to the shared state. */
 export class RoundCounter {
   readonly #plan: PlanName;
-  readonly #progress: Progress;
+  readonly #shared: SharedState;
   /** The counts when the control words were last read. */
   #counted: Work & { readonly rounds: number };
   /** The work between the last two readings. */
@@ -79,9 +79,9 @@ export class RoundCounter {
   #window: number;
 
   /** Begins with a window of so many iterations at `base`, before which all are done. */
-  constructor(plan: PlanName, progress: Progress, base: number, window: number) {
+  constructor(plan: PlanName, shared: SharedState, base: number, window: number) {
     this.#plan = plan;
-    this.#progress = progress;
+    this.#shared = shared;
     this.#counted = { rounds: 0, evaluated: 0, executed: base };
     this.#window = window;
   }
@@ -105,7 +105,7 @@ export class RoundCounter {
    * iterations.
    */
   count(state: ControlState, count: number, milliseconds: number): void {
-    const progress = this.#progress;
+    const shared = this.#shared;
     const before = this.#counted;
     const hasGrown = state.window > this.#window;
     this.#window = state.window;
@@ -118,17 +118,17 @@ export class RoundCounter {
     const evaluated = this.#counted.evaluated - before.evaluated;
     const executed = this.#counted.executed - before.executed;
     this.#recent = { evaluated, executed };
-    progress.rounds += rounds;
-    progress.evaluated += evaluated;
+    shared.rounds += rounds;
+    shared.evaluated += evaluated;
     if (state.state !== states.running) return;
     // The last window may be cut short by the end of the loop.
-    if (state.base + state.window < count) progress.window = state.window;
+    if (state.base + state.window < count) shared.window = state.window;
     // The first round waits for data in transit, and a round of a short window says little about
     // longer ones. The search for the first dependences wastes much work, but only for a short
     // time.
     const isSearching = this.#plan === "in place" && evaluated > 2 * executed;
     if (before.rounds > 0 && !hasGrown && !isSearching)
-      progress.handover?.observe(evaluated, executed, milliseconds);
-    progress.bound(milliseconds / Math.max(1, rounds));
+      shared.handover?.observe(evaluated, executed, milliseconds);
+    shared.bound(milliseconds / Math.max(1, rounds));
   }
 }
