@@ -137,15 +137,14 @@ it.each(shownOutputs)("$page shows the output of belay $command", async ({ comma
   }
 });
 
-/** Examples of input in the design documents. They are files, so that commands can name them. */
-const exampleFiles = files.filter((file) => file.startsWith("docs/design/examples/"));
+/** The texts of the design documents' examples. They are files, so that commands can name them. */
+const exampleTexts = files.filter((file) => file.startsWith("docs/design/examples/")).map(textOf);
 
 it.each(pages.filter((page) => /^(ARCHITECTURE|docs\/design\/)/.test(page)))(
-  "%s shows kernels as they are in files",
+  "%s shows kernels and loops as they are in files",
   (page) => {
-    const kernels = [...textOf(page).matchAll(/^```wgsl\n(.*?)^```$/gms)].map(([, kernel]) => kernel!);
-    const texts = new Set(exampleFiles.map(textOf));
-    expect(kernels.filter((kernel) => !texts.has(kernel))).toEqual([]);
+    const shown = [...textOf(page).matchAll(/^```(?:wgsl|ts)\n(.*?)^```$/gms)].map(([, code]) => code!);
+    expect(shown.filter((code) => !exampleTexts.some((text) => text.includes(code)))).toEqual([]);
   },
 );
 
