@@ -44,9 +44,9 @@ describe("a campaign", () => {
     const lines = readFileSync(storePath(whole), "utf8").split("\n");
     for (const kept of [0.4, 0.9]) {
       const at = directory();
-      await runTestCampaign(at, expected.header.settings, { timeLimit: 0 });
+      await runTestCampaign(at, expected.header.settings, { timeLimitMs: 0 });
       if (kept === 0.4) writeFileSync(storePath(at), lines[0]!.slice(0, 40));
-      await runTestCampaign(at, expected.header.settings, { timeLimit: 0, resume: true });
+      await runTestCampaign(at, expected.header.settings, { timeLimitMs: 0, resume: true });
       const half = lines[Math.ceil(kept * lines.length)]!.slice(0, 40);
       writeFileSync(storePath(at), `${lines.slice(0, Math.ceil(kept * lines.length)).join("\n")}\n${half}`);
       const resumed = await runTestCampaign(at, expected.header.settings, { resume: true });
@@ -130,7 +130,7 @@ describe("the seed of a campaign", () => {
     expect(planOf(await runTestCampaign(directory(), settings, { jobs: 2 }))).toEqual(expected);
 
     const cut = directory();
-    await runTestCampaign(cut, settings, { timeLimit: 0 });
+    await runTestCampaign(cut, settings, { timeLimitMs: 0 });
     expect(planOf(await runTestCampaign(cut, settings, { resume: true }))).toEqual(expected);
 
     const shards = [directory(), directory()];
@@ -162,7 +162,7 @@ describe("a process that is lost", () => {
     ["dying", "crash", "the process ended by status 7: the driver has had enough"],
   ] as const)("by %s is an outcome, and everything else goes on", async (program, outcome, detail) => {
     const settings = campaignSettings([program], few);
-    const limit = program === "hanging" ? { hangLimit: 100 } : {};
+    const limit = program === "hanging" ? { hangLimitMs: 100 } : {};
     const results = await runTestCampaign(directory(), settings, limit);
     const lost = results.injections.filter((injection) => injection.outcome === outcome);
     expect(lost.length).toBeGreaterThan(0);
@@ -310,7 +310,7 @@ it("leaves programs out that are bad without a fault, each with its reason", asy
   // What is bad without protection is not tried with it.
   expect(results.skipped.length).toBe(8);
   expect(summarize(results)).toMatchObject({ ok: false, cells: [] });
-  const endless = await runTestCampaign(directory(), campaignSettings(["endless"]), { openLimit: 1000 });
+  const endless = await runTestCampaign(directory(), campaignSettings(["endless"]), { openLimitMs: 1000 });
   expect(endless.skipped.map(({ code, message }) => `${code}: ${message}`)).toContain(
     "BELAY604: endless does not end: no answer in 1.0 s",
   );

@@ -37,7 +37,7 @@ export const runTestCampaign = (
     resume: false,
     programs: new URL("programs.ts", import.meta.url),
     // None of the faults makes a run hang, however busy the machine is.
-    openLimit: 600_000,
-    hangLimit: 600_000,
+    openLimitMs: 600_000,
+    hangLimitMs: 600_000,
     ...options,
   });

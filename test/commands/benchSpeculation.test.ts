@@ -22,7 +22,7 @@ describe("belay bench speculation", () => {
       "1",
       "--threads",
       "2",
-      "--seconds",
+      "--variant-limit",
       "600",
       "--out",
       directory,

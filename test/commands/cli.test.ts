@@ -52,7 +52,7 @@ describe("belay", () => {
     [["run", "w.ts", "--timeout", "2147484"], "Expected at most 2147483."],
     [["tune", "w.ts", "--timeout", "2147484"], "Expected at most 2147483."],
     [["campaign", "w.ts", "--timeout", "2147484"], "Expected at most 2147483."],
-    [["bench", "speculation", "--seconds", "2147484"], "Expected at most 2147483."],
+    [["bench", "speculation", "--variant-limit", "2147484"], "Expected at most 2147483."],
     [["bench", "ecc", "--flips", "-1"], "Expected a whole number."],
     [
       ["bench", "ecc", "--flips", "0", "--fault-free", "0", "--runs", "0"],

@@ -48,17 +48,17 @@ export interface CampaignOptions extends LongWork {
   /** The number of processes with a device, which inject at the same time. Default: one. */
   readonly jobs?: number;
   /** The time in milliseconds after which an unfinished campaign stops. Default: never. */
-  readonly timeLimit?: number;
+  readonly timeLimitMs?: number;
   /**
    * The time limit for compiling a program and running it a few times without a fault, in
    * milliseconds. Default: two minutes.
    */
-  readonly openLimit?: number;
+  readonly openLimitMs?: number;
   /**
    * The time in milliseconds after which a struck run counts as hanging. Fifty times the duration
    * of a clean run is added. Default: two seconds.
    */
-  readonly hangLimit?: number;
+  readonly hangLimitMs?: number;
 }
 
 const options: { readonly [Name in keyof Required<CampaignOptions>]: Values | null } = {
@@ -68,9 +68,9 @@ const options: { readonly [Name in keyof Required<CampaignOptions>]: Values | nu
   resume: flag,
   programs: null,
   jobs: wholeFrom(1),
-  timeLimit: null,
-  openLimit: null,
-  hangLimit: null,
+  timeLimitMs: null,
+  openLimitMs: null,
+  hangLimitMs: null,
   ...longWork,
 };
 
@@ -175,11 +175,11 @@ class CampaignRun {
     configuration: CampaignConfiguration,
     watched: WatchedProcess,
   ): Promise<undefined> {
-    const { openLimit = 120_000 } = this.#options;
+    const { openLimitMs = 120_000 } = this.#options;
     const counted = this.#results.units.find((unit) => unit.program === program)?.kernels ?? [];
     const { seed } = this.#options.settings;
     const digest = this.#digestOf(program);
-    const unit = await watched.ask("open", { program, digest, configuration, counted, seed }, openLimit);
+    const unit = await watched.ask("open", { program, digest, configuration, counted, seed }, openLimitMs);
     const control = await watched.ask("control", { runs: CONTROL_RUNS }, CONTROL_RUNS * this.#limitOf(unit));
     // The control comes first, because a unit counts as known once its own record exists.
     this.#add({ kind: "control", program, configuration: configuration.name, ...control });
@@ -206,14 +206,14 @@ class CampaignRun {
   }
 
   async #strike({ unit, planned }: Missing, watched: WatchedProcess): Promise<void> {
-    const { settings, openLimit = 120_000 } = this.#options;
+    const { settings, openLimitMs = 120_000 } = this.#options;
     const { program } = unit;
     const configuration = settings.configurations.find(({ name }) => name === unit.configuration)!;
     const open = async () => {
       const { adapter } = await watched.ask("start", {}, START_LIMIT);
       this.#useAdapter(adapter);
       const digest = this.#digestOf(program);
-      await watched.ask("reopen", { program, digest, configuration, kernels: unit.kernels }, openLimit);
+      await watched.ask("reopen", { program, digest, configuration, kernels: unit.kernels }, openLimitMs);
     };
     const milliseconds = this.#limitOf(unit);
     const doing = `${program}, ${configuration.name}`;
@@ -261,12 +261,12 @@ class CampaignRun {
    * replaying the work.
    */
   #limitOf({ milliseconds }: UnitRecord): number {
-    return (this.#options.hangLimit ?? 2000) + 50 * milliseconds.protected;
+    return (this.#options.hangLimitMs ?? 2000) + 50 * milliseconds.protected;
   }
 
   #isOver(): boolean {
-    const { timeLimit = Number.POSITIVE_INFINITY, signal } = this.#options;
-    return signal?.aborted || this.#processes.failed || performance.now() - this.#start > timeLimit;
+    const { timeLimitMs = Number.POSITIVE_INFINITY, signal } = this.#options;
+    return signal?.aborted || this.#processes.failed || performance.now() - this.#start > timeLimitMs;
   }
 }
 

@@ -69,7 +69,7 @@ export const diagnosticCodes = {
   "unknown-pipeline-layout": "BELAY322",
   "unknown-entry-point": "BELAY323",
   "pipeline-layout-full": "BELAY324",
-  "refused-by-driver": "BELAY325",
+  "rejected-by-driver": "BELAY325",
   "not-requested": "BELAY326",
   "unverified-results": "BELAY327",
   "compiler-failed": "BELAY328",

@@ -75,7 +75,7 @@ it("destroys the device, and ends scrubbing, where its scope ends", async () => 
   const plain = await newDevice();
   const ended = vi.spyOn(globalThis, "clearInterval");
   {
-    using _ = harden(plain, { memory: "secded64", scrubInterval: 3_600_000 });
+    using _ = harden(plain, { memory: "secded64", scrubIntervalMs: 3_600_000 });
     expect(ended).not.toHaveBeenCalled();
   }
   expect((await plain.lost).reason).toBe("destroyed");

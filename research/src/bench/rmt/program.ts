@@ -40,7 +40,7 @@ export interface RmtProgramOptions {
   /** The number of runs of each configuration in search of false alarms. */
   readonly faultFree: number;
   /** The time that a program runs for its power, in milliseconds. */
-  readonly powerTime: number;
+  readonly powerTimeMs: number;
   readonly progress: (doing: string) => void;
 }
 
@@ -143,7 +143,7 @@ export async function measureProgram(
 /** Returns the steps that were requested and are not done yet. */
 function stepsFor(
   draft: Draft,
-  { newDevice, measure, flavors, runs, powerTime, faultFree }: RmtProgramOptions,
+  { newDevice, measure, flavors, runs, powerTimeMs, faultFree }: RmtProgramOptions,
   { configurations, ceilings, meter }: Conditions,
 ): Step[] {
   const steps: Step[] = [];
@@ -156,7 +156,7 @@ function stepsFor(
     steps.push({
       name: "power, unprotected",
       run: async (_, { unprotected }, { power }) => {
-        power.push(await measurePower("none", unprotected, meter, powerTime));
+        power.push(await measurePower("none", unprotected, meter, powerTimeMs));
       },
     });
   }
@@ -181,7 +181,7 @@ function stepsFor(
           if (needs.time) {
             overheads.push({ ...configuration, ...(await measureCost(both, baseline, runs)) });
           }
-          if (needs.power) power.push(await measurePower(redundancy, guarded, meter!, powerTime));
+          if (needs.power) power.push(await measurePower(redundancy, guarded, meter!, powerTimeMs));
           if (needs.alarms) {
             const { expected } = baseline;
             quiet.push(await countFalseAlarms(device, guarded, expected, configuration, faultFree));

@@ -95,7 +95,7 @@ const options = (changes: Partial<RmtOptions>): RmtOptions => ({
   flavors: ["intra+lds", "intra-lds"],
   runs: 1,
   faultFree: 0,
-  powerTime: 10,
+  powerTimeMs: 10,
   progress: () => {},
   save: async () => {},
   ...changes,
@@ -217,7 +217,7 @@ describe("the whole", () => {
 
   it("goes on where an earlier run has ended", async () => {
     const some = options({ flavors: ["intra-lds"], faultFree: 1 });
-    const cut = await measureRmt({ ...some, timeLimit: 0 });
+    const cut = await measureRmt({ ...some, timeLimitMs: 0 });
     expect(cut).toMatchObject({ ok: false, programs: [{ left: ["unprotected"] }] });
     const whole = await measureRmt({ ...some, earlier: cut });
     expect(whole).toMatchObject({ ok: true, programs: [{ left: [], failures: [] }] });

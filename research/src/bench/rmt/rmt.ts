@@ -15,7 +15,7 @@ export interface RmtOptions extends RmtProgramOptions {
   /** The result of earlier runs with the same options, which are not measured again. */
   readonly earlier?: RmtResult;
   /** The milliseconds after which no step begins. */
-  readonly timeLimit?: number;
+  readonly timeLimitMs?: number;
   /** Saves the result so far after each program, so that an interrupted run leaves a result. */
   readonly save: (sofar: RmtResult, last: ProgramResult) => Promise<void>;
 }
@@ -34,8 +34,8 @@ export interface RmtResult {
 
 /** Measures every program. A step that fails is in the result; only a missing device rejects. */
 export async function measureRmt(options: RmtOptions): Promise<RmtResult> {
-  const { newDevice, size, measure, flavors, runs, earlier, timeLimit, progress } = options;
-  const end = performance.now() + (timeLimit ?? Number.POSITIVE_INFINITY);
+  const { newDevice, size, measure, flavors, runs, earlier, timeLimitMs, progress } = options;
+  const end = performance.now() + (timeLimitMs ?? Number.POSITIVE_INFINITY);
   progress("ceilings");
   const probe = await newDevice();
   const conditions: Conditions = {

@@ -74,7 +74,7 @@ describe("measurements of loops", () => {
       progress: () => {},
     };
     const saved: SpeculationProgram[][] = [];
-    const none = await measureSpeculation({ ...options, timeLimit: 0 });
+    const none = await measureSpeculation({ ...options, timeLimitMs: 0 });
     expect(none).toEqual({ ok: true, programs: [], growth: [] });
     const save = async ({ programs }: { programs: readonly SpeculationProgram[] }) => {
       saved.push([...programs]);

@@ -25,7 +25,7 @@ export interface SpeculationOptions {
    */
   readonly seconds: number;
   /** The milliseconds after which no further step begins. */
-  readonly timeLimit?: number;
+  readonly timeLimitMs?: number;
   /** The earlier measurements, which are not repeated. */
   readonly earlier?: Pick<SpeculationResult, "programs" | "growth">;
   readonly progress: (doing: string) => void;
@@ -52,10 +52,10 @@ const growing: readonly Variant[] = ["default", "published", "unchecked"];
  * then not `ok`.
  */
 export async function measureSpeculation(options: SpeculationOptions): Promise<SpeculationResult> {
-  const { earlier, timeLimit = Infinity, variants: wanted } = options;
+  const { earlier, timeLimitMs = Infinity, variants: wanted } = options;
   const [programs, growth] = [[...(earlier?.programs ?? [])], [...(earlier?.growth ?? [])]];
   const result = () => ({ ok: [...programs, ...growth].every(isRight), programs, growth });
-  const end = performance.now() + timeLimit;
+  const end = performance.now() + timeLimitMs;
   const warmUp = options.warmUp && new WarmUp(await options.warmUp.load(), options.warmUp.create());
   const isWanted = (variant: Variant | "threads") => wanted?.includes(variant) ?? variant !== "hardened";
   const measure = async (

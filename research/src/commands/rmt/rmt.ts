@@ -107,8 +107,8 @@ async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
         runs,
         faultFree,
         ...(earlier && { earlier }),
-        ...(timeLimit !== undefined && { timeLimit: 1000 * timeLimit }),
-        powerTime: size === "full" ? 600 : 200,
+        ...(timeLimit !== undefined && { timeLimitMs: 1000 * timeLimit }),
+        powerTimeMs: size === "full" ? 600 : 200,
         progress: doing,
         save: async (sofar, last) => {
           tell(lineFor(last));

@@ -27,7 +27,7 @@ interface Flags extends OutputFlags {
   readonly size: Size;
   readonly runs: number;
   readonly threads: number;
-  readonly seconds: number;
+  readonly variantLimit: number;
   readonly only?: readonly string[];
   readonly variants?: readonly (Variant | "threads")[];
   readonly growth: readonly number[] | undefined;
@@ -53,7 +53,7 @@ export function benchSpeculationCommand(io: Io, finish: (status: number) => void
     )
     .option("--runs <count>", "runs of each measurement, of which the median counts", count, 5)
     .option("--threads <count>", "threads of speculation on the CPU", count, availableParallelism())
-    .option("--seconds <count>", "seconds after which one variant of one loop is given up", patience, 60)
+    .option("--variant-limit <seconds>", "give up one variant of one loop after this time", patience, 60)
     .option("--time-limit <seconds>", "begin nothing further after this time; --resume goes on", count)
     .option("--resume", "keep what the result in the output directory has, and measure the rest", false)
     .option("--only <programs>", "names of programs, with commas between", programsFrom)
@@ -78,7 +78,7 @@ export function benchSpeculationCommand(io: Io, finish: (status: number) => void
 }
 
 async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
-  const { size, runs, threads, seconds, only, variants, growth, timeLimit, out, resume } = flags;
+  const { size, runs, threads, variantLimit, only, variants, growth, timeLimit, out, resume } = flags;
   const earlier = resume ? await readRun<SpeculationRun>(join(out, `${name}.json`)) : undefined;
   using opened = await openGpu();
   const directory = mkdtempSync(join(tmpdir(), "belay-"));
@@ -108,9 +108,9 @@ async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
           growth: bits.map((bit) => growingProgram(bit, directory)),
           runs,
           threads,
-          seconds,
+          seconds: variantLimit,
           variants,
-          ...(timeLimit !== undefined && { timeLimit: 1000 * timeLimit }),
+          ...(timeLimit !== undefined && { timeLimitMs: 1000 * timeLimit }),
           ...(earlier && { earlier }),
           progress: doing,
           save: (result) => saveRun(name, about(result), flags),

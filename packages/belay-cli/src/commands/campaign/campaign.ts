@@ -117,8 +117,8 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
           jobs: flags.jobs,
           resume: flags.resume,
           programs: programsModule,
-          openLimit: 1000 * flags.timeout,
-          ...(flags.timeLimit !== undefined && { timeLimit: 1000 * flags.timeLimit }),
+          openLimitMs: 1000 * flags.timeout,
+          ...(flags.timeLimit !== undefined && { timeLimitMs: 1000 * flags.timeLimit }),
           onProgress,
         }),
       );

@@ -100,8 +100,8 @@ export const leftAlone = {
       "a buffer without check words is bound, so memory is verified before and encoded after the kernel",
       "the report's memory.unprotected says why it has none",
     ),
-  refusedByDriver: (message: string) =>
-    gap("refused-by-driver", `the device refused the protected kernel: ${message.split("\n", 1)[0]}`),
+  rejectedByDriver: (message: string) =>
+    gap("rejected-by-driver", `the driver rejected the protected kernel: ${message.split("\n", 1)[0]}`),
   compilerFailed: (message: string) =>
     gap("compiler-failed", `the compiler failed on this kernel: ${message.split("\n", 1)[0]}`),
   nothingToCompare: () =>

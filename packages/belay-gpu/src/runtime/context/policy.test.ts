@@ -76,8 +76,8 @@ describe("exceptions for kernels", () => {
     );
     expect(() => resolvePolicy({ kernels: "main" as never })).toThrow("it is an object of policies by label");
     expect(() => resolvePolicy({ retries: 3n as never })).toThrow("cannot be 3: it is a whole number from 0");
-    expect(() => resolvePolicy({ scrubInterval: 2 ** 31 })).toThrow("from 0 to 2147483647");
-    expect(resolvePolicy({ scrubInterval: 2 ** 31 - 1 })).toMatchObject({ scrubInterval: 2147483647 });
+    expect(() => resolvePolicy({ scrubIntervalMs: 2 ** 31 })).toThrow("from 0 to 2147483647");
+    expect(resolvePolicy({ scrubIntervalMs: 2 ** 31 - 1 })).toMatchObject({ scrubIntervalMs: 2147483647 });
   });
 
   it("decide how each kernel is compiled", async () => {

@@ -73,7 +73,7 @@ export interface Policy extends KernelPolicy {
    * The interval at which all memory is verified and corrected, in milliseconds, at most
    * 2147483647. Default 0: memory is verified only when the program uses it.
    */
-  readonly scrubInterval?: number;
+  readonly scrubIntervalMs?: number;
   /** The most re-executions before work is given up. Default 3. */
   readonly retries?: number;
   /**
@@ -105,7 +105,7 @@ const policyFields = (codes: Schemes): { readonly [Name in keyof Required<Policy
   onFault: oneOf(["recover", "throw", "report"]),
   memory: oneOf(["none", "auto", "auto-detect", ...Object.keys(codes), "checksum"]),
   memoryFor: listOf("WGSL sources", (each) => typeof each === "string"),
-  scrubInterval: {
+  scrubIntervalMs: {
     what: `a number of milliseconds from 0 to ${longestWait}`,
     has: (value) => typeof value === "number" && value >= 0 && value <= longestWait,
   },
@@ -127,7 +127,7 @@ const defaults: ResolvedPolicy = {
   onFault: "recover",
   memory: "none",
   memoryFor: [],
-  scrubInterval: 0,
+  scrubIntervalMs: 0,
   retries: 3,
   strict: false,
   injectFaults: false,

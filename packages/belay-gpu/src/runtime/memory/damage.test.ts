@@ -126,7 +126,7 @@ it("is restored with its check words", async () => {
 });
 
 it("is found at rest by scrubbing, on demand and at intervals", async () => {
-  const program = await newProgram({ redundancy: "none", memory: "secded64", scrubInterval: 5 });
+  const program = await newProgram({ redundancy: "none", memory: "secded64", scrubIntervalMs: 5 });
   const { device, input } = program;
   device.belay.flip(input, 4, 1 << 8);
   await device.belay.scrub();

@@ -83,7 +83,7 @@ export class ProtectedPipelines {
       // The error may be the program's own.
       if (await notMade) return;
       const message = await reasonOf(error, guarded);
-      this.kernels.announce(this.kernels.leaveAlone(plan.request, leftAlone.refusedByDriver(message)));
+      this.kernels.announce(this.kernels.leaveAlone(plan.request, leftAlone.rejectedByDriver(message)));
       guarded.kernel.rejection = message;
     });
     awaitAcceptance(guarded.kernel, proven);
@@ -120,7 +120,7 @@ export class ProtectedPipelines {
     } catch (error) {
       // If the program's own code is invalid, this call fails too, with a message about that code.
       const own = await makeOwn();
-      const reason = leftAlone.refusedByDriver(await reasonOf(error, guarded));
+      const reason = leftAlone.rejectedByDriver(await reasonOf(error, guarded));
       this.kernels.announce(this.#plans.leaveAlone(descriptor, plan.request, reason).choice);
       return this.#adopt(own, plan);
     }

@@ -14,7 +14,7 @@ export class Scrubber {
     this.#memory = memory;
     this.#verifier = verifier;
     this.#refuses = refusesFaults(policy);
-    if (memory.canFindDamage && policy.scrubInterval > 0) this.#repeat(device, policy.scrubInterval);
+    if (memory.canFindDamage && policy.scrubIntervalMs > 0) this.#repeat(device, policy.scrubIntervalMs);
   }
 
   /**

@@ -33,7 +33,7 @@ export interface VerifierReport {
   readonly recoveries: number;
   readonly giveUps: number;
   /** The total time from detections to their outcomes. */
-  readonly recoveryMilliseconds: number;
+  readonly recoveryMs: number;
 }
 
 /**
@@ -60,7 +60,7 @@ export class Verifier {
   #checked: Promise<VerificationOutcome> = Promise.resolve({});
   #recoveries = 0;
   #giveUps = 0;
-  #recoveryMilliseconds = 0;
+  #recoveryMs = 0;
 
   constructor(context: RuntimeContext, memory: DamageDetection, journal: Journal, search: StoreSearch) {
     const { policy, events } = context;
@@ -88,7 +88,7 @@ export class Verifier {
       replays: this.#reexecution.replays,
       recoveries: this.#recoveries,
       giveUps: this.#giveUps,
-      recoveryMilliseconds: this.#recoveryMilliseconds,
+      recoveryMs: this.#recoveryMs,
     };
   }
 
@@ -154,7 +154,7 @@ export class Verifier {
     const start = performance.now();
     const { epochs, last, attempts, failure } = await this.#reexecution.untilClean(epoch, found, log);
     const milliseconds = performance.now() - start;
-    this.#recoveryMilliseconds += milliseconds;
+    this.#recoveryMs += milliseconds;
     if (isClean(last)) {
       this.#recoveries++;
       const errors = log.damage.map(({ error }) => error);

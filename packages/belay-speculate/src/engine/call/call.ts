@@ -109,7 +109,7 @@ export interface Statistics {
    * The milliseconds of the whole execution, and of each phase on the GPU if the program asked for
    * them.
    */
-  readonly time: number;
+  readonly milliseconds: number;
   readonly phases: PhaseTimes | null;
   readonly bytes: { readonly uploaded: number; readonly downloaded: number };
 }
@@ -144,7 +144,7 @@ export function speculatedFrom(
     committed: executed,
     misspeculated,
     onCpu,
-    time: performance.now() - about.start,
+    milliseconds: performance.now() - about.start,
     phases,
     bytes: about.moved,
   };

@@ -48,7 +48,7 @@ export function executeAsBefore(workspace: Workspace, call: SpeculateCall): Spec
   const moved = { uploaded: 0, downloaded: 0 };
   const about = { engine: "sequential", reason: known.reason, start, moved };
   const result = speculatedFrom(onCpuAlone(reached), { carried, reductions }, about);
-  profile.timings = afterCpu(profile.timings, null, result.statistics.time);
+  profile.timings = afterCpu(profile.timings, null, result.statistics.milliseconds);
   return result;
 }
 
@@ -75,7 +75,7 @@ export function joined(beginning: Speculated, rest: Speculated): Speculated {
       ...rest.statistics,
       committed: next + rest.statistics.committed,
       onCpu: next + rest.statistics.onCpu,
-      time: statistics.time + rest.statistics.time,
+      milliseconds: statistics.milliseconds + rest.statistics.milliseconds,
     },
   };
 }
