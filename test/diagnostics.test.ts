@@ -13,7 +13,7 @@ import { translate } from "belay-speculate/internal/loops/translate";
 import { describe, expect, it } from "vitest";
 
 const root = join(import.meta.dirname, "..");
-const documentation = readFileSync(join(root, "docs/diagnostics.md"), "utf8");
+const documentation = readFileSync(join(root, "docs/reference/diagnostics.md"), "utf8");
 
 /** The sections of the documentation by code. */
 const sections = new Map(
@@ -62,7 +62,7 @@ describe("the registry of diagnostics", () => {
   });
 });
 
-describe("docs/diagnostics.md", () => {
+describe("docs/reference/diagnostics.md", () => {
   it("lists and explains all registered diagnostics, and no others", () => {
     const headings = documentation.match(/^### .*$/gm) ?? [];
     const registered = registeredDiagnostics.map(({ code, name }) => `### ${code} ${name}`);

@@ -166,9 +166,11 @@ it("the public interface documents each part", () => {
 });
 
 describe("examples", () => {
-  const examples = ["README.md", "docs/speculation.md", "docs/campaigns.md"].flatMap((page) =>
-    codeOf(textOf(page)),
-  );
+  const examples = [
+    "README.md",
+    "docs/guides/speculate-on-loops.md",
+    "docs/guides/measure-coverage.md",
+  ].flatMap((page) => codeOf(textOf(page)));
 
   it("import what the packages export", async () => {
     const imports = examples.flatMap((code) => [

@@ -1,6 +1,6 @@
 /**
  * The interface of fault campaigns, which measure the faults that a protection detects.
- * docs/campaigns.md describes the method.
+ * docs/guides/measure-coverage.md describes the method.
  */
 
 export { type CampaignOptions, runCampaign } from "./campaign.ts";

@@ -145,8 +145,8 @@ describe("the code with the lowest predicted cost", () => {
 describe("the prediction", () => {
   /**
    * Protected to unprotected time on an NVIDIA H200, as `belay bench ecc --size full` measured it;
-   * those of the first line are what a constant is fitted to. docs/measurements.md has all
-   * programs; these are those whose kernels have been the same since.
+   * those of the first line are what a constant is fitted to. docs/design/measurements/memory.md
+   * has all programs; these are those whose kernels have been the same since.
    */
   const programs: Record<string, Partial<Record<MemoryCode, number>>> = {
     copy16: { secded128: 1.25, secded32: 3.85 },

@@ -11,7 +11,7 @@ export interface BelayErrorOptions extends ErrorOptions {
  */
 export class BelayError extends Error {
   override readonly name: string = "BelayError";
-  /** The stable code, such as `BELAY320`. docs/diagnostics.md explains each. */
+  /** The stable code, such as `BELAY320`. docs/reference/diagnostics.md explains each. */
   readonly code: string;
   /** A suggestion for the reader. */
   readonly help?: string;

@@ -12,7 +12,7 @@ export type Severity = "error" | "warning" | "info";
 
 /** One finding about a program. Diagnostics are collected, never thrown. */
 export interface Diagnostic {
-  /** The stable code, such as `BELAY203`. docs/diagnostics.md explains each. */
+  /** The stable code, such as `BELAY203`. docs/reference/diagnostics.md explains each. */
   readonly code: string;
   readonly severity: Severity;
   /** The message: one sentence in lower case without a full stop. */

@@ -1,7 +1,7 @@
 /**
  * The registry of all diagnostics of Belay's packages: the code of each name. Sources use the
- * names; codes stay the same between versions. docs/diagnostics.md has the meanings, which would
- * take 9 kB of every page here.
+ * names; codes stay the same between versions. docs/reference/diagnostics.md has the meanings. They
+ * would add 9 kB to every page here.
  */
 export const diagnosticCodes = {
   // Syntax

@@ -2,8 +2,8 @@
  * The faults that represent each structure of a GPU: their sites, their victims and their effects.
  *
  * A structure is modelled by the effect of its faults on values of the source. The model is exact
- * for values that leave a lane. It approximates everything below the source; docs/campaigns.md
- * gives the reasons for each structure.
+ * for values that leave a lane. It approximates everything below the source;
+ * docs/design/measurements/faults.md gives the reasons for each structure.
  */
 import { structures } from "belay-gpu/internal/compiler/configurations";
 import type { FaultSite } from "belay-gpu/internal/compiler/contract";
@@ -27,7 +27,7 @@ export const struckStructures = [...programStructures, ...addedStructures] as co
 export type StruckStructure = (typeof struckStructures)[number];
 
 /**
- * The effects that a fault can have. docs/campaigns.md says which of them represent which
+ * The effects that a fault can have. docs/design/measurements/faults.md says which represent which
  * structure.
  */
 export const faultModels = [
