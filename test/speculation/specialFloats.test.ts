@@ -38,9 +38,12 @@ const specials = [
   Number.POSITIVE_INFINITY,
   0.49999997,
 ].flatMap((value) => [value, -value]);
-const values = [...specials, Number.NaN].map(Math.fround);
-const [xs, ys] = [values.flatMap((x) => values.map(() => x)), values.flatMap(() => values)].map((all) =>
-  Float32Array.from(all!),
+const bitsOf = (numbers: Float32Array) => new Uint32Array(numbers.buffer);
+/** NaN in several ways. */
+const nans = [0x7fc00000, 0xffc00000, 0x7fc12345, 0xffedcba9];
+const values = [...bitsOf(Float32Array.from(specials)), ...nans];
+const [xs, ys] = [values.flatMap((x) => values.map(() => x)), values.flatMap(() => values)].map(
+  (bits) => new Float32Array(Uint32Array.from(bits!).buffer),
 ) as [Float32Array, Float32Array];
 
 /** Operations that JavaScript rounds exactly, and a GPU computes exactly. */
@@ -53,6 +56,18 @@ const exact = [
   "x || y",
   "x && y",
 ];
+/** Values of which a driver may take one for another, and tests between them. */
+const choices = ["0", "-0", "x", "-x", "y", "NaN", "kept"].flatMap((yes) =>
+  ["0", "-0", "x", "-x", "y"].flatMap((no) =>
+    yes === no ? [] : ["x < y", "x === 0", "x !== y", "x"].map((test): Choice => ({ test, yes, no })),
+  ),
+);
+interface Choice {
+  readonly test: string;
+  readonly yes: string;
+  readonly no: string;
+}
+
 /** Operations that a driver may simplify by assuming no NaN, no infinity and no −0. */
 const withConstants = [
   ..."0 * x,x * 0,-0 * x,x * -0,x * kept,0 / x,-0 / x,x / Infinity,x / -Infinity,x + 0,0 + x,0 - x".split(
@@ -136,6 +151,42 @@ function differences(
 }
 
 const isTiny = (value: number) => value !== 0 && Math.abs(value) < 2 ** -126;
+
+/** The ways in which a program chooses; an arm that loads is a branch in a kernel. */
+const waysToChoose: Record<string, (choice: Choice, k: number) => string> = {
+  "an expression": ({ test, yes, no }, k) => `const r${k} = ${test} ? ${yes} : ${no};`,
+  "an expression of loads": ({ test, yes, no }, k) =>
+    `const r${k} = ${test} ? ${loaded(yes)} : ${loaded(no)};`,
+  "a variable set in a branch": ({ test, yes, no }, k) =>
+    `let r${k} = ${no}; if (${test}) { r${k} = ${yes}; }`,
+  "a variable set in two branches": ({ test, yes, no }, k) =>
+    `let r${k} = 1.5; if (${test}) { r${k} = ${yes}; } else { r${k} = ${no}; }`,
+  "assignments of an expression": ({ test, yes, no }, k) =>
+    `let r${k} = 1.5; ${test} ? (r${k} = ${loaded(yes)}) : (r${k} = ${no});`,
+};
+const loaded = (text: string) => text.replace("x", "a[i]!").replace("y", "b[i]!");
+
+it.each(Object.entries(waysToChoose))("choices by %s", async (_, choose) => {
+  const of = choices.map(({ test, yes, no }) => `${test} ? ${yes} : ${no}`);
+  const statements = choices.map((choice, k) => choose(choice, k).replaceAll("kept", "(x * 0)"));
+  const source = program(
+    choices.map((_, k) => `r${k}`),
+    "Float32Array",
+    (one) => one,
+  ).replace(/(y = b\[i\]!;)/, (all) => `${all} ${statements.join("\n")}`);
+  const found = await results(source, () => new Float32Array(xs.length * of.length));
+  expect(differences(of, found)).toEqual([]);
+  // The bits tell NaN from NaN. JavaScript leaves the bits of a NaN that it computes open.
+  const [expected, cpu, gpu] = [found.javaScript, found.cpu, found.gpu].map(bitsOf);
+  const isCopied = choices.map(({ yes, no }) => [yes, no].every((arm) => /^(x|y|-?0)$/.test(arm)));
+  const changed = [...expected!.keys()].filter(
+    (at) => isCopied[at % of.length] && (cpu![at] !== expected![at] || gpu![at] !== expected![at]),
+  );
+  const hex = (bits: Uint32Array | undefined, at: number) => bits![at]!.toString(16);
+  expect(
+    changed.map((at) => `${of[at % of.length]}: ${[expected, cpu, gpu].map((bits) => hex(bits, at))}`),
+  ).toEqual([]);
+});
 
 it("operations with constants", async () => {
   const of = withConstants.map((one) => one.replaceAll("kept", "(0.5 - 0.5)"));
@@ -221,6 +272,26 @@ it("large and small numbers, divided and squared", async () => {
     (isTiny(expected) && Math.abs(value) < 2 ** -125) ||
     Math.abs(value - expected) <= 1e-6 * Math.abs(expected);
   expect(differences(of, found, isAlike)).toEqual([]);
+}, 60_000);
+
+it("sums over iterations, some of which add nothing", async () => {
+  const source = `export async function run(a: Float32Array) {
+    "use speculate";
+    let sum = -0;
+    //#pragma omp for target(webgpu) reduction(+:sum)
+    for (let i = 0; i < a.length; i++) { if (a[i]! < 1) sum += a[i]!; }
+    return sum;
+  }`;
+  const { loop } = translate(source, "table.ts").loops[0]!;
+  const device = await devices.newDevice();
+  for (const some of [[-0], [-0, 5], [5], [0, -0], [5, 5, Number.NaN]]) {
+    const a = Float32Array.from({ length: 300 }, (_, i) => some[i % some.length]!);
+    const expected = await evaluate(source).run!(a as never);
+    const call = { loop, sequential: sequentialLoop(loop), arrays: { a }, inputs: {}, carried: {} };
+    const rest = { reductions: { sum: -0 }, first: 0, step: 1, count: a.length };
+    const { reductions } = await speculate({ ...call, ...rest }, { device, fallback: "never" });
+    expect(reductions.sum).toBe(expected);
+  }
 }, 60_000);
 
 it("minima and maxima over iterations", async () => {

@@ -1,6 +1,6 @@
 import type { Effects } from "belay-speculate/internal/loops/kernels/code/body";
 import { numberInGrid, placeInGrid, workgroupSize } from "belay-speculate/internal/loops/kernels/code/kernel";
-import { toBits, wgslName } from "belay-speculate/internal/loops/kernels/code/names";
+import { wgslName } from "belay-speculate/internal/loops/kernels/code/names";
 import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 import { stateWords } from "./layout.ts";
 
@@ -99,9 +99,9 @@ ${contribute(loop)}
  */
 export function contribute(loop: Loop): string {
   return loop.reductions
-    .map(({ name, type }, n) => {
-      const part = toBits(type, `reduced_${wgslName(name)}`);
-      return `  contributions[${n}u * params.count + params.base + rank] = ${part};`;
-    })
+    .map(
+      ({ name }, n) =>
+        `  contributions[${n}u * params.count + params.base + rank] = reduced_${wgslName(name)};`,
+    )
     .join("\n");
 }

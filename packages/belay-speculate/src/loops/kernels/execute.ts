@@ -10,7 +10,7 @@ import {
   placeInGrid,
   workgroupSize,
 } from "./code/kernel.ts";
-import { toBits, wgslName } from "./code/names.ts";
+import { wgslName } from "./code/names.ts";
 import { declareControl } from "./control.ts";
 import { engineParameters, identify, indexAt } from "./marks.ts";
 import { valuePrediction } from "./valuePrediction.ts";
@@ -103,9 +103,8 @@ export function contributions({ reductions }: Loop): KernelBuffer[] {
 /** Returns the statements that keep the contributions of the iteration `iteration`. */
 export function contribute({ reductions }: Loop): string {
   return reductions
-    .map(({ name, type }, place) => {
-      const bits = toBits(type, `reduced_${wgslName(name)}`);
-      return `contributions[${place}u * params.count + iteration] = ${bits};`;
-    })
+    .map(
+      ({ name }, place) => `contributions[${place}u * params.count + iteration] = reduced_${wgslName(name)};`,
+    )
     .join("\n  ");
 }

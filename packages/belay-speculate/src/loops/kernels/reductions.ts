@@ -1,6 +1,5 @@
 import type { Loop, Reduction } from "../tree/ir.ts";
-import { combine, identityOf } from "./code/body.ts";
-import { emitLiteral } from "./code/expressions.ts";
+import { combine, identityBits } from "./code/body.ts";
 import { assembleKernel, type LoopKernel } from "./code/kernel.ts";
 import { fromBits, toBits, wgslName } from "./code/names.ts";
 import { declareControl } from "./control.ts";
@@ -60,7 +59,8 @@ export function packLevel({ length, source, target }: Level, isFirst: boolean): 
 export function reductionKernel(loop: Loop, reduction: Reduction): LoopKernel {
   const { type } = reduction;
   const name = `combine_${wgslName(reduction.name)}`;
-  const identity = emitLiteral(type, identityOf(reduction));
+  const combined = (a: string, b: string) =>
+    toBits(type, combine(reduction, fromBits(type, a), fromBits(type, b)));
   return assembleKernel({
     name,
     loop,
@@ -75,24 +75,23 @@ export function reductionKernel(loop: Loop, reduction: Reduction): LoopKernel {
       { name: "contributions", access: "write", type: "array<u32>" },
     ],
     functions: [
-      `var<workgroup> sums: array<${type}, ${workgroupSize}>;`,
+      `var<workgroup> sums: array<u32, ${workgroupSize}>;`,
       `@compute @workgroup_size(${workgroupSize})
 fn ${name}(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
   let length = select(level.length, min(level.length, control.base), level.is_first == 1u);
-  var sum = ${identity};
+  var sum = ${identityBits(reduction)};
   for (var turn = 0u; turn < ${perInvocation}u; turn += 1u) {
     let place = workgroup.x * ${perWorkgroup}u + turn * ${workgroupSize}u + local;
     if (place < length) {
-      let value = ${fromBits(type, "contributions[level.source + place]")};
-      sum = ${combine(reduction, "sum", "value")};
+      sum = ${combined("sum", "contributions[level.source + place]")};
     }
   }
   sums[local] = sum;
   for (var half = ${workgroupSize / 2}u; half > 0u; half /= 2u) {
     workgroupBarrier();
-    if (local < half) { sums[local] = ${combine(reduction, "sums[local]", "sums[local + half]")}; }
+    if (local < half) { sums[local] = ${combined("sums[local]", "sums[local + half]")}; }
   }
-  if (local == 0u) { contributions[level.target_word + workgroup.x] = ${toBits(type, "sums[0]")}; }
+  if (local == 0u) { contributions[level.target_word + workgroup.x] = sums[0]; }
 }`,
     ],
   });

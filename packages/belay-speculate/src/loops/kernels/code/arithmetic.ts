@@ -172,7 +172,7 @@ fn quotient_f32(a: f32, b: f32) -> f32 {
   let scale = select(1f, 0.25f, (bitcast<u32>(b) & 0x7fffffffu) > 0x7e800000u);
   return (a * scale) / (b * scale);
 }`,
-  /** Selects bits. If an arm is a zero, a driver may confuse 0 and −0. */
+  /** Selects bits. Between floats, a driver may take −0 for 0. */
   select_f32: `
 fn select_f32(no: f32, yes: f32, test: bool) -> f32 {
   return bitcast<f32>(select(bitcast<u32>(no), bitcast<u32>(yes), test));
@@ -196,13 +196,13 @@ fn ascending_f32(a: f32, b: f32) -> bool {
 fn min_f32(a: f32, b: f32) -> f32 {
   if (is_nan(a)) { return a; }
   if (is_nan(b)) { return b; }
-  return select(b, a, ascending_f32(a, b));
+  return select_f32(b, a, ascending_f32(a, b));
 }`,
   max_f32: `
 fn max_f32(a: f32, b: f32) -> f32 {
   if (is_nan(a)) { return a; }
   if (is_nan(b)) { return b; }
-  return select(a, b, ascending_f32(a, b));
+  return select_f32(a, b, ascending_f32(a, b));
 }`,
 
   /** Drops the fraction's bits. NaN, infinities and large numbers have none. */
@@ -401,7 +401,7 @@ fn pow_f32(x: f32, y: f32) -> f32 {
   }
   let isWhole = equal_f32(y, trunc_f32(y));
   let isOdd = isWhole && less_f32(abs_f32(y), 16777216f) && (u32(abs_f32(y)) & 1u) == 1u;
-  let sign = select(1f, x, isOdd);
+  let sign = select_f32(1f, x, isOdd);
   if (is_zero_f32(x) || is_infinite_f32(x)) {
     return with_sign_f32(select(0f, infinity_f32(), is_zero_f32(x) == is_minus_f32(y)), sign);
   }

@@ -127,6 +127,21 @@ describe("the body of a loop", () => {
     await expect(emitBody(loop, direct)).toMatchFileSnapshot("goldens/choices.wgsl");
   });
 
+  it("merges floats of several branches as bits", async () => {
+    const f32 = (value: number): LoopExpression => ({ kind: "literal", type: "f32", value });
+    const test: LoopExpression = { kind: "binary", type: "bool", operator: "<", left: index, right: i32(4) };
+    const loaded: LoopExpression = { kind: "convert", type: "f32", operand: load("a", index) };
+    const choice: LoopExpression = { kind: "conditional", type: "f32", test, yes: f32(-0), no: loaded };
+    const loop = loopOf([
+      { kind: "declare", name: "x", type: "f32", value: choice },
+      { kind: "if", test, yes: [{ kind: "assign", name: "x", value: f32(-0) }], no: [] },
+      store("a", index, { kind: "local", type: "f32", name: "x" }),
+      store("a", index, { kind: "conditional", type: "f32", test, yes: f32(1), no: f32(-0) }),
+    ]);
+    await expectValid(loop);
+    await expect(emitBody(loop, direct)).toMatchFileSnapshot("goldens/floatChoices.wgsl");
+  });
+
   it("jumps out of nested loops", async () => {
     const jump = (kind: "break" | "continue", label: string): BodyStatement => ({ kind, label });
     const test = (limit: number): LoopExpression => ({

@@ -1,7 +1,7 @@
 import type { Loop, LoopArray, NumberType, Reduction } from "../../tree/ir.ts";
 import { emitLiteral } from "./expressions.ts";
 import { emitGet, emitPut, emitTake } from "./memory.ts";
-import { wgslName } from "./names.ts";
+import { fromBits, toBits, wgslName } from "./names.ts";
 import { StatementWriter } from "./statements.ts";
 
 /**
@@ -49,7 +49,7 @@ export const bailOuts = { outside: 1, fuel: 2, overflow: 3 } as const;
 /**
  * Returns the functions of one iteration, down to `fn iterate(index: …)`. The entry point sets
  * `fuel`, calls `start_reductions` and then `iterate`, once per invocation. Requires a uniform
- * `params` as in `parameters.ts`. Leaves reductions in `reduced_x`.
+ * `params` as in `parameters.ts`. Leaves the bits of reductions in `reduced_x`.
  */
 export function emitBody(loop: Loop, effects: Effects): string {
   const types = new Map<string, NumberType>();
@@ -121,6 +121,11 @@ export function identityOf({ type, operator }: Reduction): number {
   }
 }
 
+/** Returns the bits of the operator's neutral value. */
+export function identityBits(reduction: Reduction): string {
+  return toBits(reduction.type, emitLiteral(reduction.type, identityOf(reduction)));
+}
+
 /** Returns the combination of two values of a reduction. */
 export function combine({ type, operator }: Reduction, a: string, b: string): string {
   if (operator === "min" || operator === "max")
@@ -133,12 +138,12 @@ function emitReductions(reductions: readonly Reduction[]): string[] {
   const reduces = reductions.map((reduction) => {
     const reduced = `reduced_${wgslName(reduction.name)}`;
     const { type, name } = reduction;
-    return `var<private> ${reduced}: ${type};
-fn reduce_${wgslName(name)}(value: ${type}) { ${reduced} = ${combine(reduction, reduced, "value")}; }`;
+    const combined = toBits(type, combine(reduction, fromBits(type, reduced), "value"));
+    return `var<private> ${reduced}: u32;
+fn reduce_${wgslName(name)}(value: ${type}) { ${reduced} = ${combined}; }`;
   });
   const starts = reductions.map(
-    (reduction) =>
-      `  reduced_${wgslName(reduction.name)} = ${emitLiteral(reduction.type, identityOf(reduction))};`,
+    (reduction) => `  reduced_${wgslName(reduction.name)} = ${identityBits(reduction)};`,
   );
   return [...reduces, ["fn start_reductions() {", ...starts, "}"].join("\n")];
 }

@@ -1,6 +1,6 @@
 import type { LoopExpression, ValueType } from "../../tree/ir.ts";
 import { isLoad, operandsOf, someExpression } from "../../tree/walk.ts";
-import { fromBits, toBits, wgslName, zero } from "./names.ts";
+import { fromBits, fromVariable, toBits, toVariable, variableType, wgslName, zero } from "./names.ts";
 
 /**
  * The target of the statements that must run before an expression, and of names for their results.
@@ -24,7 +24,7 @@ export function emitExpression(expression: LoopExpression, target: StatementTarg
     case "index":
       return "index";
     case "local":
-      return `v_${wgslName(expression.name)}`;
+      return fromVariable(expression.type, `v_${wgslName(expression.name)}`);
     case "input":
       return `params.input_${wgslName(expression.name)}`;
     case "carried":
@@ -46,14 +46,13 @@ export function emitExpression(expression: LoopExpression, target: StatementTarg
       return emitBinary(expression, target);
     case "conditional": {
       if (!needsStatements(expression)) {
-        const hasZero = [expression.yes, expression.no].some((arm) => constantOf(arm) === 0);
-        const select = expression.type === "f32" && hasZero ? "select_f32" : "select";
+        const select = expression.type === "f32" ? "select_f32" : "select";
         return `${select}(${emit(expression.no)}, ${emit(expression.yes)}, ${emit(expression.test)})`;
       }
       const result = target.temporary();
-      target.line(`var ${result}: ${expression.type};`);
-      emitChoice(emit(expression.test), result, expression.yes, expression.no, target);
-      return result;
+      target.line(`var ${result}: ${variableType(expression.type)};`);
+      emitChoice(expression, result, target);
+      return fromVariable(expression.type, result);
     }
     case "call":
       return emitCall(expression, target);
@@ -211,17 +210,14 @@ function emitLogical({ operator, left, right }: Binary, target: StatementTarget)
   return result;
 }
 
-function emitChoice(
-  test: string,
-  result: string,
-  yes: LoopExpression,
-  no: LoopExpression,
-  target: StatementTarget,
-): void {
-  target.line(`if (${test}) {`);
-  target.line(`${result} = ${emitExpression(yes, target)};`);
+type Conditional = Extract<LoopExpression, { kind: "conditional" }>;
+
+/** Writes a choice to the variable `result`, which has the `variableType` of the choice. */
+function emitChoice({ type, test, yes, no }: Conditional, result: string, target: StatementTarget): void {
+  target.line(`if (${emitExpression(test, target)}) {`);
+  target.line(`${result} = ${toVariable(type, emitExpression(yes, target))};`);
   target.line("} else {");
-  target.line(`${result} = ${emitExpression(no, target)};`);
+  target.line(`${result} = ${toVariable(type, emitExpression(no, target))};`);
   target.line("}");
 }
 

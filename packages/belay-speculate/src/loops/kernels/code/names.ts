@@ -22,6 +22,24 @@ export function fromBits(type: NumberType, bits: string): string {
   return type === "u32" ? bits : `bitcast<${type}>(${bits})`;
 }
 
+/**
+ * Returns the type of a variable that several statements set. A float is kept as its bits: NVIDIA's
+ * compiler merges a constant −0 from one branch with a float from another into 0.
+ */
+export function variableType(type: ValueType): ValueType {
+  return type === "f32" ? "u32" : type;
+}
+
+/** Returns the text to store a value in a variable of `variableType`. */
+export function toVariable(type: ValueType, value: string): string {
+  return type === "f32" ? toBits(type, value) : value;
+}
+
+/** Returns the value that a variable of `variableType` holds. */
+export function fromVariable(type: ValueType, variable: string): string {
+  return type === "f32" ? fromBits(type, variable) : variable;
+}
+
 /** Returns a zero of the type, as a literal. */
 export function zero(type: ValueType): string {
   return { i32: "0i", u32: "0u", f32: "0f", bool: "false" }[type];

@@ -1,7 +1,7 @@
 import type { BodyStatement, IterationBound, LoopExpression, NumberType, ValueType } from "../../tree/ir.ts";
 import { endsSoon } from "../../tree/walk.ts";
 import { convert, elementOf, emitExpression, type StatementTarget } from "./expressions.ts";
-import { toBits, wgslName } from "./names.ts";
+import { toBits, toVariable, variableType, wgslName } from "./names.ts";
 
 /** The facts about the loop that its statements need. */
 export interface Surroundings {
@@ -52,13 +52,15 @@ export class StatementWriter implements StatementTarget {
         const value = emitExpression(statement.value, this);
         const text = convert(statement.value.type, statement.type, value);
         this.#locals.at(-1)!.set(statement.name, statement.type);
-        this.line(`var v_${wgslName(statement.name)}: ${statement.type} = ${text};`);
+        const type = variableType(statement.type);
+        this.line(`var v_${wgslName(statement.name)}: ${type} = ${toVariable(statement.type, text)};`);
         break;
       }
       case "assign": {
         const { name, value } = statement;
         const type = this.#locals.findLast((scope) => scope.has(name))?.get(name) ?? value.type;
-        this.line(`v_${wgslName(name)} = ${convert(value.type, type, emitExpression(value, this))};`);
+        const text = convert(value.type, type, emitExpression(value, this));
+        this.line(`v_${wgslName(name)} = ${toVariable(type, text)};`);
         break;
       }
       case "assignCarried": {

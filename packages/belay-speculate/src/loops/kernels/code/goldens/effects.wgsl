@@ -34,15 +34,15 @@ fn store_carried__x24_last(bits: u32) {
   carried[0] = bits;
 }
 
-var<private> reduced_sum: i32;
-fn reduce_sum(value: i32) { reduced_sum = (reduced_sum + value); }
+var<private> reduced_sum: u32;
+fn reduce_sum(value: i32) { reduced_sum = bitcast<u32>((bitcast<i32>(reduced_sum) + value)); }
 
-var<private> reduced_best: f32;
-fn reduce_best(value: f32) { reduced_best = min_f32(reduced_best, value); }
+var<private> reduced_best: u32;
+fn reduce_best(value: f32) { reduced_best = bitcast<u32>(min_f32(bitcast<f32>(reduced_best), value)); }
 
 fn start_reductions() {
-  reduced_sum = 0i;
-  reduced_best = f32_of_bits(0x7f800000u);
+  reduced_sum = bitcast<u32>(0i);
+  reduced_best = bitcast<u32>(f32_of_bits(0x7f800000u));
 }
 
 fn iterate(index: i32) {
