@@ -163,6 +163,7 @@ export function belayOf(parts: BelayParts): Belay {
     },
     report: async () => {
       await verifier.verify();
+      await journal.counted;
       const kernelReports = (await kernels.accepted()).map(({ coverage, kernel, runs }) => ({
         ...coverage,
         dispatches: runs.dispatches,

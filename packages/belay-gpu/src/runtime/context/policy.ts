@@ -74,6 +74,12 @@ export interface Policy extends KernelPolicy {
    * 2147483647. Default 0: memory is verified only when the program uses it.
    */
   readonly scrubIntervalMs?: number;
+  /**
+   * The most GPU memory for the earlier contents of buffers and textures, in bytes. Default 1 GiB.
+   * Work is checked early when half of it is used. Work that needs more is not executed again after
+   * a fault, and its results are refused.
+   */
+  readonly snapshotBytes?: number;
   /** The most re-executions before work is given up. Default 3. */
   readonly retries?: number;
   /**
@@ -109,6 +115,7 @@ const policyFields = (codes: Schemes): { readonly [Name in keyof Required<Policy
     what: `a number of milliseconds from 0 to ${longestWait}`,
     has: (value) => typeof value === "number" && value >= 0 && value <= longestWait,
   },
+  snapshotBytes: wholeFrom(0),
   retries: wholeFrom(0),
   injectFaults: oneOf(choices.injectFaults),
   strikeMachinery: flag,
@@ -128,6 +135,7 @@ const defaults: ResolvedPolicy = {
   memory: "none",
   memoryFor: [],
   scrubIntervalMs: 0,
+  snapshotBytes: 2 ** 30,
   retries: 3,
   strict: false,
   injectFaults: false,
@@ -184,15 +192,21 @@ export function refuseConflicts(policy: ResolvedPolicy, features: Iterable<strin
   }
 }
 
-/** Returns whether work that a fault may have reached is executed again. */
-export const recovers = ({ onFault }: Pick<ResolvedPolicy, "onFault">): boolean => onFault === "recover";
+/**
+ * Returns whether work that a fault may have reached is executed again. Without redundancy and
+ * memory codes no fault is detected.
+ */
+export const recovers = (policy: ResolvedPolicy): boolean =>
+  policy.onFault === "recover" &&
+  (policy.memory !== "none" || redundanciesIn(policy).some((each) => each !== "none"));
 
 /** Returns whether data that a fault may have reached is refused if it is not recovered. */
 export const refusesFaults = ({ onFault }: Pick<ResolvedPolicy, "onFault">): boolean => onFault !== "report";
 
 /** Returns whether kernels may be dispatched on doubled grids. */
-export function doublesGrids({ redundancy, kernels }: ResolvedPolicy): boolean {
-  return [{ redundancy }, ...Object.values(kernels)].some(
-    (policy) => policy.redundancy === "inter" || policy.redundancy === "auto",
-  );
-}
+export const doublesGrids = (policy: ResolvedPolicy): boolean =>
+  redundanciesIn(policy).some((redundancy) => redundancy === "inter" || redundancy === "auto");
+
+/** Returns the redundancies that kernels may have. */
+const redundanciesIn = ({ redundancy, kernels }: ResolvedPolicy) =>
+  [{ redundancy }, ...Object.values(kernels)].map((each) => each.redundancy);

@@ -22,6 +22,11 @@ export type QueueEvent = Submission | HostWrite;
 /** The submitted work between two checks. It is the unit of recovery. */
 export interface Epoch {
   readonly events: QueueEvent[];
+  /**
+   * The events before the first one that a check can find wrong. They are not executed again, so
+   * nothing is saved for them.
+   */
+  readonly unchecked: QueueEvent[];
   /** The events that the device is known to have rejected. They had no effect. */
   readonly rejected: Set<QueueEvent>;
   readonly touched: Set<GpuResource>;
@@ -36,5 +41,12 @@ export interface Epoch {
 }
 
 export function newEpoch(): Epoch {
-  return { events: [], rejected: new Set(), touched: new Set(), contentsBefore: new Map(), acceptances: [] };
+  return {
+    events: [],
+    unchecked: [],
+    rejected: new Set(),
+    touched: new Set(),
+    contentsBefore: new Map(),
+    acceptances: [],
+  };
 }

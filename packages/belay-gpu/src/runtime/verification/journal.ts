@@ -35,8 +35,10 @@ export class Journal {
   readonly #device: GPUDevice;
   /** True if unverified work can be executed again at all. */
   readonly recoverable: boolean;
+  readonly #budget: number;
   readonly #closed: Epoch[] = [];
   #open: Epoch = newEpoch();
+  #counted: Promise<void> = Promise.resolve();
   readonly #snapshots: Snapshots;
   readonly #textures: Textures;
   readonly #usages: DeclaredUsages;
@@ -47,7 +49,8 @@ export class Journal {
   constructor(context: RuntimeContext, memory: MemoryProtection) {
     const { device, policy, textures, usages, scopes } = context;
     this.#device = device;
-    this.#snapshots = new Snapshots(device, memory);
+    this.#budget = policy.snapshotBytes;
+    this.#snapshots = new Snapshots(device, memory, policy.snapshotBytes);
     this.#textures = textures;
     this.#usages = usages;
     this.#memory = memory;
@@ -65,7 +68,12 @@ export class Journal {
   }
 
   get openEvents(): number {
-    return this.#open.events.length;
+    return this.#open.events.length + this.#open.unchecked.length;
+  }
+
+  /** True if snapshots use more than half of their budget. */
+  get isNearBudget(): boolean {
+    return this.#snapshots.used > this.#budget / 2;
   }
 
   /** The number of epochs whose check has begun and not ended. */
@@ -76,6 +84,11 @@ export class Journal {
   /** The number of unverified events that are known to be rejected. */
   get rejections(): number {
     return this.#epochs.reduce((sum, { rejected }) => sum + rejected.size, 0);
+  }
+
+  /** Resolves when the dispatches of all calls so far are counted. */
+  get counted(): Promise<void> {
+    return this.#counted;
   }
 
   get snapshots(): SnapshotReport {
@@ -130,6 +143,10 @@ export class Journal {
    * record stands for unknown commands.
    */
   submit(records: readonly (CommandRecord | undefined)[], call: () => void): void {
+    if (!this.#isChecked(records)) {
+      this.#submitUnchecked(records, call);
+      return;
+    }
     const events: QueueEvent[] = [];
     const replaced: GpuResource[] = [];
     for (const record of records) {
@@ -144,6 +161,30 @@ export class Journal {
     }
     this.#open.events.push(...events);
     this.#watch(call, events, replaced);
+  }
+
+  /**
+   * Returns whether these commands may have to be executed again. They may if a check can find a
+   * fault in them, or in unverified work before them.
+   */
+  #isChecked(records: readonly (CommandRecord | undefined)[]): boolean {
+    const isBefore = this.#open.events.length > 0 || this.#closed.length > 0;
+    const canFail = this.#memory.canFindDamage || records.some((record) => record && record.kernels.size > 0);
+    return isBefore || canFail;
+  }
+
+  /** Calls `call` to submit commands that are not executed again. */
+  #submitUnchecked(records: readonly (CommandRecord | undefined)[], call: () => void): void {
+    const events: QueueEvent[] = [];
+    for (const record of records) {
+      if (!record) continue;
+      for (const resource of record.touched()) this.beforeUse(resource);
+      for (const resource of record.written) this.#snapshots.recordWrite(resource);
+      events.push({ record });
+    }
+    // A taint from earlier work spreads through these commands.
+    if (this.taints.isUsed) this.#open.unchecked.push(...events);
+    this.#watch(call, events, []);
   }
 
   /**
@@ -203,7 +244,10 @@ export class Journal {
       reject();
       throw error;
     }
-    epoch.acceptances.push(accepted.then((isAccepted) => (isAccepted ? countDispatches(events) : reject())));
+    const settled = accepted.then((isAccepted) => (isAccepted ? countDispatches(events) : reject()));
+    this.#counted = settled;
+    // Without open events, no check waits for this one.
+    if (this.openEvents > 0) epoch.acceptances.push(settled);
   }
 
   /** Ends the open epoch and begins the next. */
@@ -308,6 +352,12 @@ export class Journal {
       } else {
         resources.push(resource);
       }
+    }
+    if (epoch.obstacle === undefined && !this.#snapshots.hasRoomFor(resources))
+      epoch.obstacle = `its snapshots need more GPU memory than snapshotBytes, which is ${this.#budget}`;
+    if (epoch.obstacle !== undefined) {
+      for (const resource of resources) this.#snapshots.recordWrite(resource);
+      return unsaved;
     }
     const failed = resources.length > 0 ? this.#snapshots.save(resources, epoch.contentsBefore) : undefined;
     const saved = failed?.then((error) => {

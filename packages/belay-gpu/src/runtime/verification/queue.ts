@@ -9,7 +9,10 @@ import { type BufferRange, type GpuResource, isTexture } from "../webgpu/resourc
 import type { Journal } from "./journal.ts";
 import type { Verifier } from "./verifier.ts";
 
-/** The number of events after which an epoch is checked even if the program waits for nothing. */
+/**
+ * The number of events after which an epoch is checked even if the program waits for nothing. It is
+ * checked earlier if its snapshots are large.
+ */
 const MAX_OPEN_EVENTS = 256;
 /**
  * The most such checks at a time. A program that is faster than its checks gets longer epochs, not
@@ -54,7 +57,7 @@ export function hardenedQueue({ context, memory, commands, journal, verifier }: 
         if (tainted) throw verifier.taintOf(tainted);
       }
       journal.submit(records, () => native.submit(memory.withUpdates(submitted, records)));
-      const isLong = journal.openEvents >= MAX_OPEN_EVENTS;
+      const isLong = journal.openEvents >= MAX_OPEN_EVENTS || journal.isNearBudget;
       if (isLong && journal.closedEpochs < MAX_CHECKS_UNDER_WAY) void verifier.verify();
     },
     writeBuffer: (...args: Parameters<GPUQueue["writeBuffer"]>): undefined => {

@@ -1,12 +1,13 @@
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
-import { type GpuResource, isTexture, textureLike } from "../webgpu/resources.ts";
+import { type BufferRange, type GpuResource, isTexture, textureLike } from "../webgpu/resources.ts";
+import { SnapshotMemory } from "./snapshotMemory.ts";
 
 /**
  * The contents of a resource before an epoch wrote it. They are a copy, zeros as in a new resource,
  * or `"replaced"` if the epoch begins by overwriting the whole resource.
  */
-export type Contents = GpuResource | "zeros" | "replaced";
+export type Contents = BufferRange | GPUTexture | "zeros" | "replaced";
 
 /** The costs of snapshots so far. */
 export interface SnapshotReport {
@@ -14,43 +15,45 @@ export interface SnapshotReport {
   readonly taken: number;
   /** The bytes that were copied. */
   readonly bytes: number;
-  /** The GPU memory of copies now, and at most so far, in bytes. */
+  /** The GPU memory for copies now, and at most so far, in bytes. It stays for later copies. */
   readonly held: number;
   readonly peak: number;
   /** The time that the host spent on snapshots. */
   readonly milliseconds: number;
 }
 
-/** The most copies that wait for reuse. Further ones are freed. */
-const KEPT_COPIES = 16;
-
 /** The copies of buffers and textures from before epochs wrote them. */
 export class Snapshots {
   readonly #device: GPUDevice;
   /** The resources that have contained only zeros so far. */
   readonly #pristine = new WeakSet<GpuResource>();
-  readonly #idle: GPUBuffer[] = [];
+  /** Tells the location of a buffer's check words, which are saved with its contents. */
+  readonly #checks: Pick<MemoryProtection, "checksOf">;
+  readonly #memory: SnapshotMemory;
   #taken = 0;
   #bytes = 0;
-  #held = 0;
-  #peak = 0;
   #milliseconds = 0;
-  /** Tells the location of a buffer's check words, which are saved with its contents. */
-  readonly #memory: Pick<MemoryProtection, "checksOf">;
 
-  constructor(device: GPUDevice, memory: Pick<MemoryProtection, "checksOf">) {
+  /** The snapshots together take at most `budget` bytes of GPU memory at a time. */
+  constructor(device: GPUDevice, checks: Pick<MemoryProtection, "checksOf">, budget: number) {
     this.#device = device;
-    this.#memory = memory;
+    this.#checks = checks;
+    this.#memory = new SnapshotMemory(device, budget);
   }
 
   get report(): SnapshotReport {
     return {
       taken: this.#taken,
       bytes: this.#bytes,
-      held: this.#held,
-      peak: this.#peak,
+      held: this.#memory.held,
+      peak: this.#memory.peak,
       milliseconds: this.#milliseconds,
     };
+  }
+
+  /** The bytes of all copies now. */
+  get used(): number {
+    return this.#memory.used;
   }
 
   /** Records that a resource was created and contains only zeros. */
@@ -61,6 +64,12 @@ export class Snapshots {
   /** Records that a resource was written without a snapshot. */
   recordWrite(resource: GpuResource): void {
     this.#pristine.delete(resource);
+  }
+
+  /** Returns whether copies of these resources stay within the budget. */
+  hasRoomFor(resources: readonly GpuResource[]): boolean {
+    const copied = resources.filter((resource) => !this.#pristine.has(resource));
+    return this.#memory.hasRoomFor(copied.reduce((sum, resource) => sum + this.#sizeOf(resource), 0));
   }
 
   /** Saves the current contents of resources. Resolves to the error if the device rejects that. */
@@ -78,9 +87,10 @@ export class Snapshots {
     const { failed } = makeSilently(this.#device, () => {
       const encoder = this.#device.createCommandEncoder({ label: "belay: save" });
       for (const resource of copied) {
-        const copy = this.#copyOf(resource);
-        into.set(resource, copy);
-        this.#encodeSave(encoder, resource, copy);
+        into.set(
+          resource,
+          isTexture(resource) ? this.#copyTexture(encoder, resource) : this.#copyBuffer(encoder, resource),
+        );
         this.#taken++;
         this.#bytes += sizeOf(resource);
       }
@@ -99,16 +109,16 @@ export class Snapshots {
       if (restored.has(resource)) continue;
       restored.add(resource);
       if (contents === "replaced") continue;
-      if (contents !== "zeros") {
-        this.#encodeRestore(encoder, contents, resource);
-      } else if (isTexture(resource)) {
-        const zeros = this.#textureLike(resource);
-        fresh.push(zeros);
-        encodeTextureCopy(encoder, zeros, resource);
-      } else {
+      if (isTexture(resource)) {
+        const zeros = contents === "zeros" ? this.#textureLike(resource) : undefined;
+        if (zeros) fresh.push(zeros);
+        encodeTextureCopy(encoder, zeros ?? (contents as GPUTexture), resource);
+      } else if (contents === "zeros") {
         encoder.clearBuffer(resource, 0, wholeWords(resource));
-        const checks = this.#memory.checksOf(resource);
+        const checks = this.#checks.checksOf(resource);
         if (checks) encoder.clearBuffer(checks.buffer, checks.offset, checks.size);
+      } else {
+        this.#restoreBuffer(encoder, contents as BufferRange, resource);
       }
     }
     this.#device.queue.submit([encoder.finish()]);
@@ -119,59 +129,49 @@ export class Snapshots {
   release(past: Iterable<Contents>): void {
     for (const contents of past) {
       if (typeof contents === "string") continue;
-      if (isTexture(contents)) this.#free(contents);
-      else this.#idle.push(contents);
+      if (isTexture(contents)) {
+        this.#memory.removeTexture(sizeOf(contents));
+        contents.destroy();
+      } else {
+        this.#memory.free(contents);
+      }
     }
-    while (this.#idle.length > KEPT_COPIES) this.#free(this.#idle.shift()!);
+    this.#memory.destroyUnused();
   }
 
-  #copyOf(resource: GpuResource): GpuResource {
-    if (isTexture(resource)) return this.#count(this.#textureLike(resource));
-    const size = wholeWords(resource) + (this.#memory.checksOf(resource)?.size ?? 0);
-    const idle = this.#idle.findIndex((copy) => copy.size === size);
-    if (idle >= 0) return this.#idle.splice(idle, 1)[0]!;
-    const usage = flags.bufferCopySrc | flags.bufferCopyDst;
-    return this.#count(this.#device.createBuffer({ label: "belay: snapshot", size, usage }));
+  /** Returns the size of a copy in bytes. The check words of a buffer follow its data. */
+  #sizeOf(resource: GpuResource): number {
+    const checks = isTexture(resource) ? undefined : this.#checks.checksOf(resource);
+    return sizeOf(resource) + (checks?.size ?? 0);
   }
 
-  /** In a copy, the check words follow the data. */
-  #encodeSave(encoder: GPUCommandEncoder, resource: GpuResource, copy: GpuResource): void {
-    if (isTexture(resource)) {
-      encodeTextureCopy(encoder, resource, copy as GPUTexture);
-      return;
-    }
-    const [data, checks] = [wholeWords(resource), this.#memory.checksOf(resource)];
-    encoder.copyBufferToBuffer(resource, 0, copy as GPUBuffer, 0, data);
+  #copyTexture(encoder: GPUCommandEncoder, texture: GPUTexture): GPUTexture {
+    const copy = this.#textureLike(texture);
+    this.#memory.addTexture(sizeOf(copy));
+    encodeTextureCopy(encoder, texture, copy);
+    return copy;
+  }
+
+  #copyBuffer(encoder: GPUCommandEncoder, buffer: GPUBuffer): BufferRange {
+    const copy = this.#memory.allocate(this.#sizeOf(buffer));
+    const [data, checks] = [wholeWords(buffer), this.#checks.checksOf(buffer)];
+    encoder.copyBufferToBuffer(buffer, 0, copy.buffer, copy.offset, data);
     if (checks)
-      encoder.copyBufferToBuffer(checks.buffer, checks.offset, copy as GPUBuffer, data, checks.size);
+      encoder.copyBufferToBuffer(checks.buffer, checks.offset, copy.buffer, copy.offset + data, checks.size);
+    return copy;
   }
 
-  #encodeRestore(encoder: GPUCommandEncoder, copy: GpuResource, resource: GpuResource): void {
-    if (isTexture(resource)) {
-      encodeTextureCopy(encoder, copy as GPUTexture, resource);
-      return;
-    }
-    const [data, checks] = [wholeWords(resource), this.#memory.checksOf(resource)];
-    encoder.copyBufferToBuffer(copy as GPUBuffer, 0, resource, 0, data);
+  #restoreBuffer(encoder: GPUCommandEncoder, copy: BufferRange, buffer: GPUBuffer): void {
+    const [data, checks] = [wholeWords(buffer), this.#checks.checksOf(buffer)];
+    encoder.copyBufferToBuffer(copy.buffer, copy.offset, buffer, 0, data);
     if (checks)
-      encoder.copyBufferToBuffer(copy as GPUBuffer, data, checks.buffer, checks.offset, checks.size);
+      encoder.copyBufferToBuffer(copy.buffer, copy.offset + data, checks.buffer, checks.offset, checks.size);
   }
 
   #textureLike(texture: GPUTexture): GPUTexture {
     const attachment = texture.sampleCount > 1 ? flags.renderAttachment : 0;
     const usage = flags.textureCopySrc | flags.textureCopyDst | attachment;
     return this.#device.createTexture({ label: "belay: snapshot", ...textureLike(texture, usage) });
-  }
-
-  #count<T extends GpuResource>(copy: T): T {
-    this.#held += sizeOf(copy);
-    this.#peak = Math.max(this.#peak, this.#held);
-    return copy;
-  }
-
-  #free(copy: GpuResource): void {
-    this.#held -= sizeOf(copy);
-    copy.destroy();
   }
 }
 

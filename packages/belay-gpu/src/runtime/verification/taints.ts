@@ -20,8 +20,12 @@ interface Taint {
 export class Taints {
   /** The tainted ranges, which do not overlap. */
   readonly #tainted = new WeakMap<GpuResource, readonly Taint[]>();
-  /** True once there has been a taint. */
   #isUsed = false;
+
+  /** True once there has been a taint. */
+  get isUsed(): boolean {
+    return this.#isUsed;
+  }
 
   of(place: ResourceRange): Refusal | undefined {
     return this.#isUsed ? firstIn(this.#tainted.get(resourceOf(place)) ?? [], place) : undefined;
@@ -62,9 +66,9 @@ export class Taints {
    * contents. Removes the taint of replaced ranges. Rejected events do neither, unless a protected
    * kernel may be the cause.
    */
-  propagate({ events, rejected }: Epoch, blame: Blame): void {
+  propagate({ unchecked, events, rejected }: Epoch, blame: Blame): void {
     if (!this.#isUsed && blame.kernels.size === 0 && blame.damage.length === 0) return;
-    for (const event of events) {
+    for (const event of [...unchecked, ...events]) {
       if (!rejected.has(event)) this.#followEvent(event, blame);
       else if ("record" in event) this.#followLost(event.record, blame);
     }

@@ -1,0 +1,196 @@
+/** Which work is saved and executed again, and how much memory that takes. */
+import { describe, expect, it } from "vitest";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
+import type { Policy } from "../context/policy.ts";
+import { harden } from "../harden.ts";
+import type { HardenedDevice } from "../hardenedDevice.ts";
+
+const { newDevice } = testDevices({ full: true });
+
+const WORDS = 64;
+const CODE = `
+@group(0) @binding(0) var<storage, read_write> data: array<u32>;
+@compute @workgroup_size(8) fn checked(@builtin(global_invocation_id) id: vec3u) { data[id.x] = data[id.x] * 3; }
+@compute @workgroup_size(8) fn unchecked(@builtin(global_invocation_id) id: vec3u) { data[id.x] = data[id.x] + 1; }
+`;
+
+/** Runs kernels that change buffers in place, so that a result shows if a step ran twice. */
+class Program {
+  readonly device: HardenedDevice;
+  readonly #pipelines: Readonly<Record<"checked" | "unchecked", GPUComputePipeline>>;
+
+  constructor(native: GPUDevice, device: HardenedDevice) {
+    this.device = device;
+    const pipeline = (on: GPUDevice, entryPoint: string) => {
+      const module = on.createShaderModule({ code: CODE });
+      return on.createComputePipeline({ layout: "auto", compute: { module, entryPoint } });
+    };
+    // A pipeline of the plain device has no sites for faults either.
+    this.#pipelines = { checked: pipeline(device, "checked"), unchecked: pipeline(native, "unchecked") };
+  }
+
+  static async on(policy: Policy): Promise<Program> {
+    const native = await newDevice();
+    return new Program(native, harden(native, { injectFaults: true, ...policy }));
+  }
+
+  buffer(value = 1): GPUBuffer {
+    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+    const buffer = this.device.createBuffer({ size: 4 * WORDS, usage });
+    this.device.queue.writeBuffer(buffer, 0, new Uint32Array(WORDS).fill(value));
+    return buffer;
+  }
+
+  run(entryPoint: "checked" | "unchecked", buffer: GPUBuffer): void {
+    const { device } = this;
+    const pipeline = this.#pipelines[entryPoint];
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    const entries = [{ binding: 0, resource: { buffer } }];
+    pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
+    pass.dispatchWorkgroups(WORDS / 8);
+    pass.end();
+    device.queue.submit([encoder.finish()]);
+  }
+
+  /** Arms a fault that strikes the checked kernel once. */
+  arm(): void {
+    const [kernel] = this.device.belay.faultSites().filter(({ entryPoint }) => entryPoint === "checked");
+    this.device.belay.arm({
+      kernel: kernel!.kernel,
+      site: kernel!.sites.findLast(({ kind }) => kind === "value")!.id,
+      replica: 0,
+      effect: { xor: 8 },
+      workgroup: [1, 0, 0],
+      localIndex: 2,
+    });
+  }
+
+  /** Returns the distinct values of a buffer's words. */
+  async read(buffer: GPUBuffer): Promise<number[]> {
+    const { device } = this;
+    const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+    const readBack = device.createBuffer({ size: buffer.size, usage });
+    const encoder = device.createCommandEncoder();
+    encoder.copyBufferToBuffer(buffer, readBack);
+    device.queue.submit([encoder.finish()]);
+    await readBack.mapAsync(GPUMapMode.READ);
+    return [...new Set(new Uint32Array(readBack.getMappedRange()))];
+  }
+}
+
+describe("work that no check can find wrong", () => {
+  it("is not saved where nothing is protected", async () => {
+    const program = await Program.on({ redundancy: "none", injectFaults: false });
+    const buffer = program.buffer();
+    for (let i = 0; i < 5; i++) program.run("checked", buffer);
+    expect(await program.read(buffer)).toEqual([3 ** 5]);
+    const { snapshots, checks, kernels } = await program.device.belay.report();
+    expect(snapshots).toMatchObject({ taken: 0, held: 0 });
+    expect(checks).toBe(0);
+    expect(kernels.find(({ entryPoint }) => entryPoint === "checked")!.dispatches).toBe(5);
+    program.device.destroy();
+  });
+
+  it("is neither saved nor executed again before the first protected kernel", async () => {
+    const program = await Program.on({});
+    const [first, second] = [program.buffer(), program.buffer()];
+    for (const buffer of [first, second, first]) program.run("unchecked", buffer);
+    program.run("checked", first);
+    program.arm();
+    program.run("checked", first);
+    expect(await program.read(first)).toEqual([27]);
+    expect(await program.read(second)).toEqual([2]);
+    const { recoveries, snapshots } = await program.device.belay.report();
+    expect(recoveries).toBe(1);
+    // Only the buffer of the protected kernel was saved.
+    expect(snapshots.taken).toBe(1);
+    program.device.destroy();
+  });
+
+  it("is executed again after a protected kernel", async () => {
+    const program = await Program.on({});
+    const [first, second] = [program.buffer(), program.buffer()];
+    program.run("unchecked", first);
+    program.arm();
+    program.run("checked", first);
+    program.run("unchecked", first);
+    program.run("unchecked", second);
+    program.device.queue.writeBuffer(second, 0, new Uint32Array(WORDS).fill(10));
+    program.run("unchecked", second);
+    expect(await program.read(first)).toEqual([7]);
+    expect(await program.read(second)).toEqual([11]);
+    expect((await program.device.belay.report()).recoveries).toBe(1);
+    program.device.destroy();
+  });
+
+  it("is executed again while a check of earlier work is under way", async () => {
+    const program = await Program.on({});
+    const [first, second] = [program.buffer(), program.buffer()];
+    program.arm();
+    program.run("checked", first);
+    const checked = program.device.belay.verify();
+    // The recovery of the first epoch restores what these commands change.
+    program.run("unchecked", first);
+    program.run("unchecked", second);
+    await checked;
+    expect(await program.read(first)).toEqual([4]);
+    expect(await program.read(second)).toEqual([2]);
+    program.device.destroy();
+  });
+
+  it("spreads a fault that was not recovered", async () => {
+    const program = await Program.on({ onFault: "throw" });
+    const [first, second] = [program.buffer(), program.buffer()];
+    program.arm();
+    program.run("checked", first);
+    await expect(program.read(first)).rejects.toThrow("disagree");
+    const encoder = program.device.createCommandEncoder();
+    encoder.copyBufferToBuffer(first, second);
+    program.device.queue.submit([encoder.finish()]);
+    program.run("unchecked", second);
+    await expect(program.read(second)).rejects.toThrow("disagree");
+    program.device.destroy();
+  });
+});
+
+describe("the budget of snapshots", () => {
+  const bytes = 4 * WORDS;
+
+  it("ends an epoch when half of it is used", async () => {
+    const program = await Program.on({ snapshotBytes: 8 * bytes });
+    const buffers = Array.from({ length: 40 }, () => program.buffer());
+    for (const buffer of buffers) {
+      program.run("checked", buffer);
+      await new Promise((next) => setTimeout(next, 1));
+    }
+    await program.device.belay.verify();
+    for (const buffer of buffers) expect(await program.read(buffer)).toEqual([3]);
+    const { snapshots, checks } = await program.device.belay.report();
+    // Fewer events than this end no epoch by their number.
+    expect(checks).toBeGreaterThanOrEqual(3);
+    expect(snapshots.peak).toBeLessThanOrEqual(8 * bytes);
+    program.device.destroy();
+  });
+
+  it("refuses faulty work that needs more, and says why", async () => {
+    const program = await Program.on({ snapshotBytes: 2 * bytes });
+    const buffers = [program.buffer(), program.buffer(), program.buffer()];
+    program.arm();
+    for (const buffer of buffers) program.run("checked", buffer);
+    await expect(program.read(buffers[0]!)).rejects.toThrow(/snapshotBytes, which is 512/);
+    expect(await program.device.belay.report()).toMatchObject({ giveUps: 1, replays: 0 });
+    program.device.destroy();
+  });
+
+  it("does not matter without a fault", async () => {
+    const program = await Program.on({ snapshotBytes: 0 });
+    const buffer = program.buffer();
+    program.run("checked", buffer);
+    program.run("checked", buffer);
+    expect(await program.read(buffer)).toEqual([9]);
+    expect((await program.device.belay.report()).snapshots).toMatchObject({ taken: 0, held: 0 });
+    program.device.destroy();
+  });
+});
