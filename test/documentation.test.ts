@@ -2,27 +2,15 @@
  * All names in the documentation exist: files, sections, commands, their options, and the imports
  * of examples.
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { runCommandLine } from "belay-cli/internal/commandLine";
 import type { Io } from "belay-cli/internal/shared/terminal/io";
 import { translate } from "belay-speculate/internal/loops/translate";
 import { describe, expect, it } from "vitest";
-import { entryPoints, root, workspaces } from "./support/workspaces.ts";
+import { expectParts, pages, shownOutputs, textOf } from "./support/documents.ts";
+import { entryPoints, root } from "./support/workspaces.ts";
 
-const pages = [
-  "README.md",
-  "ARCHITECTURE.md",
-  "CONTRIBUTING.md",
-  "CHANGELOG.md",
-  "packages/README.md",
-  ...workspaces.map(({ folder }) => `${folder}/README.md`),
-].concat(
-  readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".md"))
-    .map((file) => `docs/${file.replaceAll("\\", "/")}`),
-);
-const textOf = (page: string) => readFileSync(join(root, page), "utf8");
 const files = ["packages", "research", "test", "docs", "."].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: folder !== ".", encoding: "utf8" })
     .map((file) => join(folder, file).replaceAll("\\", "/"))
@@ -114,37 +102,28 @@ it("names existing commands and options", async () => {
   expect(wrong).toEqual([]);
 });
 
-/** Commands in blocks of their own, each with the output that a page shows below it. */
-const shownOutputs = pages.flatMap((page) =>
-  [...textOf(page).matchAll(/^```console\n\$ npx belay ([^\n]*)\n(.+?)\n```$/gms)].map(
-    ([, command, output]) => ({
-      page,
-      command: command!,
-      output: output!,
-    }),
-  ),
-);
-
-it.each(shownOutputs)("$page shows the output of belay $command", async ({ command, output }) => {
-  const { stdout, stderr } = await run(command.split(" "));
-  const printed = stderr + stdout;
-  // Pages leave parts of an output out, and write "…" in their place.
-  let end = 0;
-  for (const part of output.split("…").map((text) => text.trim())) {
-    const start = printed.indexOf(part, end);
-    expect(start, `${part}\n\nis missing in\n\n${printed}`).toBeGreaterThanOrEqual(0);
-    end = start + part.length;
-  }
+/** The commands that open no device. `documentPrograms.test.ts` has the others. */
+const commandOutputs = shownOutputs().flatMap(({ page, command, output }) => {
+  const [, args] = /^npx belay ((?:protect|speculate) .*)/.exec(command) ?? [];
+  return args ? [{ page, args, output }] : [];
 });
 
-/** The texts of the design documents' examples. They are files, so that commands can name them. */
-const exampleTexts = files.filter((file) => file.startsWith("docs/design/examples/")).map(textOf);
+it.each(commandOutputs)("$page shows the output of belay $args", async ({ args, output }) => {
+  const { stdout, stderr } = await run(args.split(" "));
+  expectParts(stderr + stdout, output);
+});
 
-it.each(pages.filter((page) => /^(ARCHITECTURE|docs\/design\/)/.test(page)))(
-  "%s shows kernels and loops as they are in files",
+/** The texts of the documents' examples. They are files, so that commands can name them. */
+const exampleTexts = files.filter((file) => /^docs\/(design|guides)\/examples\//.test(file)).map(textOf);
+
+const flush = (text: string) => text.replace(/^ +/gm, "");
+
+it.each(pages.filter((page) => /^(ARCHITECTURE|docs\/(design|guides)\/)/.test(page)))(
+  "%s shows programs, kernels and loops as they are in files",
   (page) => {
     const shown = [...textOf(page).matchAll(/^```(?:wgsl|ts)\n(.*?)^```$/gms)].map(([, code]) => code!);
-    expect(shown.filter((code) => !exampleTexts.some((text) => text.includes(code)))).toEqual([]);
+    const texts = exampleTexts.map(flush);
+    expect(shown.filter((code) => !texts.some((text) => text.includes(flush(code))))).toEqual([]);
   },
 );
 
@@ -166,11 +145,9 @@ it("the public interface documents each part", () => {
 });
 
 describe("examples", () => {
-  const examples = [
-    "README.md",
-    "docs/guides/speculate-on-loops.md",
-    "docs/guides/measure-coverage.md",
-  ].flatMap((page) => codeOf(textOf(page)));
+  const examples = pages
+    .filter((page) => /^(README|docs\/(guides|reference)\/(?!diagnostics))/.test(page))
+    .flatMap((page) => codeOf(textOf(page)));
 
   it("import what the packages export", async () => {
     const imports = examples.flatMap((code) => [

@@ -1,0 +1,39 @@
+/** The programs, and the commands that run programs, print what the documents show below them. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { expectParts, shownOutputs } from "./support/documents.ts";
+import { belay } from "./support/processes/belay.ts";
+import { root } from "./support/workspaces.ts";
+
+const shownOf = (start: RegExp) =>
+  shownOutputs().flatMap(({ command, ...shown }) =>
+    start.test(command) ? [{ ...shown, args: command.replace(start, "").split(" ") }] : [],
+  );
+
+const programs = shownOf(/^npx jiti /);
+it.each(programs)("$page shows the output of $args", async ({ args, output }) => {
+  const all = ["--conditions=belay-source", "--import", "jiti/register", ...args];
+  const { stdout } = await promisify(execFile)(process.execPath, all, { cwd: root });
+  expect(stdout).toBe(output);
+});
+
+const commands = shownOf(/^npx belay (?=run|tune|campaign|doctor)/);
+it.each(commands)("$page shows the output of belay $args", async ({ args, output }) => {
+  const out = mkdtempSync(join(tmpdir(), "belay-document-"));
+  try {
+    const written = args[0] === "campaign" ? ["--out", out] : [];
+    const { stdout, stderr } = await belay([...args, ...written]);
+    expectParts(stderr + stdout, output);
+  } finally {
+    rmSync(out, { recursive: true });
+  }
+});
+
+it("finds the programs", () => {
+  expect(programs.length).toBeGreaterThan(5);
+  expect(commands.length).toBeGreaterThan(2);
+});
