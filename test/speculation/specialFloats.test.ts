@@ -274,6 +274,30 @@ it("large and small numbers, divided and squared", async () => {
   expect(differences(of, found, isAlike)).toEqual([]);
 }, 60_000);
 
+it("products with subnormal constants, and quotients by constants with a subnormal reciprocal", async () => {
+  const constants = [1e-40, -3e-39, 2e38, -3e38, 8.6e37].map(Math.fround);
+  const of = constants.flatMap((c) => (isTiny(c) ? [`x * ${c}`, `${c} * x`] : [`x / ${c}`, `${c} / x`]));
+  const found = await results(
+    program(of, "Float32Array", (one) => one),
+    () => new Float32Array(xs.length * of.length),
+  );
+  // A subnormal number may be zero, as an operand and as a result.
+  const isAlike = (value: number, expected: number, x: number, constant: number) =>
+    Object.is(value, expected) ||
+    isTiny(x) ||
+    (isTiny(constant) && Object.is(value, x * Math.sign(constant) * 0)) ||
+    (isTiny(expected) && Object.is(value, Math.sign(expected) * 0)) ||
+    Math.abs(value - expected) <= 1e-6 * Math.abs(expected);
+  for (const [k, one] of of.entries()) {
+    const constant = constants[k >> 1]!;
+    const each = (out: Float32Array) => out.filter((_, at) => at % of.length === k);
+    const alone = { javaScript: each(found.javaScript), cpu: each(found.cpu), gpu: each(found.gpu) };
+    expect(differences([one], alone, (value, expected, x) => isAlike(value, expected, x, constant))).toEqual(
+      [],
+    );
+  }
+}, 60_000);
+
 it("sums over iterations, some of which add nothing", async () => {
   const source = `export async function run(a: Float32Array) {
     "use speculate";

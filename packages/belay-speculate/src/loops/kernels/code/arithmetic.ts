@@ -15,6 +15,16 @@ const library: Readonly<Record<string, string>> = {
   /** NaN and infinities have no literals. */
   f32_of_bits: "fn f32_of_bits(bits: u32) -> f32 { return bitcast<f32>(bits); }",
 
+  /**
+   * Returns a constant that no driver knows. NVIDIA's compiler (580.159) gives a subnormal constant
+   * for any product with it, and so for quotients by constants whose reciprocal is subnormal. No
+   * kernel is executed for no iterations, so `params.count` is never 0.
+   */
+  hidden_f32: `
+fn hidden_f32(bits: u32) -> f32 {
+  return bitcast<f32>(bits ^ select(0u, 1u, params.count == 0u));
+}`,
+
   /** Tests bits, because WGSL lets compilers assume that no value is NaN. */
   is_nan: "fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }",
   is_zero_f32: "fn is_zero_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0u; }",

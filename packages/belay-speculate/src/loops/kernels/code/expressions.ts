@@ -98,9 +98,12 @@ export function emitLiteral(type: ValueType, value: number | string): string {
     }
     case "f32": {
       const rounded = Math.fround(Number(value));
-      if (Number.isFinite(rounded) && !Object.is(rounded, -0))
-        return rounded < 0 ? `(${rounded}f)` : `${rounded}f`;
-      return `f32_of_bits(0x${new Uint32Array(Float32Array.of(rounded).buffer)[0]!.toString(16)}u)`;
+      const magnitude = Math.abs(rounded);
+      const bits = `0x${new Uint32Array(Float32Array.of(rounded).buffer)[0]!.toString(16)}u`;
+      if (magnitude === Infinity || Number.isNaN(rounded) || Object.is(rounded, -0))
+        return `f32_of_bits(${bits})`;
+      if (magnitude !== 0 && (magnitude < 2 ** -126 || magnitude > 2 ** 126)) return `hidden_f32(${bits})`;
+      return rounded < 0 ? `(${rounded}f)` : `${rounded}f`;
     }
   }
 }
