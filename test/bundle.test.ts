@@ -38,7 +38,13 @@ describe("a page", () => {
     ["protect", "belay-gpu", compiler, 350_000],
     ["harden", "belay-gpu", [...compiler, "runtime"].sort(), 520_000],
     ["parse, resolve, print", "belay-gpu/wgsl", ["diagnostics", "wgsl"], 130_000],
-    ["speculate, useDevice", "belay-speculate", ["diagnostics", "engine", "loops"], 160_000],
+    [
+      "speculate, takeTurn",
+      "belay-speculate/internal/translated",
+      ["diagnostics", "engine", "loops"],
+      160_000,
+    ],
+    ["speculate, reduction", "belay-speculate", [], 1000],
     ["structures", "belay-gpu", ["compiler"], 1000],
   ])("that imports %s of %s contains only the sources that it needs", async (names, from, folders, most) => {
     const page = await bundled(names, from);

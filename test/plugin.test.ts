@@ -33,18 +33,23 @@ function file(name: string, content: string): string {
 }
 
 // An engine that executes loops on the CPU and counts them.
-file("node_modules/belay-speculate/package.json", '{ "type": "module", "exports": "./index.js" }');
+file(
+  "node_modules/belay-speculate/package.json",
+  '{ "type": "module", "exports": { ".": "./index.js", "./internal/*": "./*.js" } }',
+);
 file(
   "node_modules/belay-speculate/index.js",
+  "export const speculate = () => {}, misspeculate = () => {}, reduction = () => {}, schedule = () => {};",
+);
+file(
+  "node_modules/belay-speculate/translated.js",
   `globalThis.speculated ??= 0;
 export async function speculate(call) {
-  if (!call?.loop) return;
   globalThis.speculated++;
   const inputs = { ...call.inputs, $first: call.first, $step: call.step };
   const [carried, reductions] = [{ ...call.carried }, { ...call.reductions }];
   return { ...call.sequential(call.arrays, inputs, carried, reductions, 0, call.count), carried, reductions };
 }
-export const misspeculate = () => {}, reduction = () => {}, accesses = () => {}, schedule = () => {};
 export const takeTurn = () => ({ comes: null, toHost: async () => {}, end: () => {} }), requireOnHost = () => {};
 `,
 );

@@ -5,7 +5,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ProtectOptions } from "belay-gpu/internal/compiler/contract";
+import type { CompilerOptions } from "belay-gpu/internal/compiler/contract";
 import { protect } from "belay-gpu/internal/compiler/protect";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import { parse } from "belay-gpu/internal/wgsl/parser";
@@ -140,7 +140,7 @@ describe("an entry point with a name of WGSL", () => {
     { redundancy: "none", memory: "detect1024" },
     { redundancy: "none", memory: "secded32", check: "store" },
     { memory: "checksum", strikeMachinery: true, injectFaults: true },
-  ] as const satisfies ProtectOptions[];
+  ] as const satisfies CompilerOptions[];
 
   it.each(ways)(
     "is protected, under its own name unless the protected code uses the name: %o",

@@ -1,6 +1,6 @@
 /** A kernel computes the same in the same order in access normal form and after protection. */
 
-import { type ProtectOptions, reportWords } from "belay-gpu/internal/compiler/contract";
+import { type CompilerOptions, reportWords } from "belay-gpu/internal/compiler/contract";
 import { protect } from "belay-gpu/internal/compiler/protect";
 import { desugarLoops } from "belay-gpu/internal/transforms/normalize/desugarLoops";
 import { expandSwizzles } from "belay-gpu/internal/transforms/normalize/expandSwizzles";
@@ -127,7 +127,7 @@ describe("a random kernel", () => {
   ] as const;
 
   it.each(options)("computes the same after protection: %s, %s", async (redundancy, check, longest) => {
-    const options: ProtectOptions = { redundancy, check, channel: "subgroup", features: ["subgroups"] };
+    const options: CompilerOptions = { redundancy, check, channel: "subgroup", features: ["subgroups"] };
     const kernels = kernel.filter((code) => code.length < longest);
     await fc.assert(
       fc.asyncProperty(kernels, async (code) => {

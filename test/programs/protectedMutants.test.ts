@@ -2,7 +2,7 @@
  * Kernels with a few words replaced: protection returns a valid module or a diagnostic for each.
  */
 
-import type { ProtectOptions } from "belay-gpu/internal/compiler/contract";
+import type { CompilerOptions } from "belay-gpu/internal/compiler/contract";
 import { protect } from "belay-gpu/internal/compiler/protect";
 import { expect, test } from "vitest";
 import { featureKernels } from "../support/kernels/featureKernels.ts";
@@ -45,7 +45,7 @@ const mutations: readonly Mutation[] = [
   },
 ];
 
-const ways: readonly ProtectOptions[] = [
+const ways: readonly CompilerOptions[] = [
   { check: "store" },
   { redundancy: "intra-lds", channel: "workgroup", injectFaults: true },
   { redundancy: "inter", memory: "secded32" },

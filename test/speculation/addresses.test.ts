@@ -3,7 +3,7 @@
  * reservations.
  */
 
-import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import type { Engine } from "belay-speculate/internal/engine/call/call";
 import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { addressLoop } from "belay-speculate/internal/loops/analysis/addressLoop";
@@ -44,7 +44,7 @@ describe("addresses", () => {
 describe("random loops", () => {
   it("run as in sequence when iterations reserve what they may access", async () => {
     const device = await devices.newDevice();
-    const byReservation: Engine<SpeculateOptions> = (workspace, execution) =>
+    const byReservation: Engine = (workspace, execution) =>
       runDefault(workspace, execution, { plan: "by reservation" });
     const loops = arbitraryLoop.filter((loop) => addressLoop(loop) !== null);
     const property = fc.asyncProperty(loops, arbitraryArrays, async (loop, indices) => {

@@ -1,6 +1,6 @@
 /** Random loops on hostile indices leave the same results as the loop in order. */
 import { publishedEngine } from "belay-research/internal/published/published";
-import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import type { Engine, ExecutionOptions } from "belay-speculate/internal/engine/call/call";
 import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
@@ -14,10 +14,10 @@ const devices = testDevices({ full: true });
 const numRuns = Number(process.env.ARBITRARY_LOOPS ?? 5);
 
 /** The default engine with multi-versioning from the beginning. */
-const multiVersion: Engine<SpeculateOptions> = (workspace, execution) =>
+const multiVersion: Engine = (workspace, execution) =>
   runDefault(workspace, execution, { plan: "multi-version" });
 
-const engines: Readonly<Record<string, SpeculateOptions>> = {
+const engines: Readonly<Record<string, ExecutionOptions>> = {
   default: {},
   multiVersion: { engine: multiVersion },
   "default, as it ended": {},

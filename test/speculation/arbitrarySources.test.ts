@@ -3,7 +3,7 @@
  * leaves.
  */
 import { publishedEngine } from "belay-research/internal/published/published";
-import type { SpeculateCall, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import type { ExecutionOptions, SpeculateCall } from "belay-speculate/internal/engine/call/call";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { hasOpenRounding } from "belay-speculate/internal/loops/analysis/openRounding";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
@@ -37,7 +37,7 @@ async function resultOf(run: (...parameters: never[]) => unknown, input: LoopInp
 it("leaves what JavaScript leaves, for random loops on hostile inputs", async () => {
   const device = await devices.newDevice();
   let onDevice = 0;
-  const executeOn = (options: SpeculateOptions) => async (call: SpeculateCall) => {
+  const executeOn = (options: ExecutionOptions) => async (call: SpeculateCall) => {
     // Results that WGSL leaves open are not tested here.
     const isOpen = hasOpenRounding(call.loop);
     const done = await speculate(call, { device, ...(isOpen ? { engine: "sequential" } : options) });

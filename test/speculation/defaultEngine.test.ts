@@ -1,6 +1,6 @@
 /** The default engine on each kind of loop, always compared with the loop in order. */
 import { publishedEngine } from "belay-research/internal/published/published";
-import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import type { Engine } from "belay-speculate/internal/engine/call/call";
 import { CountedHandover, TimedHandover } from "belay-speculate/internal/engine/policy/handover";
 import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import { speculate } from "belay-speculate/internal/engine/speculate";
@@ -140,7 +140,7 @@ describe("iterations with dependences at unknown elements", () => {
       q: numbers(count, (i) => i | 7),
     };
     const loop = { ...update, schedule: { iterationsPerRound: 16 } };
-    const engine: Engine<SpeculateOptions> = (workspace, execution) =>
+    const engine: Engine = (workspace, execution) =>
       runDefault(workspace, execution, { plan: "multi-version" });
     const { statistics } = await expectSequential(loop, { arrays, count }, { device, engine });
     expect(statistics.rounds).toBeGreaterThan(mostEpochs);
@@ -175,7 +175,7 @@ describe("branches that follow from elements that the loop writes", () => {
 
   it("allow reservations", async () => {
     const device = await devices.newDevice();
-    const engine: Engine<SpeculateOptions> = (workspace, execution) =>
+    const engine: Engine = (workspace, execution) =>
       runDefault(workspace, execution, { plan: "by reservation" });
     const given = { arrays: arrays(), count: n };
     const { statistics } = await expectSequential(matching, given, { device, engine });
@@ -440,7 +440,7 @@ describe("the CPU, when it is faster", () => {
     override isDue = () => this.#asked++ % 2 === 1;
     override nextCpuTime = () => 0;
   }
-  const impatient: Engine<SpeculateOptions> = (workspace, execution) =>
+  const impatient: Engine = (workspace, execution) =>
     runDefault(workspace, execution, { handover: new Impatient(0, null) });
 
   it.each([
@@ -461,7 +461,7 @@ describe("the CPU, when it is faster", () => {
     const many = 2 ** 17;
     const p = numbers(many, (i) => (i % 192 === 191 ? i - 1 : i));
     const arrays = { a: numbers(many, (i) => i), p, q: p };
-    const counted: Engine<SpeculateOptions> = (workspace, execution) =>
+    const counted: Engine = (workspace, execution) =>
       runDefault(workspace, execution, { plan: "in place", handover: new CountedHandover() });
     const { statistics } = await expectSequential(
       stores,

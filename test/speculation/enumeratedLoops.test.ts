@@ -1,7 +1,7 @@
 /** Enumerated loops on the GPU: every engine against sequential execution. */
 
 import { publishedEngine } from "belay-research/internal/published/published";
-import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import type { Engine, ExecutionOptions } from "belay-speculate/internal/engine/call/call";
 import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { describe, expect, it } from "vitest";
@@ -29,7 +29,7 @@ const chosen = new Map<keyof typeof enumerations, AbstractLoop[]>();
 /** Returns the sampled loops that an engine executes wrongly. All of them run as one loop. */
 async function wrongLoops(
   name: keyof typeof enumerations,
-  options: SpeculateOptions,
+  options: ExecutionOptions,
   iterationsPerRound: number | null = null,
 ): Promise<AbstractLoop[]> {
   const loops = chosen.get(name) ?? enumerations[name]();
@@ -51,7 +51,7 @@ async function wrongLoops(
   );
 }
 
-const published = (left: Parameters<typeof publishedEngine>[0]): SpeculateOptions => ({
+const published = (left: Parameters<typeof publishedEngine>[0]): ExecutionOptions => ({
   engine: publishedEngine(left),
 });
 
@@ -74,8 +74,7 @@ describe.each(["fixed", "dependent"] as const)("loops with %s addresses run as i
 
 describe.each(["in place", "by reservation", "logged"] as const)("loops run as in sequence %s", (plan) => {
   it.each([20])("in rounds of %s", async (iterations) => {
-    const engine: Engine<SpeculateOptions> = (workspace, execution) =>
-      runDefault(workspace, execution, { plan });
+    const engine: Engine = (workspace, execution) => runDefault(workspace, execution, { plan });
     expect(await wrongLoops("fixed", { engine }, iterations)).toEqual([]);
   });
 });
@@ -84,7 +83,7 @@ describe.each(["fixed", "dependent"] as const)(
   "loops with %s addresses run as in sequence by multi-versioning",
   (name) => {
     it.each([20, 100])("in rounds of %s", async (iterations) => {
-      const engine: Engine<SpeculateOptions> = (workspace, execution) =>
+      const engine: Engine = (workspace, execution) =>
         runDefault(workspace, execution, { plan: "multi-version" });
       expect(await wrongLoops(name, { engine }, iterations)).toEqual([]);
     });

@@ -4,7 +4,7 @@
 
 import { harden } from "belay-gpu";
 import { publishedEngine } from "belay-research/internal/published/published";
-import type { SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import type { ExecutionOptions } from "belay-speculate/internal/engine/call/call";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/devices/testDevices.ts";
@@ -20,7 +20,7 @@ const loops: AbstractLoop[] = [...loopsOf(dependentIterations(3), { count: 3, el
 const expected = loops.flatMap((each) => runInOrder(each).values);
 
 /** The contents of the array after the loop. */
-async function run(device: GPUDevice, options: SpeculateOptions): Promise<number[]> {
+async function run(device: GPUDevice, options: ExecutionOptions): Promise<number[]> {
   const { arrays, count } = encode(loops);
   const variables = { inputs: {}, carried: {}, reductions: {}, first: 0, step: 1 };
   const sequential = () => {
@@ -33,7 +33,7 @@ async function run(device: GPUDevice, options: SpeculateOptions): Promise<number
   return [...arrays.values!];
 }
 
-describe.each<[string, SpeculateOptions]>([
+describe.each<[string, ExecutionOptions]>([
   ["default", {}],
   ["published", { engine: publishedEngine({ scheduling: false }) }],
 ])("the %s engine on a hardened device", (_, options) => {

@@ -4,7 +4,7 @@
  */
 
 import { speculate } from "belay-speculate/internal/engine/speculate";
-import { type Resident, resident } from "belay-speculate/internal/engine/transfer/resident";
+import { type ResidentArray, resident } from "belay-speculate/internal/engine/transfer/resident";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -104,7 +104,7 @@ it("leaves the same results as the program as written", async () => {
         ...[1, 5].map((k) => Float32Array.from(floats, (_, i) => floats[(i * k) % size]!)),
       ];
       const [arrays, expected] = [make(), make()];
-      const kept = new Map<number, Resident>();
+      const kept = new Map<number, ResidentArray>();
       const under: Promise<unknown>[] = [];
       const returned: unknown[] = [];
       for (const [turn, { what, a, f, n, isAwaited, isMeasured: measured }] of operations.entries()) {

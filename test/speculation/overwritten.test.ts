@@ -3,12 +3,12 @@
  * device.
  */
 
-import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import type { Engine } from "belay-speculate/internal/engine/call/call";
 import { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import { numbersOf } from "belay-speculate/internal/engine/rounds/execution";
 import { speculate } from "belay-speculate/internal/engine/speculate";
-import { Resident } from "belay-speculate/internal/engine/transfer/resident";
+import { ResidentArray } from "belay-speculate/internal/engine/transfer/resident";
 import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/devices/testDevices.ts";
@@ -73,14 +73,14 @@ describe("an array that a loop overwrites", () => {
     const device = await devices.newDevice();
     const arrays = () => ({ out: new Uint8Array(n).fill(77), a: numbers(n, (i) => i) });
     for (let k = 0; k < 2; k++) await expectSequential(loop, { arrays: arrays(), count: n }, { device });
-    const given = { ...arrays(), out: new Resident(new Uint8Array(n).fill(77)) };
+    const given = { ...arrays(), out: new ResidentArray(new Uint8Array(n).fill(77)) };
     const kept = await expectSequential(loop, { arrays: given, count: n }, { device });
     expect(kept.statistics.bytes.uploaded).toBe(5 * n);
     given.out.release();
 
     // Changes the array before the device gets its first iterations.
     const { out, a } = arrays();
-    const begin: Engine<SpeculateOptions> = async (workspace, execution) => {
+    const begin: Engine = async (workspace, execution) => {
       await execution.onCpu(0, 10);
       const rest = { ...execution, first: 10, count: n - 10 };
       const outcome = await runDefault(workspace, rest);

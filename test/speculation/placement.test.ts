@@ -2,7 +2,7 @@
 
 import { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { type Costs, isSmall } from "belay-speculate/internal/engine/policy/placement";
-import { Resident } from "belay-speculate/internal/engine/transfer/resident";
+import { ResidentArray } from "belay-speculate/internal/engine/transfer/resident";
 import { afterEach, expect, it, vi } from "vitest";
 import { testDevices } from "../support/devices/testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
@@ -23,7 +23,7 @@ async function execute(costs: Costs, count = n, isResident = false) {
   const given = (names: readonly { name: string }[]) =>
     Object.fromEntries(names.map(({ name }) => [name, 5]));
   const [a, p] = [numbers(n, (i) => i * 3), order];
-  const arrays = isResident ? { a: new Resident(a), p: new Resident(p) } : { a, p };
+  const arrays = isResident ? { a: new ResidentArray(a), p: new ResidentArray(p) } : { a, p };
   const device = await devices.newDevice();
   Workspace.of(device).costs = Promise.resolve(costs);
   const run = () =>
@@ -74,7 +74,7 @@ it.each([
   const device = await devices.newDevice();
   Workspace.of(device).costs = Promise.resolve({ ...free, launch });
   // The bytes of an array that stays on the device count.
-  const a = new Resident(new Float32Array(length));
+  const a = new ResidentArray(new Float32Array(length));
   const given = { arrays: { a, p: order }, count: n };
   const { statistics } = await expectSequential(loop, given, { device, fallback: "measured" });
   expect(statistics.reason).toBe(small ? "the loop is small" : "the loop is large");
@@ -88,7 +88,7 @@ it("depends on the bytes of arrays that stay on the GPU, and not on their place"
     "speculate(a)",
   );
   const device = await devices.newDevice();
-  const arrays = { a: new Resident(new Float32Array(n)), p: order };
+  const arrays = { a: new ResidentArray(new Float32Array(n)), p: order };
   const reasons: string[] = [];
   for (const fallback of ["measured", "never", "measured"] as const) {
     const { statistics } = await expectSequential(loop, { arrays, count: n }, { device, fallback });

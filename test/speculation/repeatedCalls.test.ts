@@ -3,7 +3,7 @@
 import type { SpeculateCall } from "belay-speculate/internal/engine/call/call";
 import { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { speculate, useDevice } from "belay-speculate/internal/engine/speculate";
-import { Resident } from "belay-speculate/internal/engine/transfer/resident";
+import { ResidentArray } from "belay-speculate/internal/engine/transfer/resident";
 import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { testDevices } from "../support/devices/testDevices.ts";
@@ -52,7 +52,7 @@ async function newProgram(element: "Int32" | "Float32", afterwards: (from: numbe
   /** Returns true if a call is executed before anybody waits for it. */
   const isAtOnce = async (given: SpeculateCall) => {
     const { a } = given.arrays;
-    const host = a instanceof Resident ? a.host : a!;
+    const host = a instanceof ResidentArray ? a.host : a!;
     const before = host[n - 1];
     const result = speculate(given, { device });
     const atOnce = host[n - 1] !== before;
@@ -88,10 +88,10 @@ describe("a loop that the CPU executes", () => {
     await repeat(1);
     expect(await isAtOnce(call(new Float32Array(n + 1)))).toBe(false);
     await repeat(1);
-    expect(await isAtOnce(call(new Resident(array())))).toBe(false);
+    expect(await isAtOnce(call(new ResidentArray(array())))).toBe(false);
 
     const memory = new ArrayBuffer(8 * n);
-    const copied = new Resident(new Float32Array(memory, 4));
+    const copied = new ResidentArray(new Float32Array(memory, 4));
     await speculate(call(copied), { device, fallback: "never" });
     await repeat(1);
     const view = new Float32Array(memory, 0, n);
@@ -103,7 +103,7 @@ describe("a loop that the CPU executes", () => {
 
   it("is executed at once on arrays that stay on a device, as long as the host has them", async () => {
     const { device, call, array, isAtOnce } = await newProgram("Float32");
-    const kept = new Resident(array());
+    const kept = new ResidentArray(array());
     await speculate(call(kept), { device });
     expect(await isAtOnce(call(kept))).toBe(true);
     await speculate(call(kept), { device, fallback: "never" });

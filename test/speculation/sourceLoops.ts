@@ -1,8 +1,8 @@
 /** Loops from their source, run as speculation runs them and as JavaScript does. */
 
-import type { Speculated, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import type { ExecutionOptions, Speculated } from "belay-speculate/internal/engine/call/call";
 import { speculate } from "belay-speculate/internal/engine/speculate";
-import { Resident } from "belay-speculate/internal/engine/transfer/resident";
+import { ResidentArray } from "belay-speculate/internal/engine/transfer/resident";
 import {
   type LoopData,
   type SequentialLoop,
@@ -28,7 +28,7 @@ export function loopFrom(parameters: string, source: string, clauses = ""): Loop
 }
 
 export interface Given {
-  readonly arrays: Readonly<Record<string, LoopData | Resident>>;
+  readonly arrays: Readonly<Record<string, LoopData | ResidentArray>>;
   readonly inputs?: Readonly<Record<string, number>>;
   readonly carried?: Readonly<Record<string, number>>;
   readonly reductions?: Readonly<Record<string, number>>;
@@ -40,12 +40,12 @@ export interface Given {
 export async function expectSequential(
   loop: Loop,
   given: Given,
-  options: SpeculateOptions,
+  options: ExecutionOptions,
 ): Promise<Speculated> {
   const { arrays, inputs = {}, carried = {}, reductions = {}, count } = given;
   const sequential = sequentialLoop(loop);
   const hosts = Object.entries(arrays).map(
-    ([name, array]) => [name, array instanceof Resident ? array.host : array] as const,
+    ([name, array]) => [name, array instanceof ResidentArray ? array.host : array] as const,
   );
   const expected = {
     arrays: Object.fromEntries(hosts.map(([name, array]) => [name, array.slice()])),
@@ -75,7 +75,7 @@ export async function expectSequential(
     { fallback: "never", ...options },
   );
   expect(result.statistics.reason).not.toContain("refused a kernel");
-  for (const array of Object.values(arrays)) if (array instanceof Resident) await array.read();
+  for (const array of Object.values(arrays)) if (array instanceof ResidentArray) await array.read();
   const { next, ended } = result;
   // Bytes are compared first, because a matcher takes seconds for long arrays.
   const other = hosts.filter(([name, array]) => !haveSameBytes(array, expected.arrays[name]!));

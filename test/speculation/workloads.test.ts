@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { loadSpeculated } from "belay-research/internal/bench/speculation/programRuns";
 import { publishedEngine } from "belay-research/internal/published/published";
 import { loops } from "belay-research/internal/workloads/loops/index";
-import type { SpeculateOptions, Statistics } from "belay-speculate/internal/engine/call/call";
+import type { ExecutionOptions, Statistics } from "belay-speculate/internal/engine/call/call";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/devices/testDevices.ts";
 import { root } from "../support/workspaces.ts";
 
 const devices = testDevices({ full: true });
-const engines: readonly (readonly [name: string, SpeculateOptions])[] = [
+const engines: readonly (readonly [name: string, ExecutionOptions])[] = [
   ["default", { engine: "default", fallback: "never" }],
   ["published", { engine: publishedEngine() }],
   ["published", { engine: publishedEngine({ localization: false, scheduling: false }) }],

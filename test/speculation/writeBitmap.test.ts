@@ -4,7 +4,7 @@
  */
 
 import { randomBelow } from "belay-research/internal/workloads/random";
-import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import type { Engine } from "belay-speculate/internal/engine/call/call";
 import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import { describe, expect, it, vi } from "vitest";
 import { testDevices } from "../support/devices/testDevices.ts";
@@ -12,7 +12,7 @@ import { changeKernels } from "./changedKernels.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
-const withWriteBitmap: Engine<SpeculateOptions> = (workspace, execution) =>
+const withWriteBitmap: Engine = (workspace, execution) =>
   runDefault(workspace, execution, { plan: "write bitmap" });
 
 const iterations = 5;

@@ -1,7 +1,7 @@
 /** Every way to run a kernel's invocations twice. */
-import type { ProtectOptions } from "belay-gpu/internal/compiler/contract";
+import type { CompilerOptions } from "belay-gpu/internal/compiler/contract";
 
-type Configuration = Required<Pick<ProtectOptions, "redundancy" | "check" | "pairing" | "channel">>;
+type Configuration = Required<Pick<CompilerOptions, "redundancy" | "check" | "pairing" | "channel">>;
 
 const checks = ["store", "signature"] as const;
 const channels = ["subgroup", "workgroup"] as const;

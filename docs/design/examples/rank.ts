@@ -1,6 +1,6 @@
 /** Predicts the cost of each correcting code for the memory of two kernels. */
 import { readFileSync } from "node:fs";
-import { rankSchemes } from "belay-gpu";
+import { rankSchemes } from "belay-gpu/internal/compiler/memoryChoice";
 
 for (const name of ["halve", "square"]) {
   const code = readFileSync(new URL(`${name}.wgsl`, import.meta.url), "utf8");

@@ -1,4 +1,8 @@
 /** Checked execution for WebGPU compute: harden a device, or protect a kernel. */
+
+import type { ProtectOptions, ProtectResult } from "./compiler/contract.ts";
+import { protect as compile } from "./compiler/protect.ts";
+
 export {
   type Configuration,
   type RankedConfiguration,
@@ -6,40 +10,19 @@ export {
   structures,
 } from "./compiler/configurations.ts";
 export type {
-  BindingAccess,
-  BindingPoint,
-  BindingScheme,
   Channel,
   Check,
   CheckSite,
   EntryPointSummary,
   FaultSite,
-  InterGroup,
   KernelLimits,
-  MemoryBindings,
   MemoryCode,
-  MemorySchemes,
-  MemorySummary,
   Pairing,
-  ProtectedBinding,
   ProtectOptions,
   ProtectResult,
   Redundancy,
-  ReportLayout,
-  SchemeName,
-  ShadowBinding,
-  SumWeights,
 } from "./compiler/contract.ts";
-export {
-  correctingSchemes,
-  type MemoryChoiceOptions,
-  type RankedKernel,
-  type RankedScheme,
-  rankSchemes,
-} from "./compiler/memoryChoice.ts";
-export type { Rates } from "./compiler/memoryCost.ts";
-export { protect } from "./compiler/protect.ts";
-export { BelayError, type BelayErrorOptions } from "./diagnostics/belayError.ts";
+export { BelayError } from "./diagnostics/belayError.ts";
 export type { Diagnostic, Severity, Span } from "./diagnostics/diagnostic.ts";
 export type { LongWork, Progress } from "./diagnostics/progress.ts";
 export type { Belay, BelayEventListener, KernelFaultSites, KernelReport, Report } from "./runtime/belay.ts";
@@ -74,6 +57,7 @@ export { harden } from "./runtime/harden.ts";
 export type { HardenedDevice } from "./runtime/hardenedDevice.ts";
 export type { ArmedFault, Execution, Observed } from "./runtime/injection/injector.ts";
 export type { KernelProfile, SiteProfile } from "./runtime/injection/profiler.ts";
+export type { MemoryCounts } from "./runtime/memory/granules.ts";
 export type { MemoryReport, ProtectedBufferReport } from "./runtime/memory/memoryLog.ts";
 export { type UnprotectedBuffer, UnprotectedBufferError } from "./runtime/memory/unprotectedBuffer.ts";
 export { GridSizeError } from "./runtime/pipelines/doubledGrid.ts";
@@ -89,3 +73,17 @@ export {
 export type { Workload } from "./runtime/tuning/workload.ts";
 export type { SnapshotReport } from "./runtime/verification/snapshots.ts";
 export type { VerifierReport } from "./runtime/verification/verifier.ts";
+
+/**
+ * Protects the compute entry points of a WGSL module.
+ *
+ * The result computes the same values as the input, and reports into a buffer if the two replicas of
+ * an invocation disagree. `harden` binds this buffer and reads it. An entry point that cannot be
+ * protected stays unchanged, with a warning that gives the reason. With `strict`, and for an invalid
+ * source, the diagnostic is an error and `code` is the input.
+ *
+ * Throws a `TypeError` for a source that is no string, and for unknown options and values.
+ */
+export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResult {
+  return compile(wgsl, options);
+}

@@ -15,9 +15,15 @@ import { createGpu, releaseGpu } from "./gpu.ts";
  * - SwiftShader of an installed Chromium-based program: `"chromium"`.
  * - SwiftShader of the npm package `@sparticuz/chromium`: `"package"`.
  */
-export type AdapterKind = (typeof adapterKinds)[number];
+export type AdapterKind = "hardware" | "system" | "VK_ICD_FILENAMES" | "chromium" | "package";
 
-const adapterKinds = ["hardware", "system", "VK_ICD_FILENAMES", "chromium", "package"] as const;
+const adapterKinds: readonly AdapterKind[] = [
+  "hardware",
+  "system",
+  "VK_ICD_FILENAMES",
+  "chromium",
+  "package",
+];
 
 /** One origin that was tried, and the result in words. */
 export interface AdapterAttempt {

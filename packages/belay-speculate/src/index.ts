@@ -2,51 +2,31 @@
  * `belay-speculate`: executes loops on a GPU, and the functions by which programs say which loops.
  */
 
-import type { SpeculateCall, Speculated, SpeculateOptions } from "./engine/call/call.ts";
-import { speculate as run } from "./engine/speculate.ts";
+import type { SpeculateOptions } from "./engine/call/call.ts";
+import { type Resident, resident as residentArray } from "./engine/transfer/resident.ts";
 import type { LoopData } from "./loops/javascript/sequential.ts";
-import type { Reduction } from "./loops/tree/ir.ts";
+import type { ReductionOperator } from "./loops/tree/ir.ts";
 
 export { SpeculationError } from "./diagnostics/speculation.ts";
-export type {
-  Engine,
-  ExecutedLoop,
-  SpeculateCall,
-  Speculated,
-  SpeculateOptions,
-  Statistics,
-} from "./engine/call/call.ts";
-export type { EngineOutcome, LoopExecution } from "./engine/rounds/execution.ts";
+export type { ExecutedLoop, SpeculateOptions, Statistics } from "./engine/call/call.ts";
+export type { PhaseName, PhaseTimes } from "./engine/device/phaseTimer.ts";
 export { type DeviceUse, useDevice } from "./engine/speculate.ts";
-export { type Resident, resident } from "./engine/transfer/resident.ts";
-export { type LoopTurn, type LoopUses, requireOnHost, takeTurn } from "./engine/writtenLoops.ts";
-export type { LoopData, SequentialLoop } from "./loops/javascript/sequential.ts";
-export type { Loop } from "./loops/tree/ir.ts";
+export type { Resident } from "./engine/transfer/resident.ts";
+export type { LoopData } from "./loops/javascript/sequential.ts";
+export type { ReductionOperator } from "./loops/tree/ir.ts";
 
 /**
- * Before a loop: iterations may depend on each other through these arrays. Has no effect in a
- * program that is not translated.
+ * Before a loop: iterations may depend on each other through these arrays. Has no effect by itself.
  */
-export function speculate(...arrays: readonly LoopData[]): void;
-/** Executes a loop: what a translated program calls; see `speculate.ts`. */
-export function speculate(call: SpeculateCall, options?: SpeculateOptions): Promise<Speculated>;
-export function speculate(
-  first?: SpeculateCall | LoopData,
-  second?: SpeculateOptions | LoopData,
-): Promise<Speculated> | undefined {
-  return first && "loop" in first ? run(first, second as SpeculateOptions | undefined) : undefined;
-}
+export function speculate(..._arrays: readonly LoopData[]): void {}
 
 /** Before a loop: it reduces these variables with the operator. Has no effect by itself. */
-export function reduction(_operator: Reduction["operator"], ..._variables: readonly number[]): void {}
+export function reduction(_operator: ReductionOperator, ..._variables: readonly number[]): void {}
 
 /** Before a loop: an iteration accesses at most so many elements. Has no effect by itself. */
 export function accesses(_most: number): void {}
 
-/**
- * Before a loop: it is executed with these options, such as the device. Has no effect in a program
- * that is not translated.
- */
+/** Before a loop: it is executed with these options, such as the device. Has no effect by itself. */
 export function configure(_options: SpeculateOptions): void {}
 
 /** Before a loop: a round takes so many iterations. Has no effect by itself. */
@@ -57,3 +37,12 @@ export function schedule(_iterationsPerRound: number): void {}
  * indices. Has no effect by itself.
  */
 export function misspeculate(..._which: readonly (string | number)[]): void {}
+
+/**
+ * Keeps an array on the GPU between loops until it is released, also in translated functions that
+ * receive the array itself. Throws a `SpeculationError` (BELAY542) for anything but a typed array
+ * that a loop may use.
+ */
+export function resident<Data extends LoopData>(array: Data): Resident<Data> {
+  return residentArray(array);
+}

@@ -3,7 +3,7 @@
  * of them.
  */
 
-import type { ProtectOptions } from "belay-gpu/internal/compiler/contract";
+import type { CompilerOptions } from "belay-gpu/internal/compiler/contract";
 import { protectInPasses } from "belay-gpu/internal/compiler/protect";
 import { type MemoryCode, type MemoryScheme, memoryScheme, schemes } from "belay-gpu/internal/ecc/scheme";
 import type { Policy } from "belay-gpu/internal/runtime/context/policy";
@@ -47,7 +47,7 @@ export type ComparedPolicy = Omit<Policy, "memory"> & { readonly memory?: Policy
 
 /** Hardens a device whose memory may also have a published code. */
 export function hardenWithCodes(device: GPUDevice, policy: ComparedPolicy): HardenedDevice {
-  const protect = (wgsl: string, options?: ProtectOptions) =>
+  const protect = (wgsl: string, options?: CompilerOptions) =>
     protectInPasses(wgsl, options, { codes: comparedSchemes }).result;
   // The codes of the device define the names; the type of a policy has those of the product.
   return hardenWith(protect, device, policy as Policy, comparedSchemes);

@@ -1,4 +1,4 @@
-import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import type { Engine } from "belay-speculate/internal/engine/call/call";
 import { PhaseTimer } from "belay-speculate/internal/engine/device/phaseTimer";
 import type { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import type { EngineOutcome, LoopExecution } from "belay-speculate/internal/engine/rounds/execution";
@@ -43,7 +43,7 @@ export interface PublishedOptions {
  */
 export function publishedEngine(
   left: Pick<PublishedOptions, "localization" | "copyOptimization" | "scheduling"> = {},
-): Engine<SpeculateOptions> {
+): Engine {
   return function published(workspace, execution, options) {
     return runPublished(workspace, execution, { ...options, ...left });
   };

@@ -7,7 +7,8 @@
  */
 import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";
-import { type ProtectOptions, protect } from "belay-gpu";
+import type { CompilerOptions } from "belay-gpu/internal/compiler/contract";
+import { protect } from "belay-gpu/internal/compiler/protect";
 import { parse, print, resolve, walk } from "belay-gpu/wgsl";
 import { catalog } from "../workloads/samples/index.ts";
 
@@ -68,7 +69,7 @@ function time(name: string, runs: number, work: () => unknown): Timing {
 
 const source = joinKernels();
 const { module } = parse(source);
-const configurations: Record<string, ProtectOptions> = {
+const configurations: Record<string, CompilerOptions> = {
   "protect, signature": { check: "signature" },
   "protect, store": { check: "store" },
   "protect, store, fault sites": { check: "store", injectFaults: true },

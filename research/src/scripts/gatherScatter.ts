@@ -15,7 +15,7 @@ import { longestWait } from "belay-gpu/internal/runtime/context/timers";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
 import { speculate } from "belay-speculate/internal/engine/speculate";
-import { type Resident, resident } from "belay-speculate/internal/engine/transfer/resident";
+import { type ResidentArray, resident } from "belay-speculate/internal/engine/transfer/resident";
 import { type LoopData, sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import Table from "cli-table3";
 import { median } from "simple-statistics";
@@ -72,7 +72,7 @@ async function measure(name: string, n: number, { elements, p, q }: Accesses): P
     return timed(() => sequential({ a: expected, p, q }, { $first: 0, $step: 1 }, {}, {}, 0, n));
   });
   const execute = (
-    arrays: Record<string, LoopData | Resident>,
+    arrays: Record<string, LoopData | ResidentArray>,
     fallback: "never" | "measured",
     timings = false,
   ) =>

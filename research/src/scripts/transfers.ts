@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
 import { Workspace } from "belay-speculate/internal/engine/device/workspace";
-import { Resident } from "belay-speculate/internal/engine/transfer/resident";
+import { ResidentArray } from "belay-speculate/internal/engine/transfer/resident";
 import Table from "cli-table3";
 import { summarize } from "../bench/measuring/timing.ts";
 
@@ -33,7 +33,7 @@ const results = [];
 for (const megabytes of flags.megabytes.split(",").map(Number)) {
   const source = new Uint8Array(megabytes * 2 ** 20);
   const array = new Uint8Array(source.length);
-  const kept = new Resident(array);
+  const kept = new ResidentArray(array);
   const times: Record<"copied" | "sent" | "queued" | "fetched", number[]> = {
     copied: [],
     sent: [],

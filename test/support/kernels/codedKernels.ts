@@ -3,7 +3,7 @@
  * buffers.
  */
 
-import { type ProtectResult, reportWords, tableRow } from "belay-gpu/internal/compiler/contract";
+import { type CompilerResult, reportWords, tableRow } from "belay-gpu/internal/compiler/contract";
 import { type MemoryCode, schemeOf } from "belay-gpu/internal/ecc/scheme";
 import { type Armed, type Host, type KernelInput, type KernelOutput, runKernel } from "./kernelRunner.ts";
 
@@ -43,7 +43,7 @@ interface Scrubbed {
  */
 export async function runCoded(
   device: GPUDevice,
-  result: ProtectResult,
+  result: CompilerResult,
   input: CodedInput,
   flips: readonly Flip[] = [],
   { armed = {}, host = {} }: { armed?: Armed; host?: Host } = {},

@@ -3,10 +3,10 @@
  */
 import type { BindingPoint } from "belay-gpu/internal/analysis/bindings";
 import {
+  type CompilerResult,
   type InterGroup,
   injectionWords,
   nameInCode,
-  type ProtectResult,
   recordCause,
   reportWords,
 } from "belay-gpu/internal/compiler/contract";
@@ -92,7 +92,7 @@ function pipelineOf(
  */
 export async function runKernel(
   device: GPUDevice,
-  kernel: string | ProtectResult,
+  kernel: string | CompilerResult,
   input: KernelInput,
   armed: Armed = {},
   host: Host = {},
@@ -233,13 +233,13 @@ function causesIn({ report }: KernelOutput): number[] {
 
 interface Parts {
   readonly code: string;
-  readonly layout: ProtectResult["layout"];
-  readonly renamed: ProtectResult["renamed"];
+  readonly layout: CompilerResult["layout"];
+  readonly renamed: CompilerResult["renamed"];
   readonly usesReport: boolean;
   readonly interGroup?: InterGroup | undefined;
 }
 
-function partsOf(kernel: string | ProtectResult, name: string | undefined): Parts {
+function partsOf(kernel: string | CompilerResult, name: string | undefined): Parts {
   if (typeof kernel === "string") return { code: kernel, layout: null, renamed: {}, usesReport: false };
   const entryPoint = kernel.entryPoints.find((candidate) => !name || candidate.name === name);
   return { ...kernel, usesReport: entryPoint?.usesReport ?? false, interGroup: entryPoint?.interGroup };

@@ -2,13 +2,13 @@ import { describeConfiguration } from "belay-gpu/internal/compiler/configuration
 import type {
   Channel,
   Check,
+  CompilerOptions,
+  CompilerResult,
   MemoryCode,
   Pairing,
-  ProtectOptions,
-  ProtectResult,
   Redundancy,
 } from "belay-gpu/internal/compiler/contract";
-import { type automaticMemory, memoryCodeFor } from "belay-gpu/internal/compiler/memoryChoice";
+import { memoryCodeFor } from "belay-gpu/internal/compiler/memoryChoice";
 import { unknownConstants } from "belay-gpu/internal/compiler/overrides";
 import { passes } from "belay-gpu/internal/compiler/passes";
 import { type Protection, protectInPasses } from "belay-gpu/internal/compiler/protect";
@@ -29,7 +29,7 @@ interface Flags {
   readonly check: Check;
   readonly channel: Channel | "auto";
   readonly pairing: Pairing | "auto";
-  readonly memory: MemoryCode | "none" | keyof typeof automaticMemory;
+  readonly memory: MemoryCode | "none" | "auto" | "auto-detect";
   readonly feature: string[];
   readonly constant: Record<string, number>;
   readonly injectFaults: boolean;
@@ -94,7 +94,7 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
     });
 }
 
-function printDiagnostics({ diagnostics }: ProtectResult, source: string, file: string, io: Io): void {
+function printDiagnostics({ diagnostics }: CompilerResult, source: string, file: string, io: Io): void {
   const color = colorsFor(io.stderr).isColorSupported;
   for (const diagnostic of diagnostics) {
     tell(
@@ -105,7 +105,7 @@ function printDiagnostics({ diagnostics }: ProtectResult, source: string, file: 
 }
 
 /** Prints the new names of declarations that could not keep their own. */
-function printRenamed({ renamed }: ProtectResult, io: Io): void {
+function printRenamed({ renamed }: CompilerResult, io: Io): void {
   for (const [name, other] of Object.entries(renamed))
     tell(io.stderr, `renamed: "${name}" is "${other}" here, as it hides a name that protection needs\n`);
 }
@@ -143,7 +143,7 @@ function timesOf(protection: Protection): string {
 }
 
 /** Returns the compiler's result as JSON, with the line and column of each diagnostic. */
-function toJson(result: ProtectResult, source: string): string {
+function toJson(result: CompilerResult, source: string): string {
   const diagnostics = result.diagnostics.map((diagnostic) => ({
     ...diagnostic,
     ...lineAndColumn(source, diagnostic.span.start),
@@ -151,7 +151,7 @@ function toJson(result: ProtectResult, source: string): string {
   return `${jsonOf({ ...result, diagnostics })}\n`;
 }
 
-function toProtectOptions(source: string, flags: Flags): ProtectOptions {
+function toProtectOptions(source: string, flags: Flags): CompilerOptions {
   const { feature, constant, redundancy, check, channel, pairing, injectFaults, strict } = flags;
   const memory = memoryCodeFor(flags.memory, [source]);
   return {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { callCounter } from "../../../../test/support/devices/countCalls.ts";
-import type { ProtectOptions } from "./contract.ts";
+import type { CompilerOptions } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const callsOf = callCounter();
 
-const callsToProtect = (wgsl: string, options: ProtectOptions) =>
+const callsToProtect = (wgsl: string, options: CompilerOptions) =>
   callsOf(() => expect(protect(wgsl, options).layout).not.toBeNull());
 
 const times = (n: number, text: (i: number) => string) =>
@@ -45,7 +45,7 @@ const modules: Record<string, (n: number) => string> = {
     }`,
 };
 
-const flavors: Record<string, ProtectOptions> = {
+const flavors: Record<string, CompilerOptions> = {
   "Intra-Group": {},
   "in two passes": { pairing: "passes" },
   "Inter-Group": { redundancy: "inter" },
@@ -54,7 +54,7 @@ const flavors: Record<string, ProtectOptions> = {
 };
 
 /** How much more work one more takes of many than of few. */
-async function growth(module: (n: number) => string, options: ProtectOptions): Promise<number> {
+async function growth(module: (n: number) => string, options: CompilerOptions): Promise<number> {
   // What is kept for the next time is not counted.
   protect(module(2), options);
   const [few = 0, some = 0, many = 0] = [

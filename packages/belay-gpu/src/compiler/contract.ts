@@ -197,13 +197,11 @@ export interface MemorySummary {
 /** The options of `protect`. All have defaults. */
 export interface ProtectOptions {
   /**
-   * The codes of the storage and uniform buffers. The host keeps their check words. A binding of a
+   * The code of the storage and uniform buffers. The host keeps their check words. A binding of a
    * checked buffer must hold whole granules, and that of a uniform buffer a multiple of 16 bytes.
    * Default `"none"`.
    */
-  readonly memory?: MemoryCode | "none" | MemorySchemes;
-  /** The binding points of check words, as `reportBinding`. Default: after the report. */
-  readonly memoryBindings?: MemoryBindings;
+  readonly memory?: MemoryCode | "none";
   /**
    * The redundancy. `"auto"`, the default of `harden`, considers the flavors, channels and pairings
    * that fit the kernel on a device with these `features` and `limits`. It takes the one with the
@@ -222,11 +220,6 @@ export interface ProtectOptions {
    * compute entry points of the module together.
    */
   readonly entryPoint?: string;
-  /**
-   * The number of storage buffers that a pipeline layout has room for; `"auto"` respects it.
-   * Default: as `limits` allow.
-   */
-  readonly room?: number;
   /** The time of the output comparison. Default `"signature"`. */
   readonly check?: Check;
   /**
@@ -253,6 +246,21 @@ export interface ProtectOptions {
    * sizes that are compared with `limits`.
    */
   readonly constants?: Readonly<Record<string, number>>;
+  /** True to turn every gap in the coverage (a warning) into an error. Default false. */
+  readonly strict?: boolean;
+}
+
+/** The options of the compiler: those of `protect`, and those that only the runtime needs. */
+export interface CompilerOptions extends Omit<ProtectOptions, "memory"> {
+  /** The codes of the storage and uniform buffers, as in `ProtectOptions`. Default `"none"`. */
+  readonly memory?: MemoryCode | "none" | MemorySchemes;
+  /** The binding points of check words, as `reportBinding`. Default: after the report. */
+  readonly memoryBindings?: MemoryBindings;
+  /**
+   * The number of storage buffers that a pipeline layout has room for; `redundancy: "auto"`
+   * respects it. Default: as `limits` allow.
+   */
+  readonly room?: number;
   /**
    * The binding point of the report, which an explicit pipeline layout decides. Default: a bind
    * group of its own, after those that the module uses, or a free binding of the last one if all
@@ -269,15 +277,18 @@ export interface ProtectOptions {
    * Default false.
    */
   readonly strikeMachinery?: boolean;
-  /** True to turn every gap in the coverage (a warning) into an error. Default false. */
-  readonly strict?: boolean;
 }
 
-/** The summary of one compute entry point. */
+/** The protection of one compute entry point. */
 export interface EntryPointSummary {
+  /** The name in the program's source. */
   readonly name: string;
   /** The redundancy that was applied; `"none"` if the entry point is left unprotected. */
   readonly redundancy: Redundancy;
+}
+
+/** The summary of one compute entry point for its host. */
+export interface CompiledEntryPoint extends EntryPointSummary {
   /** The requirements for dispatching the kernel, if `redundancy` is `"inter"`. */
   readonly interGroup?: InterGroup;
   /** The protection of memory, if a buffer of the entry point has a code. */
@@ -311,19 +322,24 @@ export interface ProtectResult {
    * in the result has the program's names.
    */
   readonly renamed: Readonly<Record<string, string>>;
-  /** The layout of the report buffer; `null` if no entry point uses one. */
-  readonly layout: ReportLayout | null;
   /** One summary for each compute entry point, in source order; empty for an invalid source. */
   readonly entryPoints: readonly EntryPointSummary[];
-  /** The places where replicas are compared. A record in the report has the id of one. */
+  /** The places where replicas are compared. */
   readonly checks: readonly CheckSite[];
+}
+
+/** The result of the compiler, with all that the runtime needs to execute the module. */
+export interface CompilerResult extends ProtectResult {
+  /** The layout of the report buffer; `null` if no entry point uses one. */
+  readonly layout: ReportLayout | null;
+  readonly entryPoints: readonly CompiledEntryPoint[];
   /** The places where faults can be armed; empty without `injectFaults`. */
   readonly faultSites: readonly FaultSite[];
 }
 
 /** Returns the name that an entry point or an override of the program has in a protected module. */
-export const nameInCode = ({ renamed }: Pick<ProtectResult, "renamed">, name: string): string =>
+export const nameInCode = ({ renamed }: Pick<CompilerResult, "renamed">, name: string): string =>
   (Object.hasOwn(renamed, name) ? renamed[name] : undefined) ?? name;
 
 /** The compiler as a function type, for code that calls it. */
-export type Protect = (wgsl: string, options?: ProtectOptions) => ProtectResult;
+export type Protect = (wgsl: string, options?: CompilerOptions) => CompilerResult;

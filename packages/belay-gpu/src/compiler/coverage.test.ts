@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ProtectOptions } from "./contract.ts";
+import type { CompilerOptions } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const code = `
@@ -16,7 +16,7 @@ const code = `
     add(&bins.all[i % 4u], tile[63u - i]);
     out[i] = tile[0] + bins.total + atomicAdd(&next, 1u);
   }`;
-const gaps = (options: ProtectOptions) =>
+const gaps = (options: CompilerOptions) =>
   protect(code, options).diagnostics.map(({ code: number, severity, message, span }) => [
     number,
     severity,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DawnValidator, startDawn } from "../../../../test/support/wgsl/dawnValidator.ts";
-import type { ProtectOptions } from "./contract.ts";
+import type { CompilerOptions } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 let dawn: DawnValidator;
@@ -13,9 +13,9 @@ const kernel = (body = "out[i] = i;", declarations = "", size = "64") => `
   @group(0) @binding(0) var<storage, read_write> out: array<u32>;
   ${declarations}
   @compute @workgroup_size(${size}) fn main(@builtin(local_invocation_index) i: u32) { ${body} }`;
-const found = (code: string, options: ProtectOptions = {}) =>
+const found = (code: string, options: CompilerOptions = {}) =>
   protect(code, options).diagnostics.map(({ code, severity }) => `${code} ${severity}`);
-const messages = (code: string, options: ProtectOptions = {}) =>
+const messages = (code: string, options: CompilerOptions = {}) =>
   protect(code, options).diagnostics.map(({ message }) => message);
 
 describe("a kernel is left alone", () => {
@@ -41,7 +41,7 @@ describe("a kernel is left alone", () => {
       fn indexIn(in: In) -> u32 { return in.i; }
       @compute @workgroup_size(8) fn main(${parameters}) { ${body} }`;
     const declared = "@builtin(subgroup_invocation_id) lane: u32, in: In";
-    const ways: ProtectOptions[] = [
+    const ways: CompilerOptions[] = [
       {},
       { pairing: "half-subgroup", features: ["subgroups"] },
       { pairing: "subgroups" },
@@ -49,7 +49,7 @@ describe("a kernel is left alone", () => {
       { redundancy: "inter" },
     ];
     for (const way of ways) expect(found(entry(declared, "out[in.i] = 1u;"), way)).toEqual([]);
-    const usesOf = (body: string, way: ProtectOptions = {}) => {
+    const usesOf = (body: string, way: CompilerOptions = {}) => {
       const code = entry(declared, body);
       return protect(code, way).diagnostics.map(({ span }) => code.slice(span.start, span.end));
     };
@@ -65,7 +65,7 @@ describe("a kernel is left alone", () => {
     const wait = "if (i == 0u) { atomicAdd(&n, 1u); } while (atomicLoad(&n) < 2u) {} out[i] = i;";
     const code = kernel(wait, "@group(0) @binding(1) var<storage, read_write> n: atomic<u32>;", "256");
     const limits = { maxComputeInvocationsPerWorkgroup: 1024, maxComputeWorkgroupSizeX: 1024 };
-    const ways: ProtectOptions[] = [
+    const ways: CompilerOptions[] = [
       { redundancy: "auto" },
       {},
       { redundancy: "intra-lds" },
@@ -170,7 +170,7 @@ it("leaves no kernel alone for its size when nothing is doubled", () => {
 });
 
 describe("what fits by these rules", () => {
-  const fits = async (code: string, name: string, options: ProtectOptions) => {
+  const fits = async (code: string, name: string, options: CompilerOptions) => {
     const { code: output, entryPoints } = protect(code, options);
     expect(entryPoints.find((entryPoint) => entryPoint.name === name)?.redundancy).toBe("intra+lds");
     return dawn.validatePipeline(output, name, options.constants);

@@ -1,7 +1,7 @@
 import { protectUncompared } from "belay-research/internal/bench/rmt/withoutComparison";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DawnValidator, startDawn } from "../../../../test/support/wgsl/dawnValidator.ts";
-import { type ProtectOptions, reportWords } from "./contract.ts";
+import { type CompilerOptions, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 let dawn: DawnValidator;
@@ -10,10 +10,10 @@ beforeAll(async () => {
 });
 afterAll(() => dawn.close());
 
-const guard = (code: string, options: ProtectOptions = {}) =>
+const guard = (code: string, options: CompilerOptions = {}) =>
   protect(code, { redundancy: "inter", ...options });
 /** What the host is told of each entry point. */
-const interGroups = (code: string, options: ProtectOptions = {}) =>
+const interGroups = (code: string, options: CompilerOptions = {}) =>
   guard(code, options).entryPoints.map(({ interGroup }) => interGroup);
 const declarations = `
   struct Bins { total: u32, all: array<atomic<u32>, 4> }
@@ -27,7 +27,7 @@ const declarations = `
   fn add(p: ptr<storage, u32, read_write>, n: u32) { *p += n; }`;
 const kernel = (body: string, name = "main") =>
   `@compute @workgroup_size(64) fn ${name}(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_index) i: u32) { ${body} }`;
-const one = (body: string, options: ProtectOptions = {}) =>
+const one = (body: string, options: CompilerOptions = {}) =>
   interGroups(`${declarations} ${kernel(body)}`, options)[0];
 const at = (binding: number, group = 1) => ({ group, binding });
 const of = (binding: number) => ({ group: 0, binding });
@@ -148,7 +148,7 @@ describe("twins wait for each other", () => {
 
 describe("the report", () => {
   it("has cells for what is compared last, and mail for those who wait", () => {
-    const layout = (body: string, options: ProtectOptions = {}) =>
+    const layout = (body: string, options: CompilerOptions = {}) =>
       guard(`${declarations} ${kernel(body)}`, options).layout!;
     expect(layout("b[i] = 1u;")).toMatchObject({ cells: 4096, bytes: 4 * (reportWords.total + 4096) });
     expect(layout("b[i] = 1u;", { check: "store" }).cells).toBe(4096);
@@ -175,9 +175,9 @@ describe("an invocation that presents nothing leaves no signature", () => {
 });
 
 describe("a kernel is left alone", () => {
-  const found = (code: string, options: ProtectOptions = {}) =>
+  const found = (code: string, options: CompilerOptions = {}) =>
     guard(code, options).diagnostics.filter(({ code: number }) => number !== "BELAY210");
-  const text = (code: string, options: ProtectOptions = {}) =>
+  const text = (code: string, options: CompilerOptions = {}) =>
     found(code, options).map(({ code: number, span }) => [number, code.slice(span.start, span.end)]);
 
   it("that loads from a texture that it stores to (BELAY214)", () => {
@@ -258,7 +258,7 @@ it("becomes a module that Dawn accepts, whatever its types", async () => {
       m[1][2].y = m[1][l % 4u].x;
       atomicMax(&c[l], atomicLoad(&c[0]));
     }`;
-  const options: ProtectOptions[] = [
+  const options: CompilerOptions[] = [
     { check: "signature", injectFaults: true },
     { check: "store", features: ["subgroups"] },
   ];

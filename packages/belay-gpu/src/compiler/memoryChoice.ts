@@ -9,7 +9,7 @@ import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
-import { nameInCode, type ProtectedBinding, type ProtectOptions } from "./contract.ts";
+import { type CompilerOptions, nameInCode, type ProtectedBinding } from "./contract.ts";
 import {
   type KernelTimes,
   passSlowdown,
@@ -51,13 +51,13 @@ export const correctingSchemes: readonly MemoryCode[] = ["secded128", "secded64"
  * The candidates of the automatic choices: codes that correct, or also one that only detects, where
  * work can be re-executed.
  */
-export const automaticMemory = {
+const automaticMemory = {
   auto: correctingSchemes,
   "auto-detect": ["checksum", ...correctingSchemes],
 } as const satisfies Readonly<Record<string, readonly MemoryCode[]>>;
 
 /** The codes to rank, and the device. */
-export interface MemoryChoiceOptions extends Pick<ProtectOptions, "features" | "limits" | "redundancy"> {
+export interface MemoryChoiceOptions extends Pick<CompilerOptions, "features" | "limits" | "redundancy"> {
   /** The codes to rank. Default: `correctingSchemes`. */
   readonly candidates?: readonly MemoryCode[];
   /** The rates of the device. Default: those of an NVIDIA H200. */
@@ -66,7 +66,7 @@ export interface MemoryChoiceOptions extends Pick<ProtectOptions, "features" | "
 
 /** Returns the code for the memory of some modules, chosen unless `memory` names one. */
 export function memoryCodeFor<Given extends MemoryCode | "none">(
-  memory: Given | keyof typeof automaticMemory,
+  memory: Given | "auto" | "auto-detect",
   sources: readonly string[],
   options: Omit<MemoryChoiceOptions, "candidates"> = {},
 ): Given | MemoryCode {

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
-import type { ProtectOptions } from "./contract.ts";
+import type { CompilerOptions } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -22,7 +22,7 @@ const kinds: readonly (readonly [string, string, string, number])[] = [
   ["continuing", "loop { break; continuing { ", " } }", 41],
 ];
 
-const flavors: readonly ProtectOptions[] = [
+const flavors: readonly CompilerOptions[] = [
   { redundancy: "intra+lds" },
   { redundancy: "intra+lds", check: "store", injectFaults: true },
   { redundancy: "intra+lds", pairing: "passes" },

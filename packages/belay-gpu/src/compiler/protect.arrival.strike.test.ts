@@ -10,7 +10,7 @@ import {
   type KernelInput,
   runKernel,
 } from "../../../../test/support/kernels/kernelRunner.ts";
-import { injectionWords, type ProtectOptions, type ProtectResult } from "./contract.ts";
+import { type CompilerOptions, type CompilerResult, injectionWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -56,14 +56,14 @@ const input: KernelInput = {
   workgroups: [4, 1, 1],
 };
 /** The kernel with a piece of its protected code changed. */
-function change(guarded: ProtectResult, text: string | RegExp, replacement: string): ProtectResult {
+function change(guarded: CompilerResult, text: string | RegExp, replacement: string): CompilerResult {
   const changed = guarded.code.replaceAll(text, replacement);
   expect(changed).not.toBe(guarded.code);
   return { ...guarded, code: changed };
 }
 
 /** What a run leaves, and in which cells the replicas disagree. */
-async function run(kernel: string | ProtectResult, armed: Armed = {}, host: Host = {}) {
+async function run(kernel: string | CompilerResult, armed: Armed = {}, host: Host = {}) {
   const { buffers, cells, report } = await runKernel(device, kernel, input, armed, host);
   const unbalanced = [
     ...new Set([...cells.entries()].flatMap(([cell, sum]) => (sum === 0 ? [] : [cell >> 5]))),
@@ -71,7 +71,7 @@ async function run(kernel: string | ProtectResult, armed: Armed = {}, host: Host
   return { buffers, unbalanced, strikes: report[injectionWords.strikes] };
 }
 
-type Case = [keyof typeof kernels, ProtectOptions];
+type Case = [keyof typeof kernels, CompilerOptions];
 describe.each<Case>([
   ["invocations", {}],
   ["invocations", { features: ["subgroups"] }],

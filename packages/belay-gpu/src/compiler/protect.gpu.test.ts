@@ -4,7 +4,7 @@ import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { type FeatureKernel, featureKernels } from "../../../../test/support/kernels/featureKernels.ts";
 import { runKernel } from "../../../../test/support/kernels/kernelRunner.ts";
 import { everything, sample } from "../../../../test/support/sample.ts";
-import { type ProtectOptions, type ProtectResult, reportWords } from "./contract.ts";
+import { type CompilerOptions, type CompilerResult, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -83,14 +83,14 @@ describe.each(apart)("$redundancy, $check, $pairing, $channel", ({ row, ...confi
   });
 });
 
-function guarded(kernel: FeatureKernel, configuration: ProtectOptions): ProtectResult {
+function guarded(kernel: FeatureKernel, configuration: CompilerOptions): CompilerResult {
   const { code, constants = {} } = kernel;
   const result = protect(code, { ...configuration, features: ["subgroups"], constants });
   expect(result.diagnostics.filter((d) => d.severity === "error")).toEqual([]);
   return result;
 }
 
-async function expectSameBits(kernel: FeatureKernel, result: ProtectResult): Promise<void> {
+async function expectSameBits(kernel: FeatureKernel, result: CompilerResult): Promise<void> {
   const plain = await runKernel(device, kernel.code, kernel);
   const output = await runKernel(device, result, kernel);
   expect(output.report[reportWords.detections]).toBe(0);

@@ -3,7 +3,7 @@ import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { type FeatureKernel, featureKernels } from "../../../../test/support/kernels/featureKernels.ts";
 import { type Host, runKernel, runTwins } from "../../../../test/support/kernels/kernelRunner.ts";
 import { sample } from "../../../../test/support/sample.ts";
-import { type ProtectOptions, reportWords } from "./contract.ts";
+import { type CompilerOptions, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -12,7 +12,7 @@ beforeAll(async () => {
   device = await newDevice();
 });
 
-async function expectSameBits(kernel: FeatureKernel, options: ProtectOptions, host: Host = {}) {
+async function expectSameBits(kernel: FeatureKernel, options: CompilerOptions, host: Host = {}) {
   const constants = kernel.constants ?? {};
   const result = protect(kernel.code, { redundancy: "inter", ...options, constants });
   expect(result.diagnostics.filter((d) => d.severity === "error")).toEqual([]);

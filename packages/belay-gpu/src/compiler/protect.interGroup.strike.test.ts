@@ -10,9 +10,9 @@ import {
   runTwins,
 } from "../../../../test/support/kernels/kernelRunner.ts";
 import {
+  type CompilerOptions,
+  type CompilerResult,
   injectionWords,
-  type ProtectOptions,
-  type ProtectResult,
   recordCause,
   reportWords,
 } from "./contract.ts";
@@ -52,15 +52,15 @@ const input: KernelInput = {
   },
   workgroups: [2, 1, 1],
 };
-const guard = (options: ProtectOptions, wgsl = code) => protect(wgsl, { redundancy: "inter", ...options });
+const guard = (options: CompilerOptions, wgsl = code) => protect(wgsl, { redundancy: "inter", ...options });
 /** The kernel with a piece of its protected code changed. */
-function change(guarded: ProtectResult, text: string | RegExp, replacement: string): ProtectResult {
+function change(guarded: CompilerResult, text: string | RegExp, replacement: string): CompilerResult {
   const changed = guarded.code.replaceAll(text, replacement);
   expect(changed).not.toBe(guarded.code);
   return { ...guarded, code: changed };
 }
 
-const run = (kernel: ProtectResult, armed: Armed = {}, host: Host = {}) =>
+const run = (kernel: CompilerResult, armed: Armed = {}, host: Host = {}) =>
   runTwins(device, kernel, input, armed, host);
 const imbalance = ({ cells }: KernelOutput) => [
   ...new Set([...cells.entries()].flatMap(([cell, sum]) => (sum === 0 ? [] : [cell >> 5]))),
@@ -83,7 +83,7 @@ const strikes: [string, number, number][] = [
   ["sums[i] + sum", 0, 0],
   ["sum / 2u % 4u", 1, 0],
 ];
-function arm(guarded: ProtectResult, text: string, armedReplica: number, armedOccurrence: number): Armed {
+function arm(guarded: CompilerResult, text: string, armedReplica: number, armedOccurrence: number): Armed {
   const site = guarded.faultSites.find(({ span }) => code.slice(span.start, span.end).startsWith(text));
   expect(site, text).toBeDefined();
   return {
@@ -228,7 +228,7 @@ describe("a twin that never runs", () => {
   it("is not taken for the one of an earlier dispatch, whose mail still lies there", async () => {
     const single = guard({ check: "store" }, `${code.slice(0, code.indexOf("var sum"))} sums[i] = i; }`);
     const one: KernelInput = { buffers: { 3: new Uint32Array(8) }, workgroups: [1, 1, 1] };
-    const secondIsAlone = (kernel: ProtectResult, patience = 2 ** 20) =>
+    const secondIsAlone = (kernel: CompilerResult, patience = 2 ** 20) =>
       runKernel(device, kernel, one, {}, { missing: [0, 1], patience });
     expect(hasWaitedTooLong(await secondIsAlone(single, 2 ** 16))).toBe(true);
     const timeless = change(single, "(epoch + 1u)", "epoch");
@@ -241,7 +241,7 @@ describe("a twin that never runs", () => {
 
 it("waits no more once a wait has run out, until the host has seen it", async () => {
   const single: KernelInput = { ...input, workgroups: [1, 1, 1] };
-  const waits = async (kernel: ProtectResult, ...missing: number[]) =>
+  const waits = async (kernel: CompilerResult, ...missing: number[]) =>
     detections(await runKernel(device, kernel, single, {}, { missing, patience: 2 ** 10 }));
   const guarded = guard({ check: "store" });
   const once = await waits(guarded, 1);

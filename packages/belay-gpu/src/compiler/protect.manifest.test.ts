@@ -15,7 +15,7 @@ import { sample } from "../../../../test/support/sample.ts";
 import { parse } from "../wgsl/parser.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import { configurationsFor } from "./configurations.ts";
-import type { MemoryCode, ProtectOptions } from "./contract.ts";
+import type { CompilerOptions, MemoryCode } from "./contract.ts";
 import { verifyInvariants } from "./invariants.ts";
 import { protectInPasses } from "./protect.ts";
 
@@ -106,13 +106,13 @@ const sources: readonly (readonly [string, string])[] = [
 ];
 
 const features = ["subgroups"];
-const replications: readonly ProtectOptions[] = [
+const replications: readonly CompilerOptions[] = [
   ...configurationsFor(features).map((each) => ({ ...each, features })),
   { redundancy: "auto", features },
   { redundancy: "none", features },
 ];
 const points = [0, 1, 2, 3].map((binding) => ({ group: 0, binding }));
-const additions: readonly ProtectOptions[] = [
+const additions: readonly CompilerOptions[] = [
   ...[...(comparedCodes as readonly MemoryCode[]), "none" as const].flatMap((memory) => [
     { memory },
     { memory, injectFaults: true },
@@ -134,10 +134,10 @@ const additions: readonly ProtectOptions[] = [
   { limits: { maxComputeInvocationsPerWorkgroup: 1024, maxComputeWorkgroupSizeX: 1024 }, subgroupSize: 4 },
 ];
 const combined = replications.flatMap((replication) =>
-  additions.map((added): ProtectOptions => ({ ...replication, ...added })),
+  additions.map((added): CompilerOptions => ({ ...replication, ...added })),
 );
 /** Replication alone, also without subgroups, and what only `"auto"` has. */
-const plainly: readonly ProtectOptions[] = [
+const plainly: readonly CompilerOptions[] = [
   ...replications,
   {},
   { redundancy: "auto", entryPoint: "main", room: 4 },

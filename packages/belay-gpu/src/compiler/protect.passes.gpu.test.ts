@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { type KernelInput, runKernel } from "../../../../test/support/kernels/kernelRunner.ts";
-import { type ProtectResult, reportWords } from "./contract.ts";
+import { type CompilerResult, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -17,7 +17,7 @@ const inPasses = (code: string, channel: "subgroup" | "workgroup") => {
 };
 
 /** Runs a kernel protected and not; the number of detections, and whether the bits are the same. */
-async function compared(code: string, kernel: ProtectResult, input: KernelInput) {
+async function compared(code: string, kernel: CompilerResult, input: KernelInput) {
   const plain = await runKernel(device, code, input);
   const { buffers, report } = await runKernel(device, kernel, input);
   const outputs = Object.keys(input.buffers).map(Number);

@@ -12,7 +12,7 @@ import {
 } from "../../../../test/support/kernels/kernelRunner.ts";
 import { injectionMembers } from "../transforms/faults/injectionWords.ts";
 import { configurationsFor, describeConfiguration } from "./configurations.ts";
-import { injectionWords, type ProtectResult, reportWords } from "./contract.ts";
+import { type CompilerResult, injectionWords, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -105,7 +105,7 @@ const kernels: Record<
 };
 
 interface Flipping {
-  readonly kernel: ProtectResult;
+  readonly kernel: CompilerResult;
   /** The numbers of the places that can be struck. */
   readonly places: readonly number[];
 }
@@ -132,7 +132,7 @@ function withInjectionWords(code: string): string {
  * an arrival, and before each guard. In workgroup w, bit w % 32 of replica w / 32 flips, unless one
  * workgroup is armed. Records tell only where they are.
  */
-function flipping(guarded: ProtectResult): Flipping {
+function flipping(guarded: CompilerResult): Flipping {
   let places = 0;
   const flip = () => `belay_flip(${++places}u);`;
   const code = withInjectionWords(tellingWhere(guarded.code))
@@ -160,7 +160,7 @@ function flipping(guarded: ProtectResult): Flipping {
  * The same for all that protection adds to a kernel, but for the window between comparison and
  * store.
  */
-function strikingAll(guarded: ProtectResult): Flipping {
+function strikingAll(guarded: CompilerResult): Flipping {
   const w = "belay_workgroup.x";
   const code = tellingWhere(guarded.code)
     .replace(

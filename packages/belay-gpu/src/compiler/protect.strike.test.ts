@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { runKernel } from "../../../../test/support/kernels/kernelRunner.ts";
-import { injectionWords, type ProtectOptions, recordCause, reportWords } from "./contract.ts";
+import { type CompilerOptions, injectionWords, recordCause, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -48,7 +48,7 @@ const adjacent = flavors.flatMap((redundancy) =>
     channels.map((channel) => ({ redundancy, check, channel })),
   ),
 );
-const configurations: ProtectOptions[] = [
+const configurations: CompilerOptions[] = [
   ...adjacent.map((each) => ({ ...each, pairing: "adjacent" as const })),
   ...channels.map((channel) => ({ check: "signature" as const, channel, pairing: "passes" as const })),
 ];

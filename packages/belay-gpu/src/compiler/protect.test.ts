@@ -6,7 +6,7 @@ import { type DawnValidator, startDawn } from "../../../../test/support/wgsl/daw
 import { typed } from "../../../../test/support/wgsl/goldens.ts";
 import { print } from "../wgsl/printer.ts";
 import { walk } from "../wgsl/traverse.ts";
-import { type ProtectOptions, reportWords } from "./contract.ts";
+import { type CompilerOptions, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 let dawn: DawnValidator;
@@ -24,7 +24,7 @@ const kernels: [string, string][] = [
     ]),
   ),
 ];
-const replicated: ProtectOptions[] = (["intra+lds", "intra-lds"] as const).flatMap((redundancy) =>
+const replicated: CompilerOptions[] = (["intra+lds", "intra-lds"] as const).flatMap((redundancy) =>
   (["store", "signature"] as const).flatMap((check) =>
     (["subgroup", "workgroup"] as const).map((channel) => ({
       redundancy,
@@ -38,10 +38,12 @@ replicated.push(
   { redundancy: "inter", check: "signature", features: ["subgroups"] },
   { redundancy: "inter", check: "store" },
 );
-const instrumented: ProtectOptions[] = [...replicated, { redundancy: "none" } as const].flatMap((options) => [
-  { ...options, injectFaults: true },
-  { ...options, injectFaults: "profile" },
-]);
+const instrumented: CompilerOptions[] = [...replicated, { redundancy: "none" } as const].flatMap(
+  (options) => [
+    { ...options, injectFaults: true },
+    { ...options, injectFaults: "profile" },
+  ],
+);
 
 describe.each(kernels.map(([name, code], row) => [name, row, code] as const))("%s", (_, row, code) => {
   it("becomes a module that parses back to its text, has no error and that Dawn accepts", async () => {

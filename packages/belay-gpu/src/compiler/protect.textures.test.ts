@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
-import { injectionWords, type ProtectOptions, type ProtectResult, reportWords } from "./contract.ts";
+import { type CompilerOptions, type CompilerResult, injectionWords, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -23,7 +23,7 @@ const code = `
   }`;
 const size = { width: 64, height: 16 };
 
-async function draw(kernel: string | ProtectResult, armed: readonly (readonly [number, number])[] = []) {
+async function draw(kernel: string | CompilerResult, armed: readonly (readonly [number, number])[] = []) {
   const module = device.createShaderModule({ code: typeof kernel === "string" ? kernel : kernel.code });
   const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute: { module } });
   const usage = GPUTextureUsage.STORAGE_BINDING | GPUTextureUsage.COPY_SRC;
@@ -67,7 +67,7 @@ async function draw(kernel: string | ProtectResult, armed: readonly (readonly [n
   return { pictures: await Promise.all(readers.map(read)), report: await read(reportReader) };
 }
 
-const configurations: ProtectOptions[] = (["store", "signature"] as const).flatMap((check) =>
+const configurations: CompilerOptions[] = (["store", "signature"] as const).flatMap((check) =>
   (["subgroup", "workgroup"] as const).map((channel) => ({ check, channel, features: ["subgroups"] })),
 );
 

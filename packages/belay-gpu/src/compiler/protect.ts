@@ -21,7 +21,7 @@ import {
   type Structure,
   uncoveredBy,
 } from "./configurations.ts";
-import type { EntryPointSummary, ProtectOptions, ProtectResult } from "./contract.ts";
+import type { CompiledEntryPoint, CompilerOptions, CompilerResult } from "./contract.ts";
 import { coverageGaps, loneInvocation, type Sphere } from "./coverage.ts";
 import { obstacles } from "./eligibility.ts";
 import { type KernelFacts, ProgramFacts } from "./facts.ts";
@@ -39,23 +39,19 @@ import {
 import { protectedSummary, unprotectedSummary } from "./summaries.ts";
 
 /**
- * Protects the compute entry points of a WGSL module.
- *
- * The result computes the same values as the input, and reports into a buffer (`layout`) if the two
- * replicas of an invocation disagree. An entry point that cannot be protected stays unchanged, with
- * a warning that gives the reason. With `strict`, and for an invalid source, the diagnostic is an
- * error and `code` is the input.
+ * Protects a module as `protect` of the package does, with the options and the results that the
+ * runtime needs. The code reports into the buffer of `layout`.
  *
  * Throws a `TypeError` for a source that is no string, and for unknown options and values. Any
  * other exception is a defect.
  */
-export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResult {
+export function protect(wgsl: string, options: CompilerOptions = {}): CompilerResult {
   return protectInPasses(wgsl, options).result;
 }
 
 /** The result of `protect`, with the module after each pass. */
 export interface Protection {
-  readonly result: ProtectResult;
+  readonly result: CompilerResult;
   /** The passes that led to the result, in their order; empty unless `records` asks for them. */
   readonly passes: readonly PassRecord[];
 }
@@ -65,7 +61,7 @@ export interface Protection {
  */
 export function protectInPasses(
   wgsl: string,
-  options: ProtectOptions = {},
+  options: CompilerOptions = {},
   passOptions: PassOptions = {},
 ): Protection {
   if (typeof wgsl !== "string") throw new TypeError("the source of a module is text");
@@ -89,7 +85,7 @@ interface Source {
 
 function read(
   wgsl: string,
-  { constants = {} }: ProtectOptions,
+  { constants = {} }: CompilerOptions,
   passOptions: PassOptions,
 ): Source | { readonly diagnostics: readonly Diagnostic[] } {
   const parsed = parse(wgsl);
@@ -128,7 +124,7 @@ const usuallyCovered: readonly Structure[] = ["ALU", "VRF", "LDS"];
  * Protects with the configuration of the lowest predicted cost that covers all requested structures
  * in all wanted entry points. If there is none, takes the one that comes nearest, with a warning.
  */
-function protectAtLeastCost(source: Source, options: Omit<ProtectOptions, "redundancy">): Protection {
+function protectAtLeastCost(source: Source, options: Omit<CompilerOptions, "redundancy">): Protection {
   const { cover = usuallyCovered, entryPoint, strict } = options;
   const conflict = conflictIn(placesOf(options));
   if (conflict) return unchanged(source.wgsl, [conflict]);
@@ -183,7 +179,7 @@ function candidatesFor(
   program: Program,
   kernels: readonly KernelFacts[],
   cover: readonly Structure[],
-  { features = [], check, channel = "auto", pairing = "auto" }: ProtectOptions,
+  { features = [], check, channel = "auto", pairing = "auto" }: CompilerOptions,
 ): RankedConfiguration[] {
   const isGiven = (value: string, given: string) => given === "auto" || value === given;
   const allowed = configurationsFor(features).filter((each) => {
@@ -327,7 +323,7 @@ function protectAs(
   };
 }
 
-const withEntryPoints = (protection: Protection, entryPoints: readonly EntryPointSummary[]): Protection => ({
+const withEntryPoints = (protection: Protection, entryPoints: readonly CompiledEntryPoint[]): Protection => ({
   ...protection,
   result: { ...protection.result, entryPoints },
 });

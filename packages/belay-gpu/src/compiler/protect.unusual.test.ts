@@ -3,7 +3,7 @@
  * random.
  */
 import { describe, expect, it } from "vitest";
-import type { ProtectOptions } from "./contract.ts";
+import type { CompilerOptions } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const chain = (condition: (k: number) => string, then: (k: number) => string, otherwise: string) =>
@@ -76,7 +76,7 @@ const kernels: Record<string, string> = {
     }`,
 };
 
-const ways: readonly ProtectOptions[] = [
+const ways: readonly CompilerOptions[] = [
   { check: "store" },
   { redundancy: "inter" },
   { redundancy: "inter", check: "store" },

@@ -3,7 +3,7 @@ import { comparedSchemes } from "belay-research/internal/ecc/index";
 import { expect, it } from "vitest";
 import { shown } from "../diagnostics/options.ts";
 import { memoryCodes, schemes } from "../ecc/scheme.ts";
-import type { ProtectOptions } from "./contract.ts";
+import type { CompilerOptions } from "./contract.ts";
 import { protect, protectInPasses } from "./protect.ts";
 import { choices } from "./settings.ts";
 
@@ -13,7 +13,7 @@ const KERNEL = `
 
 it.each([...Object.keys(choices), "memory"])("refuses a value of %s that does not exist", (option) => {
   for (const value of ["other", "constructor", 3, null, option === "memory" ? 4n : {}])
-    expect(() => protect(KERNEL, { [option]: value } as ProtectOptions)).toThrow(
+    expect(() => protect(KERNEL, { [option]: value } as CompilerOptions)).toThrow(
       `the option ${option} cannot be ${shown(value)}: it is one of `,
     );
 });
@@ -24,7 +24,7 @@ it("refuses a code of one binding that does not exist", () => {
     { default: "none", bindings: [{ of, scheme: "other" }] },
     { default: "other", bindings: [] },
   ])
-    expect(() => protect(KERNEL, { memory } as unknown as ProtectOptions)).toThrow(
+    expect(() => protect(KERNEL, { memory } as unknown as CompilerOptions)).toThrow(
       'the option memory cannot be "other": it is one of "none", "secded32"',
     );
 });
@@ -32,7 +32,7 @@ it("refuses a code of one binding that does not exist", () => {
 it.each(Object.keys(comparedSchemes).filter((name) => !Object.hasOwn(schemes, name)))(
   "takes %s only where an experiment has it",
   (memory) => {
-    const options = { memory, redundancy: "none" } as unknown as ProtectOptions;
+    const options = { memory, redundancy: "none" } as unknown as CompilerOptions;
     expect(() => protect(KERNEL, options)).toThrow(`the option memory cannot be "${memory}"`);
     const { result } = protectInPasses(KERNEL, options, { codes: comparedSchemes });
     expect(result.entryPoints[0]!.memory!.bindings).toMatchObject([{ scheme: memory }]);
@@ -40,7 +40,7 @@ it.each(Object.keys(comparedSchemes).filter((name) => !Object.hasOwn(schemes, na
 );
 
 it("compares replicas whatever the options say, but for an experiment", () => {
-  expect(() => protect(KERNEL, { check: "none" } as unknown as ProtectOptions)).toThrow(TypeError);
+  expect(() => protect(KERNEL, { check: "none" } as unknown as CompilerOptions)).toThrow(TypeError);
   expect(protect(KERNEL).checks).not.toEqual([]);
   expect(protectUncompared(KERNEL).checks).toEqual([]);
 });
@@ -50,6 +50,6 @@ it("takes all that exist", () => {
   for (const [option, values] of Object.entries({ ...choices, memory }))
     for (const value of values)
       expect(() =>
-        protect(KERNEL, { [option]: value, features: ["subgroups"] } as ProtectOptions),
+        protect(KERNEL, { [option]: value, features: ["subgroups"] } as CompilerOptions),
       ).not.toThrow();
 });

@@ -12,12 +12,12 @@ import type {
   BindingPoint,
   Channel,
   Check,
+  CompilerOptions,
   KernelLimits,
   MemoryBindings,
   MemorySchemes,
   Pairing,
   ProtectedBinding,
-  ProtectOptions,
   Redundancy,
 } from "./contract.ts";
 
@@ -41,10 +41,10 @@ export const choices = {
   channel: ["auto", "subgroup", "workgroup"],
   pairing: ["auto", "adjacent", "half-subgroup", "subgroups", "passes"],
   injectFaults: [true, false, "profile"],
-} as const satisfies { readonly [K in keyof ProtectOptions]?: readonly ProtectOptions[K][] };
+} as const satisfies { readonly [K in keyof CompilerOptions]?: readonly CompilerOptions[K][] };
 
 /** The options of `protect`, with the values that they take. */
-const options: { readonly [Name in keyof Required<ProtectOptions>]: Values | null } = {
+const options: { readonly [Name in keyof Required<CompilerOptions>]: Values | null } = {
   redundancy: oneOf(choices.redundancy),
   cover: structureList,
   entryPoint: null,
@@ -65,7 +65,7 @@ const options: { readonly [Name in keyof Required<ProtectOptions>]: Values | nul
 };
 
 /** Throws a `TypeError` for options and values that `protect` does not have. */
-export function refuseUnknownOptions(given: ProtectOptions, { codes = schemes }: Experiment): void {
+export function refuseUnknownOptions(given: CompilerOptions, { codes = schemes }: Experiment): void {
   const anyCode = oneOf(["none", ...Object.keys(codes), "checksum"]);
   const isObject = (value: unknown) => typeof value === "object" && value !== null;
   refuseUnknown(given, {
@@ -127,7 +127,7 @@ type Places = Pick<Settings, "redundancy" | "check" | "uncompared" | "pairing" |
  * Options with a fixed redundancy. Without one, that of Intra-Group kernels, which have all
  * options.
  */
-export type FixedOptions = ProtectOptions & { redundancy?: Redundancy };
+export type FixedOptions = CompilerOptions & { redundancy?: Redundancy };
 
 export function placesOf(options: FixedOptions): Places {
   const { redundancy = "intra+lds", check = "signature", channel = "auto" } = options;

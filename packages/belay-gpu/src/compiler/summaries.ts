@@ -4,14 +4,14 @@ import { patienceOf } from "../transforms/redundancy/mailbox.ts";
 import { doublingOf } from "../transforms/redundancy/replicateWorkgroups.ts";
 import type { CheckSites } from "../transforms/redundancy/reportBuffer.ts";
 import type { Names } from "../transforms/shared/names.ts";
-import type { EntryPointSummary, InterGroup } from "./contract.ts";
+import type { CompiledEntryPoint, InterGroup } from "./contract.ts";
 import type { KernelFacts, ProgramFacts } from "./facts.ts";
 import { memorySummary, passVerifiedSummary } from "./memoryPlan.ts";
 import type { ProtectionPlan } from "./plan.ts";
 import type { Settings } from "./settings.ts";
 
 /** The parts of a summary that protection changes. */
-type ProtectedEntryPoint = Omit<EntryPointSummary, "bindings">;
+type ProtectedEntryPoint = Omit<CompiledEntryPoint, "bindings">;
 
 /**
  * Summarizes an unprotected entry point. `fills` is of the kernel with the values of its overrides.
@@ -20,7 +20,7 @@ export function unprotectedSummary(
   { name, bindings }: KernelFacts,
   { fills }: KernelFacts,
   { memory }: Settings,
-): EntryPointSummary {
+): CompiledEntryPoint {
   return {
     name,
     redundancy: "none",

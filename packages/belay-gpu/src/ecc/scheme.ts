@@ -90,19 +90,28 @@ const codes = {
   detect: quasiCyclic(4, { corrects: false }),
   detect256: quasiCyclic(8, { corrects: false }),
   detect1024: quasiCyclic(32, { corrects: false }),
-} satisfies Record<string, LinearCode>;
+} satisfies Record<SchemeName, LinearCode>;
+
+/** The name of a code that has check words. */
+export type SchemeName = Exclude<MemoryCode, "checksum">;
 
 /**
- * The name of a code together with its granule, the data that one check word covers. The granules
- * of `"secded32"`, `"secded64"` and `"secded128"` have 4, 8 and 16 bytes.
+ * The name of a memory protection: a code with check words, or a checksum of each whole buffer. The
+ * number in a name is that of the bits in a granule, the data that one check word covers. The
+ * granules of `"detect"` have 128.
+ *
+ * `"secded…"` corrects one wrong bit of a granule and detects two. The others only detect errors.
  */
-export type SchemeName = keyof typeof codes;
-
-/**
- * The name of a memory protection: a code with check words, or a checksum of each whole buffer
- * (`checksum.ts`).
- */
-export type MemoryCode = SchemeName | "checksum";
+export type MemoryCode =
+  | "secded32"
+  | "secded64"
+  | "secded128"
+  | "secded256"
+  | "secded1024"
+  | "detect"
+  | "detect256"
+  | "detect1024"
+  | "checksum";
 
 /** The schemes of a device, by name. */
 export type Schemes = Readonly<Record<string, MemoryScheme>>;

@@ -18,16 +18,17 @@ import { StoreSearch } from "./verification/storeSearch.ts";
 import { Verifier } from "./verification/verifier.ts";
 import { proxyOf } from "./webgpu/nativeObjects.ts";
 
-/** `Disposable`, in programs whose TypeScript libraries have it. */
-type WhereDisposable = SymbolConstructor extends { readonly dispose: infer Dispose extends symbol }
-  ? { readonly [Key in Dispose]: () => void }
-  : unknown;
-
 /**
- * The device that a program uses, with the members that Belay adds. `using` destroys the device at
- * the end of its scope, and ends scrubbing.
+ * The device that a program uses, with the members that Belay adds. It is `Disposable` in programs
+ * whose TypeScript libraries have this type. `using` destroys the device at the end of its scope, and
+ * ends scrubbing.
  */
-export type HardenedDevice = GPUDevice & WhereDisposable & { readonly belay: Belay };
+export type HardenedDevice = GPUDevice & {
+  /** The events of the device, its report, and the injection of faults. */
+  readonly belay: Belay;
+} & (SymbolConstructor extends { readonly dispose: infer Dispose extends symbol }
+    ? { readonly [Key in Dispose]: () => void }
+    : unknown);
 
 /**
  * Hardens a device with a given compiler, and with given codes for memory. Throws a `BelayError`

@@ -8,7 +8,8 @@
  */
 import type { Span } from "../diagnostics/diagnostic.ts";
 
-interface Node {
+/** A node of the tree. */
+export interface Node {
   /**
    * The node's place in the user's source. A generated node has the span of the code it stands for.
    */

@@ -5,7 +5,6 @@ export type * from "./ast.ts";
 export { parse, parseDeclarations, parseExpression, parseStatements } from "./parser.ts";
 export { print, printDeclaration, printExpression, printStatement, printType } from "./printer.ts";
 export type * from "./program.ts";
-export { type Hole, type Quote, quote } from "./quote.ts";
 export { describeType, isSpellable, resolve, sameType, typeExpressionOf } from "./resolve/index.ts";
 export {
   type AnyNode,

@@ -2,6 +2,7 @@ import { aFunction, flag, oneOf, refuseUnknown } from "belay-gpu/internal/diagno
 import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/javascript/sequential.ts";
 import {
+  type ExecutionOptions,
   onCpuAlone,
   type SpeculateCall,
   type Speculated,
@@ -15,7 +16,7 @@ import { Workspace } from "./device/workspace.ts";
 import { deviceCopies } from "./transfer/deviceCopies.ts";
 import { rescue } from "./transfer/downloads.ts";
 import { combineUses, memoryOf, OrderedOperation } from "./transfer/operationOrder.ts";
-import { Resident, residentOf } from "./transfer/resident.ts";
+import { ResidentArray, residentOf } from "./transfer/resident.ts";
 
 /** The options of all loops that have none of their own. */
 export type DeviceUse = Pick<SpeculateOptions, "onExecuted">;
@@ -64,7 +65,7 @@ function requireDevice(device: Partial<GPUDevice> | undefined): void {
  * BELAY541). Rejects with one (BELAY543) if `options.device` is no device, and with a `TypeError`
  * for unknown options. Rejects with the signal's reason if it is aborted before the loop begins.
  */
-export async function speculate(given: SpeculateCall, options: SpeculateOptions = {}): Promise<Speculated> {
+export async function speculate(given: SpeculateCall, options: ExecutionOptions = {}): Promise<Speculated> {
   refuseUnknown(options, optionValues);
   const { signal, onExecuted = use.onExecuted } = options;
   signal?.throwIfAborted();
@@ -109,7 +110,7 @@ function usesOf({ loop, arrays }: SpeculateCall): ReadonlyMap<object, boolean> {
   const isRead = (name: string) => loop.arrays.some((one) => one.name === name && one.role === "read");
   return combineUses(
     Object.entries(arrays).map(([name, array]) =>
-      array instanceof Resident ? [memoryOf(array.host), true] : [memoryOf(array), !isRead(name)],
+      array instanceof ResidentArray ? [memoryOf(array.host), true] : [memoryOf(array), !isRead(name)],
     ),
   );
 }
@@ -117,7 +118,7 @@ function usesOf({ loop, arrays }: SpeculateCall): ReadonlyMap<object, boolean> {
 async function execute(
   call: SpeculateCall,
   device: GPUDevice | null,
-  options: SpeculateOptions,
+  options: ExecutionOptions,
 ): Promise<Speculated> {
   const { engine = "default", fallback = "measured" } = options;
   if (device && engine === "default" && fallback === "measured") {
@@ -130,7 +131,7 @@ async function execute(
   const hosts = Object.fromEntries(
     Object.entries(call.arrays).map(([name, array]) => [
       name,
-      array instanceof Resident ? array.host : array,
+      array instanceof ResidentArray ? array.host : array,
     ]),
   );
   const inOrder = (reason: string) => runSequential(call, hosts, reason, options.signal);
@@ -155,7 +156,7 @@ async function runSequential(
   const moved = { uploaded: 0, downloaded: 0 };
   for (const { name, role } of call.loop.arrays) {
     const array = call.arrays[name];
-    const own = array instanceof Resident ? array : null;
+    const own = array instanceof ResidentArray ? array : null;
     if (hosts[name]) await deviceCopies.settle(hosts[name], own, role !== "read");
     await rescue(own ? [own] : [], moved);
     if (role !== "read") own?.hostChanged();

@@ -7,7 +7,7 @@ import type { LoopData } from "../loops/javascript/sequential.ts";
 import { deviceCopies } from "./transfer/deviceCopies.ts";
 import { rescue } from "./transfer/downloads.ts";
 import { combineUses, memoryOf, OrderedOperation } from "./transfer/operationOrder.ts";
-import { Resident, residentOf } from "./transfer/resident.ts";
+import { ResidentArray, residentOf } from "./transfer/resident.ts";
 import { isTypedArray } from "./transfer/typedArrays.ts";
 
 /** The arrays and variables that a loop of the program uses. */
@@ -67,7 +67,7 @@ export function requireOnHost(values: Readonly<Record<string, unknown>>): void {
 }
 
 function mapped({ changed, read, variables }: LoopUses): ReadonlyMap<object, boolean> {
-  const isAlone = (array: LoopData) => residentOf(array) instanceof Resident;
+  const isAlone = (array: LoopData) => residentOf(array) instanceof ResidentArray;
   return combineUses([
     ...arraysIn(read).map((array) => [memoryOf(array), isAlone(array)] as const),
     ...[...arraysIn(changed).map(memoryOf), ...variables].map((used) => [used, true] as const),
@@ -78,7 +78,7 @@ const arraysIn = (values: readonly unknown[]): readonly LoopData[] => values.fil
 
 async function bringHome(array: LoopData, isChanged: boolean): Promise<void> {
   const kept = residentOf(array);
-  const own = kept instanceof Resident ? kept : null;
+  const own = kept instanceof ResidentArray ? kept : null;
   await deviceCopies.settle(array, own, isChanged);
   if (!own) return;
   await rescue([own]);

@@ -23,7 +23,7 @@ export interface SpeculationPluginOptions {
  *
  * Plugins do not use the bundlers' types, as no program installs all bundlers.
  */
-type PluginFactory<Plugin> = (options?: SpeculationPluginOptions) => Plugin;
+export type PluginFactory<Plugin> = (options?: SpeculationPluginOptions) => Plugin;
 
 /** A plugin of Vite, Rollup or Rolldown. */
 export interface RollupPlugin {

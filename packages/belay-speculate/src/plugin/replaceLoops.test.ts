@@ -94,11 +94,11 @@ describe("replaceLoops", () => {
   it("imports the engine as the kind of module can", () => {
     const first = (filename: string) => replaceLoops(relax, filename).code!.split("\n")[0];
     expect(first("m.ts")).toBe(
-      'import { speculate as $belay_speculate, takeTurn as $belay_takeTurn } from "belay-speculate";',
+      'import { speculate as $belay_speculate, takeTurn as $belay_takeTurn } from "belay-speculate/internal/translated";',
     );
     expect(first("m.cts")).toMatch(/^const \$belay_loop0/);
     expect(replaceLoops(relax, "m.cts").code).toContain(
-      'await (await import("belay-speculate")).speculate({',
+      'await (await import("belay-speculate/internal/translated")).speculate({',
     );
   });
 
@@ -107,7 +107,7 @@ describe("replaceLoops", () => {
     const lines = code!.split("\n");
     expect(lines[0]).toBe("#!/usr/bin/env node");
     expect(lines[1]).toBe(
-      'import { speculate as $$belay_speculate, takeTurn as $$belay_takeTurn } from "belay-speculate";',
+      'import { speculate as $$belay_speculate, takeTurn as $$belay_takeTurn } from "belay-speculate/internal/translated";',
     );
     expect(code).toContain("const $$belay_loop0 = {");
   });
@@ -162,7 +162,8 @@ export function f(a: Int32Array) {
   });
 
   it("checks the arrays of a CommonJS loop that cannot wait", () => {
-    const check = '{ require("belay-speculate").requireOnHost({ n, a, p, last }); outer: for (let i';
+    const check =
+      '{ require("belay-speculate/internal/translated").requireOnHost({ n, a, p, last }); outer: for (let i';
     expect(replaceLoops(relax.replace("async ", ""), "m.cts").code).toContain(check);
     const top = `"use speculate";
 const a = new Int32Array(4);
@@ -171,7 +172,9 @@ for (let i = 0; i < 4; i++) a[i] = i;
 `;
     const { code, diagnostics } = replaceLoops(top, "m.cjs");
     expect(diagnostics.map(({ code }) => code)).toContain("BELAY519");
-    expect(code).toContain('{ require("belay-speculate").requireOnHost({ a }); for (let i');
+    expect(code).toContain(
+      '{ require("belay-speculate/internal/translated").requireOnHost({ a }); for (let i',
+    );
     expect(code).not.toContain("await");
     expect(replaceLoops(top, "m.mjs").code).toContain("await $belay_speculate({");
   });

@@ -1,7 +1,9 @@
 import type { Diagnostic } from "belay-gpu/internal/diagnostics/diagnostic";
 import MagicString, { type SourceMap } from "magic-string";
-import { directiveModule } from "../loops/source/speculatedLoops.ts";
 import { type PlacedLoop, type TranslatedLoop, translate } from "../loops/translate.ts";
+
+/** The module with the functions that translated programs call. */
+const engineModule = "belay-speculate/internal/translated";
 
 export interface Replacement {
   /** The file with its loops replaced; undefined when there is nothing to replace. */
@@ -42,13 +44,13 @@ export function replaceLoops(
   const prefix = freshPrefix(source);
   const imported = new Set<string>();
   const engine = (name: string) => {
-    if (format === "commonjs") return `(await import("${directiveModule}")).${name}`;
+    if (format === "commonjs") return `(await import("${engineModule}")).${name}`;
     imported.add(name);
     return `${prefix}${name}`;
   };
   // All versions of Node.js that Belay supports can `require` modules.
   const engineAtOnce = (name: string) =>
-    format === "commonjs" ? `require("${directiveModule}").${name}` : engine(name);
+    format === "commonjs" ? `require("${engineModule}").${name}` : engine(name);
   for (const [at, loop] of replaced.entries()) {
     const { span, start } = loop;
     const [before, after] = aroundTranslated(loop, engine, prefix, at);
@@ -70,7 +72,7 @@ export function replaceLoops(
   for (const variable of variables) constants.push(`const ${prefix}shared${variable} = {};`);
   const start = /^#!.*\n/.exec(source)?.[0].length ?? 0;
   const names = [...imported].map((name) => `${name} as ${prefix}${name}`);
-  const imports = names.length > 0 ? [`import { ${names.join(", ")} } from "${directiveModule}";`] : [];
+  const imports = names.length > 0 ? [`import { ${names.join(", ")} } from "${engineModule}";`] : [];
   if (imports.length + constants.length > 0)
     text.appendLeft(start, [...imports, ...constants, ""].join("\n"));
   return {

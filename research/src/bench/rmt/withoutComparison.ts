@@ -1,6 +1,6 @@
 /** The replicas that compute without comparison, to measure the cost of comparison. */
 import type { PlaceAddress } from "belay-gpu/internal/analysis/addresses";
-import type { ProtectOptions, ProtectResult } from "belay-gpu/internal/compiler/contract";
+import type { CompilerOptions, CompilerResult } from "belay-gpu/internal/compiler/contract";
 import { protectInPasses } from "belay-gpu/internal/compiler/protect";
 import type { Comparison, Uncompared } from "belay-gpu/internal/transforms/redundancy/comparison/comparison";
 import type { Words } from "belay-gpu/internal/transforms/redundancy/comparison/valueWords";
@@ -11,7 +11,7 @@ import { quote } from "belay-gpu/internal/wgsl/quote";
 const uncompared: Uncompared = { keep: keepComputed, use: useComputed };
 
 /** Protects a module as `protect` does, but omits every comparison of the replicas. */
-export const protectUncompared = (wgsl: string, options?: ProtectOptions): ProtectResult =>
+export const protectUncompared = (wgsl: string, options?: CompilerOptions): CompilerResult =>
   protectInPasses(wgsl, options, { uncompared }).result;
 
 /**

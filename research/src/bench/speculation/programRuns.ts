@@ -22,7 +22,7 @@ export async function loadSpeculated(path: string, name: string): Promise<Specul
   }
   let executor: Executor | undefined;
   const speculate: Executor = (call) => executor!(call);
-  const virtualModules = { "belay-speculate": { speculate } };
+  const virtualModules = { "belay-speculate/internal/translated": { speculate } };
   const jiti = createJiti(import.meta.url, { fsCache: false, virtualModules });
   const module = await jiti.evalModule(code, { filename: path, async: true });
   const run = (module as Record<string, (...parameters: readonly Argument[]) => Promise<void>>)[name]!;

@@ -1,9 +1,9 @@
-import type { SpeculateOptions, Statistics } from "belay-speculate/internal/engine/call/call";
+import type { ExecutionOptions, Statistics } from "belay-speculate/internal/engine/call/call";
 import type { PhaseTimes } from "belay-speculate/internal/engine/device/phaseTimer";
 import { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import type { Moved } from "belay-speculate/internal/engine/transfer/downloads";
-import { type Resident, resident } from "belay-speculate/internal/engine/transfer/resident";
+import { type ResidentArray, resident } from "belay-speculate/internal/engine/transfer/resident";
 import type { Argument } from "../../workloads/loops/loopProgram.ts";
 import type { Attempt, TimedRuns } from "../measuring/attempt.ts";
 import { GpuLoad } from "./gpuLoad.ts";
@@ -65,13 +65,13 @@ export async function measureVariant({
   const memory = countMemory(plain);
   const load = new GpuLoad(plain);
   const device = (await harden?.(plain)) ?? plain;
-  const options: SpeculateOptions = { device, ...own };
+  const options: ExecutionOptions = { device, ...own };
   let statistics: Statistics[] = [];
   let first: Measured["first"] | undefined;
   await warmUp?.run(variant, (call) => speculate(call, { ...options, fallback: "never" }), attempt.signal);
 
   /** Times one call. Resident arrays are on the GPU before the call. */
-  const once = async (kind: Kind, more: SpeculateOptions = {}): Promise<number> => {
+  const once = async (kind: Kind, more: ExecutionOptions = {}): Promise<number> => {
     const { restored } = programRuns;
     const parameters = programRuns.next();
     const arrays = kind === "moved" ? [] : residentsOf(parameters);
@@ -126,8 +126,8 @@ export async function measureVariant({
 const hasPhases = (variant: Variant) => variant === "default" || variant === "published";
 
 /** Returns the arguments that are arrays, each with its place. */
-function residentsOf(parameters: readonly Argument[]): [place: number, array: Resident][] {
-  return parameters.flatMap((each, place): [number, Resident][] =>
+function residentsOf(parameters: readonly Argument[]): [place: number, array: ResidentArray][] {
+  return parameters.flatMap((each, place): [number, ResidentArray][] =>
     typeof each === "number" ? [] : [[place, resident(each)]],
   );
 }

@@ -1,12 +1,12 @@
 import { harden } from "belay-gpu/internal/runtime/harden";
-import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import type { Engine, ExecutionOptions } from "belay-speculate/internal/engine/call/call";
 import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import type { EngineOutcome } from "belay-speculate/internal/engine/rounds/execution";
 import { publishedEngine } from "../../published/published.ts";
 import { canRunUnchecked, runUnchecked } from "./unchecked.ts";
 
 interface VariantOptions {
-  readonly options: SpeculateOptions;
+  readonly options: ExecutionOptions;
   /** The kinds of calls: with arrays that move in each call, or stay on the GPU. */
   readonly kinds: readonly Kind[];
   /** Returns the device that executes the loops. */
@@ -46,9 +46,7 @@ export const variants: Readonly<Record<Variant, VariantOptions>> = {
   },
 };
 
-async function unchecked(
-  ...[workspace, execution]: Parameters<Engine<SpeculateOptions>>
-): Promise<EngineOutcome> {
+async function unchecked(...[workspace, execution]: Parameters<Engine>): Promise<EngineOutcome> {
   const { loop, count } = execution;
   if (!canRunUnchecked(loop)) throw new Error("iterations hand values on in variables");
   await runUnchecked(workspace, execution);
@@ -64,6 +62,6 @@ async function unchecked(
 }
 
 /** Runs the default engine, but checks again the facts that earlier executions have proven. */
-function withoutReuse(...[workspace, execution, { timings = false }]: Parameters<Engine<SpeculateOptions>>) {
+function withoutReuse(...[workspace, execution, { timings = false }]: Parameters<Engine>) {
   return runDefault(workspace, execution, { timings, reuse: false });
 }

@@ -4,7 +4,8 @@
  */
 import { Comparison } from "belay-gpu/internal/transforms/redundancy/comparison/comparison";
 import { Names } from "belay-gpu/internal/transforms/shared/names";
-import { parse, printDeclaration, printStatement, quote, resolve } from "belay-gpu/wgsl";
+import { quote } from "belay-gpu/internal/wgsl/quote";
+import { parse, printDeclaration, printStatement, resolve } from "belay-gpu/wgsl";
 import { Draws } from "../model/random.ts";
 import { type Rate, wilson } from "./statistics.ts";
 

@@ -1,9 +1,5 @@
 import type { Channel, Check, MemoryCode, Pairing, Redundancy, Structure } from "../../compiler/contract.ts";
-import {
-  type automaticMemory,
-  type MemoryChoiceOptions,
-  memoryCodeFor,
-} from "../../compiler/memoryChoice.ts";
+import { type MemoryChoiceOptions, memoryCodeFor } from "../../compiler/memoryChoice.ts";
 import { choices, conflictIn, placesOf, structureList } from "../../compiler/settings.ts";
 import { flag, listOf, oneOf, refuseUnknown, type Values, wholeFrom } from "../../diagnostics/options.ts";
 import { type Schemes, schemes } from "../../ecc/scheme.ts";
@@ -63,7 +59,7 @@ export interface Policy extends KernelPolicy {
    * - `"auto"` chooses the correcting code with the lowest predicted cost.
    * - `"auto-detect"` also considers a checksum, which only detects.
    */
-  readonly memory?: MemoryCode | "none" | keyof typeof automaticMemory;
+  readonly memory?: MemoryCode | "none" | "auto" | "auto-detect";
   /**
    * The WGSL of the kernels for which `"auto"` chooses a code. Without kernels, it chooses the code
    * that needs least memory.

@@ -2,15 +2,15 @@ import type {
   BindingAccess,
   BindingPoint,
   BindingScheme,
-  EntryPointSummary,
+  CompiledEntryPoint,
+  CompilerOptions,
+  CompilerResult,
   Fill,
   InterGroup,
   KernelLimits,
   MemoryBindings,
   MemorySummary,
   Protect,
-  ProtectOptions,
-  ProtectResult,
 } from "../../compiler/contract.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { messageOf } from "../../diagnostics/messageOf.ts";
@@ -83,7 +83,7 @@ export interface ProtectedKernel {
   readonly entryPoint: string;
   /** The program's own source, to which all positions refer. */
   readonly source: string;
-  readonly protection: ProtectResult;
+  readonly protection: CompilerResult;
   /** The native module with the protected code. */
   readonly module: GPUShaderModule;
   /** The device's error about the module, if any. The error of a pipeline then tells no reason. */
@@ -115,7 +115,7 @@ export function awaitAcceptance(kernel: ProtectedKernel, known: Promise<void>): 
 
 /** A source after protection, and the module that is created from it on first use. */
 interface Protection {
-  readonly result: ProtectResult;
+  readonly result: CompilerResult;
   module?: ReturnType<typeof makeSilently<GPUShaderModule>>;
 }
 
@@ -162,7 +162,7 @@ class Protections {
   #once(
     { source, constants, room, entryPoint }: KernelRequest,
     { redundancy, cover, check, channel, pairing }: Required<KernelPolicy>,
-    memory: NonNullable<ProtectOptions["memory"]>,
+    memory: NonNullable<CompilerOptions["memory"]>,
   ): Protection {
     const reportBinding = room?.reportBinding;
     // Under `"auto"`, the cheapest configuration depends on the kernel. All other configurations
@@ -178,7 +178,7 @@ class Protections {
       const { injectFaults, strikeMachinery } = this.#policy;
       // Some browsers do not provide it.
       const adapter: GPUAdapterInfo | undefined = this.#device.adapterInfo;
-      const options: ProtectOptions = {
+      const options: CompilerOptions = {
         // Strictness is decided for each pipeline, as a module may have entry points that no
         // pipeline uses.
         redundancy,
@@ -400,7 +400,7 @@ export class Kernels {
     name: string,
     source: string,
     protection: Protection,
-    summary: EntryPointSummary,
+    summary: CompiledEntryPoint,
   ): ProtectedKernel {
     const { result } = protection;
     protection.module ??= makeSilently(this.#device, () =>
@@ -485,11 +485,11 @@ export class Kernels {
 /** Returns whether two kernels are interchangeable: same bindings, same grids, same names. */
 function fits(
   { protection, interGroup, memory }: ProtectedKernel,
-  result: ProtectResult,
-  other: EntryPointSummary,
+  result: CompilerResult,
+  other: CompiledEntryPoint,
 ) {
   const boundBy = (
-    { layout, renamed }: ProtectResult,
+    { layout, renamed }: CompilerResult,
     inter: InterGroup | undefined,
     codes: MemorySummary | undefined,
   ) =>
@@ -513,7 +513,7 @@ function keyOf({ source, entryPoint, label, constants, room, memoryVariant }: Ke
  * Protects a source. A defect of the compiler leaves the source unprotected and the program
  * running.
  */
-function protectOrLeave(protect: Protect, source: string, options: ProtectOptions): ProtectResult {
+function protectOrLeave(protect: Protect, source: string, options: CompilerOptions): CompilerResult {
   try {
     return protect(source, options);
   } catch (error) {
@@ -525,9 +525,9 @@ function protectOrLeave(protect: Protect, source: string, options: ProtectOption
 
 /** Returns the requested entry point, or the only one. Undefined if the choice is ambiguous. */
 function summaryOf(
-  { entryPoints }: ProtectResult,
+  { entryPoints }: CompilerResult,
   { entryPoint }: KernelRequest,
-): EntryPointSummary | undefined {
+): CompiledEntryPoint | undefined {
   if (entryPoint !== undefined) return entryPoints.find(({ name }) => name === entryPoint);
   return entryPoints.length === 1 ? entryPoints[0] : undefined;
 }
@@ -535,7 +535,7 @@ function summaryOf(
 /**
  * Returns the number of storage buffers that protection adds: the report, shadows, and check words.
  */
-function addedBuffers({ interGroup, memory }: EntryPointSummary): number {
+function addedBuffers({ interGroup, memory }: CompiledEntryPoint): number {
   return 1 + (interGroup?.shadows.length ?? 0) + (memory?.checks ? 1 : 0);
 }
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { runCoded } from "../../../../../test/support/kernels/codedKernels.ts";
 import { runKernel } from "../../../../../test/support/kernels/kernelRunner.ts";
-import { type ProtectOptions, reportWords } from "../../compiler/contract.ts";
+import { type CompilerOptions, reportWords } from "../../compiler/contract.ts";
 import { protect } from "../../compiler/protect.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -54,7 +54,7 @@ const flips = [
   { binding: 3, word: 3, mask: 4, inChecks: true },
 ] as const;
 
-const flavors: readonly ProtectOptions[] = [
+const flavors: readonly CompilerOptions[] = [
   { redundancy: "none" },
   { redundancy: "intra+lds", check: "store", channel: "subgroup" },
   { redundancy: "intra-lds", check: "signature", pairing: "half-subgroup" },

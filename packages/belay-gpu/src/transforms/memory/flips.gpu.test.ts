@@ -4,7 +4,7 @@ import { bufferKernels } from "../../../../../test/support/devices/arbitraryBuff
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { type CodedOutput, type Flip, runCoded } from "../../../../../test/support/kernels/codedKernels.ts";
 import { type KernelOutput, runKernel } from "../../../../../test/support/kernels/kernelRunner.ts";
-import { type ProtectResult, reportWords } from "../../compiler/contract.ts";
+import { type CompilerResult, reportWords } from "../../compiler/contract.ts";
 import { protect } from "../../compiler/protect.ts";
 import { schemes } from "../../ecc/scheme.ts";
 import { dataWords, strideOf } from "../../wgsl/layout.ts";
@@ -67,7 +67,7 @@ describe("a check that is broken", () => {
   const input = { buffers: { 0: contents(8, 1), 1: contents(32, 2) }, workgroups: [1, 1, 1] as const };
   const flips: Flip[] = [{ binding: 0, word: 5, mask: 1 << 22 }];
   const result = protect(code, { redundancy: "none", memory: "secded128" });
-  const run = async (broken: ProtectResult) => {
+  const run = async (broken: CompilerResult) => {
     const plain = await runKernel(device, code, input);
     const output = await runCoded(device, broken, input, flips);
     return { same: output.buffers[1]!.join() === plain.buffers[1]!.join(), corrected: output.corrected };

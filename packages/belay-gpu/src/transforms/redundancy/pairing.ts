@@ -2,23 +2,22 @@
 import type { Names } from "../shared/names.ts";
 
 /**
- * The lanes of the two replicas in a doubled workgroup.
+ * The lanes of the two replicas of an invocation.
  *
- * - `"adjacent"`: neighbouring lanes.
+ * - `"adjacent"`: neighbouring lanes of a doubled workgroup.
  * - `"half-subgroup"`: lanes half a subgroup apart. Each replica keeps runs of neighbours.
  * - `"subgroups"`: different subgroups, half a workgroup apart. Each replica keeps whole subgroups,
  *   so operations that a subgroup shares are replicated too.
- */
-export type DoubledPairing = "adjacent" | "half-subgroup" | "subgroups";
-
-/**
- * A pairing of the doubled workgroup, or `"passes"`: one replica after the other, on swapped lanes.
+ * - `"passes"`: one replica after the other, on swapped lanes.
  *
  * With passes the workgroup keeps its size and its memory serves both passes, so only transient
  * faults show in workgroup memory. The second pass finds in the caches what the first one loaded.
  * Memory-bound kernels therefore run about as fast as unprotected ones.
  */
-export type Pairing = DoubledPairing | "passes";
+export type Pairing = "adjacent" | "half-subgroup" | "subgroups" | "passes";
+
+/** The pairing of a doubled workgroup. */
+export type DoubledPairing = Exclude<Pairing, "passes">;
 
 /**
  * Returns the distance of two replicas in their subgroup, as WGSL. Their lane numbers differ in

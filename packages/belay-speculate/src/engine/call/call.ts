@@ -7,14 +7,14 @@ import type { Workspace } from "../device/workspace.ts";
 import type { EngineOutcome, LoopExecution } from "../rounds/execution.ts";
 import type { Moved } from "../transfer/downloads.ts";
 import type { OrderedOperation } from "../transfer/operationOrder.ts";
-import type { Resident } from "../transfer/resident.ts";
+import type { ResidentArray } from "../transfer/resident.ts";
 
 /** One execution of a loop. The plugin replaces the loop with a call that passes this data. */
 export interface SpeculateCall {
   readonly loop: Loop;
   readonly sequential: SequentialLoop;
   /** The loop's arrays, by name. The execution changes them in place. */
-  readonly arrays: Readonly<Record<string, LoopData | Resident>>;
+  readonly arrays: Readonly<Record<string, LoopData | ResidentArray>>;
   readonly inputs: Readonly<Record<string, number>>;
   /** The carried variables' values before the loop. */
   readonly carried: Readonly<Record<string, number>>;
@@ -37,11 +37,8 @@ export interface SpeculateOptions {
    * CPU executes the loop.
    */
   readonly device?: GPUDevice;
-  /**
-   * The engine that executes the loop. Default: `default`. The engine `sequential` is the CPU. A
-   * function is an engine of the program's own.
-   */
-  readonly engine?: "default" | "sequential" | Engine<SpeculateOptions>;
+  /** The engine that executes the loop. Default: `default`. The engine `sequential` is the CPU. */
+  readonly engine?: "default" | "sequential";
   /**
    * The choice between the GPU and the CPU. The value `measured` leaves a loop, or the rest of it,
    * to the CPU if the CPU is faster. The value `never` leaves only the work to the CPU that the GPU
@@ -69,6 +66,12 @@ export interface SpeculateOptions {
    * the listener rejects the loop's promise. Default: the listener of `useDevice`.
    */
   readonly onExecuted?: (loop: ExecutedLoop, statistics: Statistics) => void;
+}
+
+/** The options of an execution by any engine. */
+export interface ExecutionOptions extends Omit<SpeculateOptions, "engine"> {
+  /** The engine, as in {@link SpeculateOptions}, or a function that is one. */
+  readonly engine?: "default" | "sequential" | Engine;
 }
 
 /** A loop that was executed. */
@@ -118,10 +121,10 @@ export interface Statistics {
  * The function that executes a loop. It leaves the arrays in the buffers and the variables in the
  * execution, with the values of the sequential loop.
  */
-export type Engine<Options> = (
+export type Engine = (
   workspace: Workspace,
   execution: LoopExecution,
-  options: Options,
+  options: ExecutionOptions,
 ) => Promise<EngineOutcome>;
 
 /** Returns the outcome of an execution on the CPU alone. */

@@ -5,7 +5,7 @@ import { LoopProfile } from "../policy/loopProfile.ts";
 import type { Costs } from "../policy/placement.ts";
 import { CallArrays } from "../transfer/callArrays.ts";
 import { deviceCopies } from "../transfer/deviceCopies.ts";
-import { Resident } from "../transfer/resident.ts";
+import { ResidentArray } from "../transfer/resident.ts";
 import type { SpeculateCall } from "./call.ts";
 import { CallPlacement } from "./callPlacement.ts";
 
@@ -49,10 +49,10 @@ function program(onCpu: number, onGpu: number, isKept: boolean, body: readonly o
     uploads: { write: async () => {} },
     pipelines: { slowest: 0 },
   } as unknown as Workspace;
-  const given = isKept ? new Resident(a) : a;
+  const given = isKept ? new ResidentArray(a) : a;
   const isForeign = body.length > 0;
   return async (): Promise<{ cpu: number; time: number }> => {
-    if (isForeign && given instanceof Resident) {
+    if (isForeign && given instanceof ResidentArray) {
       await given.upload(workspace, { uploaded: 0, downloaded: 0 });
       given.deviceChanged();
     }
@@ -64,7 +64,7 @@ function program(onCpu: number, onGpu: number, isKept: boolean, body: readonly o
       vi.spyOn(arrays, "toHost").mockImplementation(async () => {
         clock += costs.launch + bytes * costs.downloadedByte;
         Object.defineProperty(arrays, "areOnHost", { value: true });
-        if (given instanceof Resident) given.pending?.take(new Uint8Array(bytes), 0);
+        if (given instanceof ResidentArray) given.pending?.take(new Uint8Array(bytes), 0);
       });
     const { next } = await placement.begin((from, to) => {
       arrays.hostChanged();

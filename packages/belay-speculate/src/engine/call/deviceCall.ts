@@ -5,10 +5,10 @@ import { runDefault } from "../rounds/defaultEngine.ts";
 import { type EngineOutcome, type LoopExecution, numbersOf } from "../rounds/execution.ts";
 import { CallArrays } from "../transfer/callArrays.ts";
 import {
+  type ExecutionOptions,
   onCpuAlone,
   type SpeculateCall,
   type Speculated,
-  type SpeculateOptions,
   speculatedFrom,
 } from "./call.ts";
 import { CallPlacement } from "./callPlacement.ts";
@@ -26,7 +26,7 @@ interface Checkpoint {
 export class DeviceCall {
   readonly #workspace: Workspace;
   readonly #call: SpeculateCall;
-  readonly #options: SpeculateOptions;
+  readonly #options: ExecutionOptions;
   readonly #arrays: CallArrays;
   /**
    * The key that executions share if they access the same elements. Null if there is no such key.
@@ -42,7 +42,7 @@ export class DeviceCall {
   #checkpoint: Checkpoint | null = null;
 
   /** Prepares a call that the device can execute. */
-  constructor(workspace: Workspace, call: SpeculateCall, options: SpeculateOptions) {
+  constructor(workspace: Workspace, call: SpeculateCall, options: ExecutionOptions) {
     this.#workspace = workspace;
     this.#call = call;
     this.#options = options;

@@ -2,7 +2,7 @@ import type { LoopData } from "../../loops/javascript/sequential.ts";
 import type { Workspace } from "../device/workspace.ts";
 import { afterCpu, afterRepeat, type GivenArray, repeatedCall, repeats } from "../policy/placement.ts";
 import { deviceCopies } from "../transfer/deviceCopies.ts";
-import { Resident } from "../transfer/resident.ts";
+import { ResidentArray } from "../transfer/resident.ts";
 import { onCpuAlone, type SpeculateCall, type Speculated, speculatedFrom } from "./call.ts";
 import { runInSlices } from "./slices.ts";
 
@@ -19,7 +19,7 @@ export function repeatFrom(workspace: Workspace, call: SpeculateCall, reason: st
  * A similar call has the same number of iterations, on arrays of the same lengths. The host must
  * have all contents of the arrays. Returns null if the call needs a decision. Otherwise returns the
  * result, which covers only a beginning if the call took longer than expected. Arrays that stay on
- * the device are passed as `Resident`s.
+ * the device are passed as `ResidentArray`s.
  */
 export function executeAsBefore(workspace: Workspace, call: SpeculateCall): Speculated | null {
   const { loop, sequential, first, step, count } = call;
@@ -29,14 +29,14 @@ export function executeAsBefore(workspace: Workspace, call: SpeculateCall): Spec
   const arrays: Record<string, LoopData> = {};
   for (const { name } of loop.arrays) {
     const given = call.arrays[name]!;
-    const kept = given instanceof Resident ? given : null;
-    const host = given instanceof Resident ? given.host : given;
+    const kept = given instanceof ResidentArray ? given : null;
+    const host = given instanceof ResidentArray ? given.host : given;
     if (kept?.isOnDevice || deviceCopies.hasOthers(host, kept)) return null;
     arrays[name] = host;
   }
   for (const { name, role } of loop.arrays) {
     const array = role === "read" ? null : call.arrays[name]!;
-    if (array instanceof Resident) array.hostChanged();
+    if (array instanceof ResidentArray) array.hostChanged();
   }
   const start = performance.now();
   const inputs = { ...call.inputs, $first: first, $step: step };
@@ -55,7 +55,7 @@ export function executeAsBefore(workspace: Workspace, call: SpeculateCall): Spec
 function arraysOf({ loop, arrays }: SpeculateCall): GivenArray[] {
   return loop.arrays.map(({ name }) => {
     const given = arrays[name]!;
-    return { length: given.length, isKept: given instanceof Resident };
+    return { length: given.length, isKept: given instanceof ResidentArray };
   });
 }
 

@@ -5,14 +5,14 @@ import type { Workspace } from "../device/workspace.ts";
 import type { BytesToMove } from "../policy/placement.ts";
 import { deviceCopies } from "./deviceCopies.ts";
 import { download, type Moved, rescue } from "./downloads.ts";
-import { Resident } from "./resident.ts";
+import { ResidentArray } from "./resident.ts";
 
 interface CallArray {
   readonly name: string;
   readonly isWritten: boolean;
   /** True if the program gave the array for this call only. */
   readonly isOwn: boolean;
-  readonly resident: Resident;
+  readonly resident: ResidentArray;
   readonly length: number;
   /** True if the loop never loads from the array and overwrites all of it. */
   readonly isOverwritten: boolean;
@@ -36,13 +36,16 @@ export class CallArrays {
    * never loads from.
    */
   constructor(
-    { loop, arrays }: { readonly loop: Loop; readonly arrays: Readonly<Record<string, LoopData | Resident>> },
+    {
+      loop,
+      arrays,
+    }: { readonly loop: Loop; readonly arrays: Readonly<Record<string, LoopData | ResidentArray>> },
     overwritten: readonly string[] = [],
   ) {
     const roles = new Map(loop.arrays.map(({ name, role }) => [name, role]));
     this.#arrays = Object.entries(arrays).map(([name, given]) => {
-      const isOwn = !(given instanceof Resident);
-      const resident = isOwn ? new Resident(given) : given;
+      const isOwn = !(given instanceof ResidentArray);
+      const resident = isOwn ? new ResidentArray(given) : given;
       return {
         name,
         isWritten: roles.get(name) !== "read",

@@ -12,11 +12,11 @@ interface ByteRange {
   readonly end: number;
 }
 
-const kept = new WeakMap<LoopData, Resident>();
+const kept = new WeakMap<LoopData, ResidentArray>();
 
 /** Returns the array as one that stays on the GPU, if the program made it resident. */
-export function residentOf(array: LoopData | Resident): LoopData | Resident {
-  return array instanceof Resident ? array : (kept.get(array) ?? array);
+export function residentOf(array: LoopData | ResidentArray): LoopData | ResidentArray {
+  return array instanceof ResidentArray ? array : (kept.get(array) ?? array);
 }
 
 /**
@@ -24,10 +24,32 @@ export function residentOf(array: LoopData | Resident): LoopData | Resident {
  * changed it. Between loops the program reads it with {@link read} and changes it with {@link
  * write}. These methods, {@link release}, and loops take effect in the order of their calls,
  * whether the program awaits them or not.
- * One or both copies are up to date. The host's is not while {@link isOnDevice}; the device's is
- * not while there are {@link bytesToSend}.
  */
-export class Resident<Data extends LoopData = LoopData> {
+export interface Resident<Data extends LoopData = LoopData> {
+  /** The number of elements. */
+  readonly length: number;
+  /**
+   * Resolves to the array as earlier loops leave it: the program's own array, brought up to date.
+   * Rejects with a `SpeculationError` (BELAY540) if a device failed with data that only it had.
+   */
+  read(): Promise<Data>;
+  /**
+   * Sets elements from `start` on to the current `values`. `start` is 0 by default. Rejects as
+   * {@link read} does, and with a `RangeError` for elements that do not exist.
+   */
+  write(values: ArrayLike<number>, start?: number): Promise<void>;
+  /**
+   * Frees the memory on the device, where the array stays no longer. Changes by loops since the
+   * last {@link read} are lost.
+   */
+  release(): void;
+}
+
+/**
+ * A {@link Resident} with the operations of the engine. One or both copies are up to date. The
+ * host's is not while {@link isOnDevice}; the device's is not while there are {@link bytesToSend}.
+ */
+export class ResidentArray<Data extends LoopData = LoopData> implements Resident<Data> {
   readonly #host: Data;
   #workspace: Workspace | null = null;
   #buffer: GPUBuffer | null = null;
@@ -48,9 +70,6 @@ export class Resident<Data extends LoopData = LoopData> {
     return this.#host.length;
   }
 
-  /**
-   * Resolves to the array as earlier loops leave it: the program's own array, brought up to date.
-   */
   read(): Promise<Data> {
     return inCallOrder(this.#alone, async () => {
       await deviceCopies.settle(this.#host, this, false);
@@ -59,7 +78,6 @@ export class Resident<Data extends LoopData = LoopData> {
     });
   }
 
-  /** Sets elements from `start` on to the current `values`. */
   async write(values: ArrayLike<number>, start = 0): Promise<void> {
     const operation = new OrderedOperation(this.#alone);
     try {
@@ -78,10 +96,6 @@ export class Resident<Data extends LoopData = LoopData> {
     }
   }
 
-  /**
-   * Frees the memory on the device, where the array stays no longer. Changes by loops since the
-   * last {@link read} are lost.
-   */
   release(): void {
     if (kept.get(this.#host) === this) kept.delete(this.#host);
     const operation = new OrderedOperation(this.#alone);
@@ -215,14 +229,13 @@ export class Resident<Data extends LoopData = LoopData> {
 }
 
 /**
- * Keeps an array on the GPU between loops until it is released, also in translated functions that
- * receive the array itself; see {@link Resident}. Throws a `SpeculationError` (BELAY542) for
- * anything but a typed array that a loop may use.
+ * Returns the array as one that stays on the GPU until it is released. Throws a `SpeculationError`
+ * (BELAY542) for anything but a typed array that a loop may use.
  */
-export function resident<Data extends LoopData>(array: Data): Resident<Data> {
+export function resident<Data extends LoopData>(array: Data): ResidentArray<Data> {
   if (!isTypedArray(array)) throw speculationError.notTypedArray(array);
-  const known = kept.get(array) as Resident<Data> | undefined;
-  const result = known ?? new Resident(array);
+  const known = kept.get(array) as ResidentArray<Data> | undefined;
+  const result = known ?? new ResidentArray(array);
   kept.set(array, result);
   return result;
 }

@@ -43,7 +43,7 @@ export interface FoundLoops {
 export type UndirectedLoop = Pick<SpeculatedLoop, "node" | "span" | "start" | "scope" | "container">;
 
 /** The module from which programs import the call form. */
-export const directiveModule = "belay-speculate";
+const directiveModule = "belay-speculate";
 
 /** Finds the loops that have directives, and the directives that have no loop. */
 export function speculatedLoops(file: ParsedFile, scopes: Scopes): FoundLoops {

@@ -66,8 +66,11 @@ export interface LoopArray {
 export interface Reduction {
   readonly name: string;
   readonly type: NumberType;
-  readonly operator: "+" | "*" | "min" | "max" | "&" | "|" | "^";
+  readonly operator: ReductionOperator;
 }
+
+/** An operator by which iterations change a variable and nothing else. */
+export type ReductionOperator = "+" | "*" | "min" | "max" | "&" | "|" | "^";
 
 /** The number of iterations of a round. Null lets the engine decide and adapt. */
 export interface Schedule {

@@ -1,0 +1,3 @@
+/** The functions that translated programs call. The plugin writes the calls. */
+export { speculate } from "./engine/speculate.ts";
+export { requireOnHost, takeTurn } from "./engine/writtenLoops.ts";
