@@ -9,7 +9,9 @@ export interface Manifest {
   readonly name: string;
   readonly files: readonly string[];
   readonly dependencies?: Readonly<Record<string, string>>;
-  readonly exports: Readonly<Record<string, string | { readonly "belay-source": string }>>;
+  readonly exports: Readonly<
+    Record<string, string | { readonly "belay-source": string; readonly types: string }>
+  >;
 }
 
 /** A published package of this repository: its folder, relative to the root, and its manifest. */

@@ -27,17 +27,21 @@ const adapterKinds: readonly AdapterKind[] = [
 
 /** One origin that was tried, and the result in words. */
 export interface AdapterAttempt {
+  /** The origin. */
   readonly kind: AdapterKind;
+  /** The result, in words. */
   readonly outcome: string;
 }
 
 /** The adapter that was opened, and the reason for it. */
 export interface AdapterChoice {
+  /** The origin of the adapter. */
   readonly kind: AdapterKind;
   /** The vendor, the device and the driver of the adapter. */
   readonly description: string;
   /** The reason why earlier kinds were not used. */
   readonly reason: string;
+  /** All origins that were tried, in order. */
   readonly tried: readonly AdapterAttempt[];
 }
 
@@ -62,12 +66,14 @@ const optionValues: { readonly [Name in keyof Required<OpenGpuOptions>]: Values 
 
 /** WebGPU in Node.js, Deno or Bun, until it is closed. */
 export interface OpenedGpu extends Disposable {
+  /** The entry point of WebGPU, like `navigator.gpu`. */
   readonly gpu: GPU;
   /**
    * An adapter for one device, as WebGPU specifies. `gpu.requestAdapter()` returns the same one for
    * the next device.
    */
   readonly adapter: GPUAdapter;
+  /** The adapter that was opened, and the reason for it. */
   readonly choice: AdapterChoice;
   /** Releases WebGPU. Destroy devices first: no object from the adapter may be used afterwards. */
   close(): void;
@@ -79,7 +85,9 @@ export interface OpenedGpu extends Disposable {
  */
 export class NoAdapterError extends BelayError {
   override readonly name = "NoAdapterError";
+  /** A suggestion for the reader. */
   declare readonly help: string;
+  /** The origins that were tried, in order. */
   readonly tried: readonly AdapterAttempt[];
 
   constructor(tried: readonly AdapterAttempt[]) {

@@ -27,7 +27,9 @@ export type Structure = (typeof structures)[number];
 
 /** One way to protect a kernel. */
 export interface Configuration {
+  /** The replication. */
   readonly redundancy: Exclude<Redundancy, "none">;
+  /** The time of the output comparison. */
   readonly check: Check;
   /** The channel. `"auto"` if the replicas need none, or if the device decides. */
   readonly channel: "subgroup" | "workgroup" | "auto";

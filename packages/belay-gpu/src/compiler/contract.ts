@@ -43,10 +43,15 @@ export type {
  * `GPUSupportedLimits`.
  */
 export interface KernelLimits {
+  /** The most invocations in a workgroup. Default 256. */
   readonly maxComputeInvocationsPerWorkgroup: number;
+  /** The largest size of a workgroup in x. Default 256. */
   readonly maxComputeWorkgroupSizeX: number;
+  /** The most bytes of workgroup memory. Default 16384. */
   readonly maxComputeWorkgroupStorageSize: number;
+  /** The most storage buffers of a kernel. Default 8. */
   readonly maxStorageBuffersPerShaderStage: number;
+  /** The most bind groups of a pipeline layout. Default 4. */
   readonly maxBindGroups: number;
 }
 

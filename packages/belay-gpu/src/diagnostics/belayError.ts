@@ -10,6 +10,7 @@ export interface BelayErrorOptions extends ErrorOptions {
  * `TypeError` instead, as WebGPU does.
  */
 export class BelayError extends Error {
+  /** The name of the error's class. */
   override readonly name: string = "BelayError";
   /** The stable code, such as `BELAY320`. docs/reference/diagnostics.md explains each. */
   readonly code: string;

@@ -1,6 +1,8 @@
 /** A half-open range of UTF-16 offsets into one WGSL source. */
 export interface Span {
+  /** The offset of the first unit. */
   readonly start: number;
+  /** The offset after the last unit. */
   readonly end: number;
 }
 
@@ -14,9 +16,11 @@ export type Severity = "error" | "warning" | "info";
 export interface Diagnostic {
   /** The stable code, such as `BELAY203`. docs/reference/diagnostics.md explains each. */
   readonly code: string;
+  /** The severity: only an error rejects something. */
   readonly severity: Severity;
   /** The message: one sentence in lower case without a full stop. */
   readonly message: string;
+  /** The place in the source. */
   readonly span: Span;
   /** The compute entry points concerned; absent if the diagnostic concerns the whole module. */
   readonly entryPoints?: readonly string[];

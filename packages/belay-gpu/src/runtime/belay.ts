@@ -53,15 +53,21 @@ export interface Report extends VerifierReport {
 
 /** The fault sites of one kernel. */
 export interface KernelFaultSites {
+  /** The name of the kernel, for `arm`. */
   readonly kernel: string;
+  /** The kernel's entry point. */
   readonly entryPoint: string;
+  /** The fault sites, in the order of their ids. */
   readonly sites: readonly FaultSite[];
 }
 
 /** A listener of an event of a hardened device. */
 export type BelayEventListener<Type extends BelayEventType> =
   | ((event: BelayEvent<Type>) => void)
-  | { handleEvent(event: BelayEvent<Type>): void };
+  | {
+      /** Handles an event. */
+      handleEvent(event: BelayEvent<Type>): void;
+    };
 
 /** The events and the other members that a hardened device has in addition to WebGPU. */
 export interface Belay extends EventTarget {

@@ -21,7 +21,9 @@ import type { Value } from "./values.ts";
 /** A name that the language predeclares: a function, a type, a type generator or an enumerant. */
 export interface Builtin {
   readonly kind: "builtin";
+  /** The predeclared name. */
   readonly name: string;
+  /** The use of the name. */
   readonly category: "function" | "type" | "enumerant";
 }
 
@@ -58,6 +60,7 @@ export type EvaluationStage = "const" | "override" | "runtime";
  * creates it.
  */
 export interface Program {
+  /** The syntax tree. */
   readonly module: Module;
   /**
    * The errors and warnings. A program with errors is unfit for transforms; its other accessors
@@ -82,8 +85,11 @@ export interface Program {
    * type.
    */
   declaredTypeOf(declaration: VariableDeclaration): Type;
+  /** Returns the type of a function's result. */
   returnTypeOf(fn: FunctionDeclaration): Type;
+  /** Returns the declaration that an identifier refers to, or undefined for an unknown name. */
   targetOf(identifier: Identifier): Target | undefined;
+  /** Returns the stage at which an expression's value is known. */
   stageOf(expression: Expression): EvaluationStage;
   /** Returns the value of a const-expression in its converted type, or undefined for any other. */
   constantOf(expression: Expression): Value | undefined;

@@ -6,6 +6,7 @@ import type { ArrayType, MatrixType, ScalarType, StructType, VectorType } from "
 
 /** A value of a scalar type. */
 export interface ScalarValue {
+  /** The scalar type. */
   readonly type: ScalarType;
   /**
    * The value: a boolean for bool, a bigint in the 64-bit range for abstract-int, and a number for
@@ -18,7 +19,9 @@ export interface ScalarValue {
  * struct members.
  */
 export interface CompositeValue {
+  /** The composite type. */
   readonly type: VectorType | MatrixType | ArrayType | StructType;
+  /** The elements, in order. */
   readonly elements: readonly Value[];
 }
 /** The value of a const-expression. */

@@ -27,17 +27,21 @@ export type PluginFactory<Plugin> = (options?: SpeculationPluginOptions) => Plug
 
 /** A plugin of Vite, Rollup or Rolldown. */
 export interface RollupPlugin {
+  /** The name that bundlers show. */
   readonly name: string;
 }
 
 /** A plugin of webpack or Rspack. */
 export interface WebpackPlugin {
+  /** Adds the plugin to a compiler. The bundler calls it. */
   apply(compiler: object): void;
 }
 
 /** A plugin of esbuild. */
 export interface EsbuildPlugin {
+  /** The name that the bundler shows. */
   readonly name: string;
+  /** Adds the plugin to a build. The bundler calls it. */
   setup(build: object): void | Promise<void>;
 }
 

@@ -11,7 +11,9 @@ export type LocatedDiagnostic = Diagnostic & SourcePosition;
 
 /** The protection of a kernel, and its gaps. */
 export interface KernelCoverage {
+  /** The name of the kernel: the label of its pipeline, or else its entry point. */
   readonly kernel: string;
+  /** The kernel's entry point. */
   readonly entryPoint: string;
   /**
    * The redundancy of the kernel. `"none"` means that it runs unprotected, for the reasons in
@@ -32,6 +34,7 @@ export class ProtectionError extends BelayError {
   override readonly name = "ProtectionError";
   /** The same value as in a `GPUPipelineError`. */
   readonly reason = "validation";
+  /** The protection that the kernel would have, and its gaps. */
   readonly coverage: KernelCoverage;
 
   constructor(coverage: KernelCoverage) {

@@ -8,6 +8,7 @@ export type FaultOutcome = "recovered" | "refused" | "reported";
 
 /** A detection with its outcome. */
 export interface DetectedFault extends Detection {
+  /** The outcome for the data that the fault may have reached. */
   readonly outcome: FaultOutcome;
 }
 
@@ -16,7 +17,9 @@ export interface DetectedFault extends Detection {
  * modulo `modulo`.
  */
 export interface WorkgroupClass {
+  /** The index of the first such workgroup. */
   readonly index: number;
+  /** The distance between two such workgroups. */
   readonly modulo: number;
 }
 
@@ -27,6 +30,7 @@ export interface WorkgroupClass {
 export interface Detection {
   /** The name of the kernel: the label of its pipeline, or else its entry point. */
   readonly kernel: string;
+  /** The kernel's entry point. */
   readonly entryPoint: string;
   /** The cause: the replicas computed different words, or one of them never arrived. */
   readonly cause: "mismatch" | "partnerAbsent";

@@ -53,7 +53,9 @@ const descriptions: { readonly [Type in BelayEventType]: (detail: BelayEventDeta
 
 /** An event of a hardened device. */
 export class BelayEvent<Type extends BelayEventType = BelayEventType> extends Event {
+  /** The type of the event. */
   declare readonly type: Type;
+  /** The data of the event. */
   readonly detail: BelayEventDetails[Type];
 
   constructor(type: Type, detail: BelayEventDetails[Type]) {

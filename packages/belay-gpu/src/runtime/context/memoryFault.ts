@@ -19,7 +19,9 @@ export interface MemoryError {
 
 /** The errors that were corrected: the number of bits or granules, and the first of them. */
 export interface Correction {
+  /** The number of corrected bits, or granules if they are not counted by bits. */
   readonly count: number;
+  /** The first errors; there may be fewer than `count`. */
   readonly errors: readonly MemoryError[];
 }
 
@@ -31,6 +33,7 @@ export type MemoryOutcome = "recovered" | "refused" | "reported";
 
 /** An error that the code cannot correct, with its outcome. */
 export interface MemoryFault extends MemoryError {
+  /** The outcome for the damaged data. */
   readonly outcome: MemoryOutcome;
 }
 

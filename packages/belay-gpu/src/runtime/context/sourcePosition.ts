@@ -2,7 +2,9 @@ import { lineAt } from "../../diagnostics/lines.ts";
 
 /** A place in a source, counted from 1 as editors do. Columns count UTF-16 units. */
 export interface SourcePosition {
+  /** The line, from 1. */
   readonly line: number;
+  /** The column, from 1. */
   readonly column: number;
 }
 

@@ -4,7 +4,9 @@ import { describeWorkgroup } from "./detectedFault.ts";
 
 /** Results that are neither known to be right nor known to be wrong. */
 export interface Unverified {
+  /** The name of the kernel: the label of its pipeline, or else its entry point. */
   readonly kernel: string;
+  /** The kernel's entry point. */
   readonly entryPoint: string;
   /**
    * The reason why the results are not verified.

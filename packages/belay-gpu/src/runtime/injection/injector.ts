@@ -17,6 +17,7 @@ export interface Execution {
   readonly dispatch?: number;
   /** The invocation, in the numbering of the unprotected kernel. */
   readonly workgroup: readonly [number, number, number];
+  /** The index of the invocation in its workgroup. */
   readonly localIndex: number;
   /**
    * The number of the site's execution by that invocation in that dispatch, counted from 0. Default
@@ -33,6 +34,7 @@ export interface ArmedFault extends Execution {
   readonly kernel: string;
   /** The id of a `FaultSite`. */
   readonly site: number;
+  /** The replica that is struck. */
   readonly replica: 0 | 1;
   /**
    * The effect on the struck word: bits flip (`xor`), or the word is replaced (`set`). A condition
@@ -67,11 +69,9 @@ export interface ArmedFault extends Execution {
 export interface Observed {
   /** The number of strikes. */
   readonly strikes: number;
-  /**
-   * The struck word before and after. Both are meaningless for a statement, or if nothing was
-   * struck.
-   */
+  /** The struck word before the strike. Meaningless for a statement, or if nothing was struck. */
   readonly before: number;
+  /** The struck word after the strike. Meaningless in the same cases. */
   readonly after: number;
   /** True if an invocation ran out of fuel. */
   readonly hung: boolean;

@@ -24,13 +24,17 @@ export interface SiteProfile extends FaultSite {
 
 /** The profile of a kernel since the previous profile. */
 export interface KernelProfile {
+  /** The name of the kernel, for `arm`. */
   readonly kernel: string;
+  /** The kernel's entry point. */
   readonly entryPoint: string;
   /** The program's WGSL, to which positions refer. */
   readonly source: string;
+  /** The number of dispatches. */
   readonly dispatches: number;
   /** The most loop iterations of an invocation in one dispatch. */
   readonly iterations: number;
+  /** The executions of each fault site. */
   readonly sites: readonly SiteProfile[];
 }
 

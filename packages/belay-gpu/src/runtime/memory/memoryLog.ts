@@ -53,17 +53,16 @@ export interface KernelDamaged extends Damaged {
 
 /** The costs of protected memory, and the errors that were found in it. */
 export interface MemoryReport {
+  /** The code of buffers. */
   readonly scheme: MemoryCode;
   /**
    * The GPU memory for check words, for tables of their locations, and for mirrors of mappable
    * buffers, in bytes.
    */
   readonly held: number;
-  /**
-   * The number of corrected errors. The number of times that a granule had more errors than the
-   * code corrects.
-   */
+  /** The number of corrected errors. */
   readonly corrected: number;
+  /** The number of times that a granule had more errors than the code corrects. */
   readonly uncorrectable: number;
   /**
    * The number of loads that kernels corrected. Their granules count as corrected when memory is
@@ -80,7 +79,9 @@ export interface MemoryReport {
 
 /** A protected buffer, and the errors that were found in it. */
 export interface ProtectedBufferReport extends Readonly<MemoryCounts> {
+  /** The label of the buffer. */
   readonly label: string;
+  /** The size in bytes. */
   readonly size: number;
 }
 

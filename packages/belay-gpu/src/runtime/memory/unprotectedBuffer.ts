@@ -4,9 +4,13 @@ import type { Unprotected } from "./protectedBuffers.ts";
 
 /** A buffer without check words, with the diagnostic that says why. */
 export interface UnprotectedBuffer {
+  /** The label of the buffer. */
   readonly buffer: string;
+  /** The size in bytes. */
   readonly size: number;
+  /** The stable code of the reason, such as `BELAY333`. */
   readonly code: string;
+  /** The reason, as one sentence. */
   readonly message: string;
 }
 

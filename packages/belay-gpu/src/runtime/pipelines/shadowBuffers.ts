@@ -6,11 +6,13 @@ import type { BufferRange } from "../webgpu/resources.ts";
 
 /** The costs of shadow buffers, which are second copies of buffers that kernels change in place. */
 export interface ShadowReport {
-  /** The GPU memory of all shadow buffers now, and at most so far, in bytes. */
+  /** The GPU memory of all shadow buffers now, in bytes. */
   readonly held: number;
+  /** The most that `held` has been. */
   readonly peak: number;
-  /** The number of updates of shadow ranges, and the bytes that they copied. */
+  /** The number of updates of shadow ranges. */
   readonly copies: number;
+  /** The bytes that these updates copied. */
   readonly bytes: number;
 }
 

@@ -34,25 +34,31 @@ const optionValues: { readonly [Name in keyof Required<TuneOptions>]: Values } =
 
 /** The measurements of one kernel. */
 export interface TunedKernel {
+  /** The label of the pipeline, or else the entry point. */
   readonly kernel: string;
+  /** The cheapest configuration. */
   readonly configuration: Configuration;
-  /**
-   * The median milliseconds of the passes that dispatch the kernel, in one run of the workload.
-   * `unprotected` is measured in the unprotected runs in between.
-   */
+  /** The median milliseconds of the passes that dispatch the kernel, in one run of the workload. */
   readonly protected: number;
+  /** The same time in the unprotected runs in between. */
   readonly unprotected: number;
   /** The configurations that protect the kernel, the cheapest first. */
   readonly tried: readonly Tried[];
 }
 
-/** A measured configuration, with the median milliseconds under it and unprotected. */
-export type Tried = Configuration & { readonly milliseconds: number; readonly unprotected: number };
+/** A measured configuration. */
+export interface Tried extends Configuration {
+  /** The median milliseconds under the configuration. */
+  readonly milliseconds: number;
+  /** The median milliseconds of the unprotected runs in between. */
+  readonly unprotected: number;
+}
 
 /** The result of {@link tune}. */
 export interface Tuning {
   /** The value for `Policy.kernels`. */
   readonly policies: Readonly<Record<string, KernelPolicy>>;
+  /** The measurements of each kernel. */
   readonly kernels: readonly TunedKernel[];
 }
 

@@ -51,8 +51,9 @@ const optionValues: { readonly [Name in keyof Required<TuneMemoryOptions>]: Valu
 export interface MemoryTuning {
   /** The value for `Policy.memory`. */
   readonly memory: MemoryCode;
-  /** The median milliseconds of a run, and of the unprotected runs in between. */
+  /** The median milliseconds of a run under this code. */
   readonly protected: number;
+  /** The median milliseconds of the unprotected runs in between. */
   readonly unprotected: number;
   /** All measured codes, the cheapest first. */
   readonly tried: readonly TriedMemory[];
@@ -60,8 +61,11 @@ export interface MemoryTuning {
 
 /** A measured code, with the median milliseconds of a run under it and unprotected. */
 export interface TriedMemory {
+  /** The measured code. */
   readonly memory: MemoryCode;
+  /** The median milliseconds of a run under the code. */
   readonly milliseconds: number;
+  /** The median milliseconds of the unprotected runs in between. */
   readonly unprotected: number;
 }
 

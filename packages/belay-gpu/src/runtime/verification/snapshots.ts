@@ -15,8 +15,9 @@ export interface SnapshotReport {
   readonly taken: number;
   /** The bytes that were copied. */
   readonly bytes: number;
-  /** The GPU memory for copies now, and at most so far, in bytes. It stays for later copies. */
+  /** The GPU memory for copies now, in bytes. It stays for later copies. */
   readonly held: number;
+  /** The most that `held` has been. */
   readonly peak: number;
   /** The time that the host spent on snapshots. */
   readonly milliseconds: number;

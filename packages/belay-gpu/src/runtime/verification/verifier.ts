@@ -29,8 +29,9 @@ export interface VerifierReport {
   readonly checks: number;
   /** The number of re-executions. */
   readonly replays: number;
-  /** The numbers of detected faults that were recovered from, and that were not. */
+  /** The number of detected faults that were recovered from. */
   readonly recoveries: number;
+  /** The number of detected faults that were not recovered from. */
   readonly giveUps: number;
   /** The total time from detections to their outcomes. */
   readonly recoveryMs: number;

@@ -2,6 +2,7 @@ import type { Span } from "../../diagnostics/diagnostic.ts";
 
 /** A place in the source where a fault can be injected. Ids start at 1. */
 export interface FaultSite {
+  /** The number of the site in its module, from 1. */
   readonly id: number;
   /**
    * The struck thing.
@@ -19,6 +20,7 @@ export interface FaultSite {
    * analysis can tell.
    */
   readonly uniform: boolean;
+  /** The place in the source. */
   readonly span: Span;
   /** The name of the function that contains the site. */
   readonly functionName: string;

@@ -3,8 +3,11 @@ import type { Span } from "../../diagnostics/diagnostic.ts";
 
 /** A place in the program's source where the replicas are compared. Ids start at 1. */
 export interface CheckSite {
+  /** The number of the site in its module, from 1. */
   readonly id: number;
+  /** The operation whose operands are compared, or `"signature"`. */
   readonly kind: "store" | "atomic" | "textureStore" | "signature" | "uniformLoad";
+  /** The place in the source. */
   readonly span: Span;
   /** The name of the function in the protected module that contains the check. */
   readonly functionName: string;

@@ -96,6 +96,7 @@ export interface Speculated {
 
 /** The statistics of an execution. */
 export interface Statistics {
+  /** The engine that executed the loop: `default`, or `sequential` for the CPU. */
   readonly engine: string;
   /** The reason for this engine. */
   readonly reason: string;
@@ -103,17 +104,17 @@ export interface Statistics {
   readonly plans: readonly string[];
   /** The number of rounds on the GPU. Each round executes a window of iterations. */
   readonly rounds: number;
+  /** The number of iterations that were executed, on the GPU and on the CPU. */
   readonly committed: number;
   /** The number of iterations that a round examined and left to a later round. */
   readonly misspeculated: number;
   /** The number of iterations that the CPU executed. */
   readonly onCpu: number;
-  /**
-   * The milliseconds of the whole execution, and of each phase on the GPU if the program asked for
-   * them.
-   */
+  /** The milliseconds of the whole execution. */
   readonly milliseconds: number;
+  /** The milliseconds of each phase on the GPU; null if the program did not ask for them. */
   readonly phases: PhaseTimes | null;
+  /** The bytes that were moved to the device and back. */
   readonly bytes: { readonly uploaded: number; readonly downloaded: number };
 }
 
