@@ -7,10 +7,11 @@ import { injectionWords, type Protect, recordCause, reportWords } from "belay-gp
  * kernel report a disagreement between 1 and 2 at the entry point.
  */
 export const standInProtect: Protect = (wgsl, options = {}) => {
-  const variables = [...wgsl.matchAll(/@group\((\d+)\) *@binding\((\d+)\) var(?:<[^>]*>)? (\w+)/g)];
-  const bindings = variables.map(([, group, binding, name]) => ({
+  const variables = [...wgsl.matchAll(/@group\((\d+)\) *@binding\((\d+)\) var(?:<([^>]*)>)? (\w+)/g)];
+  const bindings = variables.map(([, group, binding, space, name]) => ({
     group: Number(group),
     binding: Number(binding),
+    kind: space === "uniform" ? ("uniform" as const) : space ? ("storage" as const) : ("other" as const),
     access: "read_write" as const,
     name: name!,
   }));

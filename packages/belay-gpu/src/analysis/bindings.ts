@@ -13,11 +13,15 @@ export interface BindingPoint {
   readonly binding: number;
 }
 
+/** The kind of a binding: the member of a `GPUBindGroupLayoutEntry` that a shader needs. */
+export type BindingKind = "uniform" | "storage" | "texture" | "storageTexture" | "other";
+
 /** The accesses of an entry point to one resource. Samplers and uniform buffers are read. */
 export interface BindingAccess extends BindingPoint {
   /** The variable's name. */
   readonly name: string;
   readonly access: AccessMode;
+  readonly kind: BindingKind;
   /** The type of all words of the resource; absent if they differ or are not of 32 bits. */
   readonly scalar?: "f32" | "i32" | "u32";
 }
@@ -53,8 +57,16 @@ export function bindingAccesses(program: Program, entryPoint: FunctionDeclaratio
     const type = program.declaredTypeOf(variable);
     const access = storage.get(variable) ?? declaredAccess(type);
     const scalar = scalarOf(type);
-    return [{ ...point, name: variable.name, access, ...(scalar && { scalar }) }];
+    const kind = kindOf(variable, type);
+    return [{ ...point, name: variable.name, access, kind, ...(scalar && { scalar }) }];
   });
+}
+
+function kindOf(variable: GlobalVariable, type: Type): BindingKind {
+  const space = addressSpaceOf(variable);
+  if (space === "uniform" || space === "storage") return space;
+  if (type.kind !== "texture") return "other";
+  return type.access ? "storageTexture" : "texture";
 }
 
 /** Returns the type that all words of a type's values share, if there is one. */

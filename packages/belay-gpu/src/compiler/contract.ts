@@ -2,7 +2,7 @@
  * The inputs and outputs of `protect()`: the contract between the compiler and all code that runs
  * its kernels.
  */
-import type { BindingAccess, BindingPoint } from "../analysis/bindings.ts";
+import type { BindingAccess, BindingKind, BindingPoint } from "../analysis/bindings.ts";
 import type { Fill, FillLimit, GridProduct } from "../analysis/fills.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { MemoryCode, SchemeName } from "../ecc/scheme.ts";
@@ -21,6 +21,7 @@ export {
 } from "../transforms/redundancy/reportBuffer.ts";
 export type {
   BindingAccess,
+  BindingKind,
   BindingPoint,
   Channel,
   Check,

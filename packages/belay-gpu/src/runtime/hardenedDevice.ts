@@ -96,6 +96,9 @@ function creationMethods(device: GPUDevice, { pipelines, commands, journal, mapp
     createComputePipeline: (descriptor: GPUComputePipelineDescriptor) => pipelines.create(descriptor),
     createComputePipelineAsync: async (descriptor: GPUComputePipelineDescriptor) =>
       pipelines.createAsync(descriptor),
+    createRenderPipeline: (descriptor: GPURenderPipelineDescriptor) => pipelines.rendering.create(descriptor),
+    createRenderPipelineAsync: async (descriptor: GPURenderPipelineDescriptor) =>
+      pipelines.rendering.createAsync(descriptor),
     createCommandEncoder: (descriptor?: GPUCommandEncoderDescriptor): GPUCommandEncoder => {
       const encoder = device.createCommandEncoder(descriptor);
       commands.follow(encoder);

@@ -597,6 +597,147 @@ const mistakes: Record<string, Mistake> = {
   }),
 };
 
+/** A shader that binds one buffer, in a compute or a fragment stage with a default layout. */
+const bindingByDefault =
+  (stage: "compute" | "fragment", space: "uniform" | "storage") =>
+  (device: GPUDevice, usage: number): void => {
+    const type = stage === "fragment" && space === "storage" ? "storage, read" : space;
+    const access = space === "storage" && stage === "compute" ? "storage, read_write" : type;
+    const code = `@group(0) @binding(0) var<${access}> data: vec4u;
+      @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+      @compute @workgroup_size(1) fn go() { out[0] = data.x; }
+      @vertex fn place() -> @builtin(position) vec4f { return vec4f(); }
+      @fragment fn paint() -> @location(0) vec4f { return vec4f(data); }`;
+    const module = device.createShaderModule({ code });
+    const pipeline =
+      stage === "compute"
+        ? device.createComputePipeline({ layout: "auto", compute: { module } })
+        : device.createRenderPipeline({
+            layout: "auto",
+            vertex: { module },
+            fragment: { module, targets: [{ format: "rgba8unorm" }] },
+          });
+    const entries = [{ binding: 0, resource: { buffer: bufferOf(device, usage) } }];
+    if (stage === "compute") entries.push({ binding: 1, resource: { buffer: bufferOf(device, STORAGE) } });
+    device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+  };
+
+/** Draws, with a buffer that gives the number of vertices. */
+const drawingIndirect = (isIndexed: boolean) => (device: GPUDevice, usage: number) =>
+  drawing((_, pass) => {
+    setPipeline(device, pass);
+    if (isIndexed) pass.setIndexBuffer(bufferOf(device, INDEX), "uint32");
+    pass[isIndexed ? "drawIndexedIndirect" : "drawIndirect"](bufferOf(device, usage), 0);
+  })(device);
+
+type Use = (device: GPUDevice, usage: number) => unknown;
+
+/** The uses of a buffer, each with the usage that it needs. */
+const bufferUses: Record<string, readonly [needed: number, use: Use]> = {
+  "a source of a copy": [COPY_SRC, (device, usage) => copying([usage, 0], [COPY_DST, 0], 16)(device)],
+  "a target of a copy": [COPY_DST, (device, usage) => copying([COPY_SRC, 0], [usage, 0], 16)(device)],
+  cleared: [COPY_DST, (device, usage) => clearing(usage)(device)],
+  "written by the queue": [COPY_DST, (device, usage) => writing(usage, 0, 16)(device)],
+  "a target of queries": [QUERY_RESOLVE, (device, usage) => resolving(usage, 0)(device)],
+  "copied to a texture": [COPY_SRC, (device, usage) => toTexture(usage, T.COPY_DST, {}, [5, 1])(device)],
+  "a target of a texture": [COPY_DST, (device, usage) => fromTexture(usage, T.COPY_SRC, {}, [5, 1])(device)],
+  "bound as uniform": [UNIFORM, (device, usage) => binding("uniform", usage, {})(device)],
+  "bound as storage": [STORAGE, (device, usage) => binding("storage", usage, {})(device)],
+  "bound as read-only storage": [STORAGE, (device, usage) => binding("read-only-storage", usage, {})(device)],
+  "bound as uniform by default": [UNIFORM, bindingByDefault("compute", "uniform")],
+  "bound as storage by default": [STORAGE, bindingByDefault("compute", "storage")],
+  "bound to a fragment as uniform by default": [UNIFORM, bindingByDefault("fragment", "uniform")],
+  "bound to a fragment as storage by default": [STORAGE, bindingByDefault("fragment", "storage")],
+  vertices: [
+    VERTEX,
+    (device, usage) => drawing((_, pass) => pass.setVertexBuffer(0, bufferOf(device, usage)))(device),
+  ],
+  indices: [
+    INDEX,
+    (device, usage) => drawing((_, pass) => pass.setIndexBuffer(bufferOf(device, usage), "uint32"))(device),
+  ],
+  "arguments of a dispatch": [INDIRECT, (device, usage) => dispatching(usage, 0)(device)],
+  "arguments of a draw": [INDIRECT, drawingIndirect(false)],
+  "arguments of an indexed draw": [INDIRECT, drawingIndirect(true)],
+  "mapped for reading": [MAP_READ, (device, usage) => mapping(usage, READ)(device)],
+  "mapped for writing": [MAP_WRITE, (device, usage) => mapping(usage, WRITE)(device)],
+};
+
+const nameOfUsage = { COPY_SRC, COPY_DST, INDEX, VERTEX, UNIFORM, STORAGE, INDIRECT, QUERY_RESOLVE };
+for (const [what, [needed, use]] of Object.entries(bufferUses)) {
+  const others = Object.entries(nameOfUsage).filter(([, usage]) => usage !== needed);
+  const all = others.reduce((usages, [, usage]) => usages | usage, 0);
+  for (const [name, usage] of [...others, ["every other usage", all] as const])
+    mistakes[`a buffer of ${name}, ${what}`] = (device) => use(device, usage);
+}
+
+const bindingTexture =
+  (layout: Partial<GPUBindGroupLayoutEntry>, usage: number): Mistake =>
+  (device) => {
+    const entry = { binding: 0, visibility: flags.shaderStageCompute, ...layout };
+    const resource = textureOf(device, usage, "picture").createView();
+    device.createBindGroup({
+      layout: device.createBindGroupLayout({ entries: [entry] }),
+      entries: [{ binding: 0, resource }],
+    });
+  };
+
+const bindingTextureByDefault =
+  (variable: string, body: string, usage: number): Mistake =>
+  (device) => {
+    const code = `@group(0) @binding(0) var picture: ${variable};
+    @group(0) @binding(1) var<storage, read_write> out: array<vec4f>;
+    @compute @workgroup_size(1) fn go() { out[0] = vec4f(); ${body} }`;
+    const compute = { module: device.createShaderModule({ code }) };
+    const pipeline = device.createComputePipeline({ layout: "auto", compute });
+    const entries = [
+      { binding: 0, resource: textureOf(device, usage, "picture").createView() },
+      { binding: 1, resource: { buffer: bufferOf(device, STORAGE) } },
+    ];
+    device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+  };
+
+const attaching = (usage: number, attach: (view: GPUTextureView) => GPURenderPassDescriptor): Mistake =>
+  encoding((device, encoder) => {
+    encoder.beginRenderPass(attach(textureOf(device, usage, "picture").createView())).end();
+  });
+
+/** The uses of a texture, each with the usage that it needs. */
+const textureUses: Record<string, readonly [needed: number, use: (usage: number) => Mistake]> = {
+  "a source of a copy": [T.COPY_SRC, (usage) => betweenTextures(usage, T.COPY_DST, [2, 2])],
+  "a target of a copy": [T.COPY_DST, (usage) => betweenTextures(T.COPY_SRC, usage, [2, 2])],
+  "copied to a buffer": [T.COPY_SRC, (usage) => fromTexture(COPY_DST, usage, {}, [5, 1])],
+  "copied from a buffer": [T.COPY_DST, (usage) => toTexture(COPY_SRC, usage, {}, [5, 1])],
+  "written by the queue": [T.COPY_DST, (usage) => writingTexture(usage, 60, { bytesPerRow: 20 }, [5, 3])],
+  sampled: [T.TEXTURE_BINDING, (usage) => bindingTexture({ texture: {} }, usage)],
+  stored: [T.STORAGE_BINDING, (usage) => bindingTexture({ storageTexture: { format: "rgba8unorm" } }, usage)],
+  "sampled by default": [
+    T.TEXTURE_BINDING,
+    (usage) =>
+      bindingTextureByDefault("texture_2d<f32>", "out[0] = textureLoad(picture, vec2u(), 0);", usage),
+  ],
+  "stored by default": [
+    T.STORAGE_BINDING,
+    (usage) =>
+      bindingTextureByDefault(
+        "texture_storage_2d<rgba8unorm, write>",
+        "textureStore(picture, vec2u(), vec4f());",
+        usage,
+      ),
+  ],
+  drawn: [
+    T.RENDER_ATTACHMENT,
+    (usage) =>
+      attaching(usage, (view) => ({ colorAttachments: [{ view, loadOp: "clear", storeOp: "store" }] })),
+  ],
+};
+for (const [what, [needed, use]] of Object.entries(textureUses)) {
+  const others = Object.entries(T).filter(([, usage]) => usage !== needed);
+  const all = others.reduce((usages, [, usage]) => usages | usage, 0);
+  for (const [name, usage] of [...others, ["every other usage", all] as const])
+    mistakes[`a texture of ${name}, ${what}`] = use(usage);
+}
+
 /** Sets a pipeline, with a word for each vertex if requested. */
 function setPipeline(device: GPUDevice, pass: GPURenderCommandsMixin, hasVertices = false): void {
   const module = device.createShaderModule({ code: CODE });

@@ -1,4 +1,4 @@
-import type { BindingAccess } from "../../compiler/contract.ts";
+import type { BindingAccess, BindingKind } from "../../compiler/contract.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { wholeGranules } from "../memory/granules.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
@@ -24,6 +24,15 @@ export interface ResourceAccess {
 
 /** The access of a pipeline to each binding of a bind group; undefined if unknown. */
 export type GroupAccess = ReadonlyMap<number, BindingAccess["access"]> | undefined;
+
+/** The kinds of the bindings of a bind group, by binding. */
+export type BindingKinds = ReadonlyMap<number, BindingKind>;
+
+/** Returns the kinds of the bindings of one group. */
+export function kindsIn(bindings: readonly BindingAccess[], group: number): BindingKinds {
+  const inGroup = bindings.filter((each) => each.group === group);
+  return new Map(inGroup.map(({ binding, kind }) => [binding, kind]));
+}
 
 /** A range of a buffer that a shader may use. */
 export interface UsedRange {
@@ -56,6 +65,8 @@ export class BindGroups {
   readonly #textures: Textures;
   readonly #usages: DeclaredUsages;
   readonly #layouts = new WeakMap<GPUBindGroupLayout, readonly GPUBindGroupLayoutEntry[]>();
+  /** The kinds of bindings in the default layouts of pipelines with known shaders. */
+  readonly #defaultKinds = new WeakMap<GPUBindGroupLayout, BindingKinds>();
   readonly #groups = new WeakMap<GPUBindGroup, GroupRecord>();
   /** The entries of bind groups that Belay has extended. */
   readonly #extended = new WeakMap<GPUBindGroup, readonly GPUBindGroupEntry[]>();
@@ -73,6 +84,11 @@ export class BindGroups {
     return layout;
   }
 
+  /** Records the kinds of bindings in a default layout. */
+  trackDefaultLayout(layout: GPUBindGroupLayout, kinds: BindingKinds | undefined): void {
+    if (kinds) this.#defaultKinds.set(layout, kinds);
+  }
+
   /**
    * Returns the entries of an explicit layout. Undefined for a layout that the hardened device did
    * not create.
@@ -87,7 +103,7 @@ export class BindGroups {
     const declared = this.#layouts.get(layout);
     const group = this.#device.createBindGroup({
       ...membersOf(descriptor),
-      entries: entries.map((entry) => this.#asDeclared(entry, declared)),
+      entries: entries.map((entry) => this.#asDeclared(entry, layout)),
     });
     this.#groups.set(group, { entries, layout, declared });
     return group;
@@ -240,30 +256,24 @@ export class BindGroups {
   }
 
   /** Returns a texture view that the device validates against the program's declared usages. */
-  #viewAsDeclared(
-    resource: GPUBindingResource,
-    layout: GPUBindGroupLayoutEntry | undefined,
-  ): GPUBindingResource {
+  #viewAsDeclared(resource: GPUBindingResource, kind: BindingKind | undefined): GPUBindingResource {
     const { textureBinding, textureStorage } = flags;
-    const usages = layout?.texture
-      ? textureBinding
-      : layout?.storageTexture
-        ? textureStorage
-        : textureBinding | textureStorage;
+    const usages =
+      kind === "texture"
+        ? textureBinding
+        : kind === "storageTexture"
+          ? textureStorage
+          : textureBinding | textureStorage;
     return this.#usages.usedView(resource as GPUTextureView, this.#textures, usages);
   }
 
-  #asDeclared(
-    entry: GPUBindGroupEntry,
-    layout: readonly GPUBindGroupLayoutEntry[] | undefined,
-  ): GPUBindGroupEntry {
+  #asDeclared(entry: GPUBindGroupEntry, layout: GPUBindGroupLayout): GPUBindGroupEntry {
     const { binding, resource } = entry;
     const range = boundRange(resource);
-    const inLayout = layout?.find((each) => each.binding === binding);
-    if (!range) return { binding, resource: this.#viewAsDeclared(resource, inLayout) };
-    const declared = inLayout?.buffer;
-    const type = declared && (declared.type ?? "uniform");
-    const buffer = this.#usages.bound(range.buffer, type, endOf(range));
+    const inLayout = this.#layouts.get(layout)?.find((each) => each.binding === binding);
+    const kind = inLayout ? kindOf(inLayout) : this.#defaultKinds.get(layout)?.get(binding);
+    if (!range) return { binding, resource: this.#viewAsDeclared(resource, kind) };
+    const buffer = this.#usages.bound(range.buffer, kind, endOf(range));
     // The default size of a binding reaches to the end of the buffer, which may be larger than the
     // program knows.
     if (buffer === range.buffer) return this.#sized(entry);
@@ -287,6 +297,12 @@ function dynamicOffsets([list, start, length]: readonly unknown[]): readonly num
   if (list === undefined) return [];
   const all = [...(list as Iterable<number>)];
   return start === undefined ? all : all.slice(Number(start), Number(start) + Number(length));
+}
+
+/** Returns the kind of a binding that an explicit layout declares. */
+function kindOf({ buffer, texture, storageTexture }: GPUBindGroupLayoutEntry): BindingKind {
+  if (buffer) return (buffer.type ?? "uniform") === "uniform" ? "uniform" : "storage";
+  return storageTexture ? "storageTexture" : texture ? "texture" : "other";
 }
 
 function isWritable({ buffer, storageTexture }: GPUBindGroupLayoutEntry): boolean {

@@ -1,7 +1,7 @@
 import type { BindingAccess, Fill } from "../../compiler/contract.ts";
 import type { AddedBindings } from "./addedBindings.ts";
 import { addedPoints } from "./addedPoints.ts";
-import type { GroupAccess } from "./bindGroups.ts";
+import { type BindingKinds, type GroupAccess, kindsIn } from "./bindGroups.ts";
 import type { Doubling } from "./doubledGrid.ts";
 import type { LayoutRecord } from "./pipelineLayouts.ts";
 import type { KernelChoice, MemoryVariant, ProtectedKernel, RunCounts } from "./protectedKernels.ts";
@@ -156,6 +156,11 @@ export class PipelineRecord {
    */
   accepts(layout: GPUBindGroupLayout): boolean {
     return this.#explicit !== undefined || this.#given.has(layout);
+  }
+
+  /** Returns the kinds of the bindings of a group; undefined if unknown. */
+  kindsOf(group: number): BindingKinds | undefined {
+    return this.#bindings && kindsIn(this.#bindings, group);
   }
 
   /** Returns the kernel's access to the bindings of a group; undefined if unknown. */

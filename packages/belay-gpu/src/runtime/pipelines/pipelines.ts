@@ -17,6 +17,7 @@ import {
   runsSequentially,
 } from "./pipelineRecord.ts";
 import { awaitAcceptance, Kernels, type MemoryVariant } from "./protectedKernels.ts";
+import { RenderPipelines } from "./renderPipelines.ts";
 import { ShadowBuffers } from "./shadowBuffers.ts";
 
 /**
@@ -26,17 +27,24 @@ import { ShadowBuffers } from "./shadowBuffers.ts";
 export class ProtectedPipelines {
   readonly kernels: Kernels;
   readonly bindGroups: BindGroups;
+  readonly rendering: RenderPipelines;
   readonly shadows: ShadowBuffers;
   readonly layouts: PipelineLayouts;
   readonly #plans: PipelinePlans;
   readonly #modules: Overlay<GPUShaderModule, string>;
   readonly #device: GPUDevice;
   readonly #memory: CheckWordBindings;
-  readonly #pipelines = new Overlay<GPUComputePipeline, PipelineRecord>((native, recordOf) => ({
-    getBindGroupLayout(index) {
-      return recordOf(this).layoutAt(index, (pipeline) => native.getBindGroupLayout.call(pipeline, index));
-    },
-  }));
+  readonly #pipelines = new Overlay<GPUComputePipeline, PipelineRecord>((native, recordOf) => {
+    const { bindGroups } = this;
+    return {
+      getBindGroupLayout(index) {
+        const record = recordOf(this);
+        const layout = record.layoutAt(index, (pipeline) => native.getBindGroupLayout.call(pipeline, index));
+        if (record.hasDefaultLayout) bindGroups.trackDefaultLayout(layout, record.kindsOf(index));
+        return layout;
+      },
+    };
+  });
 
   constructor(context: RuntimeContext, memory: CheckWordBindings, protect: Protect) {
     const { device } = context;
@@ -48,6 +56,7 @@ export class ProtectedPipelines {
     this.layouts = new PipelineLayouts(device, this.bindGroups);
     this.#plans = new PipelinePlans(this.kernels, this.layouts);
     this.#modules = shaderModules(this.kernels);
+    this.rendering = new RenderPipelines(device, this.bindGroups, (module) => this.#modules.stateOf(module));
   }
 
   /** Creates the program's own module. Its messages and errors are those that the program sees. */

@@ -1,3 +1,4 @@
+import type { BindingKind } from "../../compiler/contract.ts";
 import type { ErrorScopes } from "./errorScopes.ts";
 import { flags, isBufferUsage, isTextureUsage, makeSilently, membersOf } from "./nativeObjects.ts";
 import { Overlay } from "./overlay.ts";
@@ -134,11 +135,11 @@ export class DeclaredUsages {
   }
 
   /**
-   * Returns the buffer to bind to a shader, up to the byte `end`. The type is unknown for a default
-   * layout.
+   * Returns the buffer to bind to a shader, up to the byte `end`. The kind is unknown for the
+   * default layout of a pipeline whose shaders are unknown.
    */
-  bound(buffer: GPUBuffer, type: GPUBufferBindingType | undefined, end: number): GPUBuffer {
-    const isUniform = type ? type === "uniform" : (buffer.usage & flags.bufferUniform) !== 0;
+  bound(buffer: GPUBuffer, kind: BindingKind | undefined, end: number): GPUBuffer {
+    const isUniform = kind ? kind === "uniform" : (buffer.usage & flags.bufferUniform) !== 0;
     return this.#checked(buffer, isUniform ? flags.bufferUniform : flags.bufferStorage, end);
   }
 
