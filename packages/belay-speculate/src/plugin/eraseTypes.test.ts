@@ -43,7 +43,7 @@ describe("eraseTypes", () => {
     "const g = <T,>(x: T): T => x as unknown as T satisfies T;",
     "interface A { a: number }\ntype B = A | { b: string };\nexport type { B };\nexport interface C {}",
     "import type { A } from 'a'; import { b, type C, d } from 'b'; import { type E } from 'e';",
-    "class A<T> extends B<T> implements C, D { private readonly a?: number = 1; declare b: string; static override c: T; constructor(x: T); constructor(x: any) { super(); } m?(): void; abstract n(): void }",
+    "abstract class A<T> extends B<T> implements C, D { private readonly a?: number = 1; declare b: string; static override c: T; constructor(x: T); constructor(x: any) { super(); } m?(): void; abstract n(): void }",
     "abstract class A { abstract a: number; protected abstract get b(): string; public c() {} [key: string]: unknown }",
     "declare const x: number; declare module 'y' {} declare function z(): void;\nexport declare class W {}",
     "let a = f<number>(1), b = new Map<string, number>(), c = x!.y![0]!;",
@@ -70,11 +70,13 @@ describe("eraseTypes", () => {
   });
 
   it.each([
-    "enum A { B }",
-    "class A { constructor(private x: number) {} }",
-    "namespace A { export const b = 1 }",
-    "let = ;",
-  ])("throws a SyntaxError for %j", (source) => {
-    expect(() => eraseTypes(source, "a.ts")).toThrow(SyntaxError);
+    ["enum A { B }", "a.ts:1:1: "],
+    ["class A { constructor(private x: number) {} }", "a.ts:1:31: "],
+    ["namespace A { export const b = 1 }", "a.ts:1:1: "],
+    ["let x;\nlet = ;", "a.ts:2:7: "],
+  ])("throws a SyntaxError with the place for %j", (source, place) => {
+    const erase = () => eraseTypes(source, "a.ts");
+    expect(erase).toThrow(SyntaxError);
+    expect(erase).toThrow(place);
   });
 });

@@ -20,7 +20,7 @@ export async function loadWorkload(path: string): Promise<Workload> {
   return module.default as Workload;
 }
 
-/** Imports a module by jiti on every version of Node.js, because Node.js 20 cannot strip types. */
+/** Imports a module by jiti, which accepts all of TypeScript and resolves as bundlers do. */
 async function importModule(path: string): Promise<{ default?: unknown }> {
   const jiti = createJiti(import.meta.url, { fsCache: false });
   try {
