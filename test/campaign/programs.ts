@@ -21,7 +21,7 @@ fn sum(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_index
   sums[id.x] = total;
 }`;
 
-/** Sums of neighbours, 16 of them. */
+/** Sums of neighbors, 16 of them. */
 const sum: VerifiableProgram = {
   workload: () => Promise.reject(new Error("prepared only")),
   prepare: (device): Prepared => {

@@ -249,7 +249,7 @@ describe("every feature", () => {
     ["Uint8ClampedArray", Uint8ClampedArray],
     ["Int16Array", Int16Array],
     ["Uint16Array", Uint16Array],
-  ])("changes neighbours in a word of a %s", async (name, Elements) => {
+  ])("changes neighbors in a word of a %s", async (name, Elements) => {
     const loop = loopFrom(
       `a: ${name}, p: Int32Array, q: Int32Array`,
       "for (let i = 0; i < p.length; i++) { a[p[i]!] = a[q[i]!]! + i; }",

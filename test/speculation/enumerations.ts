@@ -115,7 +115,7 @@ function firstOfClass(kinds: readonly (readonly AbstractOperation[])[], elements
     });
 }
 
-/** Returns neighbouring loads, and neighbouring stores, in the order of the enumeration. */
+/** Returns neighboring loads, and neighboring stores, in the order of the enumeration. */
 function canonical(iteration: readonly AbstractOperation[]): AbstractOperation[] {
   const result = [...iteration];
   for (let i = 1; i < result.length; i++) {

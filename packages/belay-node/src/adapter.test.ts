@@ -134,7 +134,7 @@ describe("a device", () => {
     });
   });
 
-  test("has neighbouring invocations in neighbouring lanes if it has subgroups", async () => {
+  test("has neighboring invocations in neighboring lanes if it has subgroups", async () => {
     expect(await probeSubgroupPairing(device)).toBe(device.features.has("subgroups"));
   });
 

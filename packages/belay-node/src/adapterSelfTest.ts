@@ -93,7 +93,7 @@ fn pair(
 const PAIRING_WORKGROUPS = 16;
 
 /**
- * Returns whether invocations 2k and 2k+1 of a one-dimensional workgroup are neighbouring lanes of
+ * Returns whether invocations 2k and 2k+1 of a one-dimensional workgroup are neighboring lanes of
  * one subgroup. WGSL does not specify the mapping, so this is tested with full, partial and many
  * subgroups.
  */

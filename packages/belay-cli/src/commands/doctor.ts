@@ -59,7 +59,7 @@ function render(
         "Features",
         [
           ...tellingFeatures.map((name) => [name, yesNo(device.features.includes(name))]),
-          ["neighbours share a subgroup", yesNo(device.subgroupPairing)],
+          ["neighbors share a subgroup", yesNo(device.subgroupPairing)],
           ["subgroup sizes", device.subgroupSizes.join(" to ")],
         ],
       ],

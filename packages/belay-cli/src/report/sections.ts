@@ -38,7 +38,7 @@ export function barsSection({
   return drawn.length === 0 ? [] : [{ kind: "bars", ...section, bars: drawn }];
 }
 
-/** Returns a bar that is labelled with its value, or undefined without a value. */
+/** Returns a bar that is labeled with its value, or undefined without a value. */
 export const barOf = (
   group: string,
   series: string,

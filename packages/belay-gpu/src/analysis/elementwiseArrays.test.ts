@@ -26,7 +26,7 @@ describe("arrays are used element by element", () => {
   ])("%s", (_, body, names) => expect(found(body)).toEqual(names));
 });
 
-describe("a loop accesses neighbours", () => {
+describe("a loop accesses neighbors", () => {
   it.each([
     ["whose counter is the index", "for (var k = 0u; k < 9u; k++) { one += row[k]; }"],
     ["whose counter is part of it", "for (var k = 0u; k < 9u; k += 1u) { one += row[16u * i + k]; }"],

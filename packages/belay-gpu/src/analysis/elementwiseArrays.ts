@@ -23,8 +23,8 @@ export function chainOf(expression: Expression): Chain {
 
 /**
  * Returns the module-scope arrays of which `functions` access only single elements, and not
- * neighbouring elements in consecutive iterations of a loop. Compilers may merge accesses to
- * elements that are neighbours in memory.
+ * neighboring elements in consecutive iterations of a loop. Compilers may merge accesses to
+ * elements that are neighbors in memory.
  */
 export function elementwiseArrays(
   program: Program,
@@ -90,7 +90,7 @@ function advances(program: Program, index: Expression, counters: ReadonlySet<Tar
       /^[+-]$/.test(index.operator) &&
       (advances(program, index.left, counters) || advances(program, index.right, counters))
     );
-  // Built-in functions often map neighbours to neighbours.
+  // Built-in functions often map neighbors to neighbors.
   if (index.kind === "call")
     return (
       program.targetOf(index.callee)?.kind !== "function" &&

@@ -73,7 +73,7 @@ export function isShared(space: AddressSpace | undefined): boolean {
   return space === "storage" || space === "workgroup";
 }
 
-/** Returns the distance in bytes between neighbouring elements of an indexable type. */
+/** Returns the distance in bytes between neighboring elements of an indexable type. */
 function elementStride(type: Type): number {
   if (type.kind === "array") return strideOf(type);
   if (type.kind === "vector") return sizeOf(type.element);

@@ -57,7 +57,7 @@ describe("the coverage", () => {
     const lone = (n: number) =>
       outside(
         `the lane of the last of ${n} invocations`,
-        "it has no neighbour to swap with, and runs both replicas",
+        "it has no neighbor to swap with, and runs both replicas",
       );
     expect(messages("3, 5")).toEqual([lone(15)]);
     expect(messages("width")).toEqual([lone(5)]);

@@ -68,7 +68,7 @@ export function coverageGaps(
 }
 
 /**
- * Returns a warning if the workgroup has an odd invocation without a neighbour to swap lanes with.
+ * Returns a warning if the workgroup has an odd invocation without a neighbor to swap lanes with.
  * `kernel` is of the program with its known overrides turned into constants.
  */
 export function loneInvocation(
@@ -81,7 +81,7 @@ export function loneInvocation(
       declaration.nameSpan,
       [name],
       `the lane of the last of ${invocations} invocations`,
-      "it has no neighbour to swap with, and runs both replicas",
+      "it has no neighbor to swap with, and runs both replicas",
     ),
   ];
 }

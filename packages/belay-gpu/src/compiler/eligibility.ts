@@ -43,7 +43,7 @@ export function obstacles(
       obstacle(
         "subgroup-operations",
         span,
-        `${what} would see the replicas as neighbours`,
+        `${what} would see the replicas as neighbors`,
         "use a flavor that replicates whole workgroups",
       );
     }

@@ -65,7 +65,7 @@ export function interGroupPlan(
   const blocking = check === "store" || needsResult;
   // Second replicas store nothing. After all of them have run, the first ones load the same values.
   const sequentialReplicas = !blocking && inPlace.size > 0 && kernel.loadsAfterStores.length === 0;
-  // Lanes that check memory together may load words that their neighbours stored.
+  // Lanes that check memory together may load words that their neighbors stored.
   const arrives = sequentialReplicas && memory.coded.length === 0;
   const arrival = arrives ? arrivalPlan(kernel, limits) : undefined;
   const shadowed = sequentialReplicas ? new Set<GlobalVariable>() : inPlace;

@@ -64,7 +64,7 @@ export interface MemoryPlanOptions {
   readonly others: number;
   /**
    * The number of lanes that may exchange their accesses: those of a subgroup, or 0 if replicas are
-   * neighbours.
+   * neighbors.
    */
   readonly lanes: number;
   /**

@@ -99,7 +99,7 @@ export class PassRunner {
     const shared = sharedBy(plan, this.#names, source);
     // A kernel with a plan has functions of its own; those without one are treated alike.
     const kernels = plan.kernels.size === 0 ? [undefined] : [...plan.kernels.keys()];
-    for (const together of neighbours(passes.filter((pass) => pass.phase === "protection")))
+    for (const together of neighbors(passes.filter((pass) => pass.phase === "protection")))
       for (const kernel of together[0]!.scope ? kernels : [undefined])
         for (const pass of together)
           if (pass.when?.(plan) ?? true)
@@ -203,7 +203,7 @@ function sharedBy(
  * Groups passes in their order: consecutive passes that run for one kernel after the other are
  * together.
  */
-function neighbours<Each extends { readonly scope?: "each kernel" }>(listed: readonly Each[]): Each[][] {
+function neighbors<Each extends { readonly scope?: "each kernel" }>(listed: readonly Each[]): Each[][] {
   const groups: Each[][] = [];
   for (const pass of listed) {
     const last = groups.at(-1);

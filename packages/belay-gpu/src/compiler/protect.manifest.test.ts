@@ -146,7 +146,7 @@ const plainly: readonly CompilerOptions[] = [
   { redundancy: "none", memory: "secded128" },
 ];
 
-/** Far apart, so that neighbours in the list do not meet the same few modules. */
+/** Far apart, so that neighbors in the list do not meet the same few modules. */
 const scattered = combined.map((_, i) => combined[(i * 389) % combined.length]!);
 
 it("emits the same modules and results as before", async () => {

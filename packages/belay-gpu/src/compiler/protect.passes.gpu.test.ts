@@ -92,7 +92,7 @@ const keepingLocals = startingLocals(`
   var i = 0u;
   while (i < 2u) { var innermost: array<u32, 2>; innermost[i] += k + 1u; scalar += innermost[0] + inner; i++; }`);
 
-/** Loads what its neighbour stores. */
+/** Loads what its neighbor stores. */
 const inPlace = `
   @group(0) @binding(0) var<storage, read_write> a: array<u32>;
   @group(0) @binding(1) var<storage, read_write> sum: atomic<u32>;

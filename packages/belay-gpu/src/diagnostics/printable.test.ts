@@ -6,7 +6,7 @@ it("replaces characters that would disturb a terminal", () => {
   expect(printable("\ud800 \u{1f600}")).toBe("\ufffd \u{1f600}");
 });
 
-it("keeps line breaks, tabs and Belay's own colours", () => {
+it("keeps line breaks, tabs and Belay's own colors", () => {
   expect(printable("a\tb\r\nc\n")).toBe("a\tb\r\nc\n");
   const red = "\u001b[1m\u001b[31mred\u001b[39m\u001b[22m";
   expect(printable(red, { colored: true })).toBe(red);

@@ -65,7 +65,7 @@ describe("renderDiagnostic", () => {
     }
   });
 
-  test("uses colours only on demand", () => {
+  test("uses colors only on demand", () => {
     expect(renderDiagnostic(at(0, 1), "x", { color: true })).toContain("\u001b[31m");
     expect(renderDiagnostic(at(0, 1), "x")).not.toContain("\u001b");
   });

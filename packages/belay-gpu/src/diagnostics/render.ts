@@ -8,7 +8,7 @@ import { labelOf } from "./registry.ts";
 export interface RenderOptions {
   /** The name of the source. Default: `source`. */
   readonly file?: string;
-  /** True to use terminal colours. Default false. */
+  /** True to use terminal colors. Default false. */
   readonly color?: boolean;
 }
 

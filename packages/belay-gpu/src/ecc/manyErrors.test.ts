@@ -102,7 +102,7 @@ describe.each(["secded32", "secded64", "secded128", "secded256", "secded1024"] s
       for (const checks of ofWord) expect(rank(checks)).toBe(32);
     });
 
-    it("never takes an error within 16 neighbouring bits of a word for another", () => {
+    it("never takes an error within 16 neighboring bits of a word for another", () => {
       const singles = new Set(ofWord.flat());
       let mistaken = 0;
       for (const checks of ofWord) {

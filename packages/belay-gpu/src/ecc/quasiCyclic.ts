@@ -6,7 +6,7 @@
  * All columns have weight three and are distinct, so single errors are corrected and double errors
  * detected (Hsiao 1970). As R^32 - 1 = (R - 1)^32, a sum of three rotations is invertible: no error
  * within one word stays undetected, whatever bits it has. The choice of 2 and 16 ensures that no
- * error within 16 neighbouring bits of a word is mistaken for another.
+ * error within 16 neighboring bits of a word is mistaken for another.
  */
 import { noCorrection, singleErrors, type WrongBits } from "./correction.ts";
 import { columnsOf, type HostPasses, type LinearCode } from "./linearCode.ts";

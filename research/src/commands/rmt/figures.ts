@@ -121,7 +121,7 @@ function flavorSection({ programs }: RmtRun, check: Check): BarsSection[] {
       : "Each replica hashes all that it stores, and the hashes are compared once. Inter-Group replicas never wait.";
   return barsSection({
     title: `Overhead, ${compared(check)} (figures 2 and 6)`,
-    lead: `${lead} Intra-Group replicas are neighbours, which exchange registers where the device has subgroups; Inter-Group replicas are workgroups.`,
+    lead: `${lead} Intra-Group replicas are neighbors, which exchange registers where the device has subgroups; Inter-Group replicas are workgroups.`,
     axis: overUnprotected,
     series: flavors,
     reference: 1,

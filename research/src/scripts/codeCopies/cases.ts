@@ -82,7 +82,7 @@ function copyOfChecks(words: number, width: 1 | 2 | 4): Case {
 }
 
 /**
- * Returns a case in which neighbours in a subgroup copy a granule together. Each of them adds the
+ * Returns a case in which neighbors in a subgroup copy a granule together. Each of them adds the
  * contribution of its words.
  */
 function copyTogether(words: number, scheme: ComparedScheme, width: 1 | 2 | 4): Case {

@@ -108,7 +108,7 @@ o[i] += ${[...this.#values.slice(-4), ...helpers.map((_, k) => `helper${k}(i, l)
     return `fn helper${number}(x: u32, y: u32) -> u32 { ${body} }`;
   }
 
-  /** Returns code that lets neighbours exchange values through workgroup memory. */
+  /** Returns code that lets neighbors exchange values through workgroup memory. */
   #phase(invocations: number): string {
     const at = `(l + ${this.#below(invocations)}u) % ${invocations}u`;
     const [got, part, sum] = [this.#name("t"), this.#name("t"), this.#name("t")];

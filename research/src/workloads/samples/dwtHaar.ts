@@ -1,6 +1,6 @@
 /**
  * The Haar wavelet decomposition of a signal, down to a single average: sums and differences of
- * neighbours, then the same for the sums.
+ * neighbors, then the same for the sums.
  *
  * Source: the sample DwtHaar1D of the AMD APP SDK, as used by Wadden et al. 2014. A workgroup
  * decomposes its part of the signal by at most nine levels in workgroup memory. The rest goes
@@ -35,7 +35,7 @@ struct Extent {
   levels: u32,
 }
 
-/** Of two neighbouring pairs. */
+/** Of two neighboring pairs. */
 struct Split {
   averages: vec2f,
   details: vec2f,

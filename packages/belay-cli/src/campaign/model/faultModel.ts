@@ -1,7 +1,7 @@
 /**
  * The faults that represent each structure of a GPU: their sites, their victims and their effects.
  *
- * A structure is modelled by the effect of its faults on values of the source. The model is exact
+ * A structure is modeled by the effect of its faults on values of the source. The model is exact
  * for values that leave a lane. It approximates everything below the source;
  * docs/design/measurements/faults.md gives the reasons for each structure.
  */

@@ -21,9 +21,9 @@ const differences = {
   "another value": "second[at].z = random();",
   "a value of zero": "second[at].z = 0u;",
   "another address and value": "second[at].y = random(); second[at].z = random();",
-  "the same bit in neighbouring stores":
+  "the same bit in neighboring stores":
     "let bit = 1u << (random() % 32u); second[near].z ^= bit; second[near + 1u].z ^= bit;",
-  "any bit in each of neighbouring stores":
+  "any bit in each of neighboring stores":
     "second[near].z ^= 1u << (random() % 32u); second[near + 1u].z ^= 1u << (random() % 32u);",
   "the top bit in each of two stores": "second[at].z ^= 0x80000000u; second[other].z ^= 0x80000000u;",
   "one more and one less": "second[at].z += 1u; second[other].z -= 1u;",
@@ -39,7 +39,7 @@ const differences = {
     "second[at].y = random(); second[at].z = random(); second[at].w = random();",
   "two values swapped":
     "second[at].z = first[other].z; second[at].w = first[other].w; second[other].z = first[at].z; second[other].w = first[at].w;",
-  "neighbouring stores swapped": "second[near] = first[near + 1u]; second[near + 1u] = first[near];",
+  "neighboring stores swapped": "second[near] = first[near + 1u]; second[near + 1u] = first[near];",
   "all stores in reverse": "for (var i = 0u; i < STORES; i++) { second[i] = first[STORES - 1u - i]; }",
   "another place in the source": "second[at].x ^= 1u;",
   "a store dropped":
@@ -184,7 +184,7 @@ fn scrambled(word: u32) -> u32 {
   return hash ^ (hash >> 15u);
 }
 
-/** Kernels store small numbers at neighbouring places as often as anything anywhere. */
+/** Kernels store small numbers at neighboring places as often as anything anywhere. */
 fn store(i: u32, structured: bool) -> Store {
   let value = vec2u(random(), random());
   let site = random() & 1u;

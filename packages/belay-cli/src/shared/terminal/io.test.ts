@@ -12,7 +12,7 @@ it.each([
   [{ isTTY: true }, { NO_COLOR: "1" }, false],
   [{ isTTY: true }, { TERM: "dumb" }, false],
   [{}, { FORCE_COLOR: "1" }, true],
-])("colours %j with %j: %j", (stream, environment, expected) => {
+])("colors %j with %j: %j", (stream, environment, expected) => {
   for (const name of ["NO_COLOR", "FORCE_COLOR", "TERM"]) vi.stubEnv(name, undefined);
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   expect(colorsFor(Object.assign(new Writable(), stream)).isColorSupported).toBe(expected);

@@ -16,7 +16,7 @@ const CODE = `
 @compute @workgroup_size(4) fn second(@builtin(global_invocation_id) id: vec3u) { data[id.x] += 2; }`;
 
 /**
- * Runs entry points on a buffer of sixteen words. The labels of the pipelines are like \`labelled
+ * Runs entry points on a buffer of sixteen words. The labels of the pipelines are like \`labeled
  * first\`.
  */
 async function run(
@@ -28,7 +28,7 @@ async function run(
   const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
   const data = device.createBuffer({ size: 64, usage: STORAGE | COPY_SRC });
   for (const entryPoint of entryPoints) {
-    const label = `labelled ${entryPoint}`;
+    const label = `labeled ${entryPoint}`;
     const pipeline = device.createComputePipeline({ label, layout: "auto", compute: { module, entryPoint } });
     await wait();
     const entries = [{ binding: 0, resource: { buffer: data } }];
@@ -82,14 +82,14 @@ describe("exceptions for kernels", () => {
 
   it("decide how each kernel is compiled", async () => {
     const kernels: Policy["kernels"] = {
-      "labelled first": { redundancy: "none" },
+      "labeled first": { redundancy: "none" },
       second: { redundancy: "intra-lds" },
     };
     const device = hardenWith(protect, await newDevice(), { kernels });
     expect(await run(device, ["first", "second"])).toEqual(threes);
     expect((await device.belay.report()).kernels).toMatchObject([
-      { kernel: "labelled first", redundancy: "none", diagnostics: [{ code: "BELAY326" }] },
-      { kernel: "labelled second", redundancy: "intra-lds", diagnostics: [] },
+      { kernel: "labeled first", redundancy: "none", diagnostics: [{ code: "BELAY326" }] },
+      { kernel: "labeled second", redundancy: "intra-lds", diagnostics: [] },
     ]);
     device.destroy();
   });
@@ -161,8 +161,8 @@ it("counts dispatches of unprotected kernels", async () => {
     const device = hardenWith(protector, await newDevice(), policy);
     await run(device, ["first", "second", "first"]);
     expect((await device.belay.report()).kernels).toMatchObject([
-      { kernel: "labelled first", redundancy: "none", dispatches: 2 },
-      { kernel: "labelled second", redundancy: "none", dispatches: 1 },
+      { kernel: "labeled first", redundancy: "none", dispatches: 2 },
+      { kernel: "labeled second", redundancy: "none", dispatches: 1 },
     ]);
     device.destroy();
   }
@@ -219,7 +219,7 @@ it("emits an event for each step after the detection", async () => {
     device.belay.addEventListener(event, () => steps.push(event));
   }
   const fault = {
-    kernel: "labelled first",
+    kernel: "labeled first",
     site: 1,
     replica: 0,
     effect: { xor: 1 },

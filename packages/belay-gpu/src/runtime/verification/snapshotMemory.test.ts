@@ -32,7 +32,7 @@ describe("the memory of snapshots", () => {
     expect(memory).toMatchObject({ used: 1520, held: PAGE, peak: PAGE });
   });
 
-  it("joins freed ranges with their neighbours, in any order", () => {
+  it("joins freed ranges with their neighbors, in any order", () => {
     for (const order of [
       [0, 1, 2],
       [2, 1, 0],

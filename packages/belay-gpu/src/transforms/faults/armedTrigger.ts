@@ -32,7 +32,7 @@ export interface ArmedTriggerOptions {
   readonly subgroups: boolean;
 }
 
-/** The number of neighbouring lanes that are taken for a subgroup if the module cannot ask. */
+/** The number of neighboring lanes that are taken for a subgroup if the module cannot ask. */
 const assumedSubgroup = 32;
 
 /**

@@ -1,16 +1,16 @@
-import type { NeighbourPattern } from "../../analysis/neighbourPattern.ts";
-import { neighbourPatterns } from "../../analysis/neighbours.ts";
+import type { NeighborPattern } from "../../analysis/neighborPattern.ts";
+import { neighborPatterns } from "../../analysis/neighbors.ts";
 import type { Place } from "../../analysis/places.ts";
 import type { Expression, FunctionDeclaration } from "../../wgsl/ast.ts";
 import { sizeOf } from "../../wgsl/layout.ts";
 import type { Program } from "../../wgsl/program.ts";
 import type { PieceBytes } from "./checkedVariable.ts";
 
-/** Returns the patterns of indices for `count` neighbouring lanes (`neighbourPatterns`). */
+/** Returns the patterns of indices for `count` neighboring lanes (`neighborPatterns`). */
 export type PatternsOf = (
   count: number,
   isHopeful: boolean,
-) => (index: Expression) => NeighbourPattern | undefined;
+) => (index: Expression) => NeighborPattern | undefined;
 
 /** The size of lines that a lane alone reads at little more cost than its own piece. */
 const shortLine = 16;
@@ -21,14 +21,14 @@ export function patternsIn(program: Program, kernel: FunctionDeclaration): Patte
   return (count, isHopeful) => {
     const key = `${count} ${isHopeful}`;
     const patterns =
-      known.get(key) ?? neighbourPatterns(program, kernel, { count, assumesAlignment: isHopeful });
+      known.get(key) ?? neighborPatterns(program, kernel, { count, assumesAlignment: isHopeful });
     known.set(key, patterns);
     return patterns;
   };
 }
 
 /**
- * Returns the bytes of a piece if neighbouring lanes that access a place access the pieces of a
+ * Returns the bytes of a piece if neighboring lanes that access a place access the pieces of a
  * line in order. Returns undefined if they do not, or if analysis cannot tell.
  */
 export function coalescedPieceBytes(

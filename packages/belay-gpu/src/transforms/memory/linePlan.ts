@@ -37,7 +37,7 @@ export function linePlan(
   const isSplit = stores.some(({ place }) => !place || !fillsGranules(program, place, pieceBytes));
   if (alone.some(({ kind }) => kind === "store") || isSplit)
     return {
-      why: `neighbouring invocations do not store the ${granuleBytes} bytes of a check word together`,
+      why: `neighboring invocations do not store the ${granuleBytes} bytes of a check word together`,
     };
   if (stores.length > 0 && stores.length < accesses.length)
     return {
@@ -52,6 +52,6 @@ export function linePlan(
       why: "an invocation may store twice to it in one place, in whichever order others make its check word",
     };
   if (executionBound(program, kernel, new Set(alone.map(({ expression }) => expression))) > mostLoadsAlone)
-    return { why: `neighbouring invocations do not load the ${granuleBytes} bytes of a check word together` };
+    return { why: `neighboring invocations do not load the ${granuleBytes} bytes of a check word together` };
   return { pieceBytes };
 }

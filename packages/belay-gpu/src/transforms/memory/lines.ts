@@ -1,7 +1,7 @@
 /**
- * Lines: granules whose pieces neighbouring lanes of a subgroup access together. Every code is
+ * Lines: granules whose pieces neighboring lanes of a subgroup access together. Every code is
  * linear, so the check word of a line is the sum of its pieces' contributions (`LineSums`). A lane
- * without such neighbours works alone.
+ * without such neighbors works alone.
  */
 import type { MemoryScheme } from "../../ecc/scheme.ts";
 import { quote } from "../../wgsl/quote.ts";

@@ -1,5 +1,5 @@
 /**
- * Adds the subgroup extension, by which neighbouring lanes exchange registers.
+ * Adds the subgroup extension, by which neighboring lanes exchange registers.
  *
  * Before:   enable f16;
  * After:    enable f16; enable subgroups; diagnostic(off, subgroup_uniformity);

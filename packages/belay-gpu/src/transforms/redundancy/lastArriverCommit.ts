@@ -14,7 +14,7 @@
  * bit. The first arriver sets the bit and the last one clears it, so every dispatch finds all bits
  * clear.
  *
- * Neighbouring lanes arrive with one operation, in whatever subgroups they are. The local index
+ * Neighboring lanes arrive with one operation, in whatever subgroups they are. The local index
  * selects an invocation's bit. Subgroups may therefore be composed differently in the two replicas,
  * or have lost invocations. In a kernel with barriers or subgroup operations, an invocation may
  * store what another one of its workgroup has still to load. There a workgroup arrives as a whole.

@@ -4,8 +4,8 @@ import type { Names } from "../shared/names.ts";
 /**
  * The lanes of the two replicas of an invocation.
  *
- * - `"adjacent"`: neighbouring lanes of a doubled workgroup.
- * - `"half-subgroup"`: lanes half a subgroup apart. Each replica keeps runs of neighbours.
+ * - `"adjacent"`: neighboring lanes of a doubled workgroup.
+ * - `"half-subgroup"`: lanes half a subgroup apart. Each replica keeps runs of neighbors.
  * - `"subgroups"`: different subgroups, half a workgroup apart. Each replica keeps whole subgroups,
  *   so operations that a subgroup shares are replicated too.
  * - `"passes"`: one replica after the other, on swapped lanes.
@@ -65,7 +65,7 @@ export function doubledWorkgroup(
 }
 
 /**
- * The index and the built-in values of an invocation whose lane runs its neighbour's second
+ * The index and the built-in values of an invocation whose lane runs its neighbor's second
  * replica, as WGSL.
  */
 export type SwappedWorkgroup = Pick<DoubledWorkgroup, "local" | "derived">;

@@ -6,7 +6,7 @@
  * After:    struct Copy { value: array<f32, 256>, skew: array<u32, 16> }
  *           var<workgroup> tile: array<Copy, 2>;    tile[replica].value[i] = x;
  *
- * Neighbouring lanes, which are replicas of one invocation, must not access the same bank. So the
+ * Neighboring lanes, which are replicas of one invocation, must not access the same bank. So the
  * copies are skewed by half of the 32 banks, or elements have their copies side by side: `tile:
  * array<array<f32, 2>, 256>`, `tile[i][replica]`. The skew is a member, because drivers choose the
  * layout of workgroup memory and ignore `@size`. If an override decides an array's size, both

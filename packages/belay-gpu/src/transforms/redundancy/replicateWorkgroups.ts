@@ -14,9 +14,9 @@
  *           }
  *
  * The workgroup keeps its shape, so local ids and subgroup operations keep their values. The host
- * doubles one dimension of the grid and passes its number. Along x, twins are neighbours. Along y
+ * doubles one dimension of the grid and passes its number. Along x, twins are neighbors. Along y
  * and z, the plane of the dimension and the one below it is numbered anew, so that twins are
- * neighbours there too. Neighbours run at the same time and share caches.
+ * neighbors there too. Neighbors run at the same time and share caches.
  *
  * Twins that wait for each other (`blocking`) draw their ids as tickets instead (mailbox.ts).
  *

@@ -46,7 +46,7 @@ function copyStride(size: number, pairing: Pairing): number {
  * Returns copies of each element side by side, for an array of which only elements are accessed.
  *
  * Lanes that access different banks of the original still do, whatever its size. Side by side also
- * takes less time than a skew, except if a compiler does not load neighbours at once. On an NVIDIA
+ * takes less time than a skew, except if a compiler does not load neighbors at once. On an NVIDIA
  * H200 noise took 2.01 times as long instead of 2.85, the matrix product 2.54 instead of 1.83.
  */
 export function pairedCopies(variable: GlobalVariable, type: ArrayType): WorkgroupCopies {

@@ -26,7 +26,7 @@ export function zeroed(program: Program, names: Names, variable: GlobalVariable,
   let type = program.declaredTypeOf(variable);
   for (; type.kind === "array"; type = type.element) extents.push(extentOf(type));
   if (extents.length === 0) return `if (${team.index} == 0u) { ${zero(type, variable.name, names, 0)} }`;
-  // One loop over the elements of all dimensions lets neighbouring lanes set neighbouring elements.
+  // One loop over the elements of all dimensions lets neighboring lanes set neighboring elements.
   const i = names.the("element");
   const indices = extents.map((extent, dimension) => {
     const inner = extents.slice(dimension + 1);

@@ -70,7 +70,7 @@ describe("the exponent of a double", () => {
     expect(scale(1.5, -1075)).toBe(2 ** -1074);
     expect(scale(1, -1075)).toBe(0);
     // A first rounding would round the last place up to a tie, and a second one the tie to the even
-    // neighbour.
+    // neighbor.
     expect(scale(1.25 - 2 ** -52, -1073)).toBe(2 ** -1073);
     expect(scale(1.25, -1073)).toBe(2 ** -1073);
     expect(scale(1.25 + 2 ** -52, -1073)).toBe(3 * 2 ** -1074);

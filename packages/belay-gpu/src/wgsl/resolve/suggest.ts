@@ -19,7 +19,7 @@ export function similarName(name: string, candidates: Iterable<string>): string 
 }
 
 /**
- * Returns the number of insertions, deletions, replacements and swaps of neighbours between two
+ * Returns the number of insertions, deletions, replacements and swaps of neighbors between two
  * names, ignoring case.
  */
 function editDistance(a: string, b: string): number {

@@ -51,7 +51,7 @@ const multiply = (a: number, b: number) => a * b;
 
 /**
  * Returns the range of an operation on integers before it wraps; null if the operation is not
- * analysed.
+ * analyzed.
  */
 export function rangeOfBinary(
   { operator, type }: Binary,

@@ -12,7 +12,7 @@ export interface SharedAccesses extends SharedLoads {
 }
 
 /**
- * Writes the body of an iteration. It requires a loop around it that is labelled `iterations`, with
+ * Writes the body of an iteration. It requires a loop around it that is labeled `iterations`, with
  * the index in `index` and a variable `ended`.
  */
 export function writeBody(writer: Writer, loop: Loop, accesses: SharedAccesses): void {

@@ -35,7 +35,7 @@ var<private> own: vec4u = vec4u(NONE);
 
 fn owns(id: u32) -> bool { return any(own == vec4u(id)); }
 
-/** Returns the word of an element's bit. Neighbours have neighbouring words, which a subgroup accesses at once. */
+/** Returns the word of an element's bit. Neighbors have neighboring words, which a subgroup accesses at once. */
 fn word_of(id: u32) -> u32 { return id & ((1u << params.bitmap_shift) - 1u); }
 fn bit_of(id: u32) -> u32 { return 1u << (id >> params.bitmap_shift); }`.trim();
 

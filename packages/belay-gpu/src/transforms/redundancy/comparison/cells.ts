@@ -22,7 +22,7 @@ export interface Cells {
  * MurmurHash3, which is bijective. If only tallies count, a product distinguishes the tallies of
  * different invocations.
  *
- * Neighbours add to neighbouring cells, with one operation for a line of cells. One sum per
+ * Neighbors add to neighboring cells, with one operation for a line of cells. One sum per
  * subgroup in one cell took longer.
  */
 export function balance(library: Library, { signature, tally }: Final, { count }: Cells): string {

@@ -127,7 +127,7 @@ const newFinal = (library: Library, { signature }: Final): string =>
 
 /**
  * Returns the functions for invocations that swap lanes within a subgroup. A lane without a
- * neighbour finds its own word.
+ * neighbor finds its own word.
  */
 export function succeedByExchange(library: Library, final: Final): Succession {
   const [local, lane] = [library.names.the("local"), laneVariable(library)];

@@ -5,7 +5,7 @@ import { fromBits, toBits, wgslName } from "./names.ts";
 /**
  * The access of a kernel to an array. Elements are passed as the bits of their value as an i32, u32
  * or f32. In memory they lie as in the typed array: elements of 8 and 16 bits are packed. They are
- * stored with atomics on their word, so that invocations may store to neighbours.
+ * stored with atomics on their word, so that invocations may store to neighbors.
  */
 export type ArrayAccess = "read" | "write";
 

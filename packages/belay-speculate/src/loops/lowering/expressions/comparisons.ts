@@ -126,11 +126,11 @@ function constantBound(operator: LoopOperator, { constant }: HostValue, isRight:
   const rounded = Math.fround(value);
   if (rounded === value || Number.isNaN(value)) return literal("f32", rounded);
   const up = operator === (isRight ? "<" : ">") || operator === (isRight ? ">=" : "<=");
-  return literal("f32", neighbour(rounded, value, up));
+  return literal("f32", neighbor(rounded, value, up));
 }
 
 /** Returns the f32 next to a number, above or below it. */
-function neighbour(rounded: number, value: number, up: boolean): number {
+function neighbor(rounded: number, value: number, up: boolean): number {
   if (rounded > value === up) return rounded;
   const bits = new Int32Array(Float32Array.of(rounded).buffer);
   if (rounded === 0) return up ? 2 ** -149 : -(2 ** -149);

@@ -1,11 +1,11 @@
-/** The arithmetic of patterns: relations between the integers of neighbouring invocations. */
+/** The arithmetic of patterns: relations between the integers of neighboring invocations. */
 import type { BinaryOperator } from "../wgsl/ast.ts";
 
 /**
- * The relation between the integers of neighbours. All neighbours have one multiple of `multiple`
- * in common. With `ranks`, each adds its rank to it: its index modulo the number of neighbours.
+ * The relation between the integers of neighbors. All neighbors have one multiple of `multiple`
+ * in common. With `ranks`, each adds its rank to it: its index modulo the number of neighbors.
  */
-export interface NeighbourPattern {
+export interface NeighborPattern {
   readonly ranks: boolean;
   /** A power of two. */
   readonly multiple: number;
@@ -18,33 +18,33 @@ export const mostMultiple = 2 ** 30;
 export const multipleOf = (value: number) =>
   value === 0 ? mostMultiple : Math.max(1, Math.min(mostMultiple, Math.abs(value & -value)));
 
-/** Returns the pattern of a number that all neighbours share. */
-export const same = (multiple: number): NeighbourPattern => ({
+/** Returns the pattern of a number that all neighbors share. */
+export const same = (multiple: number): NeighborPattern => ({
   ranks: false,
   multiple: Math.min(mostMultiple, multiple),
 });
 
-/** Returns true if all neighbours have the same number. */
-export const isSame = (pattern: NeighbourPattern | null): boolean => pattern !== null && !pattern.ranks;
+/** Returns true if all neighbors have the same number. */
+export const isSame = (pattern: NeighborPattern | null): boolean => pattern !== null && !pattern.ranks;
 
 /** Returns the pattern of a variable that has either of two values. */
-export function either(a: NeighbourPattern | null, b: NeighbourPattern | null): NeighbourPattern | null {
+export function either(a: NeighborPattern | null, b: NeighborPattern | null): NeighborPattern | null {
   return a && b && a.ranks === b.ranks
     ? { ranks: a.ranks, multiple: Math.min(a.multiple, b.multiple) }
     : null;
 }
 
 /**
- * Returns the pattern of `a operator b` for `count` neighbours. `by` is the value of `b` if it is
+ * Returns the pattern of `a operator b` for `count` neighbors. `by` is the value of `b` if it is
  * constant.
  */
 export function combined(
   count: number,
   operator: BinaryOperator,
-  a: NeighbourPattern | null,
-  b: NeighbourPattern | null,
+  a: NeighborPattern | null,
+  b: NeighborPattern | null,
   by: number | undefined,
-): NeighbourPattern | null {
+): NeighborPattern | null {
   if (!a || !b || b.ranks)
     return operator === "+" && a && b && !a.ranks ? combined(count, "+", b, a, undefined) : null;
   const least = Math.min(a.multiple, b.multiple);

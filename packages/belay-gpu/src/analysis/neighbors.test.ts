@@ -3,10 +3,10 @@ import { resolved } from "../../../../test/support/wgsl/resolved.ts";
 import type { Expression } from "../wgsl/ast.ts";
 import { walk } from "../wgsl/traverse.ts";
 import { functionsOf } from "./callGraph.ts";
-import { neighbourPatterns } from "./neighbours.ts";
+import { neighborPatterns } from "./neighbors.ts";
 
 /**
- * Returns the pattern of `x` in a kernel, for eight neighbours: `"rank + 8k"`, `"4k"` or `"any"`.
+ * Returns the pattern of `x` in a kernel, for eight neighbors: `"rank + 8k"`, `"4k"` or `"any"`.
  */
 function pattern(body: string, { size = "16, 4", declarations = "", assumesAlignment = false } = {}): string {
   const program = resolved(`${declarations}
@@ -19,7 +19,7 @@ function pattern(body: string, { size = "16, 4", declarations = "", assumesAlign
       @builtin(num_workgroups) groups: vec3u,
     ) { ${body} }`);
   const kernel = functionsOf(program).find(({ name }) => name === "main")!;
-  const patternOf = neighbourPatterns(program, kernel, { count: 8, assumesAlignment });
+  const patternOf = neighborPatterns(program, kernel, { count: 8, assumesAlignment });
   let value: Expression | undefined;
   walk(kernel.body, (node) => {
     if (node.kind === "let" && node.name === "x") value = node.initializer;
@@ -28,7 +28,7 @@ function pattern(body: string, { size = "16, 4", declarations = "", assumesAlign
   return found ? `${found.ranks ? "rank + " : ""}${found.multiple === 1 ? "" : found.multiple}k` : "any";
 }
 
-describe("values of neighbours", () => {
+describe("values of neighbors", () => {
   it.each([
     ["index", "rank + 8k"],
     ["local.x", "rank + 8k"],

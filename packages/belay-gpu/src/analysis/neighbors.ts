@@ -1,25 +1,25 @@
-/** Analyses how integers differ between neighbouring invocations of a workgroup. */
+/** Analyses how integers differ between neighboring invocations of a workgroup. */
 import type { Assignment, BinaryOperator, Expression, FunctionDeclaration } from "../wgsl/ast.ts";
 import type { Program, Target } from "../wgsl/program.ts";
 import { type AnyNode, children } from "../wgsl/traverse.ts";
 import { reachableFrom } from "./callGraph.ts";
-import { mostMultiple, type NeighbourPattern, same } from "./neighbourPattern.ts";
-import { type NeighbourOptions, type NeighbourValue, NeighbourValues } from "./neighbourValues.ts";
+import { mostMultiple, type NeighborPattern, same } from "./neighborPattern.ts";
+import { type NeighborOptions, type NeighborValue, NeighborValues } from "./neighborValues.ts";
 import { rootIdentifier } from "./places.ts";
 
 /**
  * Returns the patterns of the integers in a kernel, as a function of the expression; undefined for
  * none.
  *
- * The analysis assumes that neighbours execute in lockstep and that the limits of an index take no
+ * The analysis assumes that neighbors execute in lockstep and that the limits of an index take no
  * effect. Code that relies on a pattern has to check it when the kernel runs.
  */
-export function neighbourPatterns(
+export function neighborPatterns(
   program: Program,
   kernel: FunctionDeclaration,
-  options: NeighbourOptions,
-): (expression: Expression) => NeighbourPattern | undefined {
-  const values = new NeighbourValues(program, kernel, options);
+  options: NeighborOptions,
+): (expression: Expression) => NeighborPattern | undefined {
+  const values = new NeighborValues(program, kernel, options);
   const flow = new Flow(program, values);
   const functions = reachableFrom(program, [kernel]);
   for (let before = -1; before !== values.changes; ) {
@@ -32,9 +32,9 @@ export function neighbourPatterns(
 /** Propagates patterns through declarations, assignments, calls and returns. */
 class Flow {
   readonly #program: Program;
-  readonly #values: NeighbourValues;
+  readonly #values: NeighborValues;
 
-  constructor(program: Program, values: NeighbourValues) {
+  constructor(program: Program, values: NeighborValues) {
     this.#program = program;
     this.#values = values;
   }
@@ -70,7 +70,7 @@ class Flow {
     for (const child of children(node)) this.visit(child, fn);
   }
 
-  #assigned({ target, operator, value }: Assignment): NeighbourValue | undefined {
+  #assigned({ target, operator, value }: Assignment): NeighborValue | undefined {
     if (operator === "=") return target?.kind === "identifier" ? this.#values.of(value) : [null];
     const [before, by] = [this.#values.of(target!), this.#values.of(value)];
     return before && by && this.#values.combined(operator.slice(0, -1) as BinaryOperator, before, by, value);

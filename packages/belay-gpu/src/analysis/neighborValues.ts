@@ -8,19 +8,19 @@ import {
   isSame,
   mostMultiple,
   multipleOf,
-  type NeighbourPattern,
+  type NeighborPattern,
   same,
-} from "./neighbourPattern.ts";
+} from "./neighborPattern.ts";
 import { addressSpaceOf } from "./places.ts";
 import { workgroupSize } from "./workgroupSize.ts";
 
 /** The pattern of each component of a value; null for a component without a known pattern. */
-export type NeighbourValue = readonly (NeighbourPattern | null)[];
+export type NeighborValue = readonly (NeighborPattern | null)[];
 
 /** The assumptions of the analysis. */
-export interface NeighbourOptions {
+export interface NeighborOptions {
   /**
-   * The number of neighbours, a power of two. The workgroup indices of neighbours are equal except
+   * The number of neighbors, a power of two. The workgroup indices of neighbors are equal except
    * in their remainder by it.
    */
   readonly count: number;
@@ -32,22 +32,22 @@ export interface NeighbourOptions {
 }
 
 /**
- * The patterns of values across neighbouring invocations. Facts only get weaker; a value without a
+ * The patterns of values across neighboring invocations. Facts only get weaker; a value without a
  * fact has not been seen yet.
  */
-export class NeighbourValues {
+export class NeighborValues {
   readonly #program: Program;
   readonly #count: number;
   readonly #width: number;
   /** The power of two that the host's numbers are assumed to be multiples of. */
   readonly #host: number;
-  readonly #known = new Map<Target, NeighbourValue>();
+  readonly #known = new Map<Target, NeighborValue>();
   #changes = 0;
 
   constructor(
     program: Program,
     kernel: FunctionDeclaration,
-    { count, assumesAlignment: isHopeful = false }: NeighbourOptions,
+    { count, assumesAlignment: isHopeful = false }: NeighborOptions,
   ) {
     this.#program = program;
     this.#host = isHopeful ? mostMultiple : 1;
@@ -63,7 +63,7 @@ export class NeighbourValues {
   }
 
   /** Learns a further value of a variable, or a further result of a function. */
-  learn(target: Target | undefined, value: NeighbourValue | undefined): void {
+  learn(target: Target | undefined, value: NeighborValue | undefined): void {
     if (!target || !value || target.kind === "globalVariable") return;
     const before = this.#known.get(target);
     const size = Math.max(before?.length ?? 0, value.length);
@@ -79,7 +79,7 @@ export class NeighbourValues {
     this.#changes++;
   }
 
-  #builtin(name: string): NeighbourValue {
+  #builtin(name: string): NeighborValue {
     const isInStep = this.#width % this.#count === 0;
     const along = (multiple: number) => (isInStep ? { ranks: true, multiple: multipleOf(multiple) } : null);
     switch (name) {
@@ -98,7 +98,7 @@ export class NeighbourValues {
   }
 
   /** Returns the pattern of an expression, or undefined while nothing is known. */
-  of(expression: Expression): NeighbourValue | undefined {
+  of(expression: Expression): NeighborValue | undefined {
     const constant = this.#constant(expression);
     if (constant !== undefined) return [same(multipleOf(constant))];
     switch (expression.kind) {
@@ -130,7 +130,7 @@ export class NeighbourValues {
     }
   }
 
-  #call(expression: Extract<Expression, { kind: "call" }>): NeighbourValue | undefined {
+  #call(expression: Extract<Expression, { kind: "call" }>): NeighborValue | undefined {
     const target = this.#program.targetOf(expression.callee);
     if (target?.kind === "function") return this.#known.get(target);
     const name = builtinFunction(this.#program, expression);
@@ -148,10 +148,10 @@ export class NeighbourValues {
   /** Returns the result of an operator; `amount` is the right operand. */
   combined(
     operator: BinaryOperator,
-    left: NeighbourValue,
-    right: NeighbourValue,
+    left: NeighborValue,
+    right: NeighborValue,
     amount: Expression,
-  ): NeighbourValue {
+  ): NeighborValue {
     const by = this.#constant(amount);
     return Array.from({ length: Math.max(left.length, right.length) }, (_, i) =>
       combined(this.#count, operator, left[i % left.length]!, right[i % right.length]!, by),
