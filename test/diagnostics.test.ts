@@ -1,4 +1,7 @@
-/** Tests that every diagnostic is registered, documented and used, and that every example produces it. */
+/**
+ * Tests that every diagnostic is registered, documented and used, and that every example produces
+ * it.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { protect } from "belay-gpu/internal/compiler/protect";

@@ -48,7 +48,9 @@ describe.each(pages)("%s", (page) => {
   });
 
   it("names existing files", () => {
-    const named = quotedIn(markdown).filter((quoted) => /^[\w./-]+(\.(ts|mjs|json|md|svg)|\/)$/.test(quoted));
+    const named = quotedIn(markdown).filter((quoted) =>
+      /^[\w./-]+(\.(ts|mjs|json|md|svg|txt)|\/)$/.test(quoted),
+    );
     const users = /^(kernel|workload|loops|program|file|report|result|campaign|belay-report|my-workload)\b/;
     const wrong = named
       .map((name) => name.replace(/^\.\.?\//, "").replace(/\/$/, ""))

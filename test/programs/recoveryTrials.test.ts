@@ -1,4 +1,7 @@
-/** Random injected faults are recovered from. `research/src/bench/recovery.ts` runs more of these trials. */
+/**
+ * Random injected faults are recovered from. `research/src/bench/recovery.ts` runs more of these
+ * trials.
+ */
 
 import { rememberPipelines } from "belay-cli/internal/shared/workloads/rememberPipelines";
 import { harden } from "belay-gpu/internal/runtime/harden";

@@ -1,7 +1,7 @@
 /**
  * Loops reduced to the properties on which speculation depends: the elements that each iteration
- * reads and writes, in order, and the iterations that it names as misspeculated. A stored value mixes
- * all values that the iteration has read so far, so that one wrong read shows in the result.
+ * reads and writes, in order, and the iterations that it names as misspeculated. A stored value
+ * mixes all values that the iteration has read so far, so that one wrong read shows in the result.
  */
 import { mixed } from "./mixing.ts";
 

@@ -1,4 +1,6 @@
-/** An ordinary WebGPU program: averages each number with its neighbors. It knows nothing of Belay. */
+/**
+ * An ordinary WebGPU program: averages each number with its neighbors. It knows nothing of Belay.
+ */
 export const code = `
 @group(0) @binding(0) var<storage, read> a: array<f32>;
 @group(0) @binding(1) var<storage, read_write> b: array<f32>;

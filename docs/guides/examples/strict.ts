@@ -1,4 +1,6 @@
-/** Creates a pipeline whose kernel is not covered in full, on a device that refuses such kernels. */
+/**
+ * Creates a pipeline whose kernel is not covered in full, on a device that refuses such kernels.
+ */
 import { readFileSync } from "node:fs";
 import { harden, ProtectionError, requestFullDevice } from "belay-gpu";
 import { openGpu } from "belay-node";

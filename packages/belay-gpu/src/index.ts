@@ -77,10 +77,10 @@ export type { VerifierReport } from "./runtime/verification/verifier.ts";
 /**
  * Protects the compute entry points of a WGSL module.
  *
- * The result computes the same values as the input, and reports into a buffer if the two replicas of
- * an invocation disagree. `harden` binds this buffer and reads it. An entry point that cannot be
- * protected stays unchanged, with a warning that gives the reason. With `strict`, and for an invalid
- * source, the diagnostic is an error and `code` is the input.
+ * The result computes the same values as the input, and reports into a buffer if the two replicas
+ * of an invocation disagree. `harden` binds this buffer and reads it. An entry point that cannot be
+ * protected stays unchanged, with a warning that gives the reason. With `strict`, and for an
+ * invalid source, the diagnostic is an error and `code` is the input.
  *
  * Throws a `TypeError` for a source that is no string, and for unknown options and values.
  */

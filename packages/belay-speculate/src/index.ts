@@ -26,7 +26,9 @@ export function reduction(_operator: ReductionOperator, ..._variables: readonly 
 /** Before a loop: an iteration accesses at most so many elements. Has no effect by itself. */
 export function accesses(_most: number): void {}
 
-/** Before a loop: it is executed with these options, such as the device. Has no effect by itself. */
+/**
+ * Before a loop: it is executed with these options, such as the device. Has no effect by itself.
+ */
 export function configure(_options: SpeculateOptions): void {}
 
 /** Before a loop: a round takes so many iterations. Has no effect by itself. */

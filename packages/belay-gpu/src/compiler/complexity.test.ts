@@ -53,7 +53,7 @@ const flavors: Record<string, CompilerOptions> = {
   "with faults injected": { injectFaults: true },
 };
 
-/** How much more work one more takes of many than of few. */
+/** Returns the work for one more of many, relative to the work for one more of few. */
 async function growth(module: (n: number) => string, options: CompilerOptions): Promise<number> {
   // What is kept for the next time is not counted.
   protect(module(2), options);

@@ -157,8 +157,8 @@ export interface ProtectedBinding {
    * The way in which the binding is checked.
    *
    * `"checked"`: the kernel checks its loads and updates the check words. `"summed"`: the kernel
-   * sums the words that it loads or stores, and the host compares the sums. `"passVerified"`: the host
-   * verifies the binding before the kernel, and encodes it after if it `stores`.
+   * sums the words that it loads or stores, and the host compares the sums. `"passVerified"`: the
+   * host verifies the binding before the kernel, and encodes it after if it `stores`.
    */
   readonly mode: "checked" | "summed" | "passVerified";
   /** The number of times that invocations add their accesses; set if the binding is summed. */

@@ -12,7 +12,7 @@ afterAll(() => dawn.close());
 
 const guard = (code: string, options: CompilerOptions = {}) =>
   protect(code, { redundancy: "inter", ...options });
-/** What the host is told of each entry point. */
+/** Returns the host's information about each entry point. */
 const interGroups = (code: string, options: CompilerOptions = {}) =>
   guard(code, options).entryPoints.map(({ interGroup }) => interGroup);
 const declarations = `

@@ -9,7 +9,7 @@ const kernel = (body: string) => `
   fn bump(i: u32) -> u32 { a[i] += 1u; return i; }
   @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { let i = id.x; ${body} }`;
 
-/** What stands in the way of passes, each with its place. */
+/** Returns the obstacles to passes, each with its place. */
 const obstacles = (body: string) => {
   const code = kernel(body);
   const { diagnostics } = protect(code, { pairing: "passes" });

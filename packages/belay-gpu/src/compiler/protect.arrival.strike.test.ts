@@ -62,7 +62,7 @@ function change(guarded: CompilerResult, text: string | RegExp, replacement: str
   return { ...guarded, code: changed };
 }
 
-/** What a run leaves, and in which cells the replicas disagree. */
+/** Returns the results of a run, and the cells in which the replicas disagree. */
 async function run(kernel: string | CompilerResult, armed: Armed = {}, host: Host = {}) {
   const { buffers, cells, report } = await runKernel(device, kernel, input, armed, host);
   const unbalanced = [

@@ -211,7 +211,7 @@ async function strike(name: string, { kernel, places }: Flipping) {
   return { struck, silent };
 }
 
-/** Whether all that belongs to a workgroup is in order. */
+/** Returns whether all outputs of a workgroup are right. */
 const isRight = (w: number, is: KernelOutput["buffers"], expected: KernelOutput["buffers"]) =>
   Object.entries(is).every(([binding, found]) => {
     const each = found.length / parts;

@@ -20,8 +20,8 @@ import { proxyOf } from "./webgpu/nativeObjects.ts";
 
 /**
  * The device that a program uses, with the members that Belay adds. It is `Disposable` in programs
- * whose TypeScript libraries have this type. `using` destroys the device at the end of its scope, and
- * ends scrubbing.
+ * whose TypeScript libraries have this type. `using` destroys the device at the end of its scope,
+ * and ends scrubbing.
  */
 export type HardenedDevice = GPUDevice & {
   /** The events of the device, its report, and the injection of faults. */

@@ -1,5 +1,5 @@
 /**
- * What keeps a loop from being speculated (BELAY500 to BELAY599), one small factory for each
+ * The reasons why a loop is not speculated (BELAY500 to BELAY599), one small factory for each
  * diagnostic.
  */
 

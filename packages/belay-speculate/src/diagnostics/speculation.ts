@@ -52,7 +52,7 @@ export const speculationError = {
   },
 };
 
-/** What a value is, in words. */
+/** Returns a description of a value in words. */
 function described(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (value instanceof Promise) return "a promise: await it";

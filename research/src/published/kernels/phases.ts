@@ -34,7 +34,7 @@ fn bit_of(number: u32) -> u32 { return 1u << (number & 31u); }`;
 export const marks = `
 fn is_marked(rank: u32) -> bool { return (atomicLoad(&tables[marks_of(rank)]) & bit_of(rank)) != 0u; }
 
-/** Whether the rank was unmarked before. */
+/** Returns true if the rank was unmarked before. */
 fn mark(rank: u32) -> bool {
   if ((atomicOr(&tables[marks_of(rank)], bit_of(rank)) & bit_of(rank)) != 0u) { return false; }
   atomicOr(&tables[marked_words_of(rank)], bit_of(rank / 32u));

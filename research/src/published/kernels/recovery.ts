@@ -64,7 +64,7 @@ var<private> rank: u32;
 var<private> undone: u32;
 var<private> ended: bool;
 
-/** Where an unmarked iteration before this one wrote the element, or NONE. */
+/** Returns the unmarked iteration before this one that wrote the element, or NONE. */
 fn earlier_store(key: u32) -> u32 {
   if (key >= params.tracked_keys) { return NONE; }
   let slot = ~atomicLoad(&tables[first_of(key)]);

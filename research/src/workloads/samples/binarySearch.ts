@@ -34,7 +34,7 @@ const SHARE = ${SHARE}u;
 @group(0) @binding(3) var<storage, read> starts: array<u32>; // of the range of each search
 @group(0) @binding(4) var<storage, read_write> narrowed: array<u32>;
 
-/** Whether there is an element at this position, and not above the key. */
+/** True if there is an element at this position, and it is not above the key. */
 fn reaches(position: u32, key: u32) -> bool {
   return position < arrayLength(&elements) && elements[position] <= key;
 }

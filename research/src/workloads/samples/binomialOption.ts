@@ -41,7 +41,10 @@ const VOLATILITY = ${VOLATILITY};
 @group(0) @binding(0) var<storage, read> numbers: array<vec4f>;
 @group(0) @binding(1) var<storage, read_write> prices: array<vec4f>;
 
-/** The first node of each invocation, in a level and in the next; behind the last one there is none, and it does not matter. */
+/**
+ * The first node of each invocation, in a level and in the next. The last one has no successor, and
+ * needs none.
+ */
 var<workgroup> firsts: array<array<vec4f, WORKGROUP + 1u>, 2>;
 
 @compute @workgroup_size(WORKGROUP)

@@ -31,7 +31,9 @@ const BLOCK = ${BLOCK}u;
 
 var<workgroup> block: array<vec4u, BLOCK / 4u>;
 
-/** The two vectors that comparator number i of a pass compares; spans are powers of two, in vectors. */
+/**
+ * The two vectors that comparator number i of a pass compares. Spans are powers of two, in vectors.
+ */
 fn mirrored(i: u32, span: u32) -> vec2u {
   let inside = i & (span / 2u - 1u);
   let start = 2u * (i - inside);
@@ -75,7 +77,9 @@ fn sortedInside(v: vec4u) -> vec4u {
   return halvedInside(inOrder(v).xywz);
 }
 
-/** Where a vector of the block lies, so that eight invocations at a time find theirs in different banks. */
+/**
+ * The place of a vector of the block. Eight invocations at a time find theirs in different banks.
+ */
 fn slot(vector: u32) -> u32 {
   return vector ^ ((vector >> 2u) & 6u);
 }

@@ -44,7 +44,10 @@ fn reach(d: vec4f) -> vec4f {
   return 1.0 + 0.2316419 * abs(d);
 }
 
-/** What the tail of the normal distribution beyond d is to its density at d, where t is one over the reach of d. */
+/**
+ * The ratio of the normal distribution's tail beyond d to its density at d. One over the reach of d
+ * is t.
+ */
 fn tail(t: vec4f) -> vec4f {
   return t * (0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
 }
@@ -65,8 +68,9 @@ fn price(
   let rate = ${mix("rate")};
   let volatility = ${mix("volatility")};
 
-  // Roots, quotients and exponentials are what takes longest: a root serves for the deviation and its inverse, a quotient for
-  // both arguments, and an exponential for both densities, as the spot price times the first is the other times the second.
+  // Roots, quotients and exponentials are what takes longest: a root serves for the deviation and
+  // its inverse, a quotient for both arguments, and an exponential for both densities, as the spot
+  // price times the first is the other times the second.
   let variance = volatility * volatility * years;
   let inverse = inverseSqrt(variance);
   let d1 = (log(spot / strike) + rate * years + 0.5 * variance) * inverse;

@@ -40,7 +40,10 @@ const DCT = /* wgsl */ `
 const WORKGROUP = ${WORKGROUP}u;
 const BLOCKS = ${BLOCKS}u;
 const SIDE = ${SIDE}u;
-/** Nine words for a row of eight: neither rows nor columns of the blocks of 32 invocations meet in a bank. */
+/**
+ * Nine words for a row of eight: neither rows nor columns of the blocks of 32 invocations meet in a
+ * bank.
+ */
 const PITCH = SIDE + 1u;
 
 const EVEN = ${half(0)};

@@ -49,7 +49,9 @@ const BLOCK = ${BLOCK}u;
 @group(0) @binding(2) var<storage, read_write> coefficients: array<vec2f>;
 @group(0) @binding(3) var<storage, read_write> averages: array<vec2f>;
 
-/** The averages of a level, as the pairs of the next one: those of levels with odd numbers first. */
+/**
+ * The averages of a level, as the pairs of the next one: those of levels with odd numbers first.
+ */
 var<workgroup> kept: array<vec2f, BLOCK / 4u + BLOCK / 8u>;
 
 fn startOf(level: u32) -> u32 {
@@ -67,7 +69,10 @@ fn split(left: vec2f, right: vec2f) -> Split {
   return Split((even + odd) * ${Math.SQRT1_2}, (even - odd) * ${Math.SQRT1_2});
 }
 
-/** Stores the details of a level's pairs number 2 * index and the next. The last level has one pair, beside the average. */
+/**
+ * Stores the details of a level's pairs number 2 * index and the next. The last level has one pair,
+ * and the average.
+ */
 fn store(pairs: u32, index: u32, both: Split) {
   if (pairs == 1u) {
     if (index == 0u) { coefficients[0] = vec2f(both.averages.x, both.details.x); }

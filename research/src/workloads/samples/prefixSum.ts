@@ -20,7 +20,7 @@ const BLOCK = 2 * 8 * WORKGROUP;
 
 const SCAN = /* wgsl */ `
 const WORKGROUP = ${WORKGROUP}u;
-/** How many pairs of vectors a block has; each is one leaf of the tree. */
+/** The number of pairs of vectors in a block. Each pair is one leaf of the tree. */
 const LEAVES = 2u * WORKGROUP;
 
 struct Leaf {

@@ -32,7 +32,7 @@ const LANE_BITS = ${2 + Math.log2(WORKGROUP)}u; // of an index: its place in the
 const SERIAL_BITS = ${Math.log2(SERIAL)}u;
 
 var<workgroup> direction: array<u32, BITS>;
-/** What changes when the bits above the invocation's count up: the lowest n + 1 of them flip. */
+/** The change when the bits above the invocation's count up: the lowest n + 1 of them flip. */
 var<workgroup> flips: array<u32, SERIAL_BITS + 1u>;
 
 @compute @workgroup_size(WORKGROUP)

@@ -169,7 +169,10 @@ var<private> second: array<Store, STORES + 1u>;
 
 fn rotated(word: u32, by: u32) -> u32 { return (word << by) | (word >> (32u - by)); }
 
-/** xoroshiro64**, Blackman and Vigna 2018: 64 bits of state, so that billions of streams do not repeat. */
+/**
+ * xoroshiro64**, Blackman and Vigna 2018: 64 bits of state, so that billions of streams do not
+ * repeat.
+ */
 fn random() -> u32 {
   let word = rotated(state.x * 0x9e3779bbu, 5u) * 5u;
   let mixed = state.x ^ state.y;

@@ -34,8 +34,8 @@ it.each(policies)(
           .map((site) => [site.kind, site.executions]),
       );
     expect(profile).toMatchObject({ dispatches: 3, iterations: 3 });
-    // Three dispatches of two workgroups of 32. One workgroup takes a third branch. Loops run 0 to 3
-    // times.
+    // Three dispatches of two workgroups of 32. One workgroup takes a third branch. Loops run 0 to
+    // 3 times.
     expect(executions("a[i] + base")).toEqual({ value: 192 });
     expect(executions("tile[l] = sum")).toEqual({ statement: 192, local: 192 });
     expect(executions("sum += 5u")).toEqual({ value: 96, statement: 96 });

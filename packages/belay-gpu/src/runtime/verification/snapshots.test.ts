@@ -1,4 +1,4 @@
-/** Which work is saved and executed again, and how much memory that takes. */
+/** Tests the work that is saved and executed again, and the memory that this takes. */
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { Policy } from "../context/policy.ts";

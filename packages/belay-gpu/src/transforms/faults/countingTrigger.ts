@@ -78,7 +78,8 @@ export function countingTrigger(names: Names): Trigger {
     var<private> ${n("loop_iterations")}: u32;
     var<private> ${salt}: u32;
     ${struckVariables(names)}
-    // Every bit depends on every bit of both words (Wellons, "Prospecting for hash functions", 2018).
+    // Every bit depends on every bit of both words (Wellons, "Prospecting for hash functions",
+    // 2018).
     fn ${mixed}(salt: u32, word: u32) -> u32 {
       let a = (salt ^ word) + 0x9e3779b9u;
       let b = (a ^ (a >> 16u)) * 0x21f0aaadu;

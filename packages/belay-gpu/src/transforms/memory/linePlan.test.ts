@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { protect } from "../../compiler/protect.ts";
 
-/** Why the kernel leaves buffers with lines of 128 bytes to its host, or that it does not. */
+/** Returns the reasons why the kernel leaves buffers with lines of 128 bytes to its host. */
 function whys(
   body: string,
   { type = "vec4u", features = ["subgroups"], size = "64", subgroupSize = 8 } = {},

@@ -21,8 +21,8 @@ const guarded = (code: string, memory: SchemeName, features = ["subgroups"]) =>
 const words = (length: number, seed: number) =>
   Uint32Array.from({ length }, (_, i) => Math.imul(i + seed, 0x9e3779b9));
 /**
- * Where lines have more pieces than a subgroup of the software adapter has lanes, the last two tell
- * all.
+ * The bodies of kernels. The last two suffice if a line has more pieces than a subgroup of the
+ * software adapter has lanes.
  */
 const bodies = [
   ["in order", "b[i] = a[i];"],

@@ -5,7 +5,7 @@ import { dependencesOfPlaces } from "../../analysis/dependences.ts";
 import { memoryAccesses } from "../../analysis/memoryAccesses.ts";
 import { summedAccesses } from "./summedAccesses.ts";
 
-/** How what `main` does with a buffer is added up. */
+/** Returns the way in which the accesses of `main` to a buffer are added up. */
 function way(declaration: string, body: string, size = "8") {
   const program = typed(`@group(0) @binding(0) var<storage, read_write> a: ${declaration};
     @group(0) @binding(1) var<storage, read_write> b: array<u32>;

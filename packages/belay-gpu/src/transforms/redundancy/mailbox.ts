@@ -122,7 +122,8 @@ export function mailboxDeclarations(names: Names, words: number): string {
     if (${n("local")} == 0u) {
       let place = &${report}.places[${n("place")}];
       let has_given_up = atomicLoad(&${n("given_up")}) != 0u;
-      // A pair that had nothing to say leaves in its turn too, or the one after it would wait for a mark that never stands.
+      // A pair without words leaves in its turn too. Otherwise the next pair would wait for a mark
+      // that nobody sets.
       for (var i = 0u; i < ${patienceOf(names)} && !(${n("place_is_free")} | has_given_up); i++) {
         let found = atomicLoad(place);
         // Its twin, when it has left first, has seen the pair before leave.

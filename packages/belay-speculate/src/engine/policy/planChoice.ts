@@ -7,16 +7,16 @@ import { rounds } from "./tuning.ts";
 
 /**
  * The name of a plan.
- * - `write bitmap`: executes windows as `in place` does. Its check is faster, but only tells whether
- *   there is any dependence.
- * - `in place`: executes windows up to the first iteration that depends on another one. If there would
- *   be too many windows, it reports a conflict.
- * - `proven`: executes windows that `in place` found in an earlier execution with the same addresses,
- *   without a check.
+ * - `write bitmap`: executes windows as `in place` does. Its check is faster, but only tells
+ *   whether there is any dependence.
+ * - `in place`: executes windows up to the first iteration that depends on another one. If there
+ *   would be too many windows, it reports a conflict.
+ * - `proven`: executes windows that `in place` found in an earlier execution with the same
+ *   addresses, without a check.
  * - `by reservation`: executes in place the iterations that are the first to access each of their
  *   elements; the others wait.
- * - `logged`: executes iterations on the memory from before the window, and commits those before the
- *   first misspeculation.
+ * - `logged`: executes iterations on the memory from before the window, and commits those before
+ *   the first misspeculation.
  * - `multi-version`: executes iterations on the stores of earlier ones of the window from the last
  *   round, until all store the same as in that round.
  */

@@ -1,9 +1,9 @@
 /**
  * The engine's tuning constants. Times are milliseconds and sizes are bytes, unless a name or a
  * comment says otherwise.
- * Each was set while `belay bench speculation` ran its twelve loops on an H200;
- * docs/design/measurements/README.md has the results of all of them together. If a constant was measured by
- * itself, its comment names the measurement. None changes a loop's results.
+ * Each was set while `belay bench speculation` ran its twelve loops on an H200.
+ * docs/design/measurements/speculation.md has the results of all constants together. If a constant
+ * was measured by itself, its comment names the measurement. None changes a loop's results.
  */
 
 /** The placement of a call; see `placement.ts`. */

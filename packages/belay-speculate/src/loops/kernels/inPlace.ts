@@ -22,8 +22,8 @@ import { valuePrediction } from "./valuePrediction.ts";
  * The kernels of loops whose addresses can be evaluated before their values (`addressLoop.ts`).
  * Iterations announce the elements that they may access. Those that cannot conflict are executed in
  * place, and nothing is copied.
- * - `mark`: each iteration of the window marks its stores, and finds out whether it bails out or ends
- *   the loop.
+ * - `mark`: each iteration of the window marks its stores, and finds out whether it bails out or
+ *   ends the loop.
  * - `check`: finds the first iteration that depends in any way on an earlier one of the window. The
  *   iterations before it are executed.
  * - `execute`: executes iterations, reading and writing the arrays themselves (`execute.ts`).
@@ -133,7 +133,10 @@ function reserveKernel(loop: Loop): LoopKernel {
       `var<private> slot: u32;
 /** True if an earlier iteration that still waits must come first. */
 var<private> blocked: bool;
-/** The numbers of this workgroup's iterations that hold their elements and that wait; then their starts in the lists. */
+/**
+ * The numbers of this workgroup's iterations that hold their elements and that wait; then their
+ * starts in the lists.
+ */
 var<workgroup> counts: array<atomic<u32>, 2>;
 var<workgroup> starts: array<u32, 2>;`,
       limitFunction,

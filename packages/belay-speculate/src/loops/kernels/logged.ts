@@ -178,7 +178,10 @@ fn log_load(slot: u32, n: u32) -> u32 { return (1u + n) * params.capacity + slot
 fn log_store(slot: u32, n: u32) -> u32 { return (1u + params.most_loads + n) * params.capacity + slot; }
 fn log_value(slot: u32, n: u32) -> u32 { return log_store(slot, n) + params.most_stores * params.capacity; }
 
-/** Returns the mark of a last store. Of two marks of one epoch, the larger belongs to the later iteration. */
+/**
+ * Returns the mark of a last store. Of two marks of one epoch, the larger belongs to the later
+ * iteration.
+ */
 fn order_mark(slot: u32) -> u32 { return ((control.executing_epoch + 1u) << SLOT_BITS) | slot; }`.trim();
 
 /** The log, for kernels that write it. */

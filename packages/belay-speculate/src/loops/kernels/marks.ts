@@ -50,7 +50,10 @@ fn end_at(slot: u32) {
  * and `end` are final.
  */
 export const limitFunction = `
-/** Returns the number of iterations of the window that may be committed: those before the cut, up to the one that ends the loop. */
+/**
+ * Returns the number of iterations of the window that may be committed: those before the cut, up to
+ * the one that ends the loop.
+ */
 fn limit() -> u32 {
   return min(control.cut, select(control.end + 1u, NONE, control.end == NONE));
 }`.trim();

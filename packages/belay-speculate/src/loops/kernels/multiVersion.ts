@@ -66,7 +66,10 @@ var<private> log_now: u32;
 var<private> log_before: u32;
 var<private> stores: u32;
 
-/** Returns the last recorded writer of a place in the previous round before the iteration \`later\`, both numbered as in that round, or NONE. */
+/**
+ * Returns the last recorded writer of a place in the previous round before the iteration \`later\`,
+ * both numbered as in that round, or NONE.
+ */
 fn writer_before(place: u32, later: u32) -> u32 {
   var last = NONE;
   for (var n = 0u; n < params.versions; n += 1u) {
@@ -83,7 +86,10 @@ fn version(writer: u32, place: u32) -> u32 {
   return log_words[log_value(log_before, writer, n)];
 }
 
-/** Records a writer of a place. Each mark keeps the earlier of two iterations and passes the other on to the next mark. */
+/**
+ * Records a writer of a place. Each mark keeps the earlier of two iterations and passes the other
+ * on to the next mark.
+ */
 fn mark_writer(place: u32) {
   var mark = mark_of(control.epoch, slot);
   for (var n = 0u; n < params.versions; n += 1u) {
@@ -106,7 +112,10 @@ fn record_store(place: u32, bits: u32) {
   log_words[log_value(log_now, slot, own)] = bits;
 }
 
-/** Returns true if the iteration stored the same in the previous round. An iteration that was not executed then stored nothing. */
+/**
+ * Returns true if the iteration stored the same in the previous round. An iteration that was not
+ * executed then stored nothing.
+ */
 fn stored_the_same() -> bool {
   let is_new = slot >= control.overlap;
   if (is_new) { return stores == 0u; }
@@ -118,7 +127,10 @@ fn stored_the_same() -> bool {
   return true;
 }
 
-/** Commits the stores of an iteration of the previous round to which no later committed iteration stores as well. */
+/**
+ * Commits the stores of an iteration of the previous round to which no later committed iteration
+ * stores as well.
+ */
 fn commit(committed: u32) {
   let log = log_of(control.executing_epoch);
   let stored = log_words[log + committed];

@@ -9,11 +9,12 @@ import { engineParameters } from "./marks.ts";
  * The host can therefore encode rounds in advance and read the state now and then. Windows are
  * never longer than `params.longest`, for which the host sizes the dispatches. Surplus invocations
  * end at once, which costs much less than an indirect dispatch.
- * - `scheduleInPlace`: executes the iterations before the first that depends on one of them. It leaves
- *   the decision to the host if the first is unknown, or if the loop would take too many rounds.
+ * - `scheduleInPlace`: executes the iterations before the first that depends on one of them. It
+ *   leaves the decision to the host if the first is unknown, or if the loop would take too many
+ *   rounds.
  * - `scheduleProven`: executes windows that `scheduleInPlace` found earlier for the same addresses.
- * - `scheduleReserved`: executes the iterations that hold their elements; the others wait for the next
- *   round.
+ * - `scheduleReserved`: executes the iterations that hold their elements; the others wait for the
+ *   next round.
  * - `scheduleLogged`: commits the iterations before the first that misspeculated.
  * - `scheduleMultiVersion`: commits the iterations up to the first that may still change. It comes
  *   first in a round, so that `base` counts the committed iterations whenever the host reads it.

@@ -9,8 +9,8 @@ import { limitFunction, reportConflict, reportedWords, reportFunctions, reports 
  * bit per element in place of a word reduces the memory accessed at random to a 32nd, and that
  * access is the cost of the check. The bitmap keeps neither the writing iteration nor the kind of a
  * dependence. Its result is therefore final only if there is no conflict.
- * - `fillBitmap`: each iteration of the window sets the bits of its stores. Two iterations that set the
- *   same bit conflict.
+ * - `fillBitmap`: each iteration of the window sets the bits of its stores. Two iterations that set
+ *   the same bit conflict.
  * - `checkBitmap`: an iteration that loads an element whose bit is set conflicts, unless it stores
  *   there itself.
  * An iteration knows the last four elements that it stored to. An iteration that stores to more may
@@ -35,7 +35,10 @@ var<private> own: vec4u = vec4u(NONE);
 
 fn owns(id: u32) -> bool { return any(own == vec4u(id)); }
 
-/** Returns the word of an element's bit. Neighbors have neighboring words, which a subgroup accesses at once. */
+/**
+ * Returns the word of an element's bit. Neighbors have neighboring words, which a subgroup accesses
+ * at once.
+ */
 fn word_of(id: u32) -> u32 { return id & ((1u << params.bitmap_shift) - 1u); }
 fn bit_of(id: u32) -> u32 { return 1u << (id >> params.bitmap_shift); }`.trim();
 
@@ -75,7 +78,10 @@ function checkKernel(loop: Loop): LoopKernel {
     resources: [control, { name: "bitmap", access: "read", type: "array<u32>" }],
     effects,
     variables: `${bitmapFunctions}\n
-/** True while loads are checked. Stores are collected before, because a store may follow a load in the iteration. */
+/**
+ * True while loads are checked. Stores are collected before, because a store may follow a load in
+ * the iteration.
+ */
 var<private> checking: bool;
 var<private> found: bool;`,
     where: inWindow,

@@ -24,8 +24,8 @@ function balanceCode(): string {
 }
 
 /**
- * How many of the cases leave all cells at zero. A case has two invocations, of which `wrong` are
- * wrong in a bit, both in the second replica.
+ * Returns the number of cases that leave all cells at zero. A case has two invocations, of which
+ * `wrong` are wrong in a bit, both in the second replica.
  */
 async function balanced(wrong: number, code = balanceCode()) {
   const cases = 512;

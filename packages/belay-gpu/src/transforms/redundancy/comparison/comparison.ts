@@ -141,7 +141,7 @@ export class Comparison {
 
   /**
    * Returns the statement that folds presented values into the replica's signature. The site and
-   * the first index are exclusive-ored in, because the following fold mixes them. The site is
+   * the first index enter by an exclusive or, because the following fold mixes them. The site is
    * spread over the word, so that no index compensates for another site.
    */
   foldIntoSignature({ site, address, words }: Presented): Statement[] {

@@ -88,7 +88,8 @@ export function interGroupChannel(library: Library): ReplicaChannel {
           if (atomicLoad(&${report}.mail[slot + ${n("mail_stride")}]) == (word ^ ~(key >> 1u))) { return word; }
           if (i % ${glance}u == ${glance - 1}u) {
             let mark = atomicLoad(&${report}.places[${n("place")}]);
-            // What the twin sent before it left may still be on its way, so there is one more round.
+            // What the twin sent before it left may still be on its way, so there is one more
+            // round.
             if (has_left || mark == ${n("stamp")} + ${gaveUp}) { break; }
             has_left = mark == ${n("stamp")};
           }

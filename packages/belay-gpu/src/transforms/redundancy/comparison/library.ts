@@ -26,7 +26,7 @@ export class Library {
     return name;
   }
 
-  /** Whether something has referred to a thing. */
+  /** Returns whether something referred to a thing. */
   has(thing: string): boolean {
     return this.#emitted.has(thing);
   }

@@ -18,7 +18,7 @@ const loopFrom = (parameters: string, text: string): Loop => {
   return loops[0]!.loop;
 };
 
-/** What is proven about each access, in order, and how often loops run. */
+/** Returns the proof about each access, in order, and the trips of loops. */
 function provenIn(loop: Loop): string[] {
   const found: string[] = [];
   JSON.stringify(loop.body, (_, value) => {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { translate } from "../../translate.ts";
 
-/** What is underlined by warnings about f32, with the end of its code. */
+/** Returns the code that warnings about f32 underline, with the end of their codes. */
 function warned(body: string, clauses = ""): string[] {
   const source = `export async function test(x: Float32Array, y: Float32Array, a: Int32Array, z: number, k: number) {
     "use speculate";

@@ -1,0 +1,36 @@
+/** Tests the rules of docs/contributing/style.md that can be tested. */
+import { execFileSync } from "node:child_process";
+import { expect, it } from "vitest";
+import { pages, textOf } from "./support/documents.ts";
+import { root } from "./support/workspaces.ts";
+
+const sources = execFileSync("git", ["ls-files", "*.ts", "*.mjs", ":!*goldens*"], {
+  cwd: root,
+  encoding: "utf8",
+})
+  .trim()
+  .split("\n")
+  .map((file) => ({ file, text: textOf(file) }));
+
+/** Returns the places of the texts that a pattern finds. */
+const placesOf = (found: (text: string) => Iterable<RegExpMatchArray>) =>
+  sources.flatMap(({ file, text }) =>
+    [...found(text)].map((match) => `${file}:${text.slice(0, match.index).split("\n").length}: ${match[0]}`),
+  );
+
+it("wraps comments at 100 columns", () => {
+  // Directives of loops are comments that cannot be wrapped.
+  const wide = placesOf((text) => text.matchAll(/^(?=.{101})[ \t]*(\/\/(?!#pragma)|\/?\*).*$/gm));
+  expect(wide).toEqual([]);
+});
+
+it("begins no comment with a clause", () => {
+  const clauses = placesOf((text) =>
+    text.matchAll(/\/\*\*[\s*]*(What|Whether|How|Where|Which|Why|Who)\b.*/g),
+  );
+  expect(clauses).toEqual([]);
+});
+
+it.each(pages.filter((page) => /^docs\/guides\//.test(page)))("begins %s with an example", (page) => {
+  expect(textOf(page)).toMatch(/^# .*\n\n```/);
+});
