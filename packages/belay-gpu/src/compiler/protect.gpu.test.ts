@@ -42,7 +42,7 @@ describe.each(featureKernels.map((kernel, row) => ({ ...kernel, row })))("$name"
  * Their replicas would have to wait for each other before the end, wherever they are not lanes of
  * one subgroup.
  */
-const meeting = [
+const syncing = [
   "in place, with values read back",
   "structs, arrays, matrices, vector components and vec3 padding",
   "functions that store, through pointers too",
@@ -54,7 +54,7 @@ const meeting = [
   "swizzles, and pointers and stores in the headers of loops",
 ];
 /** Those that would have to only in some configurations. */
-const meetingIn: Readonly<Record<string, readonly string[]>> = {
+const syncingIn: Readonly<Record<string, readonly string[]>> = {
   "intra+lds subgroups": ["names that hide others"],
   "intra-lds subgroups": ["names that hide others", "workgroup atomics and uniform loads"],
   "intra+lds passes": [],
@@ -74,7 +74,7 @@ describe.each(apart)("$redundancy, $check, $pairing, $channel", ({ row, ...confi
 
   it("leaves kernels alone whose replicas would have to wait for each other", () => {
     const { redundancy, pairing } = configuration;
-    const expected = [...meeting, ...meetingIn[`${redundancy} ${pairing}`]!];
+    const expected = [...syncing, ...syncingIn[`${redundancy} ${pairing}`]!];
     expect(unfit.map(({ name }) => name).sort()).toEqual(expected.sort());
     for (const kernel of unfit) {
       const codes = guarded(kernel, configuration).diagnostics.map((d) => d.code);

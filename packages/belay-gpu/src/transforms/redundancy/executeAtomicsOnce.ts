@@ -72,7 +72,7 @@ class AtomicExecution {
   readonly #program: Program;
   readonly #names: Names;
   readonly #options: ExecuteAtomicsOnceOptions;
-  /** The cached answer of `#mustMeet`, computed on first use. */
+  /** The cached answer of `#needsSyncPoint`, computed on first use. */
   #hasHazards: boolean | undefined;
 
   constructor(program: Program, names: Names, options: ExecuteAtomicsOnceOptions) {
@@ -86,7 +86,7 @@ class AtomicExecution {
    * True if both replicas perform some stores (compareStores). An atomic operation may publish such
    * stores.
    */
-  get #mustMeet(): boolean {
+  get #needsSyncPoint(): boolean {
     const { functions, isReplicated, mayWait = true } = this.#options;
     const isShared = (v: GlobalVariable) => !this.#names.isGenerated(v.name) && !isReplicated(v);
     this.#hasHazards ??= mayWait && [...hazardousVariables(this.#program, functions)].some(isShared);
@@ -105,13 +105,13 @@ class AtomicExecution {
       const { check, comparison } = this.#options;
       const { statements } = quote(statement.span);
       // The operation may publish earlier stores, so both replicas store before it.
-      const meeting =
-        check === "signature" && !comparison.uncompared && this.#mustMeet
+      const syncPoint =
+        check === "signature" && !comparison.uncompared && this.#needsSyncPoint
           ? statements`_ = ${comparison.signaturesAgree(compared.site)};`
           : [];
       // No invocation waits for a result, so the second replica need not replace a missing first
       // one.
-      return [...compared.statements, ...meeting, ...comparison.inFirst([statement])];
+      return [...compared.statements, ...syncPoint, ...comparison.inFirst([statement])];
     }
     if (statement.kind !== "let" || statement.initializer.kind !== "call") return statement;
     const call = statement.initializer;

@@ -8,7 +8,7 @@ import { enableSubgroups } from "./enableSubgroups.ts";
 import { arrivalWords, lastArriverCommit, wordsOfWorkgroup } from "./lastArriverCommit.ts";
 import { reportWords } from "./reportBuffer.ts";
 
-const golden = goldens("arriveBeforeStores");
+const golden = goldens("lastArriverCommit");
 const declared = report({
   bytes: 4 * (reportWords.total + arrivalWords),
   arrivals: arrivalWords,

@@ -1,4 +1,8 @@
+import type { Type } from "../types.ts";
 import type { Value } from "../values.ts";
+
+/** A built-in function on whole values. */
+export type ConstantFunction = (args: readonly Value[], resultType: Type) => Value;
 
 /**
  * The outcome of a constant evaluation. A reason is a lower-case phrase such as `division by zero`.

@@ -1,11 +1,25 @@
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { LoopExpression, ValueType } from "../tree/ir.ts";
-import { worse } from "./numbers/accuracy.ts";
 import { difference, isUnknown, known } from "./numbers/linear.ts";
-import type { ScalarUse } from "./numbers/scalarUses.ts";
-import { type Accuracy, between, hull, type Interval, numbers, open, sum, uint32 } from "./numbers/values.ts";
+import {
+  type Accuracy,
+  between,
+  hull,
+  type Interval,
+  numbers,
+  open,
+  sum,
+  uint32,
+  worse,
+} from "./numbers/values.ts";
 import { refuse } from "./refusal.ts";
+
+/**
+ * The kinds of uses of a number from outside. `compared` decides nothing: an integer comparison is exact, and the host
+ * checks that the number is an integer.
+ */
+export type ScalarUse = "integer" | "compared" | "float";
 
 export type VariableKind = "integer" | "float" | "boolean";
 

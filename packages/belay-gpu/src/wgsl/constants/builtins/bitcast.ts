@@ -1,11 +1,12 @@
 /** Evaluates `bitcast`. Source: WGSL specification, "Bit Reinterpretation Built-in Functions". */
+
 import { type ScalarType, u32Type } from "../../types.ts";
 import type { ScalarValue } from "../../values.ts";
 import { scalars, vector } from "../components.ts";
 import { converted } from "../conversions.ts";
 import { halfFromBits, halfToBits } from "../float16.ts";
+import type { ConstantFunction } from "../folded.ts";
 import { float, scalar } from "../scalars.ts";
-import type { ConstantFunction } from "./index.ts";
 
 const memory = new DataView(new ArrayBuffer(16));
 

@@ -6,9 +6,8 @@ import type { ScalarType, Type } from "../../types.ts";
 import { componentwise, composite, type ScalarOperation } from "../components.ts";
 import { maxHalf, roundToHalf } from "../float16.ts";
 import { exponentOf, scale } from "../float64.ts";
-import { noValue } from "../folded.ts";
+import { type ConstantFunction, noValue } from "../folded.ts";
 import { finite, float, integer, numberOf } from "../scalars.ts";
-import type { ConstantFunction } from "./index.ts";
 
 /** The functions of one number that are computed in double precision and rounded once. */
 const rounded: Readonly<Record<string, (x: number) => number>> = {

@@ -6,9 +6,8 @@ import type { BinaryOperator } from "../../ast.ts";
 import type { ScalarValue, Value } from "../../values.ts";
 import { binary, dot, transpose } from "../arithmetic.ts";
 import { elements, vector } from "../components.ts";
-import { noValue } from "../folded.ts";
+import { type ConstantFunction, noValue } from "../folded.ts";
 import { float, numberOf, scalar } from "../scalars.ts";
-import type { ConstantFunction } from "./index.ts";
 
 /** Returns `left operator right`, where a scalar stands for a vector of it. */
 function compute(left: Value, operator: BinaryOperator, right: Value): Value {

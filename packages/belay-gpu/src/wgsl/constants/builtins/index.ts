@@ -1,7 +1,7 @@
 import type { Type } from "../../types.ts";
 import type { Value } from "../../values.ts";
 import { componentwise, type ScalarOperation } from "../components.ts";
-import { type Folded, folded } from "../folded.ts";
+import { type ConstantFunction, type Folded, folded } from "../folded.ts";
 import { bitReinterpretation } from "./bitcast.ts";
 import { bitFunctions } from "./bits.ts";
 import { floatFunctions, splittingFunctions } from "./floats.ts";
@@ -9,9 +9,6 @@ import { geometricFunctions } from "./geometry.ts";
 import { logicalFunctions } from "./logic.ts";
 import { orderFunctions } from "./order.ts";
 import { packingFunctions } from "./packing.ts";
-
-/** A built-in function on whole values. */
-export type ConstantFunction = (args: readonly Value[], resultType: Type) => Value;
 
 const componentwiseFunctions: Readonly<Record<string, ScalarOperation>> = {
   ...bitFunctions,

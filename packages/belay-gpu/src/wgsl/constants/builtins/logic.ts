@@ -1,7 +1,8 @@
 /** Evaluates the functions of the WGSL specification's section "Logical Built-in Functions". */
+
 import { componentwise, scalars } from "../components.ts";
+import type { ConstantFunction } from "../folded.ts";
 import { bool } from "../scalars.ts";
-import type { ConstantFunction } from "./index.ts";
 
 export const logicalFunctions: Readonly<Record<string, ConstantFunction>> = {
   all: ([e]) => bool(scalars(e!).every(({ value }) => value)),

@@ -6,9 +6,8 @@ import { f32Type, i32Type, type ScalarType, u32Type } from "../../types.ts";
 import type { Value } from "../../values.ts";
 import { scalars, vector } from "../components.ts";
 import { halfFromBits, halfToBits, maxHalf, roundToHalf } from "../float16.ts";
-import { noValue } from "../folded.ts";
+import { type ConstantFunction, noValue } from "../folded.ts";
 import { float, integerFromBits, numberOf } from "../scalars.ts";
-import type { ConstantFunction } from "./index.ts";
 
 type Width = 8 | 16;
 

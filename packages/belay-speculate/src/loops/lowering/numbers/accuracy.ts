@@ -6,13 +6,7 @@ import type { Node } from "oxc-parser";
 import { loopWarning } from "../../../diagnostics/loops.ts";
 import type { Lowering } from "../lowering.ts";
 import { exactFloats, rangeOfInteger } from "./exactIntegers.ts";
-import type { Accuracy, LoweredValue } from "./values.ts";
-
-const order: readonly Accuracy[] = ["exact", "rounded", "other"];
-
-/** Returns the less accurate of two. */
-export const worse = (one: Accuracy, other: Accuracy): Accuracy =>
-  order.indexOf(one) >= order.indexOf(other) ? one : other;
+import { type Accuracy, type LoweredValue, worse } from "./values.ts";
 
 /** Returns the accuracy of a value as an f32. */
 export function accuracyOf(lowering: Lowering, value: LoweredValue): Accuracy {

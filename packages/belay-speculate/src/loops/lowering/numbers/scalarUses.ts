@@ -5,13 +5,8 @@
  */
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
+import type { ScalarUse } from "../variables.ts";
 import type { HostValue } from "./values.ts";
-
-/**
- * The kinds of uses. `compared` decides nothing: an integer comparison is exact, and the host
- * checks that the number is an integer.
- */
-export type ScalarUse = "integer" | "compared" | "float";
 
 /** Records the use of a value for the numbers from which it was computed. */
 export function recordUse(lowering: Lowering, value: LoopExpression, use: ScalarUse): void {

@@ -69,6 +69,12 @@ export interface Signed {
  */
 export type Accuracy = "exact" | "rounded" | "other";
 
+const accuracies: readonly Accuracy[] = ["exact", "rounded", "other"];
+
+/** Returns the less accurate of two. */
+export const worse = (one: Accuracy, other: Accuracy): Accuracy =>
+  accuracies.indexOf(one) >= accuracies.indexOf(other) ? one : other;
+
 export interface FloatValue {
   readonly kind: "float";
   readonly ir: LoopExpression;

@@ -12,7 +12,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   a[id.x] = v;
 }
 
-// --- passes: declareReport, enableSubgroups, arriveBeforeStores
+// --- passes: declareReport, lastArriverCommit
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3u) {
@@ -28,7 +28,6 @@ var<private> belay_loaded: u32;
 var<private> belay_sequential: bool;
 
 fn belay_arrive(words: u32) {
-  belay_signature = belay_fold(belay_signature ^ 0u, 1u);
   if (belay_sequential) {
     return;
   }
@@ -36,15 +35,7 @@ fn belay_arrive(words: u32) {
   let bit = 1u << (belay_local % 32u);
   let is_beyond = (belay_loaded & (belay_pair / 1048576u)) != 0u;
   var before: u32;
-  if (subgroupAll(word == subgroupBroadcastFirst(word))) {
-    let bits = select(subgroupOr(bit), 0u, subgroupAny(is_beyond));
-    if (subgroupElect()) {
-      before = atomicXor(&belay_report.arrivals[word], bits);
-    }
-    before = subgroupBroadcastFirst(before);
-  } else {
-    before = atomicXor(&belay_report.arrivals[word], select(bit, 0u, is_beyond));
-  }
+  before = atomicXor(&belay_report.arrivals[word], select(bit, 0u, is_beyond));
   belay_replica = u32((before & bit) == 0u);
 }
 
@@ -53,5 +44,3 @@ fn belay_loaded_1(value: vec2<f32>) -> vec2<f32> {
   belay_loaded ^= words.x ^ words.y;
   return value;
 }
-
-// --- library: belay_signature, belay_fold

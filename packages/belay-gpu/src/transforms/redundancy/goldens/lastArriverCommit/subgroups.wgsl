@@ -12,7 +12,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   a[id.x] = v;
 }
 
-// --- passes: declareReport, arriveBeforeStores
+// --- passes: declareReport, enableSubgroups, lastArriverCommit
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3u) {
@@ -28,6 +28,7 @@ var<private> belay_loaded: u32;
 var<private> belay_sequential: bool;
 
 fn belay_arrive(words: u32) {
+  belay_signature = belay_fold(belay_signature ^ 0u, 1u);
   if (belay_sequential) {
     return;
   }
@@ -35,7 +36,15 @@ fn belay_arrive(words: u32) {
   let bit = 1u << (belay_local % 32u);
   let is_beyond = (belay_loaded & (belay_pair / 1048576u)) != 0u;
   var before: u32;
-  before = atomicXor(&belay_report.arrivals[word], select(bit, 0u, is_beyond));
+  if (subgroupAll(word == subgroupBroadcastFirst(word))) {
+    let bits = select(subgroupOr(bit), 0u, subgroupAny(is_beyond));
+    if (subgroupElect()) {
+      before = atomicXor(&belay_report.arrivals[word], bits);
+    }
+    before = subgroupBroadcastFirst(before);
+  } else {
+    before = atomicXor(&belay_report.arrivals[word], select(bit, 0u, is_beyond));
+  }
   belay_replica = u32((before & bit) == 0u);
 }
 
@@ -44,3 +53,5 @@ fn belay_loaded_1(value: vec2<f32>) -> vec2<f32> {
   belay_loaded ^= words.x ^ words.y;
   return value;
 }
+
+// --- library: belay_signature, belay_fold

@@ -12,7 +12,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   a[id.x] = v;
 }
 
-// --- passes: declareReport, arriveBeforeStores
+// --- passes: declareReport, lastArriverCommit
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3u) {

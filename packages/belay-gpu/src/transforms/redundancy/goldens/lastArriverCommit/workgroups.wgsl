@@ -23,7 +23,7 @@ fn main(@builtin(local_invocation_index) l: u32) {
   pairs[l] = other;
 }
 
-// --- passes: declareReport, arriveBeforeStores
+// --- passes: declareReport, lastArriverCommit
 
 fn load(i: u32) -> Pair {
   return belay_loaded_1(pairs[i]);
