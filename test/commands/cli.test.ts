@@ -148,6 +148,74 @@ describe("belay protect", () => {
     expect(stderr).toContain("wrong.wgsl:4");
   });
 
+  it("prints the module as a pass has left it", async () => {
+    const path = file("double.wgsl", kernel);
+    const moduleAfter = async (pass: string) => {
+      const { status, stdout } = await belay(["protect", path, "--print-after", pass]);
+      expect(status).toBe(0);
+      return stdout;
+    };
+    expect(
+      await moduleAfter("normalizeAccesses"),
+    ).toBe(`@group(0) @binding(0) var<storage, read_write> data: array<u32>;
+
+@compute @workgroup_size(64)
+fn double(@builtin(global_invocation_id) id: vec3u) {
+  let belay_value_1 = id.x;
+  let belay_value_2: u32 = data[id.x] * 2u;
+  data[belay_value_1] = belay_value_2;
+}
+`);
+    expect(await moduleAfter("declareReport")).toContain("belay_report");
+    expect(await moduleAfter("declareReport")).not.toContain("belay_signature");
+    expect(await moduleAfter("keepBindings")).toBe((await belay(["protect", path])).stdout);
+  });
+
+  it("rejects a pass that there is not, or that does not run for the module", async () => {
+    const path = file("double.wgsl", kernel);
+    const unknown = await belay(["protect", path, "--print-after", "unrollLoops"]);
+    expect(unknown).toMatchObject({ status: 2, stdout: "" });
+    expect(unknown.stderr).toContain(
+      "error[BELAY400 usage]: option '--print-after <pass>' argument 'unrollLoops' is invalid. There is no such pass. The passes are uniqueNames, ",
+    );
+    const idle = await belay([
+      "protect",
+      path,
+      "--redundancy",
+      "intra+lds",
+      "--print-after",
+      "protectMemory",
+    ]);
+    expect(idle).toMatchObject({ status: 1, stdout: "" });
+    expect(idle.stderr).toMatch(
+      /^error\[BELAY400 usage\]: the pass protectMemory does not run for this module with these options\n {2}help: those that run are uniqueNames, /,
+    );
+  });
+
+  it("tells how long each pass took, in the order of the passes", async () => {
+    const path = file("double.wgsl", kernel);
+    const { status, stdout, stderr } = await belay([
+      "protect",
+      path,
+      "--redundancy",
+      "intra+lds",
+      "--time-passes",
+    ]);
+    expect(status).toBe(0);
+    expect(stdout).toBe((await belay(["protect", path, "--redundancy", "intra+lds"])).stdout);
+    const [head, ...rows] = stderr.trimEnd().split("\n");
+    expect(head).toMatch(/^pass +ms$/);
+    for (const row of rows) expect(row).toMatch(/^\w+ +\d+\.\d{3}$/);
+    const ran = rows.map((row) => row.split(" ")[0]);
+    expect(ran[0]).toBe("uniqueNames");
+    expect(ran.indexOf("declareReport")).toBeLessThan(ran.indexOf("compareStores"));
+    const json = await belay(["protect", path, "--redundancy", "intra+lds", "--time-passes", "--json"]);
+    expect(json.stderr).toBe("");
+    const passes = JSON.parse(json.stdout).passes as { pass: string; milliseconds: number }[];
+    expect(passes.map(({ pass }) => pass)).toEqual(ran);
+    for (const { milliseconds } of passes) expect(milliseconds).toBeGreaterThanOrEqual(0);
+  });
+
   it("prints all results as JSON", async () => {
     const { stdout } = await belay(["protect", file("double.wgsl", kernel), "--json", "--inject-faults"]);
     const result = JSON.parse(stdout);
