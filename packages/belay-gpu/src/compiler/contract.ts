@@ -3,7 +3,6 @@
  * its kernels.
  */
 import type { BindingAccess, BindingKind, BindingPoint } from "../analysis/bindings.ts";
-import type { Fill, FillLimit, GridProduct } from "../analysis/fills.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { MemoryCode, SchemeName } from "../ecc/scheme.ts";
 import type { FaultSite } from "../transforms/faults/faultSites.ts";
@@ -27,9 +26,6 @@ export type {
   Check,
   CheckSite,
   FaultSite,
-  Fill,
-  FillLimit,
-  GridProduct,
   MemoryCode,
   Pairing,
   RankedConfiguration,
@@ -310,8 +306,6 @@ export interface CompiledEntryPoint extends EntryPointSummary {
    * The accesses to the program's resources. Buffers and textures without an entry are not used.
    */
   readonly bindings: readonly BindingAccess[];
-  /** The bytes that the stores fill whatever they held before; absent if none are known. */
-  readonly fills?: readonly Fill[];
 }
 
 /** The result of `protect`. */

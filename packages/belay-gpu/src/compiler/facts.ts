@@ -10,7 +10,6 @@ import {
 } from "../analysis/bindings.ts";
 import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/callGraph.ts";
 import type { ConflictingAccesses } from "../analysis/conflictingAccesses.ts";
-import { type Fill, fillsOf } from "../analysis/fills.ts";
 import { loadsAfterStores } from "../analysis/hazards.ts";
 import { orderDependentVariables } from "../analysis/orderDependentVariables.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
@@ -74,11 +73,6 @@ export class KernelFacts {
   /** The accesses to each bound resource. */
   get bindings(): readonly BindingAccess[] {
     return this.#once("bindings", () => bindingAccesses(this.program, this.declaration));
-  }
-
-  /** The stores that overwrite bytes whatever they held before. */
-  get fills(): readonly Fill[] {
-    return this.#once("fills", () => fillsOf(this.program, this.declaration));
   }
 
   /** The accesses to storage buffers, including atomic operations. */

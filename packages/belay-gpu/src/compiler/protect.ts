@@ -252,8 +252,7 @@ function protectAs(
 ): Protection {
   const { wgsl, facts, sized, passOptions } = source;
   const settings = settingsOf(facts.program, options, passOptions);
-  const asTheyAre = () =>
-    facts.kernels().map((kernel) => unprotectedSummary(kernel, sized.kernel(kernel.name), settings));
+  const asTheyAre = () => facts.kernels().map((kernel) => unprotectedSummary(kernel, settings));
   if (settings.redundancy === "none" && !options.injectFaults && settings.memory.coded.length === 0)
     return withEntryPoints(unchanged(wgsl, []), asTheyAre());
   const conflict = conflictIn(settings);

@@ -13,21 +13,14 @@ import type { Settings } from "./settings.ts";
 /** The parts of a summary that protection changes. */
 type ProtectedEntryPoint = Omit<CompiledEntryPoint, "bindings">;
 
-/**
- * Summarizes an unprotected entry point. `fills` is of the kernel with the values of its overrides.
- */
-export function unprotectedSummary(
-  { name, bindings }: KernelFacts,
-  { fills }: KernelFacts,
-  { memory }: Settings,
-): CompiledEntryPoint {
+/** Summarizes an unprotected entry point. */
+export function unprotectedSummary({ name, bindings }: KernelFacts, { memory }: Settings): CompiledEntryPoint {
   return {
     name,
     redundancy: "none",
     checks: [],
     usesReport: false,
     bindings,
-    ...(fills.length > 0 && { fills }),
     ...(memory.coded.length > 0 && { memory: passVerifiedSummary(bindings, memory) }),
   };
 }

@@ -1,4 +1,5 @@
-import type { BindingAccess, Fill } from "../../compiler/contract.ts";
+import type { BindingAccess } from "../../compiler/contract.ts";
+import type { KernelSource } from "../../compiler/filledBytes.ts";
 import type { AddedBindings } from "./addedBindings.ts";
 import { addedPoints } from "./addedPoints.ts";
 import { type BindingKinds, type GroupAccess, kindsIn } from "./bindGroups.ts";
@@ -27,7 +28,8 @@ export interface PipelineVariant {
 
 /** The known properties of the program's pipeline at its creation. */
 interface Known {
-  readonly choice?: Pick<KernelChoice, "bindings" | "fills" | "runs">;
+  readonly choice?: Pick<KernelChoice, "bindings" | "runs">;
+  readonly request?: KernelSource;
   /** The explicit layout of the pipeline. */
   readonly explicit?: LayoutRecord | undefined;
 }
@@ -46,8 +48,8 @@ export class PipelineRecord {
   readonly #own: GPUComputePipeline;
   readonly #explicit: LayoutRecord | undefined;
   readonly #bindings: readonly BindingAccess[] | undefined;
-  /** The elements that its stores overwrite. */
-  readonly fills: readonly Fill[];
+  /** The program's kernel. Absent for a pipeline that the hardened device did not create. */
+  readonly source: KernelSource | undefined;
   /**
    * The number of its dispatches. Absent for a pipeline that the hardened device did not create.
    */
@@ -63,12 +65,12 @@ export class PipelineRecord {
   readonly #memoryVariants = new Map<MemoryVariant, PipelineRecord>();
   #makeWith: ((memory: MemoryVariant) => PipelineRecord) | undefined;
 
-  constructor(device: GPUDevice, own: GPUComputePipeline, { choice, explicit }: Known) {
+  constructor(device: GPUDevice, own: GPUComputePipeline, { choice, request, explicit }: Known) {
     this.#device = device;
     this.#own = own;
     this.#explicit = explicit;
     this.#bindings = choice?.bindings;
-    this.fills = choice?.fills ?? [];
+    this.source = request;
     this.counts = choice?.runs;
     this.groups = [...new Set(this.#bindings?.map(({ group }) => group))];
     this.#variants.set(0, { pipeline: own, added: undefined });

@@ -5,7 +5,6 @@ import type {
   CompiledEntryPoint,
   CompilerOptions,
   CompilerResult,
-  Fill,
   InterGroup,
   KernelLimits,
   MemoryBindings,
@@ -210,8 +209,6 @@ export interface KernelChoice {
   readonly kernel?: ProtectedKernel;
   /** The accesses of the entry point to its resources, if the compiler knows them. */
   readonly bindings?: readonly BindingAccess[];
-  /** The elements that its stores overwrite. */
-  readonly fills?: readonly Fill[];
   /** True if anything less than full coverage is an error. */
   readonly strict: boolean;
   /** The numbers of runs, protected or not. */
@@ -388,7 +385,6 @@ export class Kernels {
       strict: policy.strict,
       runs: { dispatches: 0 },
       ...(summary && { bindings: summary.bindings }),
-      ...(summary?.fills && { fills: summary.fills }),
     };
     if (!usable || !summary || !result.layout) return choice;
     const kernel = this.#kernelOf(name, source, protection, summary);

@@ -6,9 +6,8 @@ import type { BindGroups, ResourceAccess, UsedResourceRange } from "../pipelines
 import type { PipelineRecord } from "../pipelines/pipelineRecord.ts";
 import type { MemoryVariant, ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { SetGroups } from "../webgpu/passCommands.ts";
-import type { BufferRange } from "../webgpu/resources.ts";
+import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import type { Effect, StoredRange } from "./commandRecord.ts";
-import { filledBy } from "./filled.ts";
 
 /**
  * A bound range of a buffer, with its binding point. `stores` is true if the pipeline may store to
@@ -136,7 +135,7 @@ export class BoundPipeline {
     const pointsOf = (wanted: readonly ProtectedBinding[]) => wanted.map(({ of }) => of);
     const checked = pointsOf(bindings.filter(({ mode, index }) => mode === "checked" || sums?.get(index)));
     const doubted = pointsOf(bindings.filter(({ stores, index }) => stores && sums?.get(index)?.doubt));
-    return this.#ranges().map(({ of, range, stores }) => ({
+    return this.ranges().map(({ of, range, stores }) => ({
       range,
       stores,
       isChecked: has(checked, of),
@@ -144,16 +143,31 @@ export class BoundPipeline {
     }));
   }
 
-  /** Returns the ranges that a dispatch on this grid overwrites completely. */
-  filled(grid: readonly number[]): BufferRange[] {
-    return filledBy(this.record.fills, grid, (of) => this.rangeAt(of));
+  /** Returns the ranges of buffers that a dispatch may use. */
+  ranges(): BoundRange[] {
+    return [...this.#groups].flatMap(([group, set]) =>
+      this.#bindGroups
+        .ranges(set, this.record.accessOf(group))
+        .map(({ binding, range, mode }) => ({ of: { group, binding }, range, stores: mode !== "read" })),
+    );
+  }
+
+  /**
+   * Returns the buffers that a dispatch only stores to, and that no command of the record has used.
+   */
+  unusedIn({ read, written }: ResourceAccess): ReadonlySet<GpuResource> {
+    const accesses = this.accesses();
+    const isRead = (buffer: GpuResource) =>
+      read.has(buffer) || accesses.some((each) => each.read.has(buffer));
+    const stored = accesses.flatMap((each) => [...each.written]);
+    return new Set(stored.filter((buffer) => !written.has(buffer) && !isRead(buffer)));
   }
 
   /** Returns the ranges that a dispatch may store to without updating a shadow in the same way. */
   unshadowed(): BufferRange[] {
     const shadows = this.kernel?.interGroup?.shadows ?? [];
     const followed = shadows.filter(({ hasAtomics }) => !hasAtomics).map(({ of }) => of);
-    return this.#ranges()
+    return this.ranges()
       .filter(({ of, stores }) => stores && !has(followed, of))
       .map(({ range }) => range);
   }
@@ -163,14 +177,6 @@ export class BoundPipeline {
       this.#bindGroups
         .resources(set, this.record.accessOf(group))
         .map(({ binding, place, mode }) => ({ of: { group, binding }, place, mode })),
-    );
-  }
-
-  #ranges(): BoundRange[] {
-    return [...this.#groups].flatMap(([group, set]) =>
-      this.#bindGroups
-        .ranges(set, this.record.accessOf(group))
-        .map(({ binding, range, mode }) => ({ of: { group, binding }, range, stores: mode !== "read" })),
     );
   }
 }

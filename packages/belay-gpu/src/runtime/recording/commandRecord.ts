@@ -12,6 +12,7 @@ import {
   type ResourceRange,
   resourceOf,
 } from "../webgpu/resources.ts";
+import type { Contents, FilledRanges, KnownCall } from "./filled.ts";
 
 /** A bound resource that a kernel may store to, with its binding point. */
 export interface StoredRange {
@@ -28,6 +29,26 @@ export interface Effect {
   readonly written: Iterable<ResourceRange>;
   /** The resources that are overwritten completely, whatever they contained before. */
   readonly replaced: Iterable<ResourceRange>;
+}
+
+/** The effect of a dispatch on a known grid. */
+export class DispatchEffect implements Effect {
+  readonly kernel: ProtectedKernel | undefined;
+  readonly read: Iterable<ResourceRange>;
+  readonly written: Iterable<ResourceRange>;
+  /** The ranges that are overwritten completely. They are known once the commands are submitted. */
+  replaced: readonly BufferRange[] = [];
+  readonly call: KnownCall;
+  /** The buffers that the dispatch only stores to, and that no earlier command uses. */
+  readonly unused: ReadonlySet<GpuResource>;
+
+  constructor({ kernel, read, written }: Effect, call: KnownCall, unused: ReadonlySet<GpuResource>) {
+    this.kernel = kernel;
+    this.read = read;
+    this.written = written;
+    this.call = call;
+    this.unused = unused;
+  }
 }
 
 /** The resources that commands use. */
@@ -57,6 +78,8 @@ export class CommandRecord extends UsedResources {
    * not matter.
    */
   readonly replaced = new Set<GpuResource>();
+  /** The buffers that dispatches overwrite completely before any other use. */
+  readonly filled = new Set<GpuResource>();
   /** The protected kernels of the dispatches. */
   readonly kernels = new Set<ProtectedKernel>();
   /** The resources that each kernel stores to; null if unknown. */
@@ -86,6 +109,19 @@ export class CommandRecord extends UsedResources {
   addEffect(effect: Effect): void {
     // The same effect twice in a row adds no dependence.
     if (this.effects.at(-1) !== effect) this.effects.push(effect);
+  }
+
+  /**
+   * Finds the ranges that dispatches overwrite completely. Call it when the commands are submitted,
+   * as the contents of uniform buffers decide it.
+   */
+  findFilled(ranges: FilledRanges, contents: Contents): void {
+    for (const effect of this.effects) {
+      if (!(effect instanceof DispatchEffect)) continue;
+      effect.replaced = ranges.of(effect.call, contents);
+      for (const range of effect.replaced)
+        if (isWhole(range) && effect.unused.has(range.buffer)) this.filled.add(range.buffer);
+    }
   }
 
   /** Records the resources that a kernel stores to; null if they are unknown. */

@@ -13,9 +13,9 @@ import { flags } from "../webgpu/nativeObjects.ts";
 import { Overlay } from "../webgpu/overlay.ts";
 import { PassCommands, type SetGroup } from "../webgpu/passCommands.ts";
 import { copyOffsets, type ReplayStep } from "../webgpu/replayStep.ts";
-import type { BufferRange } from "../webgpu/resources.ts";
+import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import { BoundPipeline } from "./boundPipeline.ts";
-import type { CommandRecord, Effect } from "./commandRecord.ts";
+import { type CommandRecord, DispatchEffect, type Effect } from "./commandRecord.ts";
 import { DispatchCounter } from "./dispatchCounter.ts";
 import { workgroupsOf } from "./filled.ts";
 import { BYTES_OF_ARGUMENTS, IndirectDispatch } from "./indirectDispatch.ts";
@@ -51,9 +51,13 @@ interface Prepared {
   readonly effect: Effect;
   /** The effect for the grid of the latest dispatch. */
   onGrid?: { readonly grid: readonly number[]; readonly effect: Effect };
+  /** The buffers that no dispatch has used before the next one, and that it only stores to. */
+  unused: ReadonlySet<GpuResource>;
   /** The ranges that the kernel writes without a shadow, once they were needed. */
   written?: readonly BufferRange[];
 }
+
+const noResources: ReadonlySet<GpuResource> = new Set();
 
 /** A compute pass. It prepares each dispatch of a protected kernel. */
 class ComputePass {
@@ -158,6 +162,7 @@ class ComputePass {
     this.#record.read.add(buffer);
     const grid = { buffer, offset, size: BYTES_OF_ARGUMENTS };
     this.#record.addEffect({ ...prepared.effect, read: [...prepared.effect.read, grid] });
+    prepared.unused = noResources;
     this.#recordWrites(prepared);
   }
 
@@ -188,11 +193,13 @@ class ComputePass {
     if (counts) dispatches.set(counts, (dispatches.get(counts) ?? 0) + 1);
     const variant = runs.record.variant(doubling);
     if (this.#prepared?.variant === variant && !this.#isOutdated(this.#prepared)) return this.#prepared;
+    const unused = runs.unusedIn(this.#record);
     for (const access of runs.accesses()) this.#record.add(access);
     if (kernel) this.#record.variants.set(variant, kernel);
     if (kernel) this.#record.addStored(kernel, runs.isKnown ? runs.stored() : null);
     this.#prepared = {
       effect: runs.effect(),
+      unused,
       runs,
       variant,
       bound: this.#sums ? undefined : variant.added?.bindFor(this.#groups),
@@ -201,16 +208,16 @@ class ComputePass {
     return this.#prepared;
   }
 
-  /**
-   * Returns the effect on a known grid, where completely overwritten ranges are replaced. Returns
-   * the same object for the same grid.
-   */
+  /** Returns the effect on a known grid. Returns the same object for the same grid. */
   #effectOn(prepared: Prepared, grid: readonly number[]): Effect {
     const known = prepared.onGrid;
     if (known?.grid.every((count, i) => count === grid[i])) return known.effect;
-    const replaced = prepared.runs.filled(grid);
-    const effect = replaced.length > 0 ? { ...prepared.effect, replaced } : prepared.effect;
+    const { runs, unused } = prepared;
+    const kernel = runs.record.source;
+    const call = kernel && { kernel, grid, bound: runs.ranges() };
+    const effect = call ? new DispatchEffect(prepared.effect, call, unused) : prepared.effect;
     prepared.onGrid = { grid, effect };
+    prepared.unused = noResources;
     return effect;
   }
 

@@ -3,6 +3,7 @@ import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { Signal } from "../context/signal.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import type { CommandRecord } from "../recording/commandRecord.ts";
+import { FilledRanges } from "../recording/filled.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import type { ErrorScopes } from "../webgpu/errorScopes.ts";
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
@@ -18,6 +19,7 @@ import { DeferredDestruction } from "./deferredDestruction.ts";
 import { type Epoch, type HostWrite, newEpoch, type QueueEvent } from "./epoch.ts";
 import { type SnapshotReport, Snapshots } from "./snapshots.ts";
 import { Taints } from "./taints.ts";
+import { UniformContents } from "./uniformContents.ts";
 
 /**
  * The journal of unverified work: submitted commands, writes of the host, and the earlier contents
@@ -40,6 +42,8 @@ export class Journal {
   #open: Epoch = newEpoch();
   #counted: Promise<void> = Promise.resolve();
   readonly #snapshots: Snapshots;
+  readonly #filled = new FilledRanges();
+  readonly #uniforms = new UniformContents();
   readonly #textures: Textures;
   readonly #usages: DeclaredUsages;
   readonly #memory: MemoryProtection;
@@ -59,7 +63,10 @@ export class Journal {
     const isNeeded = (resource: GpuResource) => this.#isTouched(resource);
     this.#destruction = new DeferredDestruction(isNeeded, () => this.pressure.emit());
     // No commands can use a buffer while it is mapped.
-    memory.mappedWrites.subscribe((range) => this.#recordWrite(range.buffer, range));
+    memory.mappedWrites.subscribe((range) => {
+      this.#recordWrite(range.buffer, range);
+      this.#uniforms.forget(range.buffer);
+    });
   }
 
   /** The unverified epochs, oldest first. The last one is open. */
@@ -111,7 +118,10 @@ export class Journal {
   createBuffer(descriptor: GPUBufferDescriptor): GPUBuffer {
     const buffer = this.#usages.createBuffer(descriptor, this.#memory.allocationOf(descriptor));
     this.#memory.protect(buffer, descriptor, this.#usages.isVerified(buffer));
-    if (!descriptor.mappedAtCreation) this.#snapshots.recordCreation(buffer);
+    if (!descriptor.mappedAtCreation) {
+      this.#snapshots.recordCreation(buffer);
+      this.#uniforms.recordCreation(buffer);
+    }
     if (this.recoverable) this.#destruction.defer(buffer);
     return buffer;
   }
@@ -143,10 +153,15 @@ export class Journal {
    * record stands for unknown commands.
    */
   submit(records: readonly (CommandRecord | undefined)[], call: () => void): void {
-    if (!this.#isChecked(records)) {
-      this.#submitUnchecked(records, call);
-      return;
+    if (!this.#isChecked(records)) this.#submitUnchecked(records, call);
+    else this.#submitChecked(records, call);
+    for (const record of records) {
+      if (!record) this.#uniforms.forgetAll();
+      for (const resource of record?.written ?? []) if (!isTexture(resource)) this.#uniforms.forget(resource);
     }
+  }
+
+  #submitChecked(records: readonly (CommandRecord | undefined)[], call: () => void): void {
     const events: QueueEvent[] = [];
     const replaced: GpuResource[] = [];
     for (const record of records) {
@@ -155,7 +170,8 @@ export class Journal {
         continue;
       }
       for (const resource of record.touched()) this.beforeUse(resource);
-      if (this.recoverable) replaced.push(...this.#save(record.written, record.replaced));
+      record.findFilled(this.#filled, this.#uniforms);
+      if (this.recoverable) replaced.push(...this.#save(record.written, this.#overwrittenBy(record)));
       for (const resource of record.touched()) this.#open.touched.add(resource);
       events.push({ record });
     }
@@ -173,12 +189,19 @@ export class Journal {
     return isBefore || canFail;
   }
 
+  /** Returns the resources whose earlier contents the commands cannot need. */
+  #overwrittenBy({ replaced, filled }: CommandRecord): ReadonlySet<GpuResource> {
+    // Kernels read the check words of a buffer before they change some of them.
+    return this.#memory.canFindDamage ? replaced : new Set([...replaced, ...filled]);
+  }
+
   /** Calls `call` to submit commands that are not executed again. */
   #submitUnchecked(records: readonly (CommandRecord | undefined)[], call: () => void): void {
     const events: QueueEvent[] = [];
     for (const record of records) {
       if (!record) continue;
       for (const resource of record.touched()) this.beforeUse(resource);
+      if (this.taints.isUsed) record.findFilled(this.#filled, this.#uniforms);
       for (const resource of record.written) this.#snapshots.recordWrite(resource);
       events.push({ record });
     }
@@ -199,10 +222,18 @@ export class Journal {
 
   /**
    * Records a write of the host to a buffer range. Call it before the write, which the device must
-   * accept. `again` is the same as for textures.
+   * accept. `write` repeats it. The data is copied, as the program may change its own later.
    */
-  recordBufferWrite(range: BufferRange, again: () => () => void): void {
-    this.#recordWrite(range.buffer, range, again);
+  recordBufferWrite(
+    range: BufferRange,
+    bytes: Uint8Array,
+    write: (bytes: Uint8Array<ArrayBuffer>) => void,
+  ): void {
+    this.#recordWrite(range.buffer, range, () => {
+      const copy = bytes.slice();
+      return () => write(copy);
+    });
+    this.#uniforms.recordWrite(range, bytes);
   }
 
   /** Returns no event if nothing depends on the write. */

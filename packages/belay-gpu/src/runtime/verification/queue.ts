@@ -69,12 +69,7 @@ export function hardenedQueue({ context, memory, commands, journal, verifier }: 
       if (isTaken) journal.beforeUse(buffer);
       const guarded = isTaken ? memory.hostWrite(range) : undefined;
       const write = guarded ?? ((data: Uint8Array<ArrayBuffer>) => native.writeBuffer(target, offset, data));
-      if (isTaken) {
-        journal.recordBufferWrite(range, () => {
-          const copy = bytes.slice();
-          return () => write(copy);
-        });
-      }
+      if (isTaken) journal.recordBufferWrite(range, bytes, write);
       // Dawn aborts the process if it gets shared memory in Node.js.
       const own = bytes && isShared(bytes) ? bytes.slice() : (bytes as Uint8Array<ArrayBuffer> | undefined);
       if (guarded && own) guarded(own);

@@ -155,6 +155,118 @@ describe("work that no check can find wrong", () => {
   });
 });
 
+describe("a buffer that a dispatch overwrites completely", () => {
+  const declarations = `
+    struct Size { words: u32, first: u32, two: vec2u }
+    @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+    @group(0) @binding(1) var<storage, read_write> other: array<u32>;
+    @group(0) @binding(2) var<uniform> size: Size;`;
+  const code = (body: string) => `${declarations}
+    @compute @workgroup_size(8) fn main(@builtin(global_invocation_id) id: vec3u) { ${body} }`;
+
+  /** Creates a program with two buffers and a uniform buffer, and runs a kernel for each body. */
+  async function prepare(...bodies: readonly string[]) {
+    const program = await Program.on({});
+    const { device } = program;
+    const [out, other] = [program.buffer(5), program.buffer(6)];
+    const usage = GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST;
+    const size = device.createBuffer({ size: 16, usage });
+    device.queue.writeBuffer(size, 0, Uint32Array.of(WORDS, 0, 2, 2));
+    const pipelines = bodies.map((body, i) => {
+      const module = device.createShaderModule({ code: code(body) });
+      return device.createComputePipeline({ label: `kernel ${i}`, layout: "auto", compute: { module } });
+    });
+    const run = () => {
+      const encoder = device.createCommandEncoder();
+      for (const [i, pipeline] of pipelines.entries()) {
+        const pass = encoder.beginComputePass();
+        pass.setPipeline(pipeline);
+        const entries = [out, other, size]
+          .map((buffer, binding) => ({ binding, resource: { buffer } }))
+          .filter(({ binding }) => bodies[i]!.includes(["out", "other", "size"][binding]!));
+        pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
+        pass.dispatchWorkgroups(WORDS / 8);
+        pass.end();
+      }
+      device.queue.submit([encoder.finish()]);
+    };
+    return { program, device, out, other, size, run };
+  }
+
+  const fill = "if (id.x < size.words) { out[id.x] = 7; }";
+  /** Strikes the address of a store, which then overwrites another element. */
+  const misdirect = (device: HardenedDevice, kernel: string) => {
+    const { sites } = device.belay.faultSites().find((each) => each.kernel === kernel)!;
+    const site = sites.findLast(({ kind }) => kind === "address")!.id;
+    const effect = { xor: 16 };
+    device.belay.arm({ kernel, site, replica: 0, effect, workgroup: [1, 0, 0], localIndex: 2 });
+  };
+
+  it("is not saved", async () => {
+    const { program, device, out, run } = await prepare(fill);
+    for (let i = 0; i < 3; i++) {
+      run();
+      expect(await program.read(out)).toEqual([7]);
+    }
+    expect((await device.belay.report()).snapshots).toMatchObject({ taken: 0, held: 0 });
+    device.destroy();
+  });
+
+  it("is right after a misdirected store was undone", async () => {
+    const { program, device, out, run } = await prepare(fill, "out[id.x] = out[id.x] * 2;");
+    misdirect(device, "kernel 1");
+    run();
+    expect(await program.read(out)).toEqual([14]);
+    expect(await device.belay.report()).toMatchObject({ recoveries: 1, snapshots: { taken: 0 } });
+    device.destroy();
+  });
+
+  it("is right after a misdirected store of the dispatch that overwrites it", async () => {
+    const { program, device, out, run } = await prepare(fill);
+    misdirect(device, "kernel 0");
+    run();
+    expect(await program.read(out)).toEqual([7]);
+    expect(await device.belay.report()).toMatchObject({ recoveries: 1, snapshots: { taken: 0 } });
+    device.destroy();
+  });
+
+  it.each([
+    ["reads it before", ["other[id.x] = out[id.x];", fill], [5], [7]],
+    ["reads a part of it itself", ["out[id.x] = 7; other[id.x] = out[63 - id.x] * 0 + 3;"], [3], [7]],
+  ])("is saved if the program %s", async (_, bodies, inOther, inOut) => {
+    const { program, device, out, other, run } = await prepare(...bodies);
+    misdirect(device, "kernel 0");
+    run();
+    expect([await program.read(other), await program.read(out)]).toEqual([inOther, inOut]);
+    const { recoveries, snapshots } = await device.belay.report();
+    expect([recoveries, snapshots.taken]).toEqual([1, 1]);
+    device.destroy();
+  });
+
+  it("is saved if a size in a uniform buffer leaves a part of it", async () => {
+    const { program, device, out, size, run } = await prepare(fill, "out[id.x] = out[id.x] * 2;");
+    device.queue.writeBuffer(size, 0, Uint32Array.of(WORDS - 1));
+    misdirect(device, "kernel 1");
+    run();
+    expect(await program.read(out)).toEqual([14, 10]);
+    expect(await device.belay.report()).toMatchObject({ recoveries: 1, snapshots: { taken: 1 } });
+    device.destroy();
+  });
+
+  it("is saved if the device wrote the size", async () => {
+    const { program, device, out, other, size, run } = await prepare(fill, "out[id.x] = out[id.x] * 2;");
+    device.queue.writeBuffer(other, 0, Uint32Array.of(WORDS / 2));
+    const encoder = device.createCommandEncoder();
+    encoder.copyBufferToBuffer(other, 0, size, 0, 4);
+    device.queue.submit([encoder.finish()]);
+    misdirect(device, "kernel 1");
+    run();
+    expect(await program.read(out)).toEqual([14, 10]);
+    expect(await device.belay.report()).toMatchObject({ recoveries: 1, snapshots: { taken: 1 } });
+    device.destroy();
+  });
+});
+
 describe("the budget of snapshots", () => {
   const bytes = 4 * WORDS;
 
