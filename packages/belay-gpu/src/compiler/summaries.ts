@@ -14,7 +14,10 @@ import type { Settings } from "./settings.ts";
 type ProtectedEntryPoint = Omit<CompiledEntryPoint, "bindings">;
 
 /** Summarizes an unprotected entry point. */
-export function unprotectedSummary({ name, bindings }: KernelFacts, { memory }: Settings): CompiledEntryPoint {
+export function unprotectedSummary(
+  { name, bindings }: KernelFacts,
+  { memory }: Settings,
+): CompiledEntryPoint {
   return {
     name,
     redundancy: "none",

@@ -17,7 +17,7 @@ const TRIPLE = `
 @group(0) @binding(0) var<storage, read> input: array<vec4u>;
 @group(0) @binding(1) var<storage, read_write> output: array<vec4u>;
 @compute @workgroup_size(4) fn triple(@builtin(global_invocation_id) id: vec3u) {
-  if (id.x < arrayLength(&output) - 1) { output[id.x] = input[id.x] * 3; }
+  if ((id.x ^ 3) == 3) { output[0] = input[0] * 3; }
   else if (id.x < arrayLength(&output)) { output[id.x] = input[id.x] * 3; }
 }`;
 /** A kernel whose text shows that it overwrites its output. */
