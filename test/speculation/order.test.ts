@@ -3,6 +3,7 @@
  * is translated, or runs as written.
  */
 
+import type { Progress } from "belay-gpu";
 import { speculate, useDevice } from "belay-speculate/internal/engine/speculate";
 import { OrderedOperation } from "belay-speculate/internal/engine/transfer/operationOrder";
 import { resident } from "belay-speculate/internal/engine/transfer/resident";
@@ -351,6 +352,96 @@ describe("the options of one loop", () => {
     await expect(second).rejects.toThrow("enough");
     await first;
     expect([a[0], b[0]]).toEqual([2, 1]);
+  });
+
+  /** A loop whose iterations depend on each other, in rounds of a few. */
+  const chained = `export async function chain(a: Int32Array, n: number, options: object) {
+    "use speculate";
+    //#pragma omp for target(webgpu) speculate(a) schedule(4) configure(options)
+    for (let i = 1; i < n; i++) a[i] = (a[i - 1]! + 1) | 0;
+  }`;
+  const chain = () => {
+    const { code } = replaceLoops(chained, "program.ts");
+    return (evaluate(code!, speculate as never) as unknown as Record<string, Run>).chain!;
+  };
+  const ascending = (n: number) => Int32Array.from({ length: n }, (_, i) => i);
+
+  it("tell the progress of a loop on the GPU", async () => {
+    const device = await devices.newDevice();
+    const steps: Progress[] = [];
+    const a = new Int32Array(100);
+    await chain()(a, 100, { device, fallback: "never", onProgress: (step: Progress) => steps.push(step) });
+    expect(a).toEqual(ascending(100));
+    expect(steps[0]).toEqual({ done: 0, total: 99, doing: "iterations on the GPU" });
+    expect(steps.length).toBeGreaterThan(2);
+    const done = steps.map((step) => step.done);
+    expect(done).toEqual(done.toSorted((one, other) => one - other));
+    expect(done.at(-1)).toBeGreaterThan(0);
+    expect(done.at(-1)).toBeLessThan(99);
+    for (const { total } of steps) expect(total).toBe(99);
+  });
+
+  it("tell the progress of a loop on the CPU", async () => {
+    const steps: Progress[] = [];
+    const options = { engine: "sequential", onProgress: (step: Progress) => steps.push(step) };
+    await chain()(new Int32Array(100), 100, options);
+    expect(steps).toEqual([{ done: 0, total: 99, doing: "iterations on the CPU" }]);
+  });
+
+  it("abort a loop between its rounds, and leave the device to later loops", async () => {
+    const device = await devices.newDevice();
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const a = new Int32Array(100);
+    let calls = 0;
+    const options = {
+      device,
+      fallback: "never",
+      signal: controller.signal,
+      onProgress: ({ done }: Progress) => {
+        calls++;
+        if (done > 0) controller.abort(reason);
+      },
+    };
+    await expect(chain()(a, 100, options)).rejects.toBe(reason);
+    expect(calls).toBeGreaterThan(1);
+    const after = calls;
+    await expect(chain()(a, 100, options)).rejects.toBe(reason);
+    expect(calls).toBe(after);
+    a.fill(0);
+    await chain()(a, 100, { device, fallback: "never" });
+    expect(a).toEqual(ascending(100));
+  });
+
+  it("end a loop on a resident array when a listener fails, and leave the array to be written anew", async () => {
+    const device = await devices.newDevice();
+    const a = new Int32Array(100);
+    const kept = resident(a);
+    const failure = new Error("the listener failed");
+    const onProgress = ({ done }: Progress) => {
+      if (done > 0) throw failure;
+    };
+    await expect(chain()(a, 100, { device, fallback: "never", onProgress })).rejects.toBe(failure);
+    await kept.write(new Int32Array(100));
+    await chain()(a, 100, { device, fallback: "never" });
+    expect(await kept.read()).toEqual(ascending(100));
+  });
+
+  it("abort a loop that the CPU is about to execute", async () => {
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const a = new Int32Array(100);
+    const onProgress = () => controller.abort(reason);
+    const options = { engine: "sequential", signal: controller.signal, onProgress };
+    await expect(chain()(a, 100, options)).rejects.toBe(reason);
+    expect(a).toEqual(new Int32Array(100));
+  });
+
+  it.each([
+    [{ signal: {} }, "signal"],
+    [{ onProgress: 5 }, "onProgress"],
+  ])("are refused with the value of %j", async (options, name) => {
+    await expect(chain()(new Int32Array(5), 5, options)).rejects.toThrow(`the option ${name} cannot be`);
   });
 
   it("are refused when they do not exist", async () => {

@@ -1,7 +1,8 @@
-import { aFunction, flag, oneOf, refuseUnknown } from "belay-gpu/internal/diagnostics/options";
+import { aFunction, flag, longWork, oneOf, refuseUnknown } from "belay-gpu/internal/diagnostics/options";
 import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/javascript/sequential.ts";
 import {
+  beginStep,
   type ExecutionOptions,
   onCpuAlone,
   type SpeculateCall,
@@ -26,8 +27,8 @@ const optionValues = {
   engine: null,
   fallback: oneOf(["measured", "never"]),
   timings: flag,
-  signal: null,
   onExecuted: aFunction,
+  ...longWork,
 };
 
 let usedDevice: GPUDevice | null = null;
@@ -63,7 +64,7 @@ function requireDevice(device: Partial<GPUDevice> | undefined): void {
  * Rejects with an error that the loop itself throws. Rejects with a `SpeculationError` if the
  * device fails with data that only it had, or if an array changed its length meanwhile (BELAY540,
  * BELAY541). Rejects with one (BELAY543) if `options.device` is no device, and with a `TypeError`
- * for unknown options. Rejects with the signal's reason if it is aborted before the loop begins.
+ * for unknown options. Rejects with the signal's reason if it is aborted before the loop ends.
  */
 export async function speculate(given: SpeculateCall, options: ExecutionOptions = {}): Promise<Speculated> {
   refuseUnknown(options, optionValues);
@@ -122,11 +123,9 @@ async function execute(
 ): Promise<Speculated> {
   const { engine = "default", fallback = "measured" } = options;
   if (device && engine === "default" && fallback === "measured") {
-    const begun = executeAsBefore(Workspace.of(device), call);
+    const begun = executeAsBefore(Workspace.of(device), call, () => beginCpu(call, options));
     if (begun?.next === call.count || begun?.ended) return begun;
-    // A loop that has begun is not aborted.
-    const { signal: _, ...others } = options;
-    if (begun) return joined(begun, await execute(restOf(call, begun), device, others));
+    if (begun) return joined(begun, await execute(restOf(call, begun), device, afterBegin(options, begun)));
   }
   const hosts = Object.fromEntries(
     Object.entries(call.arrays).map(([name, array]) => [
@@ -134,7 +133,7 @@ async function execute(
       array instanceof ResidentArray ? array.host : array,
     ]),
   );
-  const inOrder = (reason: string) => runSequential(call, hosts, reason, options.signal);
+  const inOrder = (reason: string) => runSequential(call, hosts, reason, options);
   if (options.engine === "sequential") return inOrder("the program asked for it");
   if (!device) return inOrder("no device was given");
   const workspace = Workspace.of(device);
@@ -145,12 +144,26 @@ async function execute(
   });
 }
 
+/** Begins the iterations of a call on the CPU. */
+const beginCpu = ({ count }: SpeculateCall, options: ExecutionOptions) =>
+  beginStep(options, { done: 0, total: count, processor: "CPU" });
+
+/** Returns the options for the rest of a call, whose progress counts the iterations before it. */
+function afterBegin(options: ExecutionOptions, { next }: Speculated): ExecutionOptions {
+  const { onProgress } = options;
+  if (!onProgress) return options;
+  return {
+    ...options,
+    onProgress: ({ done, total, doing }) => onProgress({ done: next + done, total: next + total, doing }),
+  };
+}
+
 /** Executes the whole loop on the CPU. */
 async function runSequential(
   call: SpeculateCall,
   hosts: Readonly<Record<string, LoopData>>,
   reason: string,
-  signal: AbortSignal | undefined,
+  options: ExecutionOptions,
 ): Promise<Speculated> {
   const start = performance.now();
   const moved = { uploaded: 0, downloaded: 0 };
@@ -161,7 +174,7 @@ async function runSequential(
     await rescue(own ? [own] : [], moved);
     if (role !== "read") own?.hostChanged();
   }
-  signal?.throwIfAborted();
+  beginCpu(call, options);
   const carried = { ...call.carried };
   const reductions = { ...call.reductions };
   const inputs = { ...call.inputs, $first: call.first, $step: call.step };

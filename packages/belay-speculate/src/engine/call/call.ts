@@ -1,5 +1,6 @@
 /** A call of a loop: the data that the plugin's code passes, the options and the result. */
 
+import type { LongWork } from "belay-gpu";
 import type { LoopData, SequentialLoop } from "../../loops/javascript/sequential.ts";
 import type { Loop } from "../../loops/tree/ir.ts";
 import type { PhaseTimes } from "../device/phaseTimer.ts";
@@ -31,7 +32,7 @@ export interface SpeculateCall {
 }
 
 /** The options of an execution. Each option has a default. */
-export interface SpeculateOptions {
+export interface SpeculateOptions extends LongWork {
   /**
    * The device that executes the loop. Default: the device of `useDevice`. Without a device, the
    * CPU executes the loop.
@@ -57,10 +58,18 @@ export interface SpeculateOptions {
    */
   readonly timings?: boolean;
   /**
-   * The signal that keeps the loop from being executed. The call then rejects with the signal's
-   * reason, and its arrays stay unchanged. A loop that has begun is executed to its end.
+   * The signal that aborts the loop. The call then rejects with the signal's reason. An abort takes
+   * effect before the next rounds on the GPU, or the next iterations on the CPU. The arrays stay
+   * unchanged if the loop has not begun. Otherwise the contents of the arrays that it changes are
+   * unspecified.
    */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * The listener to call before rounds on the GPU and before iterations on the CPU. `done` and
+   * `total` count iterations; a loop may end itself earlier. An error of the listener ends the loop
+   * as an abort does.
+   */
+  readonly onProgress?: LongWork["onProgress"];
   /**
    * The listener to call after the execution, with the engine and the reason for it. An error of
    * the listener rejects the loop's promise. Default: the listener of `useDevice`.
@@ -127,6 +136,22 @@ export type Engine = (
   execution: LoopExecution,
   options: ExecutionOptions,
 ) => Promise<EngineOutcome>;
+
+/**
+ * Tells the listener that further iterations begin. Throws the signal's reason after an abort, and
+ * an error of the listener.
+ */
+export function beginStep(
+  { signal, onProgress }: LongWork,
+  {
+    done,
+    total,
+    processor,
+  }: { readonly done: number; readonly total: number; readonly processor: "CPU" | "GPU" },
+): void {
+  onProgress?.({ done, total, doing: `iterations on the ${processor}` });
+  signal?.throwIfAborted();
+}
 
 /** Returns the outcome of an execution on the CPU alone. */
 export function onCpuAlone({ next, ended }: { next: number; ended: boolean }): EngineOutcome {

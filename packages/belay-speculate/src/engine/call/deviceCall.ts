@@ -5,6 +5,7 @@ import { runDefault } from "../rounds/defaultEngine.ts";
 import { type EngineOutcome, type LoopExecution, numbersOf } from "../rounds/execution.ts";
 import { CallArrays } from "../transfer/callArrays.ts";
 import {
+  beginStep,
   type ExecutionOptions,
   onCpuAlone,
   type SpeculateCall,
@@ -63,6 +64,7 @@ export class DeviceCall {
       const { engine = "default", fallback } = this.#options;
       if (engine !== "default" || fallback === "never")
         return this.#result(await this.#onDevice(0), "the program asked for it");
+      this.#beginStep(0, "CPU");
       const placement = new CallPlacement(this.#workspace, this.#call, arrays);
       this.#placement = placement;
       const begun = await placement.begin((from, to) => this.#onHostToKeep(from, to));
@@ -99,6 +101,7 @@ export class DeviceCall {
       lengths: arrays.lengths,
       onCpu: async (from, to, { waiting = [], milliseconds = Infinity } = {}) => {
         await arrays.toHost();
+        this.#beginStep(done + from, "CPU");
         const reached = this.#onCpu(
           done + from,
           done + to,
@@ -112,7 +115,7 @@ export class DeviceCall {
         return { next: reached.next - done, ended: reached.ended };
       },
     };
-    const outcome = await this.#engine(execution);
+    const outcome = await this.#engine(execution, done);
     if (done === 0 && this.#numbers !== null && outcome.overwritten)
       this.#workspace.profileOf(loop).overwritten.set(this.#numbers, outcome.overwritten);
     await arrays.finish();
@@ -121,13 +124,18 @@ export class DeviceCall {
   }
 
   /**
-   * Executes the loop with the engine that the program asks for. The default engine leaves the loop
-   * to the CPU when the handover is due.
+   * Executes the loop after the first `done` iterations with the engine that the program asks for.
+   * The default engine leaves the loop to the CPU when the handover is due.
    */
-  #engine(execution: LoopExecution): Promise<EngineOutcome> {
+  #engine(execution: LoopExecution, done: number): Promise<EngineOutcome> {
     const { engine, timings = false } = this.#options;
     if (typeof engine === "function") return engine(this.#workspace, execution, this.#options);
-    return runDefault(this.#workspace, execution, { timings, handover: this.#handover });
+    const beforeRounds = (executed: number) => this.#beginStep(done + executed, "GPU");
+    return runDefault(this.#workspace, execution, { timings, handover: this.#handover, beforeRounds });
+  }
+
+  #beginStep(done: number, processor: "CPU" | "GPU"): void {
+    beginStep(this.#options, { done, total: this.#call.count, processor });
   }
 
   /** Executes iterations for an engine. The host's arrays must be up to date. */
@@ -185,6 +193,7 @@ export class DeviceCall {
     this.#arrays.forgetDevice();
     Object.assign(this.#carried, checkpoint.carried);
     Object.assign(this.#reductions, checkpoint.reductions);
+    this.#beginStep(checkpoint.next, "CPU");
     const reached = this.#onHost(checkpoint.next, this.#call.count);
     return this.#result(onCpuAlone(reached), `the device failed: ${failure.message}`);
   }

@@ -19,9 +19,13 @@ export function repeatFrom(workspace: Workspace, call: SpeculateCall, reason: st
  * A similar call has the same number of iterations, on arrays of the same lengths. The host must
  * have all contents of the arrays. Returns null if the call needs a decision. Otherwise returns the
  * result, which covers only a beginning if the call took longer than expected. Arrays that stay on
- * the device are passed as `ResidentArray`s.
+ * the device are passed as `ResidentArray`s. `begin` is called before the first iteration.
  */
-export function executeAsBefore(workspace: Workspace, call: SpeculateCall): Speculated | null {
+export function executeAsBefore(
+  workspace: Workspace,
+  call: SpeculateCall,
+  begin: () => void,
+): Speculated | null {
   const { loop, sequential, first, step, count } = call;
   const profile = workspace.profileOf(loop);
   const known = profile.repeated;
@@ -34,6 +38,7 @@ export function executeAsBefore(workspace: Workspace, call: SpeculateCall): Spec
     if (kept?.isOnDevice || deviceCopies.hasOthers(host, kept)) return null;
     arrays[name] = host;
   }
+  begin();
   for (const { name, role } of loop.arrays) {
     const array = role === "read" ? null : call.arrays[name]!;
     if (array instanceof ResidentArray) array.hostChanged();

@@ -6,7 +6,7 @@ import type { Workspace } from "../device/workspace.ts";
 import type { Handover } from "../policy/handover.ts";
 import type { LastRounds } from "../policy/loopProfile.ts";
 import { firstPlan, type PlanName } from "../policy/planChoice.ts";
-import { type EngineOutcome, type LoopExecution, type Part, partOf } from "./execution.ts";
+import { type EngineOutcome, type LoopExecution, partOf } from "./execution.ts";
 import { longestSegment, Segment } from "./segment.ts";
 import { SharedState } from "./sharedState.ts";
 
@@ -21,6 +21,11 @@ export interface DefaultOptions {
    * False to check windows that an earlier execution has proven. They are not checked by default.
    */
   readonly reuse?: boolean;
+  /**
+   * The listener to call before the host gives the GPU further rounds, with the number of executed
+   * iterations. An error of the listener ends the execution.
+   */
+  readonly beforeRounds?: (executed: number) => void;
 }
 
 /**
@@ -38,10 +43,11 @@ export async function runDefault(
   try {
     const collapsed = options.plan ? null : collapse(execution.loop, execution);
     if (!collapsed) return await new DefaultExecution(workspace, execution, timer, handover).run(options);
-    // A collapsed loop has no dependences and no bail-outs.
-    const outcome = await new DefaultExecution(workspace, { ...execution, ...collapsed }, timer, null).run(
-      options,
-    );
+    // A collapsed loop has no dependences and no bail-outs. Its iterations are parts of the loop's.
+    const all = { ...execution, ...collapsed };
+    const beforeRounds = (executed: number) =>
+      options.beforeRounds?.(Math.floor((executed / all.count) * execution.count));
+    const outcome = await new DefaultExecution(workspace, all, timer, null).run({ ...options, beforeRounds });
     return { ...outcome, executed: execution.count };
   } finally {
     timer?.destroy();
@@ -74,14 +80,16 @@ class DefaultExecution {
     this.#shared = new SharedState(this.#execution, timer, handover, this.#before);
   }
 
-  async run({ plan, reuse = true }: DefaultOptions): Promise<EngineOutcome> {
+  async run({ plan, reuse = true, beforeRounds }: DefaultOptions): Promise<EngineOutcome> {
     this.#shared.reuses = reuse;
     const { loop, lengths, count } = this.#execution;
     const longest = longestSegment(this.#execution, this.#workspace);
     const first = plan ?? this.#before?.plan ?? firstPlan(loop, markedElements(loop, lengths));
     while (this.#done < count && !this.#ended) {
       const part = partOf(this.#execution, this.#done, Math.min(longest, count - this.#done));
-      await this.#advance(part, this.#shared.plan ?? first);
+      const done = this.#done;
+      const segment = new Segment(this.#workspace, part, this.#shared, (more) => beforeRounds?.(done + more));
+      await this.#advance(segment, this.#shared.plan ?? first);
     }
     const { plans, rounds, evaluated, timer, window, longest: tried } = this.#shared;
     // Iterations that bailed out will bail out again. Fewer encoded rounds reach them sooner.
@@ -101,10 +109,10 @@ class DefaultExecution {
     };
   }
 
-  /** Executes a part on the GPU as far as possible, and more on the CPU if it must. */
-  async #advance(part: Part, plan: PlanName): Promise<void> {
+  /** Executes a segment on the GPU as far as possible, and more on the CPU if it must. */
+  async #advance(segment: Segment, plan: PlanName): Promise<void> {
     const { count, onCpu } = this.#execution;
-    const result = await new Segment(this.#workspace, part, this.#shared).run(plan);
+    const result = await segment.run(plan);
     const waiting = result.waiting.map(({ from, to }) => ({ from: this.#done + from, to: this.#done + to }));
     this.#done += result.done;
     this.#ended = result.ended;

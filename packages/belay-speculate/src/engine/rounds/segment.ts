@@ -41,6 +41,7 @@ export class Segment {
   readonly #executionId: number;
   readonly #memory: SegmentMemory;
   readonly #profile: LoopProfile;
+  readonly #beforeRounds: (executed: number) => void;
   /**
    * The numbers under which found windows are kept; null if addresses follow from more than
    * numbers.
@@ -56,11 +57,20 @@ export class Segment {
   /** True if the windows of all iterations are being found. */
   #isProving = false;
 
-  /** Takes an execution of at most {@link longestSegment} iterations. */
-  constructor(workspace: Workspace, execution: Part, shared: SharedState) {
+  /**
+   * Takes an execution of at most {@link longestSegment} iterations. `beforeRounds` is called before
+   * the GPU gets further rounds, with the number of executed iterations.
+   */
+  constructor(
+    workspace: Workspace,
+    execution: Part,
+    shared: SharedState,
+    beforeRounds: (executed: number) => void,
+  ) {
     this.#workspace = workspace;
     this.#execution = execution;
     this.#shared = shared;
+    this.#beforeRounds = beforeRounds;
     this.#executionId = workspace.nextExecutionId();
     this.#memory = new SegmentMemory(workspace, execution, shared);
     this.#profile = workspace.profileOf(execution.loop);
@@ -84,6 +94,7 @@ export class Segment {
       ;
       encoded = this.#isGrowing ? 1 : Math.min(2 * encoded, tuning.mostEncoded)
     ) {
+      this.#beforeRounds(this.#tally.executed);
       const state = await this.#run(encoded);
       const { base } = state;
       this.#takeCarried(state);
