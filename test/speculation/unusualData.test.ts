@@ -144,7 +144,7 @@ describe("arrays", () => {
     structuredClone(a, { transfer: [a.buffer] });
     await expect(running).rejects.toMatchObject({
       code: "BELAY541",
-      message: "`a` got another length while the loop ran",
+      message: "`a` changed in length while the loop ran",
     });
     await expectSequential(loop, { arrays: { a: values(), p: order }, count: n }, { device });
   });

@@ -152,12 +152,12 @@ function wayOf(
   // (NVIDIA H200).
   if (granuleBytes <= widestAccess && !loadsLittle)
     return {
-      why: `its stores fill parts of the ${granuleBytes} bytes that a check word of ${scheme.name} is for`,
+      why: `its stores write only parts of the ${granuleBytes} bytes that share a check word of ${scheme.name}`,
     };
   const line = linePlan(program, declaration, variable, accesses, scheme, patternsOf);
   if ("why" in line) return line;
   const pieces = granuleBytes / line.pieceBytes;
-  return pieces <= lanes ? line : { why: `no ${pieces} invocations can exchange what they access` };
+  return pieces <= lanes ? line : { why: `the device cannot exchange words among ${pieces} invocations` };
 }
 
 /** Returns true if lanes exchange the words that they load or store. */

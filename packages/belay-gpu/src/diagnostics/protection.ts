@@ -32,13 +32,13 @@ export const nestsTooDeeply = (span: Span, entryPoint: string): Diagnostic =>
     "nesting-limit",
     span,
     entryPoint,
-    "its statements nest so deeply that a compiler takes no more levels around them, and protection adds some",
+    "its statements nest so deeply that a compiler would reject the levels that protection adds",
     "move inner statements to a function of their own",
   );
 
 export const subgroupsMissing = (what: string): Diagnostic =>
   error("subgroups-missing", `${what} needs the feature subgroups`, nowhere, {
-    help: "name the feature among the device's, or let the channel be auto or workgroup, and the pairing adjacent",
+    help: "add subgroups to the features of the device, or use the channel auto or workgroup with the pairing adjacent",
   });
 
 export const pairingConflict = (pairing: string, option: string, why: string): Diagnostic =>
@@ -64,7 +64,7 @@ export const coversLess = (
 ): Diagnostic =>
   warning(
     "partial-coverage",
-    `"${entryPoint}" is protected by ${way}, which does not cover ${structures.join(", ")} in full: the kernel fits nothing that does`,
+    `"${entryPoint}" is protected by ${way}, which does not cover ${structures.join(", ")} in full: no redundancy that covers them fits the kernel`,
     span,
     { entryPoints: [entryPoint] },
   );
@@ -77,7 +77,7 @@ export const memoryPassVerified = (
 ): Diagnostic =>
   warning(
     "memory-host-verified",
-    `the bits of "${variable}" are not checked while "${entryPoint}" runs, but before and after: ${why}`,
+    `"${entryPoint}" cannot check the memory of "${variable}", which is checked before and after it instead: ${why}`,
     span,
     { entryPoints: [entryPoint] },
   );

@@ -37,7 +37,7 @@ export const loopError = {
 
   misplacedBranchDirective: (span: Span) =>
     error("misplaced-directive", "this directive must stand in a branch of a speculated loop", span, {
-      help: "put it into the `if` whose taking makes other iterations wrong",
+      help: "put it into the `if` that makes other iterations wrong",
     }),
 
   nestedDirective: (span: Span) =>
@@ -46,8 +46,8 @@ export const loopError = {
     }),
 
   pragmaMissing: (span: Span) =>
-    error("missing-directive", '"use speculate" has no directive left before a loop', span, {
-      notes: ["something may have removed the comments before the file came here"],
+    error("missing-directive", '"use speculate" has no loop with a directive', span, {
+      notes: ["another tool may have removed the comments from the file"],
       help: "translate the original source, or use the call form `speculate(a)`, which survives minifiers",
     }),
 
@@ -102,7 +102,7 @@ export const loopError = {
     refused("unknown-call", `${quoted(name)} ${reason}`, span, { help }),
 
   inexactInteger: (reason: string, span: Span, help: string) =>
-    refused("inexact-integer", reason, span, { notes: ["integers are promised to the bit"], help }),
+    refused("inexact-integer", reason, span, { notes: ["integers have to be exact to the bit"], help }),
 
   recursive: (name: string, span: Span) =>
     refused("recursive-call", `${quoted(name)} calls itself`, span, { help: "write a loop instead" }),
@@ -131,7 +131,7 @@ export const loopError = {
 
   notAsync: (span: Span) =>
     error("not-async", "a speculated loop needs an async function around it", span, {
-      help: "put the loop into an async function, and await that where it is called",
+      help: "put the loop into an async function, and await its calls",
     }),
 };
 
@@ -147,7 +147,7 @@ export const loopWarning = {
   carried: (name: string, span: Span) =>
     warning(
       "sequential-variable",
-      `${quoted(name)} goes from each iteration to the next, so iterations wait for each other`,
+      `${quoted(name)} passes from each iteration to the next, so iterations wait for each other`,
       span,
       { help: `if it only sums up, declare it: \`reduction(+:${name})\`` },
     ),
@@ -155,26 +155,26 @@ export const loopWarning = {
   floatDecides: (span: Span) =>
     warning(
       "rounded-decision",
-      "this decides by an f32, and the program as it is written by a double: near a limit the two may decide differently",
+      "this decision uses an f32, and the untranslated program a double: near a limit they may decide differently",
       span,
       {
-        help: "say where the program means an f32, as in `Math.fround(x * 10)`: then both decide the same way",
+        help: "round where an f32 is meant, as in `Math.fround(x * 10)`: then both decide the same way",
       },
     ),
 
   floatSum: (name: string, span: Span) =>
     warning(
       "rounded-sum",
-      `${quoted(name)} adds up in f32, and in the program as it is written in a double: it has 24 bits in place of 53`,
+      `${quoted(name)} is summed in f32 with 24 bits, and in a double with 53 in the untranslated program`,
       span,
-      { help: `add integers up, or say that an f32 is meant: \`${name} = Math.fround(${name} + value)\`` },
+      { help: `sum integers, or round where an f32 is meant: \`${name} = Math.fround(${name} + value)\`` },
     ),
 
   ambiguousScalar: (code: string, span: Span) =>
     warning(
       "assumed-integer",
-      `${quoted(code)} is compared as an integer and computed with as an f32: the loop runs on the GPU only when it is an integer`,
+      `${quoted(code)} is compared as an integer and used in arithmetic as an f32: the loop runs on the GPU only if it is an integer`,
       span,
-      { help: `write \`Math.fround(${code})\` where it is computed with, if it is none` },
+      { help: `write \`Math.fround(${code})\` in the arithmetic if it is not an integer` },
     ),
 };

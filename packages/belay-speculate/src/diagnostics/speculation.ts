@@ -16,13 +16,17 @@ export const speculationError = {
    */
   lostArrays(names: readonly string[], cause: unknown): SpeculationError {
     const what = names.length > 0 ? quoted(names) : "an array";
-    return new SpeculationError("resident-data-lost", `the device failed with what only it had of ${what}`, {
-      cause,
-    });
+    return new SpeculationError(
+      "resident-data-lost",
+      `the device failed, and only it had the contents of ${what}`,
+      {
+        cause,
+      },
+    );
   },
 
   changedArrays(names: readonly string[]): SpeculationError {
-    return new SpeculationError("array-changed", `${quoted(names)} got another length while the loop ran`);
+    return new SpeculationError("array-changed", `${quoted(names)} changed in length while the loop ran`);
   },
 
   notTypedArray(value: unknown): SpeculationError {
@@ -46,8 +50,8 @@ export const speculationError = {
   notOnHost(names: readonly string[]): SpeculationError {
     return new SpeculationError(
       "array-on-device",
-      `a loop runs as it is written, and only the device has ${quoted(names)} as earlier loops leave it: ` +
-        "await `read()` before, or make the function async",
+      `this loop runs on the CPU, and only the device has the current contents of ${quoted(names)}: ` +
+        "await `read()` first, or make the function async",
     );
   },
 };

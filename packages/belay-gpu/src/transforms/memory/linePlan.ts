@@ -41,7 +41,7 @@ export function linePlan(
     };
   if (stores.length > 0 && stores.length < accesses.length)
     return {
-      why: `it is loaded as well, and the ${granuleBytes} bytes of a check word have several invocations`,
+      why: `it is also loaded, and several invocations share the ${granuleBytes} bytes of a check word`,
     };
   const isOnce = stores.every(
     ({ expression }) => executionBound(program, kernel, new Set([expression])) === 1,
