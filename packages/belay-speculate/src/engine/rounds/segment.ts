@@ -58,8 +58,8 @@ export class Segment {
   #isProving = false;
 
   /**
-   * Takes an execution of at most {@link longestSegment} iterations. `beforeRounds` is called before
-   * the GPU gets further rounds, with the number of executed iterations.
+   * Takes an execution of at most {@link longestSegment} iterations. `beforeRounds` is called
+   * before the GPU gets further rounds, with the number of executed iterations.
    */
   constructor(
     workspace: Workspace,

@@ -16,8 +16,8 @@ import {
 import { refuse } from "./refusal.ts";
 
 /**
- * The kinds of uses of a number from outside. `compared` decides nothing: an integer comparison is exact, and the host
- * checks that the number is an integer.
+ * The kinds of uses of a number from outside. `compared` decides nothing: an integer comparison is
+ * exact, and the host checks that the number is an integer.
  */
 export type ScalarUse = "integer" | "compared" | "float";
 
