@@ -1,15 +1,17 @@
 /** Tests the rules of docs/contributing/style.md that can be tested. */
-import { execFileSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { pages, textOf } from "./support/documents.ts";
 import { root } from "./support/workspaces.ts";
 
-const sources = execFileSync("git", ["ls-files", "*.ts", "*.mjs", ":!*goldens*"], {
-  cwd: root,
-  encoding: "utf8",
-})
-  .trim()
-  .split("\n")
+const sources = ["packages", "research", "test", "docs", "."]
+  .flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: folder !== ".", encoding: "utf8" }).map((file) =>
+      join(folder, file).replaceAll("\\", "/"),
+    ),
+  )
+  .filter((file) => /(?<!\.d)\.m?ts$/.test(file) && !/\b(node_modules|dist|goldens)\//.test(file))
   .map((file) => ({ file, text: textOf(file) }));
 
 /** Returns the places of the texts that a pattern finds. */

@@ -1,7 +1,8 @@
 /**
- * Finds the bytes of its buffers that a dispatch fills, whatever they held before. It interprets the
- * kernel once for all invocations: ids and counters of loops are unknowns, and integers are sums of
- * them. The size of the grid, the sizes of buffers and the contents of uniform buffers are known.
+ * Finds the bytes of its buffers that a dispatch fills, whatever they held before. It interprets
+ * the kernel once for all invocations: ids and counters of loops are unknowns, and integers are
+ * sums of them. The size of the grid, the sizes of buffers and the contents of uniform buffers are
+ * known.
  *
  * A store counts if its conditions are understood. Nothing is assumed about the others, so the
  * answer is never too large.
@@ -79,7 +80,7 @@ const MOST_STORES = 1024;
 /** Thrown to end the analysis of a kernel that is too large. */
 class TooLarge extends Error {}
 
-/** How control leaves a statement: to the next one, or never to it. */
+/** The way in which control leaves a statement: to the next one, or never to it. */
 type Flow = "next" | "ends";
 
 class Interpreter {
@@ -427,7 +428,9 @@ class Interpreter {
     if (this.#stores.length > MOST_STORES) throw new TooLarge();
   }
 
-  /** Returns the variables that a part of the program, and the functions that it calls, may change. */
+  /**
+   * Returns the variables that a part of the program, and the functions that it calls, may change.
+   */
   #assignedIn(part: AnyNode): ReadonlySet<Target> {
     const before = this.#assigned.get(part);
     if (before) return before;
@@ -681,7 +684,9 @@ function extreme(name: "min" | "max", a: Known, b: Known): Known {
   return large.max <= small.min ? b : undefined;
 }
 
-/** Returns a text that is the same for stores of the same bytes under the same further conditions. */
+/**
+ * Returns a text that is the same for stores of the same bytes under the same further conditions.
+ */
 function storeKey({ of, address, bytes }: Store, rest: readonly Condition[]): string | undefined {
   const conditions = rest.map(conditionKey);
   if (conditions.includes(undefined)) return undefined;

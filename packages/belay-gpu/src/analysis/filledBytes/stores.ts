@@ -144,7 +144,9 @@ function narrow({ constant, factors }: Linear, values: Map<object, Interval>): b
   return narrowed.low <= narrowed.high;
 }
 
-/** Returns the bytes from the first address on that are filled without a gap, in one or many runs. */
+/**
+ * Returns the bytes from the first address on that are filled without a gap, in one or many runs.
+ */
 function rowFrom({ constant, factors }: Linear, bytes: number, values: ReadonlyMap<object, Interval>): Row {
   let start = constant;
   const parts: { readonly step: number; readonly more: number }[] = [];

@@ -504,7 +504,9 @@ const codeOf = ({ declarations = array("u32"), size = "16", body }: Shape) => `$
 const words = ({ uniform = [] }: Shape) =>
   Int32Array.from([...uniform, ...new Array(64 - uniform.length).fill(0)]);
 
-/** Returns the ranges that the shape is known to overwrite, as offsets into the binding and sizes. */
+/**
+ * Returns the ranges that the shape is known to overwrite, as offsets into the binding and sizes.
+ */
 function knownRanges(shape: Shape): (readonly [number, number])[] {
   const { grid = [4], constants = {} } = shape;
   const kernel = { source: codeOf(shape), entryPoint: undefined, constants };

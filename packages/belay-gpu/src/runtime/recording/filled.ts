@@ -39,7 +39,7 @@ export function workgroupsOf(grid: readonly unknown[]): readonly number[] {
   return [0, 1, 2].map((i) => (grid[i] === undefined ? 1 : Math.trunc(Number(grid[i]))));
 }
 
-/** Finds the ranges that dispatches overwrite. Equal dispatches are analysed once. */
+/** Finds the ranges that dispatches overwrite. Equal dispatches are analyzed once. */
 export class FilledRanges {
   readonly #finder = new FilledBytesFinder();
   readonly #answers = new WeakMap<KernelSource, Answer[]>();
