@@ -17,7 +17,7 @@ export const zeroedInput: KernelInput = {
   workgroups: [3, 1, 1],
 };
 
-/** A type, an expression of type u32 that reads all of a variable, and statements that change it. */
+/** A type, an expression of type u32 that reads all of it, and statements that change it. */
 interface Sample {
   readonly type: string;
   read(variable: string): string;
