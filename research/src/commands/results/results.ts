@@ -5,6 +5,7 @@ import { plural } from "belay-gpu/internal/diagnostics/plural";
 import type { EccResult } from "../../bench/ecc/ecc.ts";
 import type { Ceilings } from "../../bench/measuring/ceilings.ts";
 import type { Flavor } from "../../bench/measuring/configurations.ts";
+import type { ProgramsResult } from "../../bench/programs/programs.ts";
 import type { Measurement } from "../../bench/rmt/program.ts";
 import type { RmtResult } from "../../bench/rmt/rmt.ts";
 import type { SpeculationResult } from "../../bench/speculation/speculation.ts";
@@ -16,6 +17,12 @@ export interface EccRun extends EccResult, MeasuredOn {
   readonly runs: number;
   readonly schemes: readonly ComparedCode[];
   readonly redundancy: Redundancy;
+}
+
+/** The result that `belay bench programs --json` prints. */
+export interface ProgramsRun extends ProgramsResult, MeasuredOn {
+  readonly size: "small" | "full";
+  readonly runs: number;
 }
 
 /** The result that `belay bench rmt --json` prints. */

@@ -1,0 +1,80 @@
+/** Tests on any adapter that each step measures the right thing. They ignore how long it takes. */
+import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
+import { type OpenedGpu, openGpu } from "belay-node/internal/adapter";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { geometricMean } from "../../commands/programs/report.ts";
+import type { UsedProgram } from "./program.ts";
+import { isSound, measurePrograms, type ProgramsOptions } from "./programs.ts";
+import { samplePrograms } from "./samples.ts";
+import { tensorflowPrograms } from "./tensorflow.ts";
+
+let opened: OpenedGpu;
+beforeAll(async () => {
+  opened = await openGpu();
+});
+afterAll(() => opened.close());
+
+const measure = (programs: readonly UsedProgram[], changes: Partial<ProgramsOptions> = {}) =>
+  measurePrograms({
+    newDevice: async () => requestFullDevice((await opened.gpu.requestAdapter())!),
+    programs,
+    policies: ["default", "unprotected"],
+    runs: 1,
+    calls: 0,
+    progress: () => {},
+    save: async () => {},
+    ...changes,
+  });
+
+it("finds programs of a library and of a paper the same under each policy", async () => {
+  const library = (await tensorflowPrograms(64)).filter(({ name }) => name === "add" || name === "network");
+  const samples = samplePrograms("small").filter(({ name }) => name === "binarySearch");
+  const { ok, programs } = await measure([...library, ...samples]);
+  expect(ok).toBe(true);
+  expect(programs.map(({ name, failure }) => [name, failure])).toEqual([
+    ["add", undefined],
+    ["network", undefined],
+    ["binarySearch", undefined],
+  ]);
+  for (const { policies } of programs) {
+    expect(policies).toMatchObject([
+      { policy: "default", identical: true, faults: 0 },
+      // Nothing can be detected, so nothing is saved.
+      { policy: "unprotected", identical: true, faults: 0, copies: 0, peakBytes: 0 },
+    ]);
+  }
+});
+
+it("does not pass a program whose results differ, and goes on after one that fails", async () => {
+  let runs = 0;
+  const counting: UsedProgram = {
+    name: "counting",
+    source: "test",
+    prepare: async () => ({ run: async () => [runs++] }),
+  };
+  const failing: UsedProgram = {
+    name: "failing",
+    source: "test",
+    prepare: async () => {
+      throw new Error("too large");
+    },
+  };
+  const { ok, programs } = await measure([counting, failing]);
+  expect(ok).toBe(false);
+  expect(programs.map((program) => [isSound(program), program.failure])).toEqual([
+    [false, undefined],
+    [false, "too large"],
+  ]);
+});
+
+it("measures the host time of calls on each device", async () => {
+  const { host } = await measure([], { calls: 8 });
+  expect(host.map(({ device }) => device)).toEqual(["plain", "default", "unprotected"]);
+  for (const { dispatch, dispatchInPass, createBuffer, writeBuffer } of host)
+    expect(Math.min(dispatch, dispatchInPass, createBuffer, writeBuffer)).toBeGreaterThan(0);
+});
+
+it("takes the geometric mean of ratios", () => {
+  expect(geometricMean([1, 4])).toBeCloseTo(2);
+  expect(geometricMean([])).toBeUndefined();
+});

@@ -1,0 +1,174 @@
+/**
+ * Measures the time that a program waits for verified results. Each policy has a device of its own,
+ * and the devices take turns in one process.
+ */
+import type { Policy } from "belay-gpu";
+import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
+import { harden } from "belay-gpu/internal/runtime/harden";
+import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
+import { summarize, type Times } from "../measuring/timing.ts";
+import { type HostTimes, measureHostTimes } from "./hostTime.ts";
+import type { UsedProgram } from "./program.ts";
+
+/** The policies that are compared with the plain device, by name. */
+export const comparedPolicies = {
+  default: {},
+  throw: { onFault: "throw" },
+  unprotected: { redundancy: "none" },
+  checksum: { redundancy: "none", memory: "checksum" },
+  secded128: { redundancy: "none", memory: "secded128" },
+} as const satisfies Readonly<Record<string, Policy>>;
+
+export type PolicyName = keyof typeof comparedPolicies;
+
+/** A program under one policy. */
+export interface PolicyTimes {
+  readonly policy: PolicyName;
+  readonly times: Times;
+  /** The ratio of the medians of wall time: hardened to plain. */
+  readonly ratio: number;
+  /** The milliseconds from hardening to the first result, with compilation. */
+  readonly first: number;
+  /** True if each result had the same bits as on the plain device. */
+  readonly identical: boolean;
+  /** The number of detected faults. No fault is injected. */
+  readonly faults: number;
+  /** The copies of earlier contents, and the most GPU memory for them in bytes. */
+  readonly copies: number;
+  readonly peakBytes: number;
+}
+
+export interface ProgramTimes {
+  readonly name: string;
+  readonly source: string;
+  readonly plain: Times;
+  readonly plainFirst: number;
+  readonly policies: readonly PolicyTimes[];
+  /** The reason why the program was not measured. */
+  readonly failure?: string;
+}
+
+export interface ProgramsResult {
+  readonly ok: boolean;
+  readonly programs: readonly ProgramTimes[];
+  readonly host: readonly ({ readonly device: PolicyName | "plain" } & HostTimes)[];
+}
+
+export interface ProgramsOptions {
+  readonly newDevice: () => Promise<GPUDevice>;
+  readonly programs: readonly UsedProgram[];
+  readonly policies: readonly PolicyName[];
+  /** The runs on each device. The first one is not counted. */
+  readonly runs: number;
+  /** The calls of which host time is measured. */
+  readonly calls: number;
+  readonly progress: (doing: string) => void;
+  readonly save: (sofar: ProgramsResult) => Promise<void>;
+}
+
+/** Returns whether a program ran, with the right bits and without a false alarm. */
+export const isSound = ({ failure, policies }: ProgramTimes): boolean =>
+  failure === undefined && policies.every(({ identical, faults }) => identical && faults === 0);
+
+/** Measures all programs, and host time per call. */
+export async function measurePrograms(options: ProgramsOptions): Promise<ProgramsResult> {
+  const { programs, policies, newDevice, runs, calls, progress, save } = options;
+  const all: ProgramTimes[] = [];
+  const result = (host: ProgramsResult["host"]): ProgramsResult => ({
+    ok: all.every(isSound),
+    programs: all,
+    host,
+  });
+  for (const program of programs) {
+    progress(program.name);
+    all.push(await measureProgram(program, options));
+    await save(result([]));
+  }
+  progress("host time");
+  const names = ["plain", ...policies] as const;
+  const devices = await Promise.all(names.map(async (name) => deviceFor(name, await newDevice())));
+  const times = calls > 0 ? await measureHostTimes(devices, { calls, runs }) : [];
+  for (const device of devices) device.destroy();
+  return result(times.map((each, i) => ({ device: names[i]!, ...each })));
+}
+
+const deviceFor = (name: PolicyName | "plain", device: GPUDevice): GPUDevice =>
+  name === "plain" ? device : harden(device, comparedPolicies[name]);
+
+/** A device with the program on it, and the times so far. */
+interface Runner {
+  readonly name: PolicyName | "plain";
+  readonly device: GPUDevice;
+  readonly run: () => Promise<ArrayLike<number>>;
+  readonly first: number;
+  readonly milliseconds: number[];
+  identical: boolean;
+}
+
+async function measureProgram(
+  program: UsedProgram,
+  { newDevice, policies, runs }: ProgramsOptions,
+): Promise<ProgramTimes> {
+  const { name, source } = program;
+  const runners: Runner[] = [];
+  try {
+    let expected: ArrayLike<number> = [];
+    for (const policy of ["plain", ...policies] as const) {
+      const native = await newDevice();
+      const start = performance.now();
+      const device = deviceFor(policy, native);
+      const { run } = await program.prepare(device);
+      const result = await run();
+      if (policy === "plain") expected = result;
+      const first = performance.now() - start;
+      runners.push({
+        name: policy,
+        device,
+        run,
+        first,
+        milliseconds: [],
+        identical: isSame(result, expected),
+      });
+    }
+    for (let i = 0; i < runs; i++) {
+      for (const runner of runners) {
+        const start = performance.now();
+        const result = await runner.run();
+        runner.milliseconds.push(performance.now() - start);
+        runner.identical &&= isSame(result, expected);
+      }
+    }
+    const [plain, ...hardened] = runners as [Runner, ...Runner[]];
+    return {
+      name,
+      source,
+      plain: summarize(plain.milliseconds),
+      plainFirst: plain.first,
+      policies: await Promise.all(hardened.map((runner) => timesOf(runner, plain))),
+    };
+  } catch (error) {
+    const none = { median: 0, lower: 0, upper: 0 };
+    return { name, source, plain: none, plainFirst: 0, policies: [], failure: messageOf(error) };
+  } finally {
+    for (const { device } of runners) device.destroy();
+  }
+}
+
+async function timesOf(runner: Runner, plain: Runner): Promise<PolicyTimes> {
+  const { faults, snapshots } = await (runner.device as HardenedDevice).belay.report();
+  const times = summarize(runner.milliseconds);
+  return {
+    policy: runner.name as PolicyName,
+    times,
+    ratio: times.median / summarize(plain.milliseconds).median,
+    first: runner.first,
+    identical: runner.identical,
+    faults: faults.length,
+    copies: snapshots.taken,
+    peakBytes: snapshots.peak,
+  };
+}
+
+function isSame(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
+  return a.length === b.length && Array.from(a).every((each, i) => Object.is(each, b[i]));
+}

@@ -1,0 +1,108 @@
+import type { ReportDocument, TableSection } from "belay-cli/internal/report/report";
+import { columnsOf, tableSection } from "belay-cli/internal/report/sections";
+import { caveatOf, machineFacts } from "belay-cli/internal/shared/machine";
+import { plural } from "belay-gpu/internal/diagnostics/plural";
+import { isSound, type PolicyName, type ProgramTimes } from "../../bench/programs/programs.ts";
+import { judge, milliseconds, type ProgramsRun, ratio } from "../results/results.ts";
+
+/** Returns the measurements as a report. */
+export function describePrograms(run: ProgramsRun): ReportDocument {
+  const { programs, adapter, size, runs } = run;
+  return {
+    title: "belay bench programs",
+    verdict: {
+      ...judge({
+        count: programs.length,
+        kind: "program",
+        wrong: programs.filter((program) => !isSound(program)).map(({ name }) => name),
+        incomplete: [],
+        right: "every result bit-identical, no false alarm",
+      }),
+      detail: `Size ${size}, ${plural(runs, "run")} each, on ${adapter.description}.${caveatOf(adapter)}`,
+    },
+    sections: [
+      {
+        ...summaryTable(run),
+        lead: "Medians of wall time from the first call to a verified result; ratios of hardened to plain, run alternately. The last row has the geometric means.",
+      },
+      ...firstSection(run),
+      ...hostSection(run),
+      { kind: "facts", title: "Machine", facts: machineFacts(run) },
+      {
+        kind: "commands",
+        title: "Reproduce",
+        commands: [
+          `belay bench programs --size ${size} --runs ${runs} --policies ${policiesIn(run).join(",")}`,
+        ],
+      },
+    ],
+  };
+}
+
+/** Returns a table with one row for each program: its plain time, and the ratio of each policy. */
+export function summaryTable(run: ProgramsRun): TableSection {
+  const names = policiesIn(run);
+  const ratioOf = ({ policies }: ProgramTimes, name: PolicyName) =>
+    policies.find(({ policy }) => policy === name)?.ratio;
+  const rows = run.programs.map((program) => [
+    { text: program.name },
+    { text: program.failure ?? (isSound(program) ? "right" : "WRONG"), ok: isSound(program) },
+    { text: milliseconds(program.plain.median) },
+    ...names.map((name) => ({ text: ratio(ratioOf(program, name)) })),
+  ]);
+  const means = names.map((name) =>
+    geometricMean(run.programs.flatMap((program) => ratioOf(program, name) ?? [])),
+  );
+  const last = [{ text: "geometric mean" }, { text: "" }, { text: "" }];
+  return {
+    kind: "table",
+    title: "Programs",
+    columns: columnsOf(["Program", "Result"], ["Plain", ...names], []),
+    rows: [...rows, [...last, ...means.map((mean) => ({ text: ratio(mean) }))]],
+  };
+}
+
+export function geometricMean(ratios: readonly number[]): number | undefined {
+  if (ratios.length === 0) return undefined;
+  return Math.exp(ratios.reduce((sum, each) => sum + Math.log(each), 0) / ratios.length);
+}
+
+const policiesIn = ({ programs }: ProgramsRun): PolicyName[] => [
+  ...new Set(programs.flatMap(({ policies }) => policies.map(({ policy }) => policy))),
+];
+
+function firstSection({ programs }: ProgramsRun) {
+  return tableSection(
+    {
+      title: "First result, and memory",
+      lead: "The time from hardening a device to the first result, with the compilation of all kernels. Copies: how often earlier contents were copied, and the most GPU memory for them.",
+    },
+    columnsOf(["Program", "Policy"], ["Plain", "Hardened", "Ratio", "Copies", "MB"], []),
+    programs.flatMap(({ name, plainFirst, policies }) =>
+      policies.map(({ policy, first, copies, peakBytes }) => [
+        { text: name },
+        { text: policy },
+        { text: milliseconds(plainFirst) },
+        { text: milliseconds(first) },
+        { text: ratio(first / plainFirst) },
+        { text: String(copies) },
+        { text: (peakBytes / 1e6).toFixed(1) },
+      ]),
+    ),
+  );
+}
+
+function hostSection({ host }: ProgramsRun) {
+  const text = (microseconds: number) => ({ text: `${microseconds.toFixed(2)} us` });
+  return tableSection(
+    { title: "Host time of calls", lead: "Medians of the time that the host spends on each call." },
+    columnsOf(["Device"], ["Dispatch and submit", "Dispatch in a pass", "createBuffer", "writeBuffer"], []),
+    host.map(({ device, dispatch, dispatchInPass, createBuffer, writeBuffer }) => [
+      { text: device },
+      text(dispatch),
+      text(dispatchInPass),
+      text(createBuffer),
+      text(writeBuffer),
+    ]),
+  );
+}
