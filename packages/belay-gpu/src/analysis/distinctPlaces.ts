@@ -17,13 +17,13 @@ export function areDistinct(program: Program, places: readonly Place[]): boolean
 }
 
 /** An index as the sum of a known number and the text of its other terms. */
-export interface Sum {
+export interface IndexSum {
   readonly rest: string;
   readonly known: bigint;
 }
 
 /** Returns the indices of a place as sums, and its members as their names. */
-export function sumsOf(program: Program, { steps }: Place): Sum[] {
+export function sumsOf(program: Program, { steps }: Place): IndexSum[] {
   const terms = new Terms(program);
   return steps.map((step) => {
     if (step.kind === "member") return { rest: step.name, known: 0n };

@@ -25,7 +25,7 @@ import { type BindingPoint, bindingPointOf } from "../bindings.ts";
 import { builtinValueOf } from "../builtinValueOf.ts";
 import { addressSpaceOf, type Place, placeOf, rootIdentifier, spaceOf } from "../places.ts";
 import { knownWorkgroupSize } from "../workgroupSize.ts";
-import { type Condition, type FilledRange, filledRanges, type Store } from "./stores.ts";
+import { type BufferStore, type Condition, type FilledRange, filledRanges } from "./stores.ts";
 import { constantSum, isConstant, keyOf, minus, plus, type Sum, times, Unknowns } from "./sums.ts";
 import {
   and,
@@ -35,7 +35,7 @@ import {
   fitted,
   isInteger,
   isSame,
-  type Known,
+  type KnownValue,
   known,
   lifted,
   not,
@@ -93,10 +93,10 @@ class Interpreter {
   readonly #assigned = new Map<AnyNode, ReadonlySet<Target>>();
   /** The conditions under which the next statement is executed. */
   #path: readonly Condition[] = [];
-  #values = new Map<Target, Known>();
-  #stores: Store[] = [];
+  #values = new Map<Target, KnownValue>();
+  #stores: BufferStore[] = [];
   /** The values of the function's result and of all variables at each `return` so far. */
-  #returned: { readonly result: Known; readonly values: Map<Target, Known> }[] = [];
+  #returned: { readonly result: KnownValue; readonly values: Map<Target, KnownValue> }[] = [];
   #loops = 0;
   #visits = 0;
 
@@ -107,7 +107,7 @@ class Interpreter {
     this.#untracked = addressedIn(program);
   }
 
-  storesOf(kernel: FunctionDeclaration): readonly Store[] {
+  storesOf(kernel: FunctionDeclaration): readonly BufferStore[] {
     try {
       for (const declaration of this.#program.module.declarations) {
         if (declaration.kind === "globalVariable" && addressSpaceOf(declaration) === "private")
@@ -129,14 +129,14 @@ class Interpreter {
     }
   }
 
-  #builtins(): ReadonlyMap<string, Known> {
+  #builtins(): ReadonlyMap<string, KnownValue> {
     const { grid } = this.#dispatch;
     const size = this.#size;
     const groups = grid.map((count) => this.#unknowns.independent(count));
     const locals = size.map((count) => this.#unknowns.independent(count));
     const [x, y, z] = locals as [Sum, Sum, Sum];
     const global = groups.map((group, i) => plus(times(group, size[i]!), locals[i]!));
-    return new Map<string, Known>([
+    return new Map<string, KnownValue>([
       ["workgroup_id", composite(groups)],
       ["local_invocation_id", composite(locals)],
       ["global_invocation_id", composite(global.map((each) => fitted(each, u32) as Sum))],
@@ -149,7 +149,7 @@ class Interpreter {
     if (++this.#visits > MOST_VISITS) throw new TooLarge();
   }
 
-  #set(target: Target, value: Known): void {
+  #set(target: Target, value: KnownValue): void {
     if (!this.#untracked.has(target)) this.#values.set(target, value);
   }
 
@@ -207,7 +207,7 @@ class Interpreter {
   }
 
   /** Returns the value of a variable after its declaration. */
-  #initial(variable: GlobalVariable | Extract<Statement, { kind: "var" }>): Known {
+  #initial(variable: GlobalVariable | Extract<Statement, { kind: "var" }>): KnownValue {
     if (variable.initializer) return this.#evaluate(variable.initializer);
     // A variable in a loop is zero in each iteration. Some drivers zero it once per function only.
     return this.#loops > 0 ? undefined : zeroOf(this.#program.declaredTypeOf(variable));
@@ -355,14 +355,14 @@ class Interpreter {
   // Assignments
 
   /** Assigns the result of an operation on the value of a place. Stores to buffers do not count. */
-  #update(place: Expression, operator: BinaryOperator, right: Known): void {
+  #update(place: Expression, operator: BinaryOperator, right: KnownValue): void {
     const left = this.#evaluate(place);
     const result = lifted(left, right, (a, b) => operate(operator, a, b, this.#unknowns));
     if (spaceOf(this.#program, place) !== "storage") this.#assign(place, this.#fitted(place, result));
   }
 
   /** Assigns to a variable or a part of it, or records a store to a buffer. */
-  #assign(place: Expression, value: Known): void {
+  #assign(place: Expression, value: KnownValue): void {
     const root = rootIdentifier(place);
     const target = root && this.#program.targetOf(root);
     if (!target) return;
@@ -377,7 +377,7 @@ class Interpreter {
   }
 
   /** Returns the value of a variable after the assignment of a part, or undefined. */
-  #withPart(place: Expression, value: Known): Known {
+  #withPart(place: Expression, value: KnownValue): KnownValue {
     if (place.kind === "identifier") return value;
     if (place.kind !== "index" && place.kind !== "memberAccess") return undefined;
     const base = this.#evaluate(place.base);
@@ -453,7 +453,7 @@ class Interpreter {
     return truthOf(this.#evaluate(expression));
   }
 
-  #evaluate(expression: Expression): Known {
+  #evaluate(expression: Expression): KnownValue {
     this.#visit();
     const constant = this.#program.constantOf(expression);
     if (constant) return known(constant);
@@ -493,13 +493,13 @@ class Interpreter {
     }
   }
 
-  #named(expression: Extract<Expression, { kind: "identifier" }>): Known {
+  #named(expression: Extract<Expression, { kind: "identifier" }>): KnownValue {
     const target = this.#program.targetOf(expression);
     if (target?.kind !== "globalVariable") return target && this.#values.get(target);
     return this.#values.get(target) ?? this.#uniform(expression)?.value;
   }
 
-  #binary(expression: Extract<Expression, { kind: "binary" }>): Known {
+  #binary(expression: Extract<Expression, { kind: "binary" }>): KnownValue {
     const { operator, left, right } = expression;
     if (operator !== "&&" && operator !== "||") {
       const [a, b] = [this.#evaluate(left), this.#evaluate(right)];
@@ -523,14 +523,14 @@ class Interpreter {
   }
 
   /** Returns a value whose integers fit the type of the expression. */
-  #fitted(expression: Expression, value: Known): Known {
+  #fitted(expression: Expression, value: KnownValue): KnownValue {
     if (value === undefined) return undefined;
     const scalar = scalarOf(this.#program.valueTypeOf(expression));
     return scalar && lifted(value, undefined, (each) => fitted(each, scalar));
   }
 
   /** Returns the value of a part of a uniform buffer; undefined for other expressions. */
-  #uniform(expression: Expression): { readonly value: Known } | undefined {
+  #uniform(expression: Expression): { readonly value: KnownValue } | undefined {
     const root = rootIdentifier(expression);
     const target = root && this.#program.targetOf(root);
     if (target?.kind !== "globalVariable" || addressSpaceOf(target) !== "uniform") return undefined;
@@ -555,7 +555,7 @@ class Interpreter {
     return offset;
   }
 
-  #load(of: BindingPoint, offset: number, type: Type): Known {
+  #load(of: BindingPoint, offset: number, type: Type): KnownValue {
     const elements = (count: number, stride: number, element: Type) =>
       composite(Array.from({ length: count }, (_, i) => this.#load(of, offset + i * stride, element)));
     switch (type.kind) {
@@ -580,7 +580,7 @@ class Interpreter {
 
   // Calls
 
-  #call(call: CallExpression): Known {
+  #call(call: CallExpression): KnownValue {
     const { callee, args } = call;
     const target = this.#program.targetOf(callee);
     const isLength = target?.kind === "builtin" && target.name === "arrayLength";
@@ -592,7 +592,7 @@ class Interpreter {
     return this.#constructed(call, values);
   }
 
-  #callFunction({ parameters, body }: FunctionDeclaration, args: readonly Known[]): Known {
+  #callFunction({ parameters, body }: FunctionDeclaration, args: readonly KnownValue[]): KnownValue {
     const [path, returned] = [this.#path, this.#returned];
     this.#returned = [];
     for (const [i, parameter] of parameters.entries()) this.#set(parameter, args[i]);
@@ -606,7 +606,7 @@ class Interpreter {
     return first && others.every(({ result }) => isSame(result, first.result)) ? first.result : undefined;
   }
 
-  #builtin(call: CallExpression, name: string, values: readonly Known[]): Known {
+  #builtin(call: CallExpression, name: string, values: readonly KnownValue[]): KnownValue {
     const [a, b, c] = values;
     switch (name) {
       case "min":
@@ -641,7 +641,7 @@ class Interpreter {
   }
 
   /** Returns the value of a constructor or a conversion. */
-  #constructed(call: CallExpression, values: readonly Known[]): Known {
+  #constructed(call: CallExpression, values: readonly KnownValue[]): KnownValue {
     const type = this.#program.valueTypeOf(call);
     if (values.length === 0) return zeroOf(type);
     if (type.kind === "scalar") return type.name === "bool" ? values[0] : fitted(values[0], type);
@@ -649,13 +649,13 @@ class Interpreter {
     const parts = values.flatMap((value, i) => {
       const part = this.#program.valueTypeOf(call.args[i]!);
       if (part.kind !== "vector") return [value];
-      return value?.kind === "composite" ? value.elements : new Array<Known>(part.size).fill(undefined);
+      return value?.kind === "composite" ? value.elements : new Array<KnownValue>(part.size).fill(undefined);
     });
-    const all = parts.length === 1 ? new Array<Known>(type.size).fill(parts[0]) : parts;
+    const all = parts.length === 1 ? new Array<KnownValue>(type.size).fill(parts[0]) : parts;
     return composite(all.map((each) => (isInteger(type.element) ? fitted(each, type.element) : undefined)));
   }
 
-  #length(argument: Expression | undefined): Known {
+  #length(argument: Expression | undefined): KnownValue {
     const array = argument?.kind === "unary" && argument.operator === "&" ? argument.operand : undefined;
     const place = array && placeOf(this.#program, array);
     const of = place && bindingPointOf(this.#program, place.variable);
@@ -666,18 +666,18 @@ class Interpreter {
 }
 
 /** Returns the values on which two maps agree. */
-const agreed = (a: Map<Target, Known>, b: Map<Target, Known>): Map<Target, Known> =>
+const agreed = (a: Map<Target, KnownValue>, b: Map<Target, KnownValue>): Map<Target, KnownValue> =>
   new Map([...a].filter(([target, value]) => isSame(value, b.get(target))));
 
 const u32: ScalarType = { kind: "scalar", name: "u32" };
 
 const mirrored: Partial<Record<string, string>> = { ">": "<", ">=": "<=" };
 
-const subtract = (a: Known, b: Known): Known =>
+const subtract = (a: KnownValue, b: KnownValue): KnownValue =>
   a?.kind === "sum" && b?.kind === "sum" ? minus(a, b) : undefined;
 
 /** Returns the smaller or the larger of two integers where their ranges decide it. */
-function extreme(name: "min" | "max", a: Known, b: Known): Known {
+function extreme(name: "min" | "max", a: KnownValue, b: KnownValue): KnownValue {
   if (a?.kind !== "sum" || b?.kind !== "sum") return undefined;
   const [small, large] = name === "min" ? [a, b] : [b, a];
   if (small.max <= large.min) return a;
@@ -687,7 +687,7 @@ function extreme(name: "min" | "max", a: Known, b: Known): Known {
 /**
  * Returns a text that is the same for stores of the same bytes under the same further conditions.
  */
-function storeKey({ of, address, bytes }: Store, rest: readonly Condition[]): string | undefined {
+function storeKey({ of, address, bytes }: BufferStore, rest: readonly Condition[]): string | undefined {
   const conditions = rest.map(conditionKey);
   if (conditions.includes(undefined)) return undefined;
   return [of.group, of.binding, keyOf(address), bytes, ...conditions].join(" ");

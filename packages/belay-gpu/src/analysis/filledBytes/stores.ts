@@ -6,7 +6,7 @@ import type { Sum, Unknown } from "./sums.ts";
 export type Condition = Sum | "unknown";
 
 /** A store to a bound buffer. */
-export interface Store {
+export interface BufferStore {
   readonly of: BindingPoint;
   /** The byte of the binding at which the store begins. */
   readonly address: Sum;
@@ -31,7 +31,7 @@ interface Row {
 }
 
 /** Returns the ranges that all stores together fill. */
-export function filledRanges(stores: readonly Store[]): FilledRange[] {
+export function filledRanges(stores: readonly BufferStore[]): FilledRange[] {
   const rows = new Map<string, { readonly of: BindingPoint; readonly rows: Row[] }>();
   for (const store of stores) {
     const row = rowOf(store);
@@ -59,7 +59,7 @@ interface Linear {
 }
 
 /** Returns the bytes that a store fills for certain; undefined if there are none. */
-function rowOf({ address, bytes, conditions }: Store): Row | undefined {
+function rowOf({ address, bytes, conditions }: BufferStore): Row | undefined {
   const open: Sum[] = [];
   for (const condition of conditions) {
     if (condition === "unknown" || condition.max < 0) return undefined;

@@ -15,11 +15,11 @@ export interface Truth {
 /** A vector, an array or a struct. */
 export interface Composite {
   readonly kind: "composite";
-  readonly elements: readonly Known[];
+  readonly elements: readonly KnownValue[];
 }
 
 /** The value of an expression; undefined if it is not understood. */
-export type Known = Sum | Truth | Composite | undefined;
+export type KnownValue = Sum | Truth | Composite | undefined;
 
 const never: Sum = constantSum(-1);
 const always: readonly Condition[] = [];
@@ -33,7 +33,7 @@ export const truth = (isTrue: boolean): Truth => ({
 /** The truth of a condition about which nothing is known. */
 export const unknownTruth: Truth = { kind: "truth", ifTrue: ["unknown"], ifFalse: ["unknown"] };
 
-export const truthOf = (value: Known): Truth => (value?.kind === "truth" ? value : unknownTruth);
+export const truthOf = (value: KnownValue): Truth => (value?.kind === "truth" ? value : unknownTruth);
 
 /** Returns the only value that a truth can have, or undefined if it can have both. */
 export function decided({ ifTrue, ifFalse }: Truth): boolean | undefined {
@@ -61,10 +61,10 @@ export const or = (a: Truth, b: Truth): Truth => not(and(not(a), not(b)));
 const MOST_ELEMENTS = 64;
 
 /** Returns a composite, or undefined if it is too large. */
-export const composite = (elements: readonly Known[]): Composite | undefined =>
+export const composite = (elements: readonly KnownValue[]): Composite | undefined =>
   elements.length <= MOST_ELEMENTS ? { kind: "composite", elements } : undefined;
 
-export function known(constant: Constant): Known {
+export function known(constant: Constant): KnownValue {
   if ("elements" in constant) return composite(constant.elements.map(known));
   const { type, value } = constant;
   if (typeof value === "boolean") return truth(value);
@@ -72,15 +72,15 @@ export function known(constant: Constant): Known {
 }
 
 /** Returns the value of a variable of this type without an initializer. */
-export function zeroOf(type: Type): Known {
+export function zeroOf(type: Type): KnownValue {
   switch (type.kind) {
     case "scalar":
       return type.name === "bool" ? truth(false) : isInteger(type) ? constantSum(0) : undefined;
     case "vector":
-      return composite(new Array<Known>(type.size).fill(zeroOf(type.element)));
+      return composite(new Array<KnownValue>(type.size).fill(zeroOf(type.element)));
     case "array":
       return typeof type.count === "number" && type.count <= MOST_ELEMENTS
-        ? composite(new Array<Known>(type.count).fill(zeroOf(type.element)))
+        ? composite(new Array<KnownValue>(type.count).fill(zeroOf(type.element)))
         : undefined;
     case "struct":
       return composite(type.members.map((member) => zeroOf(member.type)));
@@ -92,7 +92,7 @@ export function zeroOf(type: Type): Known {
 export const isInteger = ({ name }: ScalarType): boolean => name === "i32" || name === "u32";
 
 /** Returns an integer if it has the same value in another type. */
-export function fitted(value: Known, { name }: ScalarType): Known {
+export function fitted(value: KnownValue, { name }: ScalarType): KnownValue {
   if (value?.kind !== "sum") return name === "bool" ? value : undefined;
   const [least, most] =
     name === "i32" ? [-(2 ** 31), 2 ** 31 - 1] : name === "u32" ? [0, 2 ** 32 - 1] : [1, 0];
@@ -100,15 +100,24 @@ export function fitted(value: Known, { name }: ScalarType): Known {
 }
 
 /** Applies an operation to two values, or to the components of vectors. */
-export function lifted(a: Known, b: Known, apply: (a: Known, b: Known) => Known): Known {
+export function lifted(
+  a: KnownValue,
+  b: KnownValue,
+  apply: (a: KnownValue, b: KnownValue) => KnownValue,
+): KnownValue {
   const size = a?.kind === "composite" ? a.elements.length : b?.kind === "composite" ? b.elements.length : 0;
   if (size === 0) return apply(a, b);
-  const at = (value: Known, i: number) => (value?.kind === "composite" ? value.elements[i] : value);
+  const at = (value: KnownValue, i: number) => (value?.kind === "composite" ? value.elements[i] : value);
   return composite(Array.from({ length: size }, (_, i) => apply(at(a, i), at(b, i))));
 }
 
 /** Applies a binary operator to scalars. Results may not fit their type. */
-export function operate(operator: BinaryOperator, a: Known, b: Known, unknowns: Unknowns): Known {
+export function operate(
+  operator: BinaryOperator,
+  a: KnownValue,
+  b: KnownValue,
+  unknowns: Unknowns,
+): KnownValue {
   if (a?.kind === "sum" && b?.kind === "sum") return operateOnSums(operator, a, b, unknowns);
   if (a?.kind !== "truth" && b?.kind !== "truth") return undefined;
   if (operator === "&") return and(truthOf(a), truthOf(b));
@@ -116,7 +125,7 @@ export function operate(operator: BinaryOperator, a: Known, b: Known, unknowns: 
   return unknownTruth;
 }
 
-function operateOnSums(operator: BinaryOperator, a: Sum, b: Sum, unknowns: Unknowns): Known {
+function operateOnSums(operator: BinaryOperator, a: Sum, b: Sum, unknowns: Unknowns): KnownValue {
   switch (operator) {
     case "+":
       return plus(a, b);
@@ -175,7 +184,7 @@ export const conditionKey = (condition: Condition): string | undefined =>
   condition === "unknown" ? undefined : keyOf(condition);
 
 /** Returns whether two values are known to be the same. */
-export function isSame(a: Known, b: Known): boolean {
+export function isSame(a: KnownValue, b: KnownValue): boolean {
   if (a === b) return a !== undefined;
   if (a?.kind === "sum" && b?.kind === "sum") return keyOf(a) === keyOf(b);
   if (a?.kind === "composite" && b?.kind === "composite")

@@ -12,7 +12,7 @@ import {
   type ResourceRange,
   resourceOf,
 } from "../webgpu/resources.ts";
-import type { Contents, FilledRanges, KnownCall } from "./filled.ts";
+import type { FilledRanges, KnownCall, UniformWords } from "./filled.ts";
 
 /** A bound resource that a kernel may store to, with its binding point. */
 export interface StoredRange {
@@ -115,7 +115,7 @@ export class CommandRecord extends UsedResources {
    * Finds the ranges that dispatches overwrite completely. Call it when the commands are submitted,
    * as the contents of uniform buffers decide it.
    */
-  findFilled(ranges: FilledRanges, contents: Contents): void {
+  findFilled(ranges: FilledRanges, contents: UniformWords): void {
     for (const effect of this.effects) {
       if (!(effect instanceof DispatchEffect)) continue;
       effect.replaced = ranges.of(effect.call, contents);

@@ -12,7 +12,7 @@ export interface KnownCall {
 }
 
 /** Tells the words of uniform buffers at the time of a submission. */
-export interface Contents {
+export interface UniformWords {
   wordAt(range: BufferRange, byte: number): number | undefined;
 }
 
@@ -44,7 +44,7 @@ export class FilledRanges {
   readonly #finder = new FilledBytesFinder();
   readonly #answers = new WeakMap<KernelSource, Answer[]>();
 
-  of(call: KnownCall, contents: Contents): BufferRange[] {
+  of(call: KnownCall, contents: UniformWords): BufferRange[] {
     const rangeAt = ({ group, binding }: BindingPoint) =>
       call.bound.find(({ of }) => of.group === group && of.binding === binding)?.range;
     const sizeOf = (of: BindingPoint) => rangeAt(of)?.size;

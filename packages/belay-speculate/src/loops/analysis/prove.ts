@@ -12,7 +12,7 @@ export interface LoopNumbers {
 }
 
 /** The facts known at one place of the body. */
-export interface Known {
+export interface KnownFacts {
   readonly numbers: LoopNumbers;
   /** The range of the elements of each array. */
   readonly elements: ReadonlyMap<string, IntegerRange | null>;
@@ -24,7 +24,7 @@ export interface Known {
  * Returns the expression with the facts proven about it, and its range. The range is null if the
  * expression is no integer.
  */
-export function prove(expression: LoopExpression, known: Known): [LoopExpression, IntegerRange | null] {
+export function prove(expression: LoopExpression, known: KnownFacts): [LoopExpression, IntegerRange | null] {
   const { type } = expression;
   switch (expression.kind) {
     case "literal": {
@@ -103,6 +103,10 @@ export function prove(expression: LoopExpression, known: Known): [LoopExpression
  * Returns the property that says that an access stays inside its array, if the range of its index
  * proves it.
  */
-export function insideOf(array: string, index: IntegerRange | null, { numbers }: Known): { inside?: true } {
+export function insideOf(
+  array: string,
+  index: IntegerRange | null,
+  { numbers }: KnownFacts,
+): { inside?: true } {
   return index && index.low >= 0 && index.high < numbers.lengths[array]! ? { inside: true } : {};
 }

@@ -1,5 +1,5 @@
 import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
-import { type Known, prove } from "../prove.ts";
+import { type KnownFacts, prove } from "../prove.ts";
 import { allOf, type IntegerRange, rangeOf } from "../ranges.ts";
 import { type CountedInnerLoop, mostAhead } from "./unroll.ts";
 
@@ -13,7 +13,7 @@ type InnerLoop = Extract<BodyStatement, { kind: "loop" }>;
 export function counterOf(
   { body, update }: InnerLoop,
   changed: readonly string[],
-  known: Known,
+  known: KnownFacts,
 ):
   | (Pick<CountedInnerLoop, "counter" | "test" | "step" | "tripCount"> & { readonly values: IntegerRange })
   | null {
@@ -55,7 +55,7 @@ export function counterOf(
 function constantRange(
   expression: LoopExpression,
   changed: readonly string[],
-  known: Known,
+  known: KnownFacts,
 ): IntegerRange | null {
   switch (expression.kind) {
     case "literal":

@@ -1,7 +1,7 @@
 import type { BodyStatement, Loop, LoopExpression } from "../../tree/ir.ts";
 import { oncePerLoop } from "../../tree/oncePerLoop.ts";
 import { everyStatement } from "../../tree/walk.ts";
-import { insideOf, type Known, type LoopNumbers, prove } from "../prove.ts";
+import { insideOf, type KnownFacts, type LoopNumbers, prove } from "../prove.ts";
 import { asType, hull, type IntegerRange, rangeOfElements } from "../ranges.ts";
 import { counterOf } from "./innerCounter.ts";
 import { unroll } from "./unroll.ts";
@@ -71,7 +71,7 @@ class Specializer {
     this.#elements = new Map(loop.arrays.map(({ name, element }) => [name, rangeOfElements(element)]));
   }
 
-  get #known(): Known {
+  get #known(): KnownFacts {
     return { numbers: this.#numbers, elements: this.#elements, locals: this.#locals };
   }
 
