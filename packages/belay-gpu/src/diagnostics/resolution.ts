@@ -27,18 +27,27 @@ export const resolutionError = {
 
   recursive: (names: readonly string[], span: Span) =>
     error("recursive-declaration", `${quoted(names[0]!)} depends on itself`, span, {
+      help: "WGSL has no recursive functions, types or constants",
       notes: [`the cycle is ${[...names, names[0]].join(" -> ")}`],
+    }),
+
+  entryPointCalled: (name: string, span: Span) =>
+    error("wrong-kind-of-name", `${quoted(name)} is an entry point, which cannot be called`, span, {
+      help: "move its body to a function that both can call",
     }),
 
   /**
    * Reports a name that is used as something that it is not. `expected` is "a type", "a value" or
-   * "a function".
+   * "a function or a type".
    */
   wrongKind: (name: string, expected: string, span: Span) =>
     error("wrong-kind-of-name", `${quoted(name)} is not ${expected}`, span),
 
-  templateCount: (name: string, expected: string, actual: number, span: Span) =>
-    error("template-arguments", `${quoted(name)} takes ${expected}, found ${actual}`, span),
+  templateCount: (name: string, fewest: number, most: number, actual: number, span: Span) => {
+    const expected =
+      fewest === most ? plural(most, "template argument") : `${fewest} or ${most} template arguments`;
+    return error("template-arguments", `${quoted(name)} takes ${expected}, found ${actual}`, span);
+  },
 
   noTemplate: (name: string, span: Span) =>
     error("template-arguments", `${quoted(name)} takes no template list`, span),
@@ -48,7 +57,7 @@ export const resolutionError = {
 
   cannotConvert: (from: string, to: string, span: Span) =>
     error("type-mismatch", `cannot convert ${code(from)} to ${code(to)}`, span, {
-      help: "only literals and other abstract values convert on their own; write the conversion, as in `f32(x)`",
+      help: "only literals and other abstract values convert implicitly; write the conversion, as in `f32(x)`",
     }),
 
   wrongType: (expected: string, actual: string, span: Span) =>
@@ -60,7 +69,7 @@ export const resolutionError = {
     }),
 
   cannotConstruct: (type: string, types: readonly string[], span: Span) =>
-    error("no-matching-overload", `cannot make ${code(type)} from ${list(types)}`, span),
+    error("no-matching-overload", `cannot construct ${code(type)} from ${list(types)}`, span),
 
   argumentCount: (name: string, expected: number, actual: number, span: Span) =>
     error("argument-count", `${quoted(name)} takes ${plural(expected, "argument")}, found ${actual}`, span),
@@ -69,7 +78,7 @@ export const resolutionError = {
     error("invalid-type", `${code(type)} cannot be ${use}`, span),
 
   notAPlace: (use: string, help: string, span: Span) =>
-    error("not-a-place", `this is not a place that can be ${use}`, span, { help }),
+    error("not-a-place", `this expression cannot be ${use}`, span, { help }),
 
   noMember: (member: string, type: string, similar: string | undefined, span: Span) =>
     error("unknown-member", `${code(type)} has no member ${quoted(member)}`, span, didYouMean(similar)),
@@ -79,7 +88,7 @@ export const resolutionError = {
   outOfBounds: (index: number, count: number | undefined, span: Span) =>
     error(
       "invalid-index",
-      `index ${index} is out of bounds${count === undefined ? "" : ` of ${count} elements`}`,
+      `index ${index} is out of bounds${count === undefined ? "" : ` for ${plural(count, "element")}`}`,
       span,
     ),
 
@@ -87,7 +96,11 @@ export const resolutionError = {
     error("constant-evaluation", `this constant expression cannot be evaluated: ${reason}`, span),
 
   notConstant: (what: string, needed: string, span: Span) =>
-    error("not-constant", `${what} must be ${needed}`, span),
+    error("not-constant", `${what} must be ${needed}`, span, {
+      help: needed.includes("override")
+        ? "compute it from literals, `const` and `override` declarations"
+        : "compute it from literals and `const` declarations",
+    }),
 
   badAttribute: (name: string, expected: string, span: Span) =>
     error("attribute-value", `attribute ${quoted(`@${name}`)} takes ${expected}`, span),
@@ -95,37 +108,41 @@ export const resolutionError = {
   unknownBuiltinValue: (name: string, similar: string | undefined, span: Span) =>
     error("attribute-value", `${quoted(name)} is not a built-in value`, span, didYouMean(similar)),
 
-  valueReturned: (span: Span) => error("return-value", "this function returns no value", span),
+  valueReturned: (span: Span) =>
+    error("return-value", "this function has no result type, so it cannot return a value", span, {
+      help: "declare the type after `->`, or write `return;`",
+    }),
 
-  noValueReturned: (span: Span) => error("return-value", "this function returns a value", span),
+  noValueReturned: (span: Span) =>
+    error("return-value", "this function has a result type, so `return` needs a value", span),
 
   missingReturn: (name: string, span: Span) =>
-    error("return-value", `${quoted(name)} may end without a value`, span, {
+    error("return-value", `${quoted(name)} may end without returning a value`, span, {
       help: "end every path through it with a `return`",
     }),
 
   endless: (span: Span) =>
-    error("invalid-statement", "nothing ends this loop", span, { help: "leave it by `break` or `return`" }),
+    error("invalid-statement", "nothing ends this loop", span, { help: "leave it with `break` or `return`" }),
 
   defaults: (count: number, span: Span) =>
     error(
       "invalid-statement",
-      `this switch has ${count === 0 ? "no" : count} clauses for \`default\``,
+      `this switch has ${count === 0 ? "no `default` clause" : `${count} \`default\` clauses`}`,
       span,
       {
-        help: "a switch has one",
+        help: "a switch needs exactly one",
       },
     ),
 
   repeatedCase: (value: string, span: Span) =>
-    error("invalid-statement", `the case ${code(value)} stands twice in this switch`, span),
+    error("invalid-statement", `the case ${code(value)} appears twice in this switch`, span),
 
   untyped: (name: string, span: Span) =>
     error("invalid-variable", `${quoted(name)} needs a type or an initializer`, span),
 
   noAddressSpace: (name: string, span: Span) =>
     error("invalid-variable", `variable ${quoted(name)} needs an address space`, span, {
-      help: "write `var<private>` or `var<workgroup>`",
+      help: "write `var<private>` or `var<workgroup>`, or `var<storage>` or `var<uniform>` for a buffer",
     }),
 
   wrongAddressSpace: (space: string, where: string, span: Span) =>
@@ -133,7 +150,7 @@ export const resolutionError = {
 
   noAccessMode: (space: string, span: Span) =>
     error("invalid-variable", `variables in address space ${quoted(space)} take no access mode`, span, {
-      help: "only variables in `storage` do",
+      help: "only variables in `storage` take one",
     }),
 
   noInitializer: (space: string, span: Span) =>
@@ -142,7 +159,7 @@ export const resolutionError = {
   assertionFailed: (span: Span) => error("assertion-failed", "this assertion is false", span),
 
   misplaced: (what: string, where: string, span: Span) =>
-    error("invalid-statement", `${what} stands only in ${where}`, span),
+    error("invalid-statement", `${what} is allowed only in ${where}`, span),
 
   tooLarge: (message: string, span: Span) => error("limit-exceeded", message, span),
 

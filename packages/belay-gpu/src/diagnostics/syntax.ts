@@ -12,15 +12,17 @@ export function quoted(text: string): string {
   return `\`${printable}\``;
 }
 
+const otherName = "WGSL reserves it: use another name";
+
 export const syntaxError = {
   unexpectedCharacter: (text: string, span: Span) =>
-    error("unknown-character", `${quoted(text)} is no part of the language`, span),
+    error("unknown-character", `${quoted(text)} is not part of WGSL`, span),
 
   malformedNumber: (text: string, span: Span) =>
-    error("malformed-number", `${quoted(text)} is not a number`, span, {
+    error("malformed-number", `${quoted(text)} is not a valid number`, span, {
       help: /^0[0-9]/.test(text)
-        ? "an integer has no leading zeros"
-        : "the suffixes of a number are `i`, `u`, `f` and `h`",
+        ? "write the integer without leading zeros"
+        : "a number may end in the suffix `i`, `u`, `f` or `h`",
     }),
 
   unterminatedComment: (span: Span) =>
@@ -29,10 +31,10 @@ export const syntaxError = {
     }),
 
   reservedWord: (text: string, span: Span) =>
-    error("reserved-word", `${quoted(text)} is a reserved word`, span),
+    error("reserved-word", `${quoted(text)} is a reserved word`, span, { help: otherName }),
 
   reservedPrefix: (text: string, span: Span) =>
-    error("reserved-word", `${quoted(text)} starts with two underscores, which names must not`, span),
+    error("reserved-word", `the name ${quoted(text)} starts with two underscores`, span, { help: otherName }),
 
   expected: (wanted: string, found: string, span: Span) =>
     error("unexpected-token", `expected ${wanted}, found ${found}`, span),
@@ -42,31 +44,40 @@ export const syntaxError = {
       "mixed-operators",
       left === right ? `\`${left}\` cannot be chained` : `\`${left}\` and \`${right}\` cannot be mixed`,
       span,
-      { help: "use parentheses to say which comes first" },
+      { help: "put parentheses around the operation that comes first" },
     ),
 
   tooDeep: (what: string, limit: number, span: Span) =>
-    error("nesting-too-deep", `${what} nest deeper than ${limit} levels`, span),
+    error("nesting-too-deep", `${what} nest deeper than ${limit} levels`, span, {
+      help:
+        what === "statements"
+          ? "move inner statements to a function"
+          : "compute parts in variables of their own",
+    }),
 
   notAssignable: (span: Span) =>
     error("not-assignable", "this expression cannot be assigned to", span, {
-      help: "a target is a variable, `*pointer`, or an element or member of one",
+      help: "assign to a variable, to `*pointer`, or to an element or member of one",
     }),
 
   misplaced: (what: string, where: string, span: Span) =>
-    error("misplaced-syntax", `${what} stands only ${where}`, span),
+    error("misplaced-syntax", `${what} is allowed only ${where}`, span),
 
-  unknownExtension: (name: string, directive: string, known: Iterable<string>, span: Span) =>
-    error("unknown-extension", `${quoted(name)} is not known to \`${directive}\``, span, {
+  unknownExtension: (name: string, directive: string, known: Iterable<string>, span: Span) => {
+    const kind = directive === "enable" ? "an extension" : "a language feature";
+    return error("unknown-extension", `${quoted(name)} is not ${kind} that Belay knows`, span, {
       help: `known names: ${[...known].filter((each) => !each.startsWith("chromium_")).join(", ")}`,
-    }),
+    });
+  },
 
   unknownDirective: (name: string, span: Span) =>
-    error("unknown-directive", `${quoted(name)} starts neither a directive nor a declaration`, span),
+    error("unknown-directive", `${quoted(name)} starts neither a directive nor a declaration`, span, {
+      help: "statements belong to a function; declarations start with `fn`, `var`, `const`, `override`, `struct`, `alias` or `const_assert`",
+    }),
 
   unknownSeverity: (name: string, span: Span) =>
     error("unknown-severity", `${quoted(name)} is not a severity`, span, {
-      help: "severities: error, warning, info, off",
+      help: "use `error`, `warning`, `info` or `off`",
     }),
 
   unknownAttribute: (name: string, span: Span) =>
@@ -81,5 +92,5 @@ export const syntaxError = {
     error("misplaced-attribute", `${what} takes no attributes`, span),
 
   tooManyErrors: (shown: number, span: Span) =>
-    error("too-many-errors", `there are more than ${shown} errors, the others are not shown`, span),
+    error("too-many-errors", `there are more than ${shown} errors, of which only the first are shown`, span),
 };

@@ -195,10 +195,14 @@ export function belayOf(parts: BelayParts): Belay {
       if (policy.injectFaults !== true)
         throw new TypeError("bits can be flipped only under a policy with injectFaults");
       if (byteOffset % 4 !== 0 || byteOffset < 0 || !(byteOffset < buffer.size))
-        throw new TypeError("bits are flipped in a 32-bit word of the buffer");
+        throw new TypeError(
+          `byteOffset must be a multiple of 4 below the buffer's size, ${buffer.size}, not ${byteOffset}`,
+        );
       if (memory.flipMapped(buffer, byteOffset, mask)) return;
       if (buffer.usage & (flags.bufferMapRead | flags.bufferMapWrite))
-        throw new TypeError("a buffer that can be mapped is struck only where its memory is protected");
+        throw new TypeError(
+          "bits of a mappable buffer can be flipped only under a policy with a code for memory",
+        );
       flips.flip(buffer, byteOffset, mask);
     },
     faultSites: () =>

@@ -161,7 +161,7 @@ describe("a detected fault", () => {
       message:
         'replicas of kernel "square" disagree at square, line 3, column 1: ' +
         "workgroup (0, 0, 0), local index 5 computed 1 and 2",
-      help: "write the wrong data anew, and clear or write what was computed from it before it is computed again (BELAY332)",
+      help: "write the refused data again; clear or write all results of it before computing them again (BELAY332)",
     });
     expect(readBack.mapState).toBe("unmapped");
     expect(listener).toHaveBeenCalledOnce();

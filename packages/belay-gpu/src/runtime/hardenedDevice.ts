@@ -42,7 +42,7 @@ export function hardenWith(
 ): HardenedDevice {
   if ((device as Partial<HardenedDevice>).belay !== undefined)
     throw new BelayError("already-hardened", "the device is already hardened", {
-      help: "pass the device of which it was made, with one policy for all needs",
+      help: "harden the native device once, with one policy that holds all options",
     });
   const context = createContext(device, policy, codes);
   const code = context.policy.memory;

@@ -86,7 +86,7 @@ describe("a grid", () => {
   it("without room is rejected", async () => {
     const { device, done } = await hardened({}, { limit: 8 });
     await expect(number(device, [8, 7, 5])).rejects.toThrow(
-      'kernel "number" cannot be doubled on a grid of 8 by 7 by 5 workgroups: the device allows 8',
+      'kernel "number" cannot be doubled on a grid of 8 by 7 by 5 workgroups: the device allows 8 in each dimension',
     );
     done();
   });
@@ -341,7 +341,7 @@ describe("a twin that is late", () => {
     expect(gaveUp).toMatchObject([error]);
     const { message, help } = gaveUp[0] as UnverifiedError;
     expect(message).toMatch(/waited too long for its twin$/);
-    expect(help).toMatch(/^take check: "signature".*pairing: "passes"/);
+    expect(help).toMatch(/^use check: "signature".*pairing: "passes"/);
     done();
   });
 

@@ -44,7 +44,7 @@ describe("numbers", () => {
     "%s is one malformed literal",
     (source) => {
       expect(texts(source)).toEqual([source]);
-      expect(messages(source)).toEqual([`\`${source}\` is not a number`]);
+      expect(messages(source)).toEqual([`\`${source}\` is not a valid number`]);
     },
   );
 
@@ -67,7 +67,7 @@ describe("words", () => {
 
   test("reserved words and two leading underscores are errors", () => {
     expect(messages("let mut = 1;")).toEqual(["`mut` is a reserved word"]);
-    expect(messages("__x")).toEqual(["`__x` starts with two underscores, which names must not"]);
+    expect(messages("__x")).toEqual(["the name `__x` starts with two underscores"]);
   });
 });
 
@@ -126,5 +126,5 @@ test("a run of other characters is one error, and spans are UTF-16 offsets", () 
   const { tokens, diagnostics } = tokenize("😀 #$ x");
   expect(diagnostics).toMatchObject([{ span: { start: 0, end: 2 } }, { span: { start: 3, end: 5 } }]);
   expect(tokens[0]).toEqual({ kind: "identifier", start: 6, end: 7 });
-  expect(messages("\ud800")).toEqual(["`U+D800` is no part of the language"]);
+  expect(messages("\ud800")).toEqual(["`U+D800` is not part of WGSL"]);
 });

@@ -132,11 +132,11 @@ describe("operators that cannot be mixed", () => {
 
 describe("errors", () => {
   test.each([
-    ["enable f17;", ["BELAY010 7-10 `f17` is not known to `enable`"]],
-    ["requires f16;", ["BELAY010 9-12 `f16` is not known to `requires`"]],
+    ["enable f17;", ["BELAY010 7-10 `f17` is not an extension that Belay knows"]],
+    ["requires f16;", ["BELAY010 9-12 `f16` is not a language feature that Belay knows"]],
     ["diagnostic(fatal, a);", ["BELAY012 11-16 `fatal` is not a severity"]],
-    ["const a = 1; enable f16;", ["BELAY009 13-24 a directive stands only before all declarations"]],
-    ["; enable f16;", ["BELAY009 2-13 a directive stands only before all declarations"]],
+    ["const a = 1; enable f16;", ["BELAY009 13-24 a directive is allowed only before all declarations"]],
+    ["; enable f16;", ["BELAY009 2-13 a directive is allowed only before all declarations"]],
     ["import foo;", ["BELAY004 0-6 `import` is a reserved word"]],
     ["include foo;", ["BELAY011 0-7 `include` starts neither a directive nor a declaration"]],
     [
@@ -167,9 +167,9 @@ describe("errors", () => {
     ["(f());", ["BELAY005 5-6 expected `=`, another assignment operator, `++` or `--`, found `;`"]],
     ["switch a {}", ["BELAY005 10-11 expected `case` or `default`, found `}`"]],
     ["loop { continuing {} a = 1; }", ["BELAY005 21-22 expected `}` at the end of the block, found `a`"]],
-    ["continuing {}", ["BELAY009 0-10 `continuing` stands only at the end of a `loop` body"]],
-    ["break if a;", ["BELAY009 0-10 `break if` stands only at the end of a `continuing` block"]],
-    ["else {}", ["BELAY009 0-4 `else` stands only after the block of an `if`"]],
+    ["continuing {}", ["BELAY009 0-10 `continuing` is allowed only at the end of a `loop` body"]],
+    ["break if a;", ["BELAY009 0-10 `break if` is allowed only at the end of a `continuing` block"]],
+    ["else {}", ["BELAY009 0-4 `else` is allowed only after the block of an `if`"]],
     ["@diagnostic(off, a) a = 1;", ["BELAY015 0-19 this kind of statement takes no attributes"]],
     ["a = b c;", ["BELAY005 5-5 expected `;` after the statement, found `c`"]],
     ["a = f(1,, 2);", ["BELAY005 8-9 expected an expression, found `,`"]],

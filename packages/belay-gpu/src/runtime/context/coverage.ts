@@ -41,7 +41,7 @@ export class ProtectionError extends BelayError {
     const lines = coverage.diagnostics.map(describeGap);
     const message = [`kernel "${coverage.kernel}" is not fully protected`, ...lines].join("\n");
     super("not-fully-protected", message, {
-      help: "change the kernel as its diagnostics say, or except it by the policy's kernels",
+      help: "change the kernel as its diagnostics say, or set strict: false for it in the policy's kernels",
     });
     this.coverage = coverage;
   }
@@ -81,10 +81,19 @@ const gap = (name: DiagnosticName, message: string, help?: string) =>
 /** The reasons why a kernel is unprotected, besides those of the compiler. */
 export const leftAlone = {
   unknownModule: () =>
-    gap("unknown-shader-module", "the kernel's shader module was not made by the hardened device"),
+    gap(
+      "unknown-shader-module",
+      "the kernel's shader module was not made by the hardened device",
+      "call createShaderModule of the hardened device",
+    ),
   unknownLayout: () =>
-    gap("unknown-pipeline-layout", "the kernel's pipeline layout was not made by the hardened device"),
-  unknownEntryPoint: () => gap("unknown-entry-point", "the pipeline names no entry point the compiler knows"),
+    gap(
+      "unknown-pipeline-layout",
+      "the kernel's pipeline layout was not made by the hardened device",
+      "call createPipelineLayout of the hardened device",
+    ),
+  unknownEntryPoint: () =>
+    gap("unknown-entry-point", "the pipeline names no entry point of its shader module"),
   layoutIsFull: (needed: number, free: number) =>
     gap(
       "pipeline-layout-full",
@@ -106,7 +115,11 @@ export const leftAlone = {
   rejectedByDriver: (message: string) =>
     gap("rejected-by-driver", `the driver rejected the protected kernel: ${message.split("\n", 1)[0]}`),
   compilerFailed: (message: string) =>
-    gap("compiler-failed", `the compiler failed on this kernel: ${message.split("\n", 1)[0]}`),
+    gap(
+      "compiler-failed",
+      `the compiler failed on this kernel: ${message.split("\n", 1)[0]}`,
+      "this is a defect of Belay: report it with the kernel's source",
+    ),
   nothingToCompare: () =>
     gap("nothing-to-compare", "the kernel writes nothing that its replicas could compare"),
   notRequested: () => gap("not-requested", 'the policy\'s redundancy is "none"'),

@@ -39,7 +39,7 @@ export interface MemoryFault extends MemoryError {
 
 /** The help for a program whose data is refused. */
 export const helpToReplace =
-  "write the wrong data anew, and clear or write what was computed from it before it is computed again (BELAY332)";
+  "write the refused data again; clear or write all results of it before computing them again (BELAY332)";
 
 /** The error for data from memory with more errors than its code corrects. */
 export class MemoryFaultError extends BelayError {

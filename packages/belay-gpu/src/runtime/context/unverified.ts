@@ -42,7 +42,7 @@ export const helpToFit = "dispatch fewer workgroups at a time";
 /** The help for work that could not be verified. */
 const remedies: Readonly<Record<Unverified["cause"], string>> = {
   waitedTooLong:
-    'take check: "signature", or, where the kernel uses results of atomic operations, pairing: "passes" or redundancy: "intra+lds"; or dispatch fewer workgroups at a time',
+    'use check: "signature", or dispatch fewer workgroups at a time; a kernel that uses results of atomic operations needs pairing: "passes" or redundancy: "intra+lds"',
   gridTooLarge: helpToFit,
 };
 

@@ -15,11 +15,11 @@ export interface UnprotectedBuffer {
 }
 
 const reasons: Readonly<Record<Unprotected, readonly [name: DiagnosticName, why: string]>> = {
-  mappedAndBound: ["buffer-mapped-and-bound", "shaders can use it while it can be mapped"],
-  tooLarge: ["buffer-too-large", "the device allows no buffer that is as large as it is with whole granules"],
+  mappedAndBound: ["buffer-mapped-and-bound", "its usage lets shaders use it and the host map it"],
+  tooLarge: ["buffer-too-large", "with padding and check words, it would exceed the device's maxBufferSize"],
   arenaIsFull: [
     "check-words-full",
-    "the device allows no storage buffer that holds the check words of all buffers",
+    "the check words of all buffers would exceed the device's maxStorageBufferBindingSize",
   ],
 };
 

@@ -31,7 +31,7 @@ export class GridSizeError extends BelayError {
     const size = grid.join(" by ");
     super(
       "grid-too-large",
-      `kernel "${kernel}" cannot be doubled on a grid of ${size} workgroups: the device allows ${limit}`,
+      `kernel "${kernel}" cannot be doubled on a grid of ${size} workgroups: the device allows ${limit} in each dimension`,
       { help: helpToFit },
     );
   }

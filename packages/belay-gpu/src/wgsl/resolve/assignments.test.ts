@@ -27,11 +27,11 @@ test.each([
 });
 
 test.each([
-  ["c = 2;", "BELAY109 c: this is not a place that can be assigned"],
-  ["let x = 1; x = 2;", "BELAY109 x: this is not a place that can be assigned"],
-  ["in[0] = 1;", "BELAY109 in[0]: this is not a place that can be assigned"],
-  ["let p = &f; p = p;", "BELAY109 p: this is not a place that can be assigned"],
-  ["v.xx = vec2(1, 2);", "BELAY109 v.xx: this is not a place that can be assigned"],
+  ["c = 2;", "BELAY109 c: this expression cannot be assigned to"],
+  ["let x = 1; x = 2;", "BELAY109 x: this expression cannot be assigned to"],
+  ["in[0] = 1;", "BELAY109 in[0]: this expression cannot be assigned to"],
+  ["let p = &f; p = p;", "BELAY109 p: this expression cannot be assigned to"],
+  ["v.xx = vec2(1, 2);", "BELAY109 v.xx: this expression cannot be assigned to"],
   ["i = 1.5;", "BELAY105 1.5: cannot convert `abstract-float` to `i32`"],
   ["f = i;", "BELAY105 i: cannot convert `i32` to `f32`"],
   ["f += v;", "BELAY105 v: cannot convert `vec3<f32>` to `f32`"],

@@ -65,10 +65,19 @@ function checkTarget(cx: Context, target: Expression): ReferenceType | undefined
   const swizzled = swizzledVector(cx, target);
   const place = type.kind === "reference" ? type : swizzled && { ...swizzled, store: type };
   if (!place) {
-    const help = type.kind === "pointer" ? "write `*` before the pointer" : "declare it as `var`";
-    cx.report(resolutionError.notAPlace("assigned", help, target.span));
+    const help =
+      type.kind === "pointer"
+        ? "write `*` before the pointer"
+        : "only variables that are declared with `var` can be assigned to";
+    cx.report(resolutionError.notAPlace("assigned to", help, target.span));
   } else if (place.access === "read") {
-    cx.report(resolutionError.notAPlace("assigned", "this memory can only be read", target.span));
+    cx.report(
+      resolutionError.notAPlace(
+        "assigned to",
+        "this memory can only be read; a storage buffer needs the access `read_write`",
+        target.span,
+      ),
+    );
   } else if (!isConstructible(place.store)) {
     cx.report(resolutionError.invalidType(describeType(place.store), "assigned", target.span));
   } else {

@@ -44,9 +44,7 @@ function userCall(cx: Context, call: CallExpression, fn: FunctionDeclaration): E
   const { callee, args } = call;
   if (callee.templateArgs) cx.report(resolutionError.noTemplate(fn.name, callee.span));
   if (fn.attributes.some(({ name }) => name === "compute" || name === "vertex" || name === "fragment")) {
-    cx.report(
-      resolutionError.wrongKind(fn.name, "a function that can be called: it is an entry point", callee.span),
-    );
+    cx.report(resolutionError.entryPointCalled(fn.name, callee.span));
   }
   if (args.length !== fn.parameters.length) {
     cx.report(resolutionError.argumentCount(fn.name, fn.parameters.length, args.length, call.span));
@@ -72,14 +70,7 @@ function bitcast(cx: Context, call: CallExpression): ExpressionFacts {
   const [targetType] = callee.templateArgs ?? [];
   const [operand] = args;
   if (targetType?.kind !== "identifier" || callee.templateArgs?.length !== 1) {
-    cx.report(
-      resolutionError.templateCount(
-        "bitcast",
-        "one type as its template list",
-        callee.templateArgs?.length ?? 0,
-        callee.span,
-      ),
-    );
+    cx.report(resolutionError.templateCount("bitcast", 1, 1, callee.templateArgs?.length ?? 0, callee.span));
     return errorFacts;
   }
   const type = checkType(cx, targetType);

@@ -45,11 +45,11 @@ describe("value constructors", () => {
   });
 
   test.each([
-    ["f32(v)", "cannot make `f32` from `(vec2<f32>)`"],
-    ["f32(1, 2)", "cannot make `f32` from `(abstract-int, abstract-int)`"],
-    ["vec3<i32>(f)", "cannot make `vec3<i32>` from `(f32)`"],
-    ["vec3(1, 2)", "cannot make `vec3<abstract-int>` from `(abstract-int, abstract-int)`"],
-    ["vec3(v, v)", "cannot make `vec3<f32>` from `(vec2<f32>, vec2<f32>)`"],
+    ["f32(v)", "cannot construct `f32` from `(vec2<f32>)`"],
+    ["f32(1, 2)", "cannot construct `f32` from `(abstract-int, abstract-int)`"],
+    ["vec3<i32>(f)", "cannot construct `vec3<i32>` from `(f32)`"],
+    ["vec3(1, 2)", "cannot construct `vec3<abstract-int>` from `(abstract-int, abstract-int)`"],
+    ["vec3(v, v)", "cannot construct `vec3<f32>` from `(vec2<f32>, vec2<f32>)`"],
     ["vec2(i, f)", "no overload of `vec2` takes `(i32, f32)`"],
     [
       "mat2x3(w.x, 2, 3, 4, 5, 6)",
@@ -57,7 +57,7 @@ describe("value constructors", () => {
     ],
     [
       "mat2x2(1, 2, 3)",
-      "cannot make `mat2x2<abstract-float>` from `(abstract-int, abstract-int, abstract-int)`",
+      "cannot construct `mat2x2<abstract-float>` from `(abstract-int, abstract-int, abstract-int)`",
     ],
     ["array(1, true)", "no overload of `array` takes `(abstract-int, bool)`"],
     ["array()", "no overload of `array` takes `()`"],

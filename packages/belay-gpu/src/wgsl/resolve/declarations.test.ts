@@ -38,8 +38,8 @@ describe("module-scope declarations", () => {
     ],
     [
       "@group(0) @binding(0) var<private> x: array<f32>;",
-      "BELAY118 @group(0): attribute `@group` stands only in the declaration of a resource",
-      "BELAY118 @binding(0): attribute `@binding` stands only in the declaration of a resource",
+      "BELAY118 @group(0): attribute `@group` is allowed only in the declaration of a resource",
+      "BELAY118 @binding(0): attribute `@binding` is allowed only in the declaration of a resource",
       "BELAY108 array<f32>: `array<f32>` cannot be the type of a variable in address space `private`",
     ],
     [

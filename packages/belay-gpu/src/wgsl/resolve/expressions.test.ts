@@ -106,12 +106,12 @@ describe("places and pointers", () => {
     ["v.w", "BELAY110 v.w: `vec3<f32>` has no member `w`"],
     ["params.cell", "BELAY110 params.cell: `S` has no member `cell`"],
     ["f[0]", "BELAY111 f: `f32` cannot be indexed"],
-    ["v[3]", "BELAY111 3: index 3 is out of bounds of 3 elements"],
+    ["v[3]", "BELAY111 3: index 3 is out of bounds for 3 elements"],
     ["buffer_[-1]", "BELAY111 -1: index -1 is out of bounds"],
     ["v[1.0]", "BELAY105 1.0: expected an index of type `i32` or `u32`, found `f32`"],
-    ["&v.x", "BELAY109 v.x: this is not a place that can be pointed to"],
-    ["&1", "BELAY109 1: this is not a place that can be pointed to"],
-    ["&picture", "BELAY109 picture: this is not a place that can be pointed to"],
+    ["&v.x", "BELAY109 v.x: this expression cannot be pointed to"],
+    ["&1", "BELAY109 1: this expression cannot be pointed to"],
+    ["&picture", "BELAY109 picture: this expression cannot be pointed to"],
     ["*f", "BELAY105 f: expected a pointer, found `f32`"],
   ])("%s is refused", (expression, finding) => {
     expect(findings(`${declarations} fn test() { _ = ${expression}; }`)).toEqual([finding]);
@@ -165,7 +165,7 @@ describe("predeclared functions", () => {
       "BELAY106 atomicLoad(&f): no overload of `atomicLoad` takes `(ptr<private, f32, read_write>)`",
     ],
     ["bitcast<u32>(v)", "BELAY105 bitcast<u32>(v): cannot convert `vec3<f32>` to `u32`"],
-    ["bitcast(f)", "BELAY104 bitcast: `bitcast` takes one type as its template list, found 0"],
+    ["bitcast(f)", "BELAY104 bitcast: `bitcast` takes 1 template argument, found 0"],
     ["half(i)", "BELAY105 i: cannot convert `i32` to `f32`"],
     ["half()", "BELAY107 half(): `half` takes 1 argument, found 0"],
   ])("%s is refused", (expression, finding) => {

@@ -54,7 +54,7 @@ test.each([
   ["const c = 1; fn f() { c(); }", "BELAY103 c: `c` is not a function or a type"],
   [
     "@compute @workgroup_size(1) fn f() {} fn g() { f(); }",
-    "BELAY103 f: `f` is not a function that can be called: it is an entry point",
+    "BELAY103 f: `f` is an entry point, which cannot be called",
   ],
 ])("refuses %s", (source, finding) => {
   expect(findings(source)).toEqual([finding]);

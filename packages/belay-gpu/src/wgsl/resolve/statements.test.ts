@@ -43,9 +43,12 @@ describe("statements", () => {
       "switch i { case 1u {} default {} }",
       "BELAY105 i: expected one integer type for the selector and its cases, found `i32`",
     ],
-    ["break;", "BELAY118 break: `break` stands only in a loop or a switch"],
-    ["switch i { default { continue; } }", "BELAY118 continue: `continue` stands only in the body of a loop"],
-    ["return 1;", "BELAY115 1: this function returns no value"],
+    ["break;", "BELAY118 break: `break` is allowed only in a loop or a switch"],
+    [
+      "switch i { default { continue; } }",
+      "BELAY118 continue: `continue` is allowed only in the body of a loop",
+    ],
+    ["return 1;", "BELAY115 1: this function has no result type, so it cannot return a value"],
     ["const_assert c == 2;", "BELAY117 c == 2: this assertion is false"],
     ["const_assert i == 2;", "BELAY113 i == 2: the condition of a const_assert must be a const-expression"],
   ])("refuses %s", (statement, finding) => {
@@ -57,23 +60,26 @@ describe("statements", () => {
 
   test.each([
     ["fn f() -> f32 { return 1; }", []],
-    ["fn f() -> f32 { return; }", ["BELAY115 return: this function returns a value"]],
+    [
+      "fn f() -> f32 { return; }",
+      ["BELAY115 return: this function has a result type, so `return` needs a value"],
+    ],
     ["fn f() -> f32 { return 1i; }", ["BELAY105 1i: cannot convert `i32` to `f32`"]],
     ["fn f() -> array<f32> { }", ["BELAY108 array<f32>: `array<f32>` cannot be returned"]],
-    ["fn f() -> u32 { if (true) { return 1; } }", ["BELAY115 f: `f` may end without a value"]],
+    ["fn f() -> u32 { if (true) { return 1; } }", ["BELAY115 f: `f` may end without returning a value"]],
     [
       "fn f() -> u32 { loop { if (true) { break; } return 1; } }",
-      ["BELAY115 f: `f` may end without a value"],
+      ["BELAY115 f: `f` may end without returning a value"],
     ],
-    ["fn f() -> u32 { while (true) { return 1; } }", ["BELAY115 f: `f` may end without a value"]],
+    ["fn f() -> u32 { while (true) { return 1; } }", ["BELAY115 f: `f` may end without returning a value"]],
     [
       "fn f() -> u32 { switch 1 { case 1: { return 1; } default: { break; } } }",
-      ["BELAY115 f: `f` may end without a value"],
+      ["BELAY115 f: `f` may end without returning a value"],
     ],
-    ["fn f(x: u32) { switch x { case 1: {} } }", ["BELAY118 x: this switch has no clauses for `default`"]],
+    ["fn f(x: u32) { switch x { case 1: {} } }", ["BELAY118 x: this switch has no `default` clause"]],
     [
       "fn f(x: u32) { switch x { case 1, 2: {} case 1u: {} default: {} } }",
-      ["BELAY118 1u: the case `1` stands twice in this switch"],
+      ["BELAY118 1u: the case `1` appears twice in this switch"],
     ],
     ["fn f() { loop { continue; } }", ["BELAY118 loop { continue; }: nothing ends this loop"]],
     ["fn f() { if (true) { for (;;) {} } }", ["BELAY118 for (;;) {}: nothing ends this loop"]],

@@ -56,9 +56,9 @@ describe("type expressions", () => {
   });
 
   test.each([
-    ["vec3", "BELAY104 vec3: `vec3` takes 1 template arguments, found 0"],
+    ["vec3", "BELAY104 vec3: `vec3` takes 1 template argument, found 0"],
     ["vec3<S>", "BELAY108 S: `S` cannot be a vector component"],
-    ["vec3<f32, f32>", "BELAY104 vec3<f32, f32>: `vec3` takes 1 template arguments, found 2"],
+    ["vec3<f32, f32>", "BELAY104 vec3<f32, f32>: `vec3` takes 1 template argument, found 2"],
     ["mat2x2<i32>", "BELAY108 i32: `i32` cannot be a matrix component"],
     ["atomic<f32>", "BELAY108 f32: `f32` cannot be atomic"],
     ["f32<i32>", "BELAY104 f32<i32>: `f32` takes no template list"],

@@ -79,11 +79,8 @@ function predeclaredType(cx: Context, expression: TypeExpression): Type {
   const args = expression.templateArgs ?? [];
   const [fewest, most] = argumentCounts(name);
   if (args.length < fewest || args.length > most) {
-    const expected = fewest === most ? `${fewest}` : `${fewest} or ${most}`;
     for (const arg of args) checkTemplateArgument(cx, arg);
-    cx.report(
-      resolutionError.templateCount(name, `${expected} template arguments`, args.length, expression.span),
-    );
+    cx.report(resolutionError.templateCount(name, fewest, most, args.length, expression.span));
     return errorType;
   }
   return new TypeGenerator(cx, expression.span, args).generate(name);
