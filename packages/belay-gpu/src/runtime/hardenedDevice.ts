@@ -17,6 +17,7 @@ import { Scrubber } from "./verification/scrubber.ts";
 import { StoreSearch } from "./verification/storeSearch.ts";
 import { Verifier } from "./verification/verifier.ts";
 import { proxyOf } from "./webgpu/nativeObjects.ts";
+import type { Owners } from "./webgpu/owners.ts";
 
 /**
  * The device that a program uses, with the members that Belay adds. It is `Disposable` in programs
@@ -57,8 +58,8 @@ export function hardenWith(
   verifier.replaying.subscribe(() => injector.workRunsAgain());
   const { queue, framesShown } = hardenedQueue({ context, memory, commands, journal, verifier });
   const belay = belayOf({ context, memory, pipelines, injector, journal, verifier, scrubber, framesShown });
-  const creation = creationMethods(device, { pipelines, commands, journal, mappings });
-  const { scopes, textures } = context;
+  const { owners, scopes, textures } = context;
+  const creation = creationMethods(device, { owners, pipelines, commands, journal, mappings });
   const hardened: HardenedDevice = proxyOf(device, {
     ...creation,
     // Older browsers have no such symbol.
@@ -73,6 +74,7 @@ export function hardenWith(
 }
 
 interface Creators {
+  readonly owners: Owners;
   readonly pipelines: ProtectedPipelines;
   readonly commands: Commands;
   readonly journal: Journal;
@@ -80,25 +82,43 @@ interface Creators {
 }
 
 /** Returns the methods of a hardened device that create objects. */
-function creationMethods(device: GPUDevice, { pipelines, commands, journal, mappings }: Creators) {
+function creationMethods(device: GPUDevice, { owners, pipelines, commands, journal, mappings }: Creators) {
+  const ofCompute = (descriptor: GPUComputePipelineDescriptor) =>
+    owners.acceptIn(descriptor, "layout", "compute.module");
+  const ofRendering = (descriptor: GPURenderPipelineDescriptor) =>
+    owners.acceptIn(descriptor, "layout", "vertex.module", "fragment.module");
   return {
     createBuffer: (descriptor: GPUBufferDescriptor): GPUBuffer => {
-      const buffer = journal.createBuffer(descriptor);
+      const buffer = owners.own("buffer", journal.createBuffer(descriptor));
       mappings.attach(buffer, descriptor.usage);
       return buffer;
     },
-    createTexture: (descriptor: GPUTextureDescriptor) => journal.createTexture(descriptor),
+    createTexture: (descriptor: GPUTextureDescriptor) =>
+      owners.own("texture", journal.createTexture(descriptor)),
+    createSampler: (descriptor?: GPUSamplerDescriptor) =>
+      owners.own("sampler", device.createSampler(descriptor)),
+    createQuerySet: (descriptor: GPUQuerySetDescriptor) =>
+      owners.own("querySet", device.createQuerySet(descriptor)),
     createBindGroupLayout: (descriptor: GPUBindGroupLayoutDescriptor) =>
-      pipelines.bindGroups.createLayout(descriptor),
-    createBindGroup: (descriptor: GPUBindGroupDescriptor) => pipelines.bindGroups.createGroup(descriptor),
-    createPipelineLayout: (descriptor: GPUPipelineLayoutDescriptor) => pipelines.layouts.create(descriptor),
-    createShaderModule: (descriptor: GPUShaderModuleDescriptor) => pipelines.createModule(descriptor),
-    createComputePipeline: (descriptor: GPUComputePipelineDescriptor) => pipelines.create(descriptor),
+      owners.own("bindGroupLayout", pipelines.bindGroups.createLayout(descriptor)),
+    createBindGroup: (given: GPUBindGroupDescriptor) => {
+      const descriptor = owners.acceptIn(given, "layout", "entries.resource", "entries.resource.buffer");
+      return owners.own("bindGroup", pipelines.bindGroups.createGroup(descriptor));
+    },
+    createPipelineLayout: (given: GPUPipelineLayoutDescriptor) => {
+      const descriptor = owners.acceptIn(given, "bindGroupLayouts");
+      return owners.own("pipelineLayout", pipelines.layouts.create(descriptor));
+    },
+    createShaderModule: (descriptor: GPUShaderModuleDescriptor) =>
+      owners.own("shaderModule", pipelines.createModule(descriptor)),
+    createComputePipeline: (descriptor: GPUComputePipelineDescriptor) =>
+      owners.own("computePipeline", pipelines.create(ofCompute(descriptor))),
     createComputePipelineAsync: async (descriptor: GPUComputePipelineDescriptor) =>
-      pipelines.createAsync(descriptor),
-    createRenderPipeline: (descriptor: GPURenderPipelineDescriptor) => pipelines.rendering.create(descriptor),
+      owners.own("computePipeline", await pipelines.createAsync(ofCompute(descriptor))),
+    createRenderPipeline: (descriptor: GPURenderPipelineDescriptor) =>
+      owners.own("renderPipeline", pipelines.rendering.create(ofRendering(descriptor))),
     createRenderPipelineAsync: async (descriptor: GPURenderPipelineDescriptor) =>
-      pipelines.rendering.createAsync(descriptor),
+      owners.own("renderPipeline", await pipelines.rendering.createAsync(ofRendering(descriptor))),
     createCommandEncoder: (descriptor?: GPUCommandEncoderDescriptor): GPUCommandEncoder => {
       const encoder = device.createCommandEncoder(descriptor);
       commands.follow(encoder);

@@ -1,6 +1,7 @@
 import { type Schemes, schemes } from "../../ecc/scheme.ts";
 import { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { ErrorScopes } from "../webgpu/errorScopes.ts";
+import { Owners } from "../webgpu/owners.ts";
 import { Textures } from "../webgpu/resources.ts";
 import { Events } from "./events.ts";
 import {
@@ -23,6 +24,8 @@ export interface RuntimeContext {
   readonly events: Events;
   /** The report buffers of kernels. */
   readonly reports: ReportArena;
+  /** The objects that the hardened device made. */
+  readonly owners: Owners;
   /** The program's error scopes. */
   readonly scopes: ErrorScopes;
   /** The program's textures and their views. */
@@ -38,6 +41,7 @@ export interface RuntimeContext {
 export function createContext(device: GPUDevice, given?: Policy, codes: Schemes = schemes): RuntimeContext {
   const policy = resolvePolicy(given, device, codes);
   refuseConflicts(policy, device.features);
+  const owners = new Owners(device);
   const scopes = new ErrorScopes(device);
   const usages = new DeclaredUsages(device, scopes, {
     copies: recovers(policy) || policy.injectFaults === true,
@@ -49,8 +53,9 @@ export function createContext(device: GPUDevice, given?: Policy, codes: Schemes 
     codes,
     events: new Events(),
     reports: new ReportArena(device),
+    owners,
     scopes,
-    textures: new Textures(device),
+    textures: new Textures(device, owners),
     usages,
   };
 }

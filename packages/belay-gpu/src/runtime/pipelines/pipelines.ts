@@ -5,6 +5,7 @@ import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { CheckWordBindings } from "../memory/memoryProtection.ts";
 import { makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
 import { Overlay } from "../webgpu/overlay.ts";
+import type { Owners } from "../webgpu/owners.ts";
 import { AddedBindings } from "./addedBindings.ts";
 import { BindGroups } from "./bindGroups.ts";
 import { type Doubling, namedByReport } from "./doubledGrid.ts";
@@ -33,22 +34,25 @@ export class ProtectedPipelines {
   readonly #plans: PipelinePlans;
   readonly #modules: Overlay<GPUShaderModule, string>;
   readonly #device: GPUDevice;
+  readonly #owners: Owners;
   readonly #memory: CheckWordBindings;
   readonly #pipelines = new Overlay<GPUComputePipeline, PipelineRecord>((native, recordOf) => {
     const { bindGroups } = this;
+    const owners = this.#owners;
     return {
       getBindGroupLayout(index) {
         const record = recordOf(this);
         const layout = record.layoutAt(index, (pipeline) => native.getBindGroupLayout.call(pipeline, index));
         if (record.hasDefaultLayout) bindGroups.trackDefaultLayout(layout, record.kindsOf(index));
-        return layout;
+        return owners.own("bindGroupLayout", layout);
       },
     };
   });
 
   constructor(context: RuntimeContext, memory: CheckWordBindings, protect: Protect) {
-    const { device } = context;
+    const { device, owners } = context;
     this.#device = device;
+    this.#owners = owners;
     this.#memory = memory;
     this.kernels = new Kernels(context, protect);
     this.bindGroups = new BindGroups(context);
@@ -56,7 +60,7 @@ export class ProtectedPipelines {
     this.layouts = new PipelineLayouts(device, this.bindGroups);
     this.#plans = new PipelinePlans(this.kernels, this.layouts);
     this.#modules = shaderModules(this.kernels);
-    this.rendering = new RenderPipelines(device, this.bindGroups, (module) => this.#modules.stateOf(module));
+    this.rendering = new RenderPipelines(context, this.bindGroups, (module) => this.#modules.stateOf(module));
   }
 
   /** Creates the program's own module. Its messages and errors are those that the program sees. */

@@ -2,6 +2,7 @@ import { type BindingAccess, bindingAccesses } from "../../analysis/bindings.ts"
 import { functionsOf, stageOf } from "../../analysis/callGraph.ts";
 import { parse } from "../../wgsl/parser.ts";
 import { resolve } from "../../wgsl/resolve/index.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { Overlay } from "../webgpu/overlay.ts";
 import { type BindGroups, kindsIn } from "./bindGroups.ts";
 
@@ -18,7 +19,7 @@ export class RenderPipelines {
   readonly #pipelines: Overlay<GPURenderPipeline, Stages>;
 
   constructor(
-    device: GPUDevice,
+    { device, owners }: RuntimeContext,
     bindGroups: BindGroups,
     sourceOf: (module: GPUShaderModule) => string | undefined,
   ) {
@@ -30,7 +31,7 @@ export class RenderPipelines {
         getBindGroupLayout(index) {
           const layout = native.getBindGroupLayout.call(this, index);
           bindGroups.trackDefaultLayout(layout, kindsIn(bindingsOf(stagesOf(this)), index));
-          return layout;
+          return owners.own("bindGroupLayout", layout);
         },
       };
     });

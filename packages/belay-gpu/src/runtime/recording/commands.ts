@@ -19,7 +19,7 @@ export class Commands {
   readonly #encoders: Overlay<GPUCommandEncoder, CommandRecord>;
 
   constructor(context: RuntimeContext, memory: MemoryProtection, pipelines: ProtectedPipelines) {
-    const { textures, usages } = context;
+    const { owners, textures, usages } = context;
     this.#computePasses = new ComputePasses(context, memory, pipelines);
     this.#renderPasses = new RenderPasses(context, memory, pipelines.bindGroups);
     const commands = this;
@@ -30,7 +30,7 @@ export class Commands {
         return record;
       };
       return {
-        ...transferMethods(native, recordOf, { textures, usages, memory }),
+        ...transferMethods(native, recordOf, { owners, textures, usages, memory }),
         pushDebugGroup(label) {
           native.pushDebugGroup.call(this, label);
           recordOf(this).steps.push((again) => again.pushDebugGroup(label));
@@ -39,7 +39,8 @@ export class Commands {
           native.popDebugGroup.call(this);
           recordOf(this).steps.push((again) => again.popDebugGroup());
         },
-        beginComputePass(descriptor) {
+        beginComputePass(given) {
+          const descriptor = owners.acceptIn(given, "timestampWrites.querySet");
           const pass = native.beginComputePass.call(this, descriptor);
           const record = recordOf(this);
           const copy = copyDescriptor(descriptor);
@@ -51,7 +52,8 @@ export class Commands {
           record.isInPass = true;
           return pass;
         },
-        beginRenderPass(descriptor) {
+        beginRenderPass(given) {
+          const descriptor = commands.#renderPasses.accept(given);
           const pass = native.beginRenderPass.call(this, commands.#renderPasses.asDeclared(descriptor));
           const record = recordOf(this);
           commands.#renderPasses.follow(pass, descriptor, record);
@@ -61,7 +63,7 @@ export class Commands {
         finish(descriptor) {
           const record = recordOf(this);
           memory.finish(this, native, record);
-          const buffer = native.finish.call(this, descriptor);
+          const buffer = owners.own("commandBuffer", native.finish.call(this, descriptor));
           commands.#records.set(buffer, record);
           // WebGPU validation rejects commands after the end; they are not recorded.
           commands.#encoders.detach(this);

@@ -279,7 +279,7 @@ export class ComputePasses {
   readonly #overlay: Overlay<GPUComputePassEncoder, ComputePass>;
 
   constructor(
-    { device, policy, usages }: RuntimeContext,
+    { device, owners, policy, usages }: RuntimeContext,
     memory: MemoryProtection,
     pipelines: ProtectedPipelines,
   ) {
@@ -295,16 +295,17 @@ export class ComputePasses {
     };
     const overlay = new Overlay<GPUComputePassEncoder, ComputePass>((_, passOf) => ({
       setPipeline(pipeline) {
-        passOf(this).setPipeline(pipelines.recordOf(pipeline));
+        passOf(this).setPipeline(pipelines.recordOf(owners.accept(pipeline)));
       },
       setBindGroup(index: number, group: GPUBindGroup | null | undefined, ...offsets: unknown[]): undefined {
-        const set = { group: group ?? null, offsets: copyOffsets(offsets) };
+        const set = { group: owners.accept(group) ?? null, offsets: copyOffsets(offsets) };
         passOf(this).setBindGroup(index, bindGroups.asDeclared(set));
       },
       dispatchWorkgroups(...grid) {
         passOf(this).dispatch(grid);
       },
-      dispatchWorkgroupsIndirect(buffer, offset) {
+      dispatchWorkgroupsIndirect(given, offset) {
+        const buffer = owners.accept(given);
         const end = offset + BYTES_OF_ARGUMENTS;
         passOf(this).dispatchIndirect(usages.used(buffer, flags.bufferIndirect, end), offset);
       },

@@ -4,6 +4,7 @@ import type { BindGroups } from "../pipelines/bindGroups.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { flags, membersOf } from "../webgpu/nativeObjects.ts";
 import { Overlay } from "../webgpu/overlay.ts";
+import type { Owners } from "../webgpu/owners.ts";
 import { type AnyMethod, copyDescriptor, copyOffsets, type ReplayStep } from "../webgpu/replayStep.ts";
 import { endOf, type ResourceRange, type Textures } from "../webgpu/resources.ts";
 import { CommandRecord, type Effect, UsedResources } from "./commandRecord.ts";
@@ -62,16 +63,19 @@ const readers = Object.keys(readings) as Reader[];
  * use and the commands, to run them again.
  */
 export class RenderPasses {
+  readonly #owners: Owners;
   readonly #textures: Textures;
   readonly #usages: DeclaredUsages;
   readonly #bundles = new WeakMap<GPURenderBundle, CommandRecord>();
   readonly #passes: Overlay<GPURenderPassEncoder, RenderPass>;
   readonly #bundleEncoders: Overlay<GPURenderBundleEncoder, CommandRecord>;
 
-  constructor({ textures, usages }: RuntimeContext, memory: CommandGuard, bindGroups: BindGroups) {
+  constructor({ owners, textures, usages }: RuntimeContext, memory: CommandGuard, bindGroups: BindGroups) {
+    this.#owners = owners;
     this.#textures = textures;
     this.#usages = usages;
-    const asDeclared = (name: string, args: unknown[]) => {
+    const asDeclared = (name: string, given: unknown[]) => {
+      const args = given.map((each) => owners.accept(each));
       if (name in readings) return argumentsFor(readings[name as Reader], args, usages);
       if (name !== "setBindGroup" || !args[1]) return args;
       const [index, group, ...offsets] = args;
@@ -95,7 +99,7 @@ export class RenderPasses {
         passes.detach(this);
       },
       executeBundles(list) {
-        const all = [...list];
+        const all = [...list].map((bundle) => owners.accept(bundle));
         native.executeBundles.call(this, all);
         const { record, effect, steps } = passOf(this);
         steps.push((again) => again.executeBundles(all));
@@ -110,15 +114,30 @@ export class RenderPasses {
     }));
     this.#passes = passes;
     this.#bundleEncoders = new Overlay<GPURenderBundleEncoder, CommandRecord>((native, recordOf) => ({
-      ...followed(native, [...readers, "setBindGroup"], asDeclared, (encoder, _, args) =>
+      ...followed(native, ["setPipeline", ...readers, "setBindGroup"], asDeclared, (encoder, _, args) =>
         recordUse(recordOf(encoder), args),
       ),
       finish(descriptor) {
-        const bundle = native.finish.call(this, descriptor);
+        const bundle = owners.own("renderBundle", native.finish.call(this, descriptor));
         bundles.set(bundle, recordOf(this));
         return bundle;
       },
     }));
+  }
+
+  /**
+   * Returns the descriptor of a pass, with invalid objects in place of those of other hardened
+   * devices.
+   */
+  accept(descriptor: GPURenderPassDescriptor): GPURenderPassDescriptor {
+    return this.#owners.acceptIn(
+      descriptor,
+      "colorAttachments.view",
+      "colorAttachments.resolveTarget",
+      "depthStencilAttachment.view",
+      "occlusionQuerySet",
+      "timestampWrites.querySet",
+    );
   }
 
   follow(pass: GPURenderPassEncoder, descriptor: GPURenderPassDescriptor, record: CommandRecord): void {

@@ -1,6 +1,7 @@
 import type { CommandGuard } from "../memory/memoryProtection.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
+import type { Owners } from "../webgpu/owners.ts";
 import { type AnyMethod, copyDescriptor } from "../webgpu/replayStep.ts";
 import { type BufferRange, endOf, type Textures } from "../webgpu/resources.ts";
 import { extentOf, isIterable, texelRange } from "../webgpu/texelRange.ts";
@@ -9,6 +10,7 @@ import type { CommandRecord } from "./commandRecord.ts";
 type Extent = GPUExtent3D | GPUExtent3DStrict;
 
 interface TransferParts {
+  readonly owners: Owners;
   readonly textures: Textures;
   readonly usages: DeclaredUsages;
   readonly memory: CommandGuard;
@@ -18,15 +20,15 @@ interface TransferParts {
 export function transferMethods(
   native: GPUCommandEncoder,
   recordOf: (encoder: GPUCommandEncoder) => CommandRecord,
-  { textures, usages, memory }: TransferParts,
+  { owners, textures, usages, memory }: TransferParts,
 ): Partial<GPUCommandEncoder> & ThisType<GPUCommandEncoder> {
   const copyBufferToBuffer = native.copyBufferToBuffer as AnyMethod;
   return {
     copyBufferToBuffer(from: GPUBuffer, ...rest: unknown[]): undefined {
       const isShort = typeof rest[0] === "object";
       const [fromOffset, to, toOffset, asked] = isShort ? [0, rest[0], 0, rest[1]] : rest;
-      const source = rangeIn(from, fromOffset, asked);
-      const target = rangeIn(to as GPUBuffer, toOffset, source.size);
+      const source = rangeIn(owners.accept(from), fromOffset, asked);
+      const target = rangeIn(owners.accept(to as GPUBuffer), toOffset, source.size);
       const record = recordOf(this);
       memory.transfer(this, native, record, { source, target, result: "copy" }, (buffers) => {
         const args = [
@@ -43,7 +45,7 @@ export function transferMethods(
     },
     clearBuffer(buffer, offset, asked) {
       const record = recordOf(this);
-      const target = rangeIn(buffer, offset, asked);
+      const target = rangeIn(owners.accept(buffer), offset, asked);
       memory.transfer(this, native, record, { target, result: "zeros" }, (buffers) => {
         const size = explicit(target, asked);
         const cleared = usages.target(buffers.target, endOf(target));
@@ -52,8 +54,9 @@ export function transferMethods(
       });
       record.transfer(undefined, target, true);
     },
-    resolveQuerySet(querySet, first, count, buffer, offset) {
+    resolveQuerySet(given, first, count, to, offset) {
       const record = recordOf(this);
+      const [querySet, buffer] = [owners.accept(given), owners.accept(to)];
       const target = rangeIn(buffer, offset, 8 * count);
       memory.transfer(this, native, record, { target }, () => {
         const used = usages.used(buffer, flags.bufferQueryResolve, endOf(target));
@@ -62,8 +65,9 @@ export function transferMethods(
       });
       record.transfer(undefined, target, true);
     },
-    copyBufferToTexture(from, to, size) {
+    copyBufferToTexture(givenFrom, givenTo, size) {
       const record = recordOf(this);
+      const [from, to] = [owners.acceptIn(givenFrom, "buffer"), owners.acceptIn(givenTo, "texture")];
       const declared = { ...to, texture: usages.target(to.texture) };
       const [fromCopy, toCopy, sizeCopy] = copyDescriptor([from, declared, size] as const);
       const source = texelRange(from, to, size).range;
@@ -76,8 +80,9 @@ export function transferMethods(
       });
       record.transfer(source, to.texture, coversTexture(to, size));
     },
-    copyTextureToBuffer(from, to, size) {
+    copyTextureToBuffer(givenFrom, givenTo, size) {
       const record = recordOf(this);
+      const [from, to] = [owners.acceptIn(givenFrom, "texture"), owners.acceptIn(givenTo, "buffer")];
       const declared = { ...from, texture: usages.source(from.texture) };
       const [fromCopy, toCopy, sizeCopy] = copyDescriptor([declared, to, size] as const);
       const { range, isFilled } = texelRange(to, from, size);
@@ -90,7 +95,8 @@ export function transferMethods(
       });
       record.transfer(from.texture, range, isFilled);
     },
-    copyTextureToTexture(from, to, size) {
+    copyTextureToTexture(givenFrom, givenTo, size) {
+      const [from, to] = [owners.acceptIn(givenFrom, "texture"), owners.acceptIn(givenTo, "texture")];
       const source = { ...from, texture: usages.source(from.texture) };
       const target = { ...to, texture: usages.target(to.texture) };
       native.copyTextureToTexture.call(this, source, target, size);

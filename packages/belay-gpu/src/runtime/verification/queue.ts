@@ -37,15 +37,20 @@ export function hardenedQueue({ context, memory, commands, journal, verifier }: 
   readonly queue: GPUQueue;
   readonly framesShown: () => number;
 } {
-  const { device, policy, textures, usages } = context;
+  const { device, owners, policy, textures, usages } = context;
   const native = device.queue;
   const refuses = refusesFaults(policy);
   let framesShown = 0;
   const queue = proxyOf(native, {
     submit: (commandBuffers: Iterable<GPUCommandBuffer>): undefined => {
-      const submitted = [...commandBuffers];
+      const submitted = [...commandBuffers].map((each) => owners.accept(each));
       const records = submitted.map((each) => commands.recordOf(each));
-      if (records.some((record) => record && [...record.touched()].some(isMapped))) {
+      const isUnusable = (each: GpuResource) => isMapped(each) || owners.isInvalid(each);
+      // The device rejects such commands, so there is nothing to record.
+      if (
+        submitted.some((each) => owners.isInvalid(each)) ||
+        records.some((record) => record && [...record.touched()].some(isUnusable))
+      ) {
         native.submit(submitted);
         return;
       }
@@ -61,7 +66,8 @@ export function hardenedQueue({ context, memory, commands, journal, verifier }: 
       if (isLong && journal.closedEpochs < MAX_CHECKS_UNDER_WAY) void verifier.verify();
     },
     writeBuffer: (...args: Parameters<GPUQueue["writeBuffer"]>): undefined => {
-      const [buffer, offset, data, start, size] = args;
+      const [given, offset, data, start, size] = args;
+      const buffer = owners.accept(given);
       const bytes = bytesOf(data, start, size);
       const range = { buffer, offset, size: bytes?.length ?? 0 };
       const target = usages.target(buffer, offset + range.size);
@@ -77,7 +83,8 @@ export function hardenedQueue({ context, memory, commands, journal, verifier }: 
       else native.writeBuffer(target, offset, data, start, size);
     },
     writeTexture: (...args: Parameters<GPUQueue["writeTexture"]>): undefined => {
-      const [to, data, layout, size] = args;
+      const [given, data, layout, size] = args;
+      const to = owners.acceptIn(given, "texture");
       const declared = { ...to, texture: usages.target(to.texture) };
       const write = () => native.writeTexture(declared, data, layout, size);
       journal.writeTexture(to.texture, coversTexture(to, size), write, () => {
@@ -90,7 +97,8 @@ export function hardenedQueue({ context, memory, commands, journal, verifier }: 
       });
     },
     copyExternalImageToTexture: (...args: Parameters<GPUQueue["copyExternalImageToTexture"]>): undefined => {
-      const [source, to, size] = args;
+      const [source, given, size] = args;
+      const to = owners.acceptIn(given, "texture");
       const declared = { ...to, texture: usages.target(to.texture) };
       journal.writeTexture(to.texture, coversTexture(to, size), () =>
         native.copyExternalImageToTexture(source, declared, size),
@@ -105,10 +113,7 @@ export function hardenedQueue({ context, memory, commands, journal, verifier }: 
   return { queue, framesShown: () => framesShown };
 }
 
-/**
- * Returns whether a buffer is mapped. The device rejects commands with such a buffer, so there is
- * nothing to record.
- */
+/** Returns whether a resource is a mapped buffer. */
 const isMapped = (resource: GpuResource): boolean => !isTexture(resource) && resource.mapState !== "unmapped";
 
 /**

@@ -1,5 +1,6 @@
 import { flags, makeSilently } from "./nativeObjects.ts";
 import { Overlay } from "./overlay.ts";
+import type { Owners } from "./owners.ts";
 import { copyDescriptor } from "./replayStep.ts";
 
 /** A resource that GPU work reads or writes. */
@@ -71,6 +72,7 @@ interface ViewRecord {
 /** The textures of views, and the textures that canvases show. */
 export class Textures {
   readonly #device: GPUDevice;
+  readonly #owners: Owners;
   readonly #views = new WeakMap<GPUTextureView, ViewRecord>();
   /**
    * The textures that a canvas shows, each with its replacement for re-execution once that exists.
@@ -78,17 +80,19 @@ export class Textures {
   readonly #shown = new WeakMap<GPUTexture, GPUTexture | null>();
   readonly #overlay = new Overlay<GPUTexture, undefined>((native) => {
     const views = this.#views;
+    const owners = this.#owners;
     return {
       createView(descriptor) {
         const view = native.createView.call(this, descriptor);
         views.set(view, { texture: this, descriptor: copyDescriptor(descriptor) });
-        return view;
+        return owners.own("textureView", view);
       },
     };
   });
 
-  constructor(device: GPUDevice) {
+  constructor(device: GPUDevice, owners: Owners) {
     this.#device = device;
+    this.#owners = owners;
   }
 
   follow(texture: GPUTexture): void {
@@ -99,7 +103,7 @@ export class Textures {
   show(texture: GPUTexture): void {
     if (this.#shown.has(texture)) return;
     this.#shown.set(texture, null);
-    this.follow(texture);
+    this.follow(this.#owners.own("texture", texture));
   }
 
   isShown(resource: GpuResource): boolean {
