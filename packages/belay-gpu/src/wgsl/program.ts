@@ -1,4 +1,7 @@
-/** The meaning of a module's names, types and constants, separate from its tree. */
+/**
+ * The interface to a resolved module: the meaning of its names, its types and its constants,
+ * separate from its tree.
+ */
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type {
   AliasDeclaration,

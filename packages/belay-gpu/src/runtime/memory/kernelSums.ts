@@ -1,3 +1,7 @@
+/**
+ * Decides which kernels may sum their buffers under a checksum. Trials on the device show whether a
+ * kernel accesses each word equally often. Their results choose the variant of the kernel.
+ */
 import type {
   BindingPoint,
   BindingScheme,

@@ -1,3 +1,7 @@
+/**
+ * The copies, clears and query results of a command encoder. Each is encoded, recorded with the
+ * ranges that it reads and writes, and told to memory protection.
+ */
 import type { CommandGuard } from "../memory/memoryProtection.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { flags } from "../webgpu/nativeObjects.ts";

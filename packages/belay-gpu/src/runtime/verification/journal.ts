@@ -24,7 +24,8 @@ import { UniformContents } from "./uniformContents.ts";
 /**
  * The journal of unverified work: submitted commands, writes of the host, and the earlier contents
  * of resources. It can execute the work again. If `recoverable` is false, it keeps no earlier
- * contents.
+ * contents. It also knows the tainted contents, withdraws work that the device rejects, and delays
+ * the destruction of resources that unverified work needs.
  *
  * It saves every resource that a kernel can write, even if the kernel never reads it. A fault may
  * send stores of earlier kernels to any address.

@@ -1,4 +1,7 @@
-/** The trigger that counts executions of sites instead of striking them. */
+/**
+ * The trigger that counts the executions of sites, and draws samples of them, for a campaign's
+ * profile. It strikes nothing.
+ */
 import type { Names } from "../shared/names.ts";
 import { struckVariables, type Trigger } from "./armedTrigger.ts";
 

@@ -1,4 +1,7 @@
-/** The fault sites of loads: the loaded word, and each index of its place. */
+/**
+ * The fault sites of loads: words of storage and uniform memory, and the indices of their places.
+ * Loads of workgroup memory have sites for indices only.
+ */
 import type { IsDivergent } from "../../analysis/divergence.ts";
 import { type Place, placeOf, rootIdentifier } from "../../analysis/places.ts";
 import type { Declaration, Expression, Statement } from "../../wgsl/ast.ts";

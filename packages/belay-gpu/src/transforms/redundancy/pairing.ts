@@ -1,4 +1,7 @@
-/** The lanes and the times at which the two replicas of an invocation run. */
+/**
+ * The lanes and the times at which the two replicas of an invocation run, and the built-in values
+ * that the invocation sees there.
+ */
 import type { Names } from "../shared/names.ts";
 
 /**
