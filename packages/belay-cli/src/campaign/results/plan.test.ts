@@ -117,9 +117,13 @@ it("the sphere of replication is the published one", () => {
 });
 
 it("lanes that stay broken are claimed where they strike one replica only", () => {
-  const claimed = (pairing: "adjacent" | "passes", model: "stuck-lane" | "single-bit") => {
+  const claimed = (
+    pairing: "adjacent" | "subgroups" | "passes",
+    model: "stuck-lane" | "single-bit",
+    flavor: "intra+lds" | "inter" = "intra+lds",
+  ) => {
     const [, configuration] = campaignConfigurations({
-      flavors: ["intra+lds"],
+      flavors: [flavor],
       checks: ["signature"],
       pairing,
     });
@@ -128,4 +132,8 @@ it("lanes that stay broken are claimed where they strike one replica only", () =
   expect(claimed("adjacent", "stuck-lane")).toBe(true);
   expect(claimed("passes", "single-bit")).toBe(true);
   expect(claimed("passes", "stuck-lane")).toBe(false);
+  expect(claimed("subgroups", "single-bit")).toBe(true);
+  expect(claimed("subgroups", "stuck-lane")).toBe(false);
+  expect(claimed("adjacent", "single-bit", "inter")).toBe(true);
+  expect(claimed("adjacent", "stuck-lane", "inter")).toBe(false);
 });

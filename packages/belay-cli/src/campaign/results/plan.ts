@@ -66,16 +66,20 @@ export function isInside(configuration: CampaignConfiguration, structure: Struck
 }
 
 /**
- * Returns whether a configuration claims to detect such faults. Only transient faults are claimed.
- * Replicas in two passes swap lanes, so a broken lane strikes both in different invocations. Such
- * errors may cancel out, for example in a sum.
+ * Returns whether a configuration claims to detect such faults. A lane that stays broken is claimed
+ * only if replicas certainly run on different lanes of a subgroup. Replicas in two passes swap
+ * lanes, so the lane strikes both in different invocations, and the errors may cancel out. Replicas
+ * in different workgroups or subgroups may run on the same lane, which makes the same error twice.
  */
 export const claims = (
   configuration: CampaignConfiguration,
   { structure, model }: Pick<InjectionRecord, "structure" | "model">,
-): boolean =>
-  isInside(configuration, structure) &&
-  !(model === "stuck-lane" && configuration.policy.pairing === "passes");
+): boolean => isInside(configuration, structure) && (model !== "stuck-lane" || isOnOtherLanes(configuration));
+
+/** Returns whether twins certainly run on different lanes, which they do not swap. */
+function isOnOtherLanes({ policy: { redundancy, pairing } }: CampaignConfiguration): boolean {
+  return redundancy !== "inter" && pairing !== "subgroups" && pairing !== "passes";
+}
 
 /** The progress of a cell. */
 export interface CellProgress {
