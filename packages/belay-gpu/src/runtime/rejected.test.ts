@@ -191,3 +191,136 @@ it("lets the device report that an invalid pipeline has no layouts", async () =>
   expect(await device.popErrorScope()).not.toBeNull();
   device.destroy();
 });
+
+/** Encodes commands, and submits them in a scope. Returns whether the device rejected them. */
+async function isRejected(
+  device: GPUDevice,
+  encode: (encoder: GPUCommandEncoder) => void,
+  ...more: GPUCommandBuffer[]
+): Promise<boolean> {
+  device.pushErrorScope("validation");
+  const encoder = device.createCommandEncoder();
+  encode(encoder);
+  device.queue.submit([encoder.finish(), ...more]);
+  return (await device.popErrorScope()) !== null;
+}
+
+/** Commands that the device rejects, as their debug group stays open. */
+const leaveOpen = (encoder: GPUCommandEncoder) => encoder.pushDebugGroup("open");
+
+type Incrementing = Awaited<ReturnType<typeof incrementing>> & { other: GPUBuffer };
+
+it.each<[string, (parts: Incrementing) => unknown]>([
+  [
+    "a destroyed buffer",
+    ({ device, other, increment }) => {
+      other.destroy();
+      return isRejected(device, (encoder) => {
+        increment(encoder).end();
+        encoder.copyBufferToBuffer(other, 4, other, 0, 4);
+      });
+    },
+  ],
+  [
+    "a buffer that is destroyed twice",
+    ({ device, other, increment }) => {
+      const change = (encoder: GPUCommandEncoder) => {
+        increment(encoder).end();
+        encoder.copyBufferToBuffer(other, 4, other, 0, 4);
+      };
+      other.destroy();
+      const first = isRejected(device, change);
+      other.destroy();
+      return Promise.all([first, isRejected(device, change)]);
+    },
+  ],
+  [
+    "a buffer that is destroyed after rejected work",
+    async ({ device, other, increment }) => {
+      const change = (encoder: GPUCommandEncoder) => {
+        increment(encoder).end();
+        encoder.copyBufferToBuffer(other, 4, other, 0, 4);
+      };
+      await isRejected(device, (encoder) => [change(encoder), leaveOpen(encoder)]);
+      other.destroy();
+      return isRejected(device, change);
+    },
+  ],
+  [
+    "an invalid buffer",
+    async ({ device, increment }) => {
+      device.pushErrorScope("validation");
+      const invalid = device.createBuffer({ size: 4, usage: 0 });
+      await device.popErrorScope();
+      return isRejected(device, (encoder) => [increment(encoder).end(), encoder.clearBuffer(invalid)]);
+    },
+  ],
+  [
+    "a buffer that no other command uses",
+    ({ device, other }) => isRejected(device, (encoder) => [encoder.clearBuffer(other), leaveOpen(encoder)]),
+  ],
+  [
+    "a buffer that is overwritten next",
+    async ({ device, other }) => {
+      await isRejected(device, (encoder) => [encoder.clearBuffer(other), leaveOpen(encoder)]);
+      return isRejected(device, (encoder) => encoder.clearBuffer(other));
+    },
+  ],
+  [
+    "a buffer that the host overwrites next",
+    async ({ device, other }) => {
+      await isRejected(device, (encoder) => [encoder.clearBuffer(other), leaveOpen(encoder)]);
+      device.queue.writeBuffer(other, 0, new Uint32Array(WORDS));
+    },
+  ],
+])("recovers work next to rejected work with %s", async (_, reject) => {
+  const parts = await incrementing();
+  const { device, words, increment, arm } = parts;
+  const other = device.createBuffer({ size: 4 * WORDS, usage: usage() });
+  device.queue.writeBuffer(other, 0, new Uint32Array(WORDS).fill(5));
+  // The epoch begins with work that may have to run again.
+  await isRejected(device, (encoder) => increment(encoder).end());
+  await reject({ ...parts, other });
+  arm();
+  await isRejected(device, (encoder) => increment(encoder).end());
+  expect(await read(device, words, staging(device))).toEqual([0, ...new Array(WORDS - 1).fill(2)]);
+  expect((await device.belay.report()).recoveries).toBe(1);
+  device.destroy();
+});
+
+it("restores contents that rejected work did not replace", async () => {
+  const { device, increment, arm, words } = await incrementing();
+  const other = device.createBuffer({ size: 4 * WORDS, usage: usage() });
+  device.queue.writeBuffer(other, 0, new Uint32Array(WORDS).fill(5));
+  await isRejected(device, (encoder) => increment(encoder).end());
+  await isRejected(device, (encoder) => [encoder.clearBuffer(other), leaveOpen(encoder)]);
+  arm();
+  await isRejected(device, (encoder) => {
+    encoder.copyBufferToBuffer(other, 0, words, 0, 4 * WORDS);
+    increment(encoder).end();
+  });
+  expect(await read(device, words, staging(device))).toEqual([0, ...new Array(WORDS - 1).fill(6)]);
+  expect((await device.belay.report()).recoveries).toBe(1);
+  device.destroy();
+});
+
+it.each(["reads it before", "changes a part of it"])(
+  "refuses work that needs contents which were not saved: it %s",
+  async (way) => {
+    const { device, words, increment, arm } = await incrementing();
+    const other = device.createBuffer({ size: 4 * WORDS, usage: usage() });
+    device.queue.writeBuffer(other, 0, new Uint32Array(WORDS).fill(5));
+    await isRejected(device, (encoder) => increment(encoder).end());
+    await isRejected(device, (encoder) => [encoder.clearBuffer(other), leaveOpen(encoder)]);
+    arm();
+    await isRejected(device, (encoder) => {
+      increment(encoder).end();
+      if (way === "reads it before") encoder.copyBufferToBuffer(other, 0, words, 0, 4);
+      encoder.clearBuffer(other, 0, way === "reads it before" ? 4 * WORDS : 4);
+    });
+    await expect(read(device, words, staging(device))).rejects.toThrow(
+      "the device rejected a command that would have replaced data",
+    );
+    device.destroy();
+  },
+);

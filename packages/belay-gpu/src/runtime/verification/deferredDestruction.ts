@@ -7,6 +7,7 @@ import type { GpuResource } from "../webgpu/resources.ts";
  */
 export class DeferredDestruction {
   readonly #doomed = new Set<GpuResource>();
+  readonly #destroyed = new WeakSet<GpuResource>();
   readonly #isNeeded: (resource: GpuResource) => boolean;
   readonly #overlay: Overlay<GpuResource>;
 
@@ -16,13 +17,17 @@ export class DeferredDestruction {
    */
   constructor(isNeeded: (resource: GpuResource) => boolean, onDeferred: () => void) {
     this.#isNeeded = isNeeded;
-    const doomed = this.#doomed;
+    const [doomed, destroyed] = [this.#doomed, this.#destroyed];
     this.#overlay = new Overlay(
       (native) => ({
         destroy() {
-          if (!isNeeded(this)) return native.destroy.call(this);
-          doomed.add(this);
-          onDeferred();
+          if (isNeeded(this) && !destroyed.has(this)) {
+            doomed.add(this);
+            onDeferred();
+          } else {
+            destroyed.add(this);
+            native.destroy.call(this);
+          }
         },
       }),
       rank.destruction,
@@ -37,8 +42,14 @@ export class DeferredDestruction {
   /** Destroys a resource now if the program has destroyed it. Returns whether it has. */
   destroyNow(resource: GpuResource): boolean {
     if (!this.#doomed.delete(resource)) return false;
+    this.#destroyed.add(resource);
     this.#overlay.below(resource).destroy.call(resource);
     return true;
+  }
+
+  /** Returns whether a resource is destroyed on the device. */
+  isDestroyed(resource: GpuResource): boolean {
+    return this.#destroyed.has(resource);
   }
 
   /** Destroys all resources that no unverified work needs any longer. */

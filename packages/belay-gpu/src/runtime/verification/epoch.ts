@@ -9,6 +9,8 @@ export interface HostWrite {
   readonly replaced?: ResourceRange | undefined;
   /** Repeats the write; absent if that is never needed. */
   readonly again?: () => void;
+  /** The reason why the write cannot be repeated, although it may be needed. */
+  readonly obstacle?: string;
 }
 
 /** A submitted command buffer. It can be submitted more than once, which the device rejects. */
@@ -36,7 +38,9 @@ export interface Epoch {
    * Promises that settle when it is known whether the device accepted the events and the snapshots.
    */
   readonly acceptances: Promise<void>[];
-  /** The reason why the epoch cannot be executed again, apart from obstacles in its commands. */
+  /** The device's errors about snapshots, by the resources that were to be saved. */
+  readonly unsaved: Map<GpuResource, string>;
+  /** The reason why the epoch cannot be executed again, apart from obstacles in its events. */
   obstacle?: string;
 }
 
@@ -48,5 +52,16 @@ export function newEpoch(): Epoch {
     touched: new Set(),
     contentsBefore: new Map(),
     acceptances: [],
+    unsaved: new Map(),
   };
+}
+
+/** Returns the events of epochs that the device is not known to have rejected, oldest first. */
+export function acceptedEvents(epochs: readonly Epoch[]): readonly QueueEvent[] {
+  return epochs.flatMap(({ events, rejected }) => events.filter((event) => !rejected.has(event)));
+}
+
+/** Returns the resources that an event writes. */
+export function writtenBy(event: QueueEvent): ReadonlySet<GpuResource> {
+  return "record" in event ? event.record.written : new Set([event.target]);
 }

@@ -2,7 +2,7 @@ import { recovers } from "../context/policy.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { Signal } from "../context/signal.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
-import type { CommandRecord } from "../recording/commandRecord.ts";
+import { CommandRecord } from "../recording/commandRecord.ts";
 import { FilledRanges } from "../recording/filled.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import type { ErrorScopes } from "../webgpu/errorScopes.ts";
@@ -16,8 +16,8 @@ import {
   type Textures,
 } from "../webgpu/resources.ts";
 import { DeferredDestruction } from "./deferredDestruction.ts";
-import { type Epoch, type HostWrite, newEpoch, type QueueEvent } from "./epoch.ts";
-import { type SnapshotReport, Snapshots } from "./snapshots.ts";
+import { acceptedEvents, type Epoch, type HostWrite, newEpoch, type QueueEvent, writtenBy } from "./epoch.ts";
+import { type Contents, type SnapshotReport, Snapshots } from "./snapshots.ts";
 import { Taints } from "./taints.ts";
 import { UniformContents } from "./uniformContents.ts";
 
@@ -99,17 +99,18 @@ export class Journal {
     return this.#counted;
   }
 
+  /** Resolves when it is known which unverified events the device accepted. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#epochs.flatMap(({ acceptances }) => acceptances));
+  }
+
   get snapshots(): SnapshotReport {
     return this.#snapshots.report;
   }
 
   /** The reason why unverified work cannot be executed again, if there is one. */
   get obstacle(): string | undefined {
-    for (const epoch of this.#epochs) {
-      const obstacle = obstacleOf(epoch);
-      if (obstacle !== undefined) return obstacle;
-    }
-    return undefined;
+    return this.#obstacleIn(this.#epochs);
   }
 
   /**
@@ -143,10 +144,7 @@ export class Journal {
    * so that the device reports the error.
    */
   beforeUse(resource: GpuResource): void {
-    if (!this.#destruction.destroyNow(resource)) return;
-    for (const epoch of this.#epochs) {
-      if (epoch.touched.has(resource)) epoch.obstacle = "it needs a resource that is destroyed";
-    }
+    this.#destruction.destroyNow(resource);
   }
 
   /**
@@ -164,20 +162,15 @@ export class Journal {
 
   #submitChecked(records: readonly (CommandRecord | undefined)[], call: () => void): void {
     const events: QueueEvent[] = [];
-    const replaced: GpuResource[] = [];
-    for (const record of records) {
-      if (!record) {
-        this.#open.obstacle = "it has commands that the hardened device did not record";
-        continue;
-      }
+    for (const record of records.map((each) => each ?? unknownCommands())) {
       for (const resource of record.touched()) this.beforeUse(resource);
       record.findFilled(this.#filled, this.#uniforms);
-      if (this.recoverable) replaced.push(...this.#save(record.written, this.#overwrittenBy(record)));
+      if (this.recoverable) this.#save(record.written, this.#overwrittenBy(record));
       for (const resource of record.touched()) this.#open.touched.add(resource);
       events.push({ record });
     }
     this.#open.events.push(...events);
-    this.#watch(call, events, replaced);
+    this.#watch(call, events);
   }
 
   /**
@@ -208,7 +201,7 @@ export class Journal {
     }
     // A taint from earlier work spreads through these commands.
     if (this.taints.isUsed) this.#open.unchecked.push(...events);
-    this.#watch(call, events, []);
+    this.#watch(call, events);
   }
 
   /**
@@ -216,8 +209,8 @@ export class Journal {
    * function that repeats the write. It copies the data, as the program may change its own later.
    */
   writeTexture(target: GPUTexture, whole: boolean, call: () => void, again?: () => () => void): void {
-    const { event, replaced } = this.#recordWrite(target, whole ? target : undefined, again);
-    if (event) this.#watch(call, [event], replaced);
+    const event = this.#recordWrite(target, whole ? target : undefined, again);
+    if (event) this.#watch(call, [event]);
     else call();
   }
 
@@ -238,7 +231,11 @@ export class Journal {
   }
 
   /** Returns no event if nothing depends on the write. */
-  #recordWrite(target: GpuResource, filled: ResourceRange | undefined, again?: () => () => void) {
+  #recordWrite(
+    target: GpuResource,
+    filled: ResourceRange | undefined,
+    again?: () => () => void,
+  ): HostWrite | undefined {
     this.beforeUse(target);
     // If no unverified work touches the resource, re-execution does not undo the write, so it need
     // not be repeated.
@@ -248,26 +245,23 @@ export class Journal {
     // Such work cannot make the resource wrong either. A check that has begun may still find its
     // memory damaged.
     const canBeDamaged = this.#memory.canFindDamage && this.#closed.length > 0;
-    if (!isTouched && !canBeDamaged && this.taints.of(target) === undefined) return { replaced: [] };
+    if (!isTouched && !canBeDamaged && this.taints.of(target) === undefined) return;
     const targets = new Set([target]);
-    const replaced = kept ? this.#save(targets, filled && isWhole(filled) ? targets : new Set()) : [];
-    if (kept && !again)
-      this.#open.obstacle = "it needs a texture that the host filled from an external image";
-    const event: HostWrite = { target, replaced: filled, ...(kept && again && { again: again() }) };
+    if (kept) this.#save(targets, filled && isWhole(filled) ? targets : new Set());
+    const repeated = again
+      ? { again: again() }
+      : { obstacle: "it needs a texture that the host filled from an external image" };
+    const event: HostWrite = { target, replaced: filled, ...(kept && repeated) };
     this.#open.events.push(event);
     if (kept) this.#open.touched.add(target);
-    return { event, replaced };
+    return event;
   }
 
-  /**
-   * Calls `call`, which makes the events, and records whether the device accepts it. The resources
-   * in `replaced` were not saved.
-   */
-  #watch(call: () => void, events: readonly QueueEvent[], replaced: readonly GpuResource[]): void {
+  /** Calls `call`, which makes the events, and records whether the device accepts it. */
+  #watch(call: () => void, events: readonly QueueEvent[]): void {
     const epoch = this.#open;
     const reject = () => {
       for (const event of events) epoch.rejected.add(event);
-      if (replaced.length > 0) epoch.obstacle = "the device rejected a command that would have replaced data";
     };
     let accepted: Promise<boolean>;
     try {
@@ -315,10 +309,9 @@ export class Journal {
     between: () => void,
     follow?: (encoder: GPUCommandEncoder) => void,
   ): Promise<boolean> {
-    const repeated = epochs.flatMap(({ events, rejected }) => events.filter((event) => !rejected.has(event)));
+    const repeated = acceptedEvents(epochs);
     const { failed } = makeSilently(this.#device, () => {
-      // Only the oldest snapshot of a resource is certainly free of the fault.
-      this.#snapshots.restore(epochs.flatMap(({ contentsBefore }) => [...contentsBefore]));
+      this.#snapshots.restore(contentsBefore(epochs));
       between();
       for (const event of repeated) this.#repeat(event, follow);
     });
@@ -331,7 +324,7 @@ export class Journal {
     failed: Promise<GPUError | null>,
   ): Promise<boolean> {
     await Promise.all(epochs.flatMap(({ acceptances }) => acceptances));
-    if ((await failed) || epochs.some((epoch) => obstacleOf(epoch) !== undefined)) return false;
+    if ((await failed) || this.#obstacleIn(epochs) !== undefined) return false;
     return !repeated.some((event) => epochs.some(({ rejected }) => rejected.has(event)));
   }
 
@@ -351,9 +344,7 @@ export class Journal {
   /** Returns whether unverified work writes a resource. */
   isWritten(resource: GpuResource): boolean {
     const events = this.#epochs.flatMap((epoch) => epoch.events);
-    return events.some((event) =>
-      "record" in event ? event.record.written.has(resource) : event.target === resource,
-    );
+    return events.some((event) => writtenBy(event).has(resource));
   }
 
   #isTouched(resource: GpuResource): boolean {
@@ -363,15 +354,15 @@ export class Journal {
 
   /**
    * Saves the contents of resources that are about to be written. Skips resources that the open
-   * epoch has saved, or that nothing can need. Returns those that were not saved because they are
-   * replaced completely.
+   * epoch has saved, or that nothing can need.
    */
-  #save(written: Iterable<GpuResource>, replaced: ReadonlySet<GpuResource>): readonly GpuResource[] {
+  #save(written: Iterable<GpuResource>, replaced: ReadonlySet<GpuResource>): void {
     const epoch = this.#open;
-    const unsaved: GpuResource[] = [];
     const resources: GpuResource[] = [];
     for (const resource of written) {
       if (epoch.contentsBefore.has(resource) || this.#textures.isShown(resource)) continue;
+      // The device rejects the copy of a destroyed resource, and with it all other copies.
+      if (this.#destruction.isDestroyed(resource)) continue;
       // The GPU never reads a buffer for reading back. Re-execution writes the same to it again.
       if (!isTexture(resource) && resource.usage & flags.bufferMapRead) continue;
       const isRead = this.#epochs.some(
@@ -380,7 +371,6 @@ export class Journal {
       if (replaced.has(resource) && !isRead) {
         this.#snapshots.recordWrite(resource);
         epoch.contentsBefore.set(resource, "replaced");
-        unsaved.push(resource);
       } else {
         resources.push(resource);
       }
@@ -389,14 +379,49 @@ export class Journal {
       epoch.obstacle = `its snapshots need more GPU memory than snapshotBytes, which is ${this.#budget}`;
     if (epoch.obstacle !== undefined) {
       for (const resource of resources) this.#snapshots.recordWrite(resource);
-      return unsaved;
+      return;
     }
     const failed = resources.length > 0 ? this.#snapshots.save(resources, epoch.contentsBefore) : undefined;
     const saved = failed?.then((error) => {
-      if (error) epoch.obstacle = `the data that it overwrites could not be saved: ${error.message}`;
+      if (error) for (const resource of resources) epoch.unsaved.set(resource, error.message);
     });
     if (saved) epoch.acceptances.push(saved);
-    return unsaved;
+  }
+
+  /** Returns the reason why epochs cannot be executed again, if there is one. */
+  #obstacleIn(epochs: readonly Epoch[]): string | undefined {
+    for (const epoch of epochs) {
+      if (epoch.obstacle !== undefined) return epoch.obstacle;
+      for (const event of acceptedEvents([epoch])) {
+        const obstacle = this.#obstacleOf(event, epoch);
+        if (obstacle !== undefined) return obstacle;
+      }
+    }
+    const events = acceptedEvents(epochs);
+    for (const [resource, contents] of contentsBefore(epochs)) {
+      const first = events.find((event) => touches(event, resource));
+      if (contents === "replaced" && first && !this.#overwrites(first, resource))
+        return "the device rejected a command that would have replaced data";
+    }
+    return undefined;
+  }
+
+  #obstacleOf(event: QueueEvent, { unsaved }: Epoch): string | undefined {
+    const { obstacle } = "record" in event ? event.record : event;
+    if (obstacle !== undefined) return obstacle;
+    if ("record" in event && [...event.record.touched()].some((each) => this.#destruction.isDestroyed(each)))
+      return "it needs a resource that is destroyed";
+    for (const resource of writtenBy(event)) {
+      const error = unsaved.get(resource);
+      if (error !== undefined) return `the data that it overwrites could not be saved: ${error}`;
+    }
+    return undefined;
+  }
+
+  /** Returns whether an event overwrites a resource completely before any other use. */
+  #overwrites(event: QueueEvent, resource: GpuResource): boolean {
+    if ("record" in event) return this.#overwrittenBy(event.record).has(resource);
+    return event.replaced !== undefined && isWhole(event.replaced);
   }
 }
 
@@ -408,12 +433,27 @@ function countDispatches(events: readonly QueueEvent[]): void {
   }
 }
 
-/** Returns the reason why an epoch cannot be executed again, if there is one. */
-function obstacleOf({ obstacle, events, rejected }: Epoch): string | undefined {
-  if (obstacle !== undefined) return obstacle;
-  for (const event of events) {
-    if ("record" in event && event.record.obstacle !== undefined && !rejected.has(event))
-      return event.record.obstacle;
-  }
-  return undefined;
+/** Returns a record that stands for commands that the hardened device did not record. */
+function unknownCommands(): CommandRecord {
+  const record = new CommandRecord();
+  record.obstacle = "it has commands that the hardened device did not record";
+  return record;
+}
+
+/**
+ * Returns the contents of resources from before accepted events wrote them. Rejected events changed
+ * nothing. Of several contents of a resource, only the oldest are certainly free of a fault.
+ */
+function contentsBefore(epochs: readonly Epoch[]): ReadonlyMap<GpuResource, Contents> {
+  const saved = epochs.flatMap((epoch) => {
+    const written = new Set(acceptedEvents([epoch]).flatMap((event) => [...writtenBy(event)]));
+    return [...epoch.contentsBefore].filter(([resource]) => written.has(resource));
+  });
+  return new Map(saved.reverse());
+}
+
+/** Returns whether executing an event again uses a resource. */
+function touches(event: QueueEvent, resource: GpuResource): boolean {
+  if (!("record" in event)) return event.again !== undefined && event.target === resource;
+  return event.record.read.has(resource) || event.record.written.has(resource);
 }

@@ -69,6 +69,8 @@ export class Reexecution {
     while (attempts < retries && !isClean(last)) {
       storing = comesBack ? await search.prepare(epochs, last, storing) : undefined;
       const substitution = storing;
+      // A rejected event is no obstacle.
+      if (journal.obstacle !== undefined) await journal.settled();
       if (journal.obstacle !== undefined) break;
       attempts++;
       const { rejections: refusals } = journal;

@@ -2,7 +2,7 @@ import type { Refusal } from "../context/recovery.ts";
 import type { CommandRecord, Effect } from "../recording/commandRecord.ts";
 import { type GpuResource, isTexture, type ResourceRange, resourceOf } from "../webgpu/resources.ts";
 import type { Blame } from "./checkResult.ts";
-import type { Epoch, QueueEvent } from "./epoch.ts";
+import { type Epoch, type QueueEvent, writtenBy } from "./epoch.ts";
 
 /**
  * A byte range of a buffer that a fault may have reached. A whole texture is a range of one byte.
@@ -56,8 +56,7 @@ export class Taints {
   /** Taints all resources that these epochs wrote. */
   addWritten(epochs: readonly Epoch[], refusal: Refusal): void {
     for (const event of epochs.flatMap(({ events }) => events)) {
-      const written = "record" in event ? event.record.written : [event.target];
-      for (const resource of written) this.add(resource, refusal);
+      for (const resource of writtenBy(event)) this.add(resource, refusal);
     }
   }
 
