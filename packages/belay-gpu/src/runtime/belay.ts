@@ -43,7 +43,10 @@ export interface Report extends VerifierReport {
   readonly shadows: ShadowReport;
   /** The costs of protected memory, and its errors. Absent if the policy's memory is `"none"`. */
   readonly memory?: MemoryReport;
-  /** The number of frames that a canvas has shown. Frames are shown before they are verified. */
+  /**
+   * The number of frames that a canvas has shown. Frames are shown before they are verified. 0 under
+   * a policy that detects no faults.
+   */
   readonly framesShown: number;
   /** The latest detected faults. The `detections` of each kernel count all. */
   readonly faults: readonly DetectedFault[];
@@ -140,6 +143,8 @@ export interface BelayParts {
   readonly verifier: Verifier;
   readonly scrubber: Scrubber;
   readonly framesShown: () => number;
+  /** Resolves when the dispatches of all submits so far are counted. */
+  readonly counted: () => Promise<void>;
 }
 
 /** The number of faults that are kept for the report. */
@@ -169,7 +174,7 @@ export function belayOf(parts: BelayParts): Belay {
     },
     report: async () => {
       await verifier.verify();
-      await journal.counted;
+      await parts.counted();
       const kernelReports = (await kernels.accepted()).map(({ coverage, kernel, runs }) => ({
         ...coverage,
         dispatches: runs.dispatches,

@@ -2,7 +2,7 @@ import type { Protect } from "../compiler/contract.ts";
 import { BelayError } from "../diagnostics/belayError.ts";
 import { type Schemes, schemes } from "../ecc/scheme.ts";
 import { type Belay, belayOf } from "./belay.ts";
-import type { Policy } from "./context/policy.ts";
+import { observes, type Policy } from "./context/policy.ts";
 import { createContext } from "./context/runtimeContext.ts";
 import { Injector } from "./injection/injector.ts";
 import { EccMemory } from "./memory/eccMemory.ts";
@@ -10,6 +10,7 @@ import { NoMemoryProtection } from "./memory/noMemoryProtection.ts";
 import { ProtectedPipelines } from "./pipelines/pipelines.ts";
 import { showOnCanvases } from "./recording/canvases.ts";
 import { Commands } from "./recording/commands.ts";
+import { DispatchCounts } from "./recording/dispatchCounts.ts";
 import { Journal } from "./verification/journal.ts";
 import { MappingGate } from "./verification/mappingGate.ts";
 import { hardenedQueue } from "./verification/queue.ts";
@@ -56,10 +57,28 @@ export function hardenWith(
   const mappings = new MappingGate(context, memory, journal, verifier);
   const injector = new Injector(context, pipelines.kernels);
   verifier.replaying.subscribe(() => injector.workRunsAgain());
-  const { queue, framesShown } = hardenedQueue({ context, memory, commands, journal, verifier });
-  const belay = belayOf({ context, memory, pipelines, injector, journal, verifier, scrubber, framesShown });
+  const counts = observes(context.policy)
+    ? undefined
+    : new DispatchCounts((each) => pipelines.recordOf(each));
+  const { queue, framesShown } = counts
+    ? { queue: counts.queueOf(device, context.scopes), framesShown: () => 0 }
+    : hardenedQueue({ context, memory, commands, journal, verifier });
+  const counted = () => (counts ?? journal).counted;
+  const belay = belayOf({
+    context,
+    memory,
+    pipelines,
+    injector,
+    journal,
+    verifier,
+    scrubber,
+    framesShown,
+    counted,
+  });
   const { owners, scopes, textures } = context;
-  const creation = creationMethods(device, { owners, pipelines, commands, journal, mappings });
+  const creation = counts
+    ? countingMethods(device, pipelines, counts)
+    : creationMethods(device, { owners, pipelines, commands, journal, mappings });
   const hardened: HardenedDevice = proxyOf(device, {
     ...creation,
     // Older browsers have no such symbol.
@@ -71,6 +90,21 @@ export function hardenWith(
   });
   showOnCanvases(hardened, device, textures);
   return hardened;
+}
+
+/** Returns the methods of a device on which no fault can be detected. */
+function countingMethods(device: GPUDevice, pipelines: ProtectedPipelines, counts: DispatchCounts) {
+  return {
+    createShaderModule: (descriptor: GPUShaderModuleDescriptor) => pipelines.createModule(descriptor),
+    createComputePipeline: (descriptor: GPUComputePipelineDescriptor) => pipelines.create(descriptor),
+    createComputePipelineAsync: async (descriptor: GPUComputePipelineDescriptor) =>
+      pipelines.createAsync(descriptor),
+    createCommandEncoder: (descriptor?: GPUCommandEncoderDescriptor): GPUCommandEncoder => {
+      const encoder = device.createCommandEncoder(descriptor);
+      counts.follow(encoder);
+      return encoder;
+    },
+  };
 }
 
 interface Creators {

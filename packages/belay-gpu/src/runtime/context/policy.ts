@@ -188,13 +188,15 @@ export function refuseConflicts(policy: ResolvedPolicy, features: Iterable<strin
   }
 }
 
-/**
- * Returns whether work that a fault may have reached is executed again. Without redundancy and
- * memory codes no fault is detected.
- */
-export const recovers = (policy: ResolvedPolicy): boolean =>
-  policy.onFault === "recover" &&
-  (policy.memory !== "none" || redundanciesIn(policy).some((each) => each !== "none"));
+/** Returns whether faults can be detected or injected. Other programs run as on a plain device. */
+export const observes = (policy: ResolvedPolicy): boolean => policy.injectFaults !== false || detects(policy);
+
+/** Returns whether faults can be detected. */
+const detects = (policy: ResolvedPolicy): boolean =>
+  policy.memory !== "none" || redundanciesIn(policy).some((redundancy) => redundancy !== "none");
+
+/** Returns whether work that a fault may have reached is executed again. */
+export const recovers = (policy: ResolvedPolicy): boolean => policy.onFault === "recover" && detects(policy);
 
 /** Returns whether data that a fault may have reached is refused if it is not recovered. */
 export const refusesFaults = ({ onFault }: Pick<ResolvedPolicy, "onFault">): boolean => onFault !== "report";

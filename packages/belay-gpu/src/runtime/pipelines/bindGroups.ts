@@ -201,13 +201,20 @@ export class BindGroups {
   resources(set: SetGroup, by: GroupAccess): UsedResourceRange[] {
     const record = set.group && this.#groups.get(set.group);
     if (!record) return [];
-    // An unknown layout does not tell which bindings have dynamic offsets.
-    const isPlaced = set.offsets.length === 0 || record.declared !== undefined;
+    const isPlaced = this.isPlaced(set);
     return [...this.#uses(record, by)].flatMap(({ binding, resource, mode }) => {
       const rangeOf = (buffer: GPUBuffer) => (isPlaced ? this.rangeAt(set, binding) : whole(buffer));
       const place = isTexture(resource) ? resource : rangeOf(resource);
       return place ? [{ binding, place, mode }] : [];
     });
+  }
+
+  /**
+   * Returns whether the offsets of all bindings are known. An unknown layout does not tell which
+   * bindings have dynamic offsets.
+   */
+  isPlaced({ group, offsets }: SetGroup): boolean {
+    return offsets.length === 0 || !group || this.#groups.get(group)?.declared !== undefined;
   }
 
   /** Returns the resources of a bind group that a shader may read and write. */

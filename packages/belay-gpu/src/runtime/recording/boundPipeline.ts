@@ -2,12 +2,12 @@ import type { BindingPoint, ProtectedBinding } from "../../compiler/contract.ts"
 import type { Use } from "../memory/dispatchGuard.ts";
 import type { DispatchSums } from "../memory/kernelSums.ts";
 import type { CheckWordBindings, CommandGuard } from "../memory/memoryProtection.ts";
-import type { BindGroups, ResourceAccess, UsedResourceRange } from "../pipelines/bindGroups.ts";
+import type { BindGroups, UsedResourceRange } from "../pipelines/bindGroups.ts";
 import type { PipelineRecord } from "../pipelines/pipelineRecord.ts";
 import type { MemoryVariant, ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { SetGroups } from "../webgpu/passCommands.ts";
-import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
-import type { Effect, StoredRange } from "./commandRecord.ts";
+import { type BufferRange, resourceOf } from "../webgpu/resources.ts";
+import type { StoredRange } from "./commandRecord.ts";
 
 /**
  * A bound range of a buffer, with its binding point. `stores` is true if the pipeline may store to
@@ -17,6 +17,11 @@ interface BoundRange {
   readonly of: BindingPoint;
   readonly range: BufferRange;
   readonly stores: boolean;
+}
+
+/** A bound range of a buffer or a texture, with its binding point and the kind of its use. */
+export interface BoundPlace extends StoredRange {
+  readonly mode: UsedResourceRange["mode"];
 }
 
 /**
@@ -98,33 +103,23 @@ export class BoundPipeline {
     return set && this.#bindGroups.rangeAt(set, binding);
   }
 
-  accesses(): ResourceAccess[] {
-    return [...this.#groups].flatMap(([index, { group }]) => {
-      const access = group && this.#bindGroups.accessOf(group, this.record.accessOf(index));
-      return access ?? [];
-    });
+  /** Returns the resources that a dispatch uses, each with its range and the kind of its use. */
+  places(): BoundPlace[] {
+    const places: BoundPlace[] = [];
+    for (const [group, set] of this.#groups) {
+      for (const { binding, place, mode } of this.#bindGroups.resources(set, this.record.accessOf(group)))
+        places.push({ of: { group, binding }, place, mode });
+    }
+    return places;
   }
 
-  /** Returns the bound ranges and textures that the pipeline may store to. */
-  stored(): StoredRange[] {
-    return this.#places().flatMap(({ of, place, mode }) => (mode === "read" ? [] : [{ of, place }]));
-  }
-
-  /** Returns the effect of a dispatch on bound resources, for an unknown grid. */
-  effect(): Effect {
-    const places = this.#places();
-    const placesOf = (isMeant: (mode: UsedResourceRange["mode"]) => boolean) =>
-      places.flatMap(({ place, mode }) => (isMeant(mode) ? [place] : []));
-    return {
-      kernel: this.kernel,
-      read: placesOf((mode) => mode !== "write"),
-      written: placesOf((mode) => mode !== "read"),
-      replaced: [],
-    };
+  /** True if the ranges of all buffers are known, with dynamic offsets. */
+  get isPlaced(): boolean {
+    return [...this.#groups.values()].every((set) => this.#bindGroups.isPlaced(set));
   }
 
   mayWrite(buffer: GPUBuffer): boolean {
-    return this.accesses().some(({ written }) => written.has(buffer));
+    return this.places().some(({ place, mode }) => mode !== "read" && resourceOf(place) === buffer);
   }
 
   /**
@@ -135,7 +130,7 @@ export class BoundPipeline {
     const pointsOf = (wanted: readonly ProtectedBinding[]) => wanted.map(({ of }) => of);
     const checked = pointsOf(bindings.filter(({ mode, index }) => mode === "checked" || sums?.get(index)));
     const doubted = pointsOf(bindings.filter(({ stores, index }) => stores && sums?.get(index)?.doubt));
-    return this.ranges().map(({ of, range, stores }) => ({
+    return this.#ranges().map(({ of, range, stores }) => ({
       range,
       stores,
       isChecked: has(checked, of),
@@ -144,7 +139,7 @@ export class BoundPipeline {
   }
 
   /** Returns the ranges of buffers that a dispatch may use. */
-  ranges(): BoundRange[] {
+  #ranges(): BoundRange[] {
     return [...this.#groups].flatMap(([group, set]) =>
       this.#bindGroups
         .ranges(set, this.record.accessOf(group))
@@ -152,32 +147,13 @@ export class BoundPipeline {
     );
   }
 
-  /**
-   * Returns the buffers that a dispatch only stores to, and that no command of the record has used.
-   */
-  unusedIn({ read, written }: ResourceAccess): ReadonlySet<GpuResource> {
-    const accesses = this.accesses();
-    const isRead = (buffer: GpuResource) =>
-      read.has(buffer) || accesses.some((each) => each.read.has(buffer));
-    const stored = accesses.flatMap((each) => [...each.written]);
-    return new Set(stored.filter((buffer) => !written.has(buffer) && !isRead(buffer)));
-  }
-
   /** Returns the ranges that a dispatch may store to without updating a shadow in the same way. */
   unshadowed(): BufferRange[] {
     const shadows = this.kernel?.interGroup?.shadows ?? [];
     const followed = shadows.filter(({ hasAtomics }) => !hasAtomics).map(({ of }) => of);
-    return this.ranges()
+    return this.#ranges()
       .filter(({ of, stores }) => stores && !has(followed, of))
       .map(({ range }) => range);
-  }
-
-  #places() {
-    return [...this.#groups].flatMap(([group, set]) =>
-      this.#bindGroups
-        .resources(set, this.record.accessOf(group))
-        .map(({ binding, place, mode }) => ({ of: { group, binding }, place, mode })),
-    );
   }
 }
 

@@ -12,6 +12,7 @@ import {
   type ResourceRange,
   resourceOf,
 } from "../webgpu/resources.ts";
+import type { BoundPlace } from "./boundPipeline.ts";
 import type { FilledRanges, KnownCall, UniformWords } from "./filled.ts";
 
 /** A bound resource that a kernel may store to, with its binding point. */
@@ -104,6 +105,28 @@ export class CommandRecord extends UsedResources {
   isInPass = false;
   /** The reason why the commands cannot be executed again, if there is one. */
   obstacle?: string;
+
+  /**
+   * Records the resources that a dispatch uses. Returns its effect for an unknown grid, and the
+   * buffers that it only stores to and that no earlier command uses.
+   */
+  use(kernel: ProtectedKernel | undefined, places: readonly BoundPlace[]) {
+    const [read, written]: [ResourceRange[], ResourceRange[]] = [[], []];
+    const unused = new Set<GpuResource>();
+    for (const { place, mode } of places) {
+      const resource = resourceOf(place);
+      if (mode !== "write") read.push(place);
+      if (mode === "read") continue;
+      written.push(place);
+      if (!this.read.has(resource) && !this.written.has(resource)) unused.add(resource);
+    }
+    for (const place of read) {
+      this.read.add(resourceOf(place));
+      unused.delete(resourceOf(place));
+    }
+    for (const place of written) this.written.add(resourceOf(place));
+    return { effect: { kernel, read, written, replaced: [] }, unused };
+  }
 
   /** Records the effect of the next command. */
   addEffect(effect: Effect): void {

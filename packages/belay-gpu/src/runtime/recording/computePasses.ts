@@ -14,7 +14,7 @@ import { Overlay } from "../webgpu/overlay.ts";
 import { PassCommands, type SetGroup } from "../webgpu/passCommands.ts";
 import { copyOffsets, type ReplayStep } from "../webgpu/replayStep.ts";
 import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
-import { BoundPipeline } from "./boundPipeline.ts";
+import { BoundPipeline, type BoundPlace } from "./boundPipeline.ts";
 import { type CommandRecord, DispatchEffect, type Effect } from "./commandRecord.ts";
 import { DispatchCounter } from "./dispatchCounter.ts";
 import { workgroupsOf } from "./filled.ts";
@@ -42,6 +42,7 @@ type Grid = Parameters<PassCommands["dispatchWorkgroups"]>;
  */
 interface Prepared {
   readonly runs: BoundPipeline;
+  readonly places: readonly BoundPlace[];
   /** The pipeline that runs in place of the program's, and its added bind groups. */
   readonly variant: PipelineVariant;
   readonly bound: BoundGroups | undefined;
@@ -193,13 +194,13 @@ class ComputePass {
     if (counts) dispatches.set(counts, (dispatches.get(counts) ?? 0) + 1);
     const variant = runs.record.variant(doubling);
     if (this.#prepared?.variant === variant && !this.#isOutdated(this.#prepared)) return this.#prepared;
-    const unused = runs.unusedIn(this.#record);
-    for (const access of runs.accesses()) this.#record.add(access);
+    const places = runs.places();
+    const isKnown = kernel && runs.isKnown;
     if (kernel) this.#record.variants.set(variant, kernel);
-    if (kernel) this.#record.addStored(kernel, runs.isKnown ? runs.stored() : null);
+    if (kernel) this.#record.addStored(kernel, isKnown ? places.filter(({ mode }) => mode !== "read") : null);
     this.#prepared = {
-      effect: runs.effect(),
-      unused,
+      places,
+      ...this.#record.use(kernel, places),
       runs,
       variant,
       bound: this.#sums ? undefined : variant.added?.bindFor(this.#groups),
@@ -214,8 +215,10 @@ class ComputePass {
     if (known?.grid.every((count, i) => count === grid[i])) return known.effect;
     const { runs, unused } = prepared;
     const kernel = runs.record.source;
-    const call = kernel && { kernel, grid, bound: runs.ranges() };
-    const effect = call ? new DispatchEffect(prepared.effect, call, unused) : prepared.effect;
+    const effect =
+      kernel && runs.isPlaced
+        ? new DispatchEffect(prepared.effect, { kernel, grid, bound: prepared.places }, unused)
+        : prepared.effect;
     prepared.onGrid = { grid, effect };
     prepared.unused = noResources;
     return effect;

@@ -511,7 +511,7 @@ function knownRanges(shape: Shape): (readonly [number, number])[] {
   const { grid = [4], constants = {} } = shape;
   const kernel = { source: codeOf(shape), entryPoint: undefined, constants };
   const range: BufferRange = { buffer: {} as GPUBuffer, offset: OFFSET, size: shape.bound ?? 256 };
-  const bound = [0, 1, 2].map((binding) => ({ of: { group: 0, binding }, range }));
+  const bound = [0, 1, 2].map((binding) => ({ of: { group: 0, binding }, place: range }));
   const uniform = words(shape);
   const contents = { wordAt: (_: BufferRange, byte: number) => uniform[byte / 4]! >>> 0 };
   const ranges = new FilledRanges().of({ kernel, grid: workgroupsOf(grid), bound }, contents);

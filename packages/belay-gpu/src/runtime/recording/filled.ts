@@ -8,7 +8,7 @@ export interface KnownCall {
   readonly kernel: KernelSource;
   /** The number of workgroups in each dimension. */
   readonly grid: readonly number[];
-  readonly bound: readonly { readonly of: BindingPoint; readonly range: BufferRange }[];
+  readonly bound: readonly { readonly of: BindingPoint; readonly place: BufferRange | GPUTexture }[];
 }
 
 /** Tells the words of uniform buffers at the time of a submission. */
@@ -45,8 +45,10 @@ export class FilledRanges {
   readonly #answers = new WeakMap<KernelSource, Answer[]>();
 
   of(call: KnownCall, contents: UniformWords): BufferRange[] {
-    const rangeAt = ({ group, binding }: BindingPoint) =>
-      call.bound.find(({ of }) => of.group === group && of.binding === binding)?.range;
+    const rangeAt = ({ group, binding }: BindingPoint) => {
+      const place = call.bound.find(({ of }) => of.group === group && of.binding === binding)?.place;
+      return place && "buffer" in place ? place : undefined;
+    };
     const sizeOf = (of: BindingPoint) => rangeAt(of)?.size;
     const wordAt = (of: BindingPoint, offset: number) => {
       const range = rangeAt(of);

@@ -107,6 +107,8 @@ export function hardenedQueue({ context, memory, commands, journal, verifier }: 
     onSubmittedWorkDone: async (): Promise<undefined> => {
       const checking = verifier.verify();
       await native.onSubmittedWorkDone();
+      // The program hears of rejected commands first, as on a plain device.
+      await journal.counted;
       await checking;
     },
   });

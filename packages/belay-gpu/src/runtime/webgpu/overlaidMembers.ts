@@ -1,3 +1,5 @@
+import { dataOf, dataOn } from "./attachedData.ts";
+
 /**
  * The overlaid members of objects of a hardened device. Each object stays the native object that
  * its class created. The methods on the prototype of its class look up the members of each object
@@ -7,7 +9,6 @@
 /** The members of an object. Their `this` is the object. */
 type Members = object;
 
-const overlaid = new WeakMap<object, Members>();
 /**
  * The native members that were replaced on a prototype. All others are inherited from the
  * prototype.
@@ -17,12 +18,12 @@ const prototypes = new WeakMap<Members, object>();
 
 /** Returns the current members of an object: its overlaid members, or those of its class. */
 export function overlaidMembersOf<T extends object>(object: T): T {
-  return (overlaid.get(object) ?? nativeOf(Object.getPrototypeOf(object))) as T;
+  return (dataOf(object)?.members ?? nativeOf(Object.getPrototypeOf(object))) as T;
 }
 
 /** Gives an object overlaid members. Its prototype must redirect to them. */
 export function setOverlaidMembers(object: object, members: Members): void {
-  overlaid.set(object, members);
+  dataOn(object).members = members;
 }
 
 /**
@@ -61,7 +62,7 @@ function redirecting(name: PropertyKey, native: PropertyDescriptor): PropertyDes
   const { value, get, set } = native;
   if (typeof value === "function") {
     const method = function (this: object, ...args: unknown[]): unknown {
-      const members = overlaid.get(this);
+      const members = dataOf(this)?.members;
       return Reflect.apply(
         members ? (members as Record<PropertyKey, typeof value>)[name] : value,
         this,
@@ -73,14 +74,14 @@ function redirecting(name: PropertyKey, native: PropertyDescriptor): PropertyDes
   const asked: PropertyDescriptor = { ...native };
   if (get) {
     const getter = function (this: object): unknown {
-      const members = overlaid.get(this);
+      const members = dataOf(this)?.members;
       return members ? Reflect.get(members, name, this) : Reflect.apply(get, this, []);
     };
     asked.get = likeNative(getter, get);
   }
   if (set) {
     const setter = function (this: object, value: unknown): void {
-      const members = overlaid.get(this);
+      const members = dataOf(this)?.members;
       if (members) Reflect.set(members, name, value, this);
       else Reflect.apply(set, this, [value]);
     };

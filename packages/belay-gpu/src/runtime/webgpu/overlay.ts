@@ -1,3 +1,4 @@
+import { dataOf, dataOn } from "./attachedData.ts";
 import { overlaidMembersOf, redirectMembers, setOverlaidMembers } from "./overlaidMembers.ts";
 
 /** The methods of an overlay. Each is called with the native object as `this`. */
@@ -30,7 +31,6 @@ const tops = new WeakMap<object, { readonly overlay: AnyOverlay; readonly below:
  */
 export class Overlay<T extends object, State = undefined> implements AnyOverlay {
   readonly rank: Rank;
-  readonly #states = new WeakMap<T, State>();
   readonly #overlaid = new WeakMap<object, object>();
   readonly #methods: (native: T, stateOf: (object: T) => State) => Methods<T>;
 
@@ -41,18 +41,18 @@ export class Overlay<T extends object, State = undefined> implements AnyOverlay 
 
   /** Returns the state of an object. Undefined if this overlay was never attached to it. */
   stateOf(object: T): State | undefined {
-    return this.#states.get(object);
+    return dataOf(object)?.states.get(this) as State | undefined;
   }
 
   /** Attaches the overlay to an object: its methods are called from now on. */
   attach(object: T, state: State): void {
-    if (state !== undefined) this.#states.set(object, state);
+    if (state !== undefined) dataOn(object).states.set(this, state);
     setOverlaidMembers(object, put(this, overlaidMembersOf(object)));
   }
 
   /** Detaches the overlay, which must be the topmost of the object. */
   detach(object: T): void {
-    this.#states.delete(object);
+    dataOf(object)?.states.delete(this);
     setOverlaidMembers(object, tops.get(overlaidMembersOf(object))!.below);
   }
 
@@ -70,7 +70,7 @@ export class Overlay<T extends object, State = undefined> implements AnyOverlay 
   over(below: object): object {
     const known = this.#overlaid.get(below);
     if (known) return known;
-    const methods = this.#methods(below as T, (each) => this.#states.get(each)!);
+    const methods = this.#methods(below as T, (each) => this.stateOf(each)!);
     const members: object = Object.create(below, Object.getOwnPropertyDescriptors(methods));
     redirectMembers(members, Object.keys(methods));
     this.#overlaid.set(below, members);
