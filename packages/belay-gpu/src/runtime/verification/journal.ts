@@ -371,6 +371,14 @@ export class Journal {
       if (replaced.has(resource) && !isRead) {
         this.#snapshots.recordWrite(resource);
         epoch.contentsBefore.set(resource, "replaced");
+        continue;
+      }
+      // Check words are only on the GPU.
+      const isKnown = !isTexture(resource) && !this.#memory.canFindDamage;
+      const bytes = isKnown ? this.#uniforms.copyOf(resource) : undefined;
+      if (bytes) {
+        this.#snapshots.recordWrite(resource);
+        epoch.contentsBefore.set(resource, bytes);
       } else {
         resources.push(resource);
       }

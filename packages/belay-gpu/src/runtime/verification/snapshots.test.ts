@@ -253,6 +253,18 @@ describe("a buffer that a dispatch overwrites completely", () => {
     device.destroy();
   });
 
+  it("is right after the host wrote the size between two dispatches, which copies nothing", async () => {
+    const { program, device, out, size, run } = await prepare(fill, "out[id.x] = out[id.x] + size.words;");
+    misdirect(device, "kernel 1");
+    run();
+    device.queue.writeBuffer(size, 0, Uint32Array.of(3));
+    device.queue.writeBuffer(size, 4, Uint32Array.of(9));
+    run();
+    expect(await program.read(out)).toEqual([10, 74]);
+    expect(await device.belay.report()).toMatchObject({ recoveries: 1, snapshots: { taken: 0 } });
+    device.destroy();
+  });
+
   it("is saved if the device wrote the size", async () => {
     const { program, device, out, other, size, run } = await prepare(fill, "out[id.x] = out[id.x] * 2;");
     device.queue.writeBuffer(other, 0, Uint32Array.of(WORDS / 2));

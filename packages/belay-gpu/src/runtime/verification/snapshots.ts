@@ -4,10 +4,11 @@ import { type BufferRange, type GpuResource, isTexture, textureLike } from "../w
 import { SnapshotMemory } from "./snapshotMemory.ts";
 
 /**
- * The contents of a resource before an epoch wrote it. They are a copy, zeros as in a new resource,
- * or `"replaced"` if the epoch begins by overwriting the whole resource.
+ * The contents of a resource before an epoch wrote it. They are a copy on the GPU, bytes that the
+ * host has written, zeros as in a new resource, or `"replaced"` if the epoch begins by overwriting
+ * the whole resource.
  */
-export type Contents = BufferRange | GPUTexture | "zeros" | "replaced";
+export type Contents = BufferRange | GPUTexture | Uint8Array<ArrayBuffer> | "zeros" | "replaced";
 
 /** The costs of snapshots so far. */
 export interface SnapshotReport {
@@ -118,6 +119,8 @@ export class Snapshots {
         encoder.clearBuffer(resource, 0, wholeWords(resource));
         const checks = this.#checks.checksOf(resource);
         if (checks) encoder.clearBuffer(checks.buffer, checks.offset, checks.size);
+      } else if (contents instanceof Uint8Array) {
+        this.#device.queue.writeBuffer(resource, 0, contents);
       } else {
         this.#restoreBuffer(encoder, contents as BufferRange, resource);
       }
@@ -129,7 +132,7 @@ export class Snapshots {
   /** Releases snapshots. */
   release(past: Iterable<Contents>): void {
     for (const contents of past) {
-      if (typeof contents === "string") continue;
+      if (typeof contents === "string" || contents instanceof Uint8Array) continue;
       if (isTexture(contents)) {
         this.#memory.removeTexture(sizeOf(contents));
         contents.destroy();

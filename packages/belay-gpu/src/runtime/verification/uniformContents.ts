@@ -9,13 +9,13 @@ const MOST_BYTES = 16 * 1024;
  * kernels store to.
  */
 export class UniformContents {
-  #contents = new WeakMap<GPUBuffer, DataView>();
+  #contents = new WeakMap<GPUBuffer, DataView<ArrayBuffer>>();
 
   /** Records that a buffer was created with zeros. */
   recordCreation(buffer: GPUBuffer): void {
     const mappable = flags.bufferMapRead | flags.bufferMapWrite;
     const isUniform = (buffer.usage & (flags.bufferUniform | mappable)) === flags.bufferUniform;
-    if (isUniform && buffer.size <= MOST_BYTES)
+    if (isUniform && buffer.size <= MOST_BYTES && buffer.size % 4 === 0)
       this.#contents.set(buffer, new DataView(new ArrayBuffer(buffer.size)));
   }
 
@@ -33,6 +33,12 @@ export class UniformContents {
   /** Records that unknown commands may write to any buffer. */
   forgetAll(): void {
     this.#contents = new WeakMap();
+  }
+
+  /** Returns a copy of the contents of a buffer; undefined if they are not known. */
+  copyOf(buffer: GPUBuffer): Uint8Array<ArrayBuffer> | undefined {
+    const known = this.#contents.get(buffer);
+    return known && new Uint8Array(known.buffer.slice(0));
   }
 
   /** Returns the word at a byte of a range; undefined if it is not known. */
