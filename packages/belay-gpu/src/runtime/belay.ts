@@ -44,8 +44,8 @@ export interface Report extends VerifierReport {
   /** The costs of protected memory, and its errors. Absent if the policy's memory is `"none"`. */
   readonly memory?: MemoryReport;
   /**
-   * The number of frames that a canvas has shown. Frames are shown before they are verified. 0 under
-   * a policy that detects no faults.
+   * The number of frames that a canvas has shown. Frames are shown before they are verified. They
+   * are not counted under a policy that detects no faults.
    */
   readonly framesShown: number;
   /** The latest detected faults. The `detections` of each kernel count all. */

@@ -42,6 +42,7 @@ import {
   operate,
   or,
   type Truth,
+  toTruth,
   truthOf,
   unknownTruth,
   zeroOf,
@@ -216,8 +217,14 @@ class Interpreter {
   /** Forgets the variables that a statement may change, and whether it returns. */
   #skip(statement: Statement): Flow {
     for (const target of this.#assignedIn(statement)) this.#values.delete(target);
-    if (exitsOf(statement).size > 0) this.#path = [...this.#path, "unknown"];
+    this.#mayLeave(exitsOf(statement));
     return "next";
+  }
+
+  /** Notes that a part, which was not followed, may leave the parts around it. */
+  #mayLeave(exits: ReadonlySet<Exit>): void {
+    if (exits.size > 0) this.#path = [...this.#path, "unknown"];
+    if (exits.has("return")) this.#returned.push({ result: undefined, values: new Map(this.#values) });
   }
 
   #if({ condition, then, otherwise }: IfStatement): Flow {
@@ -286,7 +293,7 @@ class Interpreter {
     exits.delete("continue");
     if (!counter || !last || exits.size > 0) {
       exits.delete("break");
-      if (exits.size > 0) this.#path = [...this.#path, "unknown"];
+      this.#mayLeave(exits);
       return "next";
     }
     const { target, start, step } = counter;
@@ -644,7 +651,7 @@ class Interpreter {
   #constructed(call: CallExpression, values: readonly KnownValue[]): KnownValue {
     const type = this.#program.valueTypeOf(call);
     if (values.length === 0) return zeroOf(type);
-    if (type.kind === "scalar") return type.name === "bool" ? values[0] : fitted(values[0], type);
+    if (type.kind === "scalar") return type.name === "bool" ? toTruth(values[0]) : fitted(values[0], type);
     if (type.kind !== "vector") return composite(values);
     const parts = values.flatMap((value, i) => {
       const part = this.#program.valueTypeOf(call.args[i]!);

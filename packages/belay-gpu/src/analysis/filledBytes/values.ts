@@ -134,13 +134,13 @@ function operateOnSums(operator: BinaryOperator, a: Sum, b: Sum, unknowns: Unkno
     case "*":
       return isConstant(a) ? times(b, a.constant) : isConstant(b) ? times(a, b.constant) : undefined;
     case "<<":
-      return isConstant(b) ? times(a, 2 ** b.constant) : undefined;
+      return isShift(b) ? times(a, 2 ** b.constant) : undefined;
     case "/":
       return isConstant(b) && b.constant > 0 && a.min >= 0 ? unknowns.quotient(a, b.constant) : undefined;
     case "%":
       return isConstant(b) && b.constant > 0 && a.min >= 0 ? unknowns.remainder(a, b.constant) : undefined;
     case ">>":
-      return isConstant(b) && a.min >= 0 ? unknowns.quotient(a, 2 ** b.constant) : undefined;
+      return isShift(b) && a.min >= 0 ? unknowns.quotient(a, 2 ** b.constant) : undefined;
     case "&": {
       const [mask, masked] = isConstant(b) ? [b.constant + 1, a] : [a.constant + 1, isConstant(a) ? b : a];
       const isMask = (isConstant(a) || isConstant(b)) && mask > 0 && Number.isInteger(Math.log2(mask));
@@ -162,6 +162,12 @@ function operateOnSums(operator: BinaryOperator, a: Sum, b: Sum, unknowns: Unkno
       return undefined;
   }
 }
+
+/** Returns whether a shift by this number moves all bits. Larger ones count modulo 32. */
+const isShift = (by: Sum): boolean => isConstant(by) && by.constant >= 0 && by.constant < 32;
+
+/** Returns the value of a conversion to a boolean. */
+export const toTruth = (value: KnownValue): KnownValue => (value?.kind === "sum" ? not(equal(value)) : value);
 
 /** Returns the truth of `sum >= 0`. */
 const atLeast = (sum: Sum): Truth => ({

@@ -2,12 +2,12 @@ import type { BindingPoint, ProtectedBinding } from "../../compiler/contract.ts"
 import type { Use } from "../memory/dispatchGuard.ts";
 import type { DispatchSums } from "../memory/kernelSums.ts";
 import type { CheckWordBindings, CommandGuard } from "../memory/memoryProtection.ts";
-import type { BindGroups, UsedResourceRange } from "../pipelines/bindGroups.ts";
+import type { BindGroups } from "../pipelines/bindGroups.ts";
 import type { PipelineRecord } from "../pipelines/pipelineRecord.ts";
 import type { MemoryVariant, ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { SetGroups } from "../webgpu/passCommands.ts";
 import { type BufferRange, resourceOf } from "../webgpu/resources.ts";
-import type { StoredRange } from "./commandRecord.ts";
+import type { BoundPlace } from "./commandRecord.ts";
 
 /**
  * A bound range of a buffer, with its binding point. `stores` is true if the pipeline may store to
@@ -17,11 +17,6 @@ interface BoundRange {
   readonly of: BindingPoint;
   readonly range: BufferRange;
   readonly stores: boolean;
-}
-
-/** A bound range of a buffer or a texture, with its binding point and the kind of its use. */
-export interface BoundPlace extends StoredRange {
-  readonly mode: UsedResourceRange["mode"];
 }
 
 /**

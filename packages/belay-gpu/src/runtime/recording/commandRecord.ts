@@ -1,6 +1,6 @@
 import type { BindingPoint } from "../../compiler/contract.ts";
 import { MemoryState } from "../memory/memoryState.ts";
-import type { ResourceAccess } from "../pipelines/bindGroups.ts";
+import type { ResourceAccess, UsedResourceRange } from "../pipelines/bindGroups.ts";
 import type { PipelineVariant } from "../pipelines/pipelineRecord.ts";
 import type { ProtectedKernel, RunCounts } from "../pipelines/protectedKernels.ts";
 import { RangeSet } from "../webgpu/rangeSet.ts";
@@ -12,13 +12,17 @@ import {
   type ResourceRange,
   resourceOf,
 } from "../webgpu/resources.ts";
-import type { BoundPlace } from "./boundPipeline.ts";
 import type { FilledRanges, KnownCall, UniformWords } from "./filled.ts";
 
 /** A bound resource that a kernel may store to, with its binding point. */
 export interface StoredRange {
   readonly of: BindingPoint;
   readonly place: BufferRange | GPUTexture;
+}
+
+/** A bound range of a buffer or a texture, with its binding point and the kind of its use. */
+export interface BoundPlace extends StoredRange {
+  readonly mode: UsedResourceRange["mode"];
 }
 
 /** The effect of one command, or of all commands of a render pass, on the contents of resources. */

@@ -485,6 +485,56 @@ const shapes: Record<string, Shape> = {
     body: "var at = vec2u(5, 6); at.x = id.x; at[1] = 0; out[at.x + at.y] = 1;",
     filled: all,
   },
+  "a called function that returns inside of a loop": {
+    declarations: `${array("u32")} fn ok(i: u32) -> bool { for (var k = 0u; k < 4; k++) { if (i == 9) { return false; } } return true; }`,
+    body: "if (ok(id.x)) { out[id.x] = 1; }",
+    filled: nothing,
+  },
+  "a called function that returns inside of a switch": {
+    declarations: `${array("u32")} fn at(i: u32) -> u32 { switch (i) { case 9: { return 0; } default: {} } return i; }`,
+    body: "out[at(id.x)] = 1;",
+    filled: nothing,
+  },
+  "a called function that returns inside of an endless loop": {
+    declarations: `${array("u32")} fn at(i: u32) -> u32 { var k = 0u; loop { if (k + i == 9) { return 0; } k++; if (k > 2) { break; } } return i; }`,
+    body: "out[at(id.x)] = 1;",
+    filled: nothing,
+  },
+  "a private variable that a return inside of a loop leaves": {
+    declarations: `var<private> at: u32; ${array("u32")} fn choose(i: u32) { at = 0; while (at == 0) { if (i == 9) { return; } at = 1; } at = i; }`,
+    body: "choose(id.x); out[at] = 1;",
+    filled: nothing,
+  },
+  "a shift by the width of a number": {
+    declarations: `${array("u32")} ${uniform}`,
+    uniform: [32],
+    body: "if ((id.x >> u32(u[0].x)) == 0) { out[id.x] = 1; }",
+    filled: nothing,
+  },
+  "a shift to the left by more than the width of a number": {
+    declarations: `${array("u32")} ${uniform}`,
+    uniform: [33],
+    body: "out[id.x << u32(u[0].x)] = 1;",
+    filled: nothing,
+  },
+  "a number as a boolean": {
+    declarations: `${array("u32")} ${uniform}`,
+    uniform: [7],
+    body: "if (u32(bool(u[0].x)) != 1) { out[id.x] = 1; }",
+    filled: nothing,
+  },
+  "a comparison of booleans": {
+    declarations: `${array("u32")} ${uniform}`,
+    uniform: [1, 2],
+    body: "if (bool(u[0].x) != bool(u[0].y)) { out[id.x] = 1; }",
+    filled: nothing,
+  },
+  "a condition that is a number": {
+    declarations: `${array("u32")} ${uniform}`,
+    uniform: [7],
+    body: "if (bool(u[0].x)) { out[id.x] = 1; }",
+    filled: all,
+  },
   "a switch that returns": {
     body: "switch (out[0]) { case 3: { return; } default: {} } out[id.x] = 1;",
     filled: nothing,

@@ -3,7 +3,7 @@ import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { Signal } from "../context/signal.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import { CommandRecord } from "../recording/commandRecord.ts";
-import { FilledRanges } from "../recording/filled.ts";
+import { FilledRanges, type UniformWords } from "../recording/filled.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import type { ErrorScopes } from "../webgpu/errorScopes.ts";
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
@@ -162,9 +162,10 @@ export class Journal {
 
   #submitChecked(records: readonly (CommandRecord | undefined)[], call: () => void): void {
     const events: QueueEvent[] = [];
+    const words = this.#wordsBefore(records);
     for (const record of records.map((each) => each ?? unknownCommands())) {
       for (const resource of record.touched()) this.beforeUse(resource);
-      record.findFilled(this.#filled, this.#uniforms);
+      record.findFilled(this.#filled, words);
       if (this.recoverable) this.#save(record.written, this.#overwrittenBy(record));
       for (const resource of record.touched()) this.#open.touched.add(resource);
       events.push({ record });
@@ -183,6 +184,14 @@ export class Journal {
     return isBefore || canFail;
   }
 
+  /** Returns the words of uniform buffers that none of the commands writes. */
+  #wordsBefore(records: readonly (CommandRecord | undefined)[]): UniformWords {
+    const isWritten = (buffer: GPUBuffer) => records.some((record) => !record || record.written.has(buffer));
+    return {
+      wordAt: (range, byte) => (isWritten(range.buffer) ? undefined : this.#uniforms.wordAt(range, byte)),
+    };
+  }
+
   /** Returns the resources whose earlier contents the commands cannot need. */
   #overwrittenBy({ replaced, filled }: CommandRecord): ReadonlySet<GpuResource> {
     // Kernels read the check words of a buffer before they change some of them.
@@ -195,7 +204,7 @@ export class Journal {
     for (const record of records) {
       if (!record) continue;
       for (const resource of record.touched()) this.beforeUse(resource);
-      if (this.taints.isUsed) record.findFilled(this.#filled, this.#uniforms);
+      if (this.taints.isUsed) record.findFilled(this.#filled, this.#wordsBefore(records));
       for (const resource of record.written) this.#snapshots.recordWrite(resource);
       events.push({ record });
     }

@@ -169,14 +169,15 @@ describe("a buffer that a dispatch overwrites completely", () => {
     const program = await Program.on({});
     const { device } = program;
     const [out, other] = [program.buffer(5), program.buffer(6)];
-    const usage = GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST;
+    const usage = GPUBufferUsage.UNIFORM | GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST;
     const size = device.createBuffer({ size: 16, usage });
     device.queue.writeBuffer(size, 0, Uint32Array.of(WORDS, 0, 2, 2));
     const pipelines = bodies.map((body, i) => {
       const module = device.createShaderModule({ code: code(body) });
       return device.createComputePipeline({ label: `kernel ${i}`, layout: "auto", compute: { module } });
     });
-    const run = () => {
+    /** Submits the kernels, after the commands of another encoder if there is one. */
+    const run = (before?: GPUCommandEncoder) => {
       const encoder = device.createCommandEncoder();
       for (const [i, pipeline] of pipelines.entries()) {
         const pass = encoder.beginComputePass();
@@ -188,7 +189,7 @@ describe("a buffer that a dispatch overwrites completely", () => {
         pass.dispatchWorkgroups(WORDS / 8);
         pass.end();
       }
-      device.queue.submit([encoder.finish()]);
+      device.queue.submit([...(before ? [before.finish()] : []), encoder.finish()]);
     };
     return { program, device, out, other, size, run };
   }
@@ -262,6 +263,36 @@ describe("a buffer that a dispatch overwrites completely", () => {
     run();
     expect(await program.read(out)).toEqual([10, 74]);
     expect(await device.belay.report()).toMatchObject({ recoveries: 1, snapshots: { taken: 0 } });
+    device.destroy();
+  });
+
+  it.each(["a copy", "a clear", "a kernel"])("is saved if %s before it wrote the size", async (how) => {
+    const { program, device, out, other, size, run } = await prepare(fill, "out[id.x] = out[id.x] * 2;");
+    device.queue.writeBuffer(other, 0, Uint32Array.of(WORDS / 2));
+    const halve = device.createComputePipeline({
+      layout: "auto",
+      compute: {
+        module: device.createShaderModule({
+          code: `@group(0) @binding(0) var<storage, read_write> size: array<u32>;
+            @compute @workgroup_size(1) fn halve() { size[0] = 32; }`,
+        }),
+      },
+    });
+    const before = device.createCommandEncoder();
+    if (how === "a copy") before.copyBufferToBuffer(other, 0, size, 0, 4);
+    else if (how === "a clear") before.clearBuffer(size, 0, 4);
+    else {
+      const pass = before.beginComputePass();
+      pass.setPipeline(halve);
+      const entries = [{ binding: 0, resource: { buffer: size } }];
+      pass.setBindGroup(0, device.createBindGroup({ layout: halve.getBindGroupLayout(0), entries }));
+      pass.dispatchWorkgroups(1);
+      pass.end();
+    }
+    misdirect(device, "kernel 1");
+    run(before);
+    expect(await program.read(out)).toEqual(how === "a clear" ? [10] : [14, 10]);
+    expect((await device.belay.report()).recoveries).toBe(1);
     device.destroy();
   });
 
