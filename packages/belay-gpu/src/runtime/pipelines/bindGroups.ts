@@ -57,6 +57,8 @@ interface GroupRecord {
    * The result for the last pipeline that asked. Most bind groups are used by one pipeline only.
    */
   latest?: { readonly by: GroupAccess; readonly access: ResourceAccess };
+  /** All resources, once they were needed. */
+  all?: readonly GpuResource[];
 }
 
 /** The contents of bind groups and of their layouts. */
@@ -215,6 +217,14 @@ export class BindGroups {
    */
   isPlaced({ group, offsets }: SetGroup): boolean {
     return offsets.length === 0 || !group || this.#groups.get(group)?.declared !== undefined;
+  }
+
+  /** Returns all resources of a bind group, those included that no shader uses. */
+  resourcesIn(group: GPUBindGroup): readonly GpuResource[] {
+    const record = this.#groups.get(group);
+    if (!record) return [];
+    record.all ??= record.entries.flatMap(({ resource }) => this.#resourceOf(resource) ?? []);
+    return record.all;
   }
 
   /** Returns the resources of a bind group that a shader may read and write. */

@@ -83,6 +83,8 @@ export class CommandRecord extends UsedResources {
    * not matter.
    */
   readonly replaced = new Set<GpuResource>();
+  /** The resources of bind groups. A dispatch needs them to exist, even if its kernel uses others. */
+  readonly bound = new Set<GpuResource>();
   /** The buffers that dispatches overwrite completely before any other use. */
   readonly filled = new Set<GpuResource>();
   /** The protected kernels of the dispatches. */
@@ -179,9 +181,11 @@ export class CommandRecord extends UsedResources {
     if (!isTexture(resource)) this.shadowSync.removeAll(resource);
   }
 
-  /** Yields each resource that the commands use once. */
+  /** Yields each resource that the commands use or bind once. */
   *touched(): Generator<GpuResource> {
     yield* this.read;
     for (const resource of this.written) if (!this.read.has(resource)) yield resource;
+    for (const resource of this.bound)
+      if (!this.read.has(resource) && !this.written.has(resource)) yield resource;
   }
 }

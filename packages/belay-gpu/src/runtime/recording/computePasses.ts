@@ -195,6 +195,10 @@ class ComputePass {
     const variant = runs.record.variant(doubling);
     if (this.#prepared?.variant === variant && !this.#isOutdated(this.#prepared)) return this.#prepared;
     const places = runs.places();
+    for (const { group } of this.#groups.values()) {
+      for (const resource of group ? this.#parts.bindGroups.resourcesIn(group) : [])
+        this.#record.bound.add(resource);
+    }
     const isKnown = kernel && runs.isKnown;
     if (kernel) this.#record.variants.set(variant, kernel);
     if (kernel) this.#record.addStored(kernel, isKnown ? places.filter(({ mode }) => mode !== "read") : null);

@@ -155,6 +155,36 @@ describe("work that no check can find wrong", () => {
   });
 });
 
+it("recovers work whose bind group has a buffer that is not used and then destroyed", async () => {
+  const program = await Program.on({});
+  const { device } = program;
+  const [out, unused] = [program.buffer(), program.buffer()];
+  const visibility = GPUShaderStage.COMPUTE;
+  const entries = [0, 1].map((binding) => ({ binding, visibility, buffer: { type: "storage" } as const }));
+  const layout = device.createBindGroupLayout({ entries });
+  const pipeline = device.createComputePipeline({
+    label: "explicit",
+    layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
+    compute: { module: device.createShaderModule({ code: CODE }), entryPoint: "checked" },
+  });
+  const kernel = device.belay.faultSites().find((each) => each.kernel === "explicit")!;
+  const site = kernel.sites.findLast(({ kind }) => kind === "value")!.id;
+  const effect = { xor: 8 };
+  device.belay.arm({ kernel: "explicit", site, replica: 0, effect, workgroup: [1, 0, 0], localIndex: 2 });
+  const encoder = device.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  pass.setPipeline(pipeline);
+  const bound = [out, unused].map((buffer, binding) => ({ binding, resource: { buffer } }));
+  pass.setBindGroup(0, device.createBindGroup({ layout, entries: bound }));
+  pass.dispatchWorkgroups(WORDS / 8);
+  pass.end();
+  device.queue.submit([encoder.finish()]);
+  unused.destroy();
+  expect(await program.read(out)).toEqual([3]);
+  expect((await device.belay.report()).recoveries).toBe(1);
+  device.destroy();
+});
+
 describe("a buffer that a dispatch overwrites completely", () => {
   const declarations = `
     struct Size { words: u32, first: u32, two: vec2u }
