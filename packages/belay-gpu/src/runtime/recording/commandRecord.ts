@@ -83,7 +83,7 @@ export class CommandRecord extends UsedResources {
    * not matter.
    */
   readonly replaced = new Set<GpuResource>();
-  /** The resources of bind groups. A dispatch needs them to exist, even if its kernel uses others. */
+  /** The resources of bind groups. A dispatch needs them to exist, used or not. */
   readonly bound = new Set<GpuResource>();
   /** The buffers that dispatches overwrite completely before any other use. */
   readonly filled = new Set<GpuResource>();
