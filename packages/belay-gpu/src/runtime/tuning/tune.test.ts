@@ -1,10 +1,13 @@
-import { openGpu } from "belay-node/internal/adapter";
 import { expect, it } from "vitest";
+import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { Progress } from "../../diagnostics/progress.ts";
 import { harden } from "../harden.ts";
-import { requestFullDevice } from "../requestFullDevice.ts";
 import { type TuneOptions, tune } from "./tune.ts";
 import type { Workload } from "./workload.ts";
+
+// WebGPU stays open until all tests are over: devices that tuning has destroyed may still answer.
+const { newDevice: newFullDevice } = testDevices({ full: true });
+const { newDevice: newPlainDevice } = testDevices();
 
 const kernel = (name: string, body: string) => /* wgsl */ `
 @group(0) @binding(0) var<storage, read_write> squares: array<u32>;
@@ -38,8 +41,7 @@ const workload: Workload = async (device) => {
 };
 
 it("measures a configuration for each kernel, which a policy accepts", async () => {
-  using opened = await openGpu();
-  const newDevice = async () => requestFullDevice((await opened.gpu.requestAdapter())!);
+  const newDevice = () => newFullDevice();
   const { kernels, policies } = await tune(workload, { newDevice, runs: 2, cover: ["SU"] });
   expect(kernels.map(({ kernel }) => kernel).sort()).toEqual(["double", "square"]);
   for (const { configuration, protected: best, unprotected, tried } of kernels) {
@@ -63,16 +65,14 @@ it("measures a configuration for each kernel, which a policy accepts", async () 
 });
 
 it("rejects devices without timestamps", async () => {
-  using opened = await openGpu();
-  const newDevice = async () => (await opened.gpu.requestAdapter())!.requestDevice();
+  const newDevice = () => newPlainDevice();
   await expect(tune(workload, { newDevice })).rejects.toThrow("timestamp-query");
 });
 
 it("ends by a signal before the next run, with its reason, and destroys its devices", async () => {
-  using opened = await openGpu();
   const devices: GPUDevice[] = [];
   const newDevice = async () => {
-    const device = await requestFullDevice((await opened.gpu.requestAdapter())!);
+    const device = await newFullDevice();
     devices.push(device);
     return device;
   };
