@@ -257,10 +257,12 @@ export class Journal {
     if (!isTouched && !canBeDamaged && this.taints.of(target) === undefined) return;
     const targets = new Set([target]);
     if (kept) this.#save(targets, filled && isWhole(filled) ? targets : new Set());
-    const repeated = again
-      ? { again: again() }
-      : { obstacle: "it needs a texture that the host filled from an external image" };
-    const event: HostWrite = { target, replaced: filled, ...(kept && repeated) };
+    // The data is copied only if the write may have to be repeated.
+    const repeated = () =>
+      again
+        ? { again: again() }
+        : { obstacle: "it needs a texture that the host filled from an external image" };
+    const event: HostWrite = { target, replaced: filled, ...(kept && repeated()) };
     this.#open.events.push(event);
     if (kept) this.#open.touched.add(target);
     return event;
