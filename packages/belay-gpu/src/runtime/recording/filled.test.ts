@@ -5,6 +5,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
+import { fillingKernels } from "../../../../../test/support/kernels/fillingKernels.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import { FilledRanges, workgroupsOf } from "./filled.ts";
 
@@ -612,59 +613,9 @@ describe.each(Object.entries(shapes))("%s", (_, shape) => {
   });
 });
 
-const small = fc.integer({ min: 1, max: 9 });
-const { index: anyIndex, statements: anyStatements } = fc.letrec<{
-  index: string;
-  condition: string;
-  statement: string;
-  statements: string;
-}>((tie) => ({
-  index: fc.oneof(
-    { depthSize: "small" },
-    fc.constantFrom("id.x", "id.y", "wid.x", "lid.x", "index", "at", "u32(u[0].x)", "u32(u[0].y)"),
-    small.map((n) => `${n}u`),
-    fc.tuple(tie("index"), fc.constantFrom("+", "+", "-"), tie("index")).map((each) => `(${each.join(" ")})`),
-    fc.tuple(tie("index"), fc.constantFrom("*", "/", "%"), small).map((each) => `(${each.join(" ")}u)`),
-    fc.tuple(fc.constantFrom("min", "max"), tie("index"), small).map(([f, a, n]) => `${f}(${a}, ${n}u)`),
-  ),
-  condition: fc.oneof(
-    { depthSize: "small" },
-    fc
-      .tuple(tie("index"), fc.constantFrom("<", "<=", ">", ">=", "==", "!="), tie("index"))
-      .map((each) => `(${each.join(" ")})`),
-    fc.constant("(out[at] == 1)"),
-    fc
-      .tuple(tie("condition"), fc.constantFrom("&&", "||"), tie("condition"))
-      .map((each) => `(${each.join(" ")})`),
-  ),
-  statement: fc.oneof(
-    { depthSize: "small", withCrossShrink: true },
-    tie("index").map((index) => `out[${index}] = 1;`),
-    tie("index").map((index) => `at = ${index};`),
-    tie("index").map((index) => `put(${index});`),
-    fc.constantFrom("at++;", "at += 2;", "at -= 1;"),
-    tie("condition").map((condition) => `if ${condition} { return; }`),
-    fc
-      .tuple(tie("condition"), tie("statements"), tie("statements"))
-      .map(([condition, yes, no]) => `if ${condition} { ${yes} } else { ${no} }`),
-    fc
-      .tuple(
-        tie("index"),
-        small,
-        tie("condition"),
-        tie("statements"),
-        fc.constantFrom("break", "continue", ""),
-      )
-      .map(
-        ([first, count, condition, body, exit]) =>
-          `for (var k = ${first}; k < ${3 * count}u; k++) { ${exit && `if ${condition} { ${exit}; }`} out[k] = 1; ${body} }`,
-      ),
-  ),
-  statements: fc.array(tie("statement"), { minLength: 1, maxLength: 4 }).map((each) => each.join(" ")),
-}));
-
 it("overwrites the known ranges of random kernels", async () => {
-  const kernels = fc.sample(fc.tuple(anyStatements, anyIndex), { numRuns: 250, seed: 11 });
+  const { statements, index } = fillingKernels({ value: "1", condition: "(out[at] == 1)" });
+  const kernels = fc.sample(fc.tuple(statements, index), { numRuns: 250, seed: 11 });
   let filled = 0;
   for (const [body, last] of kernels) {
     const shape: Shape = {
