@@ -34,13 +34,6 @@ export function kindsIn(bindings: readonly BindingAccess[], group: number): Bind
   return new Map(inGroup.map(({ binding, kind }) => [binding, kind]));
 }
 
-/** A range of a buffer that a shader may use. */
-export interface UsedRange {
-  readonly binding: number;
-  readonly range: BufferRange;
-  readonly mode: BindingAccess["access"];
-}
-
 /** A range of a buffer, or a texture, that a shader may use. */
 export interface UsedResourceRange {
   readonly binding: number;
@@ -187,16 +180,6 @@ export class BindGroups {
       .sort((a, b) => a - b);
     const offset = range.offset + (dynamicOffsets(offsets)[dynamic.indexOf(binding)] ?? 0);
     return { ...range, offset };
-  }
-
-  /** Returns the ranges of buffers that a shader may read or write, by binding. */
-  ranges(set: SetGroup, by: GroupAccess): UsedRange[] {
-    const record = set.group && this.#groups.get(set.group);
-    if (!record) return [];
-    return [...this.#uses(record, by)].flatMap(({ binding, mode }) => {
-      const range = this.rangeAt(set, binding);
-      return range ? [{ binding, range, mode }] : [];
-    });
   }
 
   /** Returns the ranges of buffers and the textures that a shader may read or write, by binding. */

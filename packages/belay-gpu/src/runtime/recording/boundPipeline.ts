@@ -135,10 +135,8 @@ export class BoundPipeline {
 
   /** Returns the ranges of buffers that a dispatch may use. */
   #ranges(): BoundRange[] {
-    return [...this.#groups].flatMap(([group, set]) =>
-      this.#bindGroups
-        .ranges(set, this.record.accessOf(group))
-        .map(({ binding, range, mode }) => ({ of: { group, binding }, range, stores: mode !== "read" })),
+    return this.places().flatMap(({ of, place, mode }) =>
+      "buffer" in place ? [{ of, range: place, stores: mode !== "read" }] : [],
     );
   }
 
