@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
+import type { Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";
 
 const { newDevice } = testDevices();
@@ -66,8 +67,9 @@ describe.each(["none", "secded128", "checksum"] as const)("memory %s", (memory) 
 });
 
 /** A kernel that adds one to words, and a fault that strikes its next run. */
-async function incrementing() {
-  const device = await harden(await newDevice({ errorsAreExpected: true }), { injectFaults: true });
+async function incrementing(policy: Policy = {}) {
+  const native = await newDevice({ errorsAreExpected: true });
+  const device = await harden(native, { injectFaults: true, ...policy });
   const words = device.createBuffer({ size: 4 * WORDS, usage: usage() });
   const code = `
     @group(0) @binding(0) var<storage, read_write> words: array<u32>;
@@ -287,6 +289,97 @@ it.each<[string, (parts: Incrementing) => unknown]>([
   expect((await device.belay.report()).recoveries).toBe(1);
   device.destroy();
 });
+
+it("recovers work after rejected work whose snapshots would exceed the budget", async () => {
+  const { device, words, increment, arm } = await incrementing({ snapshotBytes: 1024 });
+  const large = device.createBuffer({ size: 4096, usage: usage() });
+  device.queue.writeBuffer(large, 0, new Uint32Array(1024).fill(5));
+  await isRejected(device, (encoder) => increment(encoder).end());
+  const change = (encoder: GPUCommandEncoder) => encoder.clearBuffer(large, 0, 4);
+  expect(await isRejected(device, (encoder) => [change(encoder), leaveOpen(encoder)])).toBe(true);
+  arm();
+  await isRejected(device, (encoder) => increment(encoder).end());
+  expect(await read(device, words, staging(device))).toEqual([0, ...new Array(WORDS - 1).fill(2)]);
+  expect((await device.belay.report()).recoveries).toBe(1);
+  // The same work is an obstacle once the device accepts it.
+  arm();
+  await isRejected(device, (encoder) => [increment(encoder).end(), change(encoder)]);
+  await expect(read(device, words, staging(device))).rejects.toThrow("snapshotBytes");
+  device.destroy();
+});
+
+/** Work on resources, their destruction, and a use after it. Returns the errors. */
+const usesOfDestroyed: Record<string, (device: GPUDevice, words: GPUBuffer) => Promise<unknown>> = {
+  "a command on a buffer": async (device, words) => {
+    const other = device.createBuffer({ label: "gone", size: 64, usage: usage() });
+    await isRejected(device, (encoder) => encoder.copyBufferToBuffer(words, 0, other, 0, 4));
+    other.destroy();
+    return errorOf(device, () => {
+      const encoder = device.createCommandEncoder();
+      encoder.clearBuffer(other);
+      device.queue.submit([encoder.finish()]);
+    });
+  },
+  "a command on a texture": async (device, words) => {
+    const other = copied(device, words);
+    return errorOf(device, () => {
+      const encoder = device.createCommandEncoder();
+      encoder.copyTextureToBuffer({ texture: other }, { buffer: words }, [1]);
+      device.queue.submit([encoder.finish()]);
+    });
+  },
+  "a write to a buffer": async (device, words) => {
+    const other = device.createBuffer({ label: "gone", size: 64, usage: usage() });
+    await isRejected(device, (encoder) => encoder.copyBufferToBuffer(words, 0, other, 0, 4));
+    other.destroy();
+    return errorOf(device, () => device.queue.writeBuffer(other, 4, new Uint32Array(3)));
+  },
+  "a write to a texture": async (device, words) => {
+    const other = copied(device, words);
+    return errorOf(device, () => device.queue.writeTexture({ texture: other }, new Uint8Array(4), {}, [1]));
+  },
+  "a mapping": async (device, words) => {
+    const reader = staging(device);
+    await isRejected(device, (encoder) => encoder.copyBufferToBuffer(words, 0, reader, 0, 4));
+    reader.destroy();
+    return errorOf(device, () => void reader.mapAsync(GPUMapMode.READ).catch(() => {}));
+  },
+};
+
+/** Returns a destroyed texture that a command has written. */
+function copied(device: GPUDevice, words: GPUBuffer): GPUTexture {
+  const used = GPUTextureUsage.COPY_SRC | GPUTextureUsage.COPY_DST;
+  const texture = device.createTexture({ label: "gone", size: [1], format: "rgba8unorm", usage: used });
+  const encoder = device.createCommandEncoder();
+  encoder.copyBufferToTexture({ buffer: words }, { texture }, [1]);
+  device.queue.submit([encoder.finish()]);
+  texture.destroy();
+  return texture;
+}
+
+/** Returns the first line of the error of some calls. */
+async function errorOf(device: GPUDevice, calls: () => void): Promise<string | undefined> {
+  device.pushErrorScope("validation");
+  calls();
+  return (await device.popErrorScope())?.message.split("\n")[0];
+}
+
+it.each(Object.entries(usesOfDestroyed))(
+  "rejects %s that the program has destroyed, and still recovers earlier work",
+  async (_, use) => {
+    const { device, words, increment, arm } = await incrementing();
+    const plain = await newDevice({ errorsAreExpected: true });
+    const expected = await use(plain, plain.createBuffer({ size: 4 * WORDS, usage: usage() }));
+    expect(expected).toMatch(/destroyed/i);
+    arm();
+    await isRejected(device, (encoder) => increment(encoder).end());
+    expect(await use(device, words)).toBe(expected);
+    expect(await read(device, words, staging(device))).toEqual([0, ...new Array(WORDS - 1).fill(1)]);
+    expect((await device.belay.report()).recoveries).toBe(1);
+    device.destroy();
+    plain.destroy();
+  },
+);
 
 it("restores contents that rejected work did not replace", async () => {
   const { device, increment, arm, words } = await incrementing();

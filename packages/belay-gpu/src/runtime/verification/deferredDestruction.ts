@@ -1,5 +1,6 @@
+import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
 import { Overlay, rank } from "../webgpu/overlay.ts";
-import type { GpuResource } from "../webgpu/resources.ts";
+import { type GpuResource, isTexture, textureLike } from "../webgpu/resources.ts";
 
 /**
  * The resources that the program destroys while unverified work may have to run on them again. They
@@ -8,6 +9,7 @@ import type { GpuResource } from "../webgpu/resources.ts";
 export class DeferredDestruction {
   readonly #doomed = new Set<GpuResource>();
   readonly #destroyed = new WeakSet<GpuResource>();
+  readonly #device: GPUDevice;
   readonly #isNeeded: (resource: GpuResource) => boolean;
   readonly #overlay: Overlay<GpuResource>;
 
@@ -15,7 +17,8 @@ export class DeferredDestruction {
    * `isNeeded` returns whether unverified work touches a resource. `onDeferred` is called when a
    * destruction is deferred.
    */
-  constructor(isNeeded: (resource: GpuResource) => boolean, onDeferred: () => void) {
+  constructor(device: GPUDevice, isNeeded: (resource: GpuResource) => boolean, onDeferred: () => void) {
+    this.#device = device;
     this.#isNeeded = isNeeded;
     const [doomed, destroyed] = [this.#doomed, this.#destroyed];
     this.#overlay = new Overlay(
@@ -39,12 +42,16 @@ export class DeferredDestruction {
     this.#overlay.attach(resource, undefined);
   }
 
-  /** Destroys a resource now if the program has destroyed it. Returns whether it has. */
-  destroyNow(resource: GpuResource): boolean {
-    if (!this.#doomed.delete(resource)) return false;
-    this.#destroyed.add(resource);
-    this.#overlay.below(resource).destroy.call(resource);
-    return true;
+  /** Returns a destroyed resource like one whose destruction is deferred; else undefined. */
+  twinOf<T extends GpuResource>(resource: T): T | undefined {
+    return this.#doomed.has(resource) ? (this.#destroyedLike(resource) as T) : undefined;
+  }
+
+  /** Returns commands for each resource of the records whose destruction is deferred. */
+  usesIn(records: readonly ({ touched(): Iterable<GpuResource> } | undefined)[]): GPUCommandBuffer[] {
+    if (this.#doomed.size === 0) return [];
+    const used = new Set(records.flatMap((record) => [...(record?.touched() ?? [])]));
+    return [...used].filter((resource) => this.#doomed.has(resource)).map((each) => this.#use(each));
   }
 
   /** Returns whether a resource is destroyed on the device. */
@@ -54,6 +61,40 @@ export class DeferredDestruction {
 
   /** Destroys all resources that no unverified work needs any longer. */
   destroyUnneeded(): void {
-    for (const resource of this.#doomed) if (!this.#isNeeded(resource)) this.destroyNow(resource);
+    for (const resource of this.#doomed) {
+      if (this.#isNeeded(resource)) continue;
+      this.#doomed.delete(resource);
+      this.#destroyed.add(resource);
+      this.#overlay.below(resource).destroy.call(resource);
+    }
+  }
+
+  /** Returns commands that use a destroyed resource with the same label. */
+  #use(resource: GpuResource): GPUCommandBuffer {
+    const { label } = resource;
+    const encoder = this.#device.createCommandEncoder();
+    if (isTexture(resource)) {
+      const usage = flags.textureCopySrc | flags.textureCopyDst;
+      const texture = this.#device.createTexture({ label, size: [1, 1, 2], format: "rgba8unorm", usage });
+      texture.destroy();
+      encoder.copyTextureToTexture({ texture }, { texture, origin: [0, 0, 1] }, [1, 1]);
+    } else {
+      const buffer = this.#device.createBuffer({ label, size: 4, usage: flags.bufferCopyDst });
+      buffer.destroy();
+      encoder.clearBuffer(buffer);
+    }
+    return encoder.finish();
+  }
+
+  /** Returns a resource with the declared size and usage of another, destroyed. */
+  #destroyedLike(resource: GpuResource): GpuResource {
+    const { label, usage } = resource;
+    const { made } = makeSilently(this.#device, () =>
+      isTexture(resource)
+        ? this.#device.createTexture({ label, ...textureLike(resource, usage) })
+        : this.#device.createBuffer({ label, size: resource.size, usage }),
+    );
+    made.destroy();
+    return made;
   }
 }

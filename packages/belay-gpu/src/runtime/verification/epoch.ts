@@ -40,8 +40,8 @@ export interface Epoch {
   readonly acceptances: Promise<void>[];
   /** The device's errors about snapshots, by the resources that were to be saved. */
   readonly unsaved: Map<GpuResource, string>;
-  /** The reason why the epoch cannot be executed again, apart from obstacles in its events. */
-  obstacle?: string;
+  /** The reasons why events cannot be executed again: there was no room for their snapshots. */
+  readonly withoutRoom: Map<QueueEvent, string>;
 }
 
 export function newEpoch(): Epoch {
@@ -53,6 +53,7 @@ export function newEpoch(): Epoch {
     contentsBefore: new Map(),
     acceptances: [],
     unsaved: new Map(),
+    withoutRoom: new Map(),
   };
 }
 

@@ -62,7 +62,7 @@ export class Journal {
     this.#scopes = scopes;
     this.recoverable = recovers(policy);
     const isNeeded = (resource: GpuResource) => this.#isTouched(resource);
-    this.#destruction = new DeferredDestruction(isNeeded, () => this.pressure.emit());
+    this.#destruction = new DeferredDestruction(device, isNeeded, () => this.pressure.emit());
     // No commands can use a buffer while it is mapped.
     memory.mappedWrites.subscribe((range) => {
       this.#recordWrite(range.buffer, range);
@@ -140,11 +140,19 @@ export class Journal {
   }
 
   /**
-   * Destroys a resource that the program has destroyed. Call it before the program uses a resource,
-   * so that the device reports the error.
+   * Returns a destroyed resource in place of one that the program has destroyed and unverified work
+   * needs; else undefined. A use of it gives the error that the program expects.
    */
-  beforeUse(resource: GpuResource): void {
-    this.#destruction.destroyNow(resource);
+  destroyedTwin<T extends GpuResource>(resource: T): T | undefined {
+    return this.#destruction.twinOf(resource);
+  }
+
+  /**
+   * Returns commands that use resources which the program has destroyed and unverified work needs.
+   * The device rejects a submission with them, as it would the program's own use.
+   */
+  usesOfDestroyed(records: readonly (CommandRecord | undefined)[]): GPUCommandBuffer[] {
+    return this.#destruction.usesIn(records);
   }
 
   /**
@@ -164,11 +172,11 @@ export class Journal {
     const events: QueueEvent[] = [];
     const words = this.#wordsBefore(records);
     for (const record of records.map((each) => each ?? unknownCommands())) {
-      for (const resource of record.touched()) this.beforeUse(resource);
+      const event = { record };
       record.findFilled(this.#filled, words);
-      if (this.recoverable) this.#save(record.written, this.#overwrittenBy(record));
+      if (this.recoverable) this.#save(event, record.written, this.#overwrittenBy(record));
       for (const resource of record.touched()) this.#open.touched.add(resource);
-      events.push({ record });
+      events.push(event);
     }
     this.#open.events.push(...events);
     this.#watch(call, events);
@@ -203,7 +211,6 @@ export class Journal {
     const events: QueueEvent[] = [];
     for (const record of records) {
       if (!record) continue;
-      for (const resource of record.touched()) this.beforeUse(resource);
       if (this.taints.isUsed) record.findFilled(this.#filled, this.#wordsBefore(records));
       for (const resource of record.written) this.#snapshots.recordWrite(resource);
       events.push({ record });
@@ -245,7 +252,6 @@ export class Journal {
     filled: ResourceRange | undefined,
     again?: () => () => void,
   ): HostWrite | undefined {
-    this.beforeUse(target);
     // If no unverified work touches the resource, re-execution does not undo the write, so it need
     // not be repeated.
     const isTouched = this.#isTouched(target);
@@ -256,15 +262,17 @@ export class Journal {
     const canBeDamaged = this.#memory.canFindDamage && this.#closed.length > 0;
     if (!isTouched && !canBeDamaged && this.taints.of(target) === undefined) return;
     const targets = new Set([target]);
-    if (kept) this.#save(targets, filled && isWhole(filled) ? targets : new Set());
     // The data is copied only if the write may have to be repeated.
     const repeated = () =>
       again
         ? { again: again() }
         : { obstacle: "it needs a texture that the host filled from an external image" };
     const event: HostWrite = { target, replaced: filled, ...(kept && repeated()) };
+    if (kept) {
+      this.#save(event, targets, filled && isWhole(filled) ? targets : new Set());
+      this.#open.touched.add(target);
+    }
     this.#open.events.push(event);
-    if (kept) this.#open.touched.add(target);
     return event;
   }
 
@@ -364,10 +372,10 @@ export class Journal {
   }
 
   /**
-   * Saves the contents of resources that are about to be written. Skips resources that the open
+   * Saves the contents of resources that an event is about to write. Skips resources that the open
    * epoch has saved, or that nothing can need.
    */
-  #save(written: Iterable<GpuResource>, replaced: ReadonlySet<GpuResource>): void {
+  #save(event: QueueEvent, written: Iterable<GpuResource>, replaced: ReadonlySet<GpuResource>): void {
     const epoch = this.#open;
     const resources: GpuResource[] = [];
     for (const resource of written) {
@@ -394,9 +402,9 @@ export class Journal {
         resources.push(resource);
       }
     }
-    if (epoch.obstacle === undefined && !this.#snapshots.hasRoomFor(resources))
-      epoch.obstacle = `its snapshots need more GPU memory than snapshotBytes, which is ${this.#budget}`;
-    if (epoch.obstacle !== undefined) {
+    if (!this.#snapshots.hasRoomFor(resources)) {
+      const reason = `its snapshots need more GPU memory than snapshotBytes, which is ${this.#budget}`;
+      epoch.withoutRoom.set(event, reason);
       for (const resource of resources) this.#snapshots.recordWrite(resource);
       return;
     }
@@ -410,7 +418,6 @@ export class Journal {
   /** Returns the reason why epochs cannot be executed again, if there is one. */
   #obstacleIn(epochs: readonly Epoch[]): string | undefined {
     for (const epoch of epochs) {
-      if (epoch.obstacle !== undefined) return epoch.obstacle;
       for (const event of acceptedEvents([epoch])) {
         const obstacle = this.#obstacleOf(event, epoch);
         if (obstacle !== undefined) return obstacle;
@@ -425,8 +432,8 @@ export class Journal {
     return undefined;
   }
 
-  #obstacleOf(event: QueueEvent, { unsaved }: Epoch): string | undefined {
-    const { obstacle } = "record" in event ? event.record : event;
+  #obstacleOf(event: QueueEvent, { unsaved, withoutRoom }: Epoch): string | undefined {
+    const { obstacle = withoutRoom.get(event) } = "record" in event ? event.record : event;
     if (obstacle !== undefined) return obstacle;
     if ("record" in event && [...event.record.touched()].some((each) => this.#destruction.isDestroyed(each)))
       return "it needs a resource that is destroyed";

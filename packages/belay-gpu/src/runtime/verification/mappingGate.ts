@@ -47,8 +47,7 @@ export class MappingGate {
         // The native mapping is requested at once, so that its errors come at the same time as
         // without Belay.
         mapAsync(mode, offset, size) {
-          journal.beforeUse(this);
-          const mapping = native.mapAsync.call(this, mode, offset, size);
+          const mapping = native.mapAsync.call(journal.destroyedTwin(this) ?? this, mode, offset, size);
           const isHeld = showsWork(this, mode) || journal.recoverable;
           if (gated.has(this) || stateOf(this) !== "pending") return mapping;
           if (!isHeld) return mapping.then(() => memory.verifyMapping(this)).then(() => undefined);

@@ -40,18 +40,22 @@ export function hardenedQueue({ context, memory, commands, journal, verifier }: 
   const { device, owners, policy, textures, usages } = context;
   const native = device.queue;
   const refuses = refusesFaults(policy);
+  const targetOf = <T extends GpuResource>(resource: T, end?: number): T =>
+    journal.destroyedTwin(resource) ?? usages.target(resource, end);
   let framesShown = 0;
   const queue = proxyOf(native, {
     submit: (commandBuffers: Iterable<GPUCommandBuffer>): undefined => {
       const submitted = [...commandBuffers].map((each) => owners.accept(each));
       const records = submitted.map((each) => commands.recordOf(each));
       const isUnusable = (each: GpuResource) => isMapped(each) || owners.isInvalid(each);
+      const uses = journal.usesOfDestroyed(records);
       // The device rejects such commands, so there is nothing to record.
       if (
+        uses.length > 0 ||
         submitted.some((each) => owners.isInvalid(each)) ||
         records.some((record) => record && [...record.touched()].some(isUnusable))
       ) {
-        native.submit(submitted);
+        native.submit([...submitted, ...uses]);
         return;
       }
       for (const record of records) {
@@ -70,9 +74,8 @@ export function hardenedQueue({ context, memory, commands, journal, verifier }: 
       const buffer = owners.accept(given);
       const bytes = bytesOf(data, start, size);
       const range = { buffer, offset, size: bytes?.length ?? 0 };
-      const target = usages.target(buffer, offset + range.size);
+      const target = targetOf(buffer, offset + range.size);
       const isTaken = bytes && !isMapped(buffer) && target === buffer && isWritable(range);
-      if (isTaken) journal.beforeUse(buffer);
       const guarded = isTaken ? memory.hostWrite(range) : undefined;
       const write = guarded ?? ((data: Uint8Array<ArrayBuffer>) => native.writeBuffer(target, offset, data));
       if (isTaken) journal.recordBufferWrite(range, bytes, write);
@@ -85,7 +88,7 @@ export function hardenedQueue({ context, memory, commands, journal, verifier }: 
     writeTexture: (...args: Parameters<GPUQueue["writeTexture"]>): undefined => {
       const [given, data, layout, size] = args;
       const to = owners.acceptIn(given, "texture");
-      const declared = { ...to, texture: usages.target(to.texture) };
+      const declared = { ...to, texture: targetOf(to.texture) };
       const write = () => native.writeTexture(declared, data, layout, size);
       journal.writeTexture(to.texture, coversTexture(to, size), write, () => {
         const view = ArrayBuffer.isView(data)
@@ -99,7 +102,7 @@ export function hardenedQueue({ context, memory, commands, journal, verifier }: 
     copyExternalImageToTexture: (...args: Parameters<GPUQueue["copyExternalImageToTexture"]>): undefined => {
       const [source, given, size] = args;
       const to = owners.acceptIn(given, "texture");
-      const declared = { ...to, texture: usages.target(to.texture) };
+      const declared = { ...to, texture: targetOf(to.texture) };
       journal.writeTexture(to.texture, coversTexture(to, size), () =>
         native.copyExternalImageToTexture(source, declared, size),
       );
