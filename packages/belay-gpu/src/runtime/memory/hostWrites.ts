@@ -1,7 +1,7 @@
 import type { HostCode } from "../../ecc/scheme.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { CheckWordEncoder } from "./checkWordEncoder.ts";
-import { type ProtectedBuffer, paddingAfter, splitWrite } from "./granules.ts";
+import { type Padding, type ProtectedBuffer, paddingAfter, splitWrite } from "./granules.ts";
 import { type GuardedTransfers, isValidTarget } from "./guardedTransfers.ts";
 import { checkWordsOf, encodeBytes } from "./hostCodes.ts";
 import type { EncoderPoint } from "./memoryCommands.ts";
@@ -63,9 +63,10 @@ export class HostWrites {
       const granulesBytes = bytes.subarray(start, start + body.count * owner.granuleBytes);
       this.#writeChecks(owner.first + body.first, granulesBytes);
     }
-    if (edges.length === 0 && !owner.mapped && !paddingAfter(body)) return;
+    const padding = paddingAfter(body);
+    if (padding) this.#clear(padding);
+    if (edges.length === 0 && !owner.mapped) return;
     submit((point) => {
-      words.clearPadding(point, body);
       for (const edge of edges) words.endParts(point, edge);
       if (owner.mapped) transfers.flush(point, granules);
     });
@@ -82,6 +83,15 @@ export class HostWrites {
       const checks = encodeBytes(scheme, piece, this.#checks.subarray(0, count));
       queue.writeBuffer(buffers.arena.buffer, 4 * (first + at / scheme.granuleBytes), checks);
     }
+  }
+
+  /** Clears padding, and its check words. A write costs the host less than a submission. */
+  #clear({ range, granules: { owner, first, count } }: Padding): void {
+    const { queue, buffers } = this.#parts;
+    queue.writeBuffer(range.buffer, range.offset, new Uint8Array(range.size));
+    const words = count * buffers.checkWords;
+    if (words > 0)
+      queue.writeBuffer(buffers.arena.buffer, 4 * (owner.first + first), new Uint32Array(words));
   }
 
   /**
