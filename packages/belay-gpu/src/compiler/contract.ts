@@ -168,6 +168,8 @@ export interface ProtectedBinding {
   readonly site?: number;
   /** Set if no places are counted. */
   readonly isKnown?: true;
+  /** Set if lanes check lines together: stores then compute check words from earlier ones. */
+  readonly isInLines?: true;
   readonly loads: boolean;
   readonly stores: boolean;
 }

@@ -179,6 +179,7 @@ export function memorySummary(plan: MemoryPlan, settings: MemorySettings): Memor
   };
   const bindings = variables.map(({ variable, code, why, pieceBytes, classes, ...binding }) => ({
     ...binding,
+    ...(pieceBytes && { isInLines: true as const }),
     ...(classes && { sums: classes.map(({ lanes, dimensions }) => ({ lanes, dimensions })) }),
   }));
   return { ...((arena || isSumming(plan)) && { checks }), bindings };

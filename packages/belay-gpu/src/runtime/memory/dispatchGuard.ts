@@ -1,4 +1,4 @@
-import type { BufferRange } from "../webgpu/resources.ts";
+import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import type { CheckWordEncoder, EncodingPoint } from "./checkWordEncoder.ts";
 import { bytesOf, type GranuleRange } from "./granules.ts";
 import type { MemoryState } from "./memoryState.ts";
@@ -12,6 +12,19 @@ export interface Use {
   readonly isChecked: boolean;
   /** True if the kernel may store only some of the words that a pass after it adds up. */
   readonly mayLeaveWords: boolean;
+  /** True if the kernel computes check words from those before its stores. */
+  readonly updatesChecks: boolean;
+}
+
+/** The known properties of a dispatch before its commands are submitted. */
+export interface ExpectedDispatch {
+  /** True if a pass after the dispatch may verify ranges that are only loaded. */
+  readonly canWait: boolean;
+  /**
+   * The buffers that the dispatch probably overwrites completely, before any other use. Their
+   * earlier contents then matter to nothing.
+   */
+  readonly filled: ReadonlySet<GpuResource>;
 }
 
 /** A {@link Use} of a buffer that has check words. */
@@ -43,15 +56,13 @@ export class DispatchGuard {
     });
   }
 
-  /**
-   * Encodes and verifies the used ranges before a dispatch. With `canWait`, a pass after the
-   * dispatch may verify ranges that are only loaded.
-   */
-  before(point: EncodingPoint, uses: readonly GuardedUse[], canWait: boolean): void {
+  /** Encodes and verifies the used ranges before a dispatch. */
+  before(point: EncodingPoint, uses: readonly GuardedUse[], { canWait, filled }: ExpectedDispatch): void {
     if (uses.some(({ isChecked }) => isChecked)) this.#words.arenaAt(point);
-    const { raw, verified } = point.state;
-    for (const { granules, range, isChecked, mayLeaveWords, stores } of uses) {
-      if (mayLeaveWords) this.#words.ensureVerified(point, granules);
+    const { raw, verified, overwritten } = point.state;
+    for (const { granules, range, isChecked, mayLeaveWords, updatesChecks, stores } of uses) {
+      if (filled.has(range.buffer) && !updatesChecks) overwritten.add(range.buffer);
+      else if (mayLeaveWords) this.#words.ensureVerified(point, granules);
       else if (isChecked) this.#words.encodeRaw(point, granules);
       else if (!raw.has(range) && !verified.has(range))
         this.#words.ensureVerified(point, granules, canWait && !stores);

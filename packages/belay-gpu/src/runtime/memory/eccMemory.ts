@@ -9,7 +9,7 @@ import { trialCells } from "./checksumKernels.ts";
 import { Checksums } from "./checksums.ts";
 import { CheckWordEncoder, type EncodingPoint } from "./checkWordEncoder.ts";
 import { Constants } from "./constants.ts";
-import { DispatchGuard, type GuardedUse } from "./dispatchGuard.ts";
+import { DispatchGuard, type ExpectedDispatch, type GuardedUse } from "./dispatchGuard.ts";
 import { EccPasses } from "./eccPasses.ts";
 import { allOf, bytesOf, type ProtectedBuffer } from "./granules.ts";
 import { GuardedTransfers, type StandIns, type Transfer } from "./guardedTransfers.ts";
@@ -186,8 +186,12 @@ export class EccMemory implements MemoryProtection {
     return this.#dispatches.guarded(dispatch.uses(sums));
   }
 
-  beforeDispatch(point: EncodingPoint, uses: readonly GuardedUse[], canWait: boolean): void {
-    if (uses.length > 0) this.#dispatches.before(point, uses, canWait);
+  beforeDispatch(point: EncodingPoint, uses: readonly GuardedUse[], expected: ExpectedDispatch): void {
+    if (uses.length > 0) this.#dispatches.before(point, uses, expected);
+  }
+
+  overwritten(filled: ReadonlySet<GpuResource>, { overwritten }: MemoryState): ReadonlySet<GpuResource> {
+    return new Set([...overwritten].filter((buffer) => filled.has(buffer)));
   }
 
   reserve(point: EncodingPoint, sums: DispatchSums): number {
@@ -201,7 +205,7 @@ export class EccMemory implements MemoryProtection {
   }
 
   recordRenderPass(state: MemoryState, read: Iterable<GpuResource>, written: Iterable<GpuResource>): void {
-    for (const each of [...read, ...written]) if (!isTexture(each)) state.drawn.add(each);
+    for (const each of [...read, ...written]) if (!isTexture(each)) state.verifiedFirst.add(each);
     for (const owner of this.ownersOf(written)) state.wroteRaw(bytesOf(allOf(owner)));
   }
 

@@ -90,8 +90,7 @@ export class HostWrites {
     const { queue, buffers } = this.#parts;
     queue.writeBuffer(range.buffer, range.offset, new Uint8Array(range.size));
     const words = count * buffers.checkWords;
-    if (words > 0)
-      queue.writeBuffer(buffers.arena.buffer, 4 * (owner.first + first), new Uint32Array(words));
+    if (words > 0) queue.writeBuffer(buffers.arena.buffer, 4 * (owner.first + first), new Uint32Array(words));
   }
 
   /**

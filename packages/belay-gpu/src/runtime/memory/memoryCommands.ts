@@ -78,17 +78,17 @@ export class MemoryCommands {
    */
   withUpdates(commands: GPUCommandBuffer, record: RecordedCommands | undefined): readonly GPUCommandBuffer[] {
     if (!record) return [commands];
-    const { firstArena, arena, drawn } = record.memory;
+    const { firstArena, arena, verifiedFirst } = record.memory;
     const { buffer } = this.#buffers.arena;
     const isOutdated = firstArena !== undefined && firstArena !== buffer;
-    const drawnFrom = [...drawn].flatMap((each) => this.#buffers.of(each) ?? []);
+    const owners = [...verifiedFirst].flatMap((each) => this.#buffers.of(each) ?? []);
     const before = (point: EncoderPoint) => {
-      for (const owner of drawnFrom) this.#words.ensureVerified(point, allOf(owner));
+      for (const owner of owners) this.#words.ensureVerified(point, allOf(owner));
       if (isOutdated) point.copy(common(buffer, firstArena), firstArena, 0);
     };
     const after = (point: EncoderPoint) => point.copy(common(arena!, buffer), buffer, 0);
     return [
-      ...(isOutdated || drawnFrom.length > 0 ? [this.#encode(before)] : []),
+      ...(isOutdated || owners.length > 0 ? [this.#encode(before)] : []),
       commands,
       ...(arena !== undefined && arena !== buffer ? [this.#encode(after)] : []),
     ];

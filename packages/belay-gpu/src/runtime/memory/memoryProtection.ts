@@ -3,7 +3,7 @@ import type { ReportSlot, ReportSnapshot } from "../context/reportArena.ts";
 import type { Signal } from "../context/signal.ts";
 import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import type { EncodingPoint } from "./checkWordEncoder.ts";
-import type { GuardedUse, Use } from "./dispatchGuard.ts";
+import type { ExpectedDispatch, GuardedUse, Use } from "./dispatchGuard.ts";
 import type { ProtectedBuffer } from "./granules.ts";
 import type { StandIns, Transfer } from "./guardedTransfers.ts";
 import type { DispatchSums, SummingDispatch, SumsOnGrid } from "./kernelSums.ts";
@@ -55,11 +55,13 @@ export interface CommandGuard {
   sumsOn(dispatch: SummingDispatch, grid: readonly number[]): SumsOnGrid;
   /** Returns the buffer ranges to guard around a dispatch. */
   guarded(dispatch: UsingDispatch, sums: DispatchSums | undefined): readonly GuardedUse[];
+  /** Encodes updates before a dispatch. */
+  beforeDispatch(point: EncodingPoint, uses: readonly GuardedUse[], expected: ExpectedDispatch): void;
   /**
-   * Encodes updates before a dispatch. With `canWait`, a pass after the dispatch may verify ranges
-   * that are only loaded.
+   * Returns the buffers of `filled` whose earlier contents and check words no command reads. The
+   * commands overwrite the contents of all buffers of `filled`.
    */
-  beforeDispatch(point: EncodingPoint, uses: readonly GuardedUse[], canWait: boolean): void;
+  overwritten(filled: ReadonlySet<GpuResource>, state: MemoryState): ReadonlySet<GpuResource>;
   /**
    * Reserves slots for a dispatch and returns the index of the first. Call `afterDispatch` with the
    * same sums next.

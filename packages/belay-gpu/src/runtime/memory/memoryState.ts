@@ -1,5 +1,5 @@
 import { RangeSet } from "../webgpu/rangeSet.ts";
-import type { BufferRange } from "../webgpu/resources.ts";
+import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import type { Trial } from "./checksumKernels.ts";
 import type { GranuleRange, ProtectedBuffer } from "./granules.ts";
 
@@ -40,10 +40,15 @@ export class MemoryState {
   /** The ranges that were verified and have not been written since. */
   readonly verified = new RangeSet();
   /**
-   * The buffers that render passes use. They are verified before the command buffer, as a render
-   * pass cannot contain a verification.
+   * The buffers to verify before the command buffer. Render passes use them, which cannot contain a
+   * verification. Or a dispatch was expected to overwrite them, and does not.
    */
-  readonly drawn = new Set<GPUBuffer>();
+  readonly verifiedFirst = new Set<GPUBuffer>();
+  /**
+   * The buffers of which dispatches are expected to overwrite data and check words completely,
+   * before any other use. They are not verified.
+   */
+  readonly overwritten = new Set<GPUBuffer>();
   /** The arenas that the first and the latest commands use. */
   firstArena: GPUBuffer | undefined;
   arena: GPUBuffer | undefined;
@@ -54,6 +59,14 @@ export class MemoryState {
   pending: (PendingSum | undefined)[] = [];
   /** The granules to verify together with the sums of the next dispatch. */
   waiting: GranuleRange[] = [];
+
+  /**
+   * Corrects the expectations. `filled` has the buffers that the commands overwrite completely.
+   * Call it when the commands are submitted.
+   */
+  verifyUnfilled(filled: ReadonlySet<GpuResource>): void {
+    for (const buffer of this.overwritten) if (!filled.has(buffer)) this.verifiedFirst.add(buffer);
+  }
 
   /** Marks granules as raw, after a write that computed no check words. */
   wroteRaw(granules: BufferRange): void {

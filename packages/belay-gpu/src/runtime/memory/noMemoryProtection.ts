@@ -1,5 +1,5 @@
 import { Signal } from "../context/signal.ts";
-import type { BufferRange } from "../webgpu/resources.ts";
+import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import type { StandIns, Transfer } from "./guardedTransfers.ts";
 import type { SumsOnGrid } from "./kernelSums.ts";
 import type { Corrected, Damaged, KernelDamaged } from "./memoryLog.ts";
@@ -46,6 +46,10 @@ export class NoMemoryProtection implements MemoryProtection {
   }
 
   beforeDispatch(): void {}
+
+  overwritten(filled: ReadonlySet<GpuResource>): ReadonlySet<GpuResource> {
+    return filled;
+  }
 
   reserve(): number {
     return 0;

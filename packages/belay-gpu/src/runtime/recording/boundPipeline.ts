@@ -125,11 +125,13 @@ export class BoundPipeline {
     const pointsOf = (wanted: readonly ProtectedBinding[]) => wanted.map(({ of }) => of);
     const checked = pointsOf(bindings.filter(({ mode, index }) => mode === "checked" || sums?.get(index)));
     const doubted = pointsOf(bindings.filter(({ stores, index }) => stores && sums?.get(index)?.doubt));
+    const inLines = pointsOf(bindings.filter(({ isInLines }) => isInLines));
     return this.#ranges().map(({ of, range, stores }) => ({
       range,
       stores,
       isChecked: has(checked, of),
       mayLeaveWords: has(doubted, of),
+      updatesChecks: has(inLines, of),
     }));
   }
 

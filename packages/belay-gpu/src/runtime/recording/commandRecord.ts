@@ -54,6 +54,11 @@ export class DispatchEffect implements Effect {
     this.call = call;
     this.unused = unused;
   }
+
+  /** Returns the buffers that these ranges cover completely and that no earlier command uses. */
+  overwritten(ranges: readonly BufferRange[]): GPUBuffer[] {
+    return ranges.flatMap((range) => (isWhole(range) && this.unused.has(range.buffer) ? [range.buffer] : []));
+  }
 }
 
 /** The resources that commands use. */
@@ -148,9 +153,9 @@ export class CommandRecord extends UsedResources {
     for (const effect of this.effects) {
       if (!(effect instanceof DispatchEffect)) continue;
       effect.replaced = ranges.of(effect.call, contents);
-      for (const range of effect.replaced)
-        if (isWhole(range) && effect.unused.has(range.buffer)) this.filled.add(range.buffer);
+      for (const buffer of effect.overwritten(effect.replaced)) this.filled.add(buffer);
     }
+    this.memory.verifyUnfilled(this.filled);
   }
 
   /** Records the resources that a kernel stores to; null if they are unknown. */

@@ -5,6 +5,7 @@ import { Overlay } from "../webgpu/overlay.ts";
 import { copyDescriptor } from "../webgpu/replayStep.ts";
 import { CommandRecord } from "./commandRecord.ts";
 import { ComputePasses } from "./computePasses.ts";
+import type { FilledRanges } from "./filled.ts";
 import { RenderPasses } from "./renderPasses.ts";
 import { transferMethods } from "./transfers.ts";
 
@@ -18,9 +19,14 @@ export class Commands {
   readonly #renderPasses: RenderPasses;
   readonly #encoders: Overlay<GPUCommandEncoder, CommandRecord>;
 
-  constructor(context: RuntimeContext, memory: MemoryProtection, pipelines: ProtectedPipelines) {
+  constructor(
+    context: RuntimeContext,
+    memory: MemoryProtection,
+    pipelines: ProtectedPipelines,
+    filled: FilledRanges,
+  ) {
     const { owners, textures, usages } = context;
-    this.#computePasses = new ComputePasses(context, memory, pipelines);
+    this.#computePasses = new ComputePasses(context, memory, pipelines, filled);
     this.#renderPasses = new RenderPasses(context, memory, pipelines.bindGroups);
     const commands = this;
     this.#encoders = new Overlay((native, stateOf) => {

@@ -17,7 +17,7 @@ import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import { BoundPipeline } from "./boundPipeline.ts";
 import { type BoundPlace, type CommandRecord, DispatchEffect, type Effect } from "./commandRecord.ts";
 import { DispatchCounter } from "./dispatchCounter.ts";
-import { workgroupsOf } from "./filled.ts";
+import { type FilledRanges, workgroupsOf } from "./filled.ts";
 import { BYTES_OF_ARGUMENTS, IndirectDispatch } from "./indirectDispatch.ts";
 import { SequentialReplicas } from "./sequentialReplicas.ts";
 
@@ -28,6 +28,7 @@ interface PassParts {
   readonly indirect: IndirectDispatch;
   readonly sequentialReplicas: SequentialReplicas;
   readonly memory: MemoryProtection;
+  readonly filled: FilledRanges;
   /** Counts dispatches, if faults can be injected into single dispatches. */
   readonly counter: DispatchCounter | undefined;
   /** The device's limit on workgroups per dimension. */
@@ -129,14 +130,15 @@ class ComputePass {
     const mostWorkgroups = kernel?.interGroup?.mostWorkgroups;
     const doubled = kernel && doubleGrid(grid, { kernel: kernel.name, limit, mostWorkgroups });
     const prepared = this.#prepare(runs, doubled?.doubling ?? 0);
-    this.#verify(prepared);
+    const effect = this.#effectOn(prepared, counts);
+    this.#verify(prepared, this.#filledBy(effect));
     if (doubled) this.#bringShadowsUpToDate(prepared);
     const isSequential = doubled?.doubling === namedByReport;
     const workgroups = (doubled?.grid ?? grid) as Grid;
     this.#run(this.#withSlots(prepared), isSequential, () =>
       this.#commands.dispatchWorkgroups(...workgroups),
     );
-    this.#record.addEffect(this.#effectOn(prepared, counts));
+    this.#record.addEffect(effect);
     this.#recordWrites(prepared);
   }
 
@@ -154,7 +156,7 @@ class ComputePass {
     const prepared = this.#prepare(runs, isDoubled || isSequential ? namedByReport : 0);
     let [from, at] = [buffer, offset];
     memory.verifyIn(this.#site, { buffer, offset, size: BYTES_OF_ARGUMENTS });
-    this.#verify(prepared);
+    this.#verify(prepared, noResources);
     if (isDoubled) {
       this.#bringShadowsUpToDate(prepared);
       [from, at] = [indirect.double(this.#commands, buffer, offset, kernel.slot), 0];
@@ -241,9 +243,20 @@ class ComputePass {
     return { ...prepared, bound: prepared.variant.added?.bindFor(this.#groups, slot) };
   }
 
-  #verify({ guarded }: Prepared): void {
+  /**
+   * Returns the buffers that a dispatch overwrites completely, if its uniform buffers keep their
+   * current contents until the submission.
+   */
+  #filledBy(effect: Effect): ReadonlySet<GpuResource> {
+    const { memory, filled } = this.#parts;
+    if (!memory.canFindDamage || !(effect instanceof DispatchEffect) || effect.unused.size === 0)
+      return noResources;
+    return new Set(effect.overwritten(filled.of(effect.call)));
+  }
+
+  #verify({ guarded }: Prepared, filled: ReadonlySet<GpuResource>): void {
     const canWait = [...(this.#sums?.values() ?? [])].some((sum) => sum?.doubt);
-    this.#parts.memory.beforeDispatch(this.#site, guarded, canWait);
+    this.#parts.memory.beforeDispatch(this.#site, guarded, { canWait, filled });
   }
 
   #bringShadowsUpToDate({ bound }: Prepared): void {
@@ -289,6 +302,7 @@ export class ComputePasses {
     { device, owners, policy, usages }: RuntimeContext,
     memory: MemoryProtection,
     pipelines: ProtectedPipelines,
+    filled: FilledRanges,
   ) {
     const { bindGroups, shadows } = pipelines;
     this.#parts = {
@@ -297,6 +311,7 @@ export class ComputePasses {
       indirect: new IndirectDispatch(device),
       sequentialReplicas: new SequentialReplicas(device),
       memory,
+      filled,
       counter: policy.injectFaults ? new DispatchCounter(device) : undefined,
       limit: device.limits.maxComputeWorkgroupsPerDimension,
     };

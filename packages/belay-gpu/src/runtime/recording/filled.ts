@@ -2,6 +2,7 @@
 import type { BindingPoint } from "../../compiler/contract.ts";
 import { FilledBytesFinder, type FilledRange, type KernelSource } from "../../compiler/filledBytes.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
+import { UniformContents } from "./uniformContents.ts";
 
 /** A dispatch of a known kernel on a known grid. */
 export interface KnownCall {
@@ -11,7 +12,7 @@ export interface KnownCall {
   readonly bound: readonly { readonly of: BindingPoint; readonly place: BufferRange | GPUTexture }[];
 }
 
-/** Tells the words of uniform buffers at the time of a submission. */
+/** Tells the words of uniform buffers at one time. */
 export interface UniformWords {
   wordAt(range: BufferRange, byte: number): number | undefined;
 }
@@ -41,10 +42,13 @@ export function workgroupsOf(grid: readonly unknown[]): readonly number[] {
 
 /** Finds the ranges that dispatches overwrite. Equal dispatches are analyzed once. */
 export class FilledRanges {
+  /** The contents of uniform buffers after all submissions and writes so far. */
+  readonly uniforms = new UniformContents();
   readonly #finder = new FilledBytesFinder();
   readonly #answers = new WeakMap<KernelSource, Answer[]>();
 
-  of(call: KnownCall, contents: UniformWords): BufferRange[] {
+  /** Returns the ranges that a dispatch overwrites completely, if it runs with these contents. */
+  of(call: KnownCall, contents: UniformWords = this.uniforms): BufferRange[] {
     const rangeAt = ({ group, binding }: BindingPoint) => {
       const place = call.bound.find(({ of }) => of.group === group && of.binding === binding)?.place;
       return place && "buffer" in place ? place : undefined;

@@ -108,7 +108,7 @@ export class RenderPasses {
           if (!inside) continue;
           record.add(inside);
           effect.add(inside);
-          memory.recordRenderPass(record.memory, inside.memory.drawn, inside.written);
+          memory.recordRenderPass(record.memory, inside.memory.verifiedFirst, inside.written);
         }
       },
     }));

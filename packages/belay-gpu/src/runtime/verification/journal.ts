@@ -3,7 +3,8 @@ import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { Signal } from "../context/signal.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import { CommandRecord } from "../recording/commandRecord.ts";
-import { FilledRanges, type UniformWords } from "../recording/filled.ts";
+import type { FilledRanges, UniformWords } from "../recording/filled.ts";
+import type { UniformContents } from "../recording/uniformContents.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import type { ErrorScopes } from "../webgpu/errorScopes.ts";
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
@@ -19,7 +20,6 @@ import { DeferredDestruction } from "./deferredDestruction.ts";
 import { acceptedEvents, type Epoch, type HostWrite, newEpoch, type QueueEvent, writtenBy } from "./epoch.ts";
 import { type Contents, type SnapshotReport, Snapshots } from "./snapshots.ts";
 import { Taints } from "./taints.ts";
-import { UniformContents } from "./uniformContents.ts";
 
 /**
  * The journal of unverified work: submitted commands, writes of the host, and the earlier contents
@@ -43,16 +43,18 @@ export class Journal {
   #open: Epoch = newEpoch();
   #counted: Promise<void> = Promise.resolve();
   readonly #snapshots: Snapshots;
-  readonly #filled = new FilledRanges();
-  readonly #uniforms = new UniformContents();
+  readonly #filled: FilledRanges;
+  readonly #uniforms: UniformContents;
   readonly #textures: Textures;
   readonly #usages: DeclaredUsages;
   readonly #memory: MemoryProtection;
   readonly #scopes: ErrorScopes;
   readonly #destruction: DeferredDestruction;
 
-  constructor(context: RuntimeContext, memory: MemoryProtection) {
+  constructor(context: RuntimeContext, memory: MemoryProtection, filled: FilledRanges) {
     const { device, policy, textures, usages, scopes } = context;
+    this.#filled = filled;
+    this.#uniforms = filled.uniforms;
     this.#device = device;
     this.#budget = policy.snapshotBytes;
     this.#snapshots = new Snapshots(device, memory, policy.snapshotBytes);
@@ -201,9 +203,8 @@ export class Journal {
   }
 
   /** Returns the resources whose earlier contents the commands cannot need. */
-  #overwrittenBy({ replaced, filled }: CommandRecord): ReadonlySet<GpuResource> {
-    // Kernels read the check words of a buffer before they change some of them.
-    return this.#memory.canFindDamage ? replaced : new Set([...replaced, ...filled]);
+  #overwrittenBy({ replaced, filled, memory }: CommandRecord): ReadonlySet<GpuResource> {
+    return new Set([...replaced, ...this.#memory.overwritten(filled, memory)]);
   }
 
   /** Calls `call` to submit commands that are not executed again. */
@@ -392,9 +393,7 @@ export class Journal {
         epoch.contentsBefore.set(resource, "replaced");
         continue;
       }
-      // Check words are only on the GPU.
-      const isKnown = !isTexture(resource) && !this.#memory.canFindDamage;
-      const bytes = isKnown ? this.#uniforms.copyOf(resource) : undefined;
+      const bytes = isTexture(resource) ? undefined : this.#uniforms.copyOf(resource);
       if (bytes) {
         this.#snapshots.recordWrite(resource);
         epoch.contentsBefore.set(resource, bytes);

@@ -29,15 +29,15 @@ export class Snapshots {
   readonly #device: GPUDevice;
   /** The resources that have contained only zeros so far. */
   readonly #pristine = new WeakSet<GpuResource>();
-  /** Tells the location of a buffer's check words, which are saved with its contents. */
-  readonly #checks: Pick<MemoryProtection, "checksOf">;
+  /** Keeps check words, which are saved with the contents of buffers. */
+  readonly #checks: Pick<MemoryProtection, "checksOf" | "hostWrite">;
   readonly #memory: SnapshotMemory;
   #taken = 0;
   #bytes = 0;
   #milliseconds = 0;
 
   /** The snapshots together take at most `budget` bytes of GPU memory at a time. */
-  constructor(device: GPUDevice, checks: Pick<MemoryProtection, "checksOf">, budget: number) {
+  constructor(device: GPUDevice, checks: Pick<MemoryProtection, "checksOf" | "hostWrite">, budget: number) {
     this.#device = device;
     this.#checks = checks;
     this.#memory = new SnapshotMemory(device, budget);
@@ -120,7 +120,9 @@ export class Snapshots {
         const checks = this.#checks.checksOf(resource);
         if (checks) encoder.clearBuffer(checks.buffer, checks.offset, checks.size);
       } else if (contents instanceof Uint8Array) {
-        this.#device.queue.writeBuffer(resource, 0, contents);
+        const write = this.#checks.hostWrite({ buffer: resource, offset: 0, size: contents.length });
+        if (write) write(contents);
+        else this.#device.queue.writeBuffer(resource, 0, contents);
       } else {
         this.#restoreBuffer(encoder, contents as BufferRange, resource);
       }
