@@ -27,8 +27,9 @@ const READ = 16;
 /** Returns programs that repeat one operation on `elements` numbers, and a small network. */
 export async function tensorflowPrograms(elements: number): Promise<UsedProgram[]> {
   const { tf, WebGPUBackend } = await loadLibrary();
+  const random = new RandomNumbers();
   let backends = 0;
-  return Object.entries(operationsOf(tf, elements)).map(([name, make]) => ({
+  return Object.entries(operationsOf(tf, elements, random)).map(([name, make]) => ({
     name,
     source: "TensorFlow.js",
     prepare: async (device) => {
@@ -36,6 +37,7 @@ export async function tensorflowPrograms(elements: number): Promise<UsedProgram[
       tf.registerBackend(backend, () => new WebGPUBackend(device));
       tf.copyRegisteredKernels("webgpu", backend);
       await tf.setBackend(backend);
+      random.restart();
       const operation = make();
       return {
         run: async () => {
@@ -71,12 +73,32 @@ async function loadLibrary() {
   return { tf, WebGPUBackend };
 }
 
+/** Numbers from -1 to 1. The library's own generator takes seconds for an input. */
+class RandomNumbers {
+  #state = 0;
+
+  /** Begins the same sequence again. */
+  restart(): void {
+    this.#state = 7;
+  }
+
+  next(count: number): Float32Array {
+    const numbers = new Float32Array(count);
+    for (let i = 0; i < count; i++) {
+      this.#state = (Math.imul(this.#state, 1664525) + 1013904223) | 0;
+      numbers[i] = this.#state / 2 ** 31;
+    }
+    return numbers;
+  }
+}
+
 /** Returns functions that create the inputs of an operation, and return the operation. */
-function operationsOf(tf: Library, elements: number): Record<string, () => Operation> {
+function operationsOf(tf: Library, elements: number, random: RandomNumbers): Record<string, () => Operation> {
   const side = Math.floor(Math.sqrt(elements));
   const matrix = Math.min(1024, side);
   const image = Math.max(8, Math.floor(Math.sqrt(elements / 16)));
-  const numbers = (...shape: number[]) => tf.randomUniform!(shape, -1, 1, "float32", 7);
+  const numbers = (...shape: number[]) =>
+    tf.tensor!(random.next(shape.reduce((product, length) => product * length)), shape);
   const square = (apply: (x: Tensor) => Tensor) => () => {
     const x = numbers(side, side);
     return () => apply(x);
