@@ -166,6 +166,18 @@ it.each(Object.keys(uses))("rejects %s of another hardened device", async (name)
   native.destroy();
 });
 
+it("accepts objects of another hardened device where no fault can be detected", async () => {
+  const native = await newDevice();
+  const device = harden(native, { redundancy: "none" });
+  const [mine, other] = [objectsOf(device), objectsOf(harden(native))];
+  device.queue.writeBuffer(other.buffer, 0, new Uint32Array(WORDS).fill(7));
+  const to = device.createBuffer({ size: BYTES, usage: 1 | 8 });
+  device.queue.submit([mine.inEncoder((encoder) => encoder.copyBufferToBuffer(other.buffer, to))]);
+  await to.mapAsync(1);
+  expect([...new Uint32Array(to.getMappedRange())]).toEqual(new Array(WORDS).fill(7));
+  native.destroy();
+});
+
 it("rejects an asynchronous pipeline of a module of another hardened device", async () => {
   const native = await newDevice({ errorsAreExpected: true });
   const [mine, other] = [harden(native), objectsOf(harden(native))];
