@@ -2,6 +2,7 @@
  * The lanes and the times at which the two replicas of an invocation run, and the built-in values
  * that the invocation sees there.
  */
+import { product } from "../shared/entryPointWrapper.ts";
 import type { Names } from "../shared/names.ts";
 
 /**
@@ -182,9 +183,3 @@ function flatIds(names: Names, [x, y, z]: readonly [string, string, string]): Re
 }
 
 const twice = (size: string) => (size === "1u" ? "2u" : `2u * ${size}`);
-
-/** Returns the product of sizes, as WGSL. */
-export function product(size: readonly string[]): string {
-  const factors = size.filter((factor) => factor !== "1u");
-  return factors.length === 0 ? "1u" : factors.join(" * ");
-}

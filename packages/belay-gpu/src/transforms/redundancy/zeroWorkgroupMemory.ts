@@ -5,8 +5,8 @@ import { printType } from "../../wgsl/printer.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { typeExpressionOf } from "../../wgsl/typeNames.ts";
 import type { Type } from "../../wgsl/types.ts";
+import { product } from "../shared/entryPointWrapper.ts";
 import type { Names } from "../shared/names.ts";
-import { product } from "./pairing.ts";
 
 /**
  * The invocations that share the work: the index of one in its workgroup, and their number, as

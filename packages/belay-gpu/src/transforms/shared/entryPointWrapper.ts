@@ -6,7 +6,6 @@ import { printExpression, printType } from "../../wgsl/printer.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import { type AnyNode, isExpression, mapChildren, mapExpressions, walk } from "../../wgsl/traverse.ts";
-import { product } from "../redundancy/pairing.ts";
 import type { Names } from "./names.ts";
 
 export interface EntryPointWrapper {
@@ -174,6 +173,12 @@ export function workgroupSizeOf(program: Program, fn: FunctionDeclaration): [str
 /** Returns the number of invocations in a workgroup, as a WGSL expression of type u32. */
 export function invocationsOf(program: Program, fn: FunctionDeclaration): string {
   return product(workgroupSizeOf(program, fn));
+}
+
+/** Returns the product of sizes, as WGSL. */
+export function product(size: readonly string[]): string {
+  const factors = size.filter((factor) => factor !== "1u");
+  return factors.length === 0 ? "1u" : factors.join(" * ");
 }
 
 /**
