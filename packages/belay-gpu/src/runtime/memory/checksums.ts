@@ -34,10 +34,11 @@ export interface ChecksumParts {
  * new checksums, and clears the slots.
  */
 export class Checksums implements CheckWordPasses {
+  /** All slots, as one range that kernels bind. */
+  readonly slots: BufferRange;
   readonly #parts: ChecksumParts;
   readonly #sum: OwnKernel;
   readonly #settle: OwnKernel;
-  readonly #slots: GPUBuffer;
   /** The most bytes of one binding: a multiple of 256, which every device accepts as an offset. */
   readonly #bindable: number;
 
@@ -54,17 +55,10 @@ export class Checksums implements CheckWordPasses {
       code: SETTLE,
       buffers: [write, write, read, write],
     });
-    this.#slots = device.createBuffer({
-      label: "belay: sums",
-      size: bytesOfSlots,
-      usage: flags.bufferStorage,
-    });
+    this.slots = whole(
+      device.createBuffer({ label: "belay: sums", size: bytesOfSlots, usage: flags.bufferStorage }),
+    );
     this.#bindable = Math.floor(device.limits.maxStorageBufferBindingSize / 256) * 256;
-  }
-
-  /** All slots, as one range that kernels bind. */
-  get slots(): BufferRange {
-    return whole(this.#slots);
   }
 
   encode(point: EncodingPoint, { owner }: GranuleRange): void {

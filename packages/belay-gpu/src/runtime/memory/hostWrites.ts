@@ -1,7 +1,7 @@
 import type { HostCode } from "../../ecc/scheme.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { CheckWordEncoder } from "./checkWordEncoder.ts";
-import { type Padding, type ProtectedBuffer, paddingAfter, splitWrite } from "./granules.ts";
+import { type ProtectedBuffer, paddingAfter, splitWrite } from "./granules.ts";
 import { type GuardedTransfers, isValidTarget } from "./guardedTransfers.ts";
 import { checkWordsOf, encodeBytes } from "./hostCodes.ts";
 import type { EncoderPoint } from "./memoryCommands.ts";
@@ -45,8 +45,8 @@ export class HostWrites {
   }
 
   /**
-   * Writes bytes and their check words. Granules that keep some of their bytes are verified first,
-   * and damaged ones stay damaged.
+   * Writes bytes and their check words, and clears the padding after them. Granules that keep some
+   * of their bytes are verified first, and damaged ones stay damaged.
    */
   #write(range: BufferRange, bytes: Uint8Array<ArrayBuffer>): void {
     const { queue, buffers, words, transfers, submit } = this.#parts;
@@ -57,14 +57,14 @@ export class HostWrites {
       for (const edge of edges) words.beginParts(point, edge);
     };
     if (edges.length > 0) submit(beginParts);
-    queue.writeBuffer(owner.contents, range.offset, bytes);
+    const padding = paddingAfter(body);
+    const written = padding ? paddedTo(bytes.length + padding.range.size, bytes) : bytes;
+    queue.writeBuffer(owner.contents, range.offset, written);
     if (body.count > 0) {
       const start = body.first * owner.granuleBytes - range.offset;
-      const granulesBytes = bytes.subarray(start, start + body.count * owner.granuleBytes);
-      this.#writeChecks(owner.first + body.first, granulesBytes);
+      const end = padding ? written.length : start + body.count * owner.granuleBytes;
+      this.#writeChecks(owner.first + body.first, written.subarray(start, end));
     }
-    const padding = paddingAfter(body);
-    if (padding) this.#clear(padding);
     if (edges.length === 0 && !owner.mapped) return;
     submit((point) => {
       for (const edge of edges) words.endParts(point, edge);
@@ -85,14 +85,6 @@ export class HostWrites {
     }
   }
 
-  /** Clears padding, and its check words. A write costs the host less than a submission. */
-  #clear({ range, granules: { owner, first, count } }: Padding): void {
-    const { queue, buffers } = this.#parts;
-    queue.writeBuffer(range.buffer, range.offset, new Uint8Array(range.size));
-    const words = count * buffers.checkWords;
-    if (words > 0) queue.writeBuffer(buffers.arena.buffer, 4 * (owner.first + first), new Uint32Array(words));
-  }
-
   /**
    * Writes the initial contents and check words of a buffer that was mapped at creation. The
    * contents need no write if the buffer has no mirror.
@@ -106,4 +98,11 @@ export class HostWrites {
     if (contents !== buffer) queue.writeBuffer(contents, 0, bytes);
     queue.writeBuffer(buffers.arena.buffer, 4 * first, checks);
   }
+}
+
+/** Returns the bytes with zeros after them. */
+function paddedTo(length: number, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const padded = new Uint8Array(length);
+  padded.set(bytes);
+  return padded;
 }

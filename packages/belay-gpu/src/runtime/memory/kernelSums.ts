@@ -66,6 +66,14 @@ interface TrialResults {
   variant?: { readonly schemes: readonly BindingScheme[] | undefined } | undefined;
 }
 
+/** A kernel with the results of its trials. */
+interface KnownKernel {
+  /** Its bindings, in the order of their rows. */
+  readonly bindings: readonly ProtectedBinding[];
+  /** The results of trials by grid, sizes of arrays, and the bindings that are whole buffers. */
+  readonly results: Map<string, TrialResults>;
+}
+
 /**
  * The dispatches of which a kernel accesses each word of a buffer equally often. The device
  * compares the count of places. One comparison decides if the accesses depend only on the grid and
@@ -73,7 +81,7 @@ interface TrialResults {
  */
 export class KernelSums {
   readonly #buffers: ProtectedBuffers;
-  readonly #known = new WeakMap<SummingKernel, Map<string, TrialResults>>();
+  readonly #known = new WeakMap<SummingKernel, KnownKernel>();
   /**
    * The running trials, by report cell. A cell is reused while it may still hold the outcome of an
    * earlier trial, so each trial has a tag.
@@ -157,31 +165,30 @@ export class KernelSums {
     bound: SummingDispatch,
     grid: readonly number[],
   ): { summed: readonly Summed[]; results: TrialResults } {
-    const { kernel } = bound;
-    const all = (kernel?.memory?.bindings ?? []).map((binding) => ({
-      binding,
-      range: bound.rangeAt(binding.of),
-    }));
-    const summed = all
-      .filter(({ binding }) => binding.mode === "summed")
-      .map(({ binding, range }) => ({
-        binding,
-        size: range?.size ?? 0,
-        owner: range && isWhole(range) ? this.#buffers.of(range.buffer) : undefined,
-      }))
-      .sort((a, b) => a.binding.index - b.binding.index);
+    const { bindings, results } = this.#kernelOf(bound.kernel);
+    const summed: Summed[] = [];
     // Accesses may depend on the size of any array.
-    const key = `${grid} ${all.map(({ range }) => range?.size)} ${summed.map(({ owner }) => owner !== undefined)}`;
-    const results = kernel ? this.#resultsOf(kernel, key) : { outcomes: new Map() };
-    return { summed, results };
+    let key = grid.join();
+    for (const binding of bindings) {
+      const range = bound.rangeAt(binding.of);
+      key += ` ${range?.size}`;
+      if (binding.mode !== "summed") continue;
+      const owner = range && isWhole(range) ? this.#buffers.of(range.buffer) : undefined;
+      if (owner) key += " whole";
+      summed.push({ binding, size: range?.size ?? 0, owner });
+    }
+    const known = results.get(key) ?? { outcomes: new Map<number, boolean>() };
+    results.set(key, known);
+    return { summed, results: known };
   }
 
-  #resultsOf(kernel: SummingKernel, key: string): TrialResults {
-    const ofKernel = this.#known.get(kernel) ?? new Map<string, TrialResults>();
-    this.#known.set(kernel, ofKernel);
-    const results = ofKernel.get(key) ?? { outcomes: new Map<number, boolean>() };
-    ofKernel.set(key, results);
-    return results;
+  #kernelOf(kernel: SummingKernel | undefined): KnownKernel {
+    const known = kernel && this.#known.get(kernel);
+    if (known) return known;
+    const bindings = (kernel?.memory?.bindings ?? []).toSorted((a, b) => a.index - b.index);
+    const made = { bindings, results: new Map<string, TrialResults>() };
+    if (kernel) this.#known.set(kernel, made);
+    return made;
   }
 
   #trialOf(results: TrialResults, row: number): Trial | undefined {

@@ -60,6 +60,9 @@ export class PipelineRecord {
   /** The default bind group layouts that the program got. */
   readonly #given = new WeakSet<GPUBindGroupLayout>();
   #guarded: GuardedPipeline | undefined;
+  /** The bind groups to which protection adds bindings. */
+  #added: ReadonlySet<number> = new Set();
+  readonly #kinds = new Map<number, BindingKinds | undefined>();
   readonly #variants = new Map<Doubling, PipelineVariant>();
   #makeVariant: ((doubling: Doubling) => PipelineVariant) | undefined;
   readonly #memoryVariants = new Map<MemoryVariant, PipelineRecord>();
@@ -96,6 +99,7 @@ export class PipelineRecord {
     makeWith: (memory: MemoryVariant) => PipelineRecord,
   ): void {
     this.#guarded = guarded;
+    this.#added = new Set(addedPoints(guarded.kernel).map(({ group }) => group));
     this.#variants.set(0, primary);
     if (guarded.kernel.interGroup && !runsSequentially(guarded.kernel)) this.#makeVariant = makeVariant;
     this.#makeWith = makeWith;
@@ -103,6 +107,7 @@ export class PipelineRecord {
 
   fallBack(): void {
     this.#guarded = undefined;
+    this.#added = new Set();
     this.#makeVariant = undefined;
     this.#makeWith = undefined;
     this.#variants.clear();
@@ -144,9 +149,8 @@ export class PipelineRecord {
       const given = layoutOf(this.#own);
       return this.#explicit.groups[index] ?? given;
     }
-    const isAdded = this.#guarded && addedPoints(this.#guarded.kernel).some(({ group }) => group === index);
     const isShared = this.#guarded?.shared.has(index);
-    if (isAdded && !isShared) return this.#device.createBindGroupLayout({ entries: [] });
+    if (this.#added.has(index) && !isShared) return this.#device.createBindGroupLayout({ entries: [] });
     const layout = layoutOf(isShared ? this.#own : runs);
     this.#given.add(layout);
     return layout;
@@ -162,7 +166,8 @@ export class PipelineRecord {
 
   /** Returns the kinds of the bindings of a group; undefined if unknown. */
   kindsOf(group: number): BindingKinds | undefined {
-    return this.#bindings && kindsIn(this.#bindings, group);
+    if (!this.#kinds.has(group)) this.#kinds.set(group, this.#bindings && kindsIn(this.#bindings, group));
+    return this.#kinds.get(group);
   }
 
   /** Returns the kernel's access to the bindings of a group; undefined if unknown. */
