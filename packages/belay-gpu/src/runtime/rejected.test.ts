@@ -2,7 +2,7 @@
  * Commands that the device rejects have no effect: the program gets the device's errors, contents
  * stay, and re-execution leaves the commands out.
  */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import type { Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";
@@ -77,12 +77,17 @@ async function incrementing(policy: Policy = {}) {
   const compute = { module: device.createShaderModule({ code }) };
   const pipeline = device.createComputePipeline({ layout: "auto", compute });
   const entries = [{ binding: 0, resource: { buffer: words } }];
-  const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
-  const increment = (encoder: GPUCommandEncoder) => {
+  const layout = pipeline.getBindGroupLayout(0);
+  const group = device.createBindGroup({ layout, entries });
+  const increment = (
+    encoder: GPUCommandEncoder,
+    workgroups = 1,
+    setUp: (pass: GPUComputePassEncoder) => void = (pass) => pass.setBindGroup(0, group),
+  ) => {
     const pass = encoder.beginComputePass();
     pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group);
-    pass.dispatchWorkgroups(1);
+    setUp(pass);
+    pass.dispatchWorkgroups(workgroups);
     return pass;
   };
   const arm = () => {
@@ -90,7 +95,7 @@ async function incrementing(policy: Policy = {}) {
     const place = { replica: 1, effect: { xor: 2 }, workgroup: [0, 0, 0], localIndex: 3 } as const;
     device.belay.arm({ kernel: "increment", site, ...place });
   };
-  return { device, words, increment, arm };
+  return { native, device, words, layout, group, increment, arm };
 }
 
 it("does not execute rejected commands again", async () => {
@@ -172,6 +177,136 @@ it.each<[string, Mistake]>([
   expect(await read(device, words, staging(device))).toEqual([0, ...new Array(WORDS - 1).fill(1)]);
   expect((await device.belay.report()).recoveries).toBe(1);
   device.destroy();
+});
+
+type FamiliarMistake = (
+  parts: Omit<Awaited<ReturnType<typeof incrementing>>, "native" | "arm">,
+  encoder: GPUCommandEncoder,
+) => void;
+
+describe("commands that the device has accepted before", () => {
+  const accepted = async () => {
+    const { native, ...parts } = await incrementing({ injectFaults: false });
+    const { device, increment } = parts;
+    const run = (encode: (encoder: GPUCommandEncoder) => void) => {
+      const encoder = device.createCommandEncoder();
+      encode(encoder);
+      device.queue.submit([encoder.finish()]);
+    };
+    run((encoder) => increment(encoder).end());
+    await device.belay.verify();
+    return { ...parts, native, run };
+  };
+
+  it("need no error scope", async () => {
+    const { device, native, increment, run } = await accepted();
+    // The first submission of an epoch also saves the buffer, in scopes of its own.
+    run((encoder) => increment(encoder).end());
+    const scopes = vi.spyOn(native, "pushErrorScope");
+    for (let i = 0; i < 4; i++) run((encoder) => increment(encoder).end());
+    expect(scopes).not.toHaveBeenCalled();
+    run((encoder) => increment(encoder, 2).end());
+    expect(scopes).toHaveBeenCalledTimes(1);
+    expect((await device.belay.report()).kernels).toMatchObject([{ dispatches: 7 }]);
+    device.destroy();
+  });
+
+  it.each<[string, FamiliarMistake]>([
+    [
+      "a destroyed buffer",
+      ({ words, increment }, encoder) => {
+        words.destroy();
+        increment(encoder).end();
+      },
+    ],
+    [
+      "a buffer that an earlier command buffer uses and that is destroyed",
+      ({ device, words, increment }, encoder) => {
+        const earlier = device.createCommandEncoder();
+        increment(earlier).end();
+        device.queue.submit([earlier.finish()]);
+        words.destroy();
+        increment(encoder).end();
+      },
+    ],
+    [
+      "a bind group that is set and replaced",
+      ({ device, group, layout, increment }, encoder) => {
+        const invalid = device.createBindGroup({ layout, entries: [] });
+        increment(encoder, 1, (pass) => {
+          pass.setBindGroup(0, invalid);
+          pass.setBindGroup(0, group);
+        }).end();
+      },
+    ],
+    [
+      "a bind group that no dispatch needs",
+      ({ increment }, encoder) => {
+        const pass = increment(encoder);
+        pass.setBindGroup(1000, null);
+        pass.end();
+      },
+    ],
+    [
+      "a command after the end of a pass",
+      ({ increment }, encoder) => {
+        const pass = increment(encoder);
+        pass.end();
+        pass.dispatchWorkgroups(1);
+      },
+    ],
+    [
+      "a marker inside of a pass",
+      ({ increment }, encoder) => {
+        const pass = increment(encoder);
+        encoder.insertDebugMarker("marker");
+        pass.end();
+      },
+    ],
+    [
+      "a debug group of a pass",
+      ({ increment }, encoder) => {
+        const pass = increment(encoder);
+        pass.popDebugGroup();
+        pass.end();
+      },
+    ],
+    [
+      "a second pass that stays open",
+      ({ increment }, encoder) => {
+        increment(encoder).end();
+        increment(encoder);
+      },
+    ],
+  ])("are not counted if the device rejects %s", async (_, mistake) => {
+    const { native: _native, run, ...parts } = await accepted();
+    const { device } = parts;
+    const before = (await device.belay.report()).kernels[0]!.dispatches;
+    device.pushErrorScope("validation");
+    let earlier = 0;
+    const submit = vi.spyOn(device.queue, "submit");
+    run((encoder) => {
+      mistake(parts, encoder);
+      earlier = submit.mock.calls.length;
+    });
+    expect(await device.popErrorScope()).not.toBeNull();
+    const { kernels } = await device.belay.report();
+    expect(kernels[0]!.dispatches - before).toBe(earlier);
+    device.destroy();
+  });
+
+  it("are rejected if they are submitted twice", async () => {
+    const { device, increment } = await accepted();
+    const encoder = device.createCommandEncoder();
+    increment(encoder).end();
+    const commands = encoder.finish();
+    device.queue.submit([commands]);
+    device.pushErrorScope("validation");
+    device.queue.submit([commands]);
+    expect(await device.popErrorScope()).not.toBeNull();
+    expect((await device.belay.report()).kernels).toMatchObject([{ dispatches: 2 }]);
+    device.destroy();
+  });
 });
 
 it("creates no pipeline of an entry point without a name", async () => {

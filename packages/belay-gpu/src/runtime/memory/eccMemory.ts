@@ -190,7 +190,7 @@ export class EccMemory implements MemoryProtection {
     if (uses.length > 0) this.#dispatches.before(point, uses, expected);
   }
 
-  overwritten(filled: ReadonlySet<GpuResource>, { overwritten }: MemoryState): ReadonlySet<GpuResource> {
+  overwritten({ filled, memory: { overwritten } }: Parameters<MemoryProtection["overwritten"]>[0]) {
     return new Set([...overwritten].filter((buffer) => filled.has(buffer)));
   }
 

@@ -33,11 +33,12 @@ export class EncoderPoint implements EncodingPoint {
   run(encode: (commands: PassCommands) => void): void {
     const pass = this.#native.beginComputePass.call(this.#encoder, { label: "belay" });
     const commands = new PassCommands(pass);
+    const { recorded } = commands;
     encode(commands);
     pass.end();
     this.#steps.push((again) => {
       const passAgain = again.beginComputePass({ label: "belay" });
-      for (const step of commands.steps) step(passAgain);
+      recorded.encodeIn(passAgain);
       passAgain.end();
     });
   }

@@ -1,6 +1,7 @@
 import type { BindingPoint, MemorySummary } from "../../compiler/contract.ts";
 import type { ReportSlot, ReportSnapshot } from "../context/reportArena.ts";
 import type { Signal } from "../context/signal.ts";
+import type { Members } from "../webgpu/growingSet.ts";
 import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import type { EncodingPoint } from "./checkWordEncoder.ts";
 import type { ExpectedDispatch, GuardedUse, Use } from "./dispatchGuard.ts";
@@ -61,7 +62,10 @@ export interface CommandGuard {
    * Returns the buffers of `filled` whose earlier contents and check words no command reads. The
    * commands overwrite the contents of all buffers of `filled`.
    */
-  overwritten(filled: ReadonlySet<GpuResource>, state: MemoryState): ReadonlySet<GpuResource>;
+  overwritten(commands: {
+    readonly filled: Members<GpuResource>;
+    readonly memory: MemoryState;
+  }): Members<GpuResource>;
   /**
    * Reserves slots for a dispatch and returns the index of the first. Call `afterDispatch` with the
    * same sums next.

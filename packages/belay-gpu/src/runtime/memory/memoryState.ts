@@ -1,3 +1,4 @@
+import type { Members } from "../webgpu/growingSet.ts";
 import { RangeSet } from "../webgpu/rangeSet.ts";
 import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import type { Trial } from "./checksumKernels.ts";
@@ -64,7 +65,7 @@ export class MemoryState {
    * Corrects the expectations. `filled` has the buffers that the commands overwrite completely.
    * Call it when the commands are submitted.
    */
-  verifyUnfilled(filled: ReadonlySet<GpuResource>): void {
+  verifyUnfilled(filled: Members<GpuResource>): void {
     for (const buffer of this.overwritten) if (!filled.has(buffer)) this.verifiedFirst.add(buffer);
   }
 

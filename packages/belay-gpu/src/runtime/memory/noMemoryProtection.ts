@@ -1,4 +1,5 @@
 import { Signal } from "../context/signal.ts";
+import type { Members } from "../webgpu/growingSet.ts";
 import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import type { StandIns, Transfer } from "./guardedTransfers.ts";
 import type { SumsOnGrid } from "./kernelSums.ts";
@@ -47,7 +48,7 @@ export class NoMemoryProtection implements MemoryProtection {
 
   beforeDispatch(): void {}
 
-  overwritten(filled: ReadonlySet<GpuResource>): ReadonlySet<GpuResource> {
+  overwritten({ filled }: { readonly filled: Members<GpuResource> }): Members<GpuResource> {
     return filled;
   }
 

@@ -1,8 +1,11 @@
 import type { BindingAccess, BindingKind } from "../../compiler/contract.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { wholeGranules } from "../memory/granules.ts";
+import { dataOf, dataOn } from "../webgpu/attachedData.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
+import type { Members } from "../webgpu/growingSet.ts";
 import { flags, makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
+import type { Owners } from "../webgpu/owners.ts";
 import type { SetGroup } from "../webgpu/passCommands.ts";
 import {
   type BufferRange,
@@ -18,8 +21,8 @@ import {
  * results depend on its earlier contents.
  */
 export interface ResourceAccess {
-  readonly read: ReadonlySet<GpuResource>;
-  readonly written: ReadonlySet<GpuResource>;
+  readonly read: Members<GpuResource>;
+  readonly written: Members<GpuResource>;
 }
 
 /** The access of a pipeline to each binding of a bind group; undefined if unknown. */
@@ -52,22 +55,25 @@ interface GroupRecord {
   latest?: { readonly by: GroupAccess; readonly access: ResourceAccess };
   /** All resources, once they were needed. */
   all?: readonly GpuResource[];
+  /** The latest use of the bind group by dispatches. */
+  use?: object;
 }
 
 /** The contents of bind groups and of their layouts. */
 export class BindGroups {
   readonly #device: GPUDevice;
+  readonly #owners: Owners;
   readonly #textures: Textures;
   readonly #usages: DeclaredUsages;
   readonly #layouts = new WeakMap<GPUBindGroupLayout, readonly GPUBindGroupLayoutEntry[]>();
   /** The kinds of bindings in the default layouts of pipelines with known shaders. */
   readonly #defaultKinds = new WeakMap<GPUBindGroupLayout, BindingKinds>();
-  readonly #groups = new WeakMap<GPUBindGroup, GroupRecord>();
   /** The entries of bind groups that Belay has extended. */
   readonly #extended = new WeakMap<GPUBindGroup, readonly GPUBindGroupEntry[]>();
 
-  constructor({ device, textures, usages }: RuntimeContext) {
+  constructor({ device, owners, textures, usages }: RuntimeContext) {
     this.#device = device;
+    this.#owners = owners;
     this.#textures = textures;
     this.#usages = usages;
   }
@@ -100,8 +106,12 @@ export class BindGroups {
       ...membersOf(descriptor),
       entries: entries.map((entry) => this.#asDeclared(entry, layout)),
     });
-    this.#groups.set(group, { entries, layout, declared });
+    dataOn(group).set(this, { entries, layout, declared } satisfies GroupRecord);
     return group;
+  }
+
+  #recordOf(group: GPUBindGroup): GroupRecord | undefined {
+    return dataOf(group)?.get(this) as GroupRecord | undefined;
   }
 
   /**
@@ -110,7 +120,7 @@ export class BindGroups {
    */
   asDeclared(set: SetGroup): SetGroup {
     const { group, offsets } = set;
-    const record = offsets.length > 0 && group && this.#groups.get(group);
+    const record = offsets.length > 0 && group && this.#recordOf(group);
     if (!record) return set;
     const isPast = record.entries.some(({ binding }) => {
       const range = this.rangeAt(set, binding);
@@ -133,7 +143,7 @@ export class BindGroups {
 
   /** Returns the layout of a bind group; undefined for an unknown bind group. */
   layoutOf(group: GPUBindGroup): GPUBindGroupLayout | undefined {
-    return this.#groups.get(group)?.layout;
+    return this.#recordOf(group)?.layout;
   }
 
   /**
@@ -146,7 +156,7 @@ export class BindGroups {
     more: readonly GPUBindGroupEntry[],
     granules: ReadonlyMap<number, number>,
   ): GPUBindGroup {
-    const own = (group && this.#groups.get(group)?.entries) ?? [];
+    const own = (group && this.#recordOf(group)?.entries) ?? [];
     const entries = [...own.map((entry) => this.#sized(entry, granules.get(entry.binding))), ...more];
     const label = group ? group.label : "belay";
     const { made } = makeSilently(this.#device, () =>
@@ -161,7 +171,7 @@ export class BindGroups {
    * neither the program nor Belay created on this device.
    */
   nativeEntriesOf(group: GPUBindGroup): readonly GPUBindGroupEntry[] | undefined {
-    return this.#extended.get(group) ?? this.#groups.get(group)?.entries.map((entry) => this.#sized(entry));
+    return this.#extended.get(group) ?? this.#recordOf(group)?.entries.map((entry) => this.#sized(entry));
   }
 
   /**
@@ -169,7 +179,7 @@ export class BindGroups {
    * bound there.
    */
   rangeAt({ group, offsets }: SetGroup, binding: number): BufferRange | undefined {
-    const record = group && this.#groups.get(group);
+    const record = group && this.#recordOf(group);
     const entry = record?.entries.find((each) => each.binding === binding);
     const range = entry && boundRange(entry.resource);
     if (!record || !range) return undefined;
@@ -184,7 +194,7 @@ export class BindGroups {
 
   /** Returns the ranges of buffers and the textures that a shader may read or write, by binding. */
   resources(set: SetGroup, by: GroupAccess): UsedResourceRange[] {
-    const record = set.group && this.#groups.get(set.group);
+    const record = set.group && this.#recordOf(set.group);
     if (!record) return [];
     const isPlaced = this.isPlaced(set);
     return [...this.#uses(record, by)].flatMap(({ binding, resource, mode }) => {
@@ -199,20 +209,45 @@ export class BindGroups {
    * bindings have dynamic offsets.
    */
   isPlaced({ group, offsets }: SetGroup): boolean {
-    return offsets.length === 0 || !group || this.#groups.get(group)?.declared !== undefined;
+    return offsets.length === 0 || !group || this.#recordOf(group)?.declared !== undefined;
   }
 
   /** Returns all resources of a bind group, those included that no shader uses. */
   resourcesIn(group: GPUBindGroup): readonly GpuResource[] {
-    const record = this.#groups.get(group);
+    const record = this.#recordOf(group);
     if (!record) return [];
     record.all ??= record.entries.flatMap(({ resource }) => this.#resourceOf(resource) ?? []);
     return record.all;
   }
 
+  /**
+   * Returns whether only `destroy` and mappings can make the resources of a bind group unusable. A
+   * canvas takes its textures back, and external textures expire.
+   */
+  isLasting(group: GPUBindGroup): boolean {
+    const isLasting = ({ resource }: GPUBindGroupEntry) => {
+      const range = boundRange(resource);
+      if (range) return this.#owners.owns(range.buffer);
+      const texture = this.#textures.textureOf(resource as GPUTextureView);
+      return this.#owners.owns(resource) && !(texture && this.#textures.isShown(texture));
+    };
+    return this.#recordOf(group)?.entries.every(isLasting) ?? false;
+  }
+
+  /** Returns the kept use of a bind group by dispatches. */
+  useOf(group: GPUBindGroup): object | undefined {
+    return this.#recordOf(group)?.use;
+  }
+
+  /** Keeps a use of a bind group by dispatches, if the bind group is known. */
+  keepUse(group: GPUBindGroup, use: object): void {
+    const record = this.#recordOf(group);
+    if (record) record.use = use;
+  }
+
   /** Returns the resources of a bind group that a shader may read and write. */
   accessOf(group: GPUBindGroup, by: GroupAccess): ResourceAccess | undefined {
-    const record = this.#groups.get(group);
+    const record = this.#recordOf(group);
     if (!record) return undefined;
     const { latest } = record;
     if (latest && latest.by === by) return latest.access;

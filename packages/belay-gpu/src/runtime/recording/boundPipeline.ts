@@ -3,11 +3,11 @@ import type { Use } from "../memory/dispatchGuard.ts";
 import type { DispatchSums } from "../memory/kernelSums.ts";
 import type { CheckWordBindings, CommandGuard } from "../memory/memoryProtection.ts";
 import type { BindGroups } from "../pipelines/bindGroups.ts";
-import type { PipelineRecord } from "../pipelines/pipelineRecord.ts";
+import type { PipelineRecord, PipelineVariant } from "../pipelines/pipelineRecord.ts";
 import type { MemoryVariant, ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { SetGroups } from "../webgpu/passCommands.ts";
 import { type BufferRange, resourceOf } from "../webgpu/resources.ts";
-import type { BoundPlace } from "./commandRecord.ts";
+import { type BoundPlace, DispatchUse } from "./dispatchUse.ts";
 
 /**
  * A bound range of a buffer, with its binding point. `stores` is true if the pipeline may store to
@@ -98,8 +98,33 @@ export class BoundPipeline {
     return set && this.#bindGroups.rangeAt(set, binding);
   }
 
+  /** Returns the effects of dispatches with one variant of the pipeline. */
+  use(variant: PipelineVariant): DispatchUse {
+    const { kernel } = this;
+    const groups = [...this.#groups.values()];
+    // A bind group keeps the latest use of it. Dynamic offsets may differ each time.
+    const keeper = groups.every(({ offsets }) => offsets.length === 0)
+      ? groups.find(({ group }) => group)?.group
+      : undefined;
+    const known = keeper && this.#bindGroups.useOf(keeper);
+    if (known instanceof DispatchUse && known.isOf(variant, this.#groups)) return known;
+    const use = new DispatchUse({
+      variant,
+      kernel,
+      source: this.isPlaced ? this.record.source : undefined,
+      groups: this.#groups,
+      places: this.#places(),
+      bound: groups.flatMap(({ group }) => (group ? this.#bindGroups.resourcesIn(group) : [])),
+      isKnown: this.isKnown,
+      isLasting:
+        keeper !== undefined && groups.every(({ group }) => group && this.#bindGroups.isLasting(group)),
+    });
+    if (keeper) this.#bindGroups.keepUse(keeper, use);
+    return use;
+  }
+
   /** Returns the resources that a dispatch uses, each with its range and the kind of its use. */
-  places(): BoundPlace[] {
+  #places(): BoundPlace[] {
     const places: BoundPlace[] = [];
     for (const [group, set] of this.#groups) {
       for (const { binding, place, mode } of this.#bindGroups.resources(set, this.record.accessOf(group)))
@@ -114,7 +139,7 @@ export class BoundPipeline {
   }
 
   mayWrite(buffer: GPUBuffer): boolean {
-    return this.places().some(({ place, mode }) => mode !== "read" && resourceOf(place) === buffer);
+    return this.#places().some(({ place, mode }) => mode !== "read" && resourceOf(place) === buffer);
   }
 
   /**
@@ -137,7 +162,7 @@ export class BoundPipeline {
 
   /** Returns the ranges of buffers that a dispatch may use. */
   #ranges(): BoundRange[] {
-    return this.places().flatMap(({ of, place, mode }) =>
+    return this.#places().flatMap(({ of, place, mode }) =>
       "buffer" in place ? [{ of, range: place, stores: mode !== "read" }] : [],
     );
   }

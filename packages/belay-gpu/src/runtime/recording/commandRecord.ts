@@ -1,80 +1,37 @@
-import type { BindingPoint } from "../../compiler/contract.ts";
 import { MemoryState } from "../memory/memoryState.ts";
-import type { ResourceAccess, UsedResourceRange } from "../pipelines/bindGroups.ts";
-import type { PipelineVariant } from "../pipelines/pipelineRecord.ts";
+import type { ResourceAccess } from "../pipelines/bindGroups.ts";
 import type { ProtectedKernel, RunCounts } from "../pipelines/protectedKernels.ts";
+import { GrowingSet } from "../webgpu/growingSet.ts";
 import { RangeSet } from "../webgpu/rangeSet.ts";
+import { type GpuResource, isTexture, isWhole, type ResourceRange, resourceOf } from "../webgpu/resources.ts";
 import {
-  type BufferRange,
-  type GpuResource,
-  isTexture,
-  isWhole,
-  type ResourceRange,
-  resourceOf,
-} from "../webgpu/resources.ts";
-import type { FilledRanges, KnownCall, UniformWords } from "./filled.ts";
-
-/** A bound resource that a kernel may store to, with its binding point. */
-export interface StoredRange {
-  readonly of: BindingPoint;
-  readonly place: BufferRange | GPUTexture;
-}
-
-/** A bound range of a buffer or a texture, with its binding point and the kind of its use. */
-export interface BoundPlace extends StoredRange {
-  readonly mode: UsedResourceRange["mode"];
-}
-
-/** The effect of one command, or of all commands of a render pass, on the contents of resources. */
-export interface Effect {
-  /** The protected kernel of the command. */
-  readonly kernel?: ProtectedKernel | undefined;
-  /** The resources that the results depend on. */
-  readonly read: Iterable<ResourceRange>;
-  readonly written: Iterable<ResourceRange>;
-  /** The resources that are overwritten completely, whatever they contained before. */
-  readonly replaced: Iterable<ResourceRange>;
-}
-
-/** The effect of a dispatch on a known grid. */
-export class DispatchEffect implements Effect {
-  readonly kernel: ProtectedKernel | undefined;
-  readonly read: Iterable<ResourceRange>;
-  readonly written: Iterable<ResourceRange>;
-  /** The ranges that are overwritten completely. They are known once the commands are submitted. */
-  replaced: readonly BufferRange[] = [];
-  readonly call: KnownCall;
-  /** The buffers that the dispatch only stores to, and that no earlier command uses. */
-  readonly unused: ReadonlySet<GpuResource>;
-
-  constructor({ kernel, read, written }: Effect, call: KnownCall, unused: ReadonlySet<GpuResource>) {
-    this.kernel = kernel;
-    this.read = read;
-    this.written = written;
-    this.call = call;
-    this.unused = unused;
-  }
-
-  /** Returns the buffers that these ranges cover completely and that no earlier command uses. */
-  overwritten(ranges: readonly BufferRange[]): GPUBuffer[] {
-    return ranges.flatMap((range) => (isWhole(range) && this.unused.has(range.buffer) ? [range.buffer] : []));
-  }
-}
+  DispatchEffect,
+  type DispatchUse,
+  type Effect,
+  overwritten,
+  type StoredRange,
+} from "./dispatchUse.ts";
+import type { FilledRanges, UniformWords } from "./filled.ts";
 
 /** The resources that commands use. */
 export class UsedResources implements ResourceAccess {
   /** The resources that the results depend on. */
-  readonly read = new Set<GpuResource>();
-  readonly written = new Set<GpuResource>();
-  readonly #added = new Set<ResourceAccess>();
+  readonly read = new GrowingSet<GpuResource>();
+  readonly written = new GrowingSet<GpuResource>();
 
-  add(access: ResourceAccess): void {
-    if (this.#added.has(access)) return;
-    this.#added.add(access);
-    for (const resource of access.read) this.read.add(resource);
-    for (const resource of access.written) this.written.add(resource);
+  add({ read, written }: ResourceAccess): void {
+    this.read.addAll(read);
+    this.written.addAll(written);
   }
 }
+
+/** The number of dispatches of a kernel, protected or not. */
+interface Dispatches {
+  readonly runs: RunCounts;
+  count: number;
+}
+
+const noResources: ReadonlySet<GpuResource> = new Set();
 
 /**
  * The record of a command buffer: its effects, for verification, and its commands, to encode them
@@ -82,67 +39,131 @@ export class UsedResources implements ResourceAccess {
  */
 export class CommandRecord extends UsedResources {
   /** The effects on resources, in the order of the commands. */
-  readonly effects: Effect[] = [];
+  effects: Effect[] = [];
+  /** The buffers that each effect writes without reading, and that no earlier command uses. */
+  #unused: ReadonlySet<GpuResource>[] = [];
   /**
    * The resources that are overwritten completely before any other use. Their earlier contents do
    * not matter.
    */
-  readonly replaced = new Set<GpuResource>();
-  /** The resources of bind groups. A dispatch needs them to exist, used or not. */
-  readonly bound = new Set<GpuResource>();
+  readonly replaced = new GrowingSet<GpuResource>();
   /** The buffers that dispatches overwrite completely before any other use. */
-  readonly filled = new Set<GpuResource>();
-  /** The protected kernels of the dispatches. */
-  readonly kernels = new Set<ProtectedKernel>();
-  /** The resources that each kernel stores to; null if unknown. */
-  readonly stored = new Map<ProtectedKernel, StoredRange[] | null>();
-  /** The pipelines of the dispatches, with their kernels. */
-  readonly variants = new Map<PipelineVariant, ProtectedKernel>();
-  /** The number of dispatches of each kernel, protected or not. */
-  readonly dispatches = new Map<RunCounts, number>();
+  readonly filled = new GrowingSet<GpuResource>();
+  /** The resources of bind groups. A dispatch needs them to exist, used or not. */
+  readonly #bound = new GrowingSet<GpuResource>();
+  /** The pipelines of the dispatches, with their bind groups. */
+  readonly uses = new GrowingSet<DispatchUse>();
+  /** The dispatches in their order. Dispatches of one kernel in a row have one entry. */
+  dispatches: Dispatches[] = [];
   /** The commands in their order, as functions that encode them again. */
-  readonly steps: ((encoder: GPUCommandEncoder) => void)[] = [];
+  steps: ((encoder: GPUCommandEncoder) => void)[] = [];
   /**
    * The ranges of buffers that equal their shadows, while commands are recorded. The replicas of an
    * Inter-Group kernel store the same values to a buffer and its shadow. All other writes make the
    * two differ.
    */
   readonly shadowSync = new RangeSet();
-  readonly memory = new MemoryState();
+  #memory: MemoryState | undefined = undefined;
   /**
    * True between the beginning and the end of a pass. WebGPU validation rejects the command buffer
    * if the encoder is used in between.
    */
   isInPass = false;
   /** The reason why the commands cannot be executed again, if there is one. */
-  obstacle?: string;
+  obstacle: string | undefined = undefined;
+  /** The number of compute passes without a query. */
+  plainPasses = 0;
+  /** True if a pass has more than dispatches, and the commands that set what these need. */
+  isUnusual = false;
+  /** True once the commands were submitted. The device rejects them a second time. */
+  isSubmitted = false;
 
-  /**
-   * Records the resources that a dispatch uses. Returns its effect for an unknown grid, and the
-   * buffers that it only stores to and that no earlier command uses.
-   */
-  use(kernel: ProtectedKernel | undefined, places: readonly BoundPlace[]) {
-    const [read, written]: [ResourceRange[], ResourceRange[]] = [[], []];
-    const unused = new Set<GpuResource>();
-    for (const { place, mode } of places) {
-      const resource = resourceOf(place);
-      if (mode !== "write") read.push(place);
-      if (mode === "read") continue;
-      written.push(place);
-      if (!this.read.has(resource) && !this.written.has(resource)) unused.add(resource);
-    }
-    for (const place of read) {
-      this.read.add(resourceOf(place));
-      unused.delete(resourceOf(place));
-    }
-    for (const place of written) this.written.add(resourceOf(place));
-    return { effect: { kernel, read, written, replaced: [] }, unused };
+  get memory(): MemoryState {
+    this.#memory ??= new MemoryState();
+    return this.#memory;
   }
 
-  /** Records the effect of the next command. */
-  addEffect(effect: Effect): void {
+  /** True if a kernel of the commands is protected. */
+  get isProtected(): boolean {
+    for (const { kernel } of this.uses) if (kernel) return true;
+    return false;
+  }
+
+  /**
+   * True if the device has accepted each of the commands before, with the same objects. It accepts
+   * them again unless a resource is destroyed or mapped.
+   */
+  get isFamiliar(): boolean {
+    const isComplete = !this.isInPass && this.obstacle === undefined;
+    const isPlain = !this.isUnusual && this.steps.length === this.plainPasses;
+    return isComplete && isPlain && this.effects.every(({ dispatch }) => dispatch?.isAccepted);
+  }
+
+  /** Frees the memory that is kept for more commands. Call it at the end of the commands. */
+  trim(): void {
+    this.effects = this.effects.slice();
+    this.#unused = this.#unused.slice();
+    this.dispatches = this.dispatches.slice();
+    this.steps = this.steps.slice();
+  }
+
+  /** Notes a command of which only the name is known. */
+  noteUnknown(name: string): void {
+    this.isUnusual = true;
+    // A marker changes nothing.
+    if (name !== "insertDebugMarker") this.obstacle = `it has the command ${name}, which is not recorded`;
+  }
+
+  /** Records that the device accepted the commands. */
+  accept(): void {
+    for (const { runs, count } of this.dispatches) runs.dispatches += count;
+    for (const { dispatch } of this.effects) if (dispatch) dispatch.isAccepted = true;
+  }
+
+  /** Yields the protected kernel of each use. */
+  *kernels(): Generator<ProtectedKernel> {
+    for (const { kernel } of this.uses) if (kernel) yield kernel;
+  }
+
+  /** Returns the resources that a kernel stores to; null if they are unknown. */
+  storedBy(kernel: ProtectedKernel): readonly StoredRange[] | null {
+    const all: StoredRange[] = [];
+    for (const use of this.uses) {
+      if (use.kernel !== kernel) continue;
+      if (!use.stored) return null;
+      all.push(...use.stored);
+    }
+    return all;
+  }
+
+  /**
+   * Records the resources that dispatches use. Returns those that the next dispatch writes without
+   * reading, and that no earlier command uses.
+   */
+  use(use: DispatchUse): ReadonlySet<GpuResource> {
+    const isFirst = this.read.size === 0 && this.written.size === 0;
+    const isUnused = (resource: GpuResource) => !this.read.has(resource) && !this.written.has(resource);
+    const unused = isFirst ? use.onlyWritten : new Set([...use.onlyWritten].filter(isUnused));
+    if (!use.isLasting) this.isUnusual = true;
+    this.uses.addAll(use.alone);
+    this.add(use);
+    this.#bound.addAll(use.touched);
+    return unused;
+  }
+
+  /** Counts a dispatch. */
+  count(runs: RunCounts): void {
+    const last = this.dispatches.at(-1);
+    if (last?.runs === runs) last.count++;
+    else this.dispatches.push({ runs, count: 1 });
+  }
+
+  /** Records the effect of the next command. `unused` is the result of `use` for it. */
+  addEffect(effect: Effect, unused = noResources): void {
     // The same effect twice in a row adds no dependence.
-    if (this.effects.at(-1) !== effect) this.effects.push(effect);
+    if (this.effects.at(-1) === effect) return;
+    this.effects.push(effect);
+    this.#unused.push(unused);
   }
 
   /**
@@ -150,20 +171,13 @@ export class CommandRecord extends UsedResources {
    * as the contents of uniform buffers decide it.
    */
   findFilled(ranges: FilledRanges, contents: UniformWords): void {
-    for (const effect of this.effects) {
+    for (const [i, effect] of this.effects.entries()) {
       if (!(effect instanceof DispatchEffect)) continue;
-      effect.replaced = ranges.of(effect.call, contents);
-      for (const buffer of effect.overwritten(effect.replaced)) this.filled.add(buffer);
+      const filling = effect.filling(ranges, contents);
+      this.effects[i] = filling;
+      for (const buffer of overwritten(filling.replaced, this.#unused[i]!)) this.filled.add(buffer);
     }
-    this.memory.verifyUnfilled(this.filled);
-  }
-
-  /** Records the resources that a kernel stores to; null if they are unknown. */
-  addStored(kernel: ProtectedKernel, places: readonly StoredRange[] | null): void {
-    const known = this.stored.get(kernel);
-    if (known === null) return;
-    if (known && places) known.push(...places);
-    else this.stored.set(kernel, places && [...places]);
+    this.#memory?.verifyUnfilled(this.filled);
   }
 
   /**
@@ -186,11 +200,18 @@ export class CommandRecord extends UsedResources {
     if (!isTexture(resource)) this.shadowSync.removeAll(resource);
   }
 
-  /** Yields each resource that the commands use or bind once. */
-  *touched(): Generator<GpuResource> {
-    yield* this.read;
-    for (const resource of this.written) if (!this.read.has(resource)) yield resource;
-    for (const resource of this.bound)
-      if (!this.read.has(resource) && !this.written.has(resource)) yield resource;
+  /** Calls `visit` with each resource that the commands use or bind, maybe more than once. */
+  forEachTouched(visit: (resource: GpuResource) => void): void {
+    for (const resource of this.#bound) visit(resource);
+    for (const resource of this.read) if (!this.#bound.has(resource)) visit(resource);
+    for (const resource of this.written) if (!this.#bound.has(resource)) visit(resource);
+  }
+
+  /** Returns whether the commands use or bind a resource of which something is true. */
+  touchesSome(isTrue: (resource: GpuResource) => boolean): boolean {
+    for (const resource of this.#bound) if (isTrue(resource)) return true;
+    for (const resource of this.read) if (isTrue(resource)) return true;
+    for (const resource of this.written) if (isTrue(resource)) return true;
+    return false;
   }
 }

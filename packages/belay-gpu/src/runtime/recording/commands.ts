@@ -1,7 +1,8 @@
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import type { ProtectedPipelines } from "../pipelines/pipelines.ts";
-import { Overlay } from "../webgpu/overlay.ts";
+import { dataOf, dataOn } from "../webgpu/attachedData.ts";
+import { type Methods, noting, Overlay } from "../webgpu/overlay.ts";
 import { copyDescriptor } from "../webgpu/replayStep.ts";
 import { CommandRecord } from "./commandRecord.ts";
 import { ComputePasses } from "./computePasses.ts";
@@ -14,7 +15,6 @@ import { transferMethods } from "./transfers.ts";
  * bind reports.
  */
 export class Commands {
-  readonly #records = new WeakMap<GPUCommandBuffer, CommandRecord>();
   readonly #computePasses: ComputePasses;
   readonly #renderPasses: RenderPasses;
   readonly #encoders: Overlay<GPUCommandEncoder, CommandRecord>;
@@ -35,7 +35,7 @@ export class Commands {
         if (record.isInPass) record.obstacle = "it has commands that the device rejected";
         return record;
       };
-      return {
+      const methods: Methods<GPUCommandEncoder> = {
         ...transferMethods(native, recordOf, { owners, textures, usages, memory }),
         pushDebugGroup(label) {
           native.pushDebugGroup.call(this, label);
@@ -50,11 +50,9 @@ export class Commands {
           const pass = native.beginComputePass.call(this, descriptor);
           const record = recordOf(this);
           const copy = copyDescriptor(descriptor);
-          const steps = commands.#computePasses.follow(pass, record);
-          record.steps.push((again) => {
-            const passAgain = again.beginComputePass(copy);
-            for (const step of steps) step(passAgain);
-          });
+          const inPass = commands.#computePasses.follow(pass, record);
+          record.steps.push((again) => inPass.encodeIn(again.beginComputePass(copy)));
+          if (!descriptor?.timestampWrites) record.plainPasses++;
           record.isInPass = true;
           return pass;
         },
@@ -69,18 +67,21 @@ export class Commands {
         finish(descriptor) {
           const record = recordOf(this);
           memory.finish(this, native, record);
+          record.trim();
           const buffer = owners.own("commandBuffer", native.finish.call(this, descriptor));
-          commands.#records.set(buffer, record);
+          dataOn(buffer).set(commands, record);
           // WebGPU validation rejects commands after the end; they are not recorded.
           commands.#encoders.detach(this);
           return buffer;
         },
       };
+      const note = (encoder: GPUCommandEncoder, name: string) => recordOf(encoder).noteUnknown(name);
+      return { ...noting(native, Object.keys(methods), note), ...methods };
     });
   }
 
   recordOf(commands: GPUCommandBuffer): CommandRecord | undefined {
-    return this.#records.get(commands);
+    return dataOf(commands)?.get(this) as CommandRecord | undefined;
   }
 
   follow(encoder: GPUCommandEncoder): void {

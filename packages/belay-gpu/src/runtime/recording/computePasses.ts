@@ -3,6 +3,7 @@ import type { EncodingPoint } from "../memory/checkWordEncoder.ts";
 import type { GuardedUse } from "../memory/dispatchGuard.ts";
 import type { DispatchSums } from "../memory/kernelSums.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
+import type { MemoryState } from "../memory/memoryState.ts";
 import type { BoundGroups } from "../pipelines/addedBindings.ts";
 import type { BindGroups } from "../pipelines/bindGroups.ts";
 import { type Doubling, doubleGrid, namedByReport } from "../pipelines/doubledGrid.ts";
@@ -10,13 +11,14 @@ import type { PipelineRecord, PipelineVariant } from "../pipelines/pipelineRecor
 import type { ProtectedPipelines } from "../pipelines/pipelines.ts";
 import type { ShadowBuffers } from "../pipelines/shadowBuffers.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
-import { Overlay } from "../webgpu/overlay.ts";
-import { PassCommands, type SetGroup } from "../webgpu/passCommands.ts";
-import { copyOffsets, type ReplayStep } from "../webgpu/replayStep.ts";
+import { type Methods, noting, Overlay } from "../webgpu/overlay.ts";
+import { PassCommands, type RecordedPass, type SetGroup } from "../webgpu/passCommands.ts";
+import { copyOffsets } from "../webgpu/replayStep.ts";
 import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import { BoundPipeline } from "./boundPipeline.ts";
-import { type BoundPlace, type CommandRecord, DispatchEffect, type Effect } from "./commandRecord.ts";
+import type { CommandRecord } from "./commandRecord.ts";
 import { DispatchCounter } from "./dispatchCounter.ts";
+import { type DispatchUse, type Effect, overwritten } from "./dispatchUse.ts";
 import { type FilledRanges, workgroupsOf } from "./filled.ts";
 import { BYTES_OF_ARGUMENTS, IndirectDispatch } from "./indirectDispatch.ts";
 import { SequentialReplicas } from "./sequentialReplicas.ts";
@@ -43,48 +45,54 @@ type Grid = Parameters<PassCommands["dispatchWorkgroups"]>;
  */
 interface Prepared {
   readonly runs: BoundPipeline;
-  readonly places: readonly BoundPlace[];
+  readonly use: DispatchUse;
   /** The pipeline that runs in place of the program's, and its added bind groups. */
   readonly variant: PipelineVariant;
   readonly bound: BoundGroups | undefined;
   /** The uses of protected memory. */
   readonly guarded: readonly GuardedUse[];
-  /** The effect for an unknown grid. */
-  readonly effect: Effect;
-  /** The effect for the grid of the latest dispatch. */
-  onGrid?: { readonly grid: readonly number[]; readonly effect: Effect };
   /** The buffers that no dispatch has used before the next one, and that it only stores to. */
   unused: ReadonlySet<GpuResource>;
   /** The ranges that the kernel writes without a shadow, once they were needed. */
-  written?: readonly BufferRange[];
+  written: readonly BufferRange[] | undefined;
 }
 
 const noResources: ReadonlySet<GpuResource> = new Set();
 
 /** A compute pass. It prepares each dispatch of a protected kernel. */
-class ComputePass {
+class ComputePass implements EncodingPoint {
   readonly #commands: PassCommands;
-  readonly #record: CommandRecord;
+  readonly record: CommandRecord;
   readonly #parts: PassParts;
   /** The pipeline that the program set, and the variant that runs with the bound buffers. */
   #pipeline: BoundPipeline | undefined;
   #running: BoundPipeline | undefined;
   readonly #groups = new Map<number, SetGroup>();
   #prepared: Prepared | undefined;
+  /** The bind groups, and the pipeline, that are set and that no dispatch has used yet. */
+  #unused: (number | "pipeline")[] = [];
   /** The sums of the dispatch that is being encoded. */
   #sums: DispatchSums | undefined;
-  readonly #site: EncodingPoint;
 
   constructor(commands: PassCommands, record: CommandRecord, parts: PassParts) {
     this.#commands = commands;
-    this.#record = record;
+    this.record = record;
     this.#parts = parts;
-    this.#site = { state: record.memory, run: (encode) => encode(commands) };
+  }
+
+  get state(): MemoryState {
+    return this.record.memory;
+  }
+
+  run(encode: (commands: PassCommands) => void): void {
+    this.record.isUnusual = true;
+    encode(this.#commands);
   }
 
   // Setting an unchanged pipeline or bind group encodes nothing: each dispatch sets what it needs.
   setPipeline(pipeline: PipelineRecord): void {
     if (this.#pipeline?.record === pipeline) return;
+    this.#noteUnused("pipeline");
     this.#commands.setPipeline(pipeline.variant(0).pipeline);
     this.#reset();
     this.#pipeline = new BoundPipeline(pipeline, this.#groups, this.#parts.bindGroups);
@@ -93,22 +101,33 @@ class ComputePass {
   setBindGroup(index: number, set: SetGroup): void {
     const before = this.#groups.get(index);
     if (before && before.group === set.group && before.offsets === set.offsets) return;
+    this.#noteUnused(index);
     this.#commands.setBindGroup(index, set);
     this.#reset();
     this.#groups.set(index, set);
   }
 
+  /** Notes that something is set, which no dispatch has used yet. */
+  #noteUnused(what: number | "pipeline"): void {
+    // The device may reject the earlier command, on which no dispatch depends.
+    if (this.#unused.includes(what)) this.record.isUnusual = true;
+    else this.#unused.push(what);
+  }
+
   pushDebugGroup(label: string): void {
+    this.record.isUnusual = true;
     this.#commands.pushDebugGroup(label);
   }
 
   popDebugGroup(): void {
+    this.record.isUnusual = true;
     this.#commands.popDebugGroup();
   }
 
   end(): void {
+    if (this.#unused.length > 0) this.record.isUnusual = true;
     this.#commands.end();
-    this.#record.isInPass = false;
+    this.record.isInPass = false;
   }
 
   #reset(): void {
@@ -122,27 +141,31 @@ class ComputePass {
     const runs = this.#choose(counts);
     // WebGPU validation rejects a dispatch without a pipeline.
     if (!runs) {
+      this.record.isUnusual = true;
       this.#commands.dispatchWorkgroups(...(grid as Grid));
       return;
     }
+    this.#unused.length = 0;
     const kernel = runs.kernelToDouble;
     const { limit } = this.#parts;
     const mostWorkgroups = kernel?.interGroup?.mostWorkgroups;
     const doubled = kernel && doubleGrid(grid, { kernel: kernel.name, limit, mostWorkgroups });
     const prepared = this.#prepare(runs, doubled?.doubling ?? 0);
-    const effect = this.#effectOn(prepared, counts);
-    this.#verify(prepared, this.#filledBy(effect));
+    const effect = prepared.use.effectOn(counts);
+    this.#verify(prepared, this.#filledBy(effect, prepared.unused));
     if (doubled) this.#bringShadowsUpToDate(prepared);
     const isSequential = doubled?.doubling === namedByReport;
     const workgroups = (doubled?.grid ?? grid) as Grid;
     this.#run(this.#withSlots(prepared), isSequential, () =>
       this.#commands.dispatchWorkgroups(...workgroups),
     );
-    this.#record.addEffect(effect);
+    this.record.addEffect(effect, prepared.unused);
+    prepared.unused = noResources;
     this.#recordWrites(prepared);
   }
 
   dispatchIndirect(buffer: GPUBuffer, offset: number): void {
+    this.record.isUnusual = true;
     const runs = this.#choose();
     if (!runs) {
       this.#commands.dispatchWorkgroupsIndirect(buffer, offset);
@@ -155,16 +178,17 @@ class ComputePass {
     const isDoubled = kernel && !isSequential && indirect.accepts(buffer, offset) && !runs.mayWrite(buffer);
     const prepared = this.#prepare(runs, isDoubled || isSequential ? namedByReport : 0);
     let [from, at] = [buffer, offset];
-    memory.verifyIn(this.#site, { buffer, offset, size: BYTES_OF_ARGUMENTS });
+    memory.verifyIn(this, { buffer, offset, size: BYTES_OF_ARGUMENTS });
     this.#verify(prepared, noResources);
     if (isDoubled) {
       this.#bringShadowsUpToDate(prepared);
       [from, at] = [indirect.double(this.#commands, buffer, offset, kernel.slot), 0];
     }
     this.#run(prepared, isSequential, () => this.#commands.dispatchWorkgroupsIndirect(from, at));
-    this.#record.read.add(buffer);
+    this.record.read.add(buffer);
     const grid = { buffer, offset, size: BYTES_OF_ARGUMENTS };
-    this.#record.addEffect({ ...prepared.effect, read: [...prepared.effect.read, grid] });
+    const { effect } = prepared.use;
+    this.record.addEffect({ ...effect, read: [...effect.read, grid] });
     prepared.unused = noResources;
     this.#recordWrites(prepared);
   }
@@ -189,45 +213,21 @@ class ComputePass {
   }
 
   #prepare(runs: BoundPipeline, doubling: Doubling): Prepared {
-    const { kernels, dispatches } = this.#record;
-    const { kernel } = runs;
     const { counts } = runs.record;
-    if (kernel) kernels.add(kernel);
-    if (counts) dispatches.set(counts, (dispatches.get(counts) ?? 0) + 1);
+    if (counts) this.record.count(counts);
     const variant = runs.record.variant(doubling);
     if (this.#prepared?.variant === variant && !this.#isOutdated(this.#prepared)) return this.#prepared;
-    const places = runs.places();
-    for (const { group } of this.#groups.values()) {
-      for (const resource of group ? this.#parts.bindGroups.resourcesIn(group) : [])
-        this.#record.bound.add(resource);
-    }
-    const isKnown = kernel && runs.isKnown;
-    if (kernel) this.#record.variants.set(variant, kernel);
-    if (kernel) this.#record.addStored(kernel, isKnown ? places.filter(({ mode }) => mode !== "read") : null);
+    const use = runs.use(variant);
     this.#prepared = {
-      places,
-      ...this.#record.use(kernel, places),
+      use,
+      unused: this.record.use(use),
+      written: undefined,
       runs,
       variant,
       bound: this.#sums ? undefined : variant.added?.bindFor(this.#groups),
       guarded: this.#parts.memory.guarded(runs, this.#sums),
     };
     return this.#prepared;
-  }
-
-  /** Returns the effect on a known grid. Returns the same object for the same grid. */
-  #effectOn(prepared: Prepared, grid: readonly number[]): Effect {
-    const known = prepared.onGrid;
-    if (known?.grid.every((count, i) => count === grid[i])) return known.effect;
-    const { runs, unused } = prepared;
-    const kernel = runs.record.source;
-    const effect =
-      kernel && runs.isPlaced
-        ? new DispatchEffect(prepared.effect, { kernel, grid, bound: prepared.places }, unused)
-        : prepared.effect;
-    prepared.onGrid = { grid, effect };
-    prepared.unused = noResources;
-    return effect;
   }
 
   /** Returns whether the arena of check words is another one than the bound arena. */
@@ -239,28 +239,27 @@ class ComputePass {
   #withSlots(prepared: Prepared): Prepared {
     const { memory } = this.#parts;
     if (!this.#sums) return prepared;
-    const slot = memory.reserve(this.#site, this.#sums);
+    const slot = memory.reserve(this, this.#sums);
     return { ...prepared, bound: prepared.variant.added?.bindFor(this.#groups, slot) };
   }
 
   /**
    * Returns the buffers that a dispatch overwrites completely, if its uniform buffers keep their
-   * current contents until the submission.
+   * current contents until the submission. `unused` has the buffers that no earlier command uses.
    */
-  #filledBy(effect: Effect): ReadonlySet<GpuResource> {
+  #filledBy({ dispatch }: Effect, unused: ReadonlySet<GpuResource>): ReadonlySet<GpuResource> {
     const { memory, filled } = this.#parts;
-    if (!memory.canFindDamage || !(effect instanceof DispatchEffect) || effect.unused.size === 0)
-      return noResources;
-    return new Set(effect.overwritten(filled.of(effect.call)));
+    if (!memory.canFindDamage || !dispatch || unused.size === 0) return noResources;
+    return new Set(overwritten(dispatch.filling(filled, filled.uniforms).replaced, unused));
   }
 
   #verify({ guarded }: Prepared, filled: ReadonlySet<GpuResource>): void {
-    const canWait = [...(this.#sums?.values() ?? [])].some((sum) => sum?.doubt);
-    this.#parts.memory.beforeDispatch(this.#site, guarded, { canWait, filled });
+    const canWait = this.#sums !== undefined && [...this.#sums.values()].some((sum) => sum?.doubt);
+    this.#parts.memory.beforeDispatch(this, guarded, { canWait, filled });
   }
 
   #bringShadowsUpToDate({ bound }: Prepared): void {
-    const { shadowSync } = this.#record;
+    const { shadowSync } = this.record;
     for (const range of bound?.shadowed ?? []) {
       if (shadowSync.has(range)) continue;
       this.#parts.shadows.bringUpToDate(this.#commands, range);
@@ -270,7 +269,9 @@ class ComputePass {
 
   /** Encodes the dispatch, or one dispatch for each replica if they run one after the other. */
   #run({ runs: { kernel }, variant, bound }: Prepared, isSequential: boolean, dispatch: () => void): void {
-    if (kernel) this.#parts.counter?.count(this.#commands, kernel.slot);
+    const { counter } = this.#parts;
+    if (counter || isSequential || bound?.shadowed.length || this.#sums) this.record.isUnusual = true;
+    if (kernel) counter?.count(this.#commands, kernel.slot);
     const run = () => {
       this.#commands.use(variant.pipeline, this.#groups, bound?.groups);
       dispatch();
@@ -280,9 +281,9 @@ class ComputePass {
   }
 
   #recordWrites(prepared: Prepared): void {
-    const { shadowSync } = this.#record;
+    const { shadowSync } = this.record;
     const { runs, guarded } = prepared;
-    this.#parts.memory.afterDispatch(this.#site, guarded, this.#sums);
+    this.#parts.memory.afterDispatch(this, guarded, this.#sums);
     if (shadowSync.isEmpty) return;
     if (!runs.isKnown) {
       shadowSync.clear();
@@ -315,41 +316,59 @@ export class ComputePasses {
       counter: policy.injectFaults ? new DispatchCounter(device) : undefined,
       limit: device.limits.maxComputeWorkgroupsPerDimension,
     };
-    const overlay = new Overlay<GPUComputePassEncoder, ComputePass>((_, passOf) => ({
-      setPipeline(pipeline) {
-        passOf(this).setPipeline(pipelines.recordOf(owners.accept(pipeline)));
-      },
-      setBindGroup(index: number, group: GPUBindGroup | null | undefined, ...offsets: unknown[]): undefined {
-        const set = { group: owners.accept(group) ?? null, offsets: copyOffsets(offsets) };
-        passOf(this).setBindGroup(index, bindGroups.asDeclared(set));
-      },
-      dispatchWorkgroups(...grid) {
-        passOf(this).dispatch(grid);
-      },
-      dispatchWorkgroupsIndirect(given, offset) {
-        const buffer = owners.accept(given);
-        const end = offset + BYTES_OF_ARGUMENTS;
-        passOf(this).dispatchIndirect(usages.used(buffer, flags.bufferIndirect, end), offset);
-      },
-      pushDebugGroup(label) {
-        passOf(this).pushDebugGroup(label);
-      },
-      popDebugGroup() {
-        passOf(this).popDebugGroup();
-      },
-      end() {
-        passOf(this).end();
-        // WebGPU validation rejects commands after the end; they are not recorded.
-        overlay.detach(this);
-      },
-    }));
+    const overlay = new Overlay<GPUComputePassEncoder, ComputePass>((native, passOf) => {
+      const methods: Methods<GPUComputePassEncoder> = {
+        setPipeline(pipeline) {
+          passOf(this).setPipeline(pipelines.recordOf(owners.accept(pipeline)));
+        },
+        setBindGroup(
+          index: number,
+          group: GPUBindGroup | null | undefined,
+          ...offsets: unknown[]
+        ): undefined {
+          const set = { group: owners.accept(group) ?? null, offsets: copyOffsets(offsets) };
+          passOf(this).setBindGroup(index, bindGroups.asDeclared(set));
+        },
+        dispatchWorkgroups(...grid) {
+          passOf(this).dispatch(grid);
+        },
+        dispatchWorkgroupsIndirect(given, offset) {
+          const buffer = owners.accept(given);
+          const end = offset + BYTES_OF_ARGUMENTS;
+          passOf(this).dispatchIndirect(usages.used(buffer, flags.bufferIndirect, end), offset);
+        },
+        pushDebugGroup(label) {
+          passOf(this).pushDebugGroup(label);
+        },
+        popDebugGroup() {
+          passOf(this).popDebugGroup();
+        },
+        end() {
+          passOf(this).end();
+          const { record } = passOf(this);
+          overlay.detach(this);
+          ended.attach(this, record);
+        },
+      };
+      const others = noting(native, Object.keys(methods), (pass, name) =>
+        passOf(pass).record.noteUnknown(name),
+      );
+      return { ...others, ...methods };
+    });
+    // WebGPU validation rejects commands after the end; they are not recorded. The device may
+    // reject the command buffer too.
+    const ended = new Overlay<GPUComputePassEncoder, CommandRecord>((native, recordOf) =>
+      noting(native, [], (pass) => {
+        recordOf(pass).isUnusual = true;
+      }),
+    );
     this.#overlay = overlay;
   }
 
-  /** Returns the steps of the pass. The array grows as commands are recorded. */
-  follow(pass: GPUComputePassEncoder, record: CommandRecord): readonly ReplayStep<GPUComputePassEncoder>[] {
+  /** Returns the commands of the pass. They grow as more are recorded. */
+  follow(pass: GPUComputePassEncoder, record: CommandRecord): RecordedPass {
     const commands = new PassCommands(pass);
     this.#overlay.attach(pass, new ComputePass(commands, record, this.#parts));
-    return commands.steps;
+    return commands.recorded;
   }
 }

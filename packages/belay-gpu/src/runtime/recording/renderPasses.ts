@@ -7,7 +7,8 @@ import { Overlay } from "../webgpu/overlay.ts";
 import type { Owners } from "../webgpu/owners.ts";
 import { type AnyMethod, copyDescriptor, copyOffsets, type ReplayStep } from "../webgpu/replayStep.ts";
 import { endOf, type ResourceRange, type Textures } from "../webgpu/resources.ts";
-import { CommandRecord, type Effect, UsedResources } from "./commandRecord.ts";
+import { CommandRecord, UsedResources } from "./commandRecord.ts";
+import type { Effect } from "./dispatchUse.ts";
 
 type View = GPUTextureView | GPUTexture;
 type PassStep = ReplayStep<GPURenderPassEncoder>;

@@ -2,6 +2,13 @@ import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
 import { Overlay, rank } from "../webgpu/overlay.ts";
 import { type GpuResource, isTexture, textureLike } from "../webgpu/resources.ts";
 
+/** Commands that use resources. */
+interface Touching {
+  forEachTouched(visit: (resource: GpuResource) => void): void;
+}
+
+const none: readonly GPUCommandBuffer[] = [];
+
 /**
  * The resources that the program destroys while unverified work may have to run on them again. They
  * are destroyed later.
@@ -38,7 +45,7 @@ export class DeferredDestruction {
   }
 
   /** Defers the destruction of a resource from now on while unverified work needs it. */
-  defer(resource: GpuResource): void {
+  follow(resource: GpuResource): void {
     this.#overlay.attach(resource, undefined);
   }
 
@@ -48,10 +55,15 @@ export class DeferredDestruction {
   }
 
   /** Returns commands for each resource of the records whose destruction is deferred. */
-  usesIn(records: readonly ({ touched(): Iterable<GpuResource> } | undefined)[]): GPUCommandBuffer[] {
-    if (this.#doomed.size === 0) return [];
-    const used = new Set(records.flatMap((record) => [...(record?.touched() ?? [])]));
-    return [...used].filter((resource) => this.#doomed.has(resource)).map((each) => this.#use(each));
+  usesIn(records: readonly (Touching | undefined)[]): readonly GPUCommandBuffer[] {
+    if (this.#doomed.size === 0) return none;
+    const used = new Set<GpuResource>();
+    for (const record of records) {
+      record?.forEachTouched((resource) => {
+        if (this.#doomed.has(resource)) used.add(resource);
+      });
+    }
+    return [...used].map((each) => this.#use(each));
   }
 
   /** Returns whether a resource is destroyed on the device. */

@@ -1,4 +1,5 @@
 import type { CommandRecord } from "../recording/commandRecord.ts";
+import type { Members } from "../webgpu/growingSet.ts";
 import type { GpuResource, ResourceRange } from "../webgpu/resources.ts";
 import type { Contents } from "./snapshots.ts";
 
@@ -63,6 +64,6 @@ export function acceptedEvents(epochs: readonly Epoch[]): readonly QueueEvent[] 
 }
 
 /** Returns the resources that an event writes. */
-export function writtenBy(event: QueueEvent): ReadonlySet<GpuResource> {
+export function writtenBy(event: QueueEvent): Members<GpuResource> {
   return "record" in event ? event.record.written : new Set([event.target]);
 }

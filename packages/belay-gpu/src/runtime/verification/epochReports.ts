@@ -169,6 +169,9 @@ function mergeCorrected(all: readonly Corrected[]): Corrected {
 
 /** Returns the kernels that epochs dispatch. */
 export function kernelsOf(epochs: readonly Epoch[]): Set<ProtectedKernel> {
-  const events = epochs.flatMap((epoch) => epoch.events);
-  return new Set(events.flatMap((event) => ("record" in event ? [...event.record.kernels] : [])));
+  const kernels = new Set<ProtectedKernel>();
+  for (const { events } of epochs)
+    for (const event of events)
+      if ("record" in event) for (const kernel of event.record.kernels()) kernels.add(kernel);
+  return kernels;
 }

@@ -63,7 +63,7 @@ export class Journal {
     this.#memory = memory;
     this.#scopes = scopes;
     this.recoverable = recovers(policy);
-    const isNeeded = (resource: GpuResource) => this.#isTouched(resource);
+    const isNeeded = (resource: GpuResource) => this.recoverable && this.#isTouched(resource);
     this.#destruction = new DeferredDestruction(device, isNeeded, () => this.pressure.emit());
     // No commands can use a buffer while it is mapped.
     memory.mappedWrites.subscribe((range) => {
@@ -126,7 +126,7 @@ export class Journal {
       this.#snapshots.recordCreation(buffer);
       this.#uniforms.recordCreation(buffer);
     }
-    if (this.recoverable) this.#destruction.defer(buffer);
+    this.#destruction.follow(buffer);
     return buffer;
   }
 
@@ -135,7 +135,7 @@ export class Journal {
     const texture = this.#usages.createTexture(descriptor);
     if ((descriptor.usage & flags.transientAttachment) === 0) {
       this.#snapshots.recordCreation(texture);
-      if (this.recoverable) this.#destruction.defer(texture);
+      this.#destruction.follow(texture);
     }
     this.#textures.follow(texture);
     return texture;
@@ -153,7 +153,7 @@ export class Journal {
    * Returns commands that use resources which the program has destroyed and unverified work needs.
    * The device rejects a submission with them, as it would the program's own use.
    */
-  usesOfDestroyed(records: readonly (CommandRecord | undefined)[]): GPUCommandBuffer[] {
+  usesOfDestroyed(records: readonly (CommandRecord | undefined)[]): readonly GPUCommandBuffer[] {
     return this.#destruction.usesIn(records);
   }
 
@@ -173,15 +173,32 @@ export class Journal {
   #submitChecked(records: readonly (CommandRecord | undefined)[], call: () => void): void {
     const events: QueueEvent[] = [];
     const words = this.#wordsBefore(records);
+    const { touched } = this.#open;
     for (const record of records.map((each) => each ?? unknownCommands())) {
       const event = { record };
       record.findFilled(this.#filled, words);
       if (this.recoverable) this.#save(event, record.written, this.#overwrittenBy(record));
-      for (const resource of record.touched()) this.#open.touched.add(resource);
+      record.forEachTouched((resource) => touched.add(resource));
       events.push(event);
     }
     this.#open.events.push(...events);
-    this.#watch(call, events);
+    if (this.#willAccept(records)) {
+      call();
+      for (const record of records) record?.accept();
+    } else {
+      this.#watch(call, events);
+    }
+  }
+
+  /** Returns whether it is known that the device accepts commands. They need no error scope. */
+  #willAccept(records: readonly (CommandRecord | undefined)[]): boolean {
+    let isKnown = true;
+    for (const record of records) {
+      isKnown &&= record !== undefined && !record.isSubmitted && record.isFamiliar;
+      isKnown &&= !record!.touchesSome((resource) => this.#destruction.isDestroyed(resource));
+      if (record) record.isSubmitted = true;
+    }
+    return isKnown;
   }
 
   /**
@@ -190,8 +207,7 @@ export class Journal {
    */
   #isChecked(records: readonly (CommandRecord | undefined)[]): boolean {
     const isBefore = this.#open.events.length > 0 || this.#closed.length > 0;
-    const canFail = this.#memory.canFindDamage || records.some((record) => record && record.kernels.size > 0);
-    return isBefore || canFail;
+    return isBefore || this.#memory.canFindDamage || records.some((record) => record?.isProtected);
   }
 
   /** Returns the words of uniform buffers that none of the commands writes. */
@@ -202,9 +218,10 @@ export class Journal {
     };
   }
 
-  /** Returns the resources whose earlier contents the commands cannot need. */
-  #overwrittenBy({ replaced, filled, memory }: CommandRecord): ReadonlySet<GpuResource> {
-    return new Set([...replaced, ...this.#memory.overwritten(filled, memory)]);
+  /** Returns whether commands cannot need the earlier contents of a resource that they write. */
+  #overwrittenBy(record: CommandRecord): (resource: GpuResource) => boolean {
+    const filled = this.#memory.overwritten(record);
+    return (resource) => record.replaced.has(resource) || filled.has(resource);
   }
 
   /** Calls `call` to submit commands that are not executed again. */
@@ -218,7 +235,12 @@ export class Journal {
     }
     // A taint from earlier work spreads through these commands.
     if (this.taints.isUsed) this.#open.unchecked.push(...events);
-    this.#watch(call, events);
+    if (this.#willAccept(records)) {
+      call();
+      for (const record of records) record?.accept();
+    } else {
+      this.#watch(call, events);
+    }
   }
 
   /**
@@ -262,7 +284,6 @@ export class Journal {
     // memory damaged.
     const canBeDamaged = this.#memory.canFindDamage && this.#closed.length > 0;
     if (!isTouched && !canBeDamaged && this.taints.of(target) === undefined) return;
-    const targets = new Set([target]);
     // The data is copied only if the write may have to be repeated.
     const repeated = () =>
       again
@@ -270,7 +291,7 @@ export class Journal {
         : { obstacle: "it needs a texture that the host filled from an external image" };
     const event: HostWrite = { target, replaced: filled, ...(kept && repeated()) };
     if (kept) {
-      this.#save(event, targets, filled && isWhole(filled) ? targets : new Set());
+      this.#save(event, [target], () => filled !== undefined && isWhole(filled));
       this.#open.touched.add(target);
     }
     this.#open.events.push(event);
@@ -280,6 +301,9 @@ export class Journal {
   /** Calls `call`, which makes the events, and records whether the device accepts it. */
   #watch(call: () => void, events: readonly QueueEvent[]): void {
     const epoch = this.#open;
+    const accept = () => {
+      for (const event of events) if ("record" in event) event.record.accept();
+    };
     const reject = () => {
       for (const event of events) epoch.rejected.add(event);
     };
@@ -290,7 +314,7 @@ export class Journal {
       reject();
       throw error;
     }
-    const settled = accepted.then((isAccepted) => (isAccepted ? countDispatches(events) : reject()));
+    const settled = accepted.then((isAccepted) => (isAccepted ? accept() : reject()));
     this.#counted = settled;
     // Without open events, no check waits for this one.
     if (this.openEvents > 0) epoch.acceptances.push(settled);
@@ -376,7 +400,11 @@ export class Journal {
    * Saves the contents of resources that an event is about to write. Skips resources that the open
    * epoch has saved, or that nothing can need.
    */
-  #save(event: QueueEvent, written: Iterable<GpuResource>, replaced: ReadonlySet<GpuResource>): void {
+  #save(
+    event: QueueEvent,
+    written: Iterable<GpuResource>,
+    isReplaced: (resource: GpuResource) => boolean,
+  ): void {
     const epoch = this.#open;
     const resources: GpuResource[] = [];
     for (const resource of written) {
@@ -385,10 +413,11 @@ export class Journal {
       if (this.#destruction.isDestroyed(resource)) continue;
       // The GPU never reads a buffer for reading back. Re-execution writes the same to it again.
       if (!isTexture(resource) && resource.usage & flags.bufferMapRead) continue;
-      const isRead = this.#epochs.some(
-        ({ touched, contentsBefore }) => touched.has(resource) && !contentsBefore.has(resource),
-      );
-      if (replaced.has(resource) && !isRead) {
+      const isRead = () =>
+        this.#epochs.some(
+          ({ touched, contentsBefore }) => touched.has(resource) && !contentsBefore.has(resource),
+        );
+      if (isReplaced(resource) && !isRead()) {
         this.#snapshots.recordWrite(resource);
         epoch.contentsBefore.set(resource, "replaced");
         continue;
@@ -401,13 +430,14 @@ export class Journal {
         resources.push(resource);
       }
     }
+    if (resources.length === 0) return;
     if (!this.#snapshots.hasRoomFor(resources)) {
       const reason = `its snapshots need more GPU memory than snapshotBytes, which is ${this.#budget}`;
       epoch.withoutRoom.set(event, reason);
       for (const resource of resources) this.#snapshots.recordWrite(resource);
       return;
     }
-    const failed = resources.length > 0 ? this.#snapshots.save(resources, epoch.contentsBefore) : undefined;
+    const failed = this.#snapshots.save(resources, epoch.contentsBefore);
     const saved = failed?.then((error) => {
       if (error) for (const resource of resources) epoch.unsaved.set(resource, error.message);
     });
@@ -434,7 +464,7 @@ export class Journal {
   #obstacleOf(event: QueueEvent, { unsaved, withoutRoom }: Epoch): string | undefined {
     const { obstacle = withoutRoom.get(event) } = "record" in event ? event.record : event;
     if (obstacle !== undefined) return obstacle;
-    if ("record" in event && [...event.record.touched()].some((each) => this.#destruction.isDestroyed(each)))
+    if ("record" in event && event.record.touchesSome((each) => this.#destruction.isDestroyed(each)))
       return "it needs a resource that is destroyed";
     for (const resource of writtenBy(event)) {
       const error = unsaved.get(resource);
@@ -445,16 +475,8 @@ export class Journal {
 
   /** Returns whether an event overwrites a resource completely before any other use. */
   #overwrites(event: QueueEvent, resource: GpuResource): boolean {
-    if ("record" in event) return this.#overwrittenBy(event.record).has(resource);
+    if ("record" in event) return this.#overwrittenBy(event.record)(resource);
     return event.replaced !== undefined && isWhole(event.replaced);
-  }
-}
-
-/** Counts the dispatches of events that the device accepted. */
-function countDispatches(events: readonly QueueEvent[]): void {
-  for (const event of events) {
-    if (!("record" in event)) continue;
-    for (const [runs, count] of event.record.dispatches) runs.dispatches += count;
   }
 }
 

@@ -53,17 +53,18 @@ export function hardenedQueue({ context, memory, commands, journal, verifier }: 
       if (
         uses.length > 0 ||
         submitted.some((each) => owners.isInvalid(each)) ||
-        records.some((record) => record && [...record.touched()].some(isUnusable))
+        records.some((record) => record?.touchesSome(isUnusable))
       ) {
         native.submit([...submitted, ...uses]);
         return;
       }
       for (const record of records) {
-        const shown = record && [...record.written].some((resource) => textures.isShown(resource));
-        if (!shown) continue;
+        if (!record || !some(record.written, (resource) => textures.isShown(resource))) continue;
         framesShown++;
-        const tainted = refuses && [...record.read].find((resource) => verifier.taintOf(resource));
-        if (tainted) throw verifier.taintOf(tainted);
+        for (const resource of refuses ? record.read : []) {
+          const tainted = verifier.taintOf(resource);
+          if (tainted) throw tainted;
+        }
       }
       journal.submit(records, () => native.submit(memory.withUpdates(submitted, records)));
       const isLong = journal.openEvents >= MAX_OPEN_EVENTS || journal.isNearBudget;
@@ -116,6 +117,11 @@ export function hardenedQueue({ context, memory, commands, journal, verifier }: 
     },
   });
   return { queue, framesShown: () => framesShown };
+}
+
+function some<T>(items: Iterable<T>, isTrue: (item: T) => boolean): boolean {
+  for (const item of items) if (isTrue(item)) return true;
+  return false;
 }
 
 /** Returns whether a resource is a mapped buffer. */

@@ -97,7 +97,7 @@ export class StoreSearch {
     const variants = new Map<PipelineVariant, ProtectedKernel>();
     for (const event of epochs.flatMap(({ events }) => events))
       if ("record" in event)
-        for (const [variant, kernel] of event.record.variants) variants.set(variant, kernel);
+        for (const { variant, kernel } of event.record.uses) if (kernel) variants.set(variant, kernel);
     const kernels = new Map<ProtectedKernel, ProtectedKernel>();
     const pipelines = new Map<GPUComputePipeline, Substitute>();
     for (const [variant, kernel] of variants) {

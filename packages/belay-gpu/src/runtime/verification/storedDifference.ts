@@ -7,7 +7,7 @@ import type { BindingPoint } from "../../compiler/contract.ts";
 import type { StoredDifference } from "../context/detectedFault.ts";
 import { sourcePosition } from "../context/sourcePosition.ts";
 import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
-import type { StoredRange } from "../recording/commandRecord.ts";
+import type { StoredRange } from "../recording/dispatchUse.ts";
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
 import { isTexture } from "../webgpu/resources.ts";
 import type { Epoch } from "./epoch.ts";
@@ -30,9 +30,9 @@ export function placesOf(
   const events = epochs.flatMap((epoch) => epoch.events.filter((event) => !epoch.rejected.has(event)));
   const stored: StoredRange[] = [];
   for (const event of events) {
-    const places = "record" in event ? event.record.stored.get(kernel) : [];
+    const places = "record" in event ? event.record.storedBy(kernel) : [];
     if (places === null) return undefined;
-    stored.push(...(places ?? []));
+    stored.push(...places);
   }
   const distinct = new Map<unknown, Map<string, StoredRange>>();
   for (const each of stored) {

@@ -1,5 +1,6 @@
 import type { Refusal } from "../context/recovery.ts";
-import type { CommandRecord, Effect } from "../recording/commandRecord.ts";
+import type { CommandRecord } from "../recording/commandRecord.ts";
+import type { Effect } from "../recording/dispatchUse.ts";
 import { type GpuResource, isTexture, type ResourceRange, resourceOf } from "../webgpu/resources.ts";
 import type { Blame } from "./checkResult.ts";
 import { type Epoch, type QueueEvent, writtenBy } from "./epoch.ts";
@@ -77,9 +78,9 @@ export class Taints {
    * Taints the resources that the program's commands would have written if the device had not
    * rejected a protected kernel or its buffers.
    */
-  #followLost({ kernels, written }: CommandRecord, blame: Blame): void {
-    const lost = firstOf(kernels, (kernel) => kernel.rejection !== undefined && blame.kernels.get(kernel));
-    if (lost) for (const resource of written) this.add(resource, lost);
+  #followLost(record: CommandRecord, { kernels }: Blame): void {
+    const lost = firstOf(record.kernels(), (kernel) => kernel.rejection !== undefined && kernels.get(kernel));
+    if (lost) for (const resource of record.written) this.add(resource, lost);
   }
 
   #followEvent(event: QueueEvent, blame: Blame): void {

@@ -2,11 +2,40 @@
  * The data of Belay about an object of the program. It is in a private field, which programs cannot
  * see. A `WeakMap` would cost the garbage collector more than the calls that it serves.
  */
-export interface AttachedData {
+export class AttachedData {
   /** The overlaid members of the object; undefined if it has those of its class. */
-  members: object | undefined;
-  /** The states of overlays on the object. */
-  readonly states: Map<object, unknown>;
+  members: object | undefined = undefined;
+  /** Tells which hardened device made the object. */
+  ownership: object | undefined = undefined;
+  // Most objects have one value, which needs no map.
+  #key: object | undefined = undefined;
+  #value: unknown = undefined;
+  #others: Map<object, unknown> | undefined = undefined;
+
+  /** Returns the value that is kept for a key. */
+  get(key: object): unknown {
+    return this.#key === key ? this.#value : this.#others?.get(key);
+  }
+
+  /** Keeps a value for a key. */
+  set(key: object, value: unknown): void {
+    if (this.#key === undefined || this.#key === key) {
+      this.#key = key;
+      this.#value = value;
+    } else {
+      this.#others ??= new Map();
+      this.#others.set(key, value);
+    }
+  }
+
+  delete(key: object): void {
+    if (this.#key === key) {
+      this.#key = undefined;
+      this.#value = undefined;
+    } else {
+      this.#others?.delete(key);
+    }
+  }
 }
 
 /** A class whose constructor returns its argument, so that derived classes add fields to it. */
@@ -18,7 +47,7 @@ class Itself {
 }
 
 class Attached extends Itself {
-  readonly #data: AttachedData = { members: undefined, states: new Map() };
+  readonly #data = new AttachedData();
 
   /** Returns the data of an object; undefined if it has none. */
   static to(object: object): AttachedData | undefined {

@@ -51,7 +51,7 @@ export function isTextureUsage(usage: number): boolean {
 export function proxyOf<T extends object, M extends object>(native: T, members: M): T & M {
   const made = new Map<PropertyKey, unknown>();
   const own: object = {};
-  const get = (_: T, name: PropertyKey): unknown => {
+  const get = (name: PropertyKey): unknown => {
     if (Object.hasOwn(members, name)) return Reflect.get(members, name);
     if (made.has(name)) return made.get(name);
     const value: unknown = Reflect.get(native, name, native);
@@ -64,10 +64,11 @@ export function proxyOf<T extends object, M extends object>(native: T, members: 
     return method;
   };
   const prototype: object = Object.getPrototypeOf(native);
+  const methods = new Set(Reflect.ownKeys(prototype).filter((name) => isMethod(prototype, name)));
   const shown = new Proxy(native, {
     get: (_, name) => {
       if (Object.hasOwn(own, name)) return Reflect.get(own, name);
-      return isMethod(prototype, name) ? Reflect.get(prototype, name) : get(native, name);
+      return methods.has(name) ? Reflect.get(prototype, name) : get(name);
     },
     set: (_, name, value) =>
       isAccessor(native, name) ? Reflect.set(native, name, value, native) : Reflect.set(own, name, value),
@@ -79,8 +80,11 @@ export function proxyOf<T extends object, M extends object>(native: T, members: 
   }) as T & M;
   // The class's own methods, called on the proxy, do not see the properties that the program set on
   // it.
-  const set = (_: T, name: PropertyKey, value: unknown) => Reflect.set(native, name, value, native);
-  redirectAllMembers(shown, prototype, new Proxy(native, { get, set }));
+  redirectAllMembers(shown, prototype, (name) => {
+    if (!Object.hasOwn(members, name) && isAccessor(native, name))
+      return { get: () => get(name), set: (value) => Reflect.set(native, name, value, native) };
+    return Object.getOwnPropertyDescriptor(members, name) ?? { value: get(name) };
+  });
   return shown;
 }
 

@@ -21,11 +21,6 @@ export function overlaidMembersOf<T extends object>(object: T): T {
   return (dataOf(object)?.members ?? nativeOf(Object.getPrototypeOf(object))) as T;
 }
 
-/** Gives an object overlaid members. Its prototype must redirect to them. */
-export function setOverlaidMembers(object: object, members: Members): void {
-  dataOn(object).members = members;
-}
-
 /**
  * Makes a class look up these members for each of its objects. Members that the class lacks stay
  * absent.
@@ -99,11 +94,20 @@ export function likeNative<F extends (...args: never[]) => unknown>(made: F, nat
   return made;
 }
 
-/** Makes a class look up all members of an object that stands in for one of its instances. */
-export function redirectAllMembers(object: object, prototype: object, members: Members): void {
+/**
+ * Makes a class look up all members of an object that stands in for one of its instances.
+ * `memberOf` returns the member of each name.
+ */
+export function redirectAllMembers(
+  object: object,
+  prototype: object,
+  memberOf: (name: PropertyKey) => PropertyDescriptor,
+): void {
   const names = Reflect.ownKeys(prototype).filter(
     (name) => typeof name === "string" && name !== "constructor",
   );
   redirectMembers(nativeOf(prototype), names);
-  setOverlaidMembers(object, members);
+  const members: Members = {};
+  for (const name of names) Object.defineProperty(members, name, memberOf(name));
+  dataOn(object).members = members;
 }

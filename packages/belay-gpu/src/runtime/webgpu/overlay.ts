@@ -1,8 +1,8 @@
 import { dataOf, dataOn } from "./attachedData.ts";
-import { overlaidMembersOf, redirectMembers, setOverlaidMembers } from "./overlaidMembers.ts";
+import { overlaidMembersOf, redirectMembers } from "./overlaidMembers.ts";
 
 /** The methods of an overlay. Each is called with the native object as `this`. */
-type Methods<T> = { readonly [K in keyof T]?: T[K] } & ThisType<T>;
+export type Methods<T> = { readonly [K in keyof T]?: T[K] } & ThisType<T>;
 
 /**
  * The order of the overlays of one object. A higher rank is called first, and within a rank the
@@ -41,19 +41,21 @@ export class Overlay<T extends object, State = undefined> implements AnyOverlay 
 
   /** Returns the state of an object. Undefined if this overlay was never attached to it. */
   stateOf(object: T): State | undefined {
-    return dataOf(object)?.states.get(this) as State | undefined;
+    return dataOf(object)?.get(this) as State | undefined;
   }
 
   /** Attaches the overlay to an object: its methods are called from now on. */
   attach(object: T, state: State): void {
-    if (state !== undefined) dataOn(object).states.set(this, state);
-    setOverlaidMembers(object, put(this, overlaidMembersOf(object)));
+    const data = dataOn(object);
+    if (state !== undefined) data.set(this, state);
+    data.members = put(this, overlaidMembersOf(object));
   }
 
   /** Detaches the overlay, which must be the topmost of the object. */
   detach(object: T): void {
-    dataOf(object)?.states.delete(this);
-    setOverlaidMembers(object, tops.get(overlaidMembersOf(object))!.below);
+    const data = dataOn(object);
+    data.delete(this);
+    data.members = tops.get(overlaidMembersOf(object))!.below;
   }
 
   /** Returns the members of an object below this overlay. */
@@ -77,6 +79,28 @@ export class Overlay<T extends object, State = undefined> implements AnyOverlay 
     tops.set(members, { overlay: this, below });
     return members;
   }
+}
+
+/**
+ * Returns all methods of a class but the named ones. Each calls `note` with its object first.
+ * `native` has the original methods.
+ */
+export function noting<T extends object>(
+  native: T,
+  except: readonly string[],
+  note: (object: T, name: string) => void,
+): Methods<T> {
+  const methods: Record<string, unknown> = {};
+  for (let members: object = native; members !== Object.prototype; members = Object.getPrototypeOf(members)) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(members))) {
+      if (typeof value !== "function" || name === "constructor" || except.includes(name)) continue;
+      methods[name] ??= function (this: T, ...args: unknown[]): unknown {
+        note(this, name);
+        return Reflect.apply(value, this, args);
+      };
+    }
+  }
+  return methods as Methods<T>;
 }
 
 /** Returns members with one more overlay, at the position of its rank. */

@@ -1,3 +1,4 @@
+import { dataOf, dataOn } from "./attachedData.ts";
 import { makeSilently, membersOf } from "./nativeObjects.ts";
 
 /**
@@ -42,8 +43,17 @@ const invalid = {
 
 type Kind = keyof typeof invalid;
 
-/** The hardened device of each object that it made. */
-const owned = new WeakMap<object, { readonly by: Owners; readonly kind: Kind }>();
+/** Tells which hardened device made an object. */
+class Ownership {
+  readonly by: Owners;
+  readonly kind: Kind;
+
+  constructor(by: Owners, kind: Kind) {
+    this.by = by;
+    this.kind = kind;
+  }
+}
+
 /** The native devices of which several hardened devices were made. */
 const shared = new WeakSet<GPUDevice>();
 const hardened = new WeakSet<GPUDevice>();
@@ -59,6 +69,7 @@ const hardened = new WeakSet<GPUDevice>();
  */
 export class Owners {
   readonly #device: GPUDevice;
+  readonly #ownerships: Readonly<Record<Kind, Ownership>>;
   readonly #standIns = new WeakMap<object, GPUObjectBase>();
   readonly #invalid = new WeakSet<object>();
 
@@ -66,19 +77,27 @@ export class Owners {
     this.#device = device;
     if (hardened.has(device)) shared.add(device);
     hardened.add(device);
+    const kinds = Object.keys(invalid) as Kind[];
+    this.#ownerships = Object.fromEntries(kinds.map((kind) => [kind, new Ownership(this, kind)])) as never;
   }
 
   /** Records that the hardened device made an object, and returns the object. */
   own<T extends GPUObjectBase>(kind: Kind, made: T): T {
-    owned.set(made, { by: this, kind });
+    dataOn(made).ownership = this.#ownerships[kind];
     return made;
+  }
+
+  /** Returns whether the hardened device made an object. */
+  owns(object: object): boolean {
+    const ownership = dataOf(object)?.ownership;
+    return ownership instanceof Ownership && ownership.by === this;
   }
 
   /** Returns the object, or an invalid one in place of an object of another hardened device. */
   accept<T>(given: T): T {
     if (!shared.has(this.#device) || typeof given !== "object" || given === null) return given;
-    const owner = owned.get(given);
-    if (!owner || owner.by === this || owner.by.#device !== this.#device) return given;
+    const owner = dataOf(given)?.ownership;
+    if (!(owner instanceof Ownership) || owner.by === this || owner.by.#device !== this.#device) return given;
     const known = this.#standIns.get(given);
     if (known) return known as T;
     const { label } = given as unknown as GPUObjectBase;

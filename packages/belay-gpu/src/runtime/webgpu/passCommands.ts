@@ -1,5 +1,5 @@
 import { overlaidMembersOf } from "./overlaidMembers.ts";
-import { type AnyMethod, noOffsets, type ReplayStep } from "./replayStep.ts";
+import { type AnyMethod, noOffsets } from "./replayStep.ts";
 
 /** A bind group as it is set, with dynamic offsets in one of the forms that WebGPU accepts. */
 export interface SetGroup {
@@ -12,12 +12,36 @@ export type SetGroups = ReadonlyMap<number, SetGroup>;
 
 const unset: SetGroup = { group: null, offsets: noOffsets };
 
+/** The commands of a compute pass. It keeps no native pass alive. */
+export class RecordedPass {
+  /** The commands in their order: each is a name, the number of its arguments, and these. */
+  #commands: unknown[] = [];
+
+  push(name: keyof GPUComputePassEncoder, ...args: readonly unknown[]): void {
+    this.#commands.push(name, args.length, ...args);
+  }
+
+  /** Frees the memory that is kept for more commands. */
+  trim(): void {
+    this.#commands = this.#commands.slice();
+  }
+
+  /** Encodes the commands in another pass. */
+  encodeIn(again: GPUComputePassEncoder): void {
+    const commands = this.#commands;
+    for (let at = 0; at < commands.length; at += 2 + (commands[at + 1] as number)) {
+      const [name, count] = commands.slice(at, at + 2) as [keyof GPUComputePassEncoder, number];
+      (again[name] as AnyMethod)(...commands.slice(at + 2, at + 2 + count));
+    }
+  }
+}
+
 /**
  * Encodes commands into a compute pass, tracks the pass's state, and records each command to encode
  * it again.
  */
 export class PassCommands {
-  readonly steps: ReplayStep<GPUComputePassEncoder>[] = [];
+  readonly recorded = new RecordedPass();
   readonly #pass: GPUComputePassEncoder;
   readonly #native: GPUComputePassEncoder;
   #pipeline: GPUComputePipeline | undefined;
@@ -30,14 +54,14 @@ export class PassCommands {
 
   setPipeline(pipeline: GPUComputePipeline): void {
     this.#native.setPipeline.call(this.#pass, pipeline);
-    this.steps.push((again) => again.setPipeline(pipeline));
+    this.recorded.push("setPipeline", pipeline);
     this.#pipeline = pipeline;
   }
 
   setBindGroup(index: number, set: SetGroup): void {
     const { group, offsets } = set;
     (this.#native.setBindGroup as AnyMethod).call(this.#pass, index, group, ...offsets);
-    this.steps.push((again) => (again.setBindGroup as AnyMethod)(index, group, ...offsets));
+    this.recorded.push("setBindGroup", index, group, ...offsets);
     this.#groups.set(index, set);
   }
 
@@ -61,26 +85,27 @@ export class PassCommands {
 
   dispatchWorkgroups(...grid: Parameters<GPUComputePassEncoder["dispatchWorkgroups"]>): void {
     this.#native.dispatchWorkgroups.call(this.#pass, ...grid);
-    this.steps.push((again) => again.dispatchWorkgroups(...grid));
+    this.recorded.push("dispatchWorkgroups", ...grid);
   }
 
   dispatchWorkgroupsIndirect(buffer: GPUBuffer, offset: number): void {
     this.#native.dispatchWorkgroupsIndirect.call(this.#pass, buffer, offset);
-    this.steps.push((again) => again.dispatchWorkgroupsIndirect(buffer, offset));
+    this.recorded.push("dispatchWorkgroupsIndirect", buffer, offset);
   }
 
   pushDebugGroup(label: string): void {
     this.#native.pushDebugGroup.call(this.#pass, label);
-    this.steps.push((again) => again.pushDebugGroup(label));
+    this.recorded.push("pushDebugGroup", label);
   }
 
   popDebugGroup(): void {
     this.#native.popDebugGroup.call(this.#pass);
-    this.steps.push((again) => again.popDebugGroup());
+    this.recorded.push("popDebugGroup");
   }
 
   end(): void {
     this.#native.end.call(this.#pass);
-    this.steps.push((again) => again.end());
+    this.recorded.push("end");
+    this.recorded.trim();
   }
 }

@@ -2,10 +2,11 @@ import type { BufferRange } from "./resources.ts";
 
 /** A set of buffer ranges with some property, at one point of a command buffer. */
 export class RangeSet {
-  readonly #ranges = new Map<GPUBuffer, readonly BufferRange[]>();
+  /** The ranges by buffer. Most command buffers need none. */
+  #ranges: Map<GPUBuffer, readonly BufferRange[]> | undefined = undefined;
 
   get isEmpty(): boolean {
-    return this.#ranges.size === 0;
+    return this.#ranges === undefined || this.#ranges.size === 0;
   }
 
   /** Returns whether one range of the set contains the whole range. */
@@ -16,24 +17,25 @@ export class RangeSet {
 
   /** Returns the ranges of the set that overlap the range. */
   overlapping(range: BufferRange): readonly BufferRange[] {
-    const known = this.#ranges.get(range.buffer);
+    const known = this.#ranges?.get(range.buffer);
     return known ? known.filter((each) => overlap(each, range)) : none;
   }
 
   *[Symbol.iterator](): Generator<BufferRange> {
-    for (const ranges of this.#ranges.values()) yield* ranges;
+    if (this.#ranges) for (const ranges of this.#ranges.values()) yield* ranges;
   }
 
   add(range: BufferRange): void {
     if (this.has(range)) return;
     const others = this.#of(range.buffer).filter((known) => !contains(range, known));
+    this.#ranges ??= new Map();
     this.#ranges.set(range.buffer, [...others, range]);
   }
 
   /** Removes the ranges that overlap the range. */
   remove(range: BufferRange): void {
-    const known = this.#ranges.get(range.buffer);
-    if (!known) return;
+    const known = this.#ranges?.get(range.buffer);
+    if (!this.#ranges || !known) return;
     const untouched = known.filter((each) => !overlap(each, range));
     if (untouched.length > 0) this.#ranges.set(range.buffer, untouched);
     else this.#ranges.delete(range.buffer);
@@ -41,15 +43,15 @@ export class RangeSet {
 
   /** Removes all ranges of a buffer. */
   removeAll(buffer: GPUBuffer): void {
-    this.#ranges.delete(buffer);
+    this.#ranges?.delete(buffer);
   }
 
   clear(): void {
-    this.#ranges.clear();
+    this.#ranges?.clear();
   }
 
   #of(buffer: GPUBuffer): readonly BufferRange[] {
-    return this.#ranges.get(buffer) ?? none;
+    return this.#ranges?.get(buffer) ?? none;
   }
 }
 

@@ -1,0 +1,165 @@
+import type { BindingPoint } from "../../compiler/contract.ts";
+import type { KernelSource } from "../../compiler/filledBytes.ts";
+import type { UsedResourceRange } from "../pipelines/bindGroups.ts";
+import type { PipelineVariant } from "../pipelines/pipelineRecord.ts";
+import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
+import type { SetGroups } from "../webgpu/passCommands.ts";
+import {
+  type BufferRange,
+  type GpuResource,
+  isWhole,
+  type ResourceRange,
+  resourceOf,
+} from "../webgpu/resources.ts";
+import type { FilledRanges, KnownCall, UniformWords } from "./filled.ts";
+
+/** A bound resource that a kernel may store to, with its binding point. */
+export interface StoredRange {
+  readonly of: BindingPoint;
+  readonly place: BufferRange | GPUTexture;
+}
+
+/** A bound range of a buffer or a texture, with its binding point and the kind of its use. */
+export interface BoundPlace extends StoredRange {
+  readonly mode: UsedResourceRange["mode"];
+}
+
+/** The effect of one command, or of all commands of a render pass, on the contents of resources. */
+export interface Effect {
+  /** The protected kernel of the command. */
+  readonly kernel?: ProtectedKernel | undefined;
+  /** The resources that the results depend on. */
+  readonly read: Iterable<ResourceRange>;
+  readonly written: Iterable<ResourceRange>;
+  /** The resources that are overwritten completely, whatever they contained before. */
+  readonly replaced: Iterable<ResourceRange>;
+  /** The dispatch that has the effect; absent for other commands, and for unknown grids. */
+  readonly dispatch?: DispatchEffect;
+}
+
+/** An effect with its known overwritten ranges. */
+interface KnownEffect extends Effect {
+  readonly replaced: readonly BufferRange[];
+}
+
+/** The effect of a dispatch on a known grid. */
+export class DispatchEffect implements Effect {
+  readonly kernel: ProtectedKernel | undefined;
+  readonly read: Iterable<ResourceRange>;
+  readonly written: Iterable<ResourceRange>;
+  readonly replaced: readonly BufferRange[] = [];
+  readonly dispatch = this;
+  /** True once the device has accepted a submission of the dispatch. */
+  isAccepted = false;
+  readonly #call: KnownCall;
+  #latest: KnownEffect | undefined = undefined;
+
+  constructor({ kernel, read, written }: Effect, call: KnownCall) {
+    this.kernel = kernel;
+    this.read = read;
+    this.written = written;
+    this.#call = call;
+  }
+
+  /**
+   * Returns the effect with the ranges that the dispatch overwrites completely. They depend on the
+   * contents of uniform buffers.
+   */
+  filling(ranges: FilledRanges, contents: UniformWords): KnownEffect {
+    const replaced = ranges.of(this.#call, contents);
+    if (this.#latest?.replaced !== replaced) {
+      const { kernel, read, written } = this;
+      this.#latest = { kernel, read, written, replaced, dispatch: this };
+    }
+    return this.#latest;
+  }
+
+  isOn(grid: readonly number[]): boolean {
+    const [x, y, z] = this.#call.grid;
+    return x === grid[0] && y === grid[1] && z === grid[2];
+  }
+}
+
+/** Returns the buffers among `unused` that a range covers completely. */
+export function overwritten(ranges: readonly BufferRange[], unused: ReadonlySet<GpuResource>): GPUBuffer[] {
+  return ranges.flatMap((range) => (isWhole(range) && unused.has(range.buffer) ? [range.buffer] : []));
+}
+
+/** The known properties of dispatches with one pipeline and its bind groups. */
+export interface DispatchUseDescriptor {
+  readonly variant: PipelineVariant;
+  /** The protected kernel; undefined if the pipeline is unprotected. */
+  readonly kernel: ProtectedKernel | undefined;
+  /** The program's kernel; undefined if it or an offset of a bind group is unknown. */
+  readonly source: KernelSource | undefined;
+  readonly groups: SetGroups;
+  /** The resources that the dispatches use. */
+  readonly places: readonly BoundPlace[];
+  /** All resources of the bind groups. A dispatch needs them to exist, used or not. */
+  readonly bound: Iterable<GpuResource>;
+  /** True if the contents of all bind groups are known. */
+  readonly isKnown: boolean;
+  /** True if only `destroy` and mappings can make the resources of the bind groups unusable. */
+  readonly isLasting: boolean;
+}
+
+/**
+ * The effects of dispatches with one pipeline and its bind groups. Command buffers share it if they
+ * dispatch the same.
+ */
+export class DispatchUse {
+  readonly variant: PipelineVariant;
+  readonly kernel: ProtectedKernel | undefined;
+  readonly #source: KernelSource | undefined;
+  readonly #groups: readonly (readonly [number, GPUBindGroup | null])[];
+  readonly #places: readonly BoundPlace[];
+  /** The resources that the results depend on. */
+  readonly read: ReadonlySet<GpuResource>;
+  readonly written: ReadonlySet<GpuResource>;
+  /** The buffers and textures that are written and not read. */
+  readonly onlyWritten: ReadonlySet<GpuResource>;
+  /** All resources of the bind groups. */
+  readonly touched: ReadonlySet<GpuResource>;
+  /** The resources that the kernel stores to; null if they are unknown. */
+  readonly stored: readonly StoredRange[] | null;
+  readonly isLasting: boolean;
+  /** The effect on an unknown grid. */
+  readonly effect: Effect;
+  /** A set with nothing but this use. */
+  readonly alone: ReadonlySet<DispatchUse> = new Set([this]);
+  /** The effect on the grid of the latest dispatch. */
+  #latest: DispatchEffect | undefined = undefined;
+
+  constructor(descriptor: DispatchUseDescriptor) {
+    const { variant, kernel, source, groups, places, bound, isKnown, isLasting } = descriptor;
+    this.isLasting = isLasting;
+    this.variant = variant;
+    this.kernel = kernel;
+    this.#source = source;
+    this.#groups = [...groups].map(([index, { group }]) => [index, group]);
+    this.#places = places;
+    const read = places.flatMap(({ place, mode }) => (mode !== "write" ? [place] : []));
+    const stored = places.filter(({ mode }) => mode !== "read");
+    const written = stored.map(({ place }) => place);
+    this.read = new Set(read.map(resourceOf));
+    this.written = new Set(written.map(resourceOf));
+    this.onlyWritten = new Set([...this.written].filter((resource) => !this.read.has(resource)));
+    this.touched = new Set([...this.read, ...this.written, ...bound]);
+    this.stored = isKnown ? stored : null;
+    this.effect = { kernel, read, written, replaced: [] };
+  }
+
+  /** Returns whether dispatches with this pipeline and these bind groups have the same effects. */
+  isOf(variant: PipelineVariant, groups: SetGroups): boolean {
+    if (variant !== this.variant || groups.size !== this.#groups.length) return false;
+    return this.#groups.every(([index, group]) => groups.get(index)?.group === group);
+  }
+
+  /** Returns the effect on a known grid. Returns the same object for the same grid. */
+  effectOn(grid: readonly number[]): Effect {
+    if (!this.#source) return this.effect;
+    if (!this.#latest?.isOn(grid))
+      this.#latest = new DispatchEffect(this.effect, { kernel: this.#source, grid, bound: this.#places });
+    return this.#latest;
+  }
+}
