@@ -1,9 +1,10 @@
 import { MemoryState } from "../memory/memoryState.ts";
 import type { ResourceAccess } from "../pipelines/bindGroups.ts";
-import type { ProtectedKernel, RunCounts } from "../pipelines/protectedKernels.ts";
+import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import { GrowingSet } from "../webgpu/growingSet.ts";
 import { RangeSet } from "../webgpu/rangeSet.ts";
 import { type GpuResource, isTexture, isWhole, type ResourceRange, resourceOf } from "../webgpu/resources.ts";
+import { DispatchTally } from "./dispatchTally.ts";
 import {
   DispatchEffect,
   type DispatchUse,
@@ -23,12 +24,6 @@ export class UsedResources implements ResourceAccess {
     this.read.addAll(read);
     this.written.addAll(written);
   }
-}
-
-/** The number of dispatches of a kernel, protected or not. */
-interface Dispatches {
-  readonly runs: RunCounts;
-  count: number;
 }
 
 const noResources: ReadonlySet<GpuResource> = new Set();
@@ -53,8 +48,7 @@ export class CommandRecord extends UsedResources {
   readonly #bound = new GrowingSet<GpuResource>();
   /** The pipelines of the dispatches, with their bind groups. */
   readonly uses = new GrowingSet<DispatchUse>();
-  /** The dispatches in their order. Dispatches of one kernel in a row have one entry. */
-  dispatches: Dispatches[] = [];
+  readonly dispatches = new DispatchTally();
   /** The commands in their order, as functions that encode them again. */
   steps: ((encoder: GPUCommandEncoder) => void)[] = [];
   /**
@@ -103,7 +97,6 @@ export class CommandRecord extends UsedResources {
   trim(): void {
     this.effects = this.effects.slice();
     this.#unused = this.#unused.slice();
-    this.dispatches = this.dispatches.slice();
     this.steps = this.steps.slice();
   }
 
@@ -116,7 +109,7 @@ export class CommandRecord extends UsedResources {
 
   /** Records that the device accepted the commands. */
   accept(): void {
-    for (const { runs, count } of this.dispatches) runs.dispatches += count;
+    this.dispatches.accept();
     for (const { dispatch } of this.effects) if (dispatch) dispatch.isAccepted = true;
   }
 
@@ -149,13 +142,6 @@ export class CommandRecord extends UsedResources {
     this.add(use);
     this.#bound.addAll(use.touched);
     return unused;
-  }
-
-  /** Counts a dispatch. */
-  count(runs: RunCounts): void {
-    const last = this.dispatches.at(-1);
-    if (last?.runs === runs) last.count++;
-    else this.dispatches.push({ runs, count: 1 });
   }
 
   /** Records the effect of the next command. `unused` is the result of `use` for it. */

@@ -214,7 +214,7 @@ class ComputePass implements EncodingPoint {
 
   #prepare(runs: BoundPipeline, doubling: Doubling): Prepared {
     const { counts } = runs.record;
-    if (counts) this.record.count(counts);
+    if (counts) this.record.dispatches.count(counts);
     const variant = runs.record.variant(doubling);
     if (this.#prepared?.variant === variant && !this.#isOutdated(this.#prepared)) return this.#prepared;
     const use = runs.use(variant);

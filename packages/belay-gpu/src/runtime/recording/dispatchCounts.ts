@@ -1,15 +1,14 @@
 import type { PipelineRecord } from "../pipelines/pipelineRecord.ts";
 import type { RunCounts } from "../pipelines/protectedKernels.ts";
+import { dataOf, dataOn } from "../webgpu/attachedData.ts";
 import type { ErrorScopes } from "../webgpu/errorScopes.ts";
 import { proxyOf } from "../webgpu/nativeObjects.ts";
 import { Overlay } from "../webgpu/overlay.ts";
+import { DispatchTally } from "./dispatchTally.ts";
 
-/** The number of dispatches of each kernel in some commands. */
-type Counts = Map<RunCounts, number>;
-
-/** The counts of a pass's encoder, and the kernel whose pipeline is set. */
+/** The dispatches of a pass's encoder, and the kernel whose pipeline is set. */
 interface PassState {
-  readonly counts: Counts;
+  readonly tally: DispatchTally;
   kernel: RunCounts | undefined;
 }
 
@@ -18,15 +17,14 @@ interface PassState {
  * such a device are not recorded.
  */
 export class DispatchCounts {
-  /** The counts of finished command buffers. */
-  readonly #buffers = new WeakMap<GPUCommandBuffer, Counts>();
-  readonly #encoders: Overlay<GPUCommandEncoder, Counts>;
+  readonly #encoders: Overlay<GPUCommandEncoder, DispatchTally>;
   #counted: Promise<void> = Promise.resolve();
 
   constructor(recordOf: (pipeline: GPUComputePipeline) => PipelineRecord) {
-    const count = ({ counts, kernel }: PassState) => {
-      if (kernel) counts.set(kernel, (counts.get(kernel) ?? 0) + 1);
+    const count = ({ tally, kernel }: PassState) => {
+      if (kernel) tally.count(kernel);
     };
+    const counts = this;
     const passes = new Overlay<GPUComputePassEncoder, PassState>((native, stateOf) => ({
       setPipeline(pipeline) {
         native.setPipeline.call(this, pipeline);
@@ -41,20 +39,23 @@ export class DispatchCounts {
         count(stateOf(this));
       },
     }));
-    const buffers = this.#buffers;
-    this.#encoders = new Overlay((native, countsOf) => ({
+    this.#encoders = new Overlay((native, tallyOf) => ({
       beginComputePass(descriptor) {
         const pass = native.beginComputePass.call(this, descriptor);
-        passes.attach(pass, { counts: countsOf(this), kernel: undefined });
+        passes.attach(pass, { tally: tallyOf(this), kernel: undefined });
         return pass;
       },
       finish(descriptor) {
         const buffer = native.finish.call(this, descriptor);
-        const counts = countsOf(this);
-        if (counts.size > 0) buffers.set(buffer, counts);
+        const tally = tallyOf(this);
+        if (!tally.isEmpty) dataOn(buffer).set(counts, tally);
         return buffer;
       },
     }));
+  }
+
+  #tallyOf(commands: GPUCommandBuffer): DispatchTally | undefined {
+    return dataOf(commands)?.get(this) as DispatchTally | undefined;
   }
 
   /** Resolves when the dispatches of all submits so far are counted. */
@@ -63,7 +64,7 @@ export class DispatchCounts {
   }
 
   follow(encoder: GPUCommandEncoder): void {
-    this.#encoders.attach(encoder, new Map());
+    this.#encoders.attach(encoder, new DispatchTally());
   }
 
   /** Returns the queue of a device, which counts the dispatches that the device accepts. */
@@ -71,7 +72,7 @@ export class DispatchCounts {
     return proxyOf(queue, {
       submit: (commandBuffers: Iterable<GPUCommandBuffer>): undefined => {
         const submitted = [...commandBuffers];
-        const all = submitted.flatMap((each) => this.#buffers.get(each) ?? []);
+        const all = submitted.flatMap((each) => this.#tallyOf(each) ?? []);
         if (all.length === 0) {
           queue.submit(submitted);
           return;
@@ -79,8 +80,7 @@ export class DispatchCounts {
         this.#counted = scopes
           .watch(() => queue.submit(submitted))
           .then((isAccepted) => {
-            if (!isAccepted) return;
-            for (const [runs, count] of all.flatMap((counts) => [...counts])) runs.dispatches += count;
+            if (isAccepted) for (const tally of all) tally.accept();
           });
       },
     });

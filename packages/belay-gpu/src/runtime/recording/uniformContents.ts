@@ -1,8 +1,15 @@
 import { flags } from "../webgpu/nativeObjects.ts";
+import { Overlay } from "../webgpu/overlay.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 
 /** The largest uniform buffer whose contents are kept, in bytes. */
 const MOST_BYTES = 16 * 1024;
+
+/** The ranges of a buffer that the program has got since the buffer was created. */
+interface MappedAtCreation {
+  readonly ranges: { readonly offset: number; readonly size: number; readonly bytes: ArrayBuffer }[];
+  isMapped: boolean;
+}
 
 /**
  * The contents of small uniform buffers, as far as only the host wrote them. They decide what many
@@ -11,12 +18,41 @@ const MOST_BYTES = 16 * 1024;
 export class UniformContents {
   #contents = new WeakMap<GPUBuffer, DataView<ArrayBuffer>>();
 
-  /** Records that a buffer was created with zeros. */
-  recordCreation(buffer: GPUBuffer): void {
+  /** Reads what the program writes to buffers that are mapped at their creation. */
+  readonly #mapped = new Overlay<GPUBuffer, MappedAtCreation>((native, stateOf) => {
+    const unmapped = (buffer: GPUBuffer, ranges: MappedAtCreation["ranges"]) =>
+      this.#unmapped(buffer, ranges);
+    return {
+      getMappedRange(offset = 0, size) {
+        const bytes = native.getMappedRange.call(this, offset, size);
+        stateOf(this).ranges.push({ offset, size: bytes.byteLength, bytes });
+        return bytes;
+      },
+      unmap() {
+        const state = stateOf(this);
+        if (state.isMapped) unmapped(this, state.ranges);
+        state.isMapped = false;
+        state.ranges.length = 0;
+        native.unmap.call(this);
+      },
+    };
+  });
+
+  /** Records that a buffer was created with zeros. With `isMapped`, it is mapped. */
+  recordCreation(buffer: GPUBuffer, isMapped: boolean): void {
     const mappable = flags.bufferMapRead | flags.bufferMapWrite;
     const isUniform = (buffer.usage & (flags.bufferUniform | mappable)) === flags.bufferUniform;
-    if (isUniform && buffer.size <= MOST_BYTES && buffer.size % 4 === 0)
-      this.#contents.set(buffer, new DataView(new ArrayBuffer(buffer.size)));
+    if (!isUniform || buffer.size > MOST_BYTES || buffer.size % 4 !== 0) return;
+    if (isMapped) this.#mapped.attach(buffer, { ranges: [], isMapped });
+    else this.#contents.set(buffer, new DataView(new ArrayBuffer(buffer.size)));
+  }
+
+  #unmapped(buffer: GPUBuffer, ranges: MappedAtCreation["ranges"]): void {
+    // The program may have transferred the bytes to where nobody can read them.
+    if (ranges.some(({ size, bytes }) => bytes.byteLength !== size)) return;
+    const contents = new Uint8Array(buffer.size);
+    for (const { offset, bytes } of ranges) contents.set(new Uint8Array(bytes), offset);
+    this.#contents.set(buffer, new DataView(contents.buffer));
   }
 
   /** Records that the host writes a range of a buffer. */

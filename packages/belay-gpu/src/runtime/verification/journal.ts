@@ -122,10 +122,10 @@ export class Journal {
   createBuffer(descriptor: GPUBufferDescriptor): GPUBuffer {
     const buffer = this.#usages.createBuffer(descriptor, this.#memory.allocationOf(descriptor));
     this.#memory.protect(buffer, descriptor, this.#usages.isVerified(buffer));
-    if (!descriptor.mappedAtCreation) {
-      this.#snapshots.recordCreation(buffer);
-      this.#uniforms.recordCreation(buffer);
-    }
+    const isMapped = descriptor.mappedAtCreation === true;
+    if (!isMapped) this.#snapshots.recordCreation(buffer);
+    // A memory code has overlays of its own for mappings, and does not need the contents.
+    if (!isMapped || !this.#memory.canFindDamage) this.#uniforms.recordCreation(buffer, isMapped);
     this.#destruction.follow(buffer);
     return buffer;
   }

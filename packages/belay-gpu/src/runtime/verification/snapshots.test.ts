@@ -195,13 +195,20 @@ describe("a buffer that a dispatch overwrites completely", () => {
     @compute @workgroup_size(8) fn main(@builtin(global_invocation_id) id: vec3u) { ${body} }`;
 
   /** Creates a program with two buffers and a uniform buffer, and runs a kernel for each body. */
-  async function prepare(...bodies: readonly string[]) {
+  const prepare = (...bodies: readonly string[]) => prepareWith(createSize, bodies);
+
+  const sizeUsage = () => GPUBufferUsage.UNIFORM | GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST;
+  function createSize(device: GPUDevice): GPUBuffer {
+    const size = device.createBuffer({ size: 16, usage: sizeUsage() });
+    device.queue.writeBuffer(size, 0, Uint32Array.of(WORDS, 0, 2, 2));
+    return size;
+  }
+
+  async function prepareWith(create: (device: GPUDevice) => GPUBuffer, bodies: readonly string[]) {
     const program = await Program.on({});
     const { device } = program;
     const [out, other] = [program.buffer(5), program.buffer(6)];
-    const usage = GPUBufferUsage.UNIFORM | GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST;
-    const size = device.createBuffer({ size: 16, usage });
-    device.queue.writeBuffer(size, 0, Uint32Array.of(WORDS, 0, 2, 2));
+    const size = create(device);
     const pipelines = bodies.map((body, i) => {
       const module = device.createShaderModule({ code: code(body) });
       return device.createComputePipeline({ label: `kernel ${i}`, layout: "auto", compute: { module } });
@@ -240,6 +247,25 @@ describe("a buffer that a dispatch overwrites completely", () => {
       expect(await program.read(out)).toEqual([7]);
     }
     expect((await device.belay.report()).snapshots).toMatchObject({ taken: 0, held: 0 });
+    device.destroy();
+  });
+
+  it.each([
+    ["all of", 4 * WORDS, 0],
+    ["half of", 2 * WORDS, 1],
+  ])("is saved as needed if the host wrote a size of %s it at the creation", async (_, bytes, taken) => {
+    const createMapped = (device: GPUDevice) => {
+      const size = device.createBuffer({ size: 16, usage: sizeUsage(), mappedAtCreation: true });
+      new Uint32Array(size.getMappedRange(8)).fill(2);
+      new Uint32Array(size.getMappedRange(0, 8))[0] = bytes / 4;
+      size.unmap();
+      return size;
+    };
+    const { program, device, out, run } = await prepareWith(createMapped, [fill]);
+    misdirect(device, "kernel 0");
+    run();
+    expect(await program.read(out)).toEqual(taken ? [7, 5] : [7]);
+    expect(await device.belay.report()).toMatchObject({ recoveries: 1, snapshots: { taken } });
     device.destroy();
   });
 

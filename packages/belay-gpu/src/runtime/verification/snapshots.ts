@@ -1,4 +1,5 @@
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
+import { dataOf, dataOn } from "../webgpu/attachedData.ts";
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
 import { type BufferRange, type GpuResource, isTexture, textureLike } from "../webgpu/resources.ts";
 import { SnapshotMemory } from "./snapshotMemory.ts";
@@ -27,8 +28,6 @@ export interface SnapshotReport {
 /** The copies of buffers and textures from before epochs wrote them. */
 export class Snapshots {
   readonly #device: GPUDevice;
-  /** The resources that have contained only zeros so far. */
-  readonly #pristine = new WeakSet<GpuResource>();
   /** Keeps check words, which are saved with the contents of buffers. */
   readonly #checks: Pick<MemoryProtection, "checksOf" | "hostWrite">;
   readonly #memory: SnapshotMemory;
@@ -60,17 +59,22 @@ export class Snapshots {
 
   /** Records that a resource was created and contains only zeros. */
   recordCreation(resource: GpuResource): void {
-    this.#pristine.add(resource);
+    dataOn(resource).set(this, true);
   }
 
   /** Records that a resource was written without a snapshot. */
   recordWrite(resource: GpuResource): void {
-    this.#pristine.delete(resource);
+    dataOf(resource)?.delete(this);
+  }
+
+  /** Returns whether a resource has contained only zeros so far. */
+  #isPristine(resource: GpuResource): boolean {
+    return dataOf(resource)?.get(this) === true;
   }
 
   /** Returns whether copies of these resources stay within the budget. */
   hasRoomFor(resources: readonly GpuResource[]): boolean {
-    const copied = resources.filter((resource) => !this.#pristine.has(resource));
+    const copied = resources.filter((resource) => !this.#isPristine(resource));
     return this.#memory.hasRoomFor(copied.reduce((sum, resource) => sum + this.#sizeOf(resource), 0));
   }
 
@@ -82,8 +86,9 @@ export class Snapshots {
     const start = performance.now();
     const copied: GpuResource[] = [];
     for (const resource of resources) {
-      if (this.#pristine.delete(resource)) into.set(resource, "zeros");
+      if (this.#isPristine(resource)) into.set(resource, "zeros");
       else copied.push(resource);
+      this.recordWrite(resource);
     }
     if (copied.length === 0) return undefined;
     const { failed } = makeSilently(this.#device, () => {

@@ -7,21 +7,28 @@ export class AttachedData {
   members: object | undefined = undefined;
   /** Tells which hardened device made the object. */
   ownership: object | undefined = undefined;
-  // Most objects have one value, which needs no map.
-  #key: object | undefined = undefined;
-  #value: unknown = undefined;
+  // Most objects have at most two values, and a map takes more memory than an object of WebGPU.
+  #firstKey: object | undefined = undefined;
+  #first: unknown = undefined;
+  #secondKey: object | undefined = undefined;
+  #second: unknown = undefined;
   #others: Map<object, unknown> | undefined = undefined;
 
   /** Returns the value that is kept for a key. */
   get(key: object): unknown {
-    return this.#key === key ? this.#value : this.#others?.get(key);
+    if (this.#firstKey === key) return this.#first;
+    return this.#secondKey === key ? this.#second : this.#others?.get(key);
   }
 
   /** Keeps a value for a key. */
   set(key: object, value: unknown): void {
-    if (this.#key === undefined || this.#key === key) {
-      this.#key = key;
-      this.#value = value;
+    this.delete(key);
+    if (this.#firstKey === undefined) {
+      this.#firstKey = key;
+      this.#first = value;
+    } else if (this.#secondKey === undefined) {
+      this.#secondKey = key;
+      this.#second = value;
     } else {
       this.#others ??= new Map();
       this.#others.set(key, value);
@@ -29,9 +36,12 @@ export class AttachedData {
   }
 
   delete(key: object): void {
-    if (this.#key === key) {
-      this.#key = undefined;
-      this.#value = undefined;
+    if (this.#firstKey === key) {
+      this.#firstKey = undefined;
+      this.#first = undefined;
+    } else if (this.#secondKey === key) {
+      this.#secondKey = undefined;
+      this.#second = undefined;
     } else {
       this.#others?.delete(key);
     }

@@ -7,6 +7,17 @@ interface Scope {
   readonly parts: Promise<GPUError | null>[];
 }
 
+/** Resolves to whether a scope caught no error. Calls `report` with its error. */
+function isAccepted(popped: Promise<GPUError | null>, report?: (error: GPUError) => void): Promise<boolean> {
+  return popped.then(
+    (error) => {
+      if (error) report?.(error);
+      return error === null;
+    },
+    () => false,
+  );
+}
+
 /**
  * The error scopes of the program. Belay watches calls with scopes of its own. It passes each error
  * on to the program's scope that would have caught it, or else to the device's `uncapturederror`.
@@ -36,10 +47,15 @@ export class ErrorScopes {
    * it. A lost device accepts nothing.
    */
   watch(call: () => void): Promise<boolean> {
-    return this.#cut(["validation"], call).popped[0]!.then(
-      (error) => error === null,
-      () => false,
-    );
+    if (this.#open.length > 0) return isAccepted(this.#cut(["validation"], call).popped[0]!);
+    this.#device.pushErrorScope("validation");
+    let accepted: Promise<boolean>;
+    try {
+      call();
+    } finally {
+      accepted = isAccepted(this.#device.popErrorScope(), (error) => this.#report(error));
+    }
+    return accepted;
   }
 
   /**
