@@ -36,7 +36,7 @@ const compiler = ["analysis", "compiler", "diagnostics", "ecc", "transforms", "w
 describe("a page", () => {
   it.each([
     ["protect", "belay-gpu", compiler, 350_000],
-    ["harden", "belay-gpu", [...compiler, "runtime"].sort(), 530_000],
+    ["harden", "belay-gpu", [...compiler, "runtime"].sort(), 535_000],
     ["parse, resolve, print", "belay-gpu/wgsl", ["diagnostics", "wgsl"], 130_000],
     [
       "speculate, takeTurn",
