@@ -14,6 +14,8 @@ const packages = [
   { name: "belay-cli", folder: "packages/belay-cli" },
   { name: "belay-research", folder: "research" },
 ];
+/** The sources of the site, which import packages and are imported by none. */
+const site = "site/playground/src";
 /** The packages that a package must not import although they come before it. */
 const apart = [["belay-speculate", "belay-node"]];
 
@@ -60,6 +62,7 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
   "research/src/commands": ["results", "rmt", "ecc", "speculation", "programs", ""],
   "packages/belay-cli/src/shared": ["terminal", "files", "workloads", ""],
   "packages/belay-cli/src/campaign": ["model", "results", "processes", "store", ""],
+  "site/playground/src": ["page", "kernel", "memory", "loop", ""],
   "test/support": ["", "wgsl", "kernels", "devices", "loops", "processes"],
 };
 
@@ -89,8 +92,8 @@ function filesIn(folder: string): string[] {
 
 const all = packages.flatMap(({ folder }) => filesIn(`${folder}/src`));
 const sources = all.filter((file) => !isTest(file));
-/** The sources and the helpers of tests. */
-const roomed = [...sources, ...filesIn("test/support")];
+/** The sources, those of the site, and the helpers of tests. */
+const roomed = [...sources, ...filesIn(site), ...filesIn("test/support")];
 
 function placeOf(file: string): Place | undefined {
   const found = packages.find(({ folder }) => file.startsWith(`${folder}/src/`));
