@@ -11,7 +11,7 @@ import { describe, expect, it } from "vitest";
 import { expectParts, pages, shownOutputs, textOf } from "./support/documents.ts";
 import { entryPoints, root } from "./support/workspaces.ts";
 
-const files = ["packages", "research", "site", "test", "docs", "."].flatMap((folder) =>
+const files = ["packages", "research", "site", "examples", "test", "docs", "."].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: folder !== ".", encoding: "utf8" })
     .map((file) => join(folder, file).replaceAll("\\", "/"))
     .filter((file) => !/\/(node_modules|dist)\//.test(file)),

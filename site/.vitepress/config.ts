@@ -98,7 +98,12 @@ export default defineConfig({
         ]),
       ],
       "/": [
-        group("Start", [{ text: "Belay", link: "/" }, page("docs/README.md"), page("docs/glossary.md")]),
+        group("Start", [
+          { text: "Belay", link: "/" },
+          page("docs/README.md"),
+          page("examples/README.md"),
+          page("docs/glossary.md"),
+        ]),
         group("Guides", pagesIn("docs/guides")),
         group("Reference", [...pagesIn("docs/reference"), { text: "API", link: "/api/" }]),
         group("Design", [page("ARCHITECTURE.md"), ...pagesIn("docs/design")]),

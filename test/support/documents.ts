@@ -11,6 +11,7 @@ export const pages = [
   "CONTRIBUTING.md",
   "CHANGELOG.md",
   "packages/README.md",
+  "examples/README.md",
   ...workspaces.map(({ folder }) => `${folder}/README.md`),
 ].concat(
   readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })

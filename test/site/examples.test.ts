@@ -1,0 +1,94 @@
+/** The examples run as they are, in Node.js and in Chromium. */
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { build } from "vite";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type LaunchedChromium, launchChromium } from "../support/processes/chromium.ts";
+import { serveFolder } from "../support/processes/servedFolder.ts";
+import { root } from "../support/workspaces.ts";
+
+const examples = join(root, "examples");
+const folderOf = (name: string) => join(examples, name);
+const manifestOf = (name: string): { scripts: { start: string } } =>
+  JSON.parse(readFileSync(join(folderOf(name), "package.json"), "utf8"));
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "belay-examples-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** The expected outputs. Pages have theirs in the element with the id `output`. */
+const programs = {
+  node: /^replicas of kernel "square" disagree at x, line 3.* computed 49 and 52\.5 \(recovered\)\n7 \* 7 = 49\n$/,
+  loop: /^count took \d+ rounds: .*\nthe same as in order, bit for bit\n$/,
+  campaign: /The claimed coverage held/,
+};
+const pages = {
+  page: /errors? in memory corrected: .*\n2 \* 21 = 42$/,
+  typegpu: /^replicas of kernel .* \(recovered\)\n3 \* 14 = 42$/,
+  tensorflow: /^product: 7 10 15 22\nprotected kernels: 1 of 1, checks: 1, faults: 0$/,
+  three: /^12 \* 12 = 144\nprotected kernels: 1 of 1, checks: \d+, faults: 0$/,
+};
+/** The examples that need a runtime which the tests do not have. */
+const elsewhere = ["deno"];
+
+it("all examples are known", () => {
+  const folders = readdirSync(examples, { withFileTypes: true }).filter((each) => each.isDirectory());
+  const known = [...Object.keys(programs), ...Object.keys(pages), ...elsewhere];
+  expect(folders.map(({ name }) => name).sort()).toEqual(known.sort());
+});
+
+describe.each(Object.entries(programs))("the example %s", (name, expected) => {
+  it("prints what it shows", async () => {
+    const [command, ...words] = manifestOf(name).scripts.start.split(" ") as [string, ...string[]];
+    const program = command === "belay" ? join(root, "packages/belay-cli/bin/belay.js") : [];
+    const out = command === "belay" ? ["--out", folder] : [];
+    const { stdout } = await promisify(execFile)(process.execPath, [program, words, out].flat(), {
+      cwd: folderOf(name),
+    });
+    expect(stdout).toMatch(expected);
+  });
+});
+
+describe("in a page", () => {
+  let launched: LaunchedChromium;
+  beforeAll(async () => {
+    launched = await launchChromium();
+  });
+  afterAll(() => launched?.close());
+
+  it.each(Object.entries(pages))("the example %s shows what it computes", async (name, expected) => {
+    const outDir = join(folder, name);
+    const conditions = ["belay-source", "import", "browser", "default"];
+    await build({
+      root: folderOf(name),
+      configFile: false,
+      logLevel: "error",
+      base: "./",
+      resolve: { conditions },
+      build: { outDir, target: "es2023" },
+    });
+    const page = await launched.browser.newPage();
+    const errors: string[] = [];
+    const failed = new Promise<void>((resolve) => {
+      page.on("pageerror", ({ message }) => {
+        errors.push(message);
+        resolve();
+      });
+    });
+    await serveFolder(page, "http://localhost/example/", outDir);
+    await page.goto("http://localhost/example/");
+    const output = page.locator("#output");
+    await Promise.race([output.filter({ hasNotText: "computing" }).waitFor({ timeout: 0 }), failed]);
+    expect({ errors, output: await output.textContent() }).toEqual({
+      errors: [],
+      output: expect.stringMatching(expected),
+    });
+    await page.close();
+  });
+});
