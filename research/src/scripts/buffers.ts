@@ -2,7 +2,7 @@
  * Measures the cost of a hardened device's buffers for the host. It compares heap and processor
  * time for many of them with those of a plain device.
  *
- *   node --expose-gc dist/bench/buffers.js [--buffers 10000] [--rounds 3] [--json FILE]
+ *   node --expose-gc research/dist/scripts/buffers.js [--buffers 10000] [--rounds 3] [--json FILE]
  *
  * The heap is V8's count of used bytes while all buffers are alive, the median of the rounds. Of
  * the times, the shortest counts.

@@ -2,7 +2,8 @@
  * Measures copies that check their loads and encode their stores, with each code, in alternation
  * with plain copies of the same elements. It also measures `encode` alone, in registers.
  *
- *   node dist/bench/codeCopies.js [--words 67108864] [--runs 20] [--only REGEXP] [--json FILE]
+ *   node research/dist/scripts/codeCopies.js [--words 67108864] [--runs 20] [--only REGEXP]
+ *       [--json FILE]
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

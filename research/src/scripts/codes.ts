@@ -2,8 +2,8 @@
  * Measures the codes on the host, in gigabytes of data per second of one core. It also counts the
  * operations of their WGSL.
  *
- *   node dist/bench/codes.js [--schemes secded128,hsiao64,…] [--megabytes 16] [--runs 20]
- *       [--json FILE]
+ *   node research/dist/scripts/codes.js [--schemes secded128,hsiao64,…] [--megabytes 16]
+ *       [--runs 20] [--json FILE]
  *
  * Times are those of the processor, so that other programs on the machine hardly affect them. The
  * data that `verify` gets has no errors. Operations are WGSL's, per word of data. A rotation counts

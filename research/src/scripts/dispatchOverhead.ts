@@ -2,7 +2,7 @@
  * Measures the cost of a hardened device for the host: a hot loop of small dispatches on a plain
  * and on a hardened device.
  *
- *   node dist/bench/dispatchOverhead.js [--dispatches 10000] [--rounds 10] [--seconds 2]
+ *   node research/dist/scripts/dispatchOverhead.js [--dispatches 10000] [--rounds 10] [--seconds 2]
  *       [--memory none] [--json FILE]
  *
  * Only the calls are timed, not the GPU's work. Both devices run the same loop alternately, and

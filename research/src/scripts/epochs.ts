@@ -2,7 +2,7 @@
  * Measures the memory of a long-running program: epochs, each of which changes a buffer in place
  * and is verified.
  *
- *   node --expose-gc dist/bench/epochs.js [--epochs 10000] [--json FILE]
+ *   node --expose-gc research/dist/scripts/epochs.js [--epochs 10000] [--json FILE]
  *
  * Ends with an error when the host's heap or the snapshots have grown after the first tenth of the
  * epochs.

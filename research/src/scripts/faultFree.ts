@@ -2,8 +2,8 @@
  * Runs random kernels without a fault on hardened devices of all kinds, and compares every bit of
  * their results with the plain device's.
  *
- *   node dist/bench/faultFree.js [--seed 1] [--runs 1000000] [--time-limit 480] [--jobs 1]
- *       [--dispatches 256] [--out FILE]
+ *   node research/dist/scripts/faultFree.js [--seed 1] [--runs 1000000] [--time-limit 480]
+ *       [--jobs 1] [--dispatches 256] [--out FILE]
  *
  * A run is a dispatch of a protected kernel. The runs are shared by `--jobs` processes, with seeds
  * of their own. Ends with an error when a result differs or anything is reported, and then prints

@@ -3,7 +3,7 @@
  * module. Each kernel occurs `--copies` times.
  *
  *     npx tsc -p tsconfig.build.json
- *     node dist/bench/frontEnd.js [--copies 1] [--runs 40] [--json]
+ *     node research/dist/scripts/frontEnd.js [--copies 1] [--runs 40] [--json]
  */
 import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";

@@ -2,7 +2,7 @@
  * Measures the default engine on `a[p[i]] = a[q[i]] * 0.5 + 1`, beside the sequential loop and the
  * parallel loop without any checks.
  *
- *   node dist/bench/gatherScatter.js [--iterations 16777216,…] [--runs 20]
+ *   node research/dist/scripts/gatherScatter.js [--iterations 16777216,…] [--runs 20]
  *       [--cases update,chains,…] [--seconds 10] [--transfers] [--json FILE]
  *
  * Arrays are resident on the GPU; `--transfers` also measures the loop with arrays that are not.

@@ -2,7 +2,7 @@
  * Runs kernels on 16-bit floats under codes for memory, with and without flipped bits, and compares
  * their outputs with the CPU's.
  *
- *   node dist/bench/halves.js [--schemes secded128,...] [--json FILE]
+ *   node research/dist/scripts/halves.js [--schemes secded128,...] [--json FILE]
  *
  * Dawn offers halves on NVIDIA's GPUs only upon request; software adapters have none. Ends with an
  * error when an output is wrong and unflagged, or when something is reported without a flip.

@@ -2,7 +2,8 @@
  * Injects faults into programs on a hardened device that recovers, and compares every bit of their
  * results with a clean run.
  *
- *   node dist/bench/recovery.js [--faults 500] [--only "name; ..."] [--seed 1] [--json FILE]
+ *   node research/dist/scripts/recovery.js [--faults 500] [--only "name; ..."] [--seed 1]
+ *       [--json FILE]
  *
  * Ends with an error when a detected fault was not recovered, or a result is wrong.
  */

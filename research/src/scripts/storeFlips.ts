@@ -2,7 +2,7 @@
  * Flips single bits, in data and check words, before, between and after kernels that store in every
  * shape. It compares the released results with the correct ones.
  *
- *   node dist/bench/storeFlips.js [--flips 20000] [--seconds 300] [--seed 1]
+ *   node research/dist/scripts/storeFlips.js [--flips 20000] [--seconds 300] [--seed 1]
  *       [--codes "secded128,detect"] [--redundancy none] [--on-fault recover] [--only REGEXP]
  *       [--json FILE]
  *

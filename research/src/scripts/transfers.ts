@@ -2,7 +2,7 @@
  * Measures the transfer of arrays to the GPU and back, beside a copy from one array to another. No
  * kernel shortens this part of a speculated loop.
  *
- *   node dist/bench/transfers.js [--megabytes 1,8,64,256] [--runs 10] [--json FILE]
+ *   node research/dist/scripts/transfers.js [--megabytes 1,8,64,256] [--runs 10] [--json FILE]
  *
  * The host's arrays are written before each run, as a program's are. Each result is compared with
  * the data that was sent.

@@ -99,7 +99,7 @@ class Search {
 
   /**
    * Returns true if all invocations of a workgroup reach a cut or none does, also for a WGSL
-   * validator: the same list has a barrier, and no statement between the two returns.
+   * validator. This holds if the same list has a barrier, and no statement between the two returns.
    */
   isUniform({ list, at }: Cut): boolean {
     return list.some((statement, i) => {

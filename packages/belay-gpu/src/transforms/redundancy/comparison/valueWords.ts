@@ -61,11 +61,11 @@ export function foldText(library: Library, hash: string, words: readonly string[
  *
  * Each word comes in as a product, which spreads a difference upwards. A difference in the top bit
  * stays there, and the next such one would cancel it: a rotation of the hash moves it down first.
- * Products of words that follow each other are added to rotations only, which takes little longer
- * than words as they are; the first one is added to a product of the hash, or words that swap
- * places 32 words apart would not show. Up to four rotations stand between products of the hash: by
- * five bits, so that no sum of them takes a difference back to the top. The factors are odd: the
- * multiplier of the generator PCG, and 2³² divided by the golden ratio.
+ * Products of words that follow each other are added to rotations only. This takes little longer
+ * than words as they are. The first product is added to a product of the hash. Otherwise, words
+ * that swap places 32 words apart would not show. Up to four rotations stand between products of
+ * the hash. They are by five bits, so that no sum of them takes a difference back to the top. The
+ * factors are odd: the multiplier of the generator PCG, and 2³² divided by the golden ratio.
  */
 function foldFunction(library: Library, count: Words["count"]): string {
   const rotated = "((hash << 5u) | (hash >> 27u))";
