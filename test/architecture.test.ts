@@ -24,7 +24,15 @@ const apart = [["belay-speculate", "belay-node"]];
  * its own.
  */
 const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  "belay-gpu": [["diagnostics"], ["wgsl"], ["analysis", "ecc"], ["transforms"], ["compiler"], ["runtime"]],
+  "belay-gpu": [
+    ["diagnostics"],
+    ["wgsl"],
+    ["analysis", "ecc"],
+    ["transforms"],
+    ["compiler"],
+    ["reference"],
+    ["runtime"],
+  ],
   "belay-node": [],
   "belay-speculate": [["diagnostics"], ["loops"], ["engine", "plugin"]],
   "belay-cli": [["report"], ["shared"], ["campaign"], ["commands"]],

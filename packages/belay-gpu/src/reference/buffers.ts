@@ -1,0 +1,110 @@
+/** The contents of buffers while kernels are executed: exact bits, and intervals of floats. */
+
+import { type FloatFormat, f16Format, f32Format } from "./floatFormat.ts";
+import type { Bounds } from "./intervals.ts";
+import { Undecided } from "./undecided.ts";
+
+/** Bounds of the numbers at some bytes. NaN stands for an unknown number. */
+export interface Range {
+  /** The least number. */
+  readonly low: number;
+  /** The largest number. */
+  readonly high: number;
+}
+
+/**
+ * A buffer as kernels see it. Each number has its exact bits, or an interval where rounding decides
+ * them.
+ */
+export interface ReferenceBuffer {
+  /** The length in bytes. */
+  readonly byteLength: number;
+  /** The exact bits. Bytes of inexact numbers hold the number that was stored before. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Returns what a kernel has stored last to the 32-bit word at an offset, if it has. */
+  storedAt(offset: number): "integer" | "float" | undefined;
+  /** Returns the interval of the inexact number at an offset, or undefined for exact bits. */
+  rangeAt(offset: number): Range | undefined;
+}
+
+/** Returns a buffer with a copy of the contents. Their length is a multiple of four bytes. */
+export function createReferenceBuffer(contents: ArrayBuffer | ArrayBufferView): ReferenceBuffer {
+  return new BufferContents(contents);
+}
+
+/** A buffer that generated code loads from and stores to. */
+export class BufferContents implements ReferenceBuffer {
+  readonly #bytes: DataView<ArrayBuffer>;
+  /** The intervals of inexact numbers, by offset in bytes. */
+  readonly #ranges = new Map<number, Range>();
+  /** The last store to each 32-bit word: none, of an integer, or of a float. */
+  readonly #stored: Uint8Array;
+
+  constructor(contents: ArrayBuffer | ArrayBufferView) {
+    const bytes = ArrayBuffer.isView(contents)
+      ? new Uint8Array(contents.buffer, contents.byteOffset, contents.byteLength)
+      : new Uint8Array(contents);
+    this.#bytes = new DataView(bytes.slice().buffer);
+    this.#stored = new Uint8Array(bytes.byteLength / 4);
+  }
+
+  get byteLength(): number {
+    return this.#bytes.byteLength;
+  }
+
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#bytes.buffer);
+  }
+
+  storedAt(offset: number): "integer" | "float" | undefined {
+    return ([undefined, "integer", "float"] as const)[this.#stored[offset >> 2]!];
+  }
+
+  rangeAt(offset: number): Range | undefined {
+    return this.#ranges.get(offset);
+  }
+
+  loadInteger(offset: number): number {
+    if (this.#ranges.size > 0 && (this.#ranges.has(offset) || this.#ranges.has(offset + 2)))
+      throw new Undecided("the bits of a number depend on rounding");
+    return this.#bytes.getInt32(offset, true);
+  }
+
+  storeInteger(offset: number, value: number): void {
+    this.#forget(offset, 4);
+    this.#stored[offset >> 2] = 1;
+    this.#bytes.setInt32(offset, value, true);
+  }
+
+  /** Loads a number, or writes the bounds of an inexact one to `r` and returns NaN. */
+  loadFloat(offset: number, format: FloatFormat, r: Bounds): number {
+    const range = this.#ranges.size > 0 ? this.#ranges.get(offset) : undefined;
+    if (range) {
+      r[0] = range.low;
+      r[1] = range.high;
+      return Number.NaN;
+    }
+    const x =
+      format === f32Format
+        ? this.#bytes.getFloat32(offset, true)
+        : f16Format.fromBits(this.#bytes.getUint16(offset, true));
+    r[0] = x > 0 && x < format.minNormal ? 0 : x;
+    r[1] = x < 0 && x > -format.minNormal ? 0 : x;
+    return x;
+  }
+
+  storeFloat(offset: number, format: FloatFormat, low: number, high: number): void {
+    const bytes = format === f32Format ? 4 : 2;
+    this.#forget(offset, bytes);
+    this.#stored[offset >> 2] = 2;
+    if (low !== high) this.#ranges.set(offset, { low, high });
+    else if (bytes === 4) this.#bytes.setFloat32(offset, low, true);
+    else this.#bytes.setUint16(offset, f16Format.toBits(low), true);
+  }
+
+  #forget(offset: number, bytes: number): void {
+    if (this.#ranges.size === 0) return;
+    this.#ranges.delete(offset);
+    if (bytes === 4) this.#ranges.delete(offset + 2);
+  }
+}

@@ -1,0 +1,312 @@
+/** Writes the JavaScript of one kernel, from scalars up: temporaries, arithmetic, memory. */
+import { alignOf, memberOffsets, sizeOf, strideOf } from "../wgsl/layout.ts";
+import type { ArrayType, ScalarType, StructType, Type, VectorType } from "../wgsl/types.ts";
+import type { Value } from "../wgsl/values.ts";
+import { f16Format, f32Format } from "./floatFormat.ts";
+import type { FloatOperation } from "./nearest.ts";
+import {
+  type Arena,
+  type CellsPlace,
+  cellCount,
+  type EmittedValue,
+  isFloat,
+  type MemoryPlace,
+  memberCell,
+  moved,
+  positionText,
+  type Scalar,
+  type ScalarsValue,
+  scalarOf,
+} from "./values.ts";
+
+/** The arithmetic of floating-point numbers. */
+export type FloatMode = "intervals" | "nearest";
+
+/** The JavaScript variables of the arenas: their cells, and the upper bounds of inexact numbers. */
+const arenas: Readonly<Record<Arena, readonly [low: string, high: string]>> = {
+  invocation: ["P", "PH"],
+  workgroup: ["W", "WH"],
+  constants: ["K", "KH"],
+};
+
+/** A subgroup operation, which all lanes of a subgroup execute together. */
+export interface SubgroupSite {
+  readonly operation: string;
+  readonly scalar: ScalarType;
+  /** The number of components of the first operand. */
+  readonly components: number;
+}
+
+export class CodeWriter {
+  readonly mode: FloatMode;
+  /** The lines of the function that is being written. */
+  lines: string[] = [];
+  /** The variables that the function declares at its beginning. */
+  hoisted: string[] = [];
+  /** The names of library functions that the code uses. */
+  readonly used = new Set<string>();
+  /** The values of the constants' arena. */
+  readonly constants: number[] = [];
+  /** The subgroup operations, in the order of their numbers. */
+  readonly sites: SubgroupSite[] = [];
+  /** The cells of an invocation, and of a workgroup. */
+  readonly cells = { invocation: 0, workgroup: 0 };
+  readonly #knownConstants = new Map<Value, CellsPlace>();
+  #names = 0;
+
+  constructor(mode: FloatMode) {
+    this.mode = mode;
+  }
+
+  line(text: string): void {
+    this.lines.push(text);
+  }
+
+  fresh(prefix: string): string {
+    return `${prefix}${this.#names++}`;
+  }
+
+  /** Returns a new constant that holds the value of an expression. */
+  temp(expression: string): string {
+    const name = this.fresh("t");
+    this.line(`const ${name} = ${expression};`);
+    return name;
+  }
+
+  /** Returns a variable that the whole function knows. */
+  variable(): string {
+    const name = this.fresh("v");
+    this.hoisted.push(name);
+    return name;
+  }
+
+  /** Returns the name of a library function. */
+  library(name: string): string {
+    this.used.add(name);
+    return name;
+  }
+
+  /** Returns the number of atoms of a scalar. */
+  width(type: ScalarType): number {
+    return isFloat(type) && this.mode === "intervals" ? 2 : 1;
+  }
+
+  /** Returns variables for a value of a scalar or vector type. */
+  registers(type: Type): Scalar[] {
+    const scalar = scalarOf(type);
+    return Array.from({ length: cellCount(type) }, () =>
+      Array.from({ length: this.width(scalar) }, () => this.variable()),
+    );
+  }
+
+  assign(names: readonly Scalar[], values: readonly Scalar[]): void {
+    // All values are read before a name changes: `v = v.yx`.
+    const copies = values.map((atoms) => atoms.map((atom) => (/^v\d/.test(atom) ? this.temp(atom) : atom)));
+    names.forEach((name, i) => {
+      for (const [j, each] of name.entries()) this.line(`${each} = ${copies[i]![j]};`);
+    });
+  }
+
+  // Numbers
+
+  /** Returns the atoms of a number. */
+  number(type: ScalarType, value: number): Scalar {
+    const text = Object.is(value, -0) ? "-0" : String(value);
+    return Array.from({ length: this.width(type) }, () => text);
+  }
+
+  /** Returns the atoms of a real number, which an implementation may round in either direction. */
+  realNumber(type: ScalarType, value: number): Scalar {
+    const { round, below } = type.name === "f16" ? f16Format : f32Format;
+    const nearest = round(value);
+    if (this.mode === "nearest" || nearest === value) return this.number(type, nearest);
+    return nearest < value
+      ? [String(nearest), String(-below(-nearest))]
+      : [String(below(nearest)), String(nearest)];
+  }
+
+  /** Emits an operation with a float result on floats and further atoms. */
+  float(type: ScalarType, operation: FloatOperation, ...operands: Scalar[]): Scalar {
+    const call = `${this.library(`${type.name}_${operation}`)}(${operands.flat().join(", ")})`;
+    if (this.mode === "nearest") return [this.temp(call)];
+    this.line(`${call};`);
+    return [this.temp("r[0]"), this.temp("r[1]")];
+  }
+
+  /** Emits an operation on floats whose result is an integer or a boolean. */
+  floatTo(type: ScalarType, operation: FloatOperation, ...operands: Scalar[]): Scalar {
+    return [this.temp(`${this.library(`${type.name}_${operation}`)}(${operands.flat().join(", ")})`)];
+  }
+
+  // Memory
+
+  /** Reserves cells of an arena. */
+  reserve(arena: "invocation" | "workgroup", type: Type): CellsPlace {
+    const at = this.cells[arena];
+    this.cells[arena] += cellCount(type);
+    return { kind: "cells", type, arena, at: { constant: at, atoms: [] } };
+  }
+
+  /** Emits the load of a value. An array or structure is copied, as its memory may change. */
+  load(place: MemoryPlace): EmittedValue {
+    const { type } = place;
+    if (type.kind === "array" || type.kind === "struct") {
+      const copy = this.reserve("invocation", type);
+      this.copy(copy, place);
+      return { kind: "cells", type, place: copy };
+    }
+    const stored = type.kind === "atomic" ? type.element : type;
+    return {
+      kind: "scalars",
+      type: stored,
+      scalars: this.places(place).map((each) => this.loadScalar(each)),
+    };
+  }
+
+  /** Emits the store of a value. */
+  store(place: MemoryPlace, value: EmittedValue): void {
+    if (value.kind === "cells") this.copy(place, value.place);
+    else if (value.kind === "scalars") this.storeScalars(place, value.scalars);
+  }
+
+  storeScalars(place: MemoryPlace, scalars: readonly Scalar[]): void {
+    if (place.kind === "registers") this.assign(place.names, scalars);
+    else for (const [i, each] of this.places(place).entries()) this.storeScalar(each, scalars[i]!);
+  }
+
+  /** Returns the places of the scalars of a scalar, vector or matrix. */
+  places(place: MemoryPlace): MemoryPlace[] {
+    const { type } = place;
+    if (type.kind === "matrix") {
+      const column: VectorType = { kind: "vector", size: type.rows, element: type.element };
+      return Array.from({ length: type.columns }, (_, i) => this.columnOf(place, column, i)).flatMap((each) =>
+        this.places(each),
+      );
+    }
+    if (type.kind !== "vector") return [place];
+    return Array.from({ length: type.size }, (_, i) => this.componentOf(place, type, i));
+  }
+
+  componentOf(place: MemoryPlace, type: VectorType, index: number | string): MemoryPlace {
+    if (place.kind === "registers") {
+      if (typeof index === "string") throw new TypeError("a register has no variable component");
+      return { ...place, type: type.element, names: [place.names[index]!] };
+    }
+    const step = place.kind === "cells" ? 1 : sizeOf(type.element);
+    return { ...place, type: type.element, at: moved(place.at, index, step) };
+  }
+
+  columnOf(place: MemoryPlace, column: VectorType, index: number | string): MemoryPlace {
+    if (place.kind === "registers") throw new TypeError("matrices are not in registers");
+    const step = place.kind === "cells" ? column.size : alignOf(column);
+    return { ...place, type: column, at: moved(place.at, index, step) };
+  }
+
+  elementOf(place: MemoryPlace, type: ArrayType, index: number | string): MemoryPlace {
+    if (place.kind === "registers") throw new TypeError("arrays are not in registers");
+    const step = place.kind === "cells" ? cellCount(type.element) : strideOf(type);
+    return { ...place, type: type.element, at: moved(place.at, index, step) };
+  }
+
+  memberOf(place: MemoryPlace, type: StructType, index: number): MemoryPlace {
+    if (place.kind === "registers") throw new TypeError("structures are not in registers");
+    const offset = place.kind === "cells" ? memberCell(type, index) : memberOffsets(type)[index]!;
+    return { ...place, type: type.members[index]!.type, at: moved(place.at, offset) };
+  }
+
+  loadScalar(place: MemoryPlace): Scalar {
+    const scalar = scalarOf(place.type);
+    if (place.kind === "registers") return place.names[0]!.map((name) => this.temp(name));
+    const at = positionText(place.at);
+    if (place.kind === "cells") {
+      const [low, high] = arenas[place.arena];
+      const first = this.temp(`${low}[${at}]`);
+      return this.width(scalar) === 1 ? [first] : [first, this.temp(`${high}[${at}]`)];
+    }
+    if (!isFloat(scalar)) {
+      const word = `${place.buffer}.loadInteger(${at})`;
+      return [this.temp(scalar.name === "u32" ? `${word} >>> 0` : word)];
+    }
+    const call = `${place.buffer}.loadFloat(${at}, ${this.library(`${scalar.name}_format`)}, r)`;
+    if (this.mode === "nearest") return [this.temp(call)];
+    this.line(`${call};`);
+    return [this.temp("r[0]"), this.temp("r[1]")];
+  }
+
+  storeScalar(place: MemoryPlace, value: Scalar): void {
+    if (place.kind === "registers") {
+      this.assign(place.names, [value]);
+      return;
+    }
+    const scalar = scalarOf(place.type);
+    const at = positionText(place.at);
+    if (place.kind === "cells") {
+      const [low, high] = arenas[place.arena];
+      this.line(`${low}[${at}] = ${value[0]};`);
+      if (value.length === 2) this.line(`${high}[${at}] = ${value[1]};`);
+    } else if (isFloat(scalar)) {
+      const format = this.library(`${scalar.name}_format`);
+      this.line(`${place.buffer}.storeFloat(${at}, ${format}, ${value[0]}, ${value.at(-1)});`);
+    } else this.line(`${place.buffer}.storeInteger(${at}, ${value[0]});`);
+  }
+
+  /** Emits a copy of a value of any type between two places. */
+  copy(to: MemoryPlace, from: MemoryPlace): void {
+    const { type } = to;
+    if (type.kind === "struct") {
+      for (const i of type.members.keys())
+        this.copy(this.memberOf(to, type, i), this.memberOf(from, type, i));
+    } else if (type.kind === "array") {
+      const index = this.fresh("i");
+      this.line(`for (let ${index} = 0; ${index} < ${type.count}; ${index}++) {`);
+      this.copy(this.elementOf(to, type, index), this.elementOf(from, type, index));
+      this.line("}");
+    } else {
+      const scalars = this.places(from).map((each) => this.loadScalar(each));
+      this.storeScalars(to, scalars);
+    }
+  }
+
+  /** Emits the store of zeros. */
+  clear(place: MemoryPlace): void {
+    const { type } = place;
+    if (type.kind === "array" || type.kind === "struct") {
+      if (place.kind !== "cells") throw new TypeError("only variables are cleared");
+      const at = positionText(place.at);
+      const [low, high] = arenas[place.arena];
+      const end = positionText(moved(place.at, cellCount(type)));
+      this.line(`${low}.fill(0, ${at}, ${end});`);
+      if (this.mode === "intervals") this.line(`${high}.fill(0, ${at}, ${end});`);
+    } else this.storeScalars(place, this.zero(type).scalars);
+  }
+
+  zero(type: Type): ScalarsValue {
+    const zero = this.number(scalarOf(type), 0);
+    return { kind: "scalars", type, scalars: Array.from({ length: cellCount(type) }, () => zero) };
+  }
+
+  /** Returns the value of a constant. Arrays and structures get cells among the constants. */
+  constant(value: Value): EmittedValue {
+    const { type } = value;
+    if (type.kind !== "array" && type.kind !== "struct") {
+      const scalar = scalarOf(type);
+      return {
+        kind: "scalars",
+        type,
+        scalars: numbersOf(value).map((each) => this.number(scalar, each)),
+      };
+    }
+    let place = this.#knownConstants.get(value);
+    if (!place) {
+      place = { kind: "cells", type, arena: "constants", at: { constant: this.constants.length, atoms: [] } };
+      for (const each of numbersOf(value)) this.constants.push(each);
+      this.#knownConstants.set(value, place);
+    }
+    return { kind: "cells", type, place };
+  }
+}
+
+/** Returns the scalars of a constant in order; booleans are 0 and 1. */
+function numbersOf(value: Value): number[] {
+  return "elements" in value ? value.elements.flatMap(numbersOf) : [Number(value.value)];
+}

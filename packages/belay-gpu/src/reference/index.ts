@@ -1,0 +1,15 @@
+/** The reference executor: compute kernels on the CPU, as the WGSL specification defines them. */
+
+export type { Span } from "../diagnostics/diagnostic.ts";
+export { createReferenceBuffer, type Range, type ReferenceBuffer } from "./buffers.ts";
+export {
+  type BoundBuffer,
+  createReference,
+  type ReferenceDispatch,
+  type ReferenceKernel,
+  type ReferenceOptions,
+  type ReferenceOutcome,
+  type ReferenceSource,
+  type UndecidedResult,
+  type UnsupportedConstruct,
+} from "./referenceKernel.ts";

@@ -1,0 +1,50 @@
+/** The functions that generated code calls. */
+
+import type { FloatMode } from "./codeWriter.ts";
+import { f16Format, f32Format } from "./floatFormat.ts";
+import * as integers from "./integers.ts";
+import { intervalArithmetic } from "./intervals.ts";
+import { nearestArithmetic } from "./nearest.ts";
+import { Undecided } from "./undecided.ts";
+
+/** Returns the functions for a kernel, by their names in the code. */
+export function createLibrary(mode: FloatMode): Readonly<Record<string, unknown>> {
+  const r = new Float64Array(2);
+  const arithmetic = (format: typeof f32Format) =>
+    mode === "intervals" ? intervalArithmetic(format, r) : nearestArithmetic(format);
+  return {
+    ...integers,
+    ...named("f32", arithmetic(f32Format)),
+    ...named("f16", arithmetic(f16Format)),
+    f32_format: f32Format,
+    f16_format: f16Format,
+    r,
+    exponentOf,
+    outOfBounds: () => {
+      throw new Undecided("an index is out of bounds");
+    },
+    outOfFuel: () => {
+      throw new Undecided("the loops take too many iterations");
+    },
+  };
+}
+
+function named(prefix: string, functions: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(functions).map(([name, each]) => [`${prefix}_${name}`, each]));
+}
+
+/** Returns the exponent that `frexp` gives for all numbers of an interval. */
+function exponentOf(low: number, high: number): number {
+  const [from, to] = [exponent(low), exponent(high)];
+  if (from !== to) throw new Undecided("an exponent depends on rounding");
+  return from;
+}
+
+function exponent(x: number): number {
+  if (x === 0 || !Number.isFinite(x)) return x === 0 ? 0 : Number.NaN;
+  let power = Math.floor(Math.log2(Math.abs(x))) + 1;
+  // The logarithm may be rounded across a power of two.
+  while (Math.abs(x) >= 2 ** power) power++;
+  while (Math.abs(x) < 2 ** (power - 1)) power--;
+  return power;
+}

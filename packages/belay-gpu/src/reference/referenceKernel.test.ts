@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import {
+  createReference,
+  createReferenceBuffer,
+  type ReferenceDispatch,
+  type ReferenceKernel,
+} from "./index.ts";
+
+const header = "@group(0) @binding(0) var<storage, read_write> x: array<f32, 8>;\n";
+const out = "@group(0) @binding(1) var<storage, read_write> out: array<u32, 8>;\n";
+
+function kernel(source: string): ReferenceKernel {
+  const made = createReference({ source });
+  if ("construct" in made) throw new Error(made.construct);
+  return made;
+}
+
+/** Runs a body of one invocation for each element of `x`. */
+function run(body: string, values: readonly number[], options: Partial<ReferenceDispatch> = {}) {
+  const made = kernel(
+    `${header}${out}@compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) {
+      _ = x[0] + f32(out[0]); ${body} }`,
+  );
+  const x = createReferenceBuffer(Float32Array.from({ length: 8 }, (_, i) => values[i] ?? 0));
+  const results = createReferenceBuffer(new Uint32Array(8));
+  const outcome = made.run({
+    workgroups: [1, 1, 1],
+    buffers: [
+      { group: 0, binding: 0, buffer: x },
+      { group: 0, binding: 1, buffer: results },
+    ],
+    ...options,
+  });
+  return { ...outcome, x, out: new Uint32Array(results.bytes.buffer) };
+}
+
+describe("intervals", () => {
+  it("holds both roundings of a sum, and the exact one only where it is a number of f32", () => {
+    const { x } = run("x[i] = x[i] + 1.0;", [2 ** -30, 0.5]);
+    expect(x.rangeAt(0)).toEqual({ low: 1, high: 1 + 2 ** -23 });
+    expect(x.rangeAt(4)).toBeUndefined();
+    expect(new Float32Array(x.bytes.buffer)[1]).toBe(1.5);
+  });
+
+  it("holds zero beside a subnormal number", () => {
+    const { x } = run("x[i] = x[i] * 2.0;", [2 ** -140]);
+    expect(x.rangeAt(0)).toEqual({ low: 0, high: 2 ** -139 });
+  });
+
+  it("grants a division 2.5 units in the last place", () => {
+    const { low, high } = run("x[i] = x[i] / 3.0;", [1]).x.rangeAt(0)!;
+    expect(low).toBeLessThan(1 / 3 - 2 * 2 ** -25);
+    expect(high).toBeGreaterThan(1 / 3 + 2 * 2 ** -25);
+    expect(high - low).toBeLessThan(8 * 2 ** -25);
+  });
+
+  it("knows nothing about overflows and divisions by zero", () => {
+    const { x } = run("x[i] = x[i] / x[i + 4];", [1, 3e38, 1, 1, 0, 1e-3, 1, 1]);
+    expect(x.rangeAt(0)!.low).toBeNaN();
+    expect(x.rangeAt(4)!.low).toBeNaN();
+    expect(x.rangeAt(8)!.high).toBeGreaterThan(1);
+  });
+
+  it.each([
+    ["a branch", "if (x[i] + 1.0 > 1.0) { out[i] = 1u; }", "a comparison depends on rounding"],
+    ["an integer", "out[i] = u32(1.0 - x[i]);", "an integer depends on rounding"],
+    ["bits", "out[i] = bitcast<u32>(x[i] + 1.0);", "the bits of a number depends on rounding"],
+  ])("is undecided where rounding decides %s", (_, body, reason) => {
+    const { undecided } = run(body, [2 ** -30]);
+    expect(undecided).toMatchObject({ reason, workgroup: [0, 0, 0] });
+    expect(undecided!.at).toBeGreaterThan(header.length);
+  });
+
+  it("decides where the interval does not reach the limit", () => {
+    const { undecided, out } = run("out[i] = u32(x[i] * 3.0 + 0.5) + u32(x[i] < 1.0);", [0.4]);
+    expect(undecided).toBeUndefined();
+    expect(out[0]).toBe(2);
+  });
+});
+
+describe("what WGSL leaves open", () => {
+  it.each([
+    ["an index out of bounds", "out[i + 5u] = 1u;", "an index is out of bounds"],
+    ["a negative index", "out[i32(i) - 1] = 1u;", "an index is out of bounds"],
+    ["a loop without an end", "loop { if (out[0] > 1u) { break; } }", "the loops take too many iterations"],
+  ])("is undecided: %s", (_, body, reason) => {
+    expect(run(body, [], { iterations: 1000 }).undecided?.reason).toBe(reason);
+  });
+
+  it("tells the construct that it does not have", () => {
+    const source =
+      "@group(0) @binding(0) var t: texture_2d<f32>; @compute @workgroup_size(1) fn main() { _ = textureLoad(t, vec2u(), 0); }";
+    expect(createReference({ source })).toMatchObject({ construct: "textures" });
+  });
+
+  it("rejects modules with errors, unknown kernels and missing buffers", () => {
+    expect(() => createReference({ source: "fn f() { x; }" })).toThrow("the module has an error");
+    const source = `${out}@compute @workgroup_size(1) fn main() { out[0] = 1u; }`;
+    expect(() => createReference({ source, entryPoint: "other" })).toThrow('there is no kernel "other"');
+    expect(() => kernel(source).run({ workgroups: [1, 1, 1], buffers: [] })).toThrow(
+      'no buffer is bound to "out"',
+    );
+  });
+});
+
+describe("invocations together", () => {
+  it("meet at barriers, also in loops and in functions", () => {
+    const source = `${out}var<workgroup> tile: array<u32, 8>;
+      fn neighbor(i: u32) -> u32 { workgroupBarrier(); let n = tile[(i + 1u) % 8u]; workgroupBarrier(); return n; }
+      @compute @workgroup_size(8) fn main(@builtin(local_invocation_index) i: u32) {
+        tile[i] = i;
+        for (var k = 0u; k < 3u; k++) { tile[i] = neighbor(i) * 2u; }
+        out[i] = tile[i];
+      }`;
+    const buffer = createReferenceBuffer(new Uint32Array(8));
+    kernel(source).run({ workgroups: [1, 1, 1], buffers: [{ group: 0, binding: 1, buffer }] });
+    const expected = Array.from({ length: 8 }, (_, i) => ((i + 3) % 8) * 8);
+    expect([...new Uint32Array(buffer.bytes.buffer)]).toEqual(expected);
+  });
+
+  it("exchange values in subgroups", () => {
+    const source = `enable subgroups; ${out}
+      @compute @workgroup_size(8) fn main(@builtin(local_invocation_index) i: u32, @builtin(subgroup_size) size: u32) {
+        out[i] = subgroupAdd(i) * 1000u + subgroupExclusiveAdd(1u) * 100u + subgroupShuffleXor(i, 1u) * 10u + size;
+      }`;
+    const buffer = createReferenceBuffer(new Uint32Array(8));
+    const buffers = [{ group: 0, binding: 1, buffer }];
+    expect(kernel(source).run({ workgroups: [1, 1, 1], buffers, subgroupSize: 4 })).toEqual({});
+    const sums = [6, 22];
+    const expected = Array.from(
+      { length: 8 },
+      (_, i) => sums[i >> 2]! * 1000 + (i % 4) * 100 + (i ^ 1) * 10 + 4,
+    );
+    expect([...new Uint32Array(buffer.bytes.buffer)]).toEqual(expected);
+  });
+
+  it("runs the chosen workgroups only", () => {
+    const source = `${out}@compute @workgroup_size(1) fn main(@builtin(workgroup_id) id: vec3u) { out[id.x] = 7u; }`;
+    const buffer = createReferenceBuffer(new Uint32Array(8));
+    kernel(source).run({
+      workgroups: [8, 1, 1],
+      buffers: [{ group: 0, binding: 1, buffer }],
+      only: [[5, 0, 0]],
+    });
+    expect([...new Uint32Array(buffer.bytes.buffer)]).toEqual([0, 0, 0, 0, 0, 7, 0, 0]);
+    expect(buffer.storedAt(20)).toBe("integer");
+    expect(buffer.storedAt(16)).toBeUndefined();
+  });
+});

@@ -1,0 +1,260 @@
+/**
+ * Executes compute kernels on the CPU, as the WGSL specification defines them. Integers are exact.
+ * Floating-point numbers are intervals of all values that an implementation may compute.
+ */
+
+import type { BindingPoint } from "../analysis/bindings.ts";
+import { functionsOf, stageOf } from "../analysis/callGraph.ts";
+import { knownWorkgroupSize } from "../analysis/workgroupSize.ts";
+import { withConstants } from "../compiler/overrides.ts";
+import type { Span } from "../diagnostics/diagnostic.ts";
+import { parse } from "../wgsl/parser.ts";
+import { resolve } from "../wgsl/resolve/index.ts";
+import { BufferContents, type ReferenceBuffer } from "./buffers.ts";
+import type { FloatMode } from "./codeWriter.ts";
+import { atBarrier, polling } from "./expressions.ts";
+import { createLibrary } from "./library.ts";
+import { executeSubgroup } from "./subgroups.ts";
+import { idCount, type TranslatedKernel, translateKernel } from "./translate.ts";
+import { Undecided } from "./undecided.ts";
+import { Unsupported } from "./unsupported.ts";
+
+/** A kernel to execute. */
+export interface ReferenceSource {
+  /** The WGSL of the module. */
+  readonly source: string;
+  /** Absent if the module has one compute entry point only. */
+  readonly entryPoint?: string;
+  /** The values of overrides. */
+  readonly constants?: Readonly<Record<string, number>>;
+}
+
+/** The options of `createReference`. */
+export interface ReferenceOptions {
+  /**
+   * `"intervals"` bounds what implementations may compute. `"nearest"` rounds each operation to the
+   * nearest number, which compares two texts of one kernel exactly. Default: `"intervals"`.
+   */
+  readonly floats?: "intervals" | "nearest";
+}
+
+/** The part of a buffer that a kernel sees. */
+export interface BoundBuffer {
+  /** The number in `@group`. */
+  readonly group: number;
+  /** The number in `@binding`. */
+  readonly binding: number;
+  /** The buffer; several bindings may have the same. */
+  readonly buffer: ReferenceBuffer;
+  /** The first byte. Default: 0. */
+  readonly offset?: number;
+  /** The number of bytes. Default: all from the offset on. */
+  readonly size?: number;
+}
+
+/** A dispatch to execute. */
+export interface ReferenceDispatch {
+  /** The size of the grid in workgroups. */
+  readonly workgroups: readonly [x: number, y: number, z: number];
+  /** The buffers of all bindings of the kernel. */
+  readonly buffers: readonly BoundBuffer[];
+  /** The size of subgroups. Default: 32. */
+  readonly subgroupSize?: number;
+  /** The workgroups to execute, in order. Default: all. */
+  readonly only?: Iterable<readonly [x: number, y: number, z: number]>;
+  /** The most iterations of loops in one workgroup. Default: 2 to the power of 28. */
+  readonly iterations?: number;
+}
+
+/** The reason why the specification does not fix what a dispatch computes. */
+export interface UndecidedResult {
+  /** The reason, such as `a comparison depends on rounding`. */
+  readonly reason: string;
+  /** The offset of the statement in the source. */
+  readonly at: number;
+  /** The workgroup that was executed. */
+  readonly workgroup: readonly [x: number, y: number, z: number];
+}
+
+/** The outcome of a dispatch: the buffers have its results unless it is undecided. */
+export interface ReferenceOutcome {
+  /** Absent if all workgroups have been executed. */
+  readonly undecided?: UndecidedResult;
+}
+
+/** A construct that the executor does not have. */
+export interface UnsupportedConstruct {
+  /** The construct, such as `textures`. */
+  readonly construct: string;
+  /** The place of the construct in the source. */
+  readonly span: Span;
+}
+
+interface GeneratedKernel {
+  main(
+    P: Float64Array,
+    PH: Float64Array | null,
+    X: Float64Array,
+    ids: Float64Array,
+  ): Generator<number> | undefined;
+  at(): number;
+  begin(iterations: number): void;
+  bind(values: readonly (ReferenceBuffer | number)[]): void;
+}
+
+/**
+ * Translates a kernel for execution on the CPU. Returns the construct that the executor does not
+ * have, if there is one. Throws a `TypeError` for a module with errors, for an unknown entry point,
+ * and for overrides without a value.
+ */
+export function createReference(
+  kernel: ReferenceSource,
+  { floats = "intervals" }: ReferenceOptions = {},
+): ReferenceKernel | UnsupportedConstruct {
+  const { source, entryPoint, constants = {} } = kernel;
+  const { module, diagnostics } = parse(source);
+  const resolved = diagnostics.length > 0 ? undefined : resolve(module);
+  const error = [...diagnostics, ...(resolved?.diagnostics ?? [])].find(
+    ({ severity }) => severity === "error",
+  );
+  if (error || !resolved) throw new TypeError(`the module has an error: ${error?.message}`);
+  const program = withConstants(resolved, constants);
+  const kernels = functionsOf(program).filter((fn) => stageOf(fn) === "compute");
+  const declaration = kernels.find(({ name }) => entryPoint === undefined || name === entryPoint);
+  if (!declaration || (entryPoint === undefined && kernels.length > 1))
+    throw new TypeError(entryPoint ? `there is no kernel "${entryPoint}"` : "name one of the kernels");
+  const size = knownWorkgroupSize(program, declaration);
+  if (!size) throw new TypeError("an override of the workgroup's size has no value");
+  try {
+    return new GeneratedReference(translateKernel(program, declaration, floats), size, floats);
+  } catch (error) {
+    if (error instanceof Unsupported) return { construct: error.message, span: error.span };
+    if (error instanceof RangeError) return { construct: "nesting as deep as this", span: module.span };
+    throw error;
+  }
+}
+
+/** A kernel that runs on the CPU. */
+export interface ReferenceKernel {
+  /** The binding points that a dispatch needs. */
+  readonly bindings: readonly { readonly group: number; readonly binding: number }[];
+  /** Executes a dispatch, one workgroup after another, and changes the buffers. */
+  run(dispatch: ReferenceDispatch): ReferenceOutcome;
+}
+
+class GeneratedReference implements ReferenceKernel {
+  readonly bindings: readonly BindingPoint[];
+  readonly #translated: TranslatedKernel;
+  readonly #generated: GeneratedKernel;
+  readonly #size: readonly number[];
+  readonly #inexact: boolean;
+
+  constructor(translated: TranslatedKernel, size: readonly number[], mode: FloatMode) {
+    this.#translated = translated;
+    this.#size = size;
+    this.#inexact = mode === "intervals";
+    this.bindings = translated.bindings.map(({ group, binding }) => ({ group, binding }));
+    // The text has names and numbers of this translation only, never text of the kernel.
+    this.#generated = new Function("lib", translated.text)(createLibrary(mode)) as GeneratedKernel;
+  }
+
+  run({
+    workgroups,
+    buffers,
+    subgroupSize = 32,
+    only,
+    iterations = 2 ** 28,
+  }: ReferenceDispatch): ReferenceOutcome {
+    const generated = this.#generated;
+    generated.bind(
+      this.#translated.bindings.flatMap(({ group, binding, variable }) => {
+        const bound = buffers.find((each) => each.group === group && each.binding === binding);
+        if (!bound) throw new TypeError(`no buffer is bound to "${variable.name}"`);
+        if (!(bound.buffer instanceof BufferContents))
+          throw new TypeError(`"${variable.name}" needs a buffer of createReferenceBuffer`);
+        const { buffer, offset = 0, size = buffer.byteLength - offset } = bound;
+        return [buffer, offset, offset + size];
+      }),
+    );
+    for (const workgroup of only ?? grid(workgroups)) {
+      generated.begin(iterations);
+      try {
+        this.#runWorkgroup(workgroup, workgroups, subgroupSize);
+      } catch (error) {
+        if (!(error instanceof Undecided)) throw error;
+        return { undecided: { reason: error.message, at: generated.at(), workgroup } };
+      }
+    }
+    return {};
+  }
+
+  #runWorkgroup(workgroup: readonly number[], workgroups: readonly number[], subgroupSize: number): void {
+    const [width, height, depth] = this.#size as [number, number, number];
+    const count = width * height * depth;
+    const memory = () => new Float64Array(this.#translated.cells);
+    const upper = () => (this.#inexact ? memory() : null);
+    const idsOf = (index: number): Float64Array => {
+      const local = [index % width, Math.floor(index / width) % height, Math.floor(index / (width * height))];
+      const global = local.map((each, i) => workgroup[i]! * this.#size[i]! + each);
+      const ids = new Float64Array(idCount);
+      const across = Math.min(subgroupSize, 128);
+      const group = workgroup[0]! + workgroups[0]! * (workgroup[1]! + workgroups[1]! * workgroup[2]!);
+      ids.set([...local, index, ...global, ...workgroup, ...workgroups]);
+      ids.set([across, index % across, Math.floor(index / across), Math.ceil(count / across)], 13);
+      ids.set([group, group * count + index], 17);
+      return ids;
+    };
+    if (!this.#translated.waits) {
+      const [cells, bounds, exchange] = [memory(), upper(), new Float64Array(0)];
+      for (let i = 0; i < count; i++) this.#generated.main(cells, bounds, exchange, idsOf(i));
+      return;
+    }
+    const exchanges = Array.from({ length: count }, () => new Float64Array(64));
+    const running = exchanges.map(
+      (exchange, i) => this.#generated.main(memory(), upper(), exchange, idsOf(i))!,
+    );
+    this.#schedule(running, exchanges, subgroupSize);
+  }
+
+  /** Runs invocations until each has ended. They meet at barriers and in subgroup operations. */
+  #schedule(running: readonly Generator<number>[], exchanges: readonly Float64Array[], size: number): void {
+    /** The site at which an invocation waits; undefined if it has ended. */
+    const sites: (number | undefined)[] = [];
+    const resume = (i: number) => {
+      const { value, done } = running[i]!.next();
+      sites[i] = done ? undefined : value;
+    };
+    for (const i of running.keys()) resume(i);
+    while (sites.some((site) => site !== undefined)) {
+      let moved = false;
+      for (const i of running.keys()) {
+        if (sites[i] !== polling) continue;
+        resume(i);
+        moved = true;
+      }
+      for (let first = 0; first < running.length; first += size) {
+        const lanes = range(first, Math.min(first + size, running.length));
+        const waiting = lanes.filter((i) => sites[i] !== undefined);
+        const site = waiting.length > 0 ? sites[waiting[0]!]! : atBarrier;
+        if (site === atBarrier || waiting.some((i) => sites[i] === polling)) continue;
+        if (waiting.some((i) => sites[i] !== site))
+          throw new Undecided("invocations of a subgroup wait at different places");
+        const operands = lanes.map((i) => (sites[i] === undefined ? undefined : exchanges[i]));
+        executeSubgroup(this.#translated.sites[site]!, operands, this.#inexact);
+        for (const i of waiting) resume(i);
+        moved = true;
+      }
+      if (moved) continue;
+      if (sites.some((site) => site !== atBarrier)) throw new Undecided("some invocations miss a barrier");
+      for (const i of running.keys()) resume(i);
+    }
+  }
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, i) => from + i);
+}
+
+function* grid([x, y, z]: readonly [number, number, number]): Generator<readonly [number, number, number]> {
+  for (let k = 0; k < z; k++) for (let j = 0; j < y; j++) for (let i = 0; i < x; i++) yield [i, j, k];
+}

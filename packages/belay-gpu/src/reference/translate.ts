@@ -1,0 +1,198 @@
+/** Translates a compute entry point, and the functions that it reaches, to JavaScript. */
+import { type BindingPoint, bindingPointOf } from "../analysis/bindings.ts";
+import { builtinValueOf } from "../analysis/builtinValueOf.ts";
+import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
+import { addressSpaceOf } from "../analysis/places.ts";
+import type { FunctionDeclaration, GlobalVariable, Parameter } from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
+import { walk } from "../wgsl/traverse.ts";
+import type { Type } from "../wgsl/types.ts";
+import { CodeWriter, type FloatMode, type SubgroupSite } from "./codeWriter.ts";
+import { emitExpression, parameterValue, type Translation, waits } from "./expressions.ts";
+import { emitBlock } from "./statements.ts";
+import { Unsupported } from "./unsupported.ts";
+import type { EmittedValue } from "./values.ts";
+
+/** A buffer that the generated code takes. */
+export interface TranslatedBinding extends BindingPoint {
+  readonly variable: GlobalVariable;
+}
+
+/** The JavaScript of a kernel. */
+export interface TranslatedKernel {
+  /** The text of a function of the library, with the parameter `lib`. */
+  readonly text: string;
+  readonly bindings: readonly TranslatedBinding[];
+  readonly sites: readonly SubgroupSite[];
+  /** True if invocations wait for each other, so that the code is a generator. */
+  readonly waits: boolean;
+  /** The cells of an invocation. */
+  readonly cells: number;
+}
+
+/** The built-in values, by their index in `ids`; vectors take three. */
+export const idIndices: Readonly<Record<string, number>> = {
+  local_invocation_id: 0,
+  local_invocation_index: 3,
+  global_invocation_id: 4,
+  workgroup_id: 7,
+  num_workgroups: 10,
+  subgroup_size: 13,
+  subgroup_invocation_id: 14,
+  subgroup_id: 15,
+  num_subgroups: 16,
+  workgroup_index: 17,
+  global_invocation_index: 18,
+};
+/** The number of elements of `ids`. */
+export const idCount = 19;
+
+/** Translates a kernel. Throws `Unsupported` for a construct that the executor does not have. */
+export function translateKernel(
+  program: Program,
+  kernel: FunctionDeclaration,
+  mode: FloatMode,
+): TranslatedKernel {
+  const code = new CodeWriter(mode);
+  const functions = [...reachableFrom(program, [kernel])];
+  const names = new Map(functions.map((fn, i) => [fn, `f${i}`]));
+  const waiting = new Set(functions.filter((fn) => reaches(program, fn)));
+  const cx: Translation = { program, code, values: new Map(), places: new Map(), functions: names, waiting };
+
+  const bindings: TranslatedBinding[] = [];
+  const privates: GlobalVariable[] = [];
+  for (const variable of variablesOf(program, functions)) {
+    const space = addressSpaceOf(variable);
+    const type = program.declaredTypeOf(variable);
+    if (space === "workgroup") cx.places.set(variable, code.reserve("workgroup", type));
+    else if (space === "private") {
+      cx.places.set(variable, code.reserve("invocation", type));
+      privates.push(variable);
+    } else bindings.push(bind(cx, variable));
+  }
+  const bodies = functions.map((fn) => emitFunction(cx, fn));
+  const body = emitEntry(cx, kernel, privates);
+  const buffers = bindings.flatMap((_, i) => [`B${i}`, `O${i}`, `E${i}`]);
+  const { workgroup } = code.cells;
+  const upper = (cells: string) => (mode === "intervals" ? `new Float64Array(${cells})` : "null");
+  const text = [
+    '"use strict";',
+    `const { ${["r", "K", ...code.used].join(", ")} } = lib;`,
+    "const KH = K, ret = new Float64Array(64);",
+    `const W = new Float64Array(${workgroup}), WH = ${upper(String(workgroup))};`,
+    `let at = 0, fuel = 0${buffers.map((name) => `, ${name}`).join("")};`,
+    ...bodies,
+    body,
+    "return {",
+    "main,",
+    "at: () => at,",
+    `begin(limit) { fuel = limit; W.fill(0); ${mode === "intervals" ? "WH.fill(0);" : ""} },`,
+    `bind(values) { ${buffers.length > 0 ? `[${buffers.join(", ")}] = values;` : ""} },`,
+    "};",
+  ].join("\n");
+  return {
+    text: text.replace("lib;", `{ ...lib, K: [${code.constants.join(", ")}] };`),
+    bindings,
+    sites: code.sites,
+    waits: waiting.has(kernel),
+    cells: code.cells.invocation,
+  };
+
+  function bind({ program: of }: Translation, variable: GlobalVariable): TranslatedBinding {
+    const point = bindingPointOf(of, variable);
+    const type = of.declaredTypeOf(variable);
+    if (!point || type.kind === "texture" || type.kind === "sampler")
+      throw new Unsupported(type.kind === "texture" ? "textures" : "this variable", variable.nameSpan);
+    const i = bindings.length;
+    cx.places.set(variable, {
+      kind: "bytes",
+      type,
+      buffer: `B${i}`,
+      at: { constant: 0, atoms: [`O${i}`] },
+      end: `E${i}`,
+    });
+    return { ...point, variable };
+  }
+}
+
+/** Returns true if a function waits for other invocations, by itself or in one that it calls. */
+function reaches(program: Program, fn: FunctionDeclaration): boolean {
+  let found = false;
+  for (const each of reachableFrom(program, [fn])) {
+    walk(each.body, (node) => {
+      if (node.kind !== "call") return;
+      const target = program.targetOf(node.callee);
+      if (target?.kind === "builtin" && target.category === "function" && waits(program, node)) found = true;
+    });
+  }
+  return found;
+}
+
+function emitFunction(cx: Translation, fn: FunctionDeclaration): string {
+  const { code, program } = cx;
+  code.lines = [];
+  code.hoisted = [];
+  const names = fn.parameters.flatMap((parameter) => {
+    const emitted = parameterValue(code, program.declaredTypeOf(parameter));
+    cx.values.set(parameter, emitted.value);
+    return emitted.names;
+  });
+  emitBlock(cx, fn.body);
+  const head = `function${cx.waiting.has(fn) ? "*" : ""} ${cx.functions.get(fn)}`;
+  return [`${head}(${["P", "PH", "X", ...names].join(", ")}) {`, ...declared(code), ...code.lines, "}"].join(
+    "\n",
+  );
+}
+
+function declared({ hoisted }: CodeWriter): string[] {
+  return hoisted.length > 0 ? [`let ${hoisted.map((name) => `${name} = 0`).join(", ")};`] : [];
+}
+
+/** Emits the function that initializes the variables of an invocation and calls the kernel. */
+function emitEntry(
+  cx: Translation,
+  kernel: FunctionDeclaration,
+  privates: readonly GlobalVariable[],
+): string {
+  const { code } = cx;
+  code.lines = [];
+  code.hoisted = [];
+  for (const variable of privates) {
+    const place = cx.places.get(variable)!;
+    if (variable.initializer) code.store(place, emitExpression(cx, variable.initializer));
+    else code.clear(place);
+  }
+  const atoms = kernel.parameters.flatMap((parameter) => inputAtoms(cx, parameter));
+  const call = `${cx.functions.get(kernel)}(${["P", "PH", "X", ...atoms].join(", ")})`;
+  const star = cx.waiting.has(kernel) ? "*" : "";
+  return [
+    `function${star} main(P, PH, X, ids) {`,
+    ...declared(code),
+    ...code.lines,
+    `${star && "yield* "}${call};`,
+    "}",
+  ].join("\n");
+}
+
+/** Returns the atoms of an entry point's parameter: a built-in value, or a structure of them. */
+function inputAtoms({ code, program }: Translation, parameter: Parameter): string[] {
+  const type = program.declaredTypeOf(parameter);
+  const input = (name: string, of: Type): string[] => {
+    const first = idIndices[name];
+    if (first === undefined) throw new Unsupported(`the built-in value "${name}"`, parameter.nameSpan);
+    return of.kind === "vector" ? [0, 1, 2].map((i) => `ids[${first + i}]`) : [`ids[${first}]`];
+  };
+  if (type.kind !== "struct") return input(builtinValueOf(parameter.attributes), type);
+  const place = code.reserve("invocation", type);
+  const members = type.declaration?.members ?? [];
+  members.forEach((member, i) => {
+    const atoms = input(builtinValueOf(member.attributes), type.members[i]!.type);
+    const value: EmittedValue = {
+      kind: "scalars",
+      type: type.members[i]!.type,
+      scalars: atoms.map((atom) => [code.temp(atom)]),
+    };
+    code.store(code.memberOf(place, type, i), value);
+  });
+  return [String(place.at.constant)];
+}
