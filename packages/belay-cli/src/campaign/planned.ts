@@ -1,9 +1,15 @@
-import { drawFault, drawRestingFault, type Fault, type FaultModel } from "./model/faultModel.ts";
+import {
+  drawFault,
+  drawRestingFault,
+  type Fault,
+  type FaultModel,
+  type StruckStructure,
+} from "./model/faultModel.ts";
 import { classify } from "./model/outcome.ts";
 import { digest } from "./model/random.ts";
 import type { CampaignSettings, InjectionRecord, Shard, UnitRecord } from "./model/records.ts";
 import type { Injected } from "./processes/injections.ts";
-import { injectionName, numbersBelow, type Stratum, stratumName } from "./results/plan.ts";
+import { injectionName, numbersBelow, type Stratum, strataOf, stratumName } from "./results/plan.ts";
 import type { Results } from "./results/results.ts";
 
 /** One injection to be made. */
@@ -32,6 +38,13 @@ interface Wanted {
   readonly name: string;
   readonly quota: number;
   readonly done: ReadonlySet<number>;
+}
+
+/** Returns the configurations in which a program is neither profiled nor left out. */
+export function unknownConfigurations(results: Results, program: string): string[] {
+  return results.header.settings.configurations
+    .map(({ name }) => name)
+    .filter((configuration) => !results.knows({ program, configuration }));
 }
 
 /** Returns the injections that are missing in the rounds decided so far. */
@@ -65,6 +78,64 @@ function* planOf(
   for (let number = shard.index; number < most; number += shard.count) {
     for (const { stratum, name, quota, done } of wanted) {
       if (number < quota && !done.has(number)) yield plan(stratum, name, number, settings);
+    }
+  }
+}
+
+/** The injections of one unit and structure with the numbers from `from` to before `to`. */
+export interface Range {
+  readonly structure: StruckStructure;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A part of a round: ranges of injections of one unit. */
+export interface Part {
+  readonly unit: UnitRecord;
+  readonly ranges: readonly Range[];
+}
+
+/**
+ * Divides the injections that are missing in the rounds decided so far into parts. `mostOf` returns
+ * the greatest number of injections in a part of a unit. The parts are drawn one by one.
+ */
+export function* missingParts(results: Results, mostOf: (unit: UnitRecord) => number): Generator<Part> {
+  const open = results.cells().filter(({ progress }) => progress.state === "open");
+  for (const unit of results.units) {
+    const most = mostOf(unit);
+    let [ranges, size]: [Range[], number] = [[], 0];
+    for (const { structure, progress, strata } of open) {
+      const done = strata
+        .filter((stratum) => stratum.unit === unit)
+        .map((stratum) => results.numbersOf(stratumName({ ...stratum, ...unit })));
+      const isMissing = (number: number) => done.some((numbers) => !numbers.has(number));
+      for (let from = 0; done.length > 0 && from < progress.quota; ) {
+        if (!isMissing(from)) {
+          from++;
+          continue;
+        }
+        let to = from + 1;
+        size += done.length;
+        for (; to < progress.quota && size < most && isMissing(to); to++) size += done.length;
+        ranges.push({ structure, from, to });
+        from = to;
+        if (size < most) continue;
+        yield { unit, ranges };
+        [ranges, size] = [[], 0];
+      }
+    }
+    if (ranges.length > 0) yield { unit, ranges };
+  }
+}
+
+/** Returns the injections of a part in order. They are a function of the seed and their numbers. */
+export function* injectionsOf({ unit, ranges }: Part, settings: CampaignSettings): Generator<PlannedInjection> {
+  for (const { structure, from, to } of ranges) {
+    const strata = strataOf([unit], { structures: [structure], models: settings.models });
+    for (let number = from; number < to; number++) {
+      for (const stratum of strata) {
+        yield plan(stratum, stratumName({ ...stratum, ...unit }), number, settings);
+      }
     }
   }
 }

@@ -44,7 +44,7 @@ export async function replay(directory: string, id: string, programs: URL): Prom
   const watched = new WatchedProcess(programs);
   let elsewhere: Pick<Replay, "elsewhere"> = {};
   try {
-    const present = await openDevice(watched);
+    const { adapter: present } = await openDevice(watched);
     if (begunOn !== undefined && begunOn !== present) elsewhere = { elsewhere: { begunOn, present } };
     const { digest } = header.settings.programs.find(({ name }) => name === program)!;
     await makeReady(watched, { program, digest, configuration, kernels: unit?.kernels ?? [] });

@@ -37,7 +37,7 @@ async function answerTo(question: Question) {
   opened ??= await openGpu();
   switch (question.kind) {
     case "start":
-      return { adapter: opened.choice.description };
+      return { adapter: opened.choice.description, isSoftware: opened.choice.kind !== "hardware" };
     case "open":
     case "reopen": {
       const programs = (await import(process.argv[2]!)) as Programs;

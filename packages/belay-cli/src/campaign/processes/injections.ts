@@ -19,18 +19,22 @@ export type Injected = Observation | { readonly lost: "crash" | "hang"; readonly
  * Injects faults in order, one at a time. If a fault crashes or hangs the process, the process is
  * restarted and the other faults follow.
  *
- * `open` prepares a process that was just started.
+ * `open` prepares a process that was just started. `isOpen`: the process is prepared already.
  */
 export async function* inject<Item extends { readonly fault: Fault }>(
   watched: WatchedProcess,
   items: Iterator<Item>,
-  { open, milliseconds }: { open(): Promise<unknown>; readonly milliseconds: number },
+  {
+    open,
+    milliseconds,
+    isOpen: isOpenAlready = false,
+  }: { open(): Promise<unknown>; readonly milliseconds: number; readonly isOpen?: boolean },
 ): AsyncGenerator<readonly [Item, Injected]> {
   const underWay: { item: Item; answer: Promise<Injected> }[] = [];
   /** The items whose injection was requested but not made. */
   let again: Item[] = [];
   const next = () => again.shift() ?? items.next().value;
-  let isOpen = false;
+  let isOpen = isOpenAlready;
   let failures = 0;
   // Other processes may take from the same items.
   for (let item = next(); item !== undefined || underWay.length > 0; ) {

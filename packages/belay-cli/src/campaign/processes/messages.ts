@@ -8,8 +8,8 @@ import type { Explanation } from "./session.ts";
 
 /** The questions to the process with the device, and its answers. */
 export interface Exchanges {
-  /** The question for the adapter's description. It opens the adapter first. */
-  start: { ask: object; answer: { adapter: string } };
+  /** The question for the adapter. It opens the adapter first. */
+  start: { ask: object; answer: { adapter: string; isSoftware: boolean } };
   /**
    * The question that opens a program in a configuration, in place of the one before. The
    * executions `counted` in another configuration hold if the sites are the same. The `digest`

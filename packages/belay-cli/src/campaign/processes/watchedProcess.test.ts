@@ -18,14 +18,14 @@ function lostTimes(times: number) {
   let asked = 0;
   const ask = (async () => {
     if (++asked <= times) throw new ProcessLost("crash", "the process ended by SIGSEGV");
-    return { adapter: "a GPU" };
+    return { adapter: "a GPU", isSoftware: false };
   }) as WatchedProcess["ask"];
   return { ask, asked: () => asked };
 }
 
 it("tries again where the process is lost, and gives up with a message", async () => {
   const once = lostTimes(1);
-  expect(await openDevice(once)).toBe("a GPU");
+  expect((await openDevice(once)).adapter).toBe("a GPU");
   expect(once.asked()).toBe(2);
   const always = lostTimes(100);
   await expect(openDevice(always)).rejects.toMatchObject({

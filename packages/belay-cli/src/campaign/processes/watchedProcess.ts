@@ -67,6 +67,11 @@ export class WatchedProcess {
     return this.#bytes;
   }
 
+  /** True if the process runs. The next question starts a process otherwise. */
+  get isRunning(): boolean {
+    return this.#child !== undefined;
+  }
+
   /** Kills the process. The next question starts another one. */
   kill(): void {
     this.#lose(new ProcessLost("crash", "it was ended"));
@@ -193,15 +198,15 @@ export const START_LIMIT = 60_000;
 const ATTEMPTS = 3;
 
 /**
- * Opens the device in a process, and returns the description of its adapter. Rejects with a
- * `CampaignError` if no device can be opened. The error ends the campaign, which can be resumed,
+ * Opens the device in a process, and returns its adapter. Rejects with a `CampaignError` if no device can be opened. The error ends the campaign, which can be resumed,
  * because no program is at fault.
  */
-export async function openDevice(watched: Pick<WatchedProcess, "ask">): Promise<string> {
+export async function openDevice(
+  watched: Pick<WatchedProcess, "ask">,
+): Promise<Exchanges["start"]["answer"]> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const { adapter } = await watched.ask("start", {}, START_LIMIT);
-      return adapter;
+      return await watched.ask("start", {}, START_LIMIT);
     } catch (error) {
       if (!(error instanceof ProcessLost)) throw error;
       if (attempt < ATTEMPTS) continue;
