@@ -69,7 +69,7 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
   "research/src/bench": ["measuring", "rmt", "ecc", "speculation", "programs"],
   "research/src/commands": ["results", "rmt", "ecc", "speculation", "programs", ""],
   "packages/belay-cli/src/shared": ["terminal", "files", "workloads", ""],
-  "packages/belay-cli/src/campaign": ["model", "results", "processes", "store", ""],
+  "packages/belay-cli/src/campaign": ["model", "results", "processes", "store", "", "queue"],
   "site/playground/src": ["page", "kernel", "memory", "loop", ""],
   "test/support": ["", "wgsl", "kernels", "devices", "loops", "processes"],
 };

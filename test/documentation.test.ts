@@ -91,7 +91,7 @@ it("names existing commands and options", async () => {
   const wrong: string[] = [];
   for (const { page, command } of lines) {
     const [first, second = ""] = command.split(/\s+/) as [string, string?];
-    const hasSubcommand = first === "bench" || /^(merge|compare|replay|signature)$/.test(second);
+    const hasSubcommand = first === "bench" || /^(work|merge|compare|replay|signature)$/.test(second);
     for (const sub of hasSubcommand ? second.split("|") : [undefined]) {
       const own = sub ? [first, sub] : [first];
       const help = await helpOf(own);

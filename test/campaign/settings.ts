@@ -24,6 +24,23 @@ export const campaignSettings = (
   ...changed,
 });
 
+const programs = new URL("programs.ts", import.meta.url);
+// None of the faults makes a run hang, however busy the machine is.
+const limits = { openLimitMs: 600_000, hangLimitMs: 600_000 };
+
+/** The options of a planner in tests: jobs are small, so that there are many. */
+export const queueOptions = { ...limits, version: "1", jobInjections: 16 };
+
+/** The options of a worker in tests. A job of a dead worker is delivered again soon. */
+export const workerOptions = {
+  programs,
+  digestOf: async () => "1",
+  version: "1",
+  jobs: 1,
+  software: true,
+  lockMs: 1000,
+};
+
 /** Runs it. */
 export const runTestCampaign = (
   directory: string,
@@ -35,9 +52,7 @@ export const runTestCampaign = (
     settings,
     shard: { index: 0, count: 1 },
     resume: false,
-    programs: new URL("programs.ts", import.meta.url),
-    // None of the faults makes a run hang, however busy the machine is.
-    openLimitMs: 600_000,
-    hangLimitMs: 600_000,
+    programs,
+    ...limits,
     ...options,
   });

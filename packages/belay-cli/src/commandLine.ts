@@ -1,4 +1,3 @@
-import { createRequire } from "node:module";
 import { codeOf, labelOf } from "belay-gpu/internal/diagnostics/registry";
 import { Command, CommanderError, Help, type Option } from "commander";
 import { campaignCommand } from "./commands/campaign/campaign.ts";
@@ -11,6 +10,7 @@ import { tuneCommand } from "./commands/tune.ts";
 import { importResearch } from "./shared/research.ts";
 import { exitStatus } from "./shared/terminal/failure.ts";
 import { type CommandFactory, type Io, printError, printThrown, tell } from "./shared/terminal/io.ts";
+import { readVersion } from "./shared/version.ts";
 
 const commands: readonly CommandFactory[] = [
   protectCommand,
@@ -105,9 +105,4 @@ function pathOf(command: Command): string {
 
 function withSubcommands(command: Command): Command[] {
   return [command, ...command.commands.flatMap(withSubcommands)];
-}
-
-function readVersion(): string {
-  // The package refers to itself by name, so sources and build find the same file.
-  return createRequire(import.meta.url)("belay-cli/package.json").version;
 }

@@ -129,7 +129,10 @@ export function* missingParts(results: Results, mostOf: (unit: UnitRecord) => nu
 }
 
 /** Returns the injections of a part in order. They are a function of the seed and their numbers. */
-export function* injectionsOf({ unit, ranges }: Part, settings: CampaignSettings): Generator<PlannedInjection> {
+export function* injectionsOf(
+  { unit, ranges }: Part,
+  settings: CampaignSettings,
+): Generator<PlannedInjection> {
   for (const { structure, from, to } of ranges) {
     const strata = strataOf([unit], { structures: [structure], models: settings.models });
     for (let number = from; number < to; number++) {

@@ -140,6 +140,8 @@ export const diagnosticCodes = {
   "unknown-injection": "BELAY611",
   "device-process-failed": "BELAY612",
   "other-adapter": "BELAY613",
+  "queue-unavailable": "BELAY614",
+  "worker-refused": "BELAY615",
 } as const satisfies Record<string, `BELAY${number}`>;
 
 /** The name of a diagnostic, such as `memory-host-verified`. */

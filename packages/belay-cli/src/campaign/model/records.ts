@@ -113,5 +113,30 @@ export interface InjectionRecord extends Unit {
   readonly detail?: string;
 }
 
+/** The work of one machine's process on a part of a campaign that several machines share. */
+export interface WorkRecord {
+  readonly kind: "work";
+  /** The name of the worker: its host and process. */
+  readonly worker: string;
+  /** The injections that nobody had delivered before. */
+  readonly injections: number;
+  readonly milliseconds: number;
+}
+
+/** A worker that the campaign has refused, and the reason. */
+export interface RefusalRecord {
+  readonly kind: "refused";
+  readonly worker: string;
+  readonly reason: string;
+}
+
 /** A line of a store. */
-export type StoreRecord = Header | AdapterRecord | UnitRecord | ControlRecord | SkipRecord | InjectionRecord;
+export type StoreRecord =
+  | Header
+  | AdapterRecord
+  | UnitRecord
+  | ControlRecord
+  | SkipRecord
+  | InjectionRecord
+  | WorkRecord
+  | RefusalRecord;

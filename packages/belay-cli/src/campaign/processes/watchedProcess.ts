@@ -198,8 +198,9 @@ export const START_LIMIT = 60_000;
 const ATTEMPTS = 3;
 
 /**
- * Opens the device in a process, and returns its adapter. Rejects with a `CampaignError` if no device can be opened. The error ends the campaign, which can be resumed,
- * because no program is at fault.
+ * Opens the device in a process, and returns its adapter. Rejects with a `CampaignError` if no
+ * device can be opened. The error ends the campaign, which can be resumed, because no program is at
+ * fault.
  */
 export async function openDevice(
   watched: Pick<WatchedProcess, "ask">,

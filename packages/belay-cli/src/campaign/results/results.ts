@@ -5,10 +5,12 @@ import type {
   ControlRecord,
   Header,
   InjectionRecord,
+  RefusalRecord,
   SkipRecord,
   StoreRecord,
   Unit,
   UnitRecord,
+  WorkRecord,
 } from "../model/records.ts";
 import {
   type CellProgress,
@@ -46,6 +48,10 @@ export class Results {
   readonly controls: ControlRecord[] = [];
   readonly skipped: SkipRecord[] = [];
   readonly injections: InjectionRecord[] = [];
+  /** The work of machines that share the campaign. */
+  readonly work: WorkRecord[] = [];
+  /** The refused workers by name. */
+  readonly refusals = new Map<string, RefusalRecord>();
   /** The position of each unit. Units become known in any order. */
   readonly #ranks = new Map<string, number>();
   /** The numbers of the injections in each stratum. */
@@ -97,7 +103,13 @@ export class Results {
         this.#byCell.set(cell, this.#byCell.get(cell) ?? []);
         this.#byCell.get(cell)!.push(record);
         this.injections.push(record);
+        break;
       }
+      case "work":
+        this.work.push(record);
+        break;
+      case "refused":
+        this.refusals.set(record.worker, record);
     }
   }
 
@@ -117,6 +129,11 @@ export class Results {
   knows(unit: Unit): boolean {
     const isIt = (each: Unit) => each.program === unit.program && each.configuration === unit.configuration;
     return this.units.some(isIt) || this.skipped.some(isIt);
+  }
+
+  /** Returns whether an injection with this place and number is among the results. */
+  has(injection: InjectionRecord): boolean {
+    return this.numbersOf(stratumName(injection)).has(injection.number);
   }
 
   numbersOf(stratum: string): ReadonlySet<number> {

@@ -15,6 +15,9 @@ import {
   struckStructures,
 } from "../../campaign/model/faultModel.ts";
 import type { CampaignSettings, Shard } from "../../campaign/model/records.ts";
+import { planCampaign } from "../../campaign/queue/planner.ts";
+import { RedisAddress } from "../../campaign/queue/redis.ts";
+import type { Results } from "../../campaign/results/results.ts";
 import { summarize } from "../../campaign/results/summary.ts";
 import {
   count,
@@ -26,13 +29,16 @@ import {
   whole,
 } from "../../shared/options.ts";
 import { exitStatus } from "../../shared/terminal/failure.ts";
-import { type Io, isTerminal } from "../../shared/terminal/io.ts";
+import { type Io, isTerminal, tell } from "../../shared/terminal/io.ts";
+import { readVersion } from "../../shared/version.ts";
 import { askWorkload } from "../../shared/workloads/askWorkload.ts";
+import { jobs } from "./jobs.ts";
 import { digestOf, isModule, namesOf, programsModule } from "./programs.ts";
 import { campaignReplayCommand } from "./replay.ts";
 import { printCampaign } from "./report.ts";
 import { campaignSignatureCommand } from "./signature.ts";
 import { campaignCompareCommand, campaignMergeCommand } from "./stores.ts";
+import { campaignWorkCommand, withInterrupt } from "./work.ts";
 
 interface Flags {
   readonly flavors: readonly Configuration["redundancy"][];
@@ -48,6 +54,7 @@ interface Flags {
   readonly seed: number;
   readonly shard: Shard;
   readonly jobs: number;
+  readonly queue?: string;
   readonly timeLimit?: number;
   readonly timeout: number;
   readonly resume: boolean;
@@ -100,36 +107,56 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
         .default({ index: 0, count: 1 }, "1/1"),
     )
     .option("--jobs <count>", "processes that inject at the same time", jobs, 1)
+    .option(
+      "--queue <url>",
+      "plan only, for belay campaign work on any machines; a redis:// or rediss:// URL",
+    )
     .option("--time-limit <seconds>", "stop after this time; --resume goes on", count)
     .addOption(timeoutOption())
-    .option("--resume", "go on with the campaign in the output directory", false)
+    .option("--resume", "go on with the campaign in the output directory, if there is one", false)
     .option("--out <directory>", "where the results are kept and the report goes", path, "belay-campaign")
     .option("--json", "print the result as JSON", false)
     .action(async (workload: string, flags: Flags, command: Command) => {
       if (flags.flavors.every((flavor) => flavor === "inter")) {
         refuseBeside(command, "--flavors inter", ["pairing"], "replicas are in workgroups of their own");
       }
-      const results = await withProgress(io, async (onProgress) =>
-        runCampaign({
+      if (flags.queue !== undefined) {
+        refuseBeside(command, "--queue", ["shard", "jobs"], "workers share the injections");
+      }
+      const results = await withProgress(io, async (onProgress, onEvent) => {
+        // The URL is checked before a workload is loaded, and never printed.
+        const redis = flags.queue === undefined ? undefined : new RedisAddress(flags.queue);
+        const options = {
           directory: flags.out,
           settings: await settingsOf(workload, flags),
-          shard: flags.shard,
-          jobs: flags.jobs,
           resume: flags.resume,
-          programs: programsModule,
           openLimitMs: 1000 * flags.timeout,
           ...(flags.timeLimit !== undefined && { timeLimitMs: 1000 * flags.timeLimit }),
           onProgress,
-        }),
-      );
+        };
+        return redis
+          ? planForWorkers({ ...options, redis, onEvent })
+          : runCampaign({ ...options, shard: flags.shard, jobs: flags.jobs, programs: programsModule });
+      });
       const summary = summarize(results);
       await printCampaign(io, flags.out, results, flags.json, summary);
       finish(summary.ok ? exitStatus.ok : exitStatus.failed);
     })
+    .addCommand(campaignWorkCommand(io, finish))
     .addCommand(campaignMergeCommand(io, finish))
     .addCommand(campaignCompareCommand(io, finish))
     .addCommand(campaignReplayCommand(io, finish))
     .addCommand(campaignSignatureCommand(io, finish));
+}
+
+/** Plans a campaign for workers on any machines. An interrupt drains it. */
+async function planForWorkers(
+  options: Omit<Parameters<typeof planCampaign>[0], "version" | "signal">,
+): Promise<Results> {
+  const { results } = await withInterrupt((signal) =>
+    planCampaign({ ...options, version: readVersion(), signal }),
+  );
+  return results;
 }
 
 async function settingsOf(workload: string, flags: Flags): Promise<CampaignSettings> {
@@ -159,7 +186,7 @@ async function settingsOf(workload: string, flags: Flags): Promise<CampaignSetti
  */
 async function withProgress<T>(
   io: Io,
-  work: (onProgress: (progress: Progress) => void) => Promise<T>,
+  work: (onProgress: (progress: Progress) => void, onEvent: (line: string) => void) => Promise<T>,
 ): Promise<T> {
   const onTerminal = isTerminal(io.stderr);
   const spinner = ora({
@@ -171,6 +198,10 @@ async function withProgress<T>(
   try {
     spinner.start();
     let first: { readonly done: number; readonly time: number } | undefined;
+    const onEvent = (line: string) => {
+      spinner.clear();
+      tell(io.stderr, `${line}\n`);
+    };
     return await work(({ doing, done, total }) => {
       const time = performance.now();
       first ??= { done, time };
@@ -179,7 +210,7 @@ async function withProgress<T>(
       if (onTerminal || performance.now() - last < 10_000) return;
       last = performance.now();
       io.stderr.write(`${spinner.text}\n`);
-    });
+    }, onEvent);
   } finally {
     spinner.stop();
   }
@@ -213,15 +244,6 @@ function rate(text: string): number {
   const value = Number(digits ?? Number.NaN) / (percent ? 100 : 1);
   if (!(value > 0 && value < 0.5)) throw new InvalidArgumentError("Expected a rate such as 1%.");
   return value;
-}
-
-/** The greatest number of processes. No machine has devices and memory for more. */
-const MOST_JOBS = 256;
-
-function jobs(text: string): number {
-  const number = count(text);
-  if (number > MOST_JOBS) throw new InvalidArgumentError(`Expected at most ${MOST_JOBS}.`);
-  return number;
 }
 
 /**

@@ -1,0 +1,12 @@
+import { InvalidArgumentError } from "commander";
+import { count } from "../../shared/options.ts";
+
+/** The greatest number of processes. No machine has devices and memory for more. */
+const MOST_JOBS = 256;
+
+/** Parses the number of processes with a device. */
+export function jobs(text: string): number {
+  const number = count(text);
+  if (number > MOST_JOBS) throw new InvalidArgumentError(`Expected at most ${MOST_JOBS}.`);
+  return number;
+}

@@ -1,0 +1,45 @@
+/**
+ * The planner or a worker of a campaign in a process of its own: `queueProcess.ts plan URL
+ * DIRECTORY SETTINGS` or `queueProcess.ts work URL`. It ends as by `kill -9` after so many lines
+ * of the store, or so many injections, which BELAY_TEST_DIES says.
+ */
+
+import { WatchedProcess } from "belay-cli/internal/campaign/processes/watchedProcess";
+import { planCampaign } from "belay-cli/internal/campaign/queue/planner";
+import { RedisAddress } from "belay-cli/internal/campaign/queue/redis";
+import { workOnCampaign } from "belay-cli/internal/campaign/queue/worker";
+import { Store } from "belay-cli/internal/campaign/store/store";
+import { queueOptions, workerOptions } from "./settings.ts";
+
+const [, , role, url = "", directory = "", settings = ""] = process.argv;
+let left = Number(process.env.BELAY_TEST_DIES ?? "Infinity");
+const isLast = () => --left < 0;
+
+const { append } = Store.prototype;
+Store.prototype.append = function (...args) {
+  if (isLast()) process.kill(process.pid, "SIGKILL");
+  append.apply(this, args);
+};
+const { ask } = WatchedProcess.prototype;
+WatchedProcess.prototype.ask = function (kind, ...args) {
+  if (kind === "inject" && isLast()) process.kill(process.pid, "SIGKILL");
+  return ask.call(this, kind, ...args) as never;
+};
+
+const redis = new RedisAddress(url);
+const controller = new AbortController();
+process.once("SIGINT", () => controller.abort());
+const { signal } = controller;
+if (role === "plan") {
+  await planCampaign({
+    ...queueOptions,
+    redis,
+    directory,
+    settings: JSON.parse(settings),
+    resume: true,
+    signal,
+  });
+} else {
+  process.stdout.write(JSON.stringify(await workOnCampaign({ ...workerOptions, redis, signal })));
+}
+process.exit(0);
