@@ -24,8 +24,11 @@ const OPERATIONS_PER_RUN = 20;
 /** The number of elements that are read. The time of a long transfer would hide all others. */
 const READ = 16;
 
-/** Returns programs that repeat one operation on `elements` numbers, and a small network. */
-export async function tensorflowPrograms(elements: number): Promise<UsedProgram[]> {
+/**
+ * Returns programs that repeat one operation on `elements` numbers, and a small network. A result
+ * has the first `read` numbers of the last operation.
+ */
+export async function tensorflowPrograms(elements: number, read = READ): Promise<UsedProgram[]> {
   const { tf, WebGPUBackend } = await loadLibrary();
   const random = new RandomNumbers();
   let backends = 0;
@@ -49,10 +52,10 @@ export async function tensorflowPrograms(elements: number): Promise<UsedProgram[
             last = next;
           }
           const size = last.shape.reduce((product, length) => product * length, 1);
-          const read = tf.tidy(() => tf.slice1d!(tf.reshape!(last, [-1]), 0, Math.min(READ, size)));
-          const result = await read.data();
+          const part = tf.tidy(() => tf.slice1d!(tf.reshape!(last, [-1]), 0, Math.min(read, size)));
+          const result = await part.data();
           last.dispose();
-          read.dispose();
+          part.dispose();
           return result;
         },
       };
