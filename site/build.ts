@@ -1,6 +1,6 @@
 /**
- * Builds the site into `site/dist`: the API reference, the documents and the playground. Then checks
- * all links. Usage: `npm run site`, or `npm run site -- --base /belay/` for a sub-path.
+ * Builds the site into `site/dist`: the API reference, the documents and the playground. Then
+ * checks all links. Usage: `npm run site`, or `npm run site -- --base /belay/` for a sub-path.
  */
 import { cp } from "node:fs/promises";
 import { join } from "node:path";

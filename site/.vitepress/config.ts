@@ -120,7 +120,7 @@ export default defineConfig({
   },
 });
 
-/** Returns the anchor of a heading as GitHub makes it, for which the documents' links are written. */
+/** Returns the anchor of a heading as GitHub makes it. The documents' links are written for it. */
 function githubAnchor(heading: string): string {
   return heading
     .trim()

@@ -2,12 +2,12 @@
 import { examples } from "./kernel/examples.ts";
 import { Machine } from "./kernel/machine.ts";
 import { packWords, type RecordedKernel } from "./kernel/recorded.ts";
-import type { Fault, Protection } from "./kernel/results.ts";
+import type { KernelProtection, StrikeFault } from "./kernel/results.ts";
 import { readRunnable } from "./kernel/runnable.ts";
 import { usualSite } from "./kernel/strikeControls.ts";
 import { executeAllLoops, type RecordedLoops } from "./loop/loopResults.ts";
 import { MemoryMachine } from "./memory/memoryMachine.ts";
-import { contents, type Flip } from "./memory/memoryResults.ts";
+import { type BitFlip, contents } from "./memory/memoryResults.ts";
 import type { RecordedMemory } from "./memory/recordedMemory.ts";
 import { adapterHere, describeAdapter } from "./page/adapter.ts";
 
@@ -20,11 +20,22 @@ export async function recordKernel(): Promise<RecordedKernel> {
   const [example] = examples;
   const { runnable } = readRunnable(example.source);
   const machine = new Machine();
-  const protection: Protection = { redundancy: "auto", check: "store", memory: "none", onFault: "recover" };
+  const protection: KernelProtection = {
+    redundancy: "auto",
+    check: "store",
+    memory: "none",
+    onFault: "recover",
+  };
   const { words, sites } = await machine.run(runnable!, protection);
-  const fault: Fault = { site: usualSite(sites)!.id, pixel: 2079, bit: 22, replica: 1, permanent: false };
+  const fault: StrikeFault = {
+    site: usualSite(sites)!.id,
+    pixel: 2079,
+    bit: 22,
+    replica: 1,
+    permanent: false,
+  };
   const { struck, heard } = await machine.strike(runnable!, protection, fault);
-  const bare: Protection = { ...protection, redundancy: "none" };
+  const bare: KernelProtection = { ...protection, redundancy: "none" };
   const unprotected = await machine.run(runnable!, bare);
   const site = usualSite(unprotected.sites)!.id;
   const wrong = (await machine.strike(runnable!, bare, { ...fault, site, replica: 0 })).words!;
@@ -44,7 +55,7 @@ export async function recordKernel(): Promise<RecordedKernel> {
 /** Records the use of a buffer after no flip, one, and two in one code word. */
 export async function recordMemory(): Promise<RecordedMemory> {
   const machine = new MemoryMachine();
-  const flips: readonly Flip[] = [
+  const flips: readonly BitFlip[] = [
     { word: 5, bit: 9 },
     { word: 6, bit: 19 },
   ];

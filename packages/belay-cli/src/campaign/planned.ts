@@ -83,27 +83,27 @@ function* planOf(
 }
 
 /** The injections of one unit and structure with the numbers from `from` to before `to`. */
-export interface Range {
+export interface InjectionRange {
   readonly structure: StruckStructure;
   readonly from: number;
   readonly to: number;
 }
 
 /** A part of a round: ranges of injections of one unit. */
-export interface Part {
+export interface RoundPart {
   readonly unit: UnitRecord;
-  readonly ranges: readonly Range[];
+  readonly ranges: readonly InjectionRange[];
 }
 
 /**
  * Divides the injections that are missing in the rounds decided so far into parts. `mostOf` returns
  * the greatest number of injections in a part of a unit. The parts are drawn one by one.
  */
-export function* missingParts(results: Results, mostOf: (unit: UnitRecord) => number): Generator<Part> {
+export function* missingParts(results: Results, mostOf: (unit: UnitRecord) => number): Generator<RoundPart> {
   const open = results.cells().filter(({ progress }) => progress.state === "open");
   for (const unit of results.units) {
     const most = mostOf(unit);
-    let [ranges, size]: [Range[], number] = [[], 0];
+    let [ranges, size]: [InjectionRange[], number] = [[], 0];
     for (const { structure, progress, strata } of open) {
       const done = strata
         .filter((stratum) => stratum.unit === unit)
@@ -130,7 +130,7 @@ export function* missingParts(results: Results, mostOf: (unit: UnitRecord) => nu
 
 /** Returns the injections of a part in order. They are a function of the seed and their numbers. */
 export function* injectionsOf(
-  { unit, ranges }: Part,
+  { unit, ranges }: RoundPart,
   settings: CampaignSettings,
 ): Generator<PlannedInjection> {
   for (const { structure, from, to } of ranges) {

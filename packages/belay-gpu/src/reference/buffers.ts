@@ -5,7 +5,7 @@ import type { Bounds } from "./intervals.ts";
 import { Undecided } from "./undecided.ts";
 
 /** Bounds of the numbers at some bytes. NaN stands for an unknown number. */
-export interface Range {
+export interface FloatRange {
   /** The least number. */
   readonly low: number;
   /** The largest number. */
@@ -24,7 +24,7 @@ export interface ReferenceBuffer {
   /** Returns what a kernel has stored last to the 32-bit word at an offset, if it has. */
   storedAt(offset: number): "integer" | "float" | undefined;
   /** Returns the interval of the inexact number at an offset, or undefined for exact bits. */
-  rangeAt(offset: number): Range | undefined;
+  rangeAt(offset: number): FloatRange | undefined;
 }
 
 /** Returns a buffer with a copy of the contents. Their length is a multiple of four bytes. */
@@ -36,7 +36,7 @@ export function createReferenceBuffer(contents: ArrayBuffer | ArrayBufferView): 
 export class BufferContents implements ReferenceBuffer {
   readonly #bytes: DataView<ArrayBuffer>;
   /** The intervals of inexact numbers, by offset in bytes. */
-  readonly #ranges = new Map<number, Range>();
+  readonly #ranges = new Map<number, FloatRange>();
   /** The last store to each 32-bit word: none, of an integer, or of a float. */
   readonly #stored: Uint8Array;
 
@@ -60,7 +60,7 @@ export class BufferContents implements ReferenceBuffer {
     return ([undefined, "integer", "float"] as const)[this.#stored[offset >> 2]!];
   }
 
-  rangeAt(offset: number): Range | undefined {
+  rangeAt(offset: number): FloatRange | undefined {
     return this.#ranges.get(offset);
   }
 

@@ -20,10 +20,10 @@ import {
   type BytesPlace,
   type CellsPlace,
   type CellsValue,
+  type EmittedPlace,
   type EmittedValue,
   type MemoryPlace,
   moved,
-  type Place,
   type PointerValue,
   positionText,
   type RegisterPlace,
@@ -34,7 +34,7 @@ import {
 } from "./values.ts";
 
 /** The kernel that is being translated. */
-export interface Translation {
+export interface KernelTranslation {
   readonly program: Program;
   readonly code: CodeWriter;
   /** The values of parameters and `let`, and the memory of variables. */
@@ -47,7 +47,7 @@ export interface Translation {
 }
 
 /** Emits an expression, and returns its value after the load rule. */
-export function emitExpression(cx: Translation, expression: Expression): EmittedValue {
+export function emitExpression(cx: KernelTranslation, expression: Expression): EmittedValue {
   const { program, code } = cx;
   const constant = program.constantOf(expression);
   if (constant) return code.constant(constant);
@@ -80,25 +80,25 @@ export function emitExpression(cx: Translation, expression: Expression): Emitted
 }
 
 /** Emits an expression of a scalar, vector or matrix type. */
-export function emitScalars(cx: Translation, expression: Expression): ScalarsValue {
+export function emitScalars(cx: KernelTranslation, expression: Expression): ScalarsValue {
   const value = emitExpression(cx, expression);
   if (value.kind !== "scalars") throw new Unsupported("a value of this type", expression.span);
   return value;
 }
 
 /** Emits an expression of a scalar type, and returns its first atom. */
-export function emitAtom(cx: Translation, expression: Expression): string {
+export function emitAtom(cx: KernelTranslation, expression: Expression): string {
   return emitScalars(cx, expression).scalars[0]![0]!;
 }
 
-function namedValue(cx: Translation, identifier: Identifier): EmittedValue {
+function namedValue(cx: KernelTranslation, identifier: Identifier): EmittedValue {
   const target = cx.program.targetOf(identifier) as VariableDeclaration;
   const value = cx.values.get(target);
   if (!value) throw new Unsupported(`the value of "${identifier.name}"`, identifier.span);
   return value;
 }
 
-function emitPrefix(cx: Translation, { operator, operand, span }: UnaryExpression): EmittedValue {
+function emitPrefix(cx: KernelTranslation, { operator, operand, span }: UnaryExpression): EmittedValue {
   switch (operator) {
     case "&": {
       const place = emitPlace(cx, operand);
@@ -116,7 +116,7 @@ function emitPrefix(cx: Translation, { operator, operand, span }: UnaryExpressio
 }
 
 function emitShortCircuit(
-  cx: Translation,
+  cx: KernelTranslation,
   operator: "&&" | "||",
   left: Expression,
   right: Expression,
@@ -131,7 +131,7 @@ function emitShortCircuit(
 }
 
 /** Emits the place that a reference denotes, or a swizzle that is assigned to. */
-export function emitPlace(cx: Translation, expression: Expression): Place {
+export function emitPlace(cx: KernelTranslation, expression: Expression): EmittedPlace {
   switch (expression.kind) {
     case "identifier": {
       const target = cx.program.targetOf(expression) as VariableDeclaration;
@@ -168,7 +168,7 @@ export function emitPlace(cx: Translation, expression: Expression): Place {
 }
 
 /** Emits the components of a swizzle that is swizzled again; undefined for other bases. */
-function swizzleOf(cx: Translation, base: Expression): SwizzlePlace | undefined {
+function swizzleOf(cx: KernelTranslation, base: Expression): SwizzlePlace | undefined {
   if (base.kind !== "memberAccess" || base.member.length === 1) return undefined;
   if (cx.program.typeOf(base).kind === "reference") return undefined;
   if (cx.program.valueTypeOf(base).kind !== "vector") return undefined;
@@ -176,31 +176,31 @@ function swizzleOf(cx: Translation, base: Expression): SwizzlePlace | undefined 
   return place.kind === "swizzle" ? place : undefined;
 }
 
-function swizzle(type: VectorType, components: readonly MemoryPlace[]): Place {
+function swizzle(type: VectorType, components: readonly MemoryPlace[]): EmittedPlace {
   if (components.length === 1) return components[0]!;
   return { kind: "swizzle", type: { ...type, size: components.length as VectorType["size"] }, components };
 }
 
 /** Emits the place of a composite, or the place to which a pointer at its position points. */
-function emitBase(cx: Translation, base: Expression): MemoryPlace {
+function emitBase(cx: KernelTranslation, base: Expression): MemoryPlace {
   const type = cx.program.typeOf(base);
   const place = type.kind === "pointer" ? pointed(cx, base) : emitPlace(cx, base);
   if (place.kind === "swizzle") throw new Unsupported("this swizzle", base.span);
   return place;
 }
 
-function pointed(cx: Translation, pointer: Expression): CellsPlace | BytesPlace {
+function pointed(cx: KernelTranslation, pointer: Expression): CellsPlace | BytesPlace {
   return emitPointer(cx, pointer).place;
 }
 
-export function emitPointer(cx: Translation, expression: Expression): PointerValue {
+export function emitPointer(cx: KernelTranslation, expression: Expression): PointerValue {
   const value = emitExpression(cx, expression);
   if (value.kind !== "pointer") throw new Unsupported("this pointer", expression.span);
   return value;
 }
 
 /** Returns the place of an element of an array, vector or matrix. */
-function elementPlace(cx: Translation, base: MemoryPlace, index: Expression): MemoryPlace {
+function elementPlace(cx: KernelTranslation, base: MemoryPlace, index: Expression): MemoryPlace {
   const { code } = cx;
   const { type } = base;
   const count = countOf(cx, base, type);
@@ -213,7 +213,7 @@ function elementPlace(cx: Translation, base: MemoryPlace, index: Expression): Me
 }
 
 /** Emits an index and its check, and returns it: a number, or an atom. */
-function emitChecked(cx: Translation, index: Expression, count: string): number | string {
+function emitChecked(cx: KernelTranslation, index: Expression, count: string): number | string {
   const { code } = cx;
   const atom = emitAtom(cx, index);
   if (/^\d+$/.test(atom) && /^\d+$/.test(count) && Number(atom) < Number(count)) return Number(atom);
@@ -222,7 +222,7 @@ function emitChecked(cx: Translation, index: Expression, count: string): number 
 }
 
 /** Returns the number of elements of a place, as a number or an atom. */
-function countOf(cx: Translation, place: MemoryPlace, type: Type): string {
+function countOf(cx: KernelTranslation, place: MemoryPlace, type: Type): string {
   if (type.kind === "vector") return String(type.size);
   if (type.kind === "matrix") return String(type.columns);
   if (type.kind !== "array") throw new TypeError(`a ${type.kind} has no elements`);
@@ -243,7 +243,7 @@ function componentsOf(swizzle: string): number[] {
   return [...swizzle].map((letter) => "xyzwrgba".indexOf(letter) % 4);
 }
 
-function emitIndex(cx: Translation, { base, index }: IndexExpression): EmittedValue {
+function emitIndex(cx: KernelTranslation, { base, index }: IndexExpression): EmittedValue {
   const value = emitExpression(cx, base);
   if (value.kind === "cells") return cx.code.load(elementPlace(cx, value.place, index));
   if (value.kind === "pointer") throw new Unsupported("this index", index.span);
@@ -264,7 +264,7 @@ function emitIndex(cx: Translation, { base, index }: IndexExpression): EmittedVa
   return { kind: "scalars", type: element, scalars: picked };
 }
 
-function emitMember(cx: Translation, { base, member, span }: MemberExpression): EmittedValue {
+function emitMember(cx: KernelTranslation, { base, member, span }: MemberExpression): EmittedValue {
   if (cx.program.typeOf(base).kind === "reference" && cx.program.valueTypeOf(base).kind === "vector") {
     // A swizzle loads its vector.
     return swizzled(emitScalars(cx, base), member);
@@ -293,7 +293,7 @@ function swizzled(value: ScalarsValue, member: string): ScalarsValue {
 // Calls
 
 /** Emits a call, and returns its value; undefined for a function without one. */
-export function emitCall(cx: Translation, call: CallExpression): EmittedValue | undefined {
+export function emitCall(cx: KernelTranslation, call: CallExpression): EmittedValue | undefined {
   const { program } = cx;
   const target = program.targetOf(call.callee);
   if (target?.kind === "function") return emitUserCall(cx, call, target);
@@ -302,7 +302,7 @@ export function emitCall(cx: Translation, call: CallExpression): EmittedValue | 
 }
 
 /** Emits a constructor of any type. */
-function emitConstruction(cx: Translation, call: CallExpression): EmittedValue {
+function emitConstruction(cx: KernelTranslation, call: CallExpression): EmittedValue {
   const { program, code } = cx;
   const type = program.valueTypeOf(call);
   if (type.kind !== "array" && type.kind !== "struct") {
@@ -319,7 +319,7 @@ function emitConstruction(cx: Translation, call: CallExpression): EmittedValue {
 }
 
 function emitUserCall(
-  cx: Translation,
+  cx: KernelTranslation,
   call: CallExpression,
   fn: FunctionDeclaration,
 ): EmittedValue | undefined {
@@ -430,7 +430,7 @@ function isPolled(program: Program, { callee, args }: CallExpression): boolean {
   return type.kind === "pointer" && type.space === "workgroup";
 }
 
-function emitBuiltinCall(cx: Translation, call: CallExpression): EmittedValue | undefined {
+function emitBuiltinCall(cx: KernelTranslation, call: CallExpression): EmittedValue | undefined {
   const { code, program } = cx;
   const { name } = call.callee;
   if (barriers.has(name)) {
@@ -474,7 +474,7 @@ function emitPair(code: CodeWriter, { fract, other }: ReturnType<typeof emitPart
 }
 
 /** Emits an atomic operation. Invocations take turns, so a load and a store do. */
-function emitAtomic(cx: Translation, call: CallExpression): EmittedValue | undefined {
+function emitAtomic(cx: KernelTranslation, call: CallExpression): EmittedValue | undefined {
   const { code, program } = cx;
   const { name } = call.callee;
   const { place } = emitPointer(cx, call.args[0]!);
@@ -509,7 +509,7 @@ function emitAtomic(cx: Translation, call: CallExpression): EmittedValue | undef
 }
 
 /** Emits a subgroup operation: its operands go to `X`, and its result comes from there. */
-function emitSubgroup(cx: Translation, call: CallExpression): EmittedValue | undefined {
+function emitSubgroup(cx: KernelTranslation, call: CallExpression): EmittedValue | undefined {
   const { code, program } = cx;
   const args = call.args.map((arg) => emitScalars(cx, arg));
   const operand = args[0];

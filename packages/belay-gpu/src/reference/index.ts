@@ -1,7 +1,7 @@
 /** The reference executor: compute kernels on the CPU, as the WGSL specification defines them. */
 
 export type { Span } from "../diagnostics/diagnostic.ts";
-export { createReferenceBuffer, type Range, type ReferenceBuffer } from "./buffers.ts";
+export { createReferenceBuffer, type FloatRange, type ReferenceBuffer } from "./buffers.ts";
 export {
   type BoundBuffer,
   createReference,

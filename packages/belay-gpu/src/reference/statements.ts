@@ -19,13 +19,19 @@ import {
   emitExpression,
   emitPlace,
   emitReturned,
+  type KernelTranslation,
   registerPlace,
   steadyPointer,
-  type Translation,
 } from "./expressions.ts";
 import { emitBinary } from "./operators.ts";
 import { Unsupported } from "./unsupported.ts";
-import { cellCount, type EmittedValue, type MemoryPlace, type Place, type ScalarsValue } from "./values.ts";
+import {
+  cellCount,
+  type EmittedPlace,
+  type EmittedValue,
+  type MemoryPlace,
+  type ScalarsValue,
+} from "./values.ts";
 
 /** The labels that `break` and `continue` leave. */
 interface Labels {
@@ -34,11 +40,11 @@ interface Labels {
 }
 
 /** Emits a block. */
-export function emitBlock(cx: Translation, block: Block, labels?: Labels): void {
+export function emitBlock(cx: KernelTranslation, block: Block, labels?: Labels): void {
   for (const statement of block.statements) emitStatement(cx, statement, labels);
 }
 
-function emitStatement(cx: Translation, statement: Statement, labels: Labels | undefined): void {
+function emitStatement(cx: KernelTranslation, statement: Statement, labels: Labels | undefined): void {
   const { code } = cx;
   if (statement.kind !== "block") code.line(`at = ${statement.span.start};`);
   switch (statement.kind) {
@@ -100,7 +106,7 @@ function emitStatement(cx: Translation, statement: Statement, labels: Labels | u
 }
 
 /** Copies a value to variables that the whole function knows, as loops have several blocks. */
-function named({ code }: Translation, value: EmittedValue): EmittedValue {
+function named({ code }: KernelTranslation, value: EmittedValue): EmittedValue {
   if (value.kind === "pointer") return steadyPointer(code, value);
   if (value.kind === "cells") return value;
   const names = value.scalars.map((each) => each.map(() => code.variable()));
@@ -108,7 +114,7 @@ function named({ code }: Translation, value: EmittedValue): EmittedValue {
   return { ...value, scalars: names };
 }
 
-function emitVariable(cx: Translation, statement: VarStatement): void {
+function emitVariable(cx: KernelTranslation, statement: VarStatement): void {
   const { code, program } = cx;
   const type = program.declaredTypeOf(statement);
   const value = statement.initializer && emitExpression(cx, statement.initializer);
@@ -122,14 +128,14 @@ function emitVariable(cx: Translation, statement: VarStatement): void {
 }
 
 /** Returns true if a variable has a scalar or vector type, and no pointer or variable index. */
-function isRegister(cx: Translation, statement: VarStatement): boolean {
+function isRegister(cx: KernelTranslation, statement: VarStatement): boolean {
   const { kind } = cx.program.declaredTypeOf(statement);
   return (kind === "scalar" || kind === "vector") && !addressed(cx).has(statement);
 }
 
 const knownAddressed = new WeakMap<object, ReadonlySet<unknown>>();
 /** Returns the variables of which the program takes an address, or that it indexes. */
-function addressed({ program }: Translation): ReadonlySet<unknown> {
+function addressed({ program }: KernelTranslation): ReadonlySet<unknown> {
   let known = knownAddressed.get(program);
   if (!known) {
     const found = new Set<unknown>();
@@ -148,7 +154,7 @@ function addressed({ program }: Translation): ReadonlySet<unknown> {
   return known;
 }
 
-function emitAssignment(cx: Translation, { target, operator, value }: Assignment): void {
+function emitAssignment(cx: KernelTranslation, { target, operator, value }: Assignment): void {
   const { code, program } = cx;
   if (!target) {
     if (program.typeOf(value).kind !== "texture" && program.typeOf(value).kind !== "sampler")
@@ -166,7 +172,7 @@ function emitAssignment(cx: Translation, { target, operator, value }: Assignment
   store(cx, place, emitBinary(code, operation, left, right, left.type));
 }
 
-function emitIncrement(cx: Translation, { target, operator }: Increment): void {
+function emitIncrement(cx: KernelTranslation, { target, operator }: Increment): void {
   const place = steady(cx, emitPlace(cx, target));
   const left = load(cx, place);
   const one: ScalarsValue = { kind: "scalars", type: left.type, scalars: [["1"]] };
@@ -174,7 +180,7 @@ function emitIncrement(cx: Translation, { target, operator }: Increment): void {
 }
 
 /** Fixes the position of a place, which is evaluated before the value. */
-function steady(cx: Translation, place: Place): Place {
+function steady(cx: KernelTranslation, place: EmittedPlace): EmittedPlace {
   if (place.kind === "swizzle")
     return { ...place, components: place.components.map((each) => steady(cx, each) as MemoryPlace) };
   // Its atoms are constants, or registers that the value may change.
@@ -183,13 +189,13 @@ function steady(cx: Translation, place: Place): Place {
   return { ...place, at: { ...place.at, atoms } };
 }
 
-function load(cx: Translation, place: Place): ScalarsValue {
+function load(cx: KernelTranslation, place: EmittedPlace): ScalarsValue {
   if (place.kind !== "swizzle") return cx.code.load(place) as ScalarsValue;
   const scalars = place.components.map((each) => cx.code.loadScalar(each));
   return { kind: "scalars", type: place.type, scalars };
 }
 
-function store(cx: Translation, place: Place, value: EmittedValue): void {
+function store(cx: KernelTranslation, place: EmittedPlace, value: EmittedValue): void {
   if (value.kind === "scalars" && place.kind !== "swizzle") {
     const count = cellCount(place.type.kind === "atomic" ? place.type.element : place.type);
     // The scalar operand of an operation on a vector stands for all components.
@@ -203,7 +209,7 @@ function store(cx: Translation, place: Place, value: EmittedValue): void {
   } else cx.code.store(place, value);
 }
 
-function emitSwitch(cx: Translation, statement: SwitchStatement, labels: Labels | undefined): void {
+function emitSwitch(cx: KernelTranslation, statement: SwitchStatement, labels: Labels | undefined): void {
   const { code, program } = cx;
   const label = code.fresh("L");
   const inner: Labels = { breaks: label, continues: labels?.continues };
@@ -225,20 +231,20 @@ function emitSwitch(cx: Translation, statement: SwitchStatement, labels: Labels 
 }
 
 /** Emits the beginning of a loop's iteration, and returns the loop's labels. */
-function beginLoop({ code }: Translation): Labels & { readonly continues: string } {
+function beginLoop({ code }: KernelTranslation): Labels & { readonly continues: string } {
   const [breaks, continues] = [code.fresh("L"), code.fresh("C")];
   code.line(`${breaks}: for (;;) {`);
   code.line(`if (--fuel < 0) ${code.library("outOfFuel")}();`);
   return { breaks, continues };
 }
 
-function emitBody(cx: Translation, body: Block, labels: Labels): void {
+function emitBody(cx: KernelTranslation, body: Block, labels: Labels): void {
   cx.code.line(`${labels.continues}: {`);
   emitBlock(cx, body, labels);
   cx.code.line("}");
 }
 
-function emitLoop(cx: Translation, { body, continuing, breakIf }: LoopStatement): void {
+function emitLoop(cx: KernelTranslation, { body, continuing, breakIf }: LoopStatement): void {
   const labels = beginLoop(cx);
   emitBody(cx, body, labels);
   if (continuing) emitBlock(cx, continuing);
@@ -246,7 +252,7 @@ function emitLoop(cx: Translation, { body, continuing, breakIf }: LoopStatement)
   cx.code.line("}");
 }
 
-function emitFor(cx: Translation, { initializer, condition, update, body }: ForStatement): void {
+function emitFor(cx: KernelTranslation, { initializer, condition, update, body }: ForStatement): void {
   cx.code.line("{");
   if (initializer) emitStatement(cx, initializer, undefined);
   const labels = beginLoop(cx);
@@ -257,7 +263,7 @@ function emitFor(cx: Translation, { initializer, condition, update, body }: ForS
   cx.code.line("}");
 }
 
-function emitWhile(cx: Translation, { condition, body }: WhileStatement): void {
+function emitWhile(cx: KernelTranslation, { condition, body }: WhileStatement): void {
   const labels = beginLoop(cx);
   emitExit(cx, condition, labels, "===");
   emitBody(cx, body, labels);
@@ -265,6 +271,11 @@ function emitWhile(cx: Translation, { condition, body }: WhileStatement): void {
 }
 
 /** Emits the end of a loop where a condition is true (`!==`) or false (`===`). */
-function emitExit(cx: Translation, condition: Expression, { breaks }: Labels, isZero: "===" | "!=="): void {
+function emitExit(
+  cx: KernelTranslation,
+  condition: Expression,
+  { breaks }: Labels,
+  isZero: "===" | "!==",
+): void {
   cx.code.line(`if (${emitAtom(cx, condition)} ${isZero} 0) break ${breaks};`);
 }

@@ -8,7 +8,7 @@ import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import type { Type } from "../wgsl/types.ts";
 import { CodeWriter, type FloatMode, type SubgroupSite } from "./codeWriter.ts";
-import { emitExpression, parameterValue, type Translation, waits } from "./expressions.ts";
+import { emitExpression, type KernelTranslation, parameterValue, waits } from "./expressions.ts";
 import { emitBlock } from "./statements.ts";
 import { Unsupported } from "./unsupported.ts";
 import type { EmittedValue } from "./values.ts";
@@ -57,7 +57,14 @@ export function translateKernel(
   const functions = [...reachableFrom(program, [kernel])];
   const names = new Map(functions.map((fn, i) => [fn, `f${i}`]));
   const waiting = new Set(functions.filter((fn) => reaches(program, fn)));
-  const cx: Translation = { program, code, values: new Map(), places: new Map(), functions: names, waiting };
+  const cx: KernelTranslation = {
+    program,
+    code,
+    values: new Map(),
+    places: new Map(),
+    functions: names,
+    waiting,
+  };
 
   const bindings: TranslatedBinding[] = [];
   const privates: GlobalVariable[] = [];
@@ -98,7 +105,7 @@ export function translateKernel(
     cells: code.cells.invocation,
   };
 
-  function bind({ program: of }: Translation, variable: GlobalVariable): TranslatedBinding {
+  function bind({ program: of }: KernelTranslation, variable: GlobalVariable): TranslatedBinding {
     const point = bindingPointOf(of, variable);
     const type = of.declaredTypeOf(variable);
     if (!point || type.kind === "texture" || type.kind === "sampler")
@@ -128,7 +135,7 @@ function reaches(program: Program, fn: FunctionDeclaration): boolean {
   return found;
 }
 
-function emitFunction(cx: Translation, fn: FunctionDeclaration): string {
+function emitFunction(cx: KernelTranslation, fn: FunctionDeclaration): string {
   const { code, program } = cx;
   code.lines = [];
   code.hoisted = [];
@@ -150,7 +157,7 @@ function declared({ hoisted }: CodeWriter): string[] {
 
 /** Emits the function that initializes the variables of an invocation and calls the kernel. */
 function emitEntry(
-  cx: Translation,
+  cx: KernelTranslation,
   kernel: FunctionDeclaration,
   privates: readonly GlobalVariable[],
 ): string {
@@ -175,7 +182,7 @@ function emitEntry(
 }
 
 /** Returns the atoms of an entry point's parameter: a built-in value, or a structure of them. */
-function inputAtoms({ code, program }: Translation, parameter: Parameter): string[] {
+function inputAtoms({ code, program }: KernelTranslation, parameter: Parameter): string[] {
   const type = program.declaredTypeOf(parameter);
   const input = (name: string, of: Type): string[] => {
     const first = idIndices[name];

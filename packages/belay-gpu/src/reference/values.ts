@@ -67,7 +67,7 @@ export interface SwizzlePlace {
   readonly components: readonly MemoryPlace[];
 }
 export type MemoryPlace = RegisterPlace | CellsPlace | BytesPlace;
-export type Place = MemoryPlace | SwizzlePlace;
+export type EmittedPlace = MemoryPlace | SwizzlePlace;
 
 /** Returns the number of scalars in a value of a type. */
 export function cellCount(type: Type): number {

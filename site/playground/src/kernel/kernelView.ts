@@ -10,7 +10,7 @@ import { examples } from "./examples.ts";
 import { Machine } from "./machine.ts";
 import { drawnPicture } from "./picture.ts";
 import { type RecordedKernel, Recording } from "./recorded.ts";
-import type { CleanRun, Cost, Protection, Results, StruckRun } from "./results.ts";
+import type { CleanRun, KernelCost, KernelProtection, KernelResults, StruckRun } from "./results.ts";
 import { invocationAt, type Runnable, readRunnable } from "./runnable.ts";
 import { sourcePanes } from "./sourcePanes.ts";
 import { strikeControls } from "./strikeControls.ts";
@@ -40,7 +40,7 @@ const options = {
     ["report", "only report"],
   ],
 } as const satisfies {
-  readonly [Name in keyof Protection]: readonly (readonly [Protection[Name] & string, string])[];
+  readonly [Name in keyof KernelProtection]: readonly (readonly [KernelProtection[Name] & string, string])[];
 };
 
 const labels = {
@@ -50,12 +50,12 @@ const labels = {
   onFault: "After a fault",
 };
 
-function protectionFrom(state: Readonly<Record<string, string | undefined>>): Protection {
+function protectionFrom(state: Readonly<Record<string, string | undefined>>): KernelProtection {
   const chosen = Object.entries(options).map(([name, values]) => {
     const given = values.find(([value]) => value === state[name]) ?? values[0];
     return [name, given[0]];
   });
-  return Object.fromEntries(chosen) as unknown as Protection;
+  return Object.fromEntries(chosen) as unknown as KernelProtection;
 }
 
 /** Shows the view. */
@@ -68,7 +68,7 @@ export async function show(place: HTMLElement): Promise<ShownView> {
   let runnable: Runnable | undefined;
   let clean: CleanRun | undefined;
   let recorded: RecordedKernel | undefined;
-  let results: Results | undefined;
+  let results: KernelResults | undefined;
   let device: Pick<GPUDevice, "features" | "limits"> | undefined;
   let isClosed = false;
 
@@ -104,13 +104,18 @@ export async function show(place: HTMLElement): Promise<ShownView> {
   picker.value = own === undefined ? (examples.find((each) => each.source === source)?.name ?? "own") : "own";
 
   const controls = Object.entries(options).map(([name, values]) =>
-    choice(labels[name as keyof Protection], values, protection[name as keyof Protection], (value) => {
-      protection = { ...protection, [name]: value };
-      writeState({ [name]: value });
-      clean = undefined;
-      protectNow();
-      void run();
-    }),
+    choice(
+      labels[name as keyof KernelProtection],
+      values,
+      protection[name as keyof KernelProtection],
+      (value) => {
+        protection = { ...protection, [name]: value };
+        writeState({ [name]: value });
+        clean = undefined;
+        protectNow();
+        void run();
+      },
+    ),
   );
 
   const picture = drawnPicture((pixel) => {
@@ -166,7 +171,7 @@ export async function show(place: HTMLElement): Promise<ShownView> {
 
   /** Runs one task at a time. The latest waits for the one that runs. */
   let turn = Promise.resolve();
-  function inTurn(task: (runnable: Runnable, results: Results) => Promise<void>): Promise<void> {
+  function inTurn(task: (runnable: Runnable, results: KernelResults) => Promise<void>): Promise<void> {
     turn = turn.then(async () => {
       if (!runnable || !results || isClosed) return;
       place.setAttribute("aria-busy", "true");
@@ -292,13 +297,13 @@ export async function show(place: HTMLElement): Promise<ShownView> {
 function isRecorded(
   { example, protection: known }: RecordedKernel,
   source: string,
-  asked: Protection,
+  asked: KernelProtection,
 ): boolean {
   const isExample = examples.some((each) => each.name === example && each.source === source);
   return (
     isExample &&
     Object.entries(asked).every(
-      ([name, value]) => value === known[name as keyof Protection] || value === "none",
+      ([name, value]) => value === known[name as keyof KernelProtection] || value === "none",
     )
   );
 }
@@ -338,7 +343,7 @@ function logOf({ picture }: Runnable, { struck, heard }: StruckRun): HTMLElement
 function verdictOn(
   { words, struck, heard }: StruckRun,
   right: Uint32Array,
-  { redundancy }: Protection,
+  { redundancy }: KernelProtection,
 ): [string, "ok" | "bad" | "open"] {
   if (!struck) return ["Nothing was struck: the invocation does not execute this value.", "open"];
   if (words === null) return ["Caught. The result was refused: the program reads nothing wrong.", "ok"];
@@ -353,7 +358,10 @@ function verdictOn(
 
 const notMeasured = "Not measured yet.";
 
-function describeCost({ plain, protected: hardened, rounds, dispatches }: Cost, isSoftware: boolean): string {
+function describeCost(
+  { plain, protected: hardened, rounds, dispatches }: KernelCost,
+  isSoftware: boolean,
+): string {
   const ratio = (hardened / plain).toFixed(2);
   const note = isSoftware ? " A software adapter: its times say nothing about a GPU." : "";
   return `${ratio} times the plain kernel: ${duration(plain)} plain, ${duration(hardened)} protected, from the call to the result. Medians of ${rounds} alternations with ${dispatches} dispatches each.${note}`;

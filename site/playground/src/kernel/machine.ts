@@ -2,7 +2,15 @@
 import { type BelayEventType, FaultError, type HardenedDevice, harden } from "belay-gpu";
 import { newDevice } from "../page/adapter.ts";
 import { median } from "../page/numbers.ts";
-import type { CleanRun, Cost, Fault, Heard, Protection, Results, StruckRun } from "./results.ts";
+import type {
+  CleanRun,
+  Heard,
+  KernelCost,
+  KernelProtection,
+  KernelResults,
+  StrikeFault,
+  StruckRun,
+} from "./results.ts";
 import { invocationAt, type Runnable } from "./runnable.ts";
 
 /** A device with the pipeline of one kernel. */
@@ -17,10 +25,10 @@ const rounds = 9;
 const dispatches = 10;
 
 /** The GPU of this machine, with one device for the latest kernel and protection. */
-export class Machine implements Results {
+export class Machine implements KernelResults {
   #session: Session<HardenedDevice> | undefined;
 
-  async run(runnable: Runnable, protection: Protection): Promise<CleanRun> {
+  async run(runnable: Runnable, protection: KernelProtection): Promise<CleanRun> {
     const session = await this.#open(runnable, protection);
     session.device.belay.disarm();
     const words = await execute(session, runnable, 1);
@@ -28,7 +36,7 @@ export class Machine implements Results {
     return { words, sites: kernel?.sites ?? [] };
   }
 
-  async strike(runnable: Runnable, protection: Protection, fault: Fault): Promise<StruckRun> {
+  async strike(runnable: Runnable, protection: KernelProtection, fault: StrikeFault): Promise<StruckRun> {
     const session = await this.#open(runnable, protection);
     const { belay } = session.device;
     const heard: Heard[] = [];
@@ -65,7 +73,7 @@ export class Machine implements Results {
     }
   }
 
-  async measure(runnable: Runnable, protection: Protection): Promise<Cost> {
+  async measure(runnable: Runnable, protection: KernelProtection): Promise<KernelCost> {
     const plain = await sessionOn(await newDevice(), runnable, "plain");
     const hardened = await sessionOn(harden(await newDevice(), protection), runnable, "hardened");
     try {
@@ -89,7 +97,7 @@ export class Machine implements Results {
     this.#session = undefined;
   }
 
-  async #open(runnable: Runnable, protection: Protection): Promise<Session<HardenedDevice>> {
+  async #open(runnable: Runnable, protection: KernelProtection): Promise<Session<HardenedDevice>> {
     const key = JSON.stringify([runnable.source, protection]);
     if (this.#session?.key === key) return this.#session;
     this.close();

@@ -1,6 +1,6 @@
 /** Plays results that a script recorded on a real device, where the browser has no WebGPU. */
 import type { FaultSite } from "belay-gpu";
-import type { CleanRun, Fault, Protection, Results, StruckRun } from "./results.ts";
+import type { CleanRun, KernelProtection, KernelResults, StrikeFault, StruckRun } from "./results.ts";
 import type { Runnable } from "./runnable.ts";
 
 /** The recorded results of one kernel. */
@@ -8,8 +8,8 @@ export interface RecordedKernel {
   readonly adapter: string;
   readonly date: string;
   readonly example: string;
-  readonly protection: Protection;
-  readonly fault: Fault;
+  readonly protection: KernelProtection;
+  readonly fault: StrikeFault;
   /** The words of the shown buffer in base 64. */
   readonly words: string;
   readonly sites: readonly FaultSite[];
@@ -19,7 +19,7 @@ export interface RecordedKernel {
 }
 
 /** The results of a recording. Each strike is the recorded one. */
-export class Recording implements Results {
+export class Recording implements KernelResults {
   readonly #recorded: RecordedKernel;
 
   constructor(recorded: RecordedKernel) {
@@ -30,7 +30,7 @@ export class Recording implements Results {
     return { words: unpackWords(this.#recorded.words), sites: this.#recorded.sites };
   }
 
-  async strike(_runnable: Runnable, { redundancy }: Protection): Promise<StruckRun> {
+  async strike(_runnable: Runnable, { redundancy }: KernelProtection): Promise<StruckRun> {
     const words = unpackWords(this.#recorded.words);
     const { struck, heard } = this.#recorded.struck;
     if (redundancy !== "none") return { words, struck, heard };

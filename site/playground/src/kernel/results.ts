@@ -3,10 +3,10 @@ import type { FaultSite, Policy } from "belay-gpu";
 import type { Runnable } from "./runnable.ts";
 
 /** The protection of a kernel, as the controls choose it. */
-export type Protection = Required<Pick<Policy, "redundancy" | "check" | "memory" | "onFault">>;
+export type KernelProtection = Required<Pick<Policy, "redundancy" | "check" | "memory" | "onFault">>;
 
 /** The fault that a strike injects. */
-export interface Fault {
+export interface StrikeFault {
   readonly site: number;
   /** The pixel whose invocation is struck. */
   readonly pixel: number;
@@ -41,7 +41,7 @@ export interface StruckRun {
 }
 
 /** The medians of the time from the call to the verified result, in milliseconds. */
-export interface Cost {
+export interface KernelCost {
   readonly plain: number;
   readonly protected: number;
   readonly rounds: number;
@@ -50,11 +50,11 @@ export interface Cost {
 }
 
 /** A source of results. */
-export interface Results {
-  run(runnable: Runnable, protection: Protection): Promise<CleanRun>;
-  strike(runnable: Runnable, protection: Protection, fault: Fault): Promise<StruckRun>;
+export interface KernelResults {
+  run(runnable: Runnable, protection: KernelProtection): Promise<CleanRun>;
+  strike(runnable: Runnable, protection: KernelProtection, fault: StrikeFault): Promise<StruckRun>;
   /** Resolves to null if costs are not known. */
-  measure(runnable: Runnable, protection: Protection): Promise<Cost | null>;
+  measure(runnable: Runnable, protection: KernelProtection): Promise<KernelCost | null>;
   /** Releases the devices. */
   close(): void;
 }

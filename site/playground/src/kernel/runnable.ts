@@ -32,10 +32,12 @@ export interface Picture {
 }
 
 /** A problem of a source, with its place. */
-export type Problem = Pick<Diagnostic, "severity" | "message" | "span" | "help"> & { readonly code?: string };
+export type SourceProblem = Pick<Diagnostic, "severity" | "message" | "span" | "help"> & {
+  readonly code?: string;
+};
 
 /** Reads a kernel. Its result has either a kernel that runs, or the reasons why it does not. */
-export function readRunnable(source: string): { runnable?: Runnable; problems: readonly Problem[] } {
+export function readRunnable(source: string): { runnable?: Runnable; problems: readonly SourceProblem[] } {
   const parsed = parse(source);
   const program = resolve(parsed.module);
   const errors = [...parsed.diagnostics, ...program.diagnostics].filter(
@@ -52,7 +54,7 @@ export function readRunnable(source: string): { runnable?: Runnable; problems: r
 
 /** The reason why the page does not run a valid kernel. */
 class Refusal extends Error {
-  readonly problem: Problem;
+  readonly problem: SourceProblem;
 
   constructor(message: string, span: Span, help?: string) {
     super(message);

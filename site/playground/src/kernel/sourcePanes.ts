@@ -3,7 +3,7 @@ import { element } from "../page/element.ts";
 import { counted } from "../page/numbers.ts";
 import { type Correspondence, lineFinder } from "./correspondence.ts";
 import { highlightLine } from "./highlight.ts";
-import type { Problem } from "./runnable.ts";
+import type { SourceProblem } from "./runnable.ts";
 
 /** The two panes. */
 export interface SourcePanes {
@@ -11,7 +11,7 @@ export interface SourcePanes {
   /** Shows another source in the editor. */
   setSource(source: string): void;
   /** Shows the protected form of the source that the editor has. */
-  show(correspondence: Correspondence, problems: readonly Problem[]): void;
+  show(correspondence: Correspondence, problems: readonly SourceProblem[]): void;
   /** Marks the line of the source that a fault was found in, counted from 1, or none. */
   markFault(line: number | undefined): void;
 }
@@ -32,7 +32,7 @@ export function sourcePanes(source: string, edited: (source: string) => void): S
   const remark = element("p", { className: "remark", aria: { live: "polite" } });
   const problemList = element("ul", { className: "problems", id: "problems" });
   let shown: Correspondence = { lines: [], diagnostics: [], checks: [], entryPoints: [] };
-  let problems: readonly Problem[] = [];
+  let problems: readonly SourceProblem[] = [];
   let faultLine: number | undefined;
 
   const drawSource = () => {

@@ -5,7 +5,7 @@ import { type LoopExample, loopExamples } from "./loopExamples.ts";
 import { type Round, type TracedKernel, traceRounds } from "./roundTrace.ts";
 
 /** One observed execution of a loop. */
-export interface ExecutedLoop {
+export interface ObservedLoop {
   readonly kernels: readonly TracedKernel[];
   readonly rounds: readonly Round[];
   readonly plans: readonly string[];
@@ -17,11 +17,11 @@ export interface ExecutedLoop {
 export interface RecordedLoops {
   readonly adapter: string;
   readonly date: string;
-  readonly loops: Readonly<Record<string, ExecutedLoop>>;
+  readonly loops: Readonly<Record<string, ObservedLoop>>;
 }
 
 /** Executes a loop on the GPU of this machine, and observes its rounds. */
-export async function executeLoop({ run }: LoopExample): Promise<ExecutedLoop> {
+export async function executeLoop({ run }: LoopExample): Promise<ObservedLoop> {
   const device = await newDevice();
   try {
     const trace = traceRounds(device);
@@ -46,8 +46,8 @@ export async function executeLoop({ run }: LoopExample): Promise<ExecutedLoop> {
 }
 
 /** Executes all loops of the picker, by their names. */
-export async function executeAllLoops(): Promise<Record<string, ExecutedLoop>> {
-  const executed: Record<string, ExecutedLoop> = {};
+export async function executeAllLoops(): Promise<Record<string, ObservedLoop>> {
+  const executed: Record<string, ObservedLoop> = {};
   for (const example of loopExamples) executed[example.name] = await executeLoop(example);
   return executed;
 }

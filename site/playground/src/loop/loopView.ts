@@ -6,7 +6,7 @@ import { counted } from "../page/numbers.ts";
 import type { ShownView } from "../page/shownView.ts";
 import { readState, writeState } from "../page/state.ts";
 import { loopExamples } from "./loopExamples.ts";
-import { type ExecutedLoop, executeLoop, type RecordedLoops } from "./loopResults.ts";
+import { executeLoop, type ObservedLoop, type RecordedLoops } from "./loopResults.ts";
 import type { Round } from "./roundTrace.ts";
 
 const iterations = 256;
@@ -20,7 +20,7 @@ export async function show(place: HTMLElement): Promise<ShownView> {
       ? ((await import("../recorded/loops.json")).default as unknown as RecordedLoops)
       : undefined;
   let example = loopExamples.find(({ name }) => name === readState().loop) ?? loopExamples[0];
-  let executed: ExecutedLoop | undefined;
+  let executed: ObservedLoop | undefined;
   let round = 0;
   let timer: ReturnType<typeof setInterval> | undefined;
   let isClosed = false;

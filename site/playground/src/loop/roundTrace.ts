@@ -32,14 +32,14 @@ const plans: Readonly<Record<string, string>> = {
 
 type State = Readonly<Record<ControlWord, number>>;
 
-/** The state after a decision of the scheduler, and the waiting iterations' distances from `base`. */
+/** The state after a scheduler's decision, and the waiting iterations' distances from `base`. */
 interface Decision {
   readonly scheduler: string;
   readonly state: State;
   readonly waiting: readonly number[];
 }
 
-/** The state with which the host starts the rounds of a plan, or a decision whose words are copied. */
+/** The state with which the host starts a plan's rounds, or a decision whose words are copied. */
 type Observation =
   | { readonly start: State }
   | { readonly scheduler: string; readonly copy: GPUBuffer; readonly controlBytes: number };

@@ -1,6 +1,6 @@
 /** The bits of a buffer as cells, one row for each word. */
 import { element } from "../page/element.ts";
-import type { Flip } from "./memoryResults.ts";
+import type { BitFlip } from "./memoryResults.ts";
 
 /** The grid on the page. */
 export interface BitGrid {
@@ -10,7 +10,7 @@ export interface BitGrid {
   /** Draws intact words, in blocks that share check words. */
   draw(words: readonly number[], granule: number): void;
   /** Flips a bit, which stays marked. */
-  flip(flip: Flip): void;
+  flip(flip: BitFlip): void;
   /** Draws the words that the program read. Cells that came right are marked for a moment. */
   settle(words: readonly number[]): void;
   /** Marks the blocks with flipped bits as refused. */
@@ -18,18 +18,18 @@ export interface BitGrid {
 }
 
 /** Creates a grid. `clicked` is called with the bit of a clicked cell. */
-export function bitGrid(clicked: (flip: Flip) => void): BitGrid {
+export function bitGrid(clicked: (flip: BitFlip) => void): BitGrid {
   const body = element("div", { className: "bit-grid", role: "grid", ariaLabel: "Bits of the buffer" });
   const place = element("section", { className: "bit-pane" }, body);
   let intact: readonly number[] = [];
   let now: number[] = [];
   let granule = 1;
-  let focused: Flip = { word: 0, bit: 31 };
+  let focused: BitFlip = { word: 0, bit: 31 };
 
-  const cellAt = ({ word, bit }: Flip) =>
+  const cellAt = ({ word, bit }: BitFlip) =>
     body.querySelector<HTMLElement>(`[data-word="${word}"][data-bit="${bit}"]`);
-  const isFlipped = ({ word, bit }: Flip) => (((intact[word]! ^ now[word]!) >>> bit) & 1) === 1;
-  const drawCell = (flip: Flip) => {
+  const isFlipped = ({ word, bit }: BitFlip) => (((intact[word]! ^ now[word]!) >>> bit) & 1) === 1;
+  const drawCell = (flip: BitFlip) => {
     const cell = cellAt(flip)!;
     const value = (now[flip.word]! >>> flip.bit) & 1;
     cell.classList.toggle("one", value === 1);
@@ -42,7 +42,7 @@ export function bitGrid(clicked: (flip: Flip) => void): BitGrid {
   };
   const all = () =>
     now.flatMap((_, word) => Array.from({ length: 32 }, (_, place) => ({ word, bit: 31 - place })));
-  const focus = (flip: Flip) => {
+  const focus = (flip: BitFlip) => {
     const from = cellAt(focused);
     if (from) from.tabIndex = -1;
     focused = flip;
@@ -50,7 +50,7 @@ export function bitGrid(clicked: (flip: Flip) => void): BitGrid {
     cell.tabIndex = 0;
     cell.focus();
   };
-  const flipOf = (target: EventTarget | null): Flip | undefined => {
+  const flipOf = (target: EventTarget | null): BitFlip | undefined => {
     const cell = (target as HTMLElement).closest<HTMLElement>("[data-bit]");
     return cell ? { word: Number(cell.dataset.word), bit: Number(cell.dataset.bit) } : undefined;
   };
@@ -63,7 +63,7 @@ export function bitGrid(clicked: (flip: Flip) => void): BitGrid {
   });
   body.addEventListener("keydown", (event) => {
     const { word, bit } = focused;
-    const moves: Readonly<Record<string, Flip>> = {
+    const moves: Readonly<Record<string, BitFlip>> = {
       ArrowLeft: { word, bit: Math.min(31, bit + 1) },
       ArrowRight: { word, bit: Math.max(0, bit - 1) },
       ArrowUp: { word: Math.max(0, word - 1), bit },

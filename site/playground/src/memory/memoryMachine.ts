@@ -2,14 +2,20 @@
 import { type HardenedDevice, harden, MemoryFaultError } from "belay-gpu";
 import type { Heard } from "../kernel/results.ts";
 import { newDevice } from "../page/adapter.ts";
-import { type Code, type Flip, type MemoryResults, policyOf, type Use } from "./memoryResults.ts";
+import {
+  type BitFlip,
+  type BufferCode,
+  type BufferUse,
+  type MemoryResults,
+  policyOf,
+} from "./memoryResults.ts";
 import kernel from "./use.wgsl?raw";
 
 const events = ["corrected", "memoryFault", "recovery", "giveUp"] as const;
 
 /** A device with one buffer. */
 interface Opened {
-  readonly code: Code;
+  readonly code: BufferCode;
   readonly device: HardenedDevice;
   readonly pipeline: GPUComputePipeline;
   readonly data: GPUBuffer;
@@ -21,7 +27,7 @@ export class MemoryMachine implements MemoryResults {
   #opened: Opened | undefined;
   #heard: Heard[] = [];
 
-  async write(code: Code, words: readonly number[]): Promise<void> {
+  async write(code: BufferCode, words: readonly number[]): Promise<void> {
     if (this.#opened?.code !== code) await this.#open(code, 4 * words.length);
     const { device, data } = this.#opened!;
     device.queue.writeBuffer(data, 0, Uint32Array.from(words));
@@ -29,13 +35,13 @@ export class MemoryMachine implements MemoryResults {
     this.#heard = [];
   }
 
-  flip(flip: Flip): Flip {
+  flip(flip: BitFlip): BitFlip {
     const { device, data } = this.#opened!;
     device.belay.flip(data, 4 * flip.word, (2 ** flip.bit) | 0);
     return flip;
   }
 
-  async use(): Promise<Use> {
+  async use(): Promise<BufferUse> {
     const { device, pipeline, data, copy } = this.#opened!;
     this.#heard = [];
     const staging = device.createBuffer({
@@ -67,7 +73,7 @@ export class MemoryMachine implements MemoryResults {
     this.#opened = undefined;
   }
 
-  async #open(code: Code, size: number): Promise<void> {
+  async #open(code: BufferCode, size: number): Promise<void> {
     this.close();
     const device = harden(await newDevice(), policyOf(code));
     for (const type of events)

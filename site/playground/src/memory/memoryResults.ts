@@ -3,16 +3,16 @@ import type { MemoryCode, Policy } from "belay-gpu";
 import type { Heard } from "../kernel/results.ts";
 
 /** The code of the buffer. */
-export type Code = MemoryCode | "none";
+export type BufferCode = MemoryCode | "none";
 
 /** One flipped bit. */
-export interface Flip {
+export interface BitFlip {
   readonly word: number;
   readonly bit: number;
 }
 
 /** The result of a kernel that loads the buffer. */
-export interface Use {
+export interface BufferUse {
   /** The words that the program read; null if they were refused. */
   readonly words: readonly number[] | null;
   readonly heard: readonly Heard[];
@@ -21,17 +21,17 @@ export interface Use {
 /** A source of results. */
 export interface MemoryResults {
   /** Writes the buffer anew, under a code. */
-  write(code: Code, words: readonly number[]): Promise<void>;
+  write(code: BufferCode, words: readonly number[]): Promise<void>;
   /** Flips a bit of the buffer at rest. Returns the bit that was flipped. */
-  flip(flip: Flip): Flip;
+  flip(flip: BitFlip): BitFlip;
   /** Runs a kernel that loads the buffer. */
-  use(): Promise<Use>;
+  use(): Promise<BufferUse>;
   /** Releases the device. */
   close(): void;
 }
 
 /** The policy of the device: codes alone, without redundancy. */
-export const policyOf = (memory: Code): Policy => ({ redundancy: "none", memory, injectFaults: true });
+export const policyOf = (memory: BufferCode): Policy => ({ redundancy: "none", memory, injectFaults: true });
 
 /** The words of the buffer. */
 export const contents: readonly number[] = Array.from(

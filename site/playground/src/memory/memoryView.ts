@@ -8,7 +8,7 @@ import type { ShownView } from "../page/shownView.ts";
 import { readState, writeState } from "../page/state.ts";
 import { bitGrid } from "./bitGrid.ts";
 import { MemoryMachine } from "./memoryMachine.ts";
-import { type Code, contents, type MemoryResults } from "./memoryResults.ts";
+import { type BufferCode, contents, type MemoryResults } from "./memoryResults.ts";
 import { MemoryRecording, type RecordedMemory } from "./recordedMemory.ts";
 import kernel from "./use.wgsl?raw";
 
@@ -32,7 +32,7 @@ export async function show(place: HTMLElement): Promise<ShownView> {
   } else results = new MemoryMachine();
 
   const asked = readState().memory ?? "secded128";
-  let code = (recorded?.code ?? (codes[asked] ? asked : "secded128")) as Code;
+  let code = (recorded?.code ?? (codes[asked] ? asked : "secded128")) as BufferCode;
   const verdict = element("p", { className: "verdict", aria: { live: "polite" } });
   const log = element("ol", { className: "log" });
   const tell = (text: string, kind: "" | "ok" | "bad" | "open" = "") => {
@@ -104,7 +104,7 @@ export async function show(place: HTMLElement): Promise<ShownView> {
     Object.entries(codes).map(([name, { title }]) => [name, title] as const),
     code,
     (value) => {
-      code = value as Code;
+      code = value as BufferCode;
       writeState({ memory: value });
       void write();
     },

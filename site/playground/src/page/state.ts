@@ -3,7 +3,7 @@
 export type View = "kernel" | "memory" | "loop";
 
 /** The parameters of the address, by name. All are text. */
-export interface State extends Readonly<Record<string, string | undefined>> {
+export interface PageState extends Readonly<Record<string, string | undefined>> {
   readonly view: View;
 }
 
@@ -11,7 +11,7 @@ export interface State extends Readonly<Record<string, string | undefined>> {
 export const stateChanged = new EventTarget();
 
 /** Returns the state in the address. */
-export function readState(): State {
+export function readState(): PageState {
   const parameters = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
   const { view } = parameters;
   return { ...parameters, view: view === "memory" || view === "loop" ? view : "kernel" };

@@ -2,7 +2,7 @@
 import type { Redis } from "ioredis";
 import { digest } from "../model/random.ts";
 import type { CampaignSettings, StoreRecord, Unit, UnitRecord } from "../model/records.ts";
-import type { Range } from "../planned.ts";
+import type { InjectionRange } from "../planned.ts";
 
 /** The campaign that the planner announces to workers. */
 export interface Announcement {
@@ -18,7 +18,7 @@ export interface Announcement {
 /** A job: to profile a program, or to make a range of injections into one unit. */
 export type Job =
   | { readonly kind: "profile"; readonly program: string; readonly configurations: readonly string[] }
-  | ({ readonly kind: "injections"; readonly ranges: readonly Range[] } & Unit);
+  | ({ readonly kind: "injections"; readonly ranges: readonly InjectionRange[] } & Unit);
 
 /** The result of a job: lines for the store. */
 export interface Delivery {
