@@ -9,6 +9,7 @@ export interface Manifest {
   readonly name: string;
   readonly files: readonly string[];
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
   readonly exports: Readonly<
     Record<string, string | { readonly "belay-source": string; readonly types: string }>
   >;
