@@ -49,13 +49,9 @@ export function differences(buffer: ReferenceBuffer, words: Uint32Array): string
   const expected = new Uint32Array(buffer.bytes.buffer);
   const floats = new Float32Array(words.buffer);
   return [...words].flatMap((word, i) => {
-    const range = buffer.rangeAt(4 * i);
-    if (!range) {
-      // Zeros of floats have either sign.
-      const isZero = ((word | expected[i]!) & 0x7fffffff) === 0 && buffer.storedAt(4 * i) === "float";
-      return word === expected[i] || isZero ? [] : [`${i}: ${word} (${floats[i]}) is not ${expected[i]}`];
-    }
-    const { low, high } = range;
-    return floats[i]! < low || floats[i]! > high ? [`${i}: ${floats[i]} is not in ${low} to ${high}`] : [];
+    if (buffer.allows(4 * i, word)) return [];
+    const { low, high } = buffer.rangeAt(4 * i) ?? {};
+    const allowed = low === undefined ? `${expected[i]}` : `in ${low} to ${high}`;
+    return [`${i}: ${word} (${floats[i]}) is not ${allowed}`];
   });
 }

@@ -25,6 +25,11 @@ export interface ReferenceBuffer {
   storedAt(offset: number): "integer" | "float" | undefined;
   /** Returns the interval of the inexact number at an offset, or undefined for exact bits. */
   rangeAt(offset: number): FloatRange | undefined;
+  /**
+   * Returns true if an implementation may leave these bits in the 32-bit word at an offset. Zeros
+   * of floats have either sign.
+   */
+  allows(offset: number, word: number): boolean;
 }
 
 /** Returns a buffer with a copy of the contents. Their length is a multiple of four bytes. */
@@ -37,7 +42,7 @@ export class BufferContents implements ReferenceBuffer {
   readonly #bytes: DataView<ArrayBuffer>;
   /** The intervals of inexact numbers, by offset in bytes. */
   readonly #ranges = new Map<number, FloatRange>();
-  /** The last store to each 32-bit word: none, of an integer, or of a float. */
+  /** The last store to each 32-bit word: none, of an integer, of f32, or of f16. */
   readonly #stored: Uint8Array;
 
   constructor(contents: ArrayBuffer | ArrayBufferView) {
@@ -57,11 +62,27 @@ export class BufferContents implements ReferenceBuffer {
   }
 
   storedAt(offset: number): "integer" | "float" | undefined {
-    return ([undefined, "integer", "float"] as const)[this.#stored[offset >> 2]!];
+    return ([undefined, "integer", "float", "float"] as const)[this.#stored[offset >> 2]!];
   }
 
   rangeAt(offset: number): FloatRange | undefined {
     return this.#ranges.get(offset);
+  }
+
+  allows(offset: number, word: number): boolean {
+    const stored = this.#stored[offset >> 2];
+    const allowed = (format: FloatFormat, at: number, pattern: number, expected: number) => {
+      const range = this.#ranges.get(at);
+      const x = format.fromBits(pattern);
+      if (!range) return pattern === expected || (x === 0 && format.fromBits(expected) === 0);
+      return Number.isNaN(range.low) || (x >= range.low && x <= range.high);
+    };
+    const expected = this.#bytes.getUint32(offset, true);
+    if (stored === 2) return allowed(f32Format, offset, word >>> 0, expected);
+    if (stored !== 3) return word >>> 0 === expected;
+    return [0, 16].every((shift) =>
+      allowed(f16Format, offset + shift / 8, (word >>> shift) & 0xffff, (expected >>> shift) & 0xffff),
+    );
   }
 
   loadInteger(offset: number): number {
@@ -96,7 +117,7 @@ export class BufferContents implements ReferenceBuffer {
   storeFloat(offset: number, format: FloatFormat, low: number, high: number): void {
     const bytes = format === f32Format ? 4 : 2;
     this.#forget(offset, bytes);
-    this.#stored[offset >> 2] = 2;
+    this.#stored[offset >> 2] = bytes === 4 ? 2 : 3;
     if (low !== high) this.#ranges.set(offset, { low, high });
     else if (bytes === 4) this.#bytes.setFloat32(offset, low, true);
     else this.#bytes.setUint16(offset, f16Format.toBits(low), true);

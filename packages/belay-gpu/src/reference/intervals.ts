@@ -189,7 +189,11 @@ export function intervalArithmetic(format: FloatFormat, r: Bounds) {
       const angles = [Math.atan2(yl, xl), Math.atan2(yl, xh), Math.atan2(yh, xl), Math.atan2(yh, xh)];
       within(Math.min(...angles), Math.max(...angles), accuracy.arc);
     },
-    tanh: (low: number, high: number) => increasing(low, high, Math.tanh, accuracy.hyperbolicTangent, 16),
+    tanh: (low: number, high: number) => {
+      // The accuracy may be that of `sinh(x) / cosh(x)`, in which the exponential can overflow.
+      if (!(Math.exp(Math.max(-low, high)) < max / 2)) return unknown();
+      increasing(low, high, Math.tanh, accuracy.hyperbolicTangent, 16);
+    },
     step: (el: number, eh: number, xl: number, xh: number) => {
       if (xl >= eh) exactly(1, 1);
       else if (xh < el) exactly(0, 0);

@@ -78,6 +78,29 @@ describe("intervals", () => {
   });
 });
 
+describe("the words of a device", () => {
+  const bitsOf = (x: number) => new Uint32Array(Float32Array.of(x).buffer)[0]!;
+
+  it("are allowed within the interval, and not as NaN", () => {
+    const { x, out } = run("x[i] = x[i] / 3.0; out[i] = 5u;", [1, 0]);
+    expect(x.allows(0, bitsOf(1 / 3))).toBe(true);
+    expect(x.allows(0, bitsOf(0.334))).toBe(false);
+    expect(x.allows(0, bitsOf(Number.NaN))).toBe(false);
+    expect(x.allows(4, bitsOf(-0))).toBe(true);
+    expect(out[0]).toBe(5);
+  });
+
+  it("are allowed half by half for numbers of 16 bits", () => {
+    const made = kernel(`enable f16; @group(0) @binding(0) var<storage, read_write> h: array<f16, 2>;
+      @compute @workgroup_size(1) fn main() { h[0] = h[0] / 3.0h; h[1] = h[1] * 2.0h; }`);
+    const buffer = createReferenceBuffer(Uint16Array.of(0x3c00, 0x3c00));
+    made.run({ workgroups: [1, 1, 1], buffers: [{ group: 0, binding: 0, buffer }] });
+    expect(buffer.allows(0, 0x4000_3555)).toBe(true);
+    expect(buffer.allows(0, 0x4001_3555)).toBe(false);
+    expect(buffer.allows(0, 0x4000_3655)).toBe(false);
+  });
+});
+
 describe("what WGSL leaves open", () => {
   it.each([
     ["an index out of bounds", "out[i + 5u] = 1u;", "an index is out of bounds"],
@@ -132,6 +155,13 @@ describe("invocations together", () => {
       (_, i) => sums[i >> 2]! * 1000 + (i % 4) * 100 + (i ^ 1) * 10 + 4,
     );
     expect([...new Uint32Array(buffer.bytes.buffer)]).toEqual(expected);
+  });
+
+  it("show a race by results that differ between the orders", () => {
+    const results = (["ascending", "descending"] as const).map((order) =>
+      run("let n = out[(i + 1u) % 4u]; out[i] = n + i;", [], { order }).out.join(),
+    );
+    expect(results).toEqual(["0,1,2,3,0,0,0,0", "6,6,5,3,0,0,0,0"]);
   });
 
   it("runs the chosen workgroups only", () => {

@@ -8,7 +8,10 @@ import { functionsOf, stageOf } from "../analysis/callGraph.ts";
 import { knownWorkgroupSize } from "../analysis/workgroupSize.ts";
 import { withConstants } from "../compiler/overrides.ts";
 import type { Span } from "../diagnostics/diagnostic.ts";
+import { lineAt } from "../diagnostics/lines.ts";
+import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
+import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import { BufferContents, type ReferenceBuffer } from "./buffers.ts";
 import type { FloatMode } from "./codeWriter.ts";
@@ -64,6 +67,11 @@ export interface ReferenceDispatch {
   readonly only?: Iterable<readonly [x: number, y: number, z: number]>;
   /** The most iterations of loops in one workgroup. Default: 2 to the power of 28. */
   readonly iterations?: number;
+  /**
+   * The order of workgroups, and of the invocations between two barriers. Results that differ
+   * between the orders depend on a race. Default: `"ascending"`.
+   */
+  readonly order?: "ascending" | "descending";
 }
 
 /** The reason why the specification does not fix what a dispatch computes. */
@@ -109,15 +117,30 @@ interface GeneratedKernel {
  */
 export function createReference(
   kernel: ReferenceSource,
-  { floats = "intervals" }: ReferenceOptions = {},
+  options: ReferenceOptions = {},
 ): ReferenceKernel | UnsupportedConstruct {
-  const { source, entryPoint, constants = {} } = kernel;
+  return referenceOf(resolveKernel(kernel), options);
+}
+
+/** A kernel of a typed module. */
+export interface ResolvedKernel {
+  readonly program: Program;
+  readonly declaration: FunctionDeclaration;
+  /** The size of a workgroup in each dimension. */
+  readonly size: readonly number[];
+}
+
+/** Types a kernel. Throws a `TypeError` as `createReference` does. */
+export function resolveKernel({ source, entryPoint, constants = {} }: ReferenceSource): ResolvedKernel {
   const { module, diagnostics } = parse(source);
   const resolved = diagnostics.length > 0 ? undefined : resolve(module);
   const error = [...diagnostics, ...(resolved?.diagnostics ?? [])].find(
     ({ severity }) => severity === "error",
   );
-  if (error || !resolved) throw new TypeError(`the module has an error: ${error?.message}`);
+  if (error || !resolved) {
+    const line = error && lineAt(source, error.span.start).line;
+    throw new TypeError(`the module has an error: ${error?.message} (line ${line})`);
+  }
   const program = withConstants(resolved, constants);
   const kernels = functionsOf(program).filter((fn) => stageOf(fn) === "compute");
   const declaration = kernels.find(({ name }) => entryPoint === undefined || name === entryPoint);
@@ -125,11 +148,20 @@ export function createReference(
     throw new TypeError(entryPoint ? `there is no kernel "${entryPoint}"` : "name one of the kernels");
   const size = knownWorkgroupSize(program, declaration);
   if (!size) throw new TypeError("an override of the workgroup's size has no value");
+  return { program, declaration, size };
+}
+
+/** Translates a typed kernel, as `createReference` does. */
+export function referenceOf(
+  { program, declaration, size }: ResolvedKernel,
+  { floats = "intervals" }: ReferenceOptions = {},
+): ReferenceKernel | UnsupportedConstruct {
   try {
     return new GeneratedReference(translateKernel(program, declaration, floats), size, floats);
   } catch (error) {
     if (error instanceof Unsupported) return { construct: error.message, span: error.span };
-    if (error instanceof RangeError) return { construct: "nesting as deep as this", span: module.span };
+    if (error instanceof RangeError)
+      return { construct: "nesting as deep as this", span: program.module.span };
     throw error;
   }
 }
@@ -164,6 +196,7 @@ class GeneratedReference implements ReferenceKernel {
     subgroupSize = 32,
     only,
     iterations = 2 ** 28,
+    order = "ascending",
   }: ReferenceDispatch): ReferenceOutcome {
     const generated = this.#generated;
     generated.bind(
@@ -176,10 +209,11 @@ class GeneratedReference implements ReferenceKernel {
         return [buffer, offset, offset + size];
       }),
     );
-    for (const workgroup of only ?? grid(workgroups)) {
+    const all = [...(only ?? grid(workgroups))];
+    for (const workgroup of order === "ascending" ? all : all.reverse()) {
       generated.begin(iterations);
       try {
-        this.#runWorkgroup(workgroup, workgroups, subgroupSize);
+        this.#runWorkgroup(workgroup, workgroups, subgroupSize, order);
       } catch (error) {
         if (!(error instanceof Undecided)) throw error;
         return { undecided: { reason: error.message, at: generated.at(), workgroup } };
@@ -188,7 +222,12 @@ class GeneratedReference implements ReferenceKernel {
     return {};
   }
 
-  #runWorkgroup(workgroup: readonly number[], workgroups: readonly number[], subgroupSize: number): void {
+  #runWorkgroup(
+    workgroup: readonly number[],
+    workgroups: readonly number[],
+    subgroupSize: number,
+    order: "ascending" | "descending",
+  ): void {
     const [width, height, depth] = this.#size as [number, number, number];
     const count = width * height * depth;
     const memory = () => new Float64Array(this.#translated.cells);
@@ -206,28 +245,34 @@ class GeneratedReference implements ReferenceKernel {
     };
     if (!this.#translated.waits) {
       const [cells, bounds, exchange] = [memory(), upper(), new Float64Array(0)];
-      for (let i = 0; i < count; i++) this.#generated.main(cells, bounds, exchange, idsOf(i));
+      for (const i of inOrder(count, order)) this.#generated.main(cells, bounds, exchange, idsOf(i));
       return;
     }
     const exchanges = Array.from({ length: count }, () => new Float64Array(64));
     const running = exchanges.map(
       (exchange, i) => this.#generated.main(memory(), upper(), exchange, idsOf(i))!,
     );
-    this.#schedule(running, exchanges, subgroupSize);
+    this.#schedule(running, exchanges, subgroupSize, order);
   }
 
   /** Runs invocations until each has ended. They meet at barriers and in subgroup operations. */
-  #schedule(running: readonly Generator<number>[], exchanges: readonly Float64Array[], size: number): void {
+  #schedule(
+    running: readonly Generator<number>[],
+    exchanges: readonly Float64Array[],
+    size: number,
+    order: "ascending" | "descending",
+  ): void {
+    const all = inOrder(running.length, order);
     /** The site at which an invocation waits; undefined if it has ended. */
     const sites: (number | undefined)[] = [];
     const resume = (i: number) => {
       const { value, done } = running[i]!.next();
       sites[i] = done ? undefined : value;
     };
-    for (const i of running.keys()) resume(i);
+    for (const i of all) resume(i);
     while (sites.some((site) => site !== undefined)) {
       let moved = false;
-      for (const i of running.keys()) {
+      for (const i of all) {
         if (sites[i] !== polling) continue;
         resume(i);
         moved = true;
@@ -246,9 +291,15 @@ class GeneratedReference implements ReferenceKernel {
       }
       if (moved) continue;
       if (sites.some((site) => site !== atBarrier)) throw new Undecided("some invocations miss a barrier");
-      for (const i of running.keys()) resume(i);
+      for (const i of all) resume(i);
     }
   }
+}
+
+/** Returns the numbers from 0 to `count - 1`. */
+function inOrder(count: number, order: "ascending" | "descending"): number[] {
+  const numbers = range(0, count);
+  return order === "ascending" ? numbers : numbers.reverse();
 }
 
 function range(from: number, to: number): number[] {
