@@ -1,19 +1,20 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
-import { planCampaign } from "belay-cli/internal/campaign/queue/planner";
+import type { PlannerOptions } from "belay-cli/internal/campaign/queue/planner";
 import { importQueuePackages, RedisAddress } from "belay-cli/internal/campaign/queue/redis";
-import { workOnCampaign } from "belay-cli/internal/campaign/queue/worker";
+import type { WorkerOptions } from "belay-cli/internal/campaign/queue/worker";
 import type { Results } from "belay-cli/internal/campaign/results/results";
 import { summarize } from "belay-cli/internal/campaign/results/summary";
 import { readResults } from "belay-cli/internal/campaign/store/merge";
 import { storePath } from "belay-cli/internal/campaign/store/store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { belay } from "../support/processes/belay.ts";
+import { Bundle } from "../support/processes/bundle.ts";
 import { areInstalled, freePort, RedisServer } from "../support/processes/servers.ts";
 import { until } from "../support/until.ts";
-import { campaignSettings, queueOptions, runTestCampaign, workerOptions } from "./settings.ts";
+import { campaignSettings, planTestCampaign } from "./settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-queue-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -27,16 +28,12 @@ const settings = campaignSettings(["sum"], {
 });
 const table = (results: Results) => summarize(results).cells;
 
-function spawnProcess(args: readonly string[], dies?: number): ChildProcess {
-  const script = join(import.meta.dirname, "queueProcess.ts");
-  const env = { ...process.env, ...(dies !== undefined && { BELAY_TEST_DIES: String(dies) }) };
-  const command = ["--conditions=belay-source", "--import", "jiti/register", script, ...args];
-  return spawn(process.execPath, command, {
-    cwd: import.meta.dirname,
-    env,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-}
+const modules = [
+  "test/campaign/settings.ts",
+  "test/campaign/queueProcess.ts",
+  "test/campaign/programs.ts",
+  "packages/belay-cli/src/campaign/processes/deviceProcess.ts",
+];
 
 const endOf = (child: ChildProcess): Promise<number | string> =>
   new Promise((resolve) => child.once("exit", (status, signal) => resolve(signal ?? status!)));
@@ -45,24 +42,31 @@ describe.runIf(areInstalled("a campaign over a queue", "redis-server", "redis-cl
   "a campaign over a queue",
   () => {
     let server: RedisServer;
+    let bundle: Bundle;
+    // Processes of the bundled module start from the bundle too.
+    let bundled: typeof import("./settings.ts");
     let alone: Results;
     beforeAll(async () => {
+      bundle = await Bundle.of(...modules);
+      bundled = (await bundle.import("settings.ts")) as typeof bundled;
       server = await RedisServer.start();
-      alone = await runTestCampaign(directory(), settings);
+      alone = await bundled.runTestCampaign(directory(), settings);
     });
-    afterAll(() => server[Symbol.asyncDispose]());
+    afterAll(async () => {
+      bundle[Symbol.dispose]();
+      await server[Symbol.asyncDispose]();
+    });
 
-    const plan = (at: string, changed: Partial<Parameters<typeof planCampaign>[0]> = {}) =>
-      planCampaign({
-        ...queueOptions,
-        redis: new RedisAddress(server.url),
-        directory: at,
-        settings,
-        resume: true,
-        ...changed,
+    function spawnProcess(args: readonly string[], dies?: number): ChildProcess {
+      const env = { ...process.env, ...(dies !== undefined && { BELAY_TEST_DIES: String(dies) }) };
+      return spawn(process.execPath, [bundle.path("queueProcess.ts"), ...args], {
+        env,
+        stdio: ["ignore", "ignore", "inherit"],
       });
-    const work = (changed: Partial<Parameters<typeof workOnCampaign>[0]> = {}) =>
-      workOnCampaign({ ...workerOptions, redis: new RedisAddress(server.url), ...changed });
+    }
+    const plan = (at: string, changed: Partial<PlannerOptions> = {}) =>
+      planTestCampaign(server.url, at, settings, changed);
+    const work = (changed: Partial<WorkerOptions> = {}) => bundled.workOnTestCampaign(server.url, changed);
 
     it("ends with the table of one machine, though all workers, the planner and Redis are killed", async () => {
       const at = directory();
@@ -178,17 +182,26 @@ describe.runIf(areInstalled("a campaign over a queue", "redis-server", "redis-cl
       const { results, failures } = await plan(at, { onEvent: (line) => events.push(line) });
       await left;
       expect(failures).toEqual([expect.stringMatching(/^the profile of sum failed: .*nothing\.ts/)]);
-      expect(events).toContainEqual(expect.stringMatching(/\(try [12] of 3\)$/));
+      for (const attempt of [1, 2, 3]) {
+        const line = `^the profile of sum failed on .*/${process.pid}: .*nothing\\.ts.* \\(try ${attempt} of 3\\)$`;
+        expect(events).toContainEqual(expect.stringMatching(new RegExp(line)));
+      }
       expect(events).toContainEqual(expect.stringMatching(/\(given up\)$/));
       expect(results.skipped).toEqual([]);
       server.command("flushall");
     });
 
     it("takes a database from a planner that is gone, and not from one that is alive", async () => {
-      server.command("set", "belay:planner", "elsewhere/1");
+      const claim = (host: string) =>
+        server.command("set", "belay:planner", JSON.stringify({ host, pid: 999999999 }));
+      claim(hostname());
+      const ends = new AbortController();
+      await plan(directory(), { signal: ends.signal, onProgress: () => ends.abort() });
+      expect(server.command("exists", "belay:planner")).toBe("0");
+      claim("elsewhere");
       await expect(plan(directory())).rejects.toMatchObject({
         code: "BELAY614",
-        message: `redis://127.0.0.1:${server.port} is in use by the planner elsewhere/1`,
+        message: `redis://127.0.0.1:${server.port} is in use by the planner elsewhere/999999999`,
       });
       server.command("del", "belay:planner");
     });

@@ -5,11 +5,8 @@
  */
 
 import { WatchedProcess } from "belay-cli/internal/campaign/processes/watchedProcess";
-import { planCampaign } from "belay-cli/internal/campaign/queue/planner";
-import { RedisAddress } from "belay-cli/internal/campaign/queue/redis";
-import { workOnCampaign } from "belay-cli/internal/campaign/queue/worker";
 import { Store } from "belay-cli/internal/campaign/store/store";
-import { queueOptions, workerOptions } from "./settings.ts";
+import { planTestCampaign, workOnTestCampaign } from "./settings.ts";
 
 const [, , role, url = "", directory = "", settings = ""] = process.argv;
 let left = Number(process.env.BELAY_TEST_DIES ?? "Infinity");
@@ -26,20 +23,9 @@ WatchedProcess.prototype.ask = function (kind, ...args) {
   return ask.call(this, kind, ...args) as never;
 };
 
-const redis = new RedisAddress(url);
 const controller = new AbortController();
 process.once("SIGINT", () => controller.abort());
 const { signal } = controller;
-if (role === "plan") {
-  await planCampaign({
-    ...queueOptions,
-    redis,
-    directory,
-    settings: JSON.parse(settings),
-    resume: true,
-    signal,
-  });
-} else {
-  process.stdout.write(JSON.stringify(await workOnCampaign({ ...workerOptions, redis, signal })));
-}
+if (role === "plan") await planTestCampaign(url, directory, JSON.parse(settings), { signal });
+else await workOnTestCampaign(url, { signal });
 process.exit(0);

@@ -1,7 +1,11 @@
+import { extname } from "node:path";
 import { type CampaignOptions, runCampaign } from "belay-cli/internal/campaign/campaign";
 import { campaignConfigurations } from "belay-cli/internal/campaign/model/configurations";
 import { faultModels, programStructures } from "belay-cli/internal/campaign/model/faultModel";
 import type { CampaignSettings } from "belay-cli/internal/campaign/model/records";
+import { type PlannerOptions, planCampaign } from "belay-cli/internal/campaign/queue/planner";
+import { RedisAddress } from "belay-cli/internal/campaign/queue/redis";
+import { type WorkerOptions, workOnCampaign } from "belay-cli/internal/campaign/queue/worker";
 
 /** A campaign over some of the programs of the tests, small unless said otherwise. */
 export const campaignSettings = (
@@ -24,24 +28,51 @@ export const campaignSettings = (
   ...changed,
 });
 
-const programs = new URL("programs.ts", import.meta.url);
+/** Bundles have modules in JavaScript. */
+const programs = new URL(`programs${extname(import.meta.url)}`, import.meta.url);
 // None of the faults makes a run hang, however busy the machine is.
 const limits = { openLimitMs: 600_000, hangLimitMs: 600_000 };
 
-/** The options of a planner in tests: jobs are small, so that there are many. */
-export const queueOptions = { ...limits, version: "1", jobInjections: 16 };
+/**
+ * Plans a campaign over a queue. Jobs are small, so that there are many. The planner looks often,
+ * so that tests wait little.
+ */
+export const planTestCampaign = (
+  url: string,
+  directory: string,
+  settings: CampaignSettings,
+  options: Partial<PlannerOptions> = {},
+) =>
+  planCampaign({
+    ...limits,
+    redis: new RedisAddress(url),
+    directory,
+    settings,
+    resume: true,
+    version: "1",
+    jobInjections: 16,
+    durations: { lookMs: 10, upkeepMs: 50, retryMs: 10, leaseMs: LEASE_MS },
+    ...options,
+  });
 
-/** The options of a worker in tests. A job of a dead worker is delivered again soon. */
-export const workerOptions = {
-  programs,
-  digestOf: async () => "1",
-  version: "1",
-  jobs: 1,
-  software: true,
-  lockMs: 1000,
-};
+/** The time for which a planner on another machine keeps its claim, in milliseconds. */
+const LEASE_MS = 500;
 
-/** Runs it. */
+/** Works on a campaign over a queue. A job of a dead worker is delivered again soon. */
+export const workOnTestCampaign = (url: string, options: Partial<WorkerOptions> = {}) =>
+  workOnCampaign({
+    redis: new RedisAddress(url),
+    programs,
+    digestOf: async () => "1",
+    version: "1",
+    jobs: 1,
+    software: true,
+    lockMs: 400,
+    beatMs: 50,
+    ...options,
+  });
+
+/** Runs a campaign on this machine alone. */
 export const runTestCampaign = (
   directory: string,
   settings: CampaignSettings,

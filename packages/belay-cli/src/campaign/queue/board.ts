@@ -3,6 +3,7 @@ import type { Redis } from "ioredis";
 import { digest } from "../model/random.ts";
 import type { CampaignSettings, StoreRecord, Unit, UnitRecord } from "../model/records.ts";
 import type { InjectionRange } from "../planned.ts";
+import { isGone, type ProcessIdentity } from "../store/processIdentity.ts";
 
 /** The campaign that the planner announces to workers. */
 export interface Announcement {
@@ -28,6 +29,15 @@ export interface Delivery {
   readonly milliseconds: number;
 }
 
+/** A failed attempt to execute a job. */
+export interface JobFailure {
+  readonly worker: string;
+  readonly job: Job;
+  readonly reason: string;
+  /** The number of the attempt, from 1. */
+  readonly attempt: number;
+}
+
 /** The latest state of a worker. */
 export interface WorkerState {
   readonly state: "working" | "left" | "refused";
@@ -47,13 +57,16 @@ export const campaignId = (settings: CampaignSettings): string => digest(JSON.st
 /** Returns the name of the queue with a campaign's jobs. */
 export const queueName = (id: string): string => `belay-${id}`;
 
+/** The script that removes a key if it has the given value. */
+const REMOVE_IF_SAME = "return redis.call('get', KEYS[1]) == ARGV[1] and redis.call('del', KEYS[1])";
+
 const CAMPAIGN = "belay:campaign";
 const PLANNER = "belay:planner";
 
-/** The time after which a planner's claim ends without a sign of life, in milliseconds. */
-export const LEASE_MS = 10_000;
 /** The seconds for which Redis keeps what workers and planners told last. */
 const KEPT_SECONDS = 600;
+/** The number of failures that a planner takes in one go. */
+const MOST_FAILURES = 1000;
 
 /** The keys of Redis that describe a campaign. */
 export class Board {
@@ -75,14 +88,26 @@ export class Board {
     else await this.#redis.set(CAMPAIGN, text);
   }
 
-  /** Claims the database for a planner. Returns the other planner that has a claim, if any. */
-  async claim(planner: string): Promise<string | undefined> {
-    const taken = await this.#redis.set(PLANNER, planner, "PX", LEASE_MS, "NX");
+  /**
+   * Claims the database for a planner, until it gives no sign of life for `leaseMs`. Returns the
+   * other planner that has a claim, if any. The claim of a process of this host ends with it.
+   */
+  async claim(planner: ProcessIdentity, leaseMs: number): Promise<ProcessIdentity | undefined> {
+    const text = JSON.stringify(planner);
+    const taken = await this.#redis.set(PLANNER, text, "PX", leaseMs, "NX");
     if (taken) return undefined;
     const other = await this.#redis.get(PLANNER);
-    if (other !== null && other !== planner) return other;
-    await this.#redis.set(PLANNER, planner, "PX", LEASE_MS);
-    return undefined;
+    if (other === text) {
+      await this.#redis.set(PLANNER, text, "PX", leaseMs);
+      return undefined;
+    }
+    if (other !== null) {
+      const holder = JSON.parse(other) as ProcessIdentity;
+      if (!isGone(holder)) return holder;
+      // Of several planners that find the abandoned claim, one removes it.
+      await this.#redis.eval(REMOVE_IF_SAME, 1, PLANNER, other);
+    }
+    return this.claim(planner, leaseMs);
   }
 
   async release(): Promise<void> {
@@ -125,9 +150,20 @@ export class Board {
     return new Map(Object.entries(states).map(([name, text]) => [name, JSON.parse(text) as WorkerState]));
   }
 
+  async tellFailure(id: string, failure: JobFailure): Promise<void> {
+    const key = `belay:${id}:failures`;
+    await this.#redis.multi().rpush(key, JSON.stringify(failure)).expire(key, KEPT_SECONDS).exec();
+  }
+
+  /** Returns the failures since the last call. */
+  async takeFailures(id: string): Promise<JobFailure[]> {
+    const taken = await this.#redis.lpop(`belay:${id}:failures`, MOST_FAILURES);
+    return (taken ?? []).map((text) => JSON.parse(text) as JobFailure);
+  }
+
   /** Removes everything about a campaign but its announcement. */
   async clear(id: string): Promise<void> {
-    await this.#redis.del(...["adapter", "units", "workers"].map((key) => `belay:${id}:${key}`));
+    await this.#redis.del(...["adapter", "units", "workers", "failures"].map((key) => `belay:${id}:${key}`));
   }
 }
 

@@ -1,15 +1,15 @@
 /** The planner of a campaign over machines: it adds jobs to a queue, and stores their results. */
-import { hostname } from "node:os";
 import { performance } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
 import type { LongWork } from "belay-gpu";
-import type { JobsOptions, Queue } from "bullmq";
+import type { Queue } from "bullmq";
 import { beginStore } from "../begin.ts";
 import { CampaignError } from "../model/failure.ts";
 import { digest } from "../model/random.ts";
 import type { CampaignSettings, StoreRecord, UnitRecord } from "../model/records.ts";
 import { missingParts, unknownConfigurations } from "../planned.ts";
 import type { Results } from "../results/results.ts";
+import { identityOfThisProcess, type ProcessIdentity } from "../store/processIdentity.ts";
 import type { Store } from "../store/store.ts";
 import { standardLimits } from "../unitWork.ts";
 import {
@@ -18,7 +18,6 @@ import {
   campaignId,
   type Delivery,
   type Job,
-  LEASE_MS,
   queueName,
   type WorkerState,
 } from "./board.ts";
@@ -45,9 +44,39 @@ export interface PlannerOptions extends LongWork {
   readonly hangLimitMs?: number;
   /** The greatest number of injections in a job. Default: 512. */
   readonly jobInjections?: number;
+  /** The durations that differ from the default. */
+  readonly durations?: Partial<PlannerDurations>;
   /** Receives a line about an event, such as a worker that joins. */
   onEvent?(line: string): void;
 }
+
+/** The durations by which a planner works. */
+export interface PlannerDurations {
+  /** The time that the injections of one job should take at most. Default: 5 s. */
+  readonly jobMs: number;
+  /** The interval between two looks at the queue. Default: 0.1 s. */
+  readonly lookMs: number;
+  /** The interval between two looks at workers, lost jobs and the state in Redis. Default: 2 s. */
+  readonly upkeepMs: number;
+  /** The time without a sign of life after which a worker counts as lost. Default: 15 s. */
+  readonly lostMs: number;
+  /** The time for which a planner that stops waits for jobs under way. Default: 30 s. */
+  readonly drainMs: number;
+  /** The time after which a planner's claim ends without a sign of life. Default: 10 s. */
+  readonly leaseMs: number;
+  /** The time until a job that failed is tried again, which doubles each time. Default: 3 s. */
+  readonly retryMs: number;
+}
+
+const standardDurations: PlannerDurations = {
+  jobMs: 5000,
+  lookMs: 100,
+  upkeepMs: 2000,
+  lostMs: 15_000,
+  drainMs: 30_000,
+  leaseMs: 10_000,
+  retryMs: 3000,
+};
 
 /** The results of a campaign over machines. */
 export interface PlannedCampaign {
@@ -58,25 +87,14 @@ export interface PlannedCampaign {
 
 /** The greatest number of injections in a job by default. */
 const MOST_INJECTIONS = 512;
-/** The time that the injections of one job should take at most, in milliseconds. */
-const JOB_MS = 5000;
 /** The number of jobs in the queue for each one that can be executed at the same time. */
 const AHEAD = 4;
 /** The number of jobs in the queue for any number of workers, at least and at most. */
 const [FEWEST_JOBS, MOST_JOBS] = [32, 4096] as const;
-/** The interval between two looks at the queue, in milliseconds. */
-const LOOK_MS = 100;
-/** The interval between two looks at workers, lost jobs and the state in Redis, in milliseconds. */
-const UPKEEP_MS = 2000;
-/** The time without a sign of life after which a worker counts as lost, in milliseconds. */
-const LOST_MS = 15_000;
-/** The time for which a planner that stops waits for jobs under way, in milliseconds. */
-const DRAIN_MS = 30_000;
 /** The number of results that are stored in one go. */
 const BATCH = 100;
-
-/** The way in which a failing job is tried again. The planner looks more often than its delays. */
-const retries: JobsOptions = { attempts: 3, backoff: { type: "exponential", delay: 3000 } };
+/** The number of times that a job is tried. */
+const ATTEMPTS = 3;
 
 /**
  * Plans a campaign, has workers execute it, and stores their results. Rejects with a
@@ -87,10 +105,10 @@ export async function planCampaign(options: PlannerOptions): Promise<PlannedCamp
   const packages = await importQueuePackages();
   const redis = await connectRedis(address, packages, onEvent);
   const board = new Board(redis);
-  const planner = `${hostname()}/${process.pid}`;
+  const durations = { ...standardDurations, ...options.durations };
   let queue: Queue<Job, Delivery> | undefined;
   try {
-    await claim(board, planner, address, options.signal);
+    await claim(board, address, durations.leaseMs, options.signal);
     const { store, results } = beginStore({ ...options, shard: { index: 0, count: 1 } });
     using _ = store;
     const id = campaignId(options.settings);
@@ -103,12 +121,15 @@ export async function planCampaign(options: PlannerOptions): Promise<PlannedCamp
     }
     queue = new packages.bullmq.Queue<Job, Delivery>(queueName(id), {
       connection: redis,
-      defaultJobOptions: retries,
+      defaultJobOptions: {
+        attempts: ATTEMPTS,
+        backoff: { type: "exponential", delay: durations.retryMs },
+      },
       // An event repeats the result of its job.
       streams: { events: { maxLen: 1 } },
     });
     queue.on("error", () => {});
-    const run = new Planner(options, planner, { store, results, board, queue, id });
+    const run = new Planner(options, durations, { store, results, board, queue, id });
     await run.run();
     store.sync();
     await board.release();
@@ -122,23 +143,26 @@ export async function planCampaign(options: PlannerOptions): Promise<PlannedCamp
 /** Claims the database, and waits for the end of the claim of a planner that is gone. */
 async function claim(
   board: Board,
-  planner: string,
   address: RedisAddress,
+  leaseMs: number,
   signal?: AbortSignal,
 ): Promise<void> {
   const start = performance.now();
   for (;;) {
     signal?.throwIfAborted();
-    const other = await board.claim(planner);
+    const other = await board.claim(identityOfThisProcess(), leaseMs);
     if (other === undefined) return;
-    if (performance.now() - start > LEASE_MS + 1000) {
-      throw new CampaignError("queue-unavailable", `${address.name} is in use by the planner ${other}`, {
+    if (performance.now() - start > 1.1 * leaseMs) {
+      const message = `${address.name} is in use by the planner ${nameOf(other)}`;
+      throw new CampaignError("queue-unavailable", message, {
         help: "name another database, such as redis://host:6379/1",
       });
     }
-    await setTimeout(200);
+    await setTimeout(leaseMs / 50);
   }
 }
+
+const nameOf = ({ host, pid }: ProcessIdentity) => `${host}/${pid}`;
 
 interface Parts {
   readonly store: Store;
@@ -150,7 +174,7 @@ interface Parts {
 
 class Planner {
   readonly #options: PlannerOptions;
-  readonly #name: string;
+  readonly #durations: PlannerDurations;
   readonly #results: Results;
   readonly #store: Store;
   readonly #board: Board;
@@ -160,16 +184,18 @@ class Planner {
   /** The jobs in the queue whose results are not stored yet. */
   readonly #outstanding = new Map<string, Job>();
   readonly #failed = new Map<string, string>();
-  /** The failures after which a job is tried again, as far as they were told. */
-  readonly #retried = new Set<string>();
   readonly #workers = new Map<string, { state: WorkerState["state"] | "lost"; beat: number; seen: number }>();
   #lanes = 0;
   #kept = Number.NEGATIVE_INFINITY;
   #round: Iterator<Job> = [][Symbol.iterator]();
 
-  constructor(options: PlannerOptions, name: string, { store, results, board, queue, id }: Parts) {
+  constructor(
+    options: PlannerOptions,
+    durations: PlannerDurations,
+    { store, results, board, queue, id }: Parts,
+  ) {
     this.#options = options;
-    this.#name = name;
+    this.#durations = durations;
     this.#results = results;
     this.#store = store;
     this.#board = board;
@@ -195,8 +221,10 @@ class Planner {
       await this.#keepUp();
       if (this.#isStopped()) return this.#drain();
       if (await this.#fill()) break;
-      if (!stored) await setTimeout(LOOK_MS);
+      if (!stored) await setTimeout(this.#durations.lookMs);
     }
+    // A failure may be younger than the last look.
+    await this.#noteFailures();
     await this.#board.announce({ ...this.#announcement, isOver: this.#failed.size === 0 });
     if (this.#failed.size > 0) return;
     await this.#queue.obliterate({ force: true });
@@ -244,8 +272,9 @@ class Planner {
       return;
     }
     const { jobInjections = MOST_INJECTIONS } = this.#options;
+    const { jobMs } = this.#durations;
     const mostOf = ({ milliseconds }: UnitRecord) =>
-      Math.max(1, Math.min(jobInjections, Math.floor(JOB_MS / Math.max(1, milliseconds.protected))));
+      Math.max(1, Math.min(jobInjections, Math.floor(jobMs / Math.max(1, milliseconds.protected))));
     for (const { unit, ranges } of missingParts(this.#results, mostOf)) {
       const { program, configuration } = unit;
       const job: Job = { kind: "injections", program, configuration, ranges };
@@ -306,7 +335,7 @@ class Planner {
 
   /** Renews the claim, repairs what Redis has lost, and looks at workers and failures. */
   async #keepUp(): Promise<void> {
-    if (performance.now() - this.#kept < UPKEEP_MS) return;
+    if (performance.now() - this.#kept < this.#durations.upkeepMs) return;
     const { id } = this.#announcement;
     await this.#keepClaim();
     const announced = await this.#board.announced();
@@ -325,28 +354,24 @@ class Planner {
   }
 
   async #keepClaim(): Promise<void> {
-    const other = await this.#board.claim(this.#name);
+    const other = await this.#board.claim(identityOfThisProcess(), this.#durations.leaseMs);
     if (other === undefined) return;
-    throw new CampaignError("queue-unavailable", `the planner ${other} has taken the queue over`, {
+    throw new CampaignError("queue-unavailable", `the planner ${nameOf(other)} has taken the queue over`, {
       help: "go on by --resume with another database, such as redis://host:6379/1",
     });
   }
 
   async #noteFailures(): Promise<void> {
     const { onEvent = () => {} } = this.#options;
-    const describe = ({ data, failedReason }: (typeof failed)[number]) =>
-      `${data.kind === "profile" ? "the profile of" : "injections into"} ${data.program} failed: ${failedReason}`;
-    const failed = await this.#queue.getJobs(["failed"]);
-    for (const job of failed.filter(({ id }) => !this.#failed.has(id!))) {
-      this.#failed.set(job.id!, describe(job));
-      this.#outstanding.delete(job.id!);
-      onEvent(`${describe(job)} (given up)`);
+    for (const { worker, job, reason, attempt } of await this.#board.takeFailures(this.#announcement.id)) {
+      onEvent(`${describe(job)} failed on ${worker}: ${reason} (try ${attempt} of ${ATTEMPTS})`);
     }
-    for (const job of await this.#queue.getJobs(["delayed"])) {
-      const attempt = `${job.id} ${job.attemptsMade}`;
-      if (this.#retried.has(attempt)) continue;
-      this.#retried.add(attempt);
-      onEvent(`${describe(job)} (try ${job.attemptsMade} of ${retries.attempts})`);
+    const failed = await this.#queue.getJobs(["failed"]);
+    for (const { id, data, failedReason } of failed.filter((job) => !this.#failed.has(job.id!))) {
+      const message = `${describe(data)} failed: ${failedReason}`;
+      this.#failed.set(id!, message);
+      this.#outstanding.delete(id!);
+      onEvent(`${message} (given up)`);
     }
   }
 
@@ -361,7 +386,7 @@ class Planner {
       }
       const known = this.#workers.get(name);
       const seen = known && known.beat === beat ? known.seen : now;
-      const current = state === "working" && now - seen > LOST_MS ? "lost" : state;
+      const current = state === "working" && now - seen > this.#durations.lostMs ? "lost" : state;
       if (current === "working") this.#lanes += jobs;
       if (current !== known?.state) onEvent(`${name} ${inWords[current]}${known ? "" : ` with ${adapter}`}`);
       this.#workers.set(name, { state: current, beat, seen });
@@ -372,10 +397,10 @@ class Planner {
   async #drain(): Promise<void> {
     await this.#queue.drain(true);
     const start = performance.now();
-    while (performance.now() - start < DRAIN_MS) {
+    while (performance.now() - start < this.#durations.drainMs) {
       const stored = await this.#collect();
       if (!stored && (await this.#queue.getActiveCount()) === 0) return;
-      if (!stored) await setTimeout(LOOK_MS);
+      if (!stored) await setTimeout(this.#durations.lookMs);
       await this.#keepClaim();
     }
   }
@@ -393,6 +418,9 @@ class Planner {
 }
 
 const inWords = { working: "works", left: "has left", lost: "gives no sign of life" } as const;
+
+const describe = ({ kind, program }: Job) =>
+  `${kind === "profile" ? "the profile of" : "injections into"} ${program}`;
 
 /** Returns the id of a job, which is the same for the same part of a campaign. */
 const idOf = (job: Job): string => digest(JSON.stringify(job));

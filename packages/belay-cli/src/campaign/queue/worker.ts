@@ -1,6 +1,7 @@
 /** A worker of a campaign over machines: it executes jobs of the queue on its device. */
 import { hostname } from "node:os";
 import { setTimeout } from "node:timers/promises";
+import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import { codeOf } from "belay-gpu/internal/diagnostics/registry";
 import { CampaignError } from "../model/failure.ts";
 import type { StoreRecord, Unit } from "../model/records.ts";
@@ -28,6 +29,8 @@ export interface WorkerOptions {
   readonly software: boolean;
   /** The time without a sign of life after which a job goes to another worker. Default: 10 s. */
   readonly lockMs?: number;
+  /** The interval between two signs of life. Default: 1 s. */
+  readonly beatMs?: number;
   readonly signal?: AbortSignal;
   /** Receives a line about an event, such as a job that fails. */
   onEvent?(line: string): void;
@@ -39,7 +42,6 @@ export interface Worked {
   readonly jobs: number;
 }
 
-/** The interval between two signs of life, in milliseconds. */
 const BEAT_MS = 1000;
 const LOCK_MS = 10_000;
 /** The number of workers that may be lost with a job before it counts as failed. */
@@ -52,7 +54,7 @@ const MOST_FAILURES = 3;
  * over. Rejects with a `CampaignError` when the queue cannot be used, or refuses this machine.
  */
 export async function workOnCampaign(options: WorkerOptions): Promise<Worked> {
-  const { redis: address, onEvent = () => {}, signal } = options;
+  const { redis: address, onEvent = () => {}, beatMs = BEAT_MS } = options;
   const packages = await importQueuePackages();
   const lanes = Array.from(
     { length: options.jobs },
@@ -66,11 +68,11 @@ export async function workOnCampaign(options: WorkerOptions): Promise<Worked> {
   const name = `${hostname()}/${process.pid}`;
   try {
     const { adapter, isSoftware } = await openDevice(lanes[0]!.watched);
-    const campaign = await awaitCampaign(board, signal, () =>
+    const campaign = await awaitCampaign(board, beatMs, options.signal, () =>
       onEvent(`waits for a campaign in ${address.name}`),
     );
     if (!campaign) return { injections: 0, jobs: 0 };
-    const work = new Working(options, name, adapter, board, campaign, lanes);
+    const work = new Working(options, { name, adapter, board, campaign, beatMs }, lanes);
     const refusal = await refusalOf(options, campaign, board, adapter, isSoftware);
     if (refusal) {
       await work.tell("refused", refusal.message);
@@ -79,7 +81,7 @@ export async function workOnCampaign(options: WorkerOptions): Promise<Worked> {
     const lockDuration = options.lockMs ?? LOCK_MS;
     const worker = new packages.bullmq.Worker<Job, Delivery>(
       queueName(campaign.id),
-      (job) => work.execute(job.data),
+      (job) => work.execute(job.data, job.attemptsMade + 1),
       {
         connection: redis,
         concurrency: options.jobs,
@@ -109,6 +111,7 @@ export async function workOnCampaign(options: WorkerOptions): Promise<Worked> {
 
 async function awaitCampaign(
   board: Board,
+  beatMs: number,
   signal: AbortSignal | undefined,
   onWait: () => void,
 ): Promise<Announcement | undefined> {
@@ -116,7 +119,7 @@ async function awaitCampaign(
     const campaign = await board.announced();
     if (campaign && !campaign.isOver) return campaign;
     if (isFirst) onWait();
-    await setTimeout(BEAT_MS);
+    await setTimeout(beatMs);
   }
   return undefined;
 }
@@ -163,12 +166,21 @@ interface Lane {
   opened: string | undefined;
 }
 
+interface Parts {
+  readonly name: string;
+  readonly adapter: string;
+  readonly board: Board;
+  readonly campaign: Announcement;
+  readonly beatMs: number;
+}
+
 class Working {
   readonly #options: WorkerOptions;
   readonly #name: string;
   readonly #adapter: string;
   readonly #board: Board;
   readonly #campaign: Announcement;
+  readonly #beatMs: number;
   readonly #idle: Lane[];
   readonly #work: UnitWork;
   readonly done = { injections: 0, jobs: 0 };
@@ -179,10 +191,7 @@ class Working {
 
   constructor(
     options: WorkerOptions,
-    name: string,
-    adapter: string,
-    board: Board,
-    campaign: Announcement,
+    { name, adapter, board, campaign, beatMs }: Parts,
     lanes: readonly Lane[],
   ) {
     this.#options = options;
@@ -190,6 +199,7 @@ class Working {
     this.#adapter = adapter;
     this.#board = board;
     this.#campaign = campaign;
+    this.#beatMs = beatMs;
     this.#idle = [...lanes];
     this.#work = {
       settings: campaign.settings,
@@ -214,7 +224,7 @@ class Working {
   }
 
   /** Executes a job, and returns its results. */
-  async execute(job: Job): Promise<Delivery> {
+  async execute(job: Job, attempt: number): Promise<Delivery> {
     const isOpen = ({ opened }: Lane) => opened === unitOf(job);
     const at = Math.max(0, this.#idle.findIndex(isOpen));
     const [lane] = this.#idle.splice(at, 1);
@@ -235,10 +245,12 @@ class Working {
       return { worker: this.#name, adapter: this.#adapter, records, milliseconds };
     } catch (error) {
       lane!.watched.kill();
+      const reason = messageOf(error);
+      await this.#board.tellFailure(this.#campaign.id, { worker: this.#name, job, reason, attempt });
       if (++this.#failures >= MOST_FAILURES) {
         this.#broken = new CampaignError(
           "device-process-failed",
-          `${MOST_FAILURES} jobs failed in a row, the last one because ${(error as Error).message}`,
+          `${MOST_FAILURES} jobs failed in a row, the last one because ${reason}`,
           { help: "run belay doctor on this machine", cause: error },
         );
       }
@@ -276,7 +288,7 @@ class Working {
       const announced = await this.#board.announced();
       this.#isOver = announced !== undefined && (announced.id !== this.#campaign.id || announced.isOver);
       if (this.#isOver) return;
-      await setTimeout(BEAT_MS, undefined, { ...(signal && { signal }) }).catch(() => {});
+      await setTimeout(this.#beatMs, undefined, { ...(signal && { signal }) }).catch(() => {});
     }
   }
 

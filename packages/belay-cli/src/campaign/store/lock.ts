@@ -1,16 +1,10 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { CampaignError } from "../model/failure.ts";
+import { identityOfThisProcess, isGone, type ProcessIdentity } from "./processIdentity.ts";
 
 /** The holder of a lock. */
-interface Holder {
-  readonly pid: number;
-  readonly host: string;
-  /**
-   * The start time of the process in the system's own unit, if known. It tells processes with a
-   * reused number apart.
-   */
-  readonly born?: string;
+interface Holder extends ProcessIdentity {
   /** The time at which the lock was taken. */
   readonly since: string;
 }
@@ -68,15 +62,8 @@ const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 
 
 /** Creates the lock file together with its whole content. Returns false if the file exists. */
 function create(file: string): boolean {
-  const { pid } = process;
-  const born = birthOf(pid);
-  const holder: Holder = {
-    pid,
-    host: hostname(),
-    since: new Date().toISOString(),
-    ...(born !== undefined && { born }),
-  };
-  const own = `${file}.${pid}.new`;
+  const holder: Holder = { ...identityOfThisProcess(), since: new Date().toISOString() };
+  const own = `${file}.${process.pid}.new`;
   try {
     writeFileSync(own, JSON.stringify(holder));
     linkSync(own, file);
@@ -113,36 +100,10 @@ function holderIn(text: string): Holder | undefined {
   }
 }
 
-/**
- * Returns whether the holder still holds the lock. A process of another host counts as alive,
- * because this host cannot tell.
- */
-function isHolding(file: string, { pid, host, born }: Holder): boolean {
-  if (host !== hostname()) return true;
-  if (pid === process.pid) return held.has(file);
-  return isAlive(pid) && (born === undefined || born === (birthOf(pid) ?? born));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
-
-/**
- * Returns the start time of a process in clock ticks since boot, if known. Source:
- * proc_pid_stat(5), field 22.
- */
-function birthOf(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The second field, in parentheses, may contain any text.
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-  } catch {
-    return undefined;
-  }
+/** Returns whether the holder still holds the lock. */
+function isHolding(file: string, holder: Holder): boolean {
+  if (holder.host === hostname() && holder.pid === process.pid) return held.has(file);
+  return !isGone(holder);
 }
 
 function heldBy(file: string, path: string, { pid, host, since }: Holder): CampaignError {
