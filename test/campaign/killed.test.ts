@@ -6,7 +6,8 @@ import { summarize } from "belay-cli/internal/campaign/results/summary";
 import { readResults } from "belay-cli/internal/campaign/store/merge";
 import { storePath } from "belay-cli/internal/campaign/store/store";
 import { randomBelow } from "belay-research/internal/workloads/random";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Bundle } from "../support/processes/bundle.ts";
 import { isGone } from "../support/processes/processes.ts";
 import { everything } from "../support/sample.ts";
 import { until } from "../support/until.ts";
@@ -15,18 +16,21 @@ const folder = mkdtempSync(join(tmpdir(), "belay-killed-"));
 const pidFile = join(folder, "pid");
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function spawnCampaign(...args: readonly string[]) {
-  const script = join(import.meta.dirname, "killedCampaign.ts");
-  return spawn(
-    process.execPath,
-    ["--conditions=belay-source", "--import", "jiti/register", script, ...args],
-    {
-      cwd: import.meta.dirname,
-      env: { ...process.env, BELAY_TEST_PID: pidFile },
-      stdio: ["ignore", "pipe", "inherit"],
-    },
+let bundle: Bundle;
+beforeAll(async () => {
+  bundle = await Bundle.of(
+    "test/campaign/killedCampaign.ts",
+    "test/campaign/programs.ts",
+    "packages/belay-cli/src/campaign/processes/deviceProcess.ts",
   );
-}
+});
+afterAll(() => bundle[Symbol.dispose]());
+
+const spawnCampaign = (...args: readonly string[]) =>
+  spawn(process.execPath, [bundle.path("killedCampaign.ts"), ...args], {
+    env: { ...process.env, BELAY_TEST_PID: pidFile },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
 
 const sizeOf = (directory: string) => statSync(storePath(directory), { throwIfNoEntry: false })?.size ?? 0;
 
@@ -45,7 +49,6 @@ function run(directory: string, bytes = Number.POSITIVE_INFINITY): Promise<boole
   });
 }
 
-/** A process takes seconds to start from sources. */
 const times = everything ? 20 : 8;
 
 it("a campaign that is killed again and again ends with the table of one that was not disturbed", async () => {
