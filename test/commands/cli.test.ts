@@ -217,7 +217,7 @@ fn double(@builtin(global_invocation_id) id: vec3u) {
   });
 
   it("prints all results as JSON", async () => {
-    const { stdout } = await belay(["protect", file("double.wgsl", kernel), "--json", "--inject-faults"]);
+    const { stdout } = await belay(["campaign", "instrument", file("double.wgsl", kernel), "--json"]);
     const result = JSON.parse(stdout);
     expect(result.entryPoints).toMatchObject([{ name: "double", redundancy: "intra+lds" }]);
     expect(result.chosen).toMatchObject({ redundancy: "intra+lds", check: "signature" });

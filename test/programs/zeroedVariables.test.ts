@@ -1,5 +1,6 @@
 /** Variables without initializer are zero in every replica, whatever protection repeats. */
-import { harden, type Policy } from "belay-gpu";
+import type { CampaignPolicy } from "belay-gpu/internal/runtime/context/policy";
+import { hardenForCampaign } from "belay-gpu/internal/runtime/harden";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { download, upload } from "../support/devices/storageBuffers.ts";
@@ -27,7 +28,7 @@ async function outputOf(device: GPUDevice, code: string): Promise<number[]> {
   return download(device, buffers[1]!);
 }
 
-const policies: Policy[] = [
+const policies: CampaignPolicy[] = [
   { redundancy: "auto" },
   { redundancy: "intra+lds", pairing: "passes" },
   { redundancy: "intra+lds", check: "store" },
@@ -44,14 +45,14 @@ const policies: Policy[] = [
   { redundancy: "intra+lds", pairing: "passes", memory: "secded64" },
   { redundancy: "intra+lds", pairing: "passes", injectFaults: true, strikeMachinery: true },
 ];
-const nameOf = (policy: Policy) => Object.values(policy).join(", ");
+const nameOf = (policy: CampaignPolicy) => Object.values(policy).join(", ");
 
 describe("a kernel that relies on zeros", () => {
   it.each(policies.map((policy, place) => [nameOf(policy), policy, place] as const))(
     "computes as on the plain device under %s",
     async (_, policy, place) => {
       const plain = await newDevice();
-      const device = await harden(await newDevice(), policy);
+      const device = hardenForCampaign(await newDevice(), policy);
       let taken = 0;
       await fc.assert(
         fc.asyncProperty(zeroedKernel, async (code) => {

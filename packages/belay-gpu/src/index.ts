@@ -2,6 +2,7 @@
 
 import type { ProtectOptions, ProtectResult } from "./compiler/contract.ts";
 import { protect as compile } from "./compiler/protect.ts";
+import { refuseUnknownOptions } from "./compiler/settings.ts";
 
 export {
   type Configuration,
@@ -56,7 +57,6 @@ export { type Unverified, UnverifiedError } from "./runtime/context/unverified.t
 export { harden } from "./runtime/harden.ts";
 export type { HardenedDevice } from "./runtime/hardenedDevice.ts";
 export type { ArmedFault, Execution, Observed } from "./runtime/injection/injector.ts";
-export type { KernelProfile, SiteProfile } from "./runtime/injection/profiler.ts";
 export type { MemoryCounts } from "./runtime/memory/granules.ts";
 export type { MemoryReport, ProtectedBufferReport } from "./runtime/memory/memoryLog.ts";
 export { type UnprotectedBuffer, UnprotectedBufferError } from "./runtime/memory/unprotectedBuffer.ts";
@@ -85,5 +85,6 @@ export type { VerifierReport } from "./runtime/verification/verifier.ts";
  * Throws a `TypeError` for a source that is no string, and for unknown options and values.
  */
 export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResult {
+  refuseUnknownOptions(options);
   return compile(wgsl, options);
 }

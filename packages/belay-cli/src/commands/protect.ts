@@ -32,7 +32,6 @@ interface Flags {
   readonly memory: MemoryCode | "none" | "auto" | "auto-detect";
   readonly feature: string[];
   readonly constant: Record<string, number>;
-  readonly injectFaults: boolean;
   readonly strict: boolean;
   readonly printAfter?: string;
   readonly timePasses: boolean;
@@ -46,9 +45,28 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
     .summary("print the protected form of a WGSL module")
     .description(
       "Prints the protected form of a WGSL module. Diagnostics go to stderr; the exit status is 1 when one is an error.",
-    )
-    .argument("<file>", "WGSL source, or - for standard input");
-  return addPolicyOptions(command)
+    );
+  return compileWith(command, {}, io, finish);
+}
+
+/** Makes the command `belay campaign instrument`, which shows a kernel as campaigns strike it. */
+export function campaignInstrumentCommand(io: Io, finish: (status: number) => void): Command {
+  const command = new Command("instrument")
+    .summary("print the protected form of a WGSL module, with fault sites")
+    .description(
+      "Prints the protected form of a WGSL module, with the sites at which faults can be armed. With --json, `faultSites` lists them. Diagnostics go to stderr; the exit status is 1 when one is an error.",
+    );
+  return compileWith(command, { injectFaults: true }, io, finish);
+}
+
+/** Adds to a command that it compiles a file. `always` is set whatever the flags are. */
+function compileWith(
+  command: Command,
+  always: CompilerOptions,
+  io: Io,
+  finish: (status: number) => void,
+): Command {
+  return addPolicyOptions(command.argument("<file>", "WGSL source, or - for standard input"))
     .addOption(memoryOption())
     .addOption(featureOption())
     .addOption(
@@ -56,16 +74,19 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
         .argParser(parseConstant)
         .default({}, "none"),
     )
-    .option("--inject-faults", "instrument the source so that faults can be armed in it", false)
     .option("--strict", "make every gap in the coverage an error", false)
     .option("--print-after <pass>", "print the module as this pass of the compiler leaves it", knownPass)
     .option("--time-passes", "tell on stderr how long each pass took", false)
     .option("-o, --output <file>", "write there instead of stdout; nothing is written on an error", path)
-    .option("--json", "print code, diagnostics, check sites and fault sites as JSON", false)
+    .option("--json", "print code, diagnostics and check sites as JSON", false)
     .action(async (file: string, flags: Flags) => {
       const source = await readSource(file, io);
       const records = flags.printAfter !== undefined || flags.timePasses;
-      const protection = protectInPasses(source, toProtectOptions(source, flags), { records });
+      const protection = protectInPasses(
+        source,
+        { ...toProtectOptions(source, flags), ...always },
+        { records },
+      );
       const { result } = protection;
       const failed = result.diagnostics.some(({ severity }) => severity === "error");
       const [unknown] = failed ? [] : unknownConstants(resolve(parse(source).module), flags.constant);
@@ -152,7 +173,7 @@ function toJson(result: CompilerResult, source: string): string {
 }
 
 function toProtectOptions(source: string, flags: Flags): CompilerOptions {
-  const { feature, constant, redundancy, check, channel, pairing, injectFaults, strict } = flags;
+  const { feature, constant, redundancy, check, channel, pairing, strict } = flags;
   const memory = memoryCodeFor(flags.memory, [source]);
   return {
     redundancy,
@@ -160,7 +181,6 @@ function toProtectOptions(source: string, flags: Flags): CompilerOptions {
     channel,
     pairing,
     memory,
-    injectFaults,
     strict,
     features: feature,
     constants: constant,

@@ -5,7 +5,7 @@
 import type { BindingAccess, BindingKind, BindingPoint } from "../analysis/bindings.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { MemoryCode, SchemeName } from "../ecc/scheme.ts";
-import type { FaultSite } from "../transforms/faults/faultSites.ts";
+import type { CampaignSite, FaultSite } from "../transforms/faults/faultSites.ts";
 import type { Pairing } from "../transforms/redundancy/pairing.ts";
 import type { CheckSite, ReportLayout } from "../transforms/redundancy/reportBuffer.ts";
 import type { Channel, Check, RankedConfiguration, Redundancy, Structure } from "./configurations.ts";
@@ -22,6 +22,7 @@ export type {
   BindingAccess,
   BindingKind,
   BindingPoint,
+  CampaignSite,
   Channel,
   Check,
   CheckSite,
@@ -336,7 +337,7 @@ export interface CompilerResult extends ProtectResult {
   readonly layout: ReportLayout | null;
   readonly entryPoints: readonly CompiledEntryPoint[];
   /** The places where faults can be armed; empty without `injectFaults`. */
-  readonly faultSites: readonly FaultSite[];
+  readonly faultSites: readonly CampaignSite[];
 }
 
 /** Returns the name that an entry point or an override of the program has in a protected module. */

@@ -32,7 +32,7 @@ import {
   conflictIn,
   type FixedOptions,
   placesOf,
-  refuseUnknownOptions,
+  refuseUnknownCompilerOptions,
   type Settings,
   settingsOf,
 } from "./settings.ts";
@@ -65,7 +65,7 @@ export function protectInPasses(
   passOptions: PassOptions = {},
 ): Protection {
   if (typeof wgsl !== "string") throw new TypeError("the source of a module is text");
-  refuseUnknownOptions(options, passOptions);
+  refuseUnknownCompilerOptions(options, passOptions);
   const source = read(wgsl, options, passOptions);
   if ("diagnostics" in source) return unchanged(wgsl, source.diagnostics);
   const { redundancy, ...others } = options;

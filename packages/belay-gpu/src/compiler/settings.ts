@@ -18,6 +18,7 @@ import type {
   MemorySchemes,
   Pairing,
   ProtectedBinding,
+  ProtectOptions,
   Redundancy,
 } from "./contract.ts";
 
@@ -34,6 +35,9 @@ export interface Experiment {
   readonly uncompared?: Uncompared;
 }
 
+/** Returns the set of the names of codes. */
+const anyCodeOf = (codes: Schemes): Values => oneOf(["none", ...Object.keys(codes), "checksum"]);
+
 /** The values of each option that takes one of a few. */
 export const choices = {
   redundancy: ["none", "intra+lds", "intra-lds", "inter", "auto"],
@@ -44,19 +48,14 @@ export const choices = {
 } as const satisfies { readonly [K in keyof CompilerOptions]?: readonly CompilerOptions[K][] };
 
 /** The options of `protect`, with the values that they take. */
-const options: { readonly [Name in keyof Required<CompilerOptions>]: Values | null } = {
+const publicOptions: { readonly [Name in keyof Required<ProtectOptions>]: Values | null } = {
   redundancy: oneOf(choices.redundancy),
   cover: structureList,
   entryPoint: null,
-  room: wholeFrom(0),
   check: oneOf(choices.check),
   pairing: oneOf(choices.pairing),
   channel: oneOf(choices.channel),
-  memory: null,
-  memoryBindings: null,
-  reportBinding: null,
-  injectFaults: oneOf(choices.injectFaults),
-  strikeMachinery: flag,
+  memory: anyCodeOf(schemes),
   strict: flag,
   features: null,
   subgroupSize: wholeFrom(1),
@@ -64,9 +63,24 @@ const options: { readonly [Name in keyof Required<CompilerOptions>]: Values | nu
   constants: null,
 };
 
+/** The options of the compiler, with the values that they take. */
+const options: { readonly [Name in keyof Required<CompilerOptions>]: Values | null } = {
+  ...publicOptions,
+  room: wholeFrom(0),
+  memoryBindings: null,
+  reportBinding: null,
+  injectFaults: oneOf(choices.injectFaults),
+  strikeMachinery: flag,
+};
+
 /** Throws a `TypeError` for options and values that `protect` does not have. */
-export function refuseUnknownOptions(given: CompilerOptions, { codes = schemes }: Experiment): void {
-  const anyCode = oneOf(["none", ...Object.keys(codes), "checksum"]);
+export function refuseUnknownOptions(given: ProtectOptions): void {
+  refuseUnknown(given, publicOptions);
+}
+
+/** Throws a `TypeError` for options and values that the compiler does not have. */
+export function refuseUnknownCompilerOptions(given: CompilerOptions, { codes = schemes }: Experiment): void {
+  const anyCode = anyCodeOf(codes);
   const isObject = (value: unknown) => typeof value === "object" && value !== null;
   refuseUnknown(given, {
     ...options,

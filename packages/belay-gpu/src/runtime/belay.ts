@@ -1,4 +1,4 @@
-import type { FaultSite } from "../compiler/contract.ts";
+import type { CampaignSite, FaultSite } from "../compiler/contract.ts";
 import type { KernelCoverage } from "./context/coverage.ts";
 import type { DetectedFault } from "./context/detectedFault.ts";
 import type { BelayEvent, BelayEventDetails, BelayEventType, Events } from "./context/events.ts";
@@ -55,13 +55,13 @@ export interface Report extends VerifierReport {
 }
 
 /** The fault sites of one kernel. */
-export interface KernelFaultSites {
+export interface KernelFaultSites<Site extends FaultSite = FaultSite> {
   /** The name of the kernel, for `arm`. */
   readonly kernel: string;
   /** The kernel's entry point. */
   readonly entryPoint: string;
   /** The fault sites, in the order of their ids. */
-  readonly sites: readonly FaultSite[];
+  readonly sites: readonly Site[];
 }
 
 /** A listener of an event of a hardened device. */
@@ -124,6 +124,11 @@ export interface Belay extends EventTarget {
   strikes(): Promise<number>;
   /** Resolves to the latest strike of the latest armed fault. */
   observed(): Promise<Observed>;
+}
+
+/** The members of a device of `hardenForCampaign`. */
+export interface CampaignBelay extends Belay {
+  faultSites(): KernelFaultSites<CampaignSite>[];
   /**
    * Returns the number of executions of each fault site since the previous profile. Run a workload
    * twice, and take a profile after each run: the second one has samples. The `seed` of the first,
@@ -160,14 +165,14 @@ function latestOf<Type extends BelayEventType>(events: Events, type: Type): Bela
   return latest;
 }
 
-export function belayOf(parts: BelayParts): Belay {
+export function belayOf(parts: BelayParts): CampaignBelay {
   const { context, memory, pipelines, injector, journal, verifier, scrubber } = parts;
   const { device, policy, events, reports } = context;
   const { kernels, shadows } = pipelines;
   const flips = new BitFlips(device);
   const faults = latestOf(events, "fault");
   const memoryFaults = latestOf(events, "memoryFault");
-  const offered: Omit<Belay, keyof EventTarget> = {
+  const offered: Omit<CampaignBelay, keyof EventTarget> = {
     verify: async () => {
       const { refused, lost } = await verifier.verify();
       if (lost ?? refused) throw lost ?? refused;
@@ -237,5 +242,5 @@ export function belayOf(parts: BelayParts): Belay {
       return new Profiler(reports).take(kernels, seed);
     },
   };
-  return Object.assign(events, offered) as Belay;
+  return Object.assign(events, offered) as CampaignBelay;
 }

@@ -1,7 +1,7 @@
 import { expect, it, vi } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { BelayError } from "../diagnostics/belayError.ts";
-import type { Policy } from "./context/policy.ts";
+import type { CampaignPolicy, Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";
 
 const { newDevice } = testDevices();
@@ -90,6 +90,8 @@ it("rejects an invalid policy", async () => {
   expect(() => harden(plain, { redundant: true } as Policy)).toThrow(
     "there is no option redundant of the policy: the options are redundancy,",
   );
+  const campaign: CampaignPolicy[] = [{ strikeMachinery: true }, { injectFaults: "profile" }];
+  for (const policy of campaign) expect(() => harden(plain, policy as Policy)).toThrow(TypeError);
   expect(() => harden(plain, null as never)).toThrow("the options of the policy are no object");
   expect(() => harden({} as never)).toThrow("only a GPUDevice can be hardened");
   const twice = expect.objectContaining({ constructor: BelayError, code: "BELAY339" });

@@ -1,6 +1,6 @@
 import { protect } from "../compiler/protect.ts";
-import type { Policy } from "./context/policy.ts";
-import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
+import { type CampaignPolicy, type Policy, refuseUnknownPolicy } from "./context/policy.ts";
+import { type CampaignDevice, type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 
 /**
  * Hardens a WebGPU device. Unmodified programs on the returned device run protected kernels, and
@@ -12,5 +12,14 @@ import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 export function harden(device: GPUDevice, policy?: Policy): HardenedDevice {
   if (typeof device?.createComputePipeline !== "function")
     throw new TypeError("only a GPUDevice can be hardened");
+  refuseUnknownPolicy(policy);
+  return hardenWith(protect, device, policy);
+}
+
+/**
+ * Hardens a device for a campaign, which may also count executions of fault sites and strike the
+ * code that protection adds. Throws as {@link harden} does.
+ */
+export function hardenForCampaign(device: GPUDevice, policy: CampaignPolicy): CampaignDevice {
   return hardenWith(protect, device, policy);
 }

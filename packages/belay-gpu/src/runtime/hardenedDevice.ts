@@ -1,8 +1,8 @@
 import type { Protect } from "../compiler/contract.ts";
 import { BelayError } from "../diagnostics/belayError.ts";
 import { type Schemes, schemes } from "../ecc/scheme.ts";
-import { type Belay, belayOf } from "./belay.ts";
-import { observes, type Policy } from "./context/policy.ts";
+import { type Belay, belayOf, type CampaignBelay } from "./belay.ts";
+import { type CampaignPolicy, observes } from "./context/policy.ts";
 import { createContext } from "./context/runtimeContext.ts";
 import { Injector } from "./injection/injector.ts";
 import { EccMemory } from "./memory/eccMemory.ts";
@@ -33,6 +33,9 @@ export type HardenedDevice = GPUDevice & {
     ? { readonly [Key in Dispose]: () => void }
     : unknown);
 
+/** A hardened device that also counts executions of fault sites. */
+export type CampaignDevice = { readonly belay: CampaignBelay } & HardenedDevice;
+
 /**
  * Hardens a device with a given compiler, and with given codes for memory. Throws a `BelayError`
  * for a device that is already hardened.
@@ -40,9 +43,9 @@ export type HardenedDevice = GPUDevice & {
 export function hardenWith(
   protect: Protect,
   device: GPUDevice,
-  policy?: Policy,
+  policy?: CampaignPolicy,
   codes: Schemes = schemes,
-): HardenedDevice {
+): CampaignDevice {
   if ((device as Partial<HardenedDevice>).belay !== undefined)
     throw new BelayError("already-hardened", "the device is already hardened", {
       help: "harden the native device once, with one policy that holds all options",
@@ -81,7 +84,7 @@ export function hardenWith(
   const creation = counts
     ? countingMethods(device, pipelines, counts)
     : creationMethods(device, { owners, pipelines, commands, journal, mappings });
-  const hardened: HardenedDevice = proxyOf(device, {
+  const hardened: CampaignDevice = proxyOf(device, {
     ...creation,
     // Older browsers have no such symbol.
     ...(Symbol.dispose && { [Symbol.dispose]: () => device.destroy() }),

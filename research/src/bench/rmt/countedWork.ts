@@ -3,7 +3,7 @@ import { functionsOf, reachableFrom } from "belay-gpu/internal/analysis/callGrap
 import { builtinFunction } from "belay-gpu/internal/analysis/effects";
 import { spaceOf } from "belay-gpu/internal/analysis/places";
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
-import { harden } from "belay-gpu/internal/runtime/harden";
+import { hardenForCampaign } from "belay-gpu/internal/runtime/harden";
 import type { KernelProfile } from "belay-gpu/internal/runtime/injection/profiler";
 import type { VerifiableProgram as MeasuredProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import type { CallExpression, Expression, FunctionDeclaration, Statement } from "belay-gpu/internal/wgsl/ast";
@@ -36,7 +36,11 @@ export interface CountedWork {
  * executed.
  */
 export async function countWork(program: MeasuredProgram, native: GPUDevice): Promise<CountedWork> {
-  const device = await harden(native, { redundancy: "none", injectFaults: "profile", onFault: "report" });
+  const device = hardenForCampaign(native, {
+    redundancy: "none",
+    injectFaults: "profile",
+    onFault: "report",
+  });
   using counting = new TimedProgram(program, device);
   await counting.run();
   const kernels = (await device.belay.profile()).map(workOf);

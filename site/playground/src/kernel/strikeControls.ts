@@ -97,14 +97,13 @@ export function strikeControls(
     },
     offer(source, all) {
       const lineOf = lineFinder(source);
-      const offered = all.filter(({ machinery }) => machinery === undefined);
-      const options = offered.map(({ id, kind, span }) => {
+      const options = all.map(({ id, kind, span }) => {
         const text = source.slice(span.start, span.end).replace(/\s+/g, " ");
         const short = text.length > 34 ? `${text.slice(0, 33)}…` : text;
         return element("option", { value: String(id) }, `line ${lineOf(span.start) + 1}, ${kind}: ${short}`);
       });
       sites.replaceChildren(...options);
-      const kept = offered.find(({ id }) => id === choices.site) ?? usualSite(offered);
+      const kept = all.find(({ id }) => id === choices.site) ?? usualSite(all);
       choices = { ...choices, site: kept?.id };
       if (kept) sites.value = String(kept.id);
     },
@@ -113,7 +112,5 @@ export function strikeControls(
 
 /** Returns the value that a strike hits at first: the last one that the kernel computes. */
 export function usualSite(sites: readonly FaultSite[]): FaultSite | undefined {
-  return (
-    sites.filter(({ kind, machinery }) => kind === "value" && machinery === undefined).at(-1) ?? sites[0]
-  );
+  return sites.filter(({ kind }) => kind === "value").at(-1) ?? sites[0];
 }

@@ -6,7 +6,7 @@
  * docs/design/measurements/faults.md gives the reasons for each structure.
  */
 import { structures } from "belay-gpu/internal/compiler/configurations";
-import type { FaultSite } from "belay-gpu/internal/compiler/contract";
+import type { CampaignSite } from "belay-gpu/internal/compiler/contract";
 import type { ArmedFault } from "belay-gpu/internal/runtime/injection/injector";
 import { type StruckKernel, type StruckSite, toExecution } from "./profile.ts";
 import { Draws } from "./random.ts";
@@ -58,14 +58,14 @@ export type Fault = ArmedFault | RestingFault;
 
 export const isResting = (fault: Fault): fault is RestingFault => "buffer" in fault;
 
-type SiteKind = FaultSite["kind"];
+type SiteKind = CampaignSite["kind"];
 
 interface Strikes {
   readonly kind: SiteKind;
   /** True if only values that are the same in all lanes of a subgroup are struck. */
   readonly uniform?: true;
   /** The part of the added code that is struck. Default: none of it. */
-  readonly machinery?: FaultSite["machinery"];
+  readonly machinery?: CampaignSite["machinery"];
   readonly extent: NonNullable<ArmedFault["extent"]>;
   readonly models: readonly FaultModel[];
 }

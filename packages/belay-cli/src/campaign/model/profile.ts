@@ -1,5 +1,5 @@
-import type { FaultSite } from "belay-gpu/internal/compiler/contract";
-import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
+import type { CampaignSite } from "belay-gpu/internal/compiler/contract";
+import type { CampaignDevice } from "belay-gpu/internal/runtime/hardenedDevice";
 import type { Execution } from "belay-gpu/internal/runtime/injection/injector";
 import type { KernelProfile } from "belay-gpu/internal/runtime/injection/profiler";
 import { Draws } from "./random.ts";
@@ -31,7 +31,7 @@ const ATTEMPTS = 8;
  * which executions are drawn. Returns undefined when the runs execute too differently.
  */
 export async function profileOf(
-  device: HardenedDevice,
+  device: CampaignDevice,
   run: () => Promise<unknown>,
   name: string,
 ): Promise<StruckKernel[] | undefined> {
@@ -74,7 +74,7 @@ const toStruckKernel = ({ kernel, entryPoint, source, iterations, sites }: Kerne
 /**
  * Returns whether a device's kernels have the counted sites, so that the counts also hold for them.
  */
-export function hasSites({ belay }: HardenedDevice, counted: readonly StruckKernel[]): boolean {
+export function hasSites({ belay }: CampaignDevice, counted: readonly StruckKernel[]): boolean {
   const present = belay.faultSites();
   return (
     present.length > 0 &&
@@ -86,7 +86,7 @@ export function hasSites({ belay }: HardenedDevice, counted: readonly StruckKern
   );
 }
 
-const isSame = (a: StruckSite, b: FaultSite) =>
+const isSame = (a: StruckSite, b: CampaignSite) =>
   a.id === b.id &&
   a.kind === b.kind &&
   a.machinery === b.machinery &&

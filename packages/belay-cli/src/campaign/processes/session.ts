@@ -4,8 +4,8 @@ import type { Report } from "belay-gpu/internal/runtime/belay";
 import { FaultError } from "belay-gpu/internal/runtime/context/detectedFault";
 import { MemoryFaultError } from "belay-gpu/internal/runtime/context/memoryFault";
 import { UnverifiedError } from "belay-gpu/internal/runtime/context/unverified";
-import { harden } from "belay-gpu/internal/runtime/harden";
-import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
+import { hardenForCampaign } from "belay-gpu/internal/runtime/harden";
+import type { CampaignDevice } from "belay-gpu/internal/runtime/hardenedDevice";
 import { findDifference, type OutputDifference } from "belay-gpu/internal/runtime/tuning/outputDifference";
 import type { Outputs } from "belay-gpu/internal/runtime/tuning/workload";
 import type { OpenedGpu } from "belay-node/internal/adapter";
@@ -42,7 +42,7 @@ export interface Explanation extends Observation {
  * after another.
  */
 export class Session {
-  readonly #device: HardenedDevice;
+  readonly #device: CampaignDevice;
   readonly #program: ReadyProgram;
   readonly #expected: Outputs;
   #errors: string[] = [];
@@ -50,7 +50,7 @@ export class Session {
   #corrections = 0;
   #lost: string | undefined;
 
-  private constructor(device: HardenedDevice, program: ReadyProgram, expected: Outputs) {
+  private constructor(device: CampaignDevice, program: ReadyProgram, expected: Outputs) {
     this.#device = device;
     this.#program = program;
     this.#expected = expected;
@@ -131,7 +131,7 @@ export class Session {
     configuration: CampaignConfiguration,
     opened: OpenedGpu,
   ): Promise<Session> {
-    const device = await harden(await newDevice(opened), {
+    const device = hardenForCampaign(await newDevice(opened), {
       ...configuration.policy,
       onFault: "recover",
       injectFaults: true,
@@ -220,7 +220,7 @@ async function count(
   opened: OpenedGpu,
   seed: number,
 ): Promise<StruckKernel[]> {
-  const device = await harden(await newDevice(opened), { ...policy, injectFaults: "profile" });
+  const device = hardenForCampaign(await newDevice(opened), { ...policy, injectFaults: "profile" });
   const ready = makeReady(program, device);
   try {
     const kernels = await profileOf(device, () => ready.run(), `${seed}/${program.name}`);

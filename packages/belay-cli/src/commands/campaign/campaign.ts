@@ -32,6 +32,7 @@ import { exitStatus } from "../../shared/terminal/failure.ts";
 import { type Io, isTerminal, tell } from "../../shared/terminal/io.ts";
 import { readVersion } from "../../shared/version.ts";
 import { askWorkload } from "../../shared/workloads/askWorkload.ts";
+import { campaignInstrumentCommand } from "../protect.ts";
 import { jobs } from "./jobs.ts";
 import { digestOf, isModule, namesOf, programsModule } from "./programs.ts";
 import { campaignReplayCommand } from "./replay.ts";
@@ -146,7 +147,8 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
     .addCommand(campaignMergeCommand(io, finish))
     .addCommand(campaignCompareCommand(io, finish))
     .addCommand(campaignReplayCommand(io, finish))
-    .addCommand(campaignSignatureCommand(io, finish));
+    .addCommand(campaignSignatureCommand(io, finish))
+    .addCommand(campaignInstrumentCommand(io, finish));
 }
 
 /** Plans a campaign for workers on any machines. An interrupt drains it. */

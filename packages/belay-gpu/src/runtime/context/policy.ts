@@ -78,16 +78,22 @@ export interface Policy extends KernelPolicy {
   readonly snapshotBytes?: number;
   /** The most re-executions before work is given up. Default 3. */
   readonly retries?: number;
+  /** True to instrument kernels, so that `device.belay.arm` can inject faults. Default false. */
+  readonly injectFaults?: boolean;
+}
+
+/** The policy of a device for campaigns, which draw faults and count what becomes of them. */
+export interface CampaignPolicy extends Omit<Policy, "injectFaults"> {
   /**
-   * Instruments kernels, so that `device.belay.arm` can inject faults. `"profile"` counts
-   * executions of fault sites instead, for `device.belay.profile`. Default false.
+   * As in {@link Policy}. `"profile"` counts executions of fault sites instead, for
+   * `device.belay.profile`.
    */
   readonly injectFaults?: boolean | "profile";
   /** True if injected faults may also strike the code that protection adds. Default false. */
   readonly strikeMachinery?: boolean;
 }
 
-export interface ResolvedPolicy extends Required<Policy> {
+export interface ResolvedPolicy extends Required<CampaignPolicy> {
   readonly memory: MemoryCode | "none";
 }
 
@@ -113,13 +119,23 @@ const policyFields = (codes: Schemes): { readonly [Name in keyof Required<Policy
   },
   snapshotBytes: wholeFrom(0),
   retries: wholeFrom(0),
-  injectFaults: oneOf(choices.injectFaults),
-  strikeMachinery: flag,
+  injectFaults: flag,
   kernels: {
     what: "an object of policies by label or entry point",
     has: (value) => typeof value === "object" && value !== null,
   },
 });
+
+/** Returns the fields of a campaign's policy, with their valid values. */
+const campaignFields = (codes: Schemes): { readonly [Name in keyof Required<CampaignPolicy>]: Values } => ({
+  ...policyFields(codes),
+  injectFaults: oneOf(choices.injectFaults),
+  strikeMachinery: flag,
+});
+
+/** Throws a `TypeError` for a field that `harden` does not know, or an invalid value. */
+export const refuseUnknownPolicy = (policy: Policy = {}): void =>
+  refuseUnknown(policy, policyFields(schemes), " of the policy");
 
 const defaults: ResolvedPolicy = {
   redundancy: "auto",
@@ -144,11 +160,11 @@ const defaults: ResolvedPolicy = {
  * unknown field or an invalid value.
  */
 export function resolvePolicy(
-  policy: Policy = {},
+  policy: CampaignPolicy = {},
   device: Pick<MemoryChoiceOptions, "features" | "limits"> = {},
   codes: Schemes = schemes,
 ): ResolvedPolicy {
-  refuseUnknown(policy, policyFields(codes), " of the policy");
+  refuseUnknown(policy, campaignFields(codes), " of the policy");
   const given = { ...defaults, ...givenIn(policy) };
   const kernels = Object.entries(given.kernels).map(([name, exception]) => {
     refuseUnknown(exception, kernelFields, ` of the policy for kernel "${name}"`);

@@ -5,8 +5,8 @@ import { Owners } from "../webgpu/owners.ts";
 import { Textures } from "../webgpu/resources.ts";
 import { Events } from "./events.ts";
 import {
+  type CampaignPolicy,
   doublesGrids,
-  type Policy,
   type ResolvedPolicy,
   recovers,
   refuseConflicts,
@@ -38,7 +38,11 @@ export interface RuntimeContext {
  * Creates the context of a device. Throws a `TypeError` for an invalid policy, or one that
  * contradicts itself.
  */
-export function createContext(device: GPUDevice, given?: Policy, codes: Schemes = schemes): RuntimeContext {
+export function createContext(
+  device: GPUDevice,
+  given?: CampaignPolicy,
+  codes: Schemes = schemes,
+): RuntimeContext {
   const policy = resolvePolicy(given, device, codes);
   refuseConflicts(policy, device.features);
   const owners = new Owners(device);

@@ -9,7 +9,7 @@ import {
   type ProtectedKernel,
 } from "../pipelines/protectedKernels.ts";
 
-/** One execution of a fault site, as samples of a profile name it. */
+/** One execution of a fault site. */
 export interface Execution {
   /**
    * The number of the dispatch of the kernel, counted from 0 since the fault was armed. Default 0.
@@ -24,7 +24,7 @@ export interface Execution {
    * 0.
    */
   readonly occurrence?: number;
-  /** For a load: the cache line of the variable that it loads from. */
+  /** For a load: the number of the 128 bytes of the variable that it loads from. */
   readonly line?: number;
 }
 
@@ -181,7 +181,9 @@ function refuseImpossible(fault: ArmedFault, kernels: Kernels): void {
       `the kernel "${kernel.name}" has no fault site ${shown(fault.site)}: faultSites() lists those that it has`,
     );
   if (fault.extent === "line" && fault.line === undefined)
-    throw new TypeError("a fault in a line of memory needs the line, as samples of a profile have it");
+    throw new TypeError(
+      "a fault in a line of memory needs `line`, the number of its 128 bytes in the variable",
+    );
 }
 
 export function observedIn(report: Uint32Array): ObservedWords {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { prepareStruckKernel, struckCode } from "../../../../../test/support/devices/struckKernel.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { Policy } from "../context/policy.ts";
-import { harden } from "../harden.ts";
+import { hardenForCampaign } from "../harden.ts";
 import type { Execution } from "./injector.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -19,7 +19,7 @@ it.each(policies)(
   "counts executions that can be struck, and draws samples that strike: %j",
   async (policy) => {
     const plain = await newDevice();
-    const profiled = await harden(plain, { ...policy, injectFaults: "profile" });
+    const profiled = hardenForCampaign(plain, { ...policy, injectFaults: "profile" });
     const run = await prepareStruckKernel(profiled, 3);
     const right = await (await prepareStruckKernel(plain, 3))();
     expect(await run()).toEqual(right);
@@ -42,7 +42,7 @@ it.each(policies)(
     expect(executions("steps += sum")).toEqual({ value: 288, statement: 288 });
     expect(executions("steps += sum", first)).toEqual({ value: 288, statement: 288 });
 
-    const device = await harden(plain, { ...policy, injectFaults: true, onFault: "report" });
+    const device = hardenForCampaign(plain, { ...policy, injectFaults: true, onFault: "report" });
     const strikes = await prepareStruckKernel(device, 3);
     await strikes();
     const { kernel } = device.belay.faultSites()[0]!;
@@ -72,7 +72,7 @@ it.each(policies)(
 
 describe("the drawn executions", () => {
   const drawnBy = async (seeds: readonly number[]) => {
-    const device = await harden(await newDevice(), { redundancy: "none", injectFaults: "profile" });
+    const device = hardenForCampaign(await newDevice(), { redundancy: "none", injectFaults: "profile" });
     const run = await prepareStruckKernel(device, 3);
     await run();
     const drawn: (readonly Required<Execution>[])[] = [];

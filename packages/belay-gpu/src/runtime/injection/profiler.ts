@@ -1,10 +1,10 @@
-import { countWords, type FaultSite, injectionWords, sampleCapacity } from "../../compiler/contract.ts";
+import { type CampaignSite, countWords, injectionWords, sampleCapacity } from "../../compiler/contract.ts";
 import type { ReportArena } from "../context/reportArena.ts";
 import type { Kernels, ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { Execution } from "./injector.ts";
 
 /** The number of executions of a fault site, and a sample of them. */
-export interface SiteProfile extends FaultSite {
+export interface SiteProfile extends CampaignSite {
   /**
    * The executions by all invocations in all dispatches. Both replicas of an invocation count as
    * one.

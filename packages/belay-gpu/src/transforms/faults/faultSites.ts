@@ -15,11 +15,6 @@ export interface FaultSite {
    * - `"statement"`: an assignment, store or call, which is skipped.
    */
   readonly kind: "value" | "load" | "address" | "local" | "branch" | "statement";
-  /**
-   * True if all invocations of a workgroup that are here at once have the same value, as far as
-   * analysis can tell.
-   */
-  readonly uniform: boolean;
   /** The place in the source. */
   readonly span: Span;
   /** The name of the function that contains the site. */
@@ -29,6 +24,15 @@ export interface FaultSite {
    * component selects one.
    */
   readonly components: number;
+}
+
+/** A fault site, with the facts that tell campaigns which structures of a GPU it represents. */
+export interface CampaignSite extends FaultSite {
+  /**
+   * True if all invocations of a workgroup that are here at once have the same value, as far as
+   * analysis can tell.
+   */
+  readonly uniform: boolean;
   /**
    * The part of the code that protection added; undefined for the program's own code. `"window"`
    * lies between the comparison of an output and the end of its store, where no comparison sees a
@@ -41,10 +45,10 @@ export interface FaultSite {
 
 /** The numbered fault sites of a module. */
 export class FaultSites {
-  readonly all: FaultSite[] = [];
+  readonly all: CampaignSite[] = [];
 
   /** Returns the id of the new site. */
-  add(site: Omit<FaultSite, "id">): number {
+  add(site: Omit<CampaignSite, "id">): number {
     const id = this.all.length + 1;
     this.all.push({ id, ...site });
     return id;

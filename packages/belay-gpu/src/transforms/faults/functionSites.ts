@@ -4,7 +4,7 @@ import type { Expression } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import type { Type } from "../../wgsl/types.ts";
 import type { Names } from "../shared/names.ts";
-import type { FaultSite, FaultSites } from "./faultSites.ts";
+import type { CampaignSite, FaultSites } from "./faultSites.ts";
 import { componentsOf, isStrikeable, type Strikes } from "./strikes.ts";
 import type { StruckLoads } from "./struckLoads.ts";
 
@@ -29,7 +29,7 @@ export class FunctionSites {
     this.#functionName = functionName;
   }
 
-  add(site: Omit<FaultSite, "id" | "functionName">): number {
+  add(site: Omit<CampaignSite, "id" | "functionName">): number {
     return this.context.sites.add({ ...site, functionName: this.#functionName });
   }
 
@@ -42,7 +42,7 @@ export class FunctionSites {
    * Returns `value`, of type `type`, struck at a new site. `original` is the expression of the
    * program that it replaces.
    */
-  value(kind: FaultSite["kind"], value: Expression, type: Type, original: Expression): Expression {
+  value(kind: CampaignSite["kind"], value: Expression, type: Type, original: Expression): Expression {
     if (!isStrikeable(type)) return value;
     const { isDivergent, strikes } = this.context;
     const components = componentsOf(type);

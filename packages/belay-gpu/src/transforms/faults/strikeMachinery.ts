@@ -56,7 +56,7 @@ import { type AnyNode, mapChildren, walk } from "../../wgsl/traverse.ts";
 import type { Type } from "../../wgsl/types.ts";
 import { withDeclarations } from "../shared/mapFunctions.ts";
 import type { Names } from "../shared/names.ts";
-import type { FaultSite, FaultSites } from "./faultSites.ts";
+import type { CampaignSite, FaultSites } from "./faultSites.ts";
 import { componentsOf, isStrikeable, type Strikes } from "./strikes.ts";
 
 /** The functions to strike, and the nodes that are the program's own. */
@@ -96,7 +96,7 @@ export function strikeMachinery(program: Program, names: Names, options: StrikeM
   return strikes.declareIn(module, sites.all.length);
 }
 
-type Where = NonNullable<FaultSite["machinery"]>;
+type Where = NonNullable<CampaignSite["machinery"]>;
 
 class Machinery {
   readonly #program: Program;
@@ -206,7 +206,7 @@ class Machinery {
   }
 
   #site(
-    kind: FaultSite["kind"],
+    kind: CampaignSite["kind"],
     components: number,
     machinery: Where,
     { span, name }: Pick<FunctionDeclaration, "span" | "name">,
