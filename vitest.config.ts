@@ -1,6 +1,5 @@
 import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
-import { sourcesByName } from "./test/support/workspaces.ts";
 
 /** Packages of this repository are imported from their sources. */
 const conditions = ["belay-source"];
@@ -21,8 +20,7 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    // Processes that tests start resolve packages by jiti, which would take what was built.
-    env: { JITI_ALIAS: JSON.stringify(Object.fromEntries(sourcesByName())) },
+    globalSetup: "test/support/processes/buildSetup.ts",
     // No test depends on a clock: these only end what hangs, also on a machine that is busy with
     // something else.
     testTimeout: 600_000,

@@ -15,10 +15,14 @@ const shownOf = (start: RegExp) =>
   );
 
 const programs = shownOf(/^npx jiti /);
+/** The outputs of programs that have run. Several pages show some of them. */
+const outputs = new Map<string, string>();
 it.each(programs)("$page shows the output of $args", async ({ args, output }) => {
-  const all = ["--conditions=belay-source", "--import", "jiti/register", ...args];
-  const { stdout } = await promisify(execFile)(process.execPath, all, { cwd: root });
-  expect(stdout).toBe(output);
+  const all = ["--import", "jiti/register", ...args];
+  const printed =
+    outputs.get(all.join(" ")) ?? (await promisify(execFile)(process.execPath, all, { cwd: root })).stdout;
+  outputs.set(all.join(" "), printed);
+  expect(printed).toBe(output);
 });
 
 const commands = shownOf(/^npx belay (?=run|tune|campaign|doctor)/);

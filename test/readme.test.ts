@@ -13,7 +13,7 @@ it("prints what the README says", async () => {
   const file = join(import.meta.dirname, `readme.${process.pid}.ts`);
   writeFileSync(file, program!);
   try {
-    const args = ["--conditions=belay-source", "--import", "jiti/register", file];
+    const args = ["--import", "jiti/register", file];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
     expect(stdout).toBe(output);
   } finally {

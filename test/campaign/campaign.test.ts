@@ -8,7 +8,7 @@ import { summarize } from "belay-cli/internal/campaign/results/summary";
 import { mergeShards, readResults } from "belay-cli/internal/campaign/store/merge";
 import { readStore, Store, storePath } from "belay-cli/internal/campaign/store/store";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { campaignSettings, runTestCampaign } from "./settings.ts";
+import { campaignSettings, programsModule, runTestCampaign } from "./settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-campaign-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -95,14 +95,12 @@ describe("a campaign", () => {
   it("replays any injection", async () => {
     const { injections } = readResults(whole);
     const silent = injections.find(({ outcome, structure }) => outcome === "sdc" && structure === "VRF")!;
-    const shown = await replay(whole, silent.id, new URL("programs.ts", import.meta.url));
+    const shown = await replay(whole, silent.id, programsModule);
     expect(shown).toMatchObject({ injection: silent, outcome: "sdc", place: { kernel: { kernel: "sum" } } });
     const { observed, difference } = shown.explanation!;
     expect(observed!.before).not.toBe(observed!.after);
     expect(difference!.output).toBe("sums");
-    await expect(replay(whole, "x", new URL("programs.ts", import.meta.url))).rejects.toThrow(
-      "has no injection x",
-    );
+    await expect(replay(whole, "x", programsModule)).rejects.toThrow("has no injection x");
   });
 });
 
@@ -253,8 +251,7 @@ it("refuses to go on, and to replay, with another version of a program", async (
     code: "BELAY607",
     message: "sum is another version than the one that the campaign was begun with",
   };
-  const changed = new URL("programs.ts", import.meta.url);
-  await expect(replay(at, injections[0]!.id, changed)).rejects.toMatchObject(refusal);
+  await expect(replay(at, injections[0]!.id, programsModule)).rejects.toMatchObject(refusal);
   await expect(runTestCampaign(directory(), settings)).rejects.toMatchObject(refusal);
   vi.unstubAllEnvs();
 });
@@ -287,10 +284,9 @@ describe("another adapter than the one that a campaign was begun on", () => {
       });
       expect(readStore(at).records.length).toBe(records);
     }
-    const programs = new URL("programs.ts", import.meta.url);
-    expect((await replay(here, injections[0]!.id, programs)).elsewhere).toBeUndefined();
+    expect((await replay(here, injections[0]!.id, programsModule)).elsewhere).toBeUndefined();
     const all = begunElsewhere(here, Number.POSITIVE_INFINITY);
-    const replayed = await replay(all, injections[0]!.id, programs);
+    const replayed = await replay(all, injections[0]!.id, programsModule);
     expect(replayed.elsewhere).toEqual({ begunOn: "a GPU", present: adapter });
   });
 });

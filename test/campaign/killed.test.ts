@@ -6,8 +6,7 @@ import { summarize } from "belay-cli/internal/campaign/results/summary";
 import { readResults } from "belay-cli/internal/campaign/store/merge";
 import { storePath } from "belay-cli/internal/campaign/store/store";
 import { randomBelow } from "belay-research/internal/workloads/random";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { Bundle } from "../support/processes/bundle.ts";
+import { afterAll, expect, it } from "vitest";
 import { isGone } from "../support/processes/processes.ts";
 import { everything } from "../support/sample.ts";
 import { until } from "../support/until.ts";
@@ -16,21 +15,14 @@ const folder = mkdtempSync(join(tmpdir(), "belay-killed-"));
 const pidFile = join(folder, "pid");
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-let bundle: Bundle;
-beforeAll(async () => {
-  bundle = await Bundle.of(
-    "test/campaign/killedCampaign.ts",
-    "test/campaign/programs.ts",
-    "packages/belay-cli/src/campaign/processes/deviceProcess.ts",
-  );
-});
-afterAll(() => bundle[Symbol.dispose]());
-
-const spawnCampaign = (...args: readonly string[]) =>
-  spawn(process.execPath, [bundle.path("killedCampaign.ts"), ...args], {
+function spawnCampaign(...args: readonly string[]) {
+  const script = join(import.meta.dirname, "killedCampaign.ts");
+  return spawn(process.execPath, ["--import", "jiti/register", script, ...args], {
+    cwd: import.meta.dirname,
     env: { ...process.env, BELAY_TEST_PID: pidFile },
     stdio: ["ignore", "pipe", "inherit"],
   });
+}
 
 const sizeOf = (directory: string) => statSync(storePath(directory), { throwIfNoEntry: false })?.size ?? 0;
 

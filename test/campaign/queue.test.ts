@@ -11,10 +11,9 @@ import { readResults } from "belay-cli/internal/campaign/store/merge";
 import { storePath } from "belay-cli/internal/campaign/store/store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { belay } from "../support/processes/belay.ts";
-import { Bundle } from "../support/processes/bundle.ts";
 import { areInstalled, freePort, RedisServer } from "../support/processes/servers.ts";
 import { until } from "../support/until.ts";
-import { campaignSettings, planTestCampaign } from "./settings.ts";
+import { campaignSettings, planTestCampaign, runTestCampaign, workOnTestCampaign } from "./settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-queue-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -28,12 +27,16 @@ const settings = campaignSettings(["sum"], {
 });
 const table = (results: Results) => summarize(results).cells;
 
-const modules = [
-  "test/campaign/settings.ts",
-  "test/campaign/queueProcess.ts",
-  "test/campaign/programs.ts",
-  "packages/belay-cli/src/campaign/processes/deviceProcess.ts",
-];
+function spawnProcess(args: readonly string[], dies?: number): ChildProcess {
+  const script = join(import.meta.dirname, "queueProcess.ts");
+  const env = { ...process.env, ...(dies !== undefined && { BELAY_TEST_DIES: String(dies) }) };
+  const command = ["--import", "jiti/register", script, ...args];
+  return spawn(process.execPath, command, {
+    cwd: import.meta.dirname,
+    env,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+}
 
 const endOf = (child: ChildProcess): Promise<number | string> =>
   new Promise((resolve) => child.once("exit", (status, signal) => resolve(signal ?? status!)));
@@ -42,31 +45,16 @@ describe.runIf(areInstalled("a campaign over a queue", "redis-server", "redis-cl
   "a campaign over a queue",
   () => {
     let server: RedisServer;
-    let bundle: Bundle;
-    // Processes of the bundled module start from the bundle too.
-    let bundled: typeof import("./settings.ts");
     let alone: Results;
     beforeAll(async () => {
-      bundle = await Bundle.of(...modules);
-      bundled = (await bundle.import("settings.ts")) as typeof bundled;
       server = await RedisServer.start();
-      alone = await bundled.runTestCampaign(directory(), settings);
+      alone = await runTestCampaign(directory(), settings);
     });
-    afterAll(async () => {
-      bundle[Symbol.dispose]();
-      await server[Symbol.asyncDispose]();
-    });
+    afterAll(() => server[Symbol.asyncDispose]());
 
-    function spawnProcess(args: readonly string[], dies?: number): ChildProcess {
-      const env = { ...process.env, ...(dies !== undefined && { BELAY_TEST_DIES: String(dies) }) };
-      return spawn(process.execPath, [bundle.path("queueProcess.ts"), ...args], {
-        env,
-        stdio: ["ignore", "ignore", "inherit"],
-      });
-    }
     const plan = (at: string, changed: Partial<PlannerOptions> = {}) =>
       planTestCampaign(server.url, at, settings, changed);
-    const work = (changed: Partial<WorkerOptions> = {}) => bundled.workOnTestCampaign(server.url, changed);
+    const work = (changed: Partial<WorkerOptions> = {}) => workOnTestCampaign(server.url, changed);
 
     it("ends with the table of one machine, though all workers, the planner and Redis are killed", async () => {
       const at = directory();

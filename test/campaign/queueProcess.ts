@@ -4,9 +4,13 @@
  * of the store, or so many injections, which BELAY_TEST_DIES says.
  */
 
+import { createRequire } from "node:module";
 import { WatchedProcess } from "belay-cli/internal/campaign/processes/watchedProcess";
 import { Store } from "belay-cli/internal/campaign/store/store";
 import { planTestCampaign, workOnTestCampaign } from "./settings.ts";
+
+// Node.js 20 cannot link the modules of BullMQ by import while a loader is registered.
+createRequire(import.meta.url)("bullmq");
 
 const [, , role, url = "", directory = "", settings = ""] = process.argv;
 let left = Number(process.env.BELAY_TEST_DIES ?? "Infinity");

@@ -1,4 +1,3 @@
-import { extname } from "node:path";
 import { type CampaignOptions, runCampaign } from "belay-cli/internal/campaign/campaign";
 import { campaignConfigurations } from "belay-cli/internal/campaign/model/configurations";
 import { faultModels, programStructures } from "belay-cli/internal/campaign/model/faultModel";
@@ -28,8 +27,8 @@ export const campaignSettings = (
   ...changed,
 });
 
-/** Bundles have modules in JavaScript. */
-const programs = new URL(`programs${extname(import.meta.url)}`, import.meta.url);
+/** The module with the programs of tests. */
+export const programsModule = new URL("programsModule.mjs", import.meta.url);
 // None of the faults makes a run hang, however busy the machine is.
 const limits = { openLimitMs: 600_000, hangLimitMs: 600_000 };
 
@@ -62,7 +61,7 @@ const LEASE_MS = 500;
 export const workOnTestCampaign = (url: string, options: Partial<WorkerOptions> = {}) =>
   workOnCampaign({
     redis: new RedisAddress(url),
-    programs,
+    programs: programsModule,
     digestOf: async () => "1",
     version: "1",
     jobs: 1,
@@ -83,7 +82,7 @@ export const runTestCampaign = (
     settings,
     shard: { index: 0, count: 1 },
     resume: false,
-    programs,
+    programs: programsModule,
     ...limits,
     ...options,
   });

@@ -541,18 +541,12 @@ describe("belay doctor", () => {
 });
 
 describe("the belay process", () => {
-  const main = join(import.meta.dirname, "../../packages/belay-cli/src/main.ts");
+  const main = join(import.meta.dirname, "../../packages/belay-cli/bin/belay.js");
 
   /** Runs the program as its own process. Stops reading its output after `closeAt` bytes. */
   function start(args: readonly string[], closeAt = Number.POSITIVE_INFINITY, to: number | "pipe" = "pipe") {
     return new Promise<{ status: number | null; stdout: string; stderr: string }>((done) => {
-      const child = spawn(
-        process.execPath,
-        ["--conditions=belay-source", "--import", "jiti/register", main, ...args],
-        {
-          stdio: ["ignore", to, "pipe"],
-        },
-      );
+      const child = spawn(process.execPath, [main, ...args], { stdio: ["ignore", to, "pipe"] });
       let [stdout, stderr] = ["", ""];
       child.stdout?.on("data", (chunk) => {
         stdout += chunk;

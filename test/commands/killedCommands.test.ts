@@ -31,11 +31,9 @@ async function start(
 ): Promise<{ belay: ChildProcess; child: number; ended: Promise<string> }> {
   const file = path(`pid${started++}`);
   const script = join(import.meta.dirname, "../support/processes/watchedCommand.ts");
-  const belay = spawn(
-    process.execPath,
-    ["--conditions=belay-source", "--import", "jiti/register", script, file, then, ...args],
-    { stdio: ["ignore", "ignore", "pipe"] },
-  );
+  const belay = spawn(process.execPath, ["--import", "jiti/register", script, file, then, ...args], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   let said = "";
   belay.stderr!.on("data", (text) => {
     said += text;

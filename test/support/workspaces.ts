@@ -52,14 +52,3 @@ function exportsOf(packages: readonly PublishedPackage[]): (readonly [name: stri
 export function entryPoints(): ReadonlyMap<string, string> {
   return new Map(exportsOf(workspaces).filter(([name]) => !name.includes("*")));
 }
-
-/**
- * Returns the absolute source of each entry point, research included, by the name that a program
- * imports. For `internal` entry points, it returns the folder by the beginning of the name.
- */
-export function sourcesByName(): ReadonlyMap<string, string> {
-  const all = exportsOf([...workspaces, workspaceIn("research")]);
-  return new Map(
-    all.map(([name, source]) => [name.replace(/\/\*$/, ""), join(root, source.replace(/\/\*\.ts$/, ""))]),
-  );
-}

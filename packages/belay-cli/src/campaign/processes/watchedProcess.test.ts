@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
+import { programsModule } from "../../../../../test/campaign/settings.ts";
 import { openDevice, ProcessLost, WatchedProcess } from "./watchedProcess.ts";
 
 it.each([2 ** 31, Number.POSITIVE_INFINITY])(
   "waits for an answer that may take %d milliseconds",
   async (time) => {
-    const watched = new WatchedProcess(new URL("../../../../../test/campaign/programs.ts", import.meta.url));
+    const watched = new WatchedProcess(programsModule);
     try {
       expect((await watched.ask("start", {}, time)).adapter).not.toBe("");
     } finally {

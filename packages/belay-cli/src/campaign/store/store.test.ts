@@ -13,6 +13,7 @@ import {
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { root } from "../../../../../test/support/workspaces.ts";
 import { campaignConfigurations } from "../model/configurations.ts";
 import { refuseOther } from "../model/fingerprint.ts";
 import type { CampaignSettings, ControlRecord, Header } from "../model/records.ts";
@@ -189,19 +190,16 @@ describe("a store", () => {
     () => {
       const at = directory();
       const script = `
-      import { Store } from ${JSON.stringify(join(import.meta.dirname, "store.ts"))};
+      import { Store } from ${JSON.stringify(join(root, "packages/belay-cli/dist/campaign/store/store.js"))};
       const store = Store.create(${JSON.stringify(at)}, ${JSON.stringify(header)});
       let runs = 0;
       try { for (;;) store.append({ ...${JSON.stringify(record(0))}, runs: runs++ }); }
       catch (error) { console.log(runs - 1, error.message); }`;
-      const file = join(folder, "fill.ts");
+      const file = join(folder, "fill.mjs");
       writeFileSync(file, script);
       // The limit on a file's size is in blocks of a kilobyte (bash).
-      const command = `ulimit -f 2; exec ${process.execPath} --conditions=belay-source --import jiti/register ${file}`;
-      const env = { ...process.env, JITI_FS_CACHE: "false" };
+      const command = `ulimit -f 2; exec ${process.execPath} ${file}`;
       const { stdout, stderr } = spawnSync("bash", ["-c", command], {
-        cwd: import.meta.dirname,
-        env,
         encoding: "utf8",
       });
       expect(stdout + stderr).toMatch(/^\d+ .*no space is left/);

@@ -3,11 +3,12 @@ import { createHash } from "node:crypto";
 import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import type { CampaignProgram } from "../../campaign/processes/readyProgram.ts";
 import { importResearch, importResearchIfInstalled } from "../../shared/research.ts";
+import { builtModule } from "../../shared/workloads/guard.ts";
 import { loadWorkload } from "../../shared/workloads/loadWorkload.ts";
 import { digestOfModule } from "./moduleGraph.ts";
 
 /** The URL of this module. The process with the device imports it for `programNamed`. */
-export const programsModule = new URL(import.meta.url);
+export const programsModule = builtModule(new URL(import.meta.url));
 
 const digest = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 12);
 

@@ -20,14 +20,19 @@ export function forkGuarded(
   args: readonly string[],
   options: Pick<ForkOptions, "stdio" | "serialization"> = {},
 ): ChildProcess {
-  return fork(module, args, {
+  return fork(builtModule(module), args, {
     ...options,
     env: { ...process.env, [PARENT]: String(process.pid) },
-    // Sources contain types, which Node.js 20 does not strip itself.
-    execArgv: module.pathname.endsWith(".ts")
-      ? ["--conditions=belay-source", "--import", import.meta.resolve("jiti/register")]
-      : [],
+    execArgv: [],
   });
+}
+
+/**
+ * Returns the module that was built from a source, and any other module itself. Sources contain
+ * types, which Node.js 20 does not strip. Tests run sources.
+ */
+export function builtModule(module: URL): URL {
+  return new URL(module.href.replace(/^(.*)\/src\/(.*)\.ts$/, "$1/dist/$2.js"));
 }
 
 /**

@@ -4,7 +4,9 @@
  * one that read an earlier block's write are committed, and the last writer of each element wins.
  * The rest is executed again.
  */
+import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
+import { builtModule } from "belay-cli/internal/shared/workloads/guard";
 import { reduceValues } from "belay-speculate/internal/engine/rounds/scalarBits";
 import type { LoopData } from "belay-speculate/internal/loops/javascript/sequential";
 import { identityOf } from "belay-speculate/internal/loops/kernels/code/body";
@@ -103,15 +105,8 @@ export async function speculateOnThreads(
 }
 
 function startThread(workerData: ThreadJob): Worker {
-  // Node.js needs a loader to run the TypeScript sources.
-  const isSource = import.meta.url.endsWith(".ts");
-  const url = new URL(isSource ? "./worker.ts" : "./worker.js", import.meta.url);
-  return new Worker(url, {
-    workerData,
-    ...(isSource && {
-      execArgv: ["--conditions=belay-source", "--import", import.meta.resolve("jiti/register")],
-    }),
-  });
+  const url = builtModule(new URL(`worker${extname(import.meta.url)}`, import.meta.url));
+  return new Worker(url, { workerData, execArgv: [] });
 }
 
 function nextMessage(worker: Worker): Promise<unknown> {
