@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StruckStructure } from "belay-cli/internal/campaign/model/faultModel";
-import type { CampaignSettings } from "belay-cli/internal/campaign/model/records";
+import type { CampaignSettings, StoreRecord } from "belay-cli/internal/campaign/model/records";
 import { readStore, Store } from "belay-cli/internal/campaign/store/store";
 import { labelOf } from "belay-gpu/internal/diagnostics/registry";
 import { openGpu } from "belay-node/internal/adapter";
@@ -30,6 +30,7 @@ function stored(
     most = 8,
     structures = settings.structures,
     adapter = "a GPU",
+    work = [],
   }: {
     silent?: number;
     index?: number;
@@ -39,6 +40,7 @@ function stored(
     most?: number;
     structures?: CampaignSettings["structures"];
     adapter?: string;
+    work?: readonly StoreRecord[];
   } = {},
 ): string {
   using store = Store.create(at(name), {
@@ -48,6 +50,7 @@ function stored(
     shard: { index, count },
   });
   store.append({ kind: "adapter", description: adapter });
+  for (const record of work) store.append(record);
   for (const { name: configuration } of settings.configurations) {
     const unit = { program: "sum", configuration };
     const span = { start: 0, end: 3 };
@@ -98,6 +101,10 @@ describe("belay campaign refuses", () => {
       "--pairing has no meaning with --flavors inter: replicas are in workgroups of their own",
       2,
     ],
+    [["--json"], "BELAY400", "missing required argument 'workload'", 2],
+    [["--resume", "--seed", "2"], "BELAY400", "--seed has no meaning with --resume alone", 2],
+    [["--resume"], "BELAY608", "new holds no campaign", 1],
+    [["all", "--weights", "none.json"], "BELAY616", "cannot read none.json: no such file", 1],
     [["nothing.ts"], "BELAY401", "cannot read nothing.ts: no such file", 1],
     [["compare", "nothing", "nothing"], "BELAY608", "nothing holds no campaign", 1],
     [["merge", "nothing"], "BELAY608", "nothing holds no campaign", 1],
@@ -178,7 +185,69 @@ it("belay campaign says once that there is no adapter, and goes on when there is
   expect(readStore(at("without")).records).toEqual([]);
 });
 
+it("belay campaign --resume goes on with the campaign of the directory", async () => {
+  const out = stored("whole");
+  const { status, stdout } = await belay(["campaign", "--resume", "--out", out]);
+  expect(stdout).toContain("The claimed coverage held");
+  expect(status).toBe(0);
+  const redis = belay(["campaign", "--resume", "--out", out, "--queue", "http://host"]);
+  expect((await redis).stderr).toContain("error[BELAY614 queue-unavailable]");
+});
+
 describe("belay campaign merge", () => {
+  it("says who did what, how sure it is, what is left, and the commands that go on", async () => {
+    const delivered = (worker: string, injections: number, milliseconds: number) =>
+      ({ kind: "work", worker, injections, milliseconds }) as const;
+    const work = [
+      delivered("alpha/7", 3, 100),
+      delivered("beta/8", 2, 50),
+      delivered("alpha/7", 3, 140),
+      { kind: "refused", worker: "gamma/9", reason: "this machine has no GPU" } as const,
+    ];
+    const out = stored("begun", { most: 3, work });
+    const { status, stdout } = await belay(["campaign", "merge", out, "--out", at("rest")]);
+    expect(status).toBe(1);
+    const next = [
+      `belay campaign --resume --out ${at("rest")} --queue "$REDIS_URL"`,
+      'belay campaign work "$REDIS_URL"',
+    ];
+    for (const command of next) expect(stdout).toContain(`Next: ${command}\n`);
+    const { workers, refused, cells } = JSON.parse(readFileSync(join(at("rest"), "campaign.json"), "utf8"));
+    expect(workers).toEqual([
+      { worker: "alpha/7", jobs: 2, injections: 6, milliseconds: 240, perSecond: 25 },
+      { worker: "beta/8", jobs: 1, injections: 2, milliseconds: 50, perSecond: 40 },
+    ]);
+    expect(refused).toEqual([{ worker: "gamma/9", reason: "this machine has no GPU" }]);
+    expect(cells).toMatchObject([
+      { configuration: "none", injections: 3, planned: 8, missing: 5, state: "open" },
+      { configuration: "intra+lds signature", injections: 3, planned: 8, missing: 5, state: "open" },
+    ]);
+    const page = readFileSync(join(at("rest"), "campaign.html"), "utf8").replaceAll(/<[^>]*>/g, " ");
+    for (const text of ["What to do next", "Certainty, and what is left", "Workers", "alpha", "a GPU"]) {
+      expect(page).toContain(text);
+    }
+    expect(page).toContain("refused: this machine has no GPU");
+    expect(page).toMatch(/intra\+lds signature\s+ALU\s+at most 56.1\s%\s+at most 40\s%\s+5\s+not finished/);
+  });
+
+  it("weighs fault models as a file says", async () => {
+    const weights = at("weights.json");
+    const own = { name: "our fleet", sources: ["a report"], models: { "single-bit": 2, zero: 1 } };
+    writeFileSync(weights, JSON.stringify(own));
+    const args = ["campaign", "merge", stored("unweighted", { silent: 4 }), "--out", at("weighed")];
+    const { stdout } = await belay([...args, "--weights", weights, "--json"]);
+    const { weighted } = JSON.parse(stdout);
+    expect(weighted.weights).toEqual(own);
+    expect(weighted.cells).toMatchObject([
+      { configuration: "none", structure: "ALU", sdc: { rate: 0.5, trials: 8 }, unstruck: ["zero"] },
+      { configuration: "intra+lds signature", inside: true, sdc: { rate: 0.5 } },
+    ]);
+    const page = readFileSync(join(at("weighed"), "campaign.html"), "utf8");
+    expect(page).toContain("Silent corruption, weighted by our fleet");
+    expect(page).toContain("single-bit 66.7 %, zero 33.3 %");
+    expect(page).toContain("50\u00a0% (21.5 to 78.5), without zero");
+  });
+
   it("puts shards together, writes the report, and says whether the coverage held", async () => {
     const shards = [0, 1].map((index) => stored(`shard${index}`, { index, count: 2 }));
     const { status, stdout } = await belay(["campaign", "merge", ...shards, "--out", at("merged")]);

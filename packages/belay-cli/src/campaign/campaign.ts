@@ -14,7 +14,7 @@ import {
 import { beginStore } from "./begin.ts";
 import { refuseOtherAdapter } from "./model/fingerprint.ts";
 import type { CampaignSettings, Shard, StoreRecord } from "./model/records.ts";
-import { type Missing, missingInjections, unknownConfigurations } from "./planned.ts";
+import { type Missing, missingInjections } from "./planned.ts";
 import { type WatchedProcess, WatchedProcesses } from "./processes/watchedProcess.ts";
 import type { Results } from "./results/results.ts";
 import type { Store } from "./store/store.ts";
@@ -131,7 +131,7 @@ class CampaignRun {
   }
 
   async #profile(program: string, watched: WatchedProcess): Promise<void> {
-    const missing = unknownConfigurations(this.#results, program);
+    const missing = this.#results.unknownConfigurations(program);
     const counted = this.#results.units.find((unit) => unit.program === program)?.kernels;
     for await (const record of profilesOf(program, missing, watched, this.#work, counted)) this.#add(record);
   }

@@ -40,13 +40,6 @@ interface Wanted {
   readonly done: ReadonlySet<number>;
 }
 
-/** Returns the configurations in which a program is neither profiled nor left out. */
-export function unknownConfigurations(results: Results, program: string): string[] {
-  return results.header.settings.configurations
-    .map(({ name }) => name)
-    .filter((configuration) => !results.knows({ program, configuration }));
-}
-
 /** Returns the injections that are missing in the rounds decided so far. */
 export function missingInjections(results: Results): Missing[] {
   const { settings, shard } = results.header;

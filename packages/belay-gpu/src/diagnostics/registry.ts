@@ -142,6 +142,7 @@ export const diagnosticCodes = {
   "other-adapter": "BELAY613",
   "queue-unavailable": "BELAY614",
   "worker-refused": "BELAY615",
+  "invalid-weights": "BELAY616",
 } as const satisfies Record<string, `BELAY${number}`>;
 
 /** The name of a diagnostic, such as `memory-host-verified`. */

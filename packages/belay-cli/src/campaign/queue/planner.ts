@@ -7,7 +7,7 @@ import { beginStore } from "../begin.ts";
 import { CampaignError } from "../model/failure.ts";
 import { digest } from "../model/random.ts";
 import type { CampaignSettings, StoreRecord, UnitRecord } from "../model/records.ts";
-import { missingParts, unknownConfigurations } from "../planned.ts";
+import { missingParts } from "../planned.ts";
 import type { Results } from "../results/results.ts";
 import { identityOfThisProcess, type ProcessIdentity } from "../store/processIdentity.ts";
 import type { Store } from "../store/store.ts";
@@ -264,7 +264,7 @@ class Planner {
   *#jobs(): Generator<Job> {
     const hasFailed = (job: Job) => this.#failed.has(idOf(job));
     const profiles = this.#options.settings.programs.flatMap(({ name: program }): Job[] => {
-      const configurations = unknownConfigurations(this.#results, program);
+      const configurations = this.#results.unknownConfigurations(program);
       return configurations.length === 0 ? [] : [{ kind: "profile", program, configurations }];
     });
     if (profiles.length > 0) {

@@ -131,6 +131,13 @@ export class Results {
     return this.units.some(isIt) || this.skipped.some(isIt);
   }
 
+  /** Returns the configurations in which a program is neither profiled nor left out. */
+  unknownConfigurations(program: string): string[] {
+    return this.header.settings.configurations
+      .map(({ name }) => name)
+      .filter((configuration) => !this.knows({ program, configuration }));
+  }
+
   /** Returns whether an injection with this place and number is among the results. */
   has(injection: InjectionRecord): boolean {
     return this.numbersOf(stratumName(injection)).has(injection.number);

@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { Draws } from "../model/random.ts";
 import {
   chanceOfAtLeast,
   differenceOf,
   normalQuantile,
   trialsForBound,
   trialsForMargin,
+  weightedMean,
   wilson,
 } from "./statistics.ts";
 
@@ -108,4 +110,66 @@ it("quantiles of the normal distribution are the tabulated ones", () => {
   expect(normalQuantile(0.975)).toBeCloseTo(1.959963985, 8);
   expect(normalQuantile(0.995)).toBeCloseTo(2.575829304, 8);
   expect(normalQuantile(0.01)).toBeCloseTo(-2.326347874, 8);
+});
+
+describe("the mean of rates with weights", () => {
+  const of = (...parts: readonly (readonly [weight: number, events: number, trials: number])[]) =>
+    weightedMean(parts.map(([weight, events, trials]) => ({ weight, rate: wilson(events, trials, 0.95) })));
+
+  it("of one rate is the rate with its interval", () => {
+    const { rate, low, high } = wilson(3, 70, 0.95);
+    const mean = of([5, 3, 70]);
+    expect(mean.rate).toBe(rate);
+    expect(mean.low).toBeCloseTo(low, 12);
+    expect(mean.high).toBeCloseTo(high, 12);
+  });
+
+  it("has the interval that a calculation by hand gives", () => {
+    // Wilson's limits: 0.04348 to 0.21360, 0 to 0.16113, 0.24591 to 0.57680.
+    const { rate, low, high, trials } = of([3, 5, 50], [1, 0, 20], [6, 12, 30]);
+    expect(trials).toBe(100);
+    expect(rate).toBeCloseTo(0.27, 12);
+    expect(low).toBeCloseTo(0.176002, 6);
+    expect(high).toBeCloseTo(0.382577, 6);
+  });
+
+  it("of a rate and the complement of another has Newcombe's interval", () => {
+    const { rate, low, high } = of([1, 48, 80], [1, 70 - 56, 70]);
+    const difference = differenceOf(wilson(56, 70, 0.95), wilson(48, 80, 0.95));
+    expect(2 * rate - 1).toBeCloseTo(difference.difference, 12);
+    expect(2 * low - 1).toBeCloseTo(difference.low, 12);
+    expect(2 * high - 1).toBeCloseTo(difference.high, 12);
+  });
+
+  it.each([
+    [
+      [
+        [50, 0.3, 60],
+        [20, 0.02, 200],
+        [30, 0.1, 80],
+      ],
+    ],
+    [
+      [
+        [90, 0.001, 1000],
+        [10, 0.5, 40],
+      ],
+    ],
+  ] as const)("holds the true mean of drawn events about as often as it says: %j", (groups) => {
+    const all = groups.reduce((sum, [weight]) => sum + weight, 0);
+    const truth = groups.reduce((sum, [weight, rate]) => sum + (weight / all) * rate, 0);
+    const draws = new Draws("weighted mean");
+    let held = 0;
+    for (let i = 0; i < 700; i++) {
+      const parts = groups.map(([weight, rate, trials]) => {
+        let events = 0;
+        for (let trial = 0; trial < trials; trial++) if (draws.below(1_000_000) < 1e6 * rate) events++;
+        return [weight, events, trials] as const;
+      });
+      const { low, high } = of(...parts);
+      if (low <= truth && truth <= high) held++;
+    }
+    expect(held / 700).toBeGreaterThan(0.93);
+    expect(held / 700).toBeLessThan(0.985);
+  });
 });

@@ -105,6 +105,40 @@ export function differenceOf(a: Rate, b: Rate): Difference {
   };
 }
 
+/** A mean of rates with weights, and its interval. */
+export interface WeightedRate {
+  readonly trials: number;
+  readonly rate: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * Returns the mean of independent rates with weights, which are scaled to a sum of 1. The squares
+ * of the distances from each rate to its Wilson limits add up, each times the square of its weight.
+ * The interval therefore holds without an event, and a small group with a great weight widens it.
+ * Newcombe's interval is the case of the weights 1 and -1.
+ *
+ * Source: Zou, Huang and Zhang, "A note on confidence interval estimation for a linear function of
+ * binomial proportions", 2009.
+ */
+export function weightedMean(
+  parts: readonly { readonly weight: number; readonly rate: Rate }[],
+): WeightedRate {
+  const all = parts.reduce((sum, { weight }) => sum + weight, 0);
+  const mean = (of: (rate: Rate) => number) =>
+    parts.reduce((sum, { weight, rate }) => sum + (weight / all) * of(rate), 0);
+  const distance = (of: (rate: Rate) => number) =>
+    Math.hypot(...parts.map(({ weight, rate }) => (weight / all) * of(rate)));
+  const rate = mean((each) => each.rate);
+  return {
+    trials: parts.reduce((sum, part) => sum + part.rate.trials, 0),
+    rate,
+    low: Math.max(0, rate - distance((each) => each.rate - each.low)),
+    high: Math.min(1, rate + distance((each) => each.high - each.rate)),
+  };
+}
+
 /**
  * Returns a quantile of the standard normal distribution, with a relative error below 1.2e-9.
  * Source: Acklam, "An algorithm for computing the inverse normal cumulative distribution function",

@@ -16,6 +16,7 @@ import type {
   Unit,
   UnitRecord,
 } from "../model/records.ts";
+import { type FaultWeights, studiedWeights } from "../model/weights.ts";
 import {
   type BitSummary,
   bitsOf,
@@ -27,8 +28,10 @@ import {
   type Tally,
   tally,
 } from "./breakdowns.ts";
-import { type CellProgress, claims, isInside, strataOf, stratumName } from "./plan.ts";
+import { type CellProgress, claims, isInside, numbersBelow, strataOf, stratumName } from "./plan.ts";
 import type { Results } from "./results.ts";
+import { type WeightedCell, weigh } from "./weighted.ts";
+import { type RefusedWorker, type WorkerSummary, workersOf } from "./work.ts";
 
 /** The rates of one structure in one configuration. */
 export interface CellSummary extends Tally {
@@ -39,6 +42,8 @@ export interface CellSummary extends Tally {
   readonly state: CellProgress["state"];
   /** The number of injections planned so far, in all shards together. */
   readonly planned: number;
+  /** The number of injections planned so far that are missing, of those in this shard. */
+  readonly missing: number;
   /**
    * The outcomes of the faults that the configuration claims to detect. Undefined outside the
    * sphere of replication.
@@ -109,6 +114,11 @@ export interface Summary {
   readonly absent: readonly Unstruck[];
   /** The entries without knowledge, because no fault has struck. */
   readonly untested: readonly Untested[];
+  /** The rates with the fault models weighted as a study reports them, and the weights. */
+  readonly weighted: { readonly weights: FaultWeights; readonly cells: readonly WeightedCell[] };
+  /** The workers that delivered results. None, if the campaign ran without a queue. */
+  readonly workers: readonly WorkerSummary[];
+  readonly refused: readonly RefusedWorker[];
   /** The injections of shards beyond the need of all shards together. No rate includes them. */
   readonly surplus: { readonly injections: number; readonly silent: number };
   readonly kernels: readonly KernelSummary[];
@@ -119,6 +129,8 @@ export interface Summary {
   readonly shares: readonly ShareSummary[];
   readonly controls: Pick<ControlRecord, "runs" | "detections" | "different">;
   readonly skipped: readonly Omit<SkipRecord, "kind">[];
+  /** The number of programs and configurations that are neither profiled nor left out. */
+  readonly unbegun: number;
   /**
    * The units whose clean runs differ in bits from the plain program. The program's own check, if
    * it has one, accepts their results.
@@ -134,9 +146,9 @@ export interface Summary {
 
 /**
  * Summarizes the results of a campaign: rates with their intervals, and everything that is wrong or
- * missing.
+ * missing. The `weights` decide no verdict.
  */
-export function summarize(results: Results): Summary {
+export function summarize(results: Results, weights: FaultWeights = studiedWeights): Summary {
   const { settings, shard } = results.header;
   const { confidence, bound } = settings;
   const found = results.cells().map((cell) => ({ ...cell, injections: cell.injections.toSorted(byNumber) }));
@@ -158,6 +170,7 @@ export function summarize(results: Results): Summary {
       inside,
       state: progress.state,
       planned: strata.length * progress.quota,
+      missing: Math.max(0, strata.length * numbersBelow(progress.quota, shard) - injections.length),
       ...tally(injections, confidence),
       ...(inside && { claimed }),
       ...(isDecided && { holds: high <= bound }),
@@ -176,7 +189,11 @@ export function summarize(results: Results): Summary {
     { runs: 0, detections: 0, different: 0 },
   );
   const unstruck = unstruckOf(results, cells);
-  const problems = problemsOf(results, cells, unstruck, controls);
+  const unbegun = settings.programs.reduce(
+    (sum, { name }) => sum + results.unknownConfigurations(name).length,
+    0,
+  );
+  const problems = problemsOf(results, cells, unstruck, { controls, unbegun });
   return {
     ok: problems.length === 0,
     problems,
@@ -186,6 +203,22 @@ export function summarize(results: Results): Summary {
     ...unstruck,
     controls,
     adapter: results.adapter ?? null,
+    weighted: {
+      weights,
+      cells: found.map(({ configuration, structure, inside, injections }) => ({
+        configuration: configuration.name,
+        structure,
+        inside,
+        ...weigh(
+          injections.filter((injection) => !inside || claims(configuration, injection)),
+          structure,
+          weights,
+          confidence,
+        ),
+      })),
+    },
+    workers: workersOf(results),
+    refused: [...results.refusals.values()].map(({ worker, reason }) => ({ worker, reason })),
     surplus: {
       injections: surplus.length,
       silent: surplus.filter(({ outcome }) => outcome === "sdc").length,
@@ -199,6 +232,7 @@ export function summarize(results: Results): Summary {
       ...milliseconds,
     })),
     shares: sharesOf(results),
+    unbegun,
     skipped: results.skipped.map(({ kind: _, ...skipped }) => skipped),
     otherBits: results.units
       .filter(({ sameBits }) => !sameBits)
@@ -243,7 +277,7 @@ export const isUnfinished = ({ state, inside, holds }: CellSummary): boolean =>
   state === "open" || (inside && holds === undefined);
 
 /** Returns the faults by which an entry is judged. */
-const judgedBy = (cell: CellSummary): Tally => cell.claimed ?? cell;
+export const judgedBy = (cell: CellSummary): Tally => cell.claimed ?? cell;
 
 /** Returns the entries without a strike, for configurations with at least one profiled program. */
 function unstruckOf(results: Results, cells: readonly CellSummary[]): Pick<Summary, "absent" | "untested"> {
@@ -327,13 +361,10 @@ function problemsOf(
   results: Results,
   cells: readonly CellSummary[],
   { absent, untested }: Pick<Summary, "absent" | "untested">,
-  { detections, different }: Summary["controls"],
+  { controls: { detections, different }, unbegun }: Pick<Summary, "controls" | "unbegun">,
 ): string[] {
   const { settings, shard } = results.header;
   const percent = (rate: number) => `${(100 * rate).toPrecision(2)} %`;
-  const missing = settings.programs.flatMap(({ name: program }) =>
-    settings.configurations.filter(({ name: configuration }) => !results.knows({ program, configuration })),
-  );
   const unfinished = cells.filter(isUnfinished);
   const sum = (of: "injections" | "planned") => unfinished.reduce((total, cell) => total + cell[of], 0);
   const part = shard.count > 1 ? ` (shard ${nameOf(shard)})` : "";
@@ -343,7 +374,7 @@ function problemsOf(
     ...results.skipped.map(
       ({ program, configuration, message }) => `${program}, ${configuration} is left out: ${message}`,
     ),
-    ...(missing.length > 0 ? [`${missing.length} programs and configurations are not begun`] : []),
+    ...(unbegun > 0 ? [`${unbegun} programs and configurations are not begun`] : []),
     ...(unfinished.length > 0
       ? [
           `${unfinished.length} of ${cells.length} cells are not finished: ` +

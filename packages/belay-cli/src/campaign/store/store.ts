@@ -14,6 +14,7 @@ import {
   ftruncateSync,
   openSync,
   readFileSync,
+  readSync,
   renameSync,
   writeFileSync,
   writeSync,
@@ -79,6 +80,31 @@ export function readStore(directory: string): Stored {
   const [header, ...records] = lines;
   if (header?.kind !== "header") throw new CampaignError("store-damaged", `${path} has no header in line 1`);
   return { header, records, bytes };
+}
+
+/** Reads only the header of a store. Throws a `CampaignError` if there is none. */
+export function readHeader(directory: string): Header {
+  const path = storePath(directory);
+  if (!existsSync(path)) throw notThere(directory);
+  const record = parseLine(firstLineOf(path));
+  if (record?.kind === "header") return record;
+  throw new CampaignError("store-damaged", `${path} has no header in line 1`);
+}
+
+function firstLineOf(path: string): string {
+  const file = openSync(path, "r");
+  try {
+    const chunks: Buffer[] = [];
+    for (;;) {
+      const chunk = Buffer.alloc(1 << 16);
+      const bytes = readSync(file, chunk);
+      const end = chunk.indexOf("\n");
+      chunks.push(chunk.subarray(0, end < 0 ? bytes : end));
+      if (end >= 0 || bytes === 0) return Buffer.concat(chunks).toString();
+    }
+  } finally {
+    closeSync(file);
+  }
 }
 
 function readContent(path: string): Buffer {

@@ -14,11 +14,13 @@ import {
   type StruckStructure,
   struckStructures,
 } from "../../campaign/model/faultModel.ts";
-import type { CampaignSettings, Shard } from "../../campaign/model/records.ts";
+import type { CampaignSettings, Header, Shard } from "../../campaign/model/records.ts";
+import type { FaultWeights } from "../../campaign/model/weights.ts";
 import { planCampaign } from "../../campaign/queue/planner.ts";
 import { RedisAddress } from "../../campaign/queue/redis.ts";
 import type { Results } from "../../campaign/results/results.ts";
 import { summarize } from "../../campaign/results/summary.ts";
+import { readHeader } from "../../campaign/store/store.ts";
 import {
   count,
   namesFrom,
@@ -39,6 +41,7 @@ import { campaignReplayCommand } from "./replay.ts";
 import { printCampaign } from "./report.ts";
 import { campaignSignatureCommand } from "./signature.ts";
 import { campaignCompareCommand, campaignMergeCommand } from "./stores.ts";
+import { weightsOption } from "./weights.ts";
 import { campaignWorkCommand, withInterrupt } from "./work.ts";
 
 interface Flags {
@@ -60,6 +63,7 @@ interface Flags {
   readonly timeout: number;
   readonly resume: boolean;
   readonly out: string;
+  readonly weights: FaultWeights;
   readonly json: boolean;
 }
 
@@ -78,8 +82,8 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
     )
     .enablePositionalOptions()
     .argument(
-      "<workload>",
-      "a module that exports a workload, a name of the catalog, several with commas between, or all",
+      "[workload]",
+      "a module that exports a workload, a name of the catalog, several with commas between, or all; with --resume, by default that of the campaign",
     )
     .addOption(list("--flavors <flavors>", "protections to measure beside none", flavors, flavors))
     .addOption(list("--checks <checks>", "when replicas are compared", checks, ["signature"]))
@@ -116,8 +120,11 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
     .addOption(timeoutOption())
     .option("--resume", "go on with the campaign in the output directory, if there is one", false)
     .option("--out <directory>", "where the results are kept and the report goes", path, "belay-campaign")
+    .addOption(weightsOption())
     .option("--json", "print the result as JSON", false)
-    .action(async (workload: string, flags: Flags, command: Command) => {
+    .action(async (workload: string | undefined, flags: Flags, command: Command) => {
+      if (workload === undefined && !flags.resume)
+        command.error("error: missing required argument 'workload'");
       if (flags.flavors.every((flavor) => flavor === "inter")) {
         refuseBeside(command, "--flavors inter", ["pairing"], "replicas are in workgroups of their own");
       }
@@ -127,9 +134,13 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
       const results = await withProgress(io, async (onProgress, onEvent) => {
         // The URL is checked before a workload is loaded, and never printed.
         const redis = flags.queue === undefined ? undefined : new RedisAddress(flags.queue);
+        const { settings, shard } =
+          workload === undefined
+            ? begunIn(command, flags.out)
+            : { settings: await settingsOf(workload, flags), shard: flags.shard };
         const options = {
           directory: flags.out,
-          settings: await settingsOf(workload, flags),
+          settings,
           resume: flags.resume,
           openLimitMs: 1000 * flags.timeout,
           ...(flags.timeLimit !== undefined && { timeLimitMs: 1000 * flags.timeLimit }),
@@ -137,9 +148,9 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
         };
         return redis
           ? planForWorkers({ ...options, redis, onEvent })
-          : runCampaign({ ...options, shard: flags.shard, jobs: flags.jobs, programs: programsModule });
+          : runCampaign({ ...options, shard, jobs: flags.jobs, programs: programsModule });
       });
-      const summary = summarize(results);
+      const summary = summarize(results, flags.weights);
       await printCampaign(io, flags.out, results, flags.json, summary);
       finish(summary.ok ? exitStatus.ok : exitStatus.failed);
     })
@@ -149,6 +160,18 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
     .addCommand(campaignReplayCommand(io, finish))
     .addCommand(campaignSignatureCommand(io, finish))
     .addCommand(campaignInstrumentCommand(io, finish));
+}
+
+/** The flags that decide a campaign's settings. */
+const settingFlags = [
+  ...["flavors", "checks", "pairing", "memory", "models", "structures", "margin", "bound", "minimum"],
+  ...["confidence", "seed", "shard"],
+];
+
+/** Returns the settings of the campaign in a directory, which no flag may change. */
+function begunIn(command: Command, directory: string): Pick<Header, "settings" | "shard"> {
+  refuseBeside(command, "--resume alone", settingFlags, "the campaign that goes on has decided it");
+  return readHeader(directory);
 }
 
 /** Plans a campaign for workers on any machines. An interrupt drains it. */

@@ -1,5 +1,5 @@
 /** Rates in words. */
-import type { Rate } from "../../campaign/results/statistics.ts";
+import type { WeightedRate } from "../../campaign/results/statistics.ts";
 
 /** Returns a rate as text such as `0.13 %`, with only significant digits. */
 export function proportion(value: number): string {
@@ -9,9 +9,9 @@ export function proportion(value: number): string {
 }
 
 /** Returns a rate and its interval as text; empty without trials. */
-export function percents({ rate, low, high, trials }: Rate): string {
+export function percents({ rate, low, high, trials }: WeightedRate): string {
   const [from, to] = [low, high].map((value) => proportion(value).slice(0, -2));
   return trials === 0 ? "" : `${proportion(rate)} (${from} to ${to})`;
 }
 
-export const atMost = ({ high }: Rate): string => `at most ${proportion(high)}`;
+export const atMost = ({ high }: WeightedRate): string => `at most ${proportion(high)}`;

@@ -10,6 +10,7 @@ import { writeAtomically } from "../../shared/files/output.ts";
 import { colorsFor, type Io, jsonOf, tell } from "../../shared/terminal/io.ts";
 import { renderReport } from "../../shared/terminal/table.ts";
 import { campaignFigures } from "./figures.ts";
+import { certaintySection, nextCommands, nextSection, workersSection } from "./progress.ts";
 import { proportion } from "./rates.ts";
 import {
   comparisonSection,
@@ -20,6 +21,7 @@ import {
   kernelsTable,
   modelsTable,
   outcomesTable,
+  weightedTable,
 } from "./tables.ts";
 
 /** Writes the result and the page into the campaign's directory, and prints the result. */
@@ -33,25 +35,29 @@ export async function printCampaign(
   const json = `${jsonOf(summary)}\n`;
   const page = join(directory, "campaign.html");
   await writeAtomically(join(directory, "campaign.json"), json);
-  await writeAtomically(page, renderPage(describeCampaign(summary, results)));
+  await writeAtomically(page, renderPage(describeCampaign(directory, summary, results)));
   if (asJson) io.stdout.write(json);
-  else tell(io.stdout, `${renderText(summary, io)}\nReport: ${resolve(page)}\n`);
+  else tell(io.stdout, `${renderText(directory, summary, io)}\nReport: ${resolve(page)}\n`);
 }
 
 /** Returns the report of a campaign. */
-function describeCampaign(summary: Summary, results: Results): ReportDocument {
+function describeCampaign(directory: string, summary: Summary, results: Results): ReportDocument {
   return {
     title: "belay campaign",
     verdict: { ok: summary.ok, headline: headlineOf(summary), detail: detailOf(summary) },
     sections: [
       ...problemsSection(summary),
+      ...nextSection(directory, summary),
       coverageTable(summary),
+      weightedTable(summary),
       outcomesTable(summary),
       ...comparisonSection(summary),
       ...campaignFigures(summary, results),
       modelsTable(summary),
       kernelsTable(summary),
       costsTable(summary),
+      ...certaintySection(summary),
+      ...workersSection(summary),
       ...gapsSection(summary),
       factsSection(summary),
     ],
@@ -117,7 +123,7 @@ function factsSection({ adapter, settings, shard, controls, otherBits, surplus, 
   };
 }
 
-function renderText(summary: Summary, io: Io): string {
+function renderText(directory: string, summary: Summary, io: Io): string {
   const color = colorsFor(io.stdout);
   const { columns, rows } = outcomesTable(summary);
   const marked = rows.map(([configuration, structure, ...rest], i): TableCell[] => {
@@ -131,7 +137,8 @@ function renderText(summary: Summary, io: Io): string {
     return [configuration!, { text: `${claimed} ${holds ? "✓" : "✗"}`, ok: holds }, ...rest];
   });
   const problems = summary.problems.length > 1 ? summary.problems.map((text) => color.red(`- ${text}`)) : [];
+  const next = nextCommands(directory, summary).map((command) => `Next: ${command}`);
   const verdict = { ok: summary.ok, headline: headlineOf(summary), detail: detailOf(summary) };
   const table: TableSection = { kind: "table", title: "Outcomes", columns, rows: marked };
-  return [renderReport(verdict, table, io), ...problems, ""].join("\n");
+  return [renderReport(verdict, table, io), ...problems, ...next, ""].join("\n");
 }

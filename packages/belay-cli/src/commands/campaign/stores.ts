@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import type { FaultWeights } from "../../campaign/model/weights.ts";
 import { groupBy } from "../../campaign/results/breakdowns.ts";
 import { type CampaignComparison, compareCampaigns } from "../../campaign/results/compare.ts";
 import { summarize } from "../../campaign/results/summary.ts";
@@ -10,6 +11,13 @@ import { type Io, printJson, tell } from "../../shared/terminal/io.ts";
 import { alignColumns } from "../../shared/terminal/table.ts";
 import { printCampaign } from "./report.ts";
 import { comparisonTable } from "./tables.ts";
+import { weightsOption } from "./weights.ts";
+
+interface MergeFlags {
+  readonly out: string;
+  readonly weights: FaultWeights;
+  readonly json: boolean;
+}
 
 /** Makes the command `belay campaign merge`, which merges shards into one campaign. */
 export function campaignMergeCommand(io: Io, finish: (status: number) => void): Command {
@@ -18,10 +26,11 @@ export function campaignMergeCommand(io: Io, finish: (status: number) => void): 
     .description("Puts the shards of a campaign together, in a directory where --resume can go on with it.")
     .argument("<directories...>", "the --out of each shard")
     .option("--out <directory>", "where the whole goes", path, "belay-campaign")
+    .addOption(weightsOption())
     .option("--json", "print the result as JSON", false)
-    .action(async (directories: string[], { out, json }: { out: string; json: boolean }) => {
+    .action(async (directories: string[], { out, weights, json }: MergeFlags) => {
       const results = mergeShards(directories, out);
-      const summary = summarize(results);
+      const summary = summarize(results, weights);
       await printCampaign(io, out, results, json, summary);
       finish(summary.ok ? exitStatus.ok : exitStatus.failed);
     });

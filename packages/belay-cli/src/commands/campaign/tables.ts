@@ -6,7 +6,7 @@ import { type CellComparison, type Compared, compareWithinFlavors } from "../../
 import { type CellSummary, isEntry, isUnfinished, type Summary } from "../../campaign/results/summary.ts";
 import type { Section, TableCell, TableSection } from "../../report/report.ts";
 import { columnsOf, tableSection } from "../../report/sections.ts";
-import { atMost, percents } from "./rates.ts";
+import { atMost, percents, proportion } from "./rates.ts";
 
 /** Returns the measured counterpart of tables 2 and 3 in the paper on redundant multithreading. */
 export function coverageTable({ cells, untested, absent, settings }: Summary): TableSection {
@@ -34,6 +34,32 @@ export function coverageTable({ cells, untested, absent, settings }: Summary): T
     lead: "Of the faults that struck: how many ended in wrong results that nobody noticed, with the interval. A mark stands where the published tables claim that all are detected, and says whether that held. Not tested: no fault has struck, so nothing is known. Absent: the programs execute nothing of the structure.",
     columns: [{ label: "Configuration" }, ...settings.structures.map((label) => ({ label }))],
     rows: configurations.map((configuration) => [
+      { text: configuration },
+      ...settings.structures.map((structure) => cellOf(configuration, structure)),
+    ]),
+  };
+}
+
+/** Returns the rates with fault models weighted, beside the table of {@link coverageTable}. */
+export function weightedTable({ weighted: { weights, cells }, settings }: Summary): TableSection {
+  const share = Object.values(weights.models).reduce((sum, weight) => sum + weight, 0);
+  const shares = Object.entries(weights.models).map(
+    ([model, weight]) => `${model} ${proportion(weight / share)}`,
+  );
+  const cellOf = (configuration: string, structure: StruckStructure): TableCell => {
+    const cell = cells.find(isEntry({ configuration, structure }));
+    if (!cell?.sdc) return { text: cell ? "no weights" : "" };
+    const text = cell.inside ? atMost(cell.sdc) : percents(cell.sdc);
+    const missed = cell.unstruck.join(", ");
+    const without = missed === "" ? "" : `, without ${missed}`;
+    return { text: `${text}${without}`.replaceAll(" %", "\u00a0%") };
+  };
+  return {
+    kind: "table",
+    title: `Silent corruption, weighted by ${weights.name}`,
+    lead: `The same faults, with models in the shares of a study: ${shares.join(", ")}. Source: ${weights.sources.join("; ")}. Where coverage is claimed, only claimed faults count. No weights: the study says nothing of the structure's models. Without a model: it has a weight, and no fault of it has struck.`,
+    columns: [{ label: "Configuration" }, ...settings.structures.map((label) => ({ label }))],
+    rows: [...new Set(cells.map(({ configuration }) => configuration))].map((configuration) => [
       { text: configuration },
       ...settings.structures.map((structure) => cellOf(configuration, structure)),
     ]),
