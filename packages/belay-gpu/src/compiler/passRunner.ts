@@ -46,8 +46,8 @@ export class PassRunner {
   #entryPoints: ReadonlySet<string> | undefined;
   #groups: readonly ReadonlySet<string>[] = [];
 
-  constructor(program: Program, names: Names, options: PassOptions, before?: PassRunner) {
-    this.#facts = new ProgramFacts(program);
+  constructor(facts: ProgramFacts, names: Names, options: PassOptions, before?: PassRunner) {
+    this.#facts = facts;
     this.#names = names;
     this.#options = options;
     this.#held = new Set(before ? before.#held : []);
@@ -80,7 +80,7 @@ export class PassRunner {
    * stays as it is.
    */
   normalized(entryPoints: ReadonlySet<string>, settings: Settings): PassRunner {
-    const runner = new PassRunner(this.program, this.#names, this.#options, this);
+    const runner = new PassRunner(this.#facts, this.#names, this.#options, this);
     const isApart = plansEachKernel(settings) || settings.memory.coded.length > 0;
     const groups = isApart ? [...entryPoints].map((name) => new Set([name])) : [entryPoints];
     runner.#entryPoints = entryPoints;

@@ -258,7 +258,7 @@ function protectAs(
   const conflict = conflictIn(settings);
   if (conflict) return unchanged(wgsl, [conflict]);
   const names = new Names(facts.program);
-  const unique = new PassRunner(facts.program, names, passOptions);
+  const unique = new PassRunner(facts, names, passOptions);
   const renamed = unique.runSourcePasses(settings);
   const nameInPasses = ({ name }: { readonly name: string }) => renamed.get(name) ?? name;
   const diagnostics: Diagnostic[] = [];

@@ -29,21 +29,39 @@ export interface ReplicaChannel {
   readonly shareNeedsAgreement: boolean;
 }
 
-/** Returns the parameters of an agreement function. */
-export const agreementParameters = ({ words }: ComparedValues): string =>
-  ["site: u32", "address: u32", ...(words ? [`value: ${wordType(words.count)}`] : [])].join(", ");
-
 /** Returns expressions for the words of the parameter `value`. */
-export const components = (count: number): string[] =>
+const components = (count: number): string[] =>
   count === 1 ? ["value"] : ["x", "y", "z", "w"].slice(0, count).map((c) => `value.${c}`);
 
-/** Returns the words of the parameter `value` as a record stores them. */
-export const recordedValue = (count: number): string =>
-  `vec4<u32>(${[...components(count), "0u", "0u", "0u", "0u"].slice(0, 4).join(", ")})`;
+/** Returns expressions for the words that an agreement compares. */
+export const comparedWords = ({ address, words }: ComparedValues): string[] => [
+  ...(address ? ["address"] : []),
+  ...components(words?.count ?? 0),
+];
 
-/** Returns the name of an agreement function, which encodes its parameters. */
-export const agreementName = ({ address, words }: ComparedValues): string =>
-  `agree${words?.count ?? 0}${address ? "at" : ""}`;
+/**
+ * Declares the function of an agreement, as in {@link ReplicaChannel.agree}, and returns its name.
+ * The statements of `body` return true if the replicas agree. Otherwise the function records the
+ * cause.
+ */
+export function declareAgreement(
+  library: Library,
+  { address, words }: ComparedValues,
+  body: () => { readonly statements: string; readonly cause: string },
+): string {
+  const count = words?.count ?? 0;
+  const parameters = ["site: u32", "address: u32", ...(words ? [`value: ${wordType(words.count)}`] : [])];
+  const recorded = [...components(count), "0u", "0u", "0u", "0u"].slice(0, 4).join(", ");
+  return library.once(`agree${count}${address ? "at" : ""}`, (name) => {
+    const { statements, cause } = body();
+    return `
+    fn ${name}(${parameters.join(", ")}) -> bool {
+      ${statements}
+      ${library.names.the("record")}(site, ${cause}, address, vec4<u32>(${recorded}));
+      return false;
+    }`;
+  });
+}
 
 /** Returns the `share` of a channel that shares word by word through the function `one`. */
 export function shareEach(library: Library, one: string, count: Words["count"]): string {

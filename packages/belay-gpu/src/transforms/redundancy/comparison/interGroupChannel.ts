@@ -1,13 +1,6 @@
 import { gaveUp, patienceOf } from "../mailbox.ts";
 import { recordCause } from "../reportBuffer.ts";
-import {
-  agreementName,
-  agreementParameters,
-  components,
-  type ReplicaChannel,
-  recordedValue,
-  shareEach,
-} from "./channel.ts";
+import { comparedWords, declareAgreement, type ReplicaChannel, shareEach } from "./channel.ts";
 import type { Library } from "./library.ts";
 import { foldText } from "./valueWords.ts";
 
@@ -116,26 +109,18 @@ export function interGroupChannel(library: Library): ReplicaChannel {
   return {
     shareNeedsAgreement: false,
     isAlone: alone,
-    agree(compared) {
-      const { address, words: value } = compared;
-      const count = value?.count ?? 0;
-      const words = [...(address ? ["address"] : []), ...components(count)];
-      return library.once(
-        agreementName(compared),
-        (name) => `
-        fn ${name}(${agreementParameters(compared)}) -> bool {
+    agree: (compared) =>
+      declareAgreement(library, compared, () => ({
+        statements: `
           if (!${begin()}(site)) { return false; }
-          let word = ${foldText(library, "site", words)};
+          let word = ${foldText(library, "site", comparedWords(compared))};
           ${send()}(word);
           let theirs = ${receive()}(site);
           if (${alone()}) { return false; }
           if (theirs == word) { return true; }
-          ${alone()} = true;
-          ${n("record")}(site, ${recordCause.mismatch}u, address, ${recordedValue(count)});
-          return false;
-        }`,
-      );
-    },
+          ${alone()} = true;`,
+        cause: `${recordCause.mismatch}u`,
+      })),
     share: (count) => shareEach(library, shareOne(), count),
   };
 }

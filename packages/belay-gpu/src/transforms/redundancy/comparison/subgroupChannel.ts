@@ -1,5 +1,5 @@
 import { recordCause } from "../reportBuffer.ts";
-import { agreementName, agreementParameters, type ReplicaChannel, recordedValue } from "./channel.ts";
+import { declareAgreement, type ReplicaChannel } from "./channel.ts";
 import type { Library } from "./library.ts";
 import { type Words, wordType } from "./valueWords.ts";
 
@@ -29,18 +29,14 @@ export function subgroupChannel(library: Library, distance: string): ReplicaChan
       // `&` joins the conditions. From `all` of one bool after `&&`, Chromium 143 generates SPIR-V
       // that it then rejects.
       const equal = exchanged.map((word) => `all(${word} == their_${word})`);
-      return library.once(
-        agreementName(compared),
-        (name) => `
-        fn ${name}(${agreementParameters(compared)}) -> bool {
+      return declareAgreement(library, compared, () => ({
+        statements: `
           ${exchanged.map((word) => `let their_${word} = subgroupShuffleXor(${word}, ${distance});`).join("\n")}
           let together = ${together()}();
           if (${["together", ...equal].join(" & ")}) { return true; }
-          let cause = select(${recordCause.partnerAbsent}u, ${recordCause.mismatch}u, together);
-          ${names.the("record")}(site, cause, address, ${recordedValue(words?.count ?? 0)});
-          return false;
-        }`,
-      );
+          let cause = select(${recordCause.partnerAbsent}u, ${recordCause.mismatch}u, together);`,
+        cause: "cause",
+      }));
     },
     share(count: Words["count"]) {
       return library.once(

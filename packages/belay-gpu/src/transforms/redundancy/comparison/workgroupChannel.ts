@@ -1,12 +1,5 @@
 import { recordCause } from "../reportBuffer.ts";
-import {
-  agreementName,
-  agreementParameters,
-  components,
-  type ReplicaChannel,
-  recordedValue,
-  shareEach,
-} from "./channel.ts";
+import { comparedWords, declareAgreement, type ReplicaChannel, shareEach } from "./channel.ts";
 import type { Library } from "./library.ts";
 import { foldText } from "./valueWords.ts";
 
@@ -78,28 +71,20 @@ export function workgroupChannel(library: Library, lanes: string): ReplicaChanne
     // run ahead.
     shareNeedsAgreement: true,
     isAlone: alone,
-    agree(compared) {
-      const { address, words: value } = compared;
-      const count = value?.count ?? 0;
-      const words = [...(address ? ["address"] : []), ...components(count)];
-      return library.once(
-        agreementName(compared),
-        (name) => `
-        fn ${name}(${agreementParameters(compared)}) -> bool {
+    agree: (compared) =>
+      declareAgreement(library, compared, () => ({
+        statements: `
           if (${alone()}) { return false; }
           ${turn()} += 1u;
-          let word = ${foldText(library, `site ^ (${turn()} << 8u)`, words)};
+          let word = ${foldText(library, `site ^ (${turn()} << 8u)`, comparedWords(compared))};
           let mine = ${bank()} + 2u * ${names.the("local")} + ${names.the("replica")};
           atomicStore(&${slots()}[mine], word);
           for (var i = 0u; i < ${patience}u; i++) {
             if (atomicLoad(&${slots()}[mine ^ 1u]) == word) { return true; }
           }
-          ${alone()} = true;
-          ${names.the("record")}(site, ${recordCause.mismatch}u, address, ${recordedValue(count)});
-          return false;
-        }`,
-      );
-    },
+          ${alone()} = true;`,
+        cause: `${recordCause.mismatch}u`,
+      })),
     share: (count) => shareEach(library, shareOne(), count),
   };
 }
