@@ -67,7 +67,7 @@ export function hardenWith(
     : new DispatchCounts((each) => pipelines.recordOf(each));
   const { queue, framesShown } = counts
     ? { queue: counts.queueOf(device, context.scopes), framesShown: () => 0 }
-    : hardenedQueue({ context, memory, commands, journal, verifier });
+    : hardenedQueue({ context, memory, commands, journal, verifier, mappings });
   const counted = () => (counts ?? journal).counted;
   const belay = belayOf({
     context,

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import { standInProtect } from "../../../../../test/support/devices/standInCompiler.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
+import type { Policy } from "../context/policy.ts";
+import { harden } from "../harden.ts";
 import { hardenWith } from "../hardenedDevice.ts";
 
 const { newDevice } = testDevices();
@@ -9,8 +11,10 @@ const { newDevice } = testDevices();
  * Creates a hardened device, and a buffer for reading back with a copy of a protected kernel's
  * result.
  */
-async function submitted() {
-  const device = hardenWith(standInProtect, await newDevice());
+async function submitted(policy: Policy = {}) {
+  const device = policy.memory
+    ? await harden(await newDevice(), policy)
+    : hardenWith(standInProtect, await newDevice(), policy);
   const code = `
 @group(0) @binding(0) var<storage, read_write> out: array<u32>;
 @compute @workgroup_size(1) fn main(@builtin(global_invocation_id) id: vec3u) { out[id.x] = 7; }`;
@@ -89,4 +93,32 @@ it("passes on the errors of an invalid mapping", async () => {
   expect(await device.popErrorScope()).toBeInstanceOf(GPUValidationError);
   expect(buffer.mapState).toBe("unmapped");
   device.destroy();
+});
+
+it("settles mappings and waits for submitted work in the order of their requests", async () => {
+  for (const policy of [{}, { redundancy: "inter" }, { memory: "secded128" }] as const) {
+    const { device, buffer } = await submitted(policy);
+    const order: string[] = [];
+    const note = (name: string) => () => void order.push(name);
+    const requested = [
+      device.queue.onSubmittedWorkDone().then(note("first wait")),
+      buffer.mapAsync(GPUMapMode.READ).then(note("mapping")),
+      device.queue.onSubmittedWorkDone().then(() => {
+        expect([...new Uint32Array(buffer.getMappedRange())]).toEqual([7, 7, 7, 7]);
+        order.push("second wait");
+      }),
+    ];
+    await Promise.all(requested);
+    expect(order.indexOf("mapping"), JSON.stringify(policy)).toBeLessThan(order.indexOf("second wait"));
+    expect(order.indexOf("first wait")).toBeLessThan(order.indexOf("second wait"));
+  }
+});
+
+it("ends a wait for submitted work though a mapping before it is cancelled", async () => {
+  const { device, buffer } = await submitted();
+  const mapping = buffer.mapAsync(GPUMapMode.READ);
+  const done = device.queue.onSubmittedWorkDone();
+  buffer.unmap();
+  await expect(mapping).rejects.toMatchObject({ name: "AbortError" });
+  await done;
 });

@@ -32,6 +32,8 @@ export class MappingGate {
   readonly #refuses: boolean;
   readonly #memory: MemoryProtection;
   readonly #gated = new WeakMap<GPUBuffer, GatedMapping>();
+  /** The mappings that the program waits for longer than the device does. */
+  readonly #underWay = new Set<Promise<void>>();
   readonly #overlay: Overlay<GPUBuffer>;
 
   constructor({ policy }: RuntimeContext, memory: MemoryProtection, journal: Journal, verifier: Verifier) {
@@ -39,8 +41,13 @@ export class MappingGate {
     this.#memory = memory;
     this.#refuses = refusesFaults(policy);
     const gated = this.#gated;
+    const track = (mapping: Promise<undefined>) => this.#track(mapping);
     const cancel = (buffer: GPUBuffer) => this.#cancel(buffer);
     const release = (buffer: GPUBuffer, pending: GatedMapping) => this.#release(buffer, pending);
+    const verified = async (buffer: GPUBuffer, mapping: Promise<undefined>): Promise<undefined> => {
+      await mapping;
+      await memory.verifyMapping(buffer);
+    };
     this.#overlay = new Overlay((native) => {
       const stateOf = (buffer: GPUBuffer): GPUBufferMapState => Reflect.get(native, "mapState", buffer);
       return {
@@ -50,7 +57,7 @@ export class MappingGate {
           const mapping = native.mapAsync.call(journal.destroyedTwin(this) ?? this, mode, offset, size);
           const isHeld = showsWork(this, mode) || journal.recoverable;
           if (gated.has(this) || stateOf(this) !== "pending") return mapping;
-          if (!isHeld) return mapping.then(() => memory.verifyMapping(this)).then(() => undefined);
+          if (!isHeld) return track(verified(this, mapping));
           const pending: GatedMapping = {
             mapping,
             mode,
@@ -65,7 +72,7 @@ export class MappingGate {
           mapping.catch(() => {});
           gated.set(this, pending);
           verifier.mappings.add(pending);
-          return release(this, pending);
+          return track(release(this, pending));
         },
         getMappedRange(offset, size) {
           return native.getMappedRange.call(
@@ -95,6 +102,29 @@ export class MappingGate {
    */
   attach(buffer: GPUBuffer, usage: GPUBufferUsageFlags): void {
     if (usage & (flags.bufferMapRead | flags.bufferMapWrite)) this.#overlay.attach(buffer, undefined);
+  }
+
+  /**
+   * Resolves when all mappings requested so far have settled. WebGPU settles them before a later
+   * wait for submitted work.
+   * Source: WebGPU, 23.4 "Promise Ordering".
+   */
+  async settled(): Promise<void> {
+    await Promise.all(this.#underWay);
+  }
+
+  async #track(mapping: Promise<undefined>): Promise<undefined> {
+    let settle!: () => void;
+    const settled = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    this.#underWay.add(settled);
+    try {
+      return await mapping;
+    } finally {
+      this.#underWay.delete(settled);
+      settle();
+    }
   }
 
   async #release(buffer: GPUBuffer, pending: GatedMapping): Promise<undefined> {

@@ -7,6 +7,7 @@ import { flags, proxyOf } from "../webgpu/nativeObjects.ts";
 import { copyDescriptor } from "../webgpu/replayStep.ts";
 import { type BufferRange, type GpuResource, isTexture } from "../webgpu/resources.ts";
 import type { Journal } from "./journal.ts";
+import type { MappingGate } from "./mappingGate.ts";
 import type { Verifier } from "./verifier.ts";
 
 /**
@@ -27,13 +28,14 @@ interface QueueParts {
   readonly commands: Commands;
   readonly journal: Journal;
   readonly verifier: Verifier;
+  readonly mappings: MappingGate;
 }
 
 /**
  * Returns the queue of a hardened device, which records submitted commands and writes in the
  * journal.
  */
-export function hardenedQueue({ context, memory, commands, journal, verifier }: QueueParts): {
+export function hardenedQueue({ context, memory, commands, journal, verifier, mappings }: QueueParts): {
   readonly queue: GPUQueue;
   readonly framesShown: () => number;
 } {
@@ -43,6 +45,8 @@ export function hardenedQueue({ context, memory, commands, journal, verifier }: 
   const targetOf = <T extends GpuResource>(resource: T, end?: number): T =>
     journal.destroyedTwin(resource) ?? usages.target(resource, end);
   let framesShown = 0;
+  /** The latest wait of the program for submitted work. */
+  let lastWait: Promise<unknown> = Promise.resolve();
   const queue = proxyOf(native, {
     submit: (commandBuffers: Iterable<GPUCommandBuffer>): undefined => {
       const submitted = [...commandBuffers].map((each) => owners.accept(each));
@@ -110,10 +114,17 @@ export function hardenedQueue({ context, memory, commands, journal, verifier }: 
     },
     onSubmittedWorkDone: async (): Promise<undefined> => {
       const checking = verifier.verify();
-      await native.onSubmittedWorkDone();
-      // The program hears of rejected commands first, as on a plain device.
-      await journal.counted;
-      await checking;
+      // The program hears of these first, as on a plain device: of earlier waits and mappings, and
+      // of rejected commands.
+      const earlier = [lastWait, mappings.settled()];
+      const wait = async () => {
+        await native.onSubmittedWorkDone();
+        await journal.counted;
+        await checking;
+        await Promise.allSettled(earlier);
+      };
+      lastWait = wait();
+      return lastWait as Promise<undefined>;
     },
   });
   return { queue, framesShown: () => framesShown };

@@ -163,7 +163,7 @@ export class Verifier {
       return this.#settle(epochs, last, log, "recovered");
     }
     this.#giveUps++;
-    const reason = failure ?? this.#journal.obstacle ?? `the fault came back ${attempts} times`;
+    const reason = failure ?? this.#journal.obstacle ?? cameBack(attempts);
     const outcome = this.#settle(epochs, last, log, "refused", reason);
     const error = errorOf(last, reason);
     if (failure !== undefined) this.#taints.addWritten(epochs, error);
@@ -209,4 +209,10 @@ export class Verifier {
     for (const fault of faults) this.#events.emit("fault", { ...fault, outcome });
     for (const { error } of damage) this.#events.emit("memoryFault", { ...error, outcome });
   }
+}
+
+/** Returns the reason for giving up after so many runs again. */
+function cameBack(attempts: number): string {
+  if (attempts === 0) return "the policy allows no further run";
+  return `the fault came back ${attempts === 1 ? "once" : `${attempts} times`}`;
 }
