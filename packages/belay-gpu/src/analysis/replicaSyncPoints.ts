@@ -7,7 +7,7 @@ import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import { reachableFrom } from "./callGraph.ts";
-import { builtinFunction } from "./effects.ts";
+import { builtinFunction, isTextureInPlace, isTextureStore, textureLoadsInPlace } from "./effects.ts";
 import { hazardousVariables } from "./hazards.ts";
 import { isShared, rootVariable, spaceOf } from "./places.ts";
 
@@ -36,8 +36,15 @@ export function replicaSyncPoints(
     if (!found.has(why)) found.set(why, { span, why });
   };
   const hazards = hazardousVariables(program, [entryPoint]);
-  for (const fn of reachableFrom(program, [entryPoint])) {
+  const functions = reachableFrom(program, [entryPoint]);
+  const loadsTextures = [...functions].some(({ body }) => textureLoadsInPlace(program, body).length > 0);
+  for (const fn of functions) {
     walk(fn.body, (node) => {
+      if (node.kind === "call" && isTextureStore(program, node) && isTextureInPlace(program, node)) {
+        const texture = rootVariable(program, node.args[0]!)?.variable;
+        if (texture && loadsTextures && !isInside(texture))
+          add(node.span, `it stores to "${texture.name}", which it also loads`);
+      }
       if (node.kind === "assign" && node.target && isShared(spaceOf(program, node.target))) {
         const variable = rootVariable(program, node.target)?.variable;
         if (variable && hazards.has(variable) && !isInside(variable))

@@ -82,6 +82,33 @@ describe("a kernel is left alone", () => {
     expect(found(code, { redundancy: "none", memory: "secded32" })).not.toContain("BELAY217 warning");
   });
 
+  it("when replicas in different subgroups would have to wait for each other (BELAY212)", () => {
+    const texture = "@group(0) @binding(1) var t: texture_storage_2d<r32uint, read_write>;";
+    const ways: [body: string, declarations: string, message: string | undefined][] = [
+      ["out[i] = out[i] + 1u;", "", 'it stores to "out", which it also loads'],
+      [
+        "textureStore(t, vec2u(i), textureLoad(t, vec2u(i)) + 1u);",
+        texture,
+        'it stores to "t", which it also loads',
+      ],
+      [
+        "bump(i);",
+        `${texture} fn bump(i: u32) { let v = textureLoad(t, vec2u(i)); textureStore(t, vec2u(i), v); }`,
+        'it stores to "t", which it also loads',
+      ],
+      ["textureStore(t, vec2u(i), vec4u(i));", texture, undefined],
+      ["out[i] = textureLoad(t, vec2u(i)).x;", texture, undefined],
+    ];
+    for (const [body, declarations, message] of ways) {
+      const { diagnostics } = protect(kernel(body, declarations), { pairing: "subgroups" });
+      const expected =
+        message && `"main" is left unprotected: ${message}, and its replicas meet only at the end`;
+      expect(diagnostics.map(({ code, message }) => `${code} ${message}`)).toEqual(
+        expected ? [`BELAY212 ${expected}`] : [],
+      );
+    }
+  });
+
   it("when its workgroup can't be doubled (BELAY204)", () => {
     expect(messages(kernel(undefined, "", "16, 16"))).toEqual([
       '"main" is left unprotected: its workgroup of 256 invocations would need 512, and the device allows 256',
