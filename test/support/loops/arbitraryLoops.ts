@@ -129,6 +129,7 @@ const { body } = fc.letrec<Record<"integer" | "float" | "test" | "index" | "stat
         text`{ let turns = 3; while (turns > 0) { turns = (turns - 1) | 0; ${body} } }`,
         text`{ let turns = 3; do { turns = (turns - 1) | 0; ${body} if (${test}) continue; ${body} } while (turns > 0); }`,
         text`switch ((${integer}) & 3) { case 0: case 2: { ${body} } break; case 1: if (${test}) break; ${body} break; default: ${body} }`,
+        text`switch ((${integer}) & 3) { case 0: { ${body} break; } case 1: { if (${test}) { break; } else { ${body} continue; } } case 3: { { ${body} } { ${body} break; } } default: { ${body} } }`,
         text`{ let sum = 0; for (let h = 0; h < n; h++) { sum += c[h]; if (${test}) sum--; } ${array}[${index}] = sum; }`,
       ),
       body: fc.array(tie("statement"), { maxLength: 2 }).map((statements) => statements.join("\n")),

@@ -312,6 +312,11 @@ describe("what a GPU does not have", () => {
     ["this.x = 1;", "a property of an object"],
     ["q[i] = 1;", "`q` is not declared"],
     ["switch (i) { case 0: a[0] = 1; case 1: a[1] = 1; }", "a case that goes on into the next"],
+    [
+      "switch (i) { case 0: { a[0] = 1; } case 1: { a[1] = 1; break; } }",
+      "a case that goes on into the next",
+    ],
+    ["switch (i) { case 0: if (i) { break; } case 1: a[1] = 1; }", "a case that goes on into the next"],
     ["a = p;", "`a` cannot be assigned"],
   ])("%s is refused", (body, reason) => {
     const found = refusal(file(body));

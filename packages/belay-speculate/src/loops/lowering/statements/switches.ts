@@ -75,8 +75,7 @@ function grouped(node: SwitchStatement): Group[] {
     shared.push(one);
     if (one.consequent.length === 0 && at < node.cases.length - 1) continue;
     const last = one.consequent.at(-1);
-    const ends = ["BreakStatement", "ContinueStatement", "ReturnStatement"].includes(last?.type ?? "");
-    if (!ends && at < node.cases.length - 1) {
+    if (!endsWithJump(last) && at < node.cases.length - 1) {
       refuse(loopError.unsupported("a case that goes on into the next", one, "end it with `break`"));
     }
     const breaks = last?.type === "BreakStatement" && !last.label;
@@ -91,4 +90,20 @@ function grouped(node: SwitchStatement): Group[] {
     shared = [];
   }
   return groups;
+}
+
+/** Returns whether a statement always ends with a jump, so that the next case is not reached. */
+function endsWithJump(statement: SourceStatement | undefined): boolean {
+  switch (statement?.type) {
+    case "BreakStatement":
+    case "ContinueStatement":
+    case "ReturnStatement":
+      return true;
+    case "BlockStatement":
+      return endsWithJump(statement.body.at(-1));
+    case "IfStatement":
+      return endsWithJump(statement.consequent) && endsWithJump(statement.alternate ?? undefined);
+    default:
+      return false;
+  }
 }
