@@ -77,14 +77,20 @@ function keyOf(program: Program, { name, attributes }: OverrideDeclaration): str
 }
 
 function literal(
-  value: number,
+  given: number,
   program: Program,
   declaration: Extract<Declaration, { kind: "override" }>,
   span: Expression["span"],
 ): Expression {
   const type = program.declaredTypeOf(declaration);
-  const isBool = type.kind === "scalar" && type.name === "bool";
-  const text = isBool ? String(value !== 0) : String(Math.abs(value));
+  const name = type.kind === "scalar" ? type.name : undefined;
+  const isBool = name === "bool";
+  // Source: Web IDL, "ConvertToInt": a number without its fraction.
+  const value = name === "i32" || name === "u32" ? Math.trunc(given) + 0 : given;
+  const isNegative = value < 0 || Object.is(value, -0);
+  // A zero with a sign is a float.
+  const magnitudeText = Object.is(value, -0) ? "0.0" : String(Math.abs(value));
+  const text = isBool ? String(value !== 0) : magnitudeText;
   const magnitude: Expression = { kind: "literal", span, text };
-  return value < 0 && !isBool ? { kind: "unary", span, operator: "-", operand: magnitude } : magnitude;
+  return isNegative && !isBool ? { kind: "unary", span, operator: "-", operand: magnitude } : magnitude;
 }

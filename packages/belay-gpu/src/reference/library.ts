@@ -24,7 +24,7 @@ export function createLibrary(mode: FloatMode): Readonly<Record<string, unknown>
       throw new Undecided("an index is out of bounds");
     },
     outOfFuel: () => {
-      throw new Undecided("the loops take too many iterations");
+      throw new Undecided("too many iterations and calls");
     },
   };
 }

@@ -105,15 +105,73 @@ describe("what WGSL leaves open", () => {
   it.each([
     ["an index out of bounds", "out[i + 5u] = 1u;", "an index is out of bounds"],
     ["a negative index", "out[i32(i) - 1] = 1u;", "an index is out of bounds"],
-    ["a loop without an end", "loop { if (out[0] > 1u) { break; } }", "the loops take too many iterations"],
+    ["a loop without an end", "loop { if (out[0] > 1u) { break; } }", "too many iterations and calls"],
   ])("is undecided: %s", (_, body, reason) => {
     expect(run(body, [], { iterations: 1000 }).undecided?.reason).toBe(reason);
   });
 
-  it("tells the construct that it does not have", () => {
-    const source =
-      "@group(0) @binding(0) var t: texture_2d<f32>; @compute @workgroup_size(1) fn main() { _ = textureLoad(t, vec2u(), 0); }";
-    expect(createReference({ source })).toMatchObject({ construct: "textures" });
+  it("is undecided: functions that call each other too often", () => {
+    const doubling = Array.from(
+      { length: 40 },
+      (_, i) => `fn f${i + 1}() -> u32 { return f${i}() + f${i}(); }`,
+    );
+    const source = `${out}fn f0() -> u32 { return 1u; } ${doubling.join("\n")}
+      @compute @workgroup_size(1) fn main() { out[0] = f40(); }`;
+    const bound = [{ group: 0, binding: 1, buffer: createReferenceBuffer(new Uint32Array(8)) }];
+    const { undecided } = kernel(source).run({ workgroups: [1, 1, 1], buffers: bound, iterations: 1000 });
+    expect(undecided?.reason).toBe("too many iterations and calls");
+  });
+
+  it.each([
+    [
+      "textures",
+      "@group(0) @binding(0) var t: texture_2d<f32>; @compute @workgroup_size(1) fn main() { _ = textureLoad(t, vec2u(), 0); }",
+    ],
+    [
+      "workgroups of more than 65536 invocations",
+      "@compute @workgroup_size(65536, 65536, 65536) fn main() {}",
+    ],
+    [
+      "variables of more than 16777216 numbers",
+      "var<private> t: array<array<u32, 60000>, 60000>; @compute @workgroup_size(1) fn main() { t[0][0] = 1u; }",
+    ],
+  ])("tells the construct that it does not have: %s", (construct, source) => {
+    expect(createReference({ source })).toMatchObject({ construct });
+  });
+
+  it("rejects dispatches that no device accepts", () => {
+    const made = kernel(`${out}@compute @workgroup_size(1) fn main() { out[0] = 1u; }`);
+    const buffer = createReferenceBuffer(new Uint32Array(16));
+    const bound = { group: 0, binding: 1, buffer };
+    for (const count of [1.5, -1, Number.NaN, 2 ** 32])
+      expect(() => made.run({ workgroups: [count, 1, 1], buffers: [bound] })).toThrow(
+        "a grid has whole numbers",
+      );
+    for (const range of [
+      { offset: 2 },
+      { offset: -4 },
+      { offset: 32, size: 64 },
+      { size: 6 },
+      { offset: 96 },
+    ])
+      expect(() => made.run({ workgroups: [1, 1, 1], buffers: [{ ...bound, ...range }] })).toThrow(
+        '"out" needs whole words of its buffer',
+      );
+    expect([...buffer.bytes].every((byte) => byte === 0)).toBe(true);
+  });
+
+  it("takes the values of overrides as a pipeline does", () => {
+    const source = `override N: u32 = 3; override M: i32 = 0; override Z: f32 = 1; @id(7) override S: u32 = 1;
+      ${out}@compute @workgroup_size(S) fn main() { out[0] = N; out[1] = bitcast<u32>(M); out[2] = bitcast<u32>(Z); }`;
+    const valuesWith = (constants: Record<string, number>) => {
+      const made = createReference({ source, constants }) as ReferenceKernel;
+      const buffer = createReferenceBuffer(new Uint32Array(8));
+      made.run({ workgroups: [1, 1, 1], buffers: [{ group: 0, binding: 1, buffer }] });
+      return [...new Int32Array(buffer.bytes.buffer).subarray(0, 3)];
+    };
+    expect(valuesWith({ N: 1.5, M: -2.9, Z: -0, 7: 2 })).toEqual([1, -2, -(2 ** 31)]);
+    expect(() => valuesWith({ S: 2 })).toThrow('there is no override "S"');
+    expect(() => valuesWith({ 7: 0 })).toThrow("an override in the workgroup's size has no value that fits");
   });
 
   it("rejects modules with errors, unknown kernels and missing buffers", () => {

@@ -6,7 +6,7 @@
 import type { BindingPoint } from "../analysis/bindings.ts";
 import { functionsOf, stageOf } from "../analysis/callGraph.ts";
 import { knownWorkgroupSize } from "../analysis/workgroupSize.ts";
-import { withConstants } from "../compiler/overrides.ts";
+import { unknownConstants, withConstants } from "../compiler/overrides.ts";
 import type { Span } from "../diagnostics/diagnostic.ts";
 import { lineAt } from "../diagnostics/lines.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
@@ -65,7 +65,7 @@ export interface ReferenceDispatch {
   readonly subgroupSize?: number;
   /** The workgroups to execute, in order. Default: all. */
   readonly only?: Iterable<readonly [x: number, y: number, z: number]>;
-  /** The most iterations of loops in one workgroup. Default: 2 to the power of 28. */
+  /** The most iterations of loops and calls of functions in one workgroup. Default: 2 ** 28. */
   readonly iterations?: number;
   /**
    * The order of workgroups, and of the invocations between two barriers. Results that differ
@@ -112,8 +112,8 @@ interface GeneratedKernel {
 
 /**
  * Translates a kernel for execution on the CPU. Returns the construct that the executor does not
- * have, if there is one. Throws a `TypeError` for a module with errors, for an unknown entry point,
- * and for overrides without a value.
+ * have, if there is one. Throws a `TypeError` for a module with errors, for an unknown entry point
+ * or override, and for a size of workgroups without a value.
  */
 export function createReference(
   kernel: ReferenceSource,
@@ -141,13 +141,15 @@ export function resolveKernel({ source, entryPoint, constants = {} }: ReferenceS
     const line = error && lineAt(source, error.span.start).line;
     throw new TypeError(`the module has an error: ${error?.message} (line ${line})`);
   }
+  const [unknown] = unknownConstants(resolved, constants);
+  if (unknown !== undefined) throw new TypeError(`there is no override "${unknown}"`);
   const program = withConstants(resolved, constants);
   const kernels = functionsOf(program).filter((fn) => stageOf(fn) === "compute");
   const declaration = kernels.find(({ name }) => entryPoint === undefined || name === entryPoint);
   if (!declaration || (entryPoint === undefined && kernels.length > 1))
     throw new TypeError(entryPoint ? `there is no kernel "${entryPoint}"` : "name one of the kernels");
   const size = knownWorkgroupSize(program, declaration);
-  if (!size) throw new TypeError("an override of the workgroup's size has no value");
+  if (!size) throw new TypeError("an override in the workgroup's size has no value that fits");
   return { program, declaration, size };
 }
 
@@ -156,6 +158,11 @@ export function referenceOf(
   { program, declaration, size }: ResolvedKernel,
   { floats = "intervals" }: ReferenceOptions = {},
 ): ReferenceKernel | UnsupportedConstruct {
+  const invocations = size.reduce((product, each) => product * each);
+  if (invocations > mostInvocations) {
+    const construct = `workgroups of more than ${mostInvocations} invocations`;
+    return { construct, span: declaration.nameSpan };
+  }
   try {
     return new GeneratedReference(translateKernel(program, declaration, floats), size, floats);
   } catch (error) {
@@ -166,11 +173,17 @@ export function referenceOf(
   }
 }
 
+/** The most invocations of a workgroup. No device of today executes as many. */
+const mostInvocations = 2 ** 16;
+
 /** A kernel that runs on the CPU. */
 export interface ReferenceKernel {
   /** The binding points that a dispatch needs. */
   readonly bindings: readonly { readonly group: number; readonly binding: number }[];
-  /** Executes a dispatch, one workgroup after another, and changes the buffers. */
+  /**
+   * Executes a dispatch, one workgroup after another, and changes the buffers. Throws a `TypeError`
+   * for a binding without a buffer or outside of its buffer, and for a grid that is no grid.
+   */
   run(dispatch: ReferenceDispatch): ReferenceOutcome;
 }
 
@@ -199,6 +212,8 @@ class GeneratedReference implements ReferenceKernel {
     order = "ascending",
   }: ReferenceDispatch): ReferenceOutcome {
     const generated = this.#generated;
+    if (!workgroups.every((each) => isCount(each)))
+      throw new TypeError(`a grid has whole numbers of workgroups, not ${workgroups.join(" x ")}`);
     generated.bind(
       this.#translated.bindings.flatMap(({ group, binding, variable }) => {
         const bound = buffers.find((each) => each.group === group && each.binding === binding);
@@ -206,7 +221,12 @@ class GeneratedReference implements ReferenceKernel {
         if (!(bound.buffer instanceof BufferContents))
           throw new TypeError(`"${variable.name}" needs a buffer of createReferenceBuffer`);
         const { buffer, offset = 0, size = buffer.byteLength - offset } = bound;
-        return [buffer, offset, offset + size];
+        const end = offset + size;
+        if (![offset, size, end].every((each) => isCount(each) && each % 4 === 0) || end > buffer.byteLength)
+          throw new TypeError(
+            `"${variable.name}" needs whole words of its buffer, not bytes ${offset} to ${end} of ${buffer.byteLength}`,
+          );
+        return [buffer, offset, end];
       }),
     );
     const all = [...(only ?? grid(workgroups))];
@@ -301,6 +321,8 @@ function inOrder(count: number, order: "ascending" | "descending"): number[] {
   const numbers = range(0, count);
   return order === "ascending" ? numbers : numbers.reverse();
 }
+
+const isCount = (number: number) => Number.isInteger(number) && number >= 0 && number < 2 ** 32;
 
 function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i);

@@ -47,6 +47,9 @@ export const idIndices: Readonly<Record<string, number>> = {
 /** The number of elements of `ids`. */
 export const idCount = 19;
 
+/** The most numbers in the variables of a workgroup and an invocation: 128 MiB. */
+const mostCells = 2 ** 24;
+
 /** Translates a kernel. Throws `Unsupported` for a construct that the executor does not have. */
 export function translateKernel(
   program: Program,
@@ -79,6 +82,8 @@ export function translateKernel(
   }
   const bodies = functions.map((fn) => emitFunction(cx, fn));
   const body = emitEntry(cx, kernel, privates);
+  if (code.cells.workgroup + code.cells.invocation > mostCells)
+    throw new Unsupported(`variables of more than ${mostCells} numbers`, kernel.nameSpan);
   const buffers = bindings.flatMap((_, i) => [`B${i}`, `O${i}`, `E${i}`]);
   const { workgroup } = code.cells;
   const upper = (cells: string) => (mode === "intervals" ? `new Float64Array(${cells})` : "null");
@@ -144,6 +149,8 @@ function emitFunction(cx: KernelTranslation, fn: FunctionDeclaration): string {
     cx.values.set(parameter, emitted.value);
     return emitted.names;
   });
+  // A chain of functions that each call the next twice ends no sooner than a loop.
+  code.line(`if (--fuel < 0) ${code.library("outOfFuel")}();`);
   emitBlock(cx, fn.body);
   const head = `function${cx.waiting.has(fn) ? "*" : ""} ${cx.functions.get(fn)}`;
   return [`${head}(${["P", "PH", "X", ...names].join(", ")}) {`, ...declared(code), ...code.lines, "}"].join(
