@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
+import { jobId } from "belay-cli/internal/campaign/queue/board";
 import type { PlannerOptions } from "belay-cli/internal/campaign/queue/planner";
 import { importQueuePackages, RedisAddress } from "belay-cli/internal/campaign/queue/redis";
 import type { WorkerOptions } from "belay-cli/internal/campaign/queue/worker";
@@ -195,6 +196,20 @@ describe.runIf(areInstalled("a campaign over a queue", "redis-server", "redis-cl
     });
   },
 );
+
+it("no job has an id of digits only, which BullMQ refuses", () => {
+  const ids = Array.from({ length: 3000 }, (_, from) =>
+    jobId({
+      kind: "injections",
+      program: "sum",
+      configuration: "none",
+      ranges: [{ structure: "ALU", from, to: from + 1 }],
+    }),
+  );
+  expect(ids.filter((id) => /^\d+$/.test(id))).toEqual([]);
+  // Some digests have no letter.
+  expect(ids.some((id) => /^job-\d+$/.test(id))).toBe(true);
+});
 
 describe("the address of Redis", () => {
   it.each([

@@ -88,14 +88,19 @@ export interface RoundPart {
   readonly ranges: readonly InjectionRange[];
 }
 
+/** A part of a round with its number of injections. */
+export interface SizedPart extends RoundPart {
+  readonly size: number;
+}
+
 /**
  * Divides the injections that are missing in the rounds decided so far into parts. `mostOf` returns
- * the greatest number of injections in a part of a unit. The parts are drawn one by one.
+ * the greatest number of injections in the next part of a unit. The parts are drawn one by one.
  */
-export function* missingParts(results: Results, mostOf: (unit: UnitRecord) => number): Generator<RoundPart> {
+export function* missingParts(results: Results, mostOf: (unit: UnitRecord) => number): Generator<SizedPart> {
   const open = results.cells().filter(({ progress }) => progress.state === "open");
   for (const unit of results.units) {
-    const most = mostOf(unit);
+    let most = mostOf(unit);
     let [ranges, size]: [InjectionRange[], number] = [[], 0];
     for (const { structure, progress, strata } of open) {
       const done = strata
@@ -113,11 +118,12 @@ export function* missingParts(results: Results, mostOf: (unit: UnitRecord) => nu
         ranges.push({ structure, from, to });
         from = to;
         if (size < most) continue;
-        yield { unit, ranges };
+        yield { unit, ranges, size };
         [ranges, size] = [[], 0];
+        most = mostOf(unit);
       }
     }
-    if (ranges.length > 0) yield { unit, ranges };
+    if (ranges.length > 0) yield { unit, ranges, size };
   }
 }
 

@@ -54,6 +54,12 @@ export interface WorkerState {
 /** Returns the id of the campaign with these settings, also after an interruption. */
 export const campaignId = (settings: CampaignSettings): string => digest(JSON.stringify(settings));
 
+/**
+ * Returns the id of a job, which is the same for the same part of a campaign. BullMQ refuses an id
+ * of digits only, which one in 280 digests would be.
+ */
+export const jobId = (job: Job): string => `job-${digest(JSON.stringify(job))}`;
+
 /** Returns the name of the queue with a campaign's jobs. */
 export const queueName = (id: string): string => `belay-${id}`;
 

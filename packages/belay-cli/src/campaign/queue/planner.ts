@@ -5,7 +5,6 @@ import type { LongWork } from "belay-gpu";
 import type { Queue } from "bullmq";
 import { beginStore } from "../begin.ts";
 import { CampaignError } from "../model/failure.ts";
-import { digest } from "../model/random.ts";
 import type { CampaignSettings, StoreRecord, UnitRecord } from "../model/records.ts";
 import { missingParts } from "../planned.ts";
 import type { Results } from "../results/results.ts";
@@ -18,6 +17,7 @@ import {
   campaignId,
   type Delivery,
   type Job,
+  jobId,
   queueName,
   type WorkerState,
 } from "./board.ts";
@@ -56,7 +56,7 @@ export interface PlannerDurations {
   readonly jobMs: number;
   /** The interval between two looks at the queue. Default: 0.1 s. */
   readonly lookMs: number;
-  /** The interval between two looks at workers, lost jobs and the state in Redis. Default: 2 s. */
+  /** The interval between two looks at workers, lost jobs and the state in Redis. Default: 1 s. */
   readonly upkeepMs: number;
   /** The time without a sign of life after which a worker counts as lost. Default: 15 s. */
   readonly lostMs: number;
@@ -71,7 +71,7 @@ export interface PlannerDurations {
 const standardDurations: PlannerDurations = {
   jobMs: 5000,
   lookMs: 100,
-  upkeepMs: 2000,
+  upkeepMs: 1000,
   lostMs: 15_000,
   drainMs: 30_000,
   leaseMs: 10_000,
@@ -90,7 +90,9 @@ const MOST_INJECTIONS = 512;
 /** The number of jobs in the queue for each one that can be executed at the same time. */
 const AHEAD = 4;
 /** The number of jobs in the queue for any number of workers, at least and at most. */
-const [FEWEST_JOBS, MOST_JOBS] = [32, 4096] as const;
+const [FEWEST_JOBS, MOST_JOBS] = [256, 4096] as const;
+/** The number of injections in a job at the end of a round, so that workers end together. */
+const FEWEST_INJECTIONS = 16;
 /** The number of results that are stored in one go. */
 const BATCH = 100;
 /** The number of times that a job is tried. */
@@ -239,12 +241,14 @@ class Planner {
       let next = this.#round.next();
       // The next round depends on all results of this one.
       if (next.done && this.#outstanding.size === 0) {
+        // The number of workers decides the size of the jobs.
+        this.#noteWorkers(await this.#board.workers(this.#announcement.id));
         this.#round = this.#jobs();
         next = this.#round.next();
         if (next.done) return true;
       }
       if (next.done) break;
-      this.#outstanding.set(idOf(next.value), next.value);
+      this.#outstanding.set(jobId(next.value), next.value);
       added.push(next.value);
     }
     await this.#enqueue(added);
@@ -254,7 +258,7 @@ class Planner {
   /** Adds jobs to the queue, except for those that it has. */
   async #enqueue(jobs: readonly Job[]): Promise<void> {
     if (jobs.length === 0) return;
-    await this.#queue.addBulk(jobs.map((data) => ({ name: data.kind, data, opts: { jobId: idOf(data) } })));
+    await this.#queue.addBulk(jobs.map((data) => ({ name: data.kind, data, opts: { jobId: jobId(data) } })));
   }
 
   /**
@@ -262,7 +266,7 @@ class Planner {
    * injection.
    */
   *#jobs(): Generator<Job> {
-    const hasFailed = (job: Job) => this.#failed.has(idOf(job));
+    const hasFailed = (job: Job) => this.#failed.has(jobId(job));
     const profiles = this.#options.settings.programs.flatMap(({ name: program }): Job[] => {
       const configurations = this.#results.unknownConfigurations(program);
       return configurations.length === 0 ? [] : [{ kind: "profile", program, configurations }];
@@ -273,9 +277,16 @@ class Planner {
     }
     const { jobInjections = MOST_INJECTIONS } = this.#options;
     const { jobMs } = this.#durations;
-    const mostOf = ({ milliseconds }: UnitRecord) =>
-      Math.max(1, Math.min(jobInjections, Math.floor(jobMs / Math.max(1, milliseconds.protected))));
-    for (const { unit, ranges } of missingParts(this.#results, mostOf)) {
+    const { done, total } = this.#results.amount();
+    let left = total - done;
+    const mostOf = ({ milliseconds }: UnitRecord) => {
+      const most = Math.min(jobInjections, Math.floor(jobMs / Math.max(1, milliseconds.protected)));
+      // Jobs shrink with the rest of the round (guided self-scheduling: Polychronopoulos, 1987).
+      const share = Math.max(FEWEST_INJECTIONS, Math.ceil(left / (2 * Math.max(1, this.#lanes))));
+      return Math.max(1, Math.min(most, share));
+    };
+    for (const { unit, ranges, size } of missingParts(this.#results, mostOf)) {
+      left -= size;
       const { program, configuration } = unit;
       const job: Job = { kind: "injections", program, configuration, ranges };
       if (!hasFailed(job)) yield job;
@@ -421,9 +432,6 @@ const inWords = { working: "works", left: "has left", lost: "gives no sign of li
 
 const describe = ({ kind, program }: Job) =>
   `${kind === "profile" ? "the profile of" : "injections into"} ${program}`;
-
-/** Returns the id of a job, which is the same for the same part of a campaign. */
-const idOf = (job: Job): string => digest(JSON.stringify(job));
 
 const unitsIn = ({ records }: Delivery): UnitRecord[] =>
   records.flatMap((record) => (record.kind === "unit" ? record : []));
