@@ -31,7 +31,7 @@ const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["transforms"],
     ["compiler"],
     ["reference"],
-    ["runtime"],
+    ["qualify", "runtime"],
   ],
   "belay-node": [],
   "belay-speculate": [["diagnostics"], ["loops"], ["engine", "plugin"]],

@@ -1,13 +1,21 @@
 /** The sources and the bytes that a web page gets with the package. */
+import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
 import { root } from "./support/workspaces.ts";
 
 /**
  * Bundles a page that imports some names. Returns the sources in it, and its minified size in
- * bytes.
+ * bytes: as it is, and compressed by gzip.
  */
-async function bundled(names: string, from: string): Promise<{ folders: string[]; bytes: number }> {
+async function bundled(
+  names: string,
+  from: string,
+): Promise<{
+  folders: string[];
+  bytes: number;
+  compressed: number;
+}> {
   const { metafile, outputFiles } = await build({
     stdin: {
       contents: `import { ${names} } from "${from}"; globalThis.x = [${names}];`,
@@ -28,7 +36,12 @@ async function bundled(names: string, from: string): Promise<{ folders: string[]
   const folders = files.flatMap(
     ([path]) => /^packages\/[^/]+\/src\/(.+)\//.exec(path)?.[1]?.split("/")[0] ?? [],
   );
-  return { folders: [...new Set(folders)].sort(), bytes: outputFiles[0]!.contents.length };
+  const { contents } = outputFiles[0]!;
+  return {
+    folders: [...new Set(folders)].sort(),
+    bytes: contents.length,
+    compressed: gzipSync(contents, { level: 9 }).length,
+  };
 }
 
 const compiler = ["analysis", "compiler", "diagnostics", "ecc", "transforms", "wgsl"];
@@ -50,5 +63,11 @@ describe("a page", () => {
     const page = await bundled(names, from);
     expect(page.folders).toEqual(folders);
     expect(page.bytes).toBeLessThan(most);
+  });
+
+  it("that qualifies devices gets the reference executor, and 63,000 bytes as they are sent", async () => {
+    const page = await bundled("qualify", "belay-gpu/qualify");
+    expect(page.folders).toEqual(["analysis", "compiler", "diagnostics", "qualify", "reference", "wgsl"]);
+    expect(page.compressed).toBeLessThan(63_000);
   });
 });

@@ -1,0 +1,77 @@
+/** Compares the words that a device has stored with those that the specification allows. */
+import type { ReferenceBuffer } from "../reference/buffers.ts";
+import { f16Format, f32Format } from "../reference/floatFormat.ts";
+import type { ScalarType } from "../wgsl/types.ts";
+import { leavesOf, pathOf } from "./leaves.ts";
+import type { WrongWord } from "./qualification.ts";
+import type { TrialBuffer } from "./trials.ts";
+
+/** The outcome of a comparison. */
+export interface Comparison {
+  /** The number of words that the kernel stores and that the specification bounds. */
+  readonly words: number;
+  /** The first wrong word, if there is one. */
+  readonly wrong?: WrongWord;
+}
+
+/** A buffer with the words of the device, and those of the reference executor. */
+export interface Compared {
+  readonly binding: TrialBuffer;
+  readonly expected: ReferenceBuffer;
+  readonly actual: Uint32Array;
+}
+
+/** Compares the data words of buffers. Padding has no words. */
+export function compare(buffers: readonly Compared[]): Comparison {
+  let words = 0;
+  let wrong = 0;
+  let first: Omit<WrongWord, "wrong"> | undefined;
+  for (const { binding, expected, actual } of buffers) {
+    let next = 0;
+    for (const leaf of leavesOf(binding.type, binding.bytes.length)) {
+      const offset = leaf.offset & ~3;
+      if (offset < next) continue;
+      next = offset + 4;
+      const word = actual[offset >> 2]!;
+      if (isBounded(expected, offset)) words++;
+      if (expected.allows(offset, word)) continue;
+      wrong++;
+      first ??= {
+        place: `${binding.name}${pathOf(binding.type, leaf.offset)}`,
+        offset,
+        expected: allowedText(expected, leaf.offset, leaf.type),
+        actual: textOf(leaf.type, word >>> ((leaf.offset & 2) * 8)),
+      };
+    }
+  }
+  return { words, ...(first && { wrong: { ...first, wrong } }) };
+}
+
+/** Returns true if a kernel has left the same numbers and intervals in two buffers. */
+export function sameContents(a: ReferenceBuffer, b: ReferenceBuffer): boolean {
+  for (let offset = 0; offset < a.byteLength; offset += 2) {
+    const [one, other] = [a.rangeAt(offset), b.rangeAt(offset)];
+    if (!Object.is(one?.low, other?.low) || !Object.is(one?.high, other?.high)) return false;
+    if (!one && (a.bytes[offset] !== b.bytes[offset] || a.bytes[offset + 1] !== b.bytes[offset + 1]))
+      return false;
+  }
+  return true;
+}
+
+function isBounded(buffer: ReferenceBuffer, offset: number): boolean {
+  return buffer.storedAt(offset) !== undefined && !Number.isNaN(buffer.rangeAt(offset)?.low ?? 0);
+}
+
+function allowedText(buffer: ReferenceBuffer, offset: number, type: ScalarType): string {
+  const range = buffer.rangeAt(offset);
+  if (range) return `${range.low} to ${range.high}`;
+  const view = new DataView(buffer.bytes.buffer);
+  return textOf(type, view.getUint32(offset & ~3, true) >>> ((offset & 2) * 8));
+}
+
+/** Returns the number with these bits. */
+function textOf({ name }: ScalarType, bits: number): string {
+  if (name === "f32") return String(f32Format.fromBits(bits));
+  if (name === "f16") return String(f16Format.fromBits(bits & 0xffff));
+  return String(name === "i32" ? bits | 0 : bits >>> 0);
+}

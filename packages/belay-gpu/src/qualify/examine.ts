@@ -1,0 +1,203 @@
+/** Tries one kernel: on the device, on the reference executor, and word by word. */
+import { reachableFrom } from "../analysis/callGraph.ts";
+import { builtinFunction } from "../analysis/effects.ts";
+import { lineAt } from "../diagnostics/lines.ts";
+import { messageOf } from "../diagnostics/messageOf.ts";
+import { createReferenceBuffer, type ReferenceBuffer } from "../reference/buffers.ts";
+import {
+  type ReferenceKernel,
+  type ReferenceSource,
+  type ResolvedKernel,
+  referenceOf,
+  resolveKernel,
+} from "../reference/referenceKernel.ts";
+import type { CallExpression } from "../wgsl/ast.ts";
+import { walk } from "../wgsl/traverse.ts";
+import { type Comparison, compare, sameContents } from "./comparison.ts";
+import type { TriedDevice } from "./deviceRun.ts";
+import type { KernelCase } from "./qualification.ts";
+import { laneKernel } from "./suite.ts";
+import { builtInTrial, type Trial } from "./trials.ts";
+
+/** A kernel to try. */
+export interface Candidate {
+  readonly name: string;
+  readonly kernel: ReferenceSource;
+  /** The features that the kernel needs. Default: those that its module enables. */
+  readonly needs?: readonly string[];
+  /** True if the results are known not to depend on the order of invocations. */
+  readonly isBuiltIn: boolean;
+  trials(kernel: ResolvedKernel): Iterable<Trial>;
+}
+
+/** The results of a trial on the executor: of each binding, or undecided. */
+interface Execution {
+  readonly undecided?: string;
+  readonly buffers: readonly ReferenceBuffer[];
+}
+
+/** Runs a kernel on the device and on the executor, and compares the words. */
+export async function examine(tried: TriedDevice, candidate: Candidate): Promise<KernelCase> {
+  const { name, kernel } = candidate;
+  let needs = candidate.needs ?? [];
+  let resolved: ResolvedKernel;
+  let reference: ReturnType<typeof referenceOf>;
+  try {
+    resolved = resolveKernel(kernel);
+    needs = candidate.needs ?? featuresOf(resolved);
+    reference = referenceOf(resolved);
+  } catch (error) {
+    // The kernel has an error, or the page does not allow the executor to compile.
+    return { name, outcome: "not-checked", needs, words: 0, reason: messageOf(error) };
+  }
+  if ("construct" in reference) {
+    const { line } = lineAt(kernel.source, reference.span.start);
+    const reason = `the executor does not have ${reference.construct} (line ${line})`;
+    return { name, outcome: "not-checked", needs, words: 0, reason };
+  }
+  try {
+    return { name, needs, ...(await examineTrials(tried, candidate, resolved, reference, needs)) };
+  } catch (error) {
+    tried.throwIfAborted();
+    // The program has given a value that WebGPU or this function does not take.
+    if (error instanceof TypeError) throw error;
+    return { name, outcome: "failed", needs, words: 0, reason: messageOf(error) };
+  }
+}
+
+async function examineTrials(
+  tried: TriedDevice,
+  { kernel, isBuiltIn, trials }: Candidate,
+  resolved: ResolvedKernel,
+  reference: ReferenceKernel,
+  needs: readonly string[],
+): Promise<Omit<KernelCase, "name" | "needs">> {
+  const pipeline = await tried.compile(kernel);
+  const hasSubgroups = needs.includes("subgroups");
+  const sizes = hasSubgroups ? subgroupSizes(tried.device) : [32];
+  let words = 0;
+  let undecided = "the specification bounds no result for the inputs that were made";
+  for (const trial of trials(resolved)) {
+    const executions = sizes.map((size) => execute(reference, trial, size));
+    const doubtful = executions.find((each) => each.undecided !== undefined)?.undecided;
+    const decided = executions.filter((each) => each.undecided === undefined);
+    undecided = doubtful ?? undecided;
+    if (decided.length === 0) continue;
+    const outputs = await tried.run(pipeline, trial.workgroups, trial.buffers);
+    const comparisons = decided.map((each) => compareAll(trial, each, outputs));
+    const agreeing = comparisons.find(({ wrong }) => !wrong);
+    if (agreeing) {
+      words += agreeing.words;
+      continue;
+    }
+    const isCertain = isBuiltIn && compareAll(trial, decided[0]!, outputs, "checks").wrong !== undefined;
+    const doubt = isCertain
+      ? undefined
+      : (doubtful ??
+        (isBuiltIn ? undefined : orderDoubt(resolved, reference, trial, sizes)) ??
+        (hasSubgroups && !(await mapsLinearly(tried, resolved.size))
+          ? "the device maps invocations to lanes in an order of its own"
+          : undefined));
+    if (doubt !== undefined) return { outcome: "undecided", words, reason: doubt };
+    // Of several sizes of subgroups, the nearest one says most.
+    const wrong = comparisons.flatMap((each) => each.wrong ?? []).sort((a, b) => a.wrong - b.wrong)[0]!;
+    const reason = `${wrong.place} is ${wrong.actual}, not ${wrong.expected}`;
+    return { outcome: "differs", words, reason, wrong };
+  }
+  return words > 0 ? { outcome: "agrees", words } : { outcome: "undecided", words, reason: undecided };
+}
+
+/** Returns the sizes that subgroups of a device may have. */
+export function subgroupSizes({ adapterInfo }: GPUDevice): number[] {
+  const least = adapterInfo?.subgroupMinSize || 4;
+  const most = adapterInfo?.subgroupMaxSize || 128;
+  const sizes: number[] = [];
+  for (let size = least; size <= most; size *= 2) sizes.push(size);
+  return sizes;
+}
+
+/** Returns the features that a module enables, by their names in WebGPU. */
+function featuresOf({ program }: ResolvedKernel): string[] {
+  return program.module.directives.flatMap((directive) =>
+    directive.kind === "enable"
+      ? directive.names.map((name) => (name === "f16" ? "shader-f16" : name.replaceAll("_", "-")))
+      : [],
+  );
+}
+
+function execute(
+  reference: ReferenceKernel,
+  { workgroups, buffers }: Trial,
+  subgroupSize: number,
+  order: "ascending" | "descending" = "ascending",
+): Execution {
+  const bound = buffers.map(({ group, binding, bytes }) => ({
+    group,
+    binding,
+    buffer: createReferenceBuffer(bytes),
+  }));
+  const { undecided } = reference.run({
+    workgroups,
+    buffers: bound,
+    subgroupSize,
+    order,
+    iterations: 2 ** 24,
+  });
+  return { buffers: bound.map(({ buffer }) => buffer), ...(undecided && { undecided: undecided.reason }) };
+}
+
+/** Compares all outputs of a trial, or those with a name. */
+function compareAll(
+  { buffers }: Trial,
+  execution: Execution,
+  outputs: readonly Uint32Array[],
+  name?: string,
+): Comparison {
+  const written = buffers.flatMap((binding, i) =>
+    binding.isOutput ? [{ binding, expected: execution.buffers[i]! }] : [],
+  );
+  const compared = written.map((each, i) => ({ ...each, actual: outputs[i]! }));
+  return compare(compared.filter(({ binding }) => name === undefined || binding.name === name));
+}
+
+/** Returns the reason why the order of invocations may decide what a kernel stores, if it may. */
+function orderDoubt(
+  { program, declaration }: ResolvedKernel,
+  reference: ReferenceKernel,
+  trial: Trial,
+  sizes: readonly number[],
+): string | undefined {
+  for (const fn of reachableFrom(program, [declaration])) {
+    const unused = new Set<CallExpression>();
+    let isUsed = false;
+    walk(fn.body, (node) => {
+      if (node.kind === "callStatement") unused.add(node.call);
+      if (node.kind !== "call" || unused.has(node)) return;
+      const operation = builtinFunction(program, node);
+      if (operation?.startsWith("atomic") && operation !== "atomicLoad") isUsed = true;
+    });
+    if (isUsed) return "the order of atomic operations may decide its results";
+  }
+  const differs = sizes.some((size) => {
+    const [one, other] = (["ascending", "descending"] as const).map((order) =>
+      execute(reference, trial, size, order),
+    );
+    return one!.buffers.some((buffer, i) => !sameContents(buffer, other!.buffers[i]!));
+  });
+  return differs ? "the order of invocations decides its results" : undefined;
+}
+
+/**
+ * Returns true if invocation `i` of a workgroup has lane `i % size` of a subgroup. The
+ * specification leaves the mapping open.
+ */
+async function mapsLinearly(tried: TriedDevice, [x, y, z]: readonly number[]): Promise<boolean> {
+  const kernel = { source: laneKernel.source, constants: { x: x!, y: y!, z: z! } };
+  const count = x! * y! * z!;
+  const trial = builtInTrial({ ...laneKernel, elements: 2 * count }, resolveKernel(kernel));
+  const outputs = await tried.run(await tried.compile(kernel), trial.workgroups, trial.buffers);
+  const lanes = outputs[trial.buffers.findIndex(({ name }) => name === "lanes")]!;
+  for (let i = 0; i < 2 * count; i++)
+    if (lanes[2 * i] !== lanes[0] || lanes[2 * i + 1] !== (i % count) % lanes[0]!) return false;
+  return true;
+}

@@ -1,0 +1,11 @@
+/** Tries whether a device computes kernels right, before a program trusts it. */
+
+export type { ReferenceSource } from "../reference/referenceKernel.ts";
+export type {
+  KernelBuffer,
+  KernelCase,
+  KernelToQualify,
+  Qualification,
+  WrongWord,
+} from "./qualification.ts";
+export { type QualifyOptions, qualify } from "./qualify.ts";

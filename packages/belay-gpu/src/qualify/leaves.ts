@@ -1,0 +1,73 @@
+/** The numbers in a buffer of a WGSL type: their places, and contents for them. */
+import { alignOf, memberOffsets, sizeOf, strideOf } from "../wgsl/layout.ts";
+import type { ScalarType, Type } from "../wgsl/types.ts";
+
+/** A number in a buffer. */
+export interface Leaf {
+  /** The offset in bytes. */
+  readonly offset: number;
+  readonly type: ScalarType;
+}
+
+/** Returns the size of a value in bytes. `elements` is the length of an array without one. */
+export function sizeWith(type: Type, elements: number): number {
+  if (type.kind === "array" && type.count === "runtime") return strideOf(type) * elements;
+  const last = type.kind === "struct" ? type.members.at(-1)!.type : undefined;
+  if (type.kind !== "struct" || last?.kind !== "array" || last.count !== "runtime") return sizeOf(type);
+  const align = alignOf(type);
+  return Math.ceil((memberOffsets(type).at(-1)! + strideOf(last) * elements) / align) * align;
+}
+
+/** Yields the numbers of a value in a buffer, in ascending order. Padding has none. */
+export function* leavesOf(type: Type, bytes: number, offset = 0): Generator<Leaf, void> {
+  switch (type.kind) {
+    case "scalar":
+      yield { offset, type };
+      break;
+    case "atomic":
+      yield { offset, type: type.element };
+      break;
+    case "vector":
+      for (let i = 0; i < type.size; i++)
+        yield { offset: offset + i * sizeOf(type.element), type: type.element };
+      break;
+    case "matrix": {
+      const column: Type = { kind: "vector", size: type.rows, element: type.element };
+      for (let i = 0; i < type.columns; i++) yield* leavesOf(column, bytes, offset + i * alignOf(type));
+      break;
+    }
+    case "array": {
+      const stride = strideOf(type);
+      const count = typeof type.count === "number" ? type.count : Math.floor((bytes - offset) / stride);
+      for (let i = 0; i < count; i++) yield* leavesOf(type.element, bytes, offset + i * stride);
+      break;
+    }
+    case "struct":
+      for (const [i, member] of type.members.entries())
+        yield* leavesOf(member.type, bytes, offset + memberOffsets(type)[i]!);
+  }
+}
+
+/** Returns the path of the number at an offset, such as `[3].position.y`. */
+export function pathOf(type: Type, offset: number): string {
+  switch (type.kind) {
+    case "vector":
+      return `.${"xyzw"[Math.floor(offset / sizeOf(type.element))]}`;
+    case "matrix": {
+      const column: Type = { kind: "vector", size: type.rows, element: type.element };
+      return `[${Math.floor(offset / alignOf(type))}]${pathOf(column, offset % alignOf(type))}`;
+    }
+    case "array": {
+      const stride = strideOf(type);
+      return `[${Math.floor(offset / stride)}]${pathOf(type.element, offset % stride)}`;
+    }
+    case "struct": {
+      const offsets = memberOffsets(type);
+      const i = offsets.findLastIndex((each) => each <= offset);
+      const { name, type: of } = type.members[i]!;
+      return `.${name}${pathOf(of, offset - offsets[i]!)}`;
+    }
+    default:
+      return "";
+  }
+}

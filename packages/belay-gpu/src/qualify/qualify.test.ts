@@ -1,0 +1,180 @@
+import { harden } from "belay-gpu";
+import { afterEach, describe, expect, it } from "vitest";
+import { changeKernel } from "../../../../test/support/devices/changeKernel.ts";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
+import { TriedDevice } from "./deviceRun.ts";
+import { examine } from "./examine.ts";
+import { type KernelCase, type KernelToQualify, qualify } from "./index.ts";
+import { trialsOf } from "./trials.ts";
+
+const devices = testDevices({ full: true });
+
+const scaled: KernelToQualify = {
+  source: `struct Part { position: vec3f, count: u32 }
+    @group(0) @binding(0) var<storage, read> x: array<u32>;
+    @group(0) @binding(1) var<storage, read_write> parts: array<Part>;
+    @compute @workgroup_size(64) fn scale(@builtin(global_invocation_id) id: vec3u) {
+      if (id.x >= arrayLength(&x)) { return; }
+      parts[id.x].count = x[id.x] / 3u;
+      parts[id.x].position.y *= 0.1;
+    }`,
+};
+
+const bodyOf = (body: string, size = 64) => `
+  @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+  @group(0) @binding(1) var<storage, read_write> n: array<atomic<u32>, 4>;
+  @compute @workgroup_size(${size}) fn main(@builtin(global_invocation_id) id: vec3u) {
+    let i = id.x; if (i >= arrayLength(&out)) { return; } _ = atomicLoad(&n[0]); ${body} }`;
+
+let alive = 0;
+afterEach(() => expect(alive).toBe(0));
+
+/** Returns a view of a device that counts the buffers that are not destroyed. */
+function counted(device: GPUDevice): GPUDevice {
+  return new Proxy(device, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target);
+      if (name === "createBuffer")
+        return (descriptor: GPUBufferDescriptor) => {
+          const buffer = target.createBuffer(descriptor);
+          alive++;
+          const destroy = buffer.destroy.bind(buffer);
+          buffer.destroy = () => {
+            alive--;
+            return destroy();
+          };
+          return buffer;
+        };
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+/** Tries one kernel, without the built-in ones. */
+async function caseOf(device: GPUDevice, kernel: KernelToQualify): Promise<KernelCase> {
+  const tried = new TriedDevice(counted(device), undefined);
+  try {
+    return await examine(tried, {
+      name: "own",
+      kernel,
+      isBuiltIn: false,
+      trials: (resolved) => trialsOf(kernel, resolved, 4),
+    });
+  } finally {
+    tried.end();
+  }
+}
+
+describe("qualify", () => {
+  it("avoids a feature whose kernels are wrong, and compares words of all others", async () => {
+    const device = await devices.newDevice();
+    const wrong = changeKernel(device, "= dot4U8Packed(x, y)", "= dot4U8Packed(x, y) + u32(i == 77u)", "all");
+    const { verdict, without, reasons, cases } = await qualify(counted(wrong), { kernels: [scaled] });
+    const feature = "packed_4x8_integer_dot_product";
+    expect({ verdict, without }).toEqual({ verdict: "usable-without", without: [feature] });
+    const [reason, ...others] = reasons;
+    expect(others).toEqual([]);
+    expect(reason).toMatch(
+      /^"packed integers" \(needs packed_\w+\) computes a wrong word: out\[462\] is \d+, not \d+$/,
+    );
+    const right = cases.filter(({ needs }) => !needs.includes(feature));
+    expect(right.length).toBeGreaterThan(15);
+    expect(right.filter(({ outcome, words }) => outcome !== "agrees" || words < 20)).toEqual([]);
+  });
+
+  it("finds a lost device not usable", async () => {
+    const device = await devices.newDevice({ errorsAreExpected: true });
+    device.destroy();
+    const { verdict, reasons, cases } = await qualify(counted(device));
+    expect(verdict).toBe("not-usable");
+    expect(reasons[0]).toMatch(/^"unsigned integers" fails: the device is lost/);
+    expect(cases.every(({ outcome }) => outcome === "failed")).toBe(true);
+  });
+
+  it("rejects with the reason of its signal, and leaves no buffer", async () => {
+    const device = await devices.newDevice();
+    const abort = new AbortController();
+    const ended = qualify(counted(device), { signal: abort.signal });
+    abort.abort(new Error("enough"));
+    await expect(ended).rejects.toThrow("enough");
+  });
+
+  it("rejects what is no device, no kernel and no option", async () => {
+    const device = await devices.newDevice();
+    await expect(qualify({} as GPUDevice)).rejects.toThrow("only a GPUDevice can be qualified");
+    await expect(qualify(device, { kernels: [{}] as never })).rejects.toThrow(
+      "it is a list of kernels with a source",
+    );
+    await expect(qualify(device, { kernel: scaled } as never)).rejects.toThrow("there is no option kernel");
+  });
+});
+
+describe("a kernel of the program", () => {
+  it("agrees on a plain and on a hardened device", async () => {
+    const device = await devices.newDevice();
+    const results = [await caseOf(device, scaled), await caseOf(harden(device), scaled)];
+    for (const { outcome, words } of results) expect([outcome, words > 500]).toEqual(["agrees", true]);
+  });
+
+  it("differs with the place and both values, an interval among them", async () => {
+    const device = await devices.newDevice();
+    const integer = await caseOf(changeKernel(device, "/ 3u", "/ 3u + u32(id.x == 7u)"), scaled);
+    expect(integer.wrong).toMatchObject({ place: "parts[7].count", offset: 7 * 16 + 12, wrong: 1 });
+    expect(Number(integer.wrong!.actual)).toBe(Number(integer.wrong!.expected) + 1);
+    const float = await caseOf(changeKernel(device, "*= 0.1", "*= 0.1001"), scaled);
+    expect(float.reason).toMatch(/^parts\[0\]\.position\.y is -?[\d.]+, not -?[\d.]+ to -?[\d.]+$/);
+  });
+
+  it("runs with the buffers and the grid that the program gives", async () => {
+    const device = await devices.newDevice();
+    const buffers = [{ group: 0, binding: 0, data: Uint32Array.of(9, 10, 11) }];
+    const wrong = changeKernel(device, "/ 3u", "/ 3u + u32(x[id.x] == 10u)");
+    const found = await caseOf(wrong, { ...scaled, buffers, workgroups: [1, 1, 1] });
+    expect(found.reason).toBe("parts[1].count is 4, not 3");
+    const missing = [{ group: 0, binding: 4, data: new Uint32Array(4) }];
+    await expect(caseOf(device, { ...scaled, buffers: missing })).rejects.toThrow(
+      'the kernel "scale" has no binding 4 in group 0',
+    );
+  });
+
+  it.each([
+    ["its invocations race", "out[i] = out[(i + 1u) % arrayLength(&out)] + i;", "the order of invocations"],
+    [
+      "the order of its atomic operations decides",
+      "out[atomicAdd(&n[1], 1u) % 64u] = i;",
+      "the order of atomic",
+    ],
+    ["an index is out of bounds", "out[i + 100000u] = 1u;", "an index is out of bounds"],
+  ])("is undecided if %s", async (_, body, reason) => {
+    const device = await devices.newDevice();
+    const source = bodyOf(body);
+    const changed = changeKernel(device, "= i;", "= i + 1u;", "all");
+    const { outcome, reason: told } = await caseOf(changeKernel(changed, "] + i;", "] + i + 1u;", "all"), {
+      source,
+    });
+    expect(outcome).toBe("undecided");
+    expect(told).toContain(reason);
+  });
+
+  it("fails with the message of the device", async () => {
+    const device = await devices.newDevice();
+    const { outcome, reason } = await caseOf(device, { source: bodyOf("out[i] = 1u;", 65536) });
+    expect(outcome).toBe("failed");
+    expect(reason).toMatch(/workgroup|limit/i);
+  });
+
+  it("is not checked, with the line, if it has a texture or an error", async () => {
+    const device = await devices.newDevice();
+    const texture = `@group(0) @binding(0) var t: texture_2d<f32>;
+      @group(0) @binding(1) var<storage, read_write> out: array<f32>;
+      @compute @workgroup_size(1) fn main() { out[0] = textureLoad(t, vec2u(), 0).x; }`;
+    expect(await caseOf(device, { source: texture })).toMatchObject({
+      outcome: "not-checked",
+      reason: "the executor does not have textures (line 1)",
+    });
+    expect(await caseOf(device, { source: bodyOf("out[i] = y;") })).toMatchObject({
+      outcome: "not-checked",
+      reason: expect.stringMatching(/^the module has an error: .*`y`.*\(line 5\)$/),
+    });
+  });
+});

@@ -1,0 +1,86 @@
+/** Tries whether a device computes kernels as the WGSL specification defines them. */
+import { listOf, longWork, refuseUnknown } from "../diagnostics/options.ts";
+import { TriedDevice } from "./deviceRun.ts";
+import { type Candidate, examine, subgroupSizes } from "./examine.ts";
+import type { KernelCase, KernelToQualify, Qualification } from "./qualification.ts";
+import { builtInKernels } from "./suite.ts";
+import { builtInTrial, trialsOf } from "./trials.ts";
+
+/** The options of `qualify`. */
+export interface QualifyOptions {
+  /** The kernels of the program. The built-in ones are tried in any case. */
+  readonly kernels?: readonly KernelToQualify[];
+  /** The signal that ends the trial. `qualify` then rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Tries whether a device computes right. Runs built-in kernels and those of the program on the
+ * device and on the reference executor, and compares each word. The result holds for this device
+ * object.
+ *
+ * Errors of the device become reasons of the result. Rejects with a `TypeError` for an argument
+ * that is no device and for invalid options, and with the signal's reason.
+ */
+export async function qualify(device: GPUDevice, options: QualifyOptions = {}): Promise<Qualification> {
+  if (typeof device?.createComputePipeline !== "function")
+    throw new TypeError("only a GPUDevice can be qualified");
+  const isKernel = (each: unknown) => typeof (each as KernelToQualify | null)?.source === "string";
+  refuseUnknown(options, { kernels: listOf("kernels with a source", isKernel), signal: longWork.signal });
+  options.signal?.throwIfAborted();
+  const tried = new TriedDevice(device, options.signal);
+  try {
+    const candidates = [...builtInCandidates(device), ...ownCandidates(options.kernels ?? [], device)];
+    // All of them end before the result, so that no buffer is left.
+    const settled = await Promise.allSettled(candidates.map((each) => examine(tried, each)));
+    const failed = settled.find((each) => each.status === "rejected");
+    if (failed) throw failed.reason;
+    return conclude(settled.flatMap((each) => (each.status === "fulfilled" ? [each.value] : [])));
+  } finally {
+    tried.end();
+  }
+}
+
+function builtInCandidates({ features }: GPUDevice): Candidate[] {
+  const isOptional = (feature: string) => feature === "subgroups" || feature === "shader-f16";
+  return builtInKernels
+    .filter(({ needs = [] }) => needs.every((each) => !isOptional(each) || features.has(each)))
+    .flatMap((builtIn) =>
+      (builtIn.variants ?? [{}]).map((constants) => ({
+        name: [builtIn.name, Object.values(constants).join("×")].filter(Boolean).join(", "),
+        kernel: { source: builtIn.source, constants },
+        needs: builtIn.needs ?? [],
+        isBuiltIn: true,
+        trials: (kernel) => [builtInTrial(builtIn, kernel)],
+      })),
+    );
+}
+
+function ownCandidates(kernels: readonly KernelToQualify[], device: GPUDevice): Candidate[] {
+  const lanes = subgroupSizes(device).at(-1)!;
+  return kernels.map((kernel, i) => ({
+    name: kernel.name ?? kernel.entryPoint ?? `kernel ${i + 1}`,
+    kernel,
+    isBuiltIn: false,
+    trials: (resolved) => trialsOf(kernel, resolved, lanes),
+  }));
+}
+
+/** Returns the verdict on a device whose kernels have been tried. */
+function conclude(cases: readonly KernelCase[]): Qualification {
+  const wrong = cases.filter(({ outcome }) => outcome === "differs" || outcome === "failed");
+  const reasons = wrong.map(({ name, outcome, needs, reason }) => {
+    const feature = needs.length > 0 ? ` (needs ${needs.join(", ")})` : "";
+    return `"${name}"${feature} ${outcome === "differs" ? "computes a wrong word" : "fails"}: ${reason}`;
+  });
+  const isCompared = cases.some(({ outcome }) => outcome === "agrees");
+  if (!isCompared && wrong.length === 0)
+    reasons.push(`no kernel could be compared: ${cases.find(({ reason }) => reason)?.reason}`);
+  const isBasic = !isCompared || wrong.some(({ needs }) => needs.length === 0);
+  return {
+    verdict: isBasic ? "not-usable" : wrong.length > 0 ? "usable-without" : "usable",
+    without: [...new Set(wrong.flatMap(({ needs }) => needs))],
+    reasons,
+    cases,
+  };
+}
