@@ -36,7 +36,7 @@ const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "belay-node": [],
   "belay-speculate": [["diagnostics"], ["loops"], ["engine", "plugin"]],
   "belay-cli": [["report"], ["shared"], ["campaign"], ["commands"]],
-  "belay-research": [["workloads", "published", "ecc"], ["bench"], ["commands", "scripts"]],
+  "belay-research": [["workloads", "published", "ecc", "miscompilation"], ["bench"], ["commands", "scripts"]],
 };
 
 /**

@@ -41,7 +41,8 @@ export async function qualify(device: GPUDevice, options: QualifyOptions = {}): 
   }
 }
 
-function builtInCandidates({ features }: GPUDevice): Candidate[] {
+/** Returns the built-in kernels for a device. */
+export function builtInCandidates({ features }: GPUDevice): Candidate[] {
   const isOptional = (feature: string) => feature === "subgroups" || feature === "shader-f16";
   return builtInKernels
     .filter(({ needs = [] }) => needs.every((each) => !isOptional(each) || features.has(each)))
@@ -56,7 +57,8 @@ function builtInCandidates({ features }: GPUDevice): Candidate[] {
     );
 }
 
-function ownCandidates(kernels: readonly KernelToQualify[], device: GPUDevice): Candidate[] {
+/** Returns the kernels of the program. */
+export function ownCandidates(kernels: readonly KernelToQualify[], device: GPUDevice): Candidate[] {
   const lanes = subgroupSizes(device).at(-1)!;
   return kernels.map((kernel, i) => ({
     name: kernel.name ?? kernel.entryPoint ?? `kernel ${i + 1}`,

@@ -1,0 +1,230 @@
+/**
+ * Measures who finds the mistakes of a compiler: `qualify` with its built-in kernels and with those
+ * of the program, and the twins of a hardened device.
+ *
+ *   node research/dist/scripts/miscompilations.js --out FILE [--seconds 600] [--only REGEXP]
+ *
+ * A mistake is made at all places of one shape, such as `>> i32`. An application is a program of
+ * the catalog whose results are wrong on such a device. The file has a line for each trial. A
+ * second run goes on after the last line, also where a kernel never ended.
+ */
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { harden } from "belay-gpu";
+import { stageOf } from "belay-gpu/internal/analysis/callGraph";
+import { TriedDevice } from "belay-gpu/internal/qualify/deviceRun";
+import { type Candidate, examine } from "belay-gpu/internal/qualify/examine";
+import { builtInCandidates, ownCandidates } from "belay-gpu/internal/qualify/qualify";
+import { parse } from "belay-gpu/internal/wgsl/parser";
+import { createReference } from "belay-gpu/reference";
+import { openGpu } from "belay-node/internal/adapter";
+import { newDevice } from "belay-node/internal/newDevice";
+import Table from "cli-table3";
+import { lyingDevice, miscompile, shapesIn } from "../miscompilation/lyingDevice.ts";
+import { type Mistake, mistakes } from "../miscompilation/mistakes.ts";
+import type { VerifiableProgram } from "../workloads/program.ts";
+import { randomWord } from "../workloads/random.ts";
+import { catalog } from "../workloads/samples/index.ts";
+
+const { values: flags } = parseArgs({
+  options: {
+    out: { type: "string" },
+    seconds: { type: "string", default: "600" },
+    only: { type: "string", default: "" },
+  },
+});
+if (!flags.out) throw new Error("--out FILE is needed");
+const out = flags.out;
+const end = performance.now() + 1000 * Number(flags.seconds);
+
+/** The outcome of one mistake of one shape, in the built-in kernels or in a program. */
+interface Trial {
+  readonly mistake: string;
+  readonly shape: string;
+  /** The name of a program, or `built-in`. */
+  readonly where: string;
+  /** True if results are wrong. Absent while the trial runs. */
+  readonly wrong?: boolean;
+  readonly builtIn?: boolean;
+  readonly own?: boolean;
+  readonly twins?: "detected" | "wrong" | "right";
+}
+
+const known = new Map<string, Trial>();
+const keyOf = ({ mistake, shape, where }: Trial) => [mistake, shape, where].join("|");
+if (existsSync(out))
+  for (const line of readFileSync(out, "utf8").split("\n").filter(Boolean)) {
+    const trial = JSON.parse(line) as Trial;
+    known.set(keyOf(trial), trial);
+  }
+const save = (trial: Trial) => {
+  known.set(keyOf(trial), trial);
+  appendFileSync(out, `${JSON.stringify(trial)}\n`);
+};
+
+const opened = await openGpu();
+const plain = await newDevice(opened);
+const builtIn = builtInCandidates(plain);
+const programs = catalog
+  .filter(({ name }) => new RegExp(flags.only).test(name))
+  .map(({ name, campaign }) => ({ name, program: campaign() }));
+
+/** Returns true if `qualify` finds a kernel wrong on a lying device. */
+async function finds(candidates: readonly Candidate[], mistake: Mistake, shape: string): Promise<boolean> {
+  const tried = new TriedDevice(lyingDevice(plain, mistake, shape), undefined);
+  try {
+    for (const candidate of candidates) {
+      const { source } = candidate.kernel;
+      if (miscompile(source, mistake, shape) === source) continue;
+      const { outcome } = await examine(tried, candidate);
+      if (outcome === "differs") return true;
+    }
+    return false;
+  } finally {
+    tried.end();
+  }
+}
+
+/** Returns the kernels of a program without their inputs. */
+function kernelsOf({ kernelSources }: VerifiableProgram): Candidate[] {
+  const kernels = Object.values(kernelSources).flatMap((source) =>
+    parse(source).module.declarations.flatMap((each) =>
+      each.kind === "function" && stageOf(each) === "compute" ? [{ source, entryPoint: each.name }] : [],
+    ),
+  );
+  return ownCandidates(kernels, plain);
+}
+
+/** Returns true if a module with the mistake is valid. */
+function isValid(source: string, mistake: Mistake, shape: string): boolean {
+  try {
+    const text = miscompile(source, mistake, shape);
+    const [entry] = parse(text).module.declarations.filter(
+      (each) => each.kind === "function" && stageOf(each) === "compute",
+    );
+    createReference({ source: text, ...(entry?.kind === "function" && { entryPoint: entry.name }) });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function runsWrong(program: VerifiableProgram, device: GPUDevice): Promise<boolean> {
+  return !program.verify(await program.workload(device)).ok;
+}
+
+async function twinsOn(
+  program: VerifiableProgram,
+  mistake: Mistake,
+  shape: string,
+): Promise<NonNullable<Trial["twins"]>> {
+  const device = await newDevice(opened);
+  const hardened = harden(lyingDevice(device, mistake, shape), { onFault: "report" });
+  let isDetected = false;
+  hardened.belay.addEventListener("detection", () => {
+    isDetected = true;
+  });
+  try {
+    const isWrong = await runsWrong(program, hardened);
+    return isDetected ? "detected" : isWrong ? "wrong" : "right";
+  } catch {
+    return "detected";
+  } finally {
+    device.destroy();
+  }
+}
+
+async function tryProgram(
+  name: string,
+  program: VerifiableProgram,
+  mistake: Mistake,
+  shape: string,
+): Promise<void> {
+  const trial = { mistake: mistake.name, shape, where: name };
+  if (known.has(keyOf(trial))) return;
+  save(trial);
+  if (!Object.values(program.kernelSources).every((source) => isValid(source, mistake, shape))) return;
+  const wrong = await runsWrong(program, lyingDevice(plain, mistake, shape)).catch(() => undefined);
+  if (!wrong) return save({ ...trial, wrong: false });
+  save({
+    ...trial,
+    wrong,
+    builtIn: await tryBuiltIn(mistake, shape),
+    own: await finds(kernelsOf(program), mistake, shape),
+    twins: await twinsOn(program, mistake, shape),
+  });
+}
+
+/** Returns true if a built-in kernel is wrong on a lying device. */
+async function tryBuiltIn(mistake: Mistake, shape: string): Promise<boolean> {
+  const trial = { mistake: mistake.name, shape, where: "built-in" };
+  const before = known.get(keyOf(trial));
+  if (before) return before.wrong === true;
+  save(trial);
+  const valid = builtIn.filter(({ kernel }) => isValid(kernel.source, mistake, shape));
+  const wrong = await finds(valid, mistake, shape);
+  save({ ...trial, wrong });
+  return wrong;
+}
+
+for (const mistake of mistakes)
+  for (const shape of shapesIn(
+    builtIn.map(({ kernel }) => kernel.source),
+    mistake,
+  ))
+    if (performance.now() < end) await tryBuiltIn(mistake, shape);
+
+const applications = programs.flatMap(({ name, program }) =>
+  mistakes.flatMap((mistake) =>
+    shapesIn(Object.values(program.kernelSources), mistake).map((shape) => ({
+      name,
+      program,
+      mistake,
+      shape,
+    })),
+  ),
+);
+// In an order of their own, so that a part of them is a sample of all.
+const ordered = applications
+  .map((each, i) => ({ ...each, place: randomWord(1, i) }))
+  .sort((a, b) => a.place - b.place);
+for (const { name, program, mistake, shape } of ordered)
+  if (performance.now() < end) await tryProgram(name, program, mistake, shape);
+console.log(`${applications.length} applications, of which ${known.size} trials are known`);
+
+const table = new Table({
+  head: [
+    "mistake",
+    "shapes",
+    "found by built-in kernels",
+    "wrong programs",
+    "built-in",
+    "own",
+    "both",
+    "twins",
+  ],
+});
+const total = [0, 0, 0, 0, 0, 0, 0];
+for (const { name } of mistakes) {
+  const all = [...known.values()].filter(({ mistake, wrong }) => mistake === name && wrong !== undefined);
+  const own = all.filter(({ where, wrong }) => where !== "built-in" && wrong);
+  const count = (test: (trial: Trial) => boolean | undefined) => own.filter(test).length;
+  const shapes = all.filter(({ where }) => where === "built-in");
+  const row = [
+    shapes.length,
+    shapes.filter(({ wrong }) => wrong).length,
+    own.length,
+    count((each) => each.builtIn),
+    count((each) => each.own),
+    count((each) => each.builtIn || each.own),
+    count(({ twins }) => twins === "detected"),
+  ];
+  row.forEach((each, i) => {
+    total[i]! += each;
+  });
+  table.push([name, ...row.map(String)]);
+}
+table.push(["all", ...total.map(String)]);
+console.log(table.toString());
+opened.close();
+process.exit();
