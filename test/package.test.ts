@@ -2,7 +2,7 @@
  * Checks the contents of the packages: shipped files exist, and sources import only dependencies.
  */
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { root, workspaces } from "./support/workspaces.ts";
@@ -45,6 +45,10 @@ describe.each(workspaces)("$manifest.name", ({ folder, manifest }) => {
 
   it("ships its sources without tests, for its source maps", () => {
     expect(manifest.files).toEqual(expect.arrayContaining(["dist", "src", "!**/*.test.ts", "!**/goldens"]));
+    const others = readdirSync(join(root, folder, "src"), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !/goldens/.test(entry.parentPath) && !entry.name.endsWith(".ts"))
+      .map(({ name }) => extname(name));
+    expect(others.filter((ending) => !manifest.files.includes(`!src/**/*${ending}`))).toEqual([]);
   });
 });
 

@@ -13,8 +13,8 @@ import { writeFileSync } from "node:fs";
 import { cpuUsage } from "node:process";
 import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";
-import { codeOperations } from "belay-gpu/internal/compiler/codeOperations";
 import { median } from "simple-statistics";
+import { codeOperations } from "../ecc/codeOperations.ts";
 import { type ComparedScheme, comparedSchemes } from "../ecc/index.ts";
 
 const { values: flags } = parseArgs({

@@ -4,8 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bufferKernels } from "../../../../test/support/devices/arbitraryBuffers.ts";
 import { kernel } from "../../../../test/support/kernels/arbitraryKernels.ts";
-import { type MemoryCode, schemes } from "../ecc/scheme.ts";
-import { codeOperations } from "./codeOperations.ts";
+import type { MemoryCode } from "../ecc/scheme.ts";
 import { correctingSchemes, rankSchemes } from "./memoryChoice.ts";
 import { usualRates } from "./memoryCost.ts";
 
@@ -170,13 +169,4 @@ describe("the prediction", () => {
       expect(Math.abs(Math.log(ranked[0]!.predicted / taken))).toBeLessThan(0.3);
     },
   );
-});
-
-it("counts the operations of every code", () => {
-  for (const scheme of Object.values(schemes)) {
-    const { encode, syndrome, contribution } = codeOperations(scheme);
-    expect(encode).toBeGreaterThan(0);
-    expect(syndrome).toBeGreaterThan(encode);
-    expect(contribution).toBeGreaterThan(0);
-  }
 });

@@ -1,9 +1,9 @@
 /** The figures of docs/design/codes.md about more errors than codes promise to handle. */
 import { readFileSync } from "node:fs";
+import { codeOperations } from "belay-research/internal/ecc/codeOperations";
 import { type ComparedScheme, comparedSchemes } from "belay-research/internal/ecc/index";
 import { describe, expect, it } from "vitest";
 import { checksOf, wordsOf } from "../../../../test/support/devices/wrongGranules.ts";
-import { codeOperations } from "../compiler/codeOperations.ts";
 import { type MemoryScheme, type SchemeName, schemes } from "./scheme.ts";
 
 /** Returns the check word of each single data bit. */

@@ -1,9 +1,9 @@
 /** Counts the operations of the codes in their WGSL. */
-import { functionsOf } from "../analysis/callGraph.ts";
-import { estimateWork } from "../analysis/workEstimate.ts";
-import type { MemoryScheme } from "../ecc/scheme.ts";
-import { parse } from "../wgsl/parser.ts";
-import { resolve } from "../wgsl/resolve/index.ts";
+import { functionsOf } from "belay-gpu/internal/analysis/callGraph";
+import { estimateWork } from "belay-gpu/internal/analysis/workEstimate";
+import type { MemoryScheme } from "belay-gpu/internal/ecc/scheme";
+import { parse } from "belay-gpu/internal/wgsl/parser";
+import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
 
 /**
  * The operations of a code on words. A rotation counts as three, although many devices have an
