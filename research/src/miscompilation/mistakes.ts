@@ -1,4 +1,4 @@
-/** The mistakes of a compiler that a lying device makes, as rewritings of typed expressions. */
+/** The mistakes of a compiler that a lying device makes, as wrong code for typed expressions. */
 import { builtinFunction } from "belay-gpu/internal/analysis/effects";
 import { addressSpaceOf, rootVariable } from "belay-gpu/internal/analysis/places";
 import type { BinaryOperator, CallExpression, Expression, Statement } from "belay-gpu/internal/wgsl/ast";
