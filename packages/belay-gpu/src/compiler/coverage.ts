@@ -68,20 +68,24 @@ export function coverageGaps(
 }
 
 /**
- * Returns a warning if the workgroup has an odd invocation without a neighbor to swap lanes with.
- * `kernel` is of the program with its known overrides turned into constants.
+ * Returns a warning about the lanes that run both replicas under `passes`: all lanes if neighbors
+ * in a subgroup matter, and else that of an odd invocation. `kernel` is of the program with its
+ * known overrides turned into constants.
  */
-export function loneInvocation(
-  { name, declaration, invocations = 0 }: KernelFacts,
+export function sharedLanes(
+  { name, declaration, invocations = 0, dependsOnLanes }: KernelFacts,
   { pairing }: Pick<Settings, "pairing">,
 ): Diagnostic[] {
-  if (pairing !== "passes" || invocations % 2 === 0) return [];
-  return [
-    outsideSphere(
-      declaration.nameSpan,
-      [name],
-      `the lane of the last of ${invocations} invocations`,
-      "it has no neighbor to swap with, and runs both replicas",
-    ),
-  ];
+  const told = (what: string, why: string) => [outsideSphere(declaration.nameSpan, [name], what, why)];
+  if (pairing !== "passes") return [];
+  if (dependsOnLanes)
+    return told(
+      `each lane of "${name}"`,
+      "its subgroup operations keep an invocation on its lane, which runs both replicas",
+    );
+  if (invocations % 2 === 0) return [];
+  return told(
+    `the lane of the last of ${invocations} invocations`,
+    "it has no neighbor to swap with, and runs both replicas",
+  );
 }

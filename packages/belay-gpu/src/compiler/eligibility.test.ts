@@ -58,7 +58,8 @@ describe("a kernel is left alone", () => {
     expect(usesOf("let all = in; out[all.i] = 1u;")).toEqual(["subgroup_size"]);
     expect(usesOf("out[in.i] = in.size;")).toEqual(["subgroup_size"]);
     expect(usesOf("out[in.i] = in.size;", { pairing: "passes" })).toEqual([]);
-    expect(usesOf("out[in.i] = lane;", { pairing: "passes" })).toEqual(["subgroup_invocation_id"]);
+    // The name of the kernel: its invocations keep their lanes.
+    expect(usesOf("out[in.i] = lane;", { pairing: "passes" })).toEqual(["main"]);
   });
 
   it("when it waits for other invocations, whatever the flavor (BELAY217)", () => {

@@ -13,6 +13,7 @@ import type { ConflictingAccesses } from "../analysis/conflictingAccesses.ts";
 import { loadsAfterStores } from "../analysis/hazards.ts";
 import { orderDependentVariables } from "../analysis/orderDependentVariables.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
+import { type SubgroupUse, subgroupUses } from "../analysis/subgroupUses.ts";
 import { knownWorkgroupSize } from "../analysis/workgroupSize.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -95,6 +96,19 @@ export class KernelFacts {
     return this.#once("orderDependentVariables", () =>
       orderDependentVariables(this.program, [this.declaration]),
     );
+  }
+
+  /** The subgroup operations, and the uses of built-in values of subgroups. */
+  get subgroupUses(): readonly SubgroupUse[] {
+    return this.#once("subgroupUses", () => subgroupUses(this.program, this.functions));
+  }
+
+  /**
+   * True if results depend on which invocations share a subgroup, so that an invocation must stay
+   * on its lane.
+   */
+  get dependsOnLanes(): boolean {
+    return this.subgroupUses.some(({ isShared }) => !isShared);
   }
 
   /** The invocations per workgroup, or undefined if an override decides. */

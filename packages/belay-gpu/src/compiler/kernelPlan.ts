@@ -38,6 +38,8 @@ export interface KernelPlan {
   readonly blocking: boolean;
   /** True if the kernel needs no copies when all second replicas run before the first ones. */
   readonly sequentialReplicas: boolean;
+  /** True if both replicas of an invocation run on one lane. */
+  readonly keepsLanes: boolean;
   /** The plan for a last-arriver commit, with which such replicas may also run at the same time. */
   readonly arrival?: ArrivalPlan;
   /** The reasons why the kernel must be left unprotected. */
@@ -74,6 +76,7 @@ export function interGroupPlan(
     once: namesOf(once),
     blocking,
     sequentialReplicas,
+    keepsLanes: false,
     ...(arrival && { arrival }),
     obstacles: [
       ...unreplicable(kernel, memoryOperations).map(({ span, why }) =>
@@ -175,6 +178,7 @@ export function passesPlan(kernel: KernelFacts): KernelPlan {
     once: namesOf(once),
     blocking: false,
     sequentialReplicas: false,
+    keepsLanes: kernel.dependsOnLanes,
     obstacles: [...found].map(([why, span]) =>
       leftAlone(
         "not-repeatable",

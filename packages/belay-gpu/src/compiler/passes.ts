@@ -274,14 +274,18 @@ export const passes: readonly Pass[] = [
       }),
   },
   {
-    // Executes each invocation twice, one replica after the other, on lanes that swap.
+    // Executes each invocation twice, one replica after the other, on lanes that swap if they can.
     name: "repeatInvocations",
     phase: "protection",
     requires: ["report"],
     ensures: ["ids"],
     when: ({ settings }) => settings.redundancy !== "inter" && settings.pairing === "passes",
-    run: ({ program, names, plan: { entryPoints }, comparison }) =>
-      repeatInvocations(program, names, { entryPoints, comparison }),
+    run: ({ program, names, plan, comparison }) =>
+      repeatInvocations(program, names, {
+        entryPoints: plan.entryPoints,
+        keepingLanes: kernelsWhere(plan, ({ keepsLanes }) => keepsLanes),
+        comparison,
+      }),
   },
   {
     // Gives each invocation its replica and its index in a doubled workgroup.

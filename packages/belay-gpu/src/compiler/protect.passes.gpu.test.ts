@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { type KernelInput, runKernel } from "../../../../test/support/kernels/kernelRunner.ts";
+import { differences, runReference, translated } from "../../../../test/support/kernels/reference.ts";
 import { type CompilerResult, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
@@ -164,4 +165,62 @@ describe("passes would differ if the second found the values of the first in", (
       expect((await compared(startingLocals(""), { ...kernel, code }, fresh)).detections).toBeGreaterThan(0);
     },
   );
+});
+
+describe("passes with subgroup operations", () => {
+  const kernel = (body: string, parameters = "") => `
+    enable subgroups;
+    diagnostic(off, subgroup_uniformity);
+    @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+    @group(0) @binding(1) var<storage, read> a: array<u32>;
+    var<workgroup> sums: array<u32, 32>;
+    @compute @workgroup_size(8, 4) fn main(@builtin(global_invocation_id) g: vec3u, @builtin(workgroup_id) w: vec3u,
+        @builtin(local_invocation_index) l: u32${parameters}) {
+      let i = w.x * 32u + l; let v = a[i]; ${body}
+    }`;
+  const lanes = ", @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) size: u32";
+  const kernels: Record<string, string> = {
+    scans: kernel("out[i] = subgroupInclusiveAdd(v) ^ subgroupExclusiveMul(v | 1u) ^ subgroupMax(v);"),
+    exchanges: kernel(
+      "out[i] = subgroupShuffleXor(v, 1u) ^ subgroupBroadcast(v, 2u) ^ quadSwapDiagonal(v) ^ subgroupBallot(v % 3u == 0u).x;",
+    ),
+    "a sum over the workgroup": kernel(
+      `let sum = subgroupAdd(v);
+      if (lane == 0u) { sums[l / size] = sum; }
+      workgroupBarrier();
+      if (l == 0u) { var all = 0u; for (var s = 0u; s < 32u / size; s++) { all += sums[s]; } out[i] = all; }
+      else if (subgroupElect()) { out[i] = lane + g.y; }`,
+      lanes,
+    ),
+    "lanes that end early": kernel("if (v % 5u == 0u) { return; } out[i] = subgroupAdd(v) + lane;", lanes),
+    "lanes without operations": kernel("out[i] = v * size + lane;", lanes),
+  };
+  const input = { buffers: { 0: new Uint32Array(64), 1: words(64) }, workgroups: [2, 1, 1] } as const;
+
+  it.each(Object.entries(kernels))("compute what the executor computes: %s", async (_, code) => {
+    const { buffers } = runReference(translated(code, input), input, device.adapterInfo.subgroupMinSize);
+    for (const channel of ["subgroup", "workgroup"] as const) {
+      const protectedKernel = inPasses(code, channel);
+      expect(protectedKernel.diagnostics.map(({ code }) => code)).toEqual(["BELAY210"]);
+      const { buffers: results, report } = await runKernel(device, protectedKernel, input);
+      expect(report[reportWords.detections]).toBe(0);
+      expect(differences(buffers[0]!, results[0]!)).toEqual([]);
+    }
+  });
+
+  it("would disagree on lanes that swap", async () => {
+    const swapping = inPasses(kernels.scans!, "subgroup");
+    const code = swapping.code.replaceAll("belay_pass * belay_zero", "belay_replica");
+    expect(code).not.toBe(swapping.code);
+    const { detections } = await compared(kernels.scans!, { ...swapping, code }, input);
+    expect(detections).toBeGreaterThan(0);
+  });
+
+  it("show an operation that is wrong in one pass", async () => {
+    const { code, ...others } = inPasses(kernels.scans!, "workgroup");
+    const struck = code.replace("subgroupMax(v)", "(subgroupMax(v) ^ belay_replica)");
+    expect(struck).not.toBe(code);
+    const { detections, identical } = await compared(kernels.scans!, { ...others, code: struck }, input);
+    expect({ isDetected: detections > 0, identical }).toEqual({ isDetected: true, identical: true });
+  });
 });

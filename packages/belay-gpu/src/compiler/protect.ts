@@ -22,7 +22,7 @@ import {
   uncoveredBy,
 } from "./configurations.ts";
 import type { CompiledEntryPoint, CompilerOptions, CompilerResult } from "./contract.ts";
-import { coverageGaps, loneInvocation, type Sphere } from "./coverage.ts";
+import { coverageGaps, type Sphere, sharedLanes } from "./coverage.ts";
 import { obstacles } from "./eligibility.ts";
 import { type KernelFacts, ProgramFacts } from "./facts.ts";
 import { withConstants } from "./overrides.ts";
@@ -280,7 +280,7 @@ function protectAs(
   if (plan) {
     const fit = wanted.filter((kernel) => plan.entryPoints.has(nameInPasses(kernel)));
     diagnostics.push(...coverageGaps(facts.program, fit, settings, sphereOf(runner.program, plan)));
-    for (const { name } of fit) diagnostics.push(...loneInvocation(sized.kernel(name), settings));
+    for (const { name } of fit) diagnostics.push(...sharedLanes(sized.kernel(name), settings));
   }
   if (options.strict && diagnostics.length > 0) return refused(wgsl, diagnostics);
   if (!plan) return withEntryPoints(unchanged(wgsl, diagnostics), asTheyAre());

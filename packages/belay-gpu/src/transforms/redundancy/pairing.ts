@@ -12,7 +12,8 @@ import type { Names } from "../shared/names.ts";
  * - `"half-subgroup"`: lanes half a subgroup apart. Each replica keeps runs of neighbors.
  * - `"subgroups"`: different subgroups, half a workgroup apart. Each replica keeps whole subgroups,
  *   so operations that a subgroup shares are replicated too.
- * - `"passes"`: one replica after the other, on swapped lanes.
+ * - `"passes"`: one replica after the other, on swapped lanes. If results depend on which
+ *   invocations share a subgroup, both run on one lane.
  *
  * With passes the workgroup keeps its size and its memory serves both passes, so only transient
  * faults show in workgroup memory. The second pass finds in the caches what the first one loaded.
@@ -96,6 +97,29 @@ export function swappedWorkgroup(names: Names, size: readonly [string, string, s
   return {
     local: size.some(isEven) ? local : `min(${local}, ${last})`,
     derived: flatIds(names, size),
+  };
+}
+
+/**
+ * Returns the values of a workgroup whose invocations keep their lanes in both passes. `zero` is a
+ * zero that is another value to the compiler in each pass: it would otherwise compute once what is
+ * the same in both.
+ */
+export function keptWorkgroup(names: Names, zero: string): SwappedWorkgroup {
+  const shifted = (builtin: string) => `${names.the(`in_${builtin}`)} ^ ${zero}`;
+  const vector = (builtin: string) => {
+    const id = names.the(`in_${builtin}`);
+    return `vec3<u32>(${id}.x ^ ${zero}, ${id}.yz)`;
+  };
+  return {
+    local: shifted("local_invocation_index"),
+    derived: {
+      local_invocation_index: names.the("local"),
+      local_invocation_id: vector("local_invocation_id"),
+      global_invocation_id: vector("global_invocation_id"),
+      subgroup_invocation_id: shifted("subgroup_invocation_id"),
+      subgroup_id: shifted("subgroup_id"),
+    },
   };
 }
 

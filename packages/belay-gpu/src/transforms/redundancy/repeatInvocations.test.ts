@@ -7,7 +7,14 @@ const golden = goldens("repeatInvocations");
 const repeat: Step = (program, names) =>
   repeatInvocations(program, names, {
     entryPoints: new Set(["main"]),
+    keepingLanes: new Set(),
     comparison: new Comparison(names, { channel: "workgroup", pairing: "passes", lanes: "64u" }),
+  });
+const repeatInPlace: Step = (program, names) =>
+  repeatInvocations(program, names, {
+    entryPoints: new Set(["main"]),
+    keepingLanes: new Set(["main"]),
+    comparison: new Comparison(names, { channel: "subgroup", pairing: "passes", lanes: "64u" }),
   });
 const repeated = (name: string, wgsl: string) => golden(name, wgsl, report(), repeat);
 const builtins = `@builtin(local_invocation_id) l: vec3u, @builtin(local_invocation_index) i: u32,
@@ -25,6 +32,17 @@ describe("swaps the lanes of a workgroup", () => {
     repeated(name, `override width = 4; @compute @workgroup_size(${size}) fn main(${builtins}) {}`),
   );
 });
+
+it("keeps lanes where neighbors matter", () =>
+  golden(
+    "kept lanes",
+    `enable subgroups; requires subgroup_id;
+    @compute @workgroup_size(16, 4) fn main(${builtins}, @builtin(subgroup_invocation_id) s: u32, @builtin(subgroup_id) id: u32) {
+      _ = subgroupAdd(s);
+    }`,
+    report(),
+    repeatInPlace,
+  ));
 
 describe("between the passes", () => {
   it("sets workgroup memory to zero", () =>

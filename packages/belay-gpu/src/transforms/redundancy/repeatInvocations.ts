@@ -1,6 +1,7 @@
 /**
  * Rewrites entry points to run each invocation twice, one replica after the other, on swapped
- * lanes. The workgroup keeps its size.
+ * lanes. The workgroup keeps its size. An invocation of a kernel with subgroup operations keeps its
+ * lane, because its neighbors belong to its inputs.
  *
  * Before:   var<workgroup> tile: array<f32, 64>;
  *           @compute @workgroup_size(64)
@@ -42,13 +43,15 @@ import { typeExpressionOf } from "../../wgsl/typeNames.ts";
 import { invocationsOf, workgroupSizeOf, wrapEntryPoint } from "../shared/entryPointWrapper.ts";
 import type { Names } from "../shared/names.ts";
 import type { Comparison } from "./comparison/comparison.ts";
-import { swappedWorkgroup } from "./pairing.ts";
+import { keptWorkgroup, swappedWorkgroup } from "./pairing.ts";
 import { zeroed } from "./zeroWorkgroupMemory.ts";
 
 /** The entry points to rewrite, and the comparison that they use. */
 export interface RepeatInvocationsOptions {
   /** The names of the entry points to wrap. */
   readonly entryPoints: ReadonlySet<string>;
+  /** The names of those whose invocations stay on their lanes. */
+  readonly keepingLanes: ReadonlySet<string>;
   readonly comparison: Comparison;
 }
 
@@ -56,11 +59,11 @@ export interface RepeatInvocationsOptions {
 export function repeatInvocations(
   program: Program,
   names: Names,
-  { entryPoints, comparison }: RepeatInvocationsOptions,
+  { entryPoints, keepingLanes, comparison }: RepeatInvocationsOptions,
 ): Module {
   const declarations = program.module.declarations.flatMap((declaration) =>
     declaration.kind === "function" && entryPoints.has(declaration.name)
-      ? wrap(program, names, comparison, declaration)
+      ? wrap(program, names, comparison, declaration, keepingLanes.has(declaration.name))
       : [declaration],
   );
   return { ...program.module, declarations: [...declarations, ...comparison.takeDeclarations()] };
@@ -72,6 +75,8 @@ const inputs: ReadonlyMap<string, string> = new Map([
   ["local_invocation_index", "u32"],
   ["local_invocation_id", "vec3<u32>"],
   ["global_invocation_id", "vec3<u32>"],
+  ["subgroup_invocation_id", "u32"],
+  ["subgroup_id", "u32"],
 ]);
 
 function wrap(
@@ -79,10 +84,13 @@ function wrap(
   names: Names,
   comparison: Comparison,
   fn: FunctionDeclaration,
+  keepsLanes: boolean,
 ): FunctionDeclaration[] {
   const { statements } = quote(fn.nameSpan);
-  const { local, derived } = swappedWorkgroup(names, workgroupSizeOf(program, fn));
   const [pass, zero] = [names.the("pass"), names.the("zero")];
+  const { local, derived } = keepsLanes
+    ? keptWorkgroup(names, `(${pass} * ${zero})`)
+    : swappedWorkgroup(names, workgroupSizeOf(program, fn));
   return wrapEntryPoint(program, names, fn, {
     inputs,
     derived,
@@ -96,15 +104,18 @@ function wrap(
         ${names.the("replica")} = (1u - ${pass}) ^ ${zero};
         ${names.the("local")} = ${local};
         ${call}
-        if (${pass} == 0u) { ${comparison.keepFinal()} ${restored(program, names, fn)} }
+        if (${pass} == 0u) { ${comparison.keepFinal()} ${restored(program, names, fn, keepsLanes)} }
       }`,
     repeats: true,
     attributes: fn.attributes,
   });
 }
 
-/** Returns the statements that reset memory to its state before the first pass. */
-function restored(program: Program, names: Names, fn: FunctionDeclaration): Statement[] {
+/**
+ * Returns the statements that reset memory to its state before the first pass. With `gathers`, all
+ * invocations wait for each other, so that subgroups are complete again.
+ */
+function restored(program: Program, names: Names, fn: FunctionDeclaration, gathers: boolean): Statement[] {
   const { statements } = quote(fn.nameSpan);
   const functions = reachableFrom(program, [fn]);
   const used = [...variablesOf(program, functions)].filter(({ name }) => !names.isGenerated(name));
@@ -115,7 +126,8 @@ function restored(program: Program, names: Names, fn: FunctionDeclaration): Stat
   return [
     ...of("private").flatMap((variable) => initialized(program, variable)),
     ...(inPlace ? statements`storageBarrier();` : []),
-    ...(memory.length > 0 ? statements`workgroupBarrier(); ${memory.join("\n")} workgroupBarrier();` : []),
+    ...(memory.length > 0 ? statements`workgroupBarrier(); ${memory.join("\n")}` : []),
+    ...(memory.length > 0 || gathers ? statements`workgroupBarrier();` : []),
   ];
 }
 
