@@ -91,7 +91,7 @@ describe.each(Object.entries(programs).map(([name, sizes], row) => ({ name, size
   ({ sizes, row }) => {
     // Compiling kernels is slow, especially those with loops that wait. So there are few runs, with
     // other sizes for each policy.
-    it.each(sample(policies, row, 4))(
+    it.each(sample(policies, row, 3))(
       "computes the same bits and detects no fault: $redundancy, $check, $channel, $pairing",
       async (policy) => {
         const device = await harden(plain, policy);
@@ -248,7 +248,7 @@ function arm(
 describe.each(Object.values(struck).map((target, row) => ({ ...target, row })))(
   "a fault in $kernel",
   ({ row, ...target }) => {
-    it.each(sample(flavors, row, 2))(
+    it.each(sample(flavors, row, 1))(
       "under $redundancy, $check is located and recovered from",
       async ({ redundancy, check }) => {
         const { program, kernel } = target;

@@ -19,6 +19,12 @@ import type { KernelCase } from "./qualification.ts";
 import { laneKernel } from "./suite.ts";
 import { builtInTrial, type Trial } from "./trials.ts";
 
+/**
+ * The most iterations of loops and calls of functions in a dispatch. The executor takes about a
+ * second for them.
+ */
+const mostIterations = 2 ** 20;
+
 /** A kernel to try. */
 export interface Candidate {
   readonly name: string;
@@ -141,7 +147,7 @@ function execute(
     buffers: bound,
     subgroupSize,
     order,
-    iterations: 2 ** 24,
+    iterations: Math.ceil(mostIterations / workgroups.reduce((product, each) => product * each, 1)),
   });
   return { buffers: bound.map(({ buffer }) => buffer), ...(undecided && { undecided: undecided.reason }) };
 }

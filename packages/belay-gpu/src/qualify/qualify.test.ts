@@ -145,6 +145,11 @@ describe("a kernel of the program", () => {
       "the order of atomic",
     ],
     ["an index is out of bounds", "out[i + 100000u] = 1u;", "an index is out of bounds"],
+    [
+      "it takes the executor long",
+      "for (var k = 0u; k < 1100000u; k++) { out[i] ^= k; }",
+      "too many iterations",
+    ],
   ])("is undecided if %s", async (_, body, reason) => {
     const device = await devices.newDevice();
     const source = bodyOf(body);
