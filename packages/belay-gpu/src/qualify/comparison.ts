@@ -47,17 +47,6 @@ export function compare(buffers: readonly Compared[]): Comparison {
   return { words, ...(first && { wrong: { ...first, wrong } }) };
 }
 
-/** Returns true if a kernel has left the same numbers and intervals in two buffers. */
-export function sameContents(a: ReferenceBuffer, b: ReferenceBuffer): boolean {
-  for (let offset = 0; offset < a.byteLength; offset += 2) {
-    const [one, other] = [a.rangeAt(offset), b.rangeAt(offset)];
-    if (!Object.is(one?.low, other?.low) || !Object.is(one?.high, other?.high)) return false;
-    if (!one && (a.bytes[offset] !== b.bytes[offset] || a.bytes[offset + 1] !== b.bytes[offset + 1]))
-      return false;
-  }
-  return true;
-}
-
 function isBounded(buffer: ReferenceBuffer, offset: number): boolean {
   return buffer.storedAt(offset) !== undefined && !Number.isNaN(buffer.rangeAt(offset)?.low ?? 0);
 }

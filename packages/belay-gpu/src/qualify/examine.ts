@@ -13,7 +13,7 @@ import {
 } from "../reference/referenceKernel.ts";
 import type { CallExpression } from "../wgsl/ast.ts";
 import { walk } from "../wgsl/traverse.ts";
-import { type Comparison, compare, sameContents } from "./comparison.ts";
+import { type Comparison, compare } from "./comparison.ts";
 import type { TriedDevice } from "./deviceRun.ts";
 import type { KernelCase } from "./qualification.ts";
 import { laneKernel } from "./suite.ts";
@@ -100,7 +100,7 @@ async function examineTrials(
     const doubt = isCertain
       ? undefined
       : (doubtful ??
-        (isBuiltIn ? undefined : orderDoubt(resolved, reference, trial, sizes)) ??
+        (isBuiltIn ? undefined : orderDoubt(resolved, trial, sizes)) ??
         (hasSubgroups && !(await mapsLinearly(tried, resolved.size))
           ? "the device maps invocations to lanes in an order of its own"
           : undefined));
@@ -135,7 +135,6 @@ function execute(
   reference: ReferenceKernel,
   { workgroups, buffers }: Trial,
   subgroupSize: number,
-  order: "ascending" | "descending" = "ascending",
 ): Execution {
   const bound = buffers.map(({ group, binding, bytes }) => ({
     group,
@@ -146,7 +145,6 @@ function execute(
     workgroups,
     buffers: bound,
     subgroupSize,
-    order,
     iterations: Math.ceil(mostIterations / workgroups.reduce((product, each) => product * each, 1)),
   });
   return { buffers: bound.map(({ buffer }) => buffer), ...(undecided && { undecided: undecided.reason }) };
@@ -167,12 +165,8 @@ function compareAll(
 }
 
 /** Returns the reason why the order of invocations may decide what a kernel stores, if it may. */
-function orderDoubt(
-  { program, declaration }: ResolvedKernel,
-  reference: ReferenceKernel,
-  trial: Trial,
-  sizes: readonly number[],
-): string | undefined {
+function orderDoubt(kernel: ResolvedKernel, trial: Trial, sizes: readonly number[]): string | undefined {
+  const { program, declaration } = kernel;
   for (const fn of reachableFrom(program, [declaration])) {
     const unused = new Set<CallExpression>();
     let isUsed = false;
@@ -184,13 +178,8 @@ function orderDoubt(
     });
     if (isUsed) return "the order of atomic operations may decide its results";
   }
-  const differs = sizes.some((size) => {
-    const [one, other] = (["ascending", "descending"] as const).map((order) =>
-      execute(reference, trial, size, order),
-    );
-    return one!.buffers.some((buffer, i) => !sameContents(buffer, other!.buffers[i]!));
-  });
-  return differs ? "the order of invocations decides its results" : undefined;
+  const racing = referenceOf(kernel, { detectRaces: true }) as ReferenceKernel;
+  return sizes.map((size) => execute(racing, trial, size).undecided).find((reason) => reason !== undefined);
 }
 
 /**

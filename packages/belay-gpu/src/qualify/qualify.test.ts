@@ -138,7 +138,8 @@ describe("a kernel of the program", () => {
   });
 
   it.each([
-    ["its invocations race", "out[i] = out[(i + 1u) % arrayLength(&out)] + i;", "the order of invocations"],
+    ["its invocations race", "out[i] = out[(i + 1u) % arrayLength(&out)] + i;", "invocations race"],
+    ["its invocations race, and every order gives one sum", "out[i % 4u] += i;", "invocations race"],
     [
       "the order of its atomic operations decides",
       "out[atomicAdd(&n[1], 1u) % 64u] = i;",

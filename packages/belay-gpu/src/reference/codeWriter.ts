@@ -39,6 +39,7 @@ export interface SubgroupSite {
 
 export class CodeWriter {
   readonly mode: FloatMode;
+  readonly detectsRaces: boolean;
   /** The lines of the function that is being written. */
   lines: string[] = [];
   /** The variables that the function declares at its beginning. */
@@ -54,8 +55,9 @@ export class CodeWriter {
   readonly #knownConstants = new Map<Value, CellsPlace>();
   #names = 0;
 
-  constructor(mode: FloatMode) {
+  constructor(mode: FloatMode, detectsRaces: boolean) {
     this.mode = mode;
+    this.detectsRaces = detectsRaces;
   }
 
   line(text: string): void {
@@ -193,7 +195,7 @@ export class CodeWriter {
       return { ...place, type: type.element, names: [place.names[index]!] };
     }
     const step = place.kind === "cells" ? 1 : sizeOf(type.element);
-    return { ...place, type: type.element, at: moved(place.at, index, step) };
+    return { ...place, type: type.element, at: moved(place.at, index, step), vectorAt: place.at };
   }
 
   columnOf(place: MemoryPlace, column: VectorType, index: number | string): MemoryPlace {
@@ -217,6 +219,7 @@ export class CodeWriter {
   loadScalar(place: MemoryPlace): Scalar {
     const scalar = scalarOf(place.type);
     if (place.kind === "registers") return place.names[0]!.map((name) => this.temp(name));
+    this.#noteAccess("load", place);
     const at = positionText(place.at);
     if (place.kind === "cells") {
       const [low, high] = arenas[place.arena];
@@ -238,6 +241,7 @@ export class CodeWriter {
       this.assign(place.names, [value]);
       return;
     }
+    this.#noteAccess("store", place);
     const scalar = scalarOf(place.type);
     const at = positionText(place.at);
     if (place.kind === "cells") {
@@ -248,6 +252,17 @@ export class CodeWriter {
       const format = this.library(`${scalar.name}_format`);
       this.line(`${place.buffer}.storeFloat(${at}, ${format}, ${value[0]}, ${value.at(-1)});`);
     } else this.line(`${place.buffer}.storeInteger(${at}, ${value[0]});`);
+  }
+
+  /**
+   * Emits what tells the detector of races about an access. A device may load and store a vector
+   * for one of its components.
+   */
+  #noteAccess(access: "load" | "store", place: Exclude<MemoryPlace, { kind: "registers" }>): void {
+    if (!this.detectsRaces || place.type.kind === "atomic") return;
+    const location = positionText(place.vectorAt ?? place.at);
+    if (place.kind === "bytes") this.line(`races.${access}(${place.buffer}, ${location}, "storage");`);
+    else if (place.arena === "workgroup") this.line(`races.${access}(W, ${location}, "workgroup");`);
   }
 
   /** Emits a copy of a value of any type between two places. */

@@ -15,6 +15,7 @@ import { u32Type } from "../wgsl/types.ts";
 import { emitBuiltin, emitParts } from "./builtinFunctions.ts";
 import type { CodeWriter } from "./codeWriter.ts";
 import { emitBinary, emitBitcast, emitConstructor, emitUnary } from "./operators.ts";
+import type { OrderedSpace } from "./races.ts";
 import { Unsupported } from "./unsupported.ts";
 import {
   type BytesPlace,
@@ -434,7 +435,8 @@ function emitBuiltinCall(cx: KernelTranslation, call: CallExpression): EmittedVa
   const { code, program } = cx;
   const { name } = call.callee;
   if (barriers.has(name)) {
-    code.line(`yield ${atBarrier};`);
+    const space = name === "textureBarrier" ? undefined : name === "storageBarrier" ? "storage" : "workgroup";
+    emitBarrier(code, space);
     return undefined;
   }
   if (name === "arrayLength") {
@@ -447,9 +449,9 @@ function emitBuiltinCall(cx: KernelTranslation, call: CallExpression): EmittedVa
   }
   if (name === "workgroupUniformLoad") {
     const { place } = emitPointer(cx, call.args[0]!);
-    code.line(`yield ${atBarrier};`);
+    emitBarrier(code, "workgroup");
     const value = code.load(place);
-    code.line(`yield ${atBarrier};`);
+    emitBarrier(code, "workgroup");
     return value;
   }
   if (name.startsWith("atomic")) return emitAtomic(cx, call);
@@ -462,6 +464,12 @@ function emitBuiltinCall(cx: KernelTranslation, call: CallExpression): EmittedVa
   const scalars = emitBuiltin(code, name, args, type);
   if (!scalars) throw new Unsupported(name, call.span);
   return { kind: "scalars", type, scalars };
+}
+
+/** Emits a barrier, which may order the accesses to a space. */
+function emitBarrier(code: CodeWriter, space: OrderedSpace | undefined): void {
+  if (code.detectsRaces && space) code.line(`races.reach("${space}");`);
+  code.line(`yield ${atBarrier};`);
 }
 
 /** Emits a structure of two members. */

@@ -5,10 +5,14 @@ import { f16Format, f32Format } from "./floatFormat.ts";
 import * as integers from "./integers.ts";
 import { intervalArithmetic } from "./intervals.ts";
 import { nearestArithmetic } from "./nearest.ts";
+import type { RaceDetector } from "./races.ts";
 import { Undecided } from "./undecided.ts";
 
 /** Returns the functions for a kernel, by their names in the code. */
-export function createLibrary(mode: FloatMode): Readonly<Record<string, unknown>> {
+export function createLibrary(
+  mode: FloatMode,
+  races: RaceDetector | undefined,
+): Readonly<Record<string, unknown>> {
   const r = new Float64Array(2);
   const arithmetic = (format: typeof f32Format) =>
     mode === "intervals" ? intervalArithmetic(format, r) : nearestArithmetic(format);
@@ -19,6 +23,7 @@ export function createLibrary(mode: FloatMode): Readonly<Record<string, unknown>
     f32_format: f32Format,
     f16_format: f16Format,
     r,
+    races,
     exponentOf,
     outOfBounds: () => {
       throw new Undecided("an index is out of bounds");

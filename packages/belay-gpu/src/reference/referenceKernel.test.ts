@@ -4,13 +4,14 @@ import {
   createReferenceBuffer,
   type ReferenceDispatch,
   type ReferenceKernel,
+  type ReferenceOptions,
 } from "./index.ts";
 
 const header = "@group(0) @binding(0) var<storage, read_write> x: array<f32, 8>;\n";
 const out = "@group(0) @binding(1) var<storage, read_write> out: array<u32, 8>;\n";
 
-function kernel(source: string): ReferenceKernel {
-  const made = createReference({ source });
+function kernel(source: string, options?: ReferenceOptions): ReferenceKernel {
+  const made = createReference({ source }, options);
   if ("construct" in made) throw new Error(made.construct);
   return made;
 }
@@ -215,11 +216,43 @@ describe("invocations together", () => {
     expect([...new Uint32Array(buffer.bytes.buffer)]).toEqual(expected);
   });
 
-  it("show a race by results that differ between the orders", () => {
-    const results = (["ascending", "descending"] as const).map((order) =>
-      run("let n = out[(i + 1u) % 4u]; out[i] = n + i;", [], { order }).out.join(),
-    );
-    expect(results).toEqual(["0,1,2,3,0,0,0,0", "6,6,5,3,0,0,0,0"]);
+  const neighbor = "let n = out[(i + 1u) % 4u]; ";
+  it.each([
+    ["a load and a store of others", `${neighbor}out[i] = n + i;`, true],
+    ["a sum that all add to, whatever the order", "out[0] += 1u;", true],
+    ["stores to components of one vector", "pairs[i / 2u][i % 2u] = i;", true],
+    ["a store and a load of another component", "pairs[i / 2u].x += pairs[i / 2u].y;", true],
+    ["loads before a store", "let n = tile[0]; storageBarrier(); if (i == 3u) { tile[0] = n; }", true],
+    ["workgroup memory without a barrier", "tile[i] = i; out[i] = tile[3u - i];", true],
+    ["a barrier for other memory", `${neighbor}workgroupBarrier(); out[i] = n + i;`, true],
+    ["a barrier between", `${neighbor}storageBarrier(); out[i] = n + i;`, false],
+    ["a barrier for workgroup memory", "tile[i] = i; workgroupBarrier(); out[i] = tile[3u - i];", false],
+    ["a uniform load", "if (i == 0u) { tile[0] = 5u; } out[i] = workgroupUniformLoad(&tile[0]);", false],
+    ["elements of their own", "out[i] += 1u; out[i] *= 2u; pairs[i].x = pairs[i].y;", false],
+    ["loads of one element", "out[i + 4u] = pairs[0].x + out[i];", false],
+    ["atomics", "atomicAdd(&count, i); storageBarrier(); out[i] = atomicLoad(&count);", false],
+  ])("finds races: %s", (_, body, races) => {
+    const source = `${out}
+      @group(0) @binding(2) var<storage, read_write> pairs: array<vec2u>;
+      @group(0) @binding(3) var<storage, read_write> count: atomic<u32>;
+      var<workgroup> tile: array<u32, 4>;
+      @compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) { ${body} }`;
+    const buffers = [1, 2, 3].map((binding) => ({
+      group: 0,
+      binding,
+      buffer: createReferenceBuffer(new Uint32Array(8)),
+    }));
+    const { undecided } = kernel(source, { detectRaces: true }).run({ workgroups: [1, 1, 1], buffers });
+    expect(undecided?.reason).toBe(races ? "invocations race for memory" : undefined);
+    expect(kernel(source).run({ workgroups: [1, 1, 1], buffers })).toEqual({});
+  });
+
+  it("finds races of workgroups, which no barrier orders", () => {
+    const source = `${out}@compute @workgroup_size(1) fn main() { storageBarrier(); out[0] += 1u; }`;
+    const buffers = [{ group: 0, binding: 1, buffer: createReferenceBuffer(new Uint32Array(8)) }];
+    const racing = kernel(source, { detectRaces: true });
+    expect(racing.run({ workgroups: [1, 1, 1], buffers })).toEqual({});
+    expect(racing.run({ workgroups: [2, 1, 1], buffers }).undecided).toMatchObject({ workgroup: [1, 0, 0] });
   });
 
   it("runs the chosen workgroups only", () => {

@@ -17,6 +17,7 @@ import { BufferContents, type ReferenceBuffer } from "./buffers.ts";
 import type { FloatMode } from "./codeWriter.ts";
 import { atBarrier, polling } from "./expressions.ts";
 import { createLibrary } from "./library.ts";
+import { RaceDetector } from "./races.ts";
 import { executeSubgroup } from "./subgroups.ts";
 import { idCount, type TranslatedKernel, translateKernel } from "./translate.ts";
 import { Undecided } from "./undecided.ts";
@@ -39,6 +40,11 @@ export interface ReferenceOptions {
    * nearest number, which compares two texts of one kernel exactly. Default: `"intervals"`.
    */
   readonly floats?: "intervals" | "nearest";
+  /**
+   * True to make a dispatch undecided if its invocations race for memory. It takes several times as
+   * long. Default: false.
+   */
+  readonly detectRaces?: boolean;
 }
 
 /** The part of a buffer that a kernel sees. */
@@ -67,11 +73,6 @@ export interface ReferenceDispatch {
   readonly only?: Iterable<readonly [x: number, y: number, z: number]>;
   /** The most iterations of loops and calls of functions in one workgroup. Default: 2 ** 28. */
   readonly iterations?: number;
-  /**
-   * The order of workgroups, and of the invocations between two barriers. Results that differ
-   * between the orders depend on a race. Default: `"ascending"`.
-   */
-  readonly order?: "ascending" | "descending";
 }
 
 /** The reason why the specification does not fix what a dispatch computes. */
@@ -156,7 +157,7 @@ export function resolveKernel({ source, entryPoint, constants = {} }: ReferenceS
 /** Translates a typed kernel, as `createReference` does. */
 export function referenceOf(
   { program, declaration, size }: ResolvedKernel,
-  { floats = "intervals" }: ReferenceOptions = {},
+  { floats = "intervals", detectRaces = false }: ReferenceOptions = {},
 ): ReferenceKernel | UnsupportedConstruct {
   const invocations = size.reduce((product, each) => product * each);
   if (invocations > mostInvocations) {
@@ -164,7 +165,8 @@ export function referenceOf(
     return { construct, span: declaration.nameSpan };
   }
   try {
-    return new GeneratedReference(translateKernel(program, declaration, floats), size, floats);
+    const translated = translateKernel(program, declaration, floats, detectRaces);
+    return new GeneratedReference(translated, size, floats, detectRaces ? new RaceDetector() : undefined);
   } catch (error) {
     if (error instanceof Unsupported) return { construct: error.message, span: error.span };
     if (error instanceof RangeError)
@@ -193,14 +195,21 @@ class GeneratedReference implements ReferenceKernel {
   readonly #generated: GeneratedKernel;
   readonly #size: readonly number[];
   readonly #inexact: boolean;
+  readonly #races: RaceDetector | undefined;
 
-  constructor(translated: TranslatedKernel, size: readonly number[], mode: FloatMode) {
+  constructor(
+    translated: TranslatedKernel,
+    size: readonly number[],
+    mode: FloatMode,
+    races: RaceDetector | undefined,
+  ) {
     this.#translated = translated;
     this.#size = size;
     this.#inexact = mode === "intervals";
+    this.#races = races;
     this.bindings = translated.bindings.map(({ group, binding }) => ({ group, binding }));
     // The text has names and numbers of this translation only, never text of the kernel.
-    this.#generated = new Function("lib", translated.text)(createLibrary(mode)) as GeneratedKernel;
+    this.#generated = new Function("lib", translated.text)(createLibrary(mode, races)) as GeneratedKernel;
   }
 
   run({
@@ -209,7 +218,6 @@ class GeneratedReference implements ReferenceKernel {
     subgroupSize = 32,
     only,
     iterations = 2 ** 28,
-    order = "ascending",
   }: ReferenceDispatch): ReferenceOutcome {
     const generated = this.#generated;
     if (!workgroups.every((each) => isCount(each)))
@@ -229,11 +237,11 @@ class GeneratedReference implements ReferenceKernel {
         return [buffer, offset, end];
       }),
     );
-    const all = [...(only ?? grid(workgroups))];
-    for (const workgroup of order === "ascending" ? all : all.reverse()) {
+    this.#races?.beginDispatch();
+    for (const workgroup of only ?? grid(workgroups)) {
       generated.begin(iterations);
       try {
-        this.#runWorkgroup(workgroup, workgroups, subgroupSize, order);
+        this.#runWorkgroup(workgroup, workgroups, subgroupSize);
       } catch (error) {
         if (!(error instanceof Undecided)) throw error;
         return { undecided: { reason: error.message, at: generated.at(), workgroup } };
@@ -242,12 +250,7 @@ class GeneratedReference implements ReferenceKernel {
     return {};
   }
 
-  #runWorkgroup(
-    workgroup: readonly number[],
-    workgroups: readonly number[],
-    subgroupSize: number,
-    order: "ascending" | "descending",
-  ): void {
+  #runWorkgroup(workgroup: readonly number[], workgroups: readonly number[], subgroupSize: number): void {
     const [width, height, depth] = this.#size as [number, number, number];
     const count = width * height * depth;
     const memory = () => new Float64Array(this.#translated.cells);
@@ -265,27 +268,26 @@ class GeneratedReference implements ReferenceKernel {
     };
     if (!this.#translated.waits) {
       const [cells, bounds, exchange] = [memory(), upper(), new Float64Array(0)];
-      for (const i of inOrder(count, order)) this.#generated.main(cells, bounds, exchange, idsOf(i));
+      for (let i = 0; i < count; i++) {
+        if (this.#races) this.#races.invocation = i;
+        this.#generated.main(cells, bounds, exchange, idsOf(i));
+      }
       return;
     }
     const exchanges = Array.from({ length: count }, () => new Float64Array(64));
     const running = exchanges.map(
       (exchange, i) => this.#generated.main(memory(), upper(), exchange, idsOf(i))!,
     );
-    this.#schedule(running, exchanges, subgroupSize, order);
+    this.#schedule(running, exchanges, subgroupSize);
   }
 
   /** Runs invocations until each has ended. They meet at barriers and in subgroup operations. */
-  #schedule(
-    running: readonly Generator<number>[],
-    exchanges: readonly Float64Array[],
-    size: number,
-    order: "ascending" | "descending",
-  ): void {
-    const all = inOrder(running.length, order);
+  #schedule(running: readonly Generator<number>[], exchanges: readonly Float64Array[], size: number): void {
+    const all = range(0, running.length);
     /** The site at which an invocation waits; undefined if it has ended. */
     const sites: (number | undefined)[] = [];
     const resume = (i: number) => {
+      if (this.#races) this.#races.invocation = i;
       const { value, done } = running[i]!.next();
       sites[i] = done ? undefined : value;
     };
@@ -311,15 +313,10 @@ class GeneratedReference implements ReferenceKernel {
       }
       if (moved) continue;
       if (sites.some((site) => site !== atBarrier)) throw new Undecided("some invocations miss a barrier");
+      this.#races?.leaveBarrier();
       for (const i of all) resume(i);
     }
   }
-}
-
-/** Returns the numbers from 0 to `count - 1`. */
-function inOrder(count: number, order: "ascending" | "descending"): number[] {
-  const numbers = range(0, count);
-  return order === "ascending" ? numbers : numbers.reverse();
 }
 
 const isCount = (number: number) => Number.isInteger(number) && number >= 0 && number < 2 ** 32;

@@ -30,6 +30,7 @@ import {
   type EmittedPlace,
   type EmittedValue,
   type MemoryPlace,
+  type Position,
   type ScalarsValue,
 } from "./values.ts";
 
@@ -185,8 +186,14 @@ function steady(cx: KernelTranslation, place: EmittedPlace): EmittedPlace {
     return { ...place, components: place.components.map((each) => steady(cx, each) as MemoryPlace) };
   // Its atoms are constants, or registers that the value may change.
   if (place.kind === "registers" || place.at.atoms.every((atom) => !atom.startsWith("v"))) return place;
-  const atoms = place.at.atoms.map((atom) => (atom.startsWith("v") ? cx.code.temp(atom) : atom));
-  return { ...place, at: { ...place.at, atoms } };
+  const { at, vectorAt } = place;
+  const fixed = new Map(at.atoms.map((atom) => [atom, atom.startsWith("v") ? cx.code.temp(atom) : atom]));
+  // The atoms of a vector's position are among those of its component.
+  const move = ({ constant, atoms }: Position): Position => ({
+    constant,
+    atoms: atoms.map((atom) => fixed.get(atom)!),
+  });
+  return { ...place, at: move(at), ...(vectorAt && { vectorAt: move(vectorAt) }) };
 }
 
 function load(cx: KernelTranslation, place: EmittedPlace): ScalarsValue {

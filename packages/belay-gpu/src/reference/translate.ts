@@ -55,8 +55,9 @@ export function translateKernel(
   program: Program,
   kernel: FunctionDeclaration,
   mode: FloatMode,
+  detectsRaces: boolean,
 ): TranslatedKernel {
-  const code = new CodeWriter(mode);
+  const code = new CodeWriter(mode, detectsRaces);
   const functions = [...reachableFrom(program, [kernel])];
   const names = new Map(functions.map((fn, i) => [fn, `f${i}`]));
   const waiting = new Set(functions.filter((fn) => reaches(program, fn)));
@@ -89,7 +90,7 @@ export function translateKernel(
   const upper = (cells: string) => (mode === "intervals" ? `new Float64Array(${cells})` : "null");
   const text = [
     '"use strict";',
-    `const { ${["r", "K", ...code.used].join(", ")} } = lib;`,
+    `const { ${["r", "K", ...(detectsRaces ? ["races"] : []), ...code.used].join(", ")} } = lib;`,
     "const KH = K, ret = new Float64Array(64);",
     `const W = new Float64Array(${workgroup}), WH = ${upper(String(workgroup))};`,
     `let at = 0, fuel = 0${buffers.map((name) => `, ${name}`).join("")};`,
@@ -98,7 +99,8 @@ export function translateKernel(
     "return {",
     "main,",
     "at: () => at,",
-    `begin(limit) { fuel = limit; W.fill(0); ${mode === "intervals" ? "WH.fill(0);" : ""} },`,
+    `begin(limit) { fuel = limit; W.fill(0); ${mode === "intervals" ? "WH.fill(0);" : ""}`,
+    `${detectsRaces ? "races.beginWorkgroup(W);" : ""} },`,
     `bind(values) { ${buffers.length > 0 ? `[${buffers.join(", ")}] = values;` : ""} },`,
     "};",
   ].join("\n");

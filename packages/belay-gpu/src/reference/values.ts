@@ -48,6 +48,8 @@ export interface CellsPlace {
   readonly arena: Arena;
   /** The first cell. */
   readonly at: Position;
+  /** The position of the vector of which this is a component. */
+  readonly vectorAt?: Position;
 }
 /** A part of a buffer. */
 export interface BytesPlace {
@@ -57,6 +59,8 @@ export interface BytesPlace {
   readonly buffer: string;
   /** The offset in bytes. */
   readonly at: Position;
+  /** The offset of the vector of which this is a component. */
+  readonly vectorAt?: Position;
   /** The atom of the offset at which the bound range ends. */
   readonly end: string;
 }
