@@ -65,6 +65,21 @@ describe("a page", () => {
     expect(page.bytes).toBeLessThan(most);
   });
 
+  it("that audits dispatches gets the reference executor", async () => {
+    const page = await bundled("auditor", "belay-gpu/audit");
+    expect(page.folders).toEqual([
+      "analysis",
+      "audit",
+      "compiler",
+      "diagnostics",
+      "qualify",
+      "reference",
+      "runtime",
+      "wgsl",
+    ]);
+    expect(page.compressed).toBeLessThan(60_000);
+  });
+
   it("that qualifies devices gets the reference executor, and 64,000 bytes as they are sent", async () => {
     const page = await bundled("qualify", "belay-gpu/qualify");
     expect(page.folders).toEqual(["analysis", "compiler", "diagnostics", "qualify", "reference", "wgsl"]);

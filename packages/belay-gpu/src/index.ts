@@ -27,6 +27,7 @@ export { BelayError } from "./diagnostics/belayError.ts";
 export type { Diagnostic, Severity, Span } from "./diagnostics/diagnostic.ts";
 export type { LongWork, Progress } from "./diagnostics/progress.ts";
 export type { Belay, BelayEventListener, KernelFaultSites, KernelReport, Report } from "./runtime/belay.ts";
+export type { Auditor, AuditReport } from "./runtime/context/auditing.ts";
 export {
   type KernelCoverage,
   type LocatedDiagnostic,
@@ -41,6 +42,7 @@ export {
   type StoredDifference,
   type WorkgroupClass,
 } from "./runtime/context/detectedFault.ts";
+export type { Disagreement } from "./runtime/context/disagreement.ts";
 export { BelayEvent, type BelayEventDetails, type BelayEventType } from "./runtime/context/events.ts";
 export {
   type Correction,

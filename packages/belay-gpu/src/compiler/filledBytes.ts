@@ -16,6 +16,8 @@ export interface KernelSource {
   readonly entryPoint: string | undefined;
   /** The values of overrides. */
   readonly constants: Readonly<Record<string, number>>;
+  /** The label of the pipeline. */
+  readonly label?: string;
 }
 
 interface Kernel {

@@ -1,8 +1,8 @@
 /** Compares the words that a device has stored with those that the specification allows. */
 import type { ReferenceBuffer } from "../reference/buffers.ts";
 import { f16Format, f32Format } from "../reference/floatFormat.ts";
-import type { ScalarType } from "../wgsl/types.ts";
-import { leavesOf, pathOf } from "./leaves.ts";
+import type { ScalarType, Type } from "../wgsl/types.ts";
+import { leavesOf, numberAt } from "./leaves.ts";
 import type { WrongWord } from "./qualification.ts";
 import type { TrialBuffer } from "./trials.ts";
 
@@ -36,18 +36,30 @@ export function compare(buffers: readonly Compared[]): Comparison {
       if (isBounded(expected, offset)) words++;
       if (expected.allows(offset, word)) continue;
       wrong++;
-      first ??= {
-        place: `${binding.name}${pathOf(binding.type, leaf.offset)}`,
-        offset,
-        expected: allowedText(expected, leaf.offset, leaf.type),
-        actual: textOf(leaf.type, word >>> ((leaf.offset & 2) * 8)),
-      };
+      first ??= describeWord(binding, expected, leaf.offset, word);
     }
   }
   return { words, ...(first && { wrong: { ...first, wrong } }) };
 }
 
-function isBounded(buffer: ReferenceBuffer, offset: number): boolean {
+/** Describes the number at an offset of a variable, of which the word on the device is given. */
+export function describeWord(
+  { name, type }: { readonly name: string; readonly type: Type },
+  expected: ReferenceBuffer,
+  offset: number,
+  word: number,
+): Omit<WrongWord, "wrong"> {
+  const { path, scalar } = numberAt(type, offset);
+  return {
+    place: `${name}${path}`,
+    offset: offset & ~3,
+    expected: allowedText(expected, offset, scalar),
+    actual: textOf(scalar, word >>> ((offset & 2) * 8)),
+  };
+}
+
+/** Returns true if a kernel has stored a number whose value is known within bounds. */
+export function isBounded(buffer: ReferenceBuffer, offset: number): boolean {
   return buffer.storedAt(offset) !== undefined && !Number.isNaN(buffer.rangeAt(offset)?.low ?? 0);
 }
 

@@ -1,6 +1,5 @@
 /** Tries one kernel: on the device, on the reference executor, and word by word. */
-import { reachableFrom } from "../analysis/callGraph.ts";
-import { builtinFunction } from "../analysis/effects.ts";
+import { usesAtomicResults } from "../analysis/atomicResults.ts";
 import { lineAt } from "../diagnostics/lines.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { createReferenceBuffer, type ReferenceBuffer } from "../reference/buffers.ts";
@@ -11,11 +10,10 @@ import {
   referenceOf,
   resolveKernel,
 } from "../reference/referenceKernel.ts";
-import type { CallExpression } from "../wgsl/ast.ts";
-import { walk } from "../wgsl/traverse.ts";
 import { type Comparison, compare } from "./comparison.ts";
 import type { TriedDevice } from "./deviceRun.ts";
 import type { KernelCase } from "./qualification.ts";
+import { subgroupSizes } from "./subgroupSizes.ts";
 import { laneKernel } from "./suite.ts";
 import { builtInTrial, type Trial } from "./trials.ts";
 
@@ -113,15 +111,6 @@ async function examineTrials(
   return words > 0 ? { outcome: "agrees", words } : { outcome: "undecided", words, reason: undecided };
 }
 
-/** Returns the sizes that subgroups of a device may have. */
-export function subgroupSizes({ adapterInfo }: GPUDevice): number[] {
-  const least = adapterInfo?.subgroupMinSize || 4;
-  const most = adapterInfo?.subgroupMaxSize || 128;
-  const sizes: number[] = [];
-  for (let size = least; size <= most; size *= 2) sizes.push(size);
-  return sizes;
-}
-
 /** Returns the features that a module enables, by their names in WebGPU. */
 function featuresOf({ program }: ResolvedKernel): string[] {
   return program.module.directives.flatMap((directive) =>
@@ -166,18 +155,8 @@ function compareAll(
 
 /** Returns the reason why the order of invocations may decide what a kernel stores, if it may. */
 function orderDoubt(kernel: ResolvedKernel, trial: Trial, sizes: readonly number[]): string | undefined {
-  const { program, declaration } = kernel;
-  for (const fn of reachableFrom(program, [declaration])) {
-    const unused = new Set<CallExpression>();
-    let isUsed = false;
-    walk(fn.body, (node) => {
-      if (node.kind === "callStatement") unused.add(node.call);
-      if (node.kind !== "call" || unused.has(node)) return;
-      const operation = builtinFunction(program, node);
-      if (operation?.startsWith("atomic") && operation !== "atomicLoad") isUsed = true;
-    });
-    if (isUsed) return "the order of atomic operations may decide its results";
-  }
+  if (usesAtomicResults(kernel.program, kernel.declaration))
+    return "the order of atomic operations may decide its results";
   const racing = referenceOf(kernel, { detectRaces: true }) as ReferenceKernel;
   return sizes.map((size) => execute(racing, trial, size).undecided).find((reason) => reason !== undefined);
 }

@@ -48,26 +48,35 @@ export function* leavesOf(type: Type, bytes: number, offset = 0): Generator<Leaf
   }
 }
 
-/** Returns the path of the number at an offset, such as `[3].position.y`. */
-export function pathOf(type: Type, offset: number): string {
+/** Returns the number at an offset: its path, such as `[3].position.y`, and its type. */
+export function numberAt(type: Type, offset: number): { readonly path: string; readonly scalar: ScalarType } {
+  const within = (step: string, of: Type, start: number) => {
+    const { path, scalar } = numberAt(of, offset - start);
+    return { path: `${step}${path}`, scalar };
+  };
   switch (type.kind) {
-    case "vector":
-      return `.${"xyzw"[Math.floor(offset / sizeOf(type.element))]}`;
+    case "vector": {
+      const i = Math.floor(offset / sizeOf(type.element));
+      return within(`.${"xyzw"[i]}`, type.element, i * sizeOf(type.element));
+    }
     case "matrix": {
       const column: Type = { kind: "vector", size: type.rows, element: type.element };
-      return `[${Math.floor(offset / alignOf(type))}]${pathOf(column, offset % alignOf(type))}`;
+      const i = Math.floor(offset / alignOf(type));
+      return within(`[${i}]`, column, i * alignOf(type));
     }
     case "array": {
-      const stride = strideOf(type);
-      return `[${Math.floor(offset / stride)}]${pathOf(type.element, offset % stride)}`;
+      const i = Math.floor(offset / strideOf(type));
+      return within(`[${i}]`, type.element, i * strideOf(type));
     }
     case "struct": {
       const offsets = memberOffsets(type);
       const i = offsets.findLastIndex((each) => each <= offset);
       const { name, type: of } = type.members[i]!;
-      return `.${name}${pathOf(of, offset - offsets[i]!)}`;
+      return within(`.${name}`, of, offsets[i]!);
     }
+    case "atomic":
+      return { path: "", scalar: type.element };
     default:
-      return "";
+      return { path: "", scalar: type as ScalarType };
   }
 }

@@ -1,8 +1,9 @@
 /** Tries whether a device computes kernels as the WGSL specification defines them. */
 import { listOf, longWork, refuseUnknown } from "../diagnostics/options.ts";
 import { TriedDevice } from "./deviceRun.ts";
-import { type Candidate, examine, subgroupSizes } from "./examine.ts";
+import { type Candidate, examine } from "./examine.ts";
 import type { KernelCase, KernelToQualify, Qualification } from "./qualification.ts";
+import { subgroupSizes } from "./subgroupSizes.ts";
 import { builtInKernels } from "./suite.ts";
 import { builtInTrial, trialsOf } from "./trials.ts";
 

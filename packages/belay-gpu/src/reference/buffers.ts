@@ -45,12 +45,18 @@ export class BufferContents implements ReferenceBuffer {
   /** The last store to each 32-bit word: none, of an integer, of f32, or of f16. */
   readonly #stored: Uint8Array;
 
-  constructor(contents: ArrayBuffer | ArrayBufferView) {
-    const bytes = ArrayBuffer.isView(contents)
-      ? new Uint8Array(contents.buffer, contents.byteOffset, contents.byteLength)
-      : new Uint8Array(contents);
-    this.#bytes = new DataView(bytes.slice().buffer);
-    this.#stored = new Uint8Array(bytes.byteLength / 4);
+  /** Copies the contents, or makes a buffer of zeros with a length in bytes. */
+  constructor(contents: ArrayBuffer | ArrayBufferView | number) {
+    this.#bytes = new DataView(typeof contents === "number" ? new ArrayBuffer(contents) : copyOf(contents));
+    this.#stored = new Uint8Array(this.#bytes.byteLength / 4);
+  }
+
+  /** Replaces words by exact ones that no kernel has stored. */
+  restore(offset: number, bytes: Uint8Array): void {
+    new Uint8Array(this.#bytes.buffer, offset, bytes.length).set(bytes);
+    this.#stored.fill(0, offset / 4, (offset + bytes.length) / 4);
+    if (this.#ranges.size === 0) return;
+    for (let at = offset; at < offset + bytes.length; at += 2) this.#ranges.delete(at);
   }
 
   get byteLength(): number {
@@ -128,4 +134,11 @@ export class BufferContents implements ReferenceBuffer {
     this.#ranges.delete(offset);
     if (bytes === 4) this.#ranges.delete(offset + 2);
   }
+}
+
+function copyOf(contents: ArrayBuffer | ArrayBufferView): ArrayBuffer {
+  const bytes = ArrayBuffer.isView(contents)
+    ? new Uint8Array(contents.buffer, contents.byteOffset, contents.byteLength)
+    : new Uint8Array(contents);
+  return bytes.slice().buffer;
 }

@@ -187,6 +187,8 @@ export interface ReferenceKernel {
    * for a binding without a buffer or outside of its buffer, and for a grid that is no grid.
    */
   run(dispatch: ReferenceDispatch): ReferenceOutcome;
+  /** The offset in the source of the statement that runs, or that ran last. */
+  readonly position: number;
 }
 
 class GeneratedReference implements ReferenceKernel {
@@ -210,6 +212,10 @@ class GeneratedReference implements ReferenceKernel {
     this.bindings = translated.bindings.map(({ group, binding }) => ({ group, binding }));
     // The text has names and numbers of this translation only, never text of the kernel.
     this.#generated = new Function("lib", translated.text)(createLibrary(mode, races)) as GeneratedKernel;
+  }
+
+  get position(): number {
+    return this.#generated.at();
   }
 
   run({

@@ -1,4 +1,5 @@
 import type { CampaignSite, FaultSite } from "../compiler/contract.ts";
+import type { Audit, AuditReport } from "./context/auditing.ts";
 import type { KernelCoverage } from "./context/coverage.ts";
 import type { DetectedFault } from "./context/detectedFault.ts";
 import type { BelayEvent, BelayEventDetails, BelayEventType, Events } from "./context/events.ts";
@@ -52,6 +53,8 @@ export interface Report extends VerifierReport {
   readonly faults: readonly DetectedFault[];
   /** The latest damaged granules of memory. */
   readonly memoryFaults: readonly MemoryFault[];
+  /** The results of the policy's audit. Absent without one. */
+  readonly audit?: AuditReport;
 }
 
 /** The fault sites of one kernel. */
@@ -93,7 +96,10 @@ export interface Belay extends EventTarget {
    * Waits until all work submitted so far is verified. Rejects if the latest check refused data.
    */
   verify(): Promise<void>;
-  /** Verifies, and returns the coverage and the findings. Does not reject for a fault. */
+  /**
+   * Verifies, and returns the coverage and the findings. Waits for the audit of verified work. Does
+   * not reject for a fault.
+   */
   report(): Promise<Report>;
   /**
    * Verifies all protected memory, and corrects errors. Rejects while some of it is damaged and
@@ -148,6 +154,7 @@ export interface BelayParts {
   readonly verifier: Verifier;
   readonly scrubber: Scrubber;
   readonly framesShown: () => number;
+  readonly audit: Audit | undefined;
   /** Resolves when the dispatches of all submits so far are counted. */
   readonly counted: () => Promise<void>;
 }
@@ -180,6 +187,7 @@ export function belayOf(parts: BelayParts): CampaignBelay {
     report: async () => {
       await verifier.verify();
       await parts.counted();
+      await parts.audit?.finished();
       const kernelReports = (await kernels.accepted()).map(({ coverage, kernel, runs }) => ({
         ...coverage,
         dispatches: runs.dispatches,
@@ -195,6 +203,7 @@ export function belayOf(parts: BelayParts): CampaignBelay {
         framesShown: parts.framesShown(),
         faults: [...faults],
         memoryFaults: [...memoryFaults],
+        ...(parts.audit && { audit: parts.audit.report }),
       };
     },
     scrub: async () => {

@@ -2,6 +2,7 @@ import type { Protect } from "../compiler/contract.ts";
 import { BelayError } from "../diagnostics/belayError.ts";
 import { type Schemes, schemes } from "../ecc/scheme.ts";
 import { type Belay, belayOf, type CampaignBelay } from "./belay.ts";
+import type { AuditStarter } from "./context/auditing.ts";
 import { type CampaignPolicy, observes } from "./context/policy.ts";
 import { createContext } from "./context/runtimeContext.ts";
 import { Injector } from "./injection/injector.ts";
@@ -62,12 +63,16 @@ export function hardenWith(
   const mappings = new MappingGate(context, memory, journal, verifier);
   const injector = new Injector(context, pipelines.kernels);
   verifier.replaying.subscribe(() => injector.workRunsAgain());
+  // The policy accepts only auditors that can begin.
+  const auditor = context.policy.audit as AuditStarter | undefined;
+  const audit = auditor?.begin(device, context.events);
+  if (audit) verifier.settled.subscribe(({ epochs, isClean }) => audit.settle(epochs, isClean));
   const counts = observes(context.policy)
     ? undefined
     : new DispatchCounts((each) => pipelines.recordOf(each));
   const { queue, framesShown } = counts
     ? { queue: counts.queueOf(device, context.scopes), framesShown: () => 0 }
-    : hardenedQueue({ context, memory, commands, journal, verifier, mappings });
+    : hardenedQueue({ context, memory, commands, journal, verifier, mappings, audit });
   const counted = () => (counts ?? journal).counted;
   const belay = belayOf({
     context,
@@ -78,6 +83,7 @@ export function hardenWith(
     verifier,
     scrubber,
     framesShown,
+    audit,
     counted,
   });
   const { owners, scopes, textures } = context;

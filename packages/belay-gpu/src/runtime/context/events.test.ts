@@ -29,6 +29,17 @@ const details: BelayEventDetails = {
   memoryFault: { ...damage, outcome: "refused" },
   recovery: { faults: [detection], damage: [], attempts: 1, milliseconds: 3 },
   giveUp: { error: new UnverifiedError("gone"), attempts: 0, reason: "gone" },
+  disagreement: {
+    kernel: "square",
+    entryPoint: "main",
+    workgroup: [1, 0, 0],
+    place: "x[65]",
+    offset: 260,
+    expected: "4",
+    actual: "5",
+    wrong: 3,
+    site: { line: 7, column: 3 },
+  },
 };
 const disagree =
   'replicas of kernel "square" disagree at an unknown place: workgroup (1, 0, 0), local index 5 computed 1 and 2';
@@ -44,6 +55,10 @@ describe("an event", () => {
     ["memoryFault", `${damaged} (refused)`],
     ["recovery", "work ran again 1 time until its check was clean"],
     ["giveUp", "results could not be verified: gone"],
+    [
+      "disagreement",
+      'kernel "square" is computed wrong in workgroup (1, 0, 0): x[65], stored in line 7, is 5, not 4, and 2 more words are wrong',
+    ],
   ] as const)("%s has its details and a message", (type, message) => {
     const events = new Events();
     const heard = vi.fn();

@@ -1,6 +1,7 @@
 import { plural } from "../../diagnostics/plural.ts";
 import { describeShortfall, type KernelCoverage } from "./coverage.ts";
 import { type DetectedFault, type Detection, describeFault } from "./detectedFault.ts";
+import { type Disagreement, describeDisagreement } from "./disagreement.ts";
 import { type Correction, describeMemoryError, type MemoryFault } from "./memoryFault.ts";
 import type { GiveUp, Recovery } from "./recovery.ts";
 import { describeUnverified, type Unverified } from "./unverified.ts";
@@ -33,6 +34,8 @@ export interface BelayEventDetails {
   readonly recovery: Recovery;
   /** Work could not be recovered, and its results are refused. */
   readonly giveUp: GiveUp;
+  /** An audit found a workgroup whose words the WGSL specification does not allow. */
+  readonly disagreement: Disagreement;
 }
 
 /** The type of an event of a hardened device. */
@@ -49,6 +52,7 @@ const descriptions: { readonly [Type in BelayEventType]: (detail: BelayEventDeta
   recovery: ({ attempts }) => `work ran again ${plural(attempts, "time")} until its check was clean`,
   giveUp: ({ error }) => error.message,
   unprotected: describeShortfall,
+  disagreement: describeDisagreement,
 };
 
 /** An event of a hardened device. */

@@ -3,6 +3,7 @@ import { type MemoryChoiceOptions, memoryCodeFor } from "../../compiler/memoryCh
 import { choices, conflictIn, placesOf, structureList } from "../../compiler/settings.ts";
 import { flag, listOf, oneOf, refuseUnknown, type Values, wholeFrom } from "../../diagnostics/options.ts";
 import { type Schemes, schemes } from "../../ecc/scheme.ts";
+import type { Auditor } from "./auditing.ts";
 import { longestWait } from "./timers.ts";
 
 /** The treatment of a detected fault. */
@@ -80,6 +81,11 @@ export interface Policy extends KernelPolicy {
   readonly retries?: number;
   /** True to instrument kernels, so that `device.belay.arm` can inject faults. Default false. */
   readonly injectFaults?: boolean;
+  /**
+   * The audit of dispatches on the CPU: an auditor of `belay-gpu/audit`. Sampled workgroups are
+   * computed again, and wrong words are the event `disagreement`. Default: none.
+   */
+  readonly audit?: Auditor;
 }
 
 /** The policy of a device for campaigns, which draw faults and count what becomes of them. */
@@ -93,8 +99,9 @@ export interface CampaignPolicy extends Omit<Policy, "injectFaults"> {
   readonly strikeMachinery?: boolean;
 }
 
-export interface ResolvedPolicy extends Required<CampaignPolicy> {
+export interface ResolvedPolicy extends Required<Omit<CampaignPolicy, "audit">> {
   readonly memory: MemoryCode | "none";
+  readonly audit: Auditor | undefined;
 }
 
 /** The fields of a policy for a kernel, with their valid values. */
@@ -120,6 +127,10 @@ const policyFields = (codes: Schemes): { readonly [Name in keyof Required<Policy
   snapshotBytes: wholeFrom(0),
   retries: wholeFrom(0),
   injectFaults: flag,
+  audit: {
+    what: "an auditor of belay-gpu/audit",
+    has: (value) => typeof (value as { begin?: unknown } | null)?.begin === "function",
+  },
   kernels: {
     what: "an object of policies by label or entry point",
     has: (value) => typeof value === "object" && value !== null,
@@ -152,6 +163,7 @@ const defaults: ResolvedPolicy = {
   strict: false,
   injectFaults: false,
   strikeMachinery: false,
+  audit: undefined,
   kernels: {},
 };
 
@@ -204,8 +216,12 @@ export function refuseConflicts(policy: ResolvedPolicy, features: Iterable<strin
   }
 }
 
-/** Returns whether faults can be detected or injected. Other programs run as on a plain device. */
-export const observes = (policy: ResolvedPolicy): boolean => policy.injectFaults !== false || detects(policy);
+/**
+ * Returns whether faults can be detected or injected, or dispatches are audited. Other programs run
+ * as on a plain device.
+ */
+export const observes = (policy: ResolvedPolicy): boolean =>
+  policy.injectFaults !== false || policy.audit !== undefined || detects(policy);
 
 /** Returns whether faults can be detected. */
 const detects = (policy: ResolvedPolicy): boolean =>

@@ -48,7 +48,7 @@ export function createContext(
   const owners = new Owners(device);
   const scopes = new ErrorScopes(device);
   const usages = new DeclaredUsages(device, scopes, {
-    copies: recovers(policy) || policy.injectFaults === true,
+    copies: recovers(policy) || policy.injectFaults === true || policy.audit !== undefined,
     readsArguments: doublesGrids(policy),
   });
   return {

@@ -69,6 +69,10 @@ export class CommandRecord extends UsedResources {
   plainPasses = 0;
   /** True if a pass has more than dispatches, and the commands that set what these need. */
   isUnusual = false;
+  /** The number of dispatches of unknown kernels, on unknown grids, or with unknown bind groups. */
+  unknownDispatches = 0;
+  /** The effects that commands have several times in a row, of which each has one entry. */
+  #repeated: Set<Effect> | undefined = undefined;
   /** True once the commands were submitted. The device rejects them a second time. */
   isSubmitted = false;
 
@@ -147,9 +151,18 @@ export class CommandRecord extends UsedResources {
   /** Records the effect of the next command. `unused` is the result of `use` for it. */
   addEffect(effect: Effect, unused = noResources): void {
     // The same effect twice in a row adds no dependence.
-    if (this.effects.at(-1) === effect) return;
+    if (this.effects.at(-1) === effect) {
+      this.#repeated ??= new Set();
+      this.#repeated.add(effect);
+      return;
+    }
     this.effects.push(effect);
     this.#unused.push(unused);
+  }
+
+  /** Returns whether commands have an effect several times in a row. */
+  isRepeated(effect: Effect): boolean {
+    return this.#repeated?.has(effect) ?? false;
   }
 
   /**

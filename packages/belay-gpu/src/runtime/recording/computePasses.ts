@@ -159,6 +159,7 @@ class ComputePass implements EncodingPoint {
     this.#run(this.#withSlots(prepared), isSequential, () =>
       this.#commands.dispatchWorkgroups(...workgroups),
     );
+    if (!effect.dispatch) this.record.unknownDispatches++;
     this.record.addEffect(effect, prepared.unused);
     prepared.unused = noResources;
     this.#recordWrites(prepared);
@@ -188,6 +189,7 @@ class ComputePass implements EncodingPoint {
     this.record.read.add(buffer);
     const grid = { buffer, offset, size: BYTES_OF_ARGUMENTS };
     const { effect } = prepared.use;
+    this.record.unknownDispatches++;
     this.record.addEffect({ ...effect, read: [...effect.read, grid] });
     prepared.unused = noResources;
     this.#recordWrites(prepared);

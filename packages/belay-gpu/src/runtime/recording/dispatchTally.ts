@@ -15,6 +15,11 @@ export class DispatchTally {
     return this.#entries === undefined;
   }
 
+  /** The number of dispatches. */
+  get total(): number {
+    return (this.#entries ?? []).reduce((sum, { count }) => sum + count, 0);
+  }
+
   /** Counts a dispatch. */
   count(runs: RunCounts): void {
     const entries = this.#entries;

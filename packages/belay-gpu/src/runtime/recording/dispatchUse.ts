@@ -37,6 +37,11 @@ export interface Effect {
   readonly dispatch?: DispatchEffect;
 }
 
+/** A dispatch whose bound places have the kinds of their uses. */
+interface PlacedCall extends KnownCall {
+  readonly bound: readonly BoundPlace[];
+}
+
 /** An effect with its known overwritten ranges. */
 interface KnownEffect extends Effect {
   readonly replaced: readonly BufferRange[];
@@ -51,14 +56,14 @@ export class DispatchEffect implements Effect {
   readonly dispatch = this;
   /** True once the device has accepted a submission of the dispatch. */
   isAccepted = false;
-  readonly #call: KnownCall;
+  readonly call: PlacedCall;
   #latest: KnownEffect | undefined = undefined;
 
-  constructor({ kernel, read, written }: Effect, call: KnownCall) {
+  constructor({ kernel, read, written }: Effect, call: PlacedCall) {
     this.kernel = kernel;
     this.read = read;
     this.written = written;
-    this.#call = call;
+    this.call = call;
   }
 
   /**
@@ -66,7 +71,7 @@ export class DispatchEffect implements Effect {
    * contents of uniform buffers.
    */
   filling(ranges: FilledRanges, contents: UniformWords): KnownEffect {
-    const replaced = ranges.of(this.#call, contents);
+    const replaced = ranges.of(this.call, contents);
     if (this.#latest?.replaced !== replaced) {
       const { kernel, read, written } = this;
       this.#latest = { kernel, read, written, replaced, dispatch: this };
@@ -75,7 +80,7 @@ export class DispatchEffect implements Effect {
   }
 
   isOn(grid: readonly number[]): boolean {
-    const [x, y, z] = this.#call.grid;
+    const [x, y, z] = this.call.grid;
     return x === grid[0] && y === grid[1] && z === grid[2];
   }
 }

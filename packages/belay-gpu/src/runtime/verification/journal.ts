@@ -1,3 +1,4 @@
+import type { Submitted } from "../context/auditing.ts";
 import { recovers } from "../context/policy.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { Signal } from "../context/signal.ts";
@@ -20,6 +21,8 @@ import { DeferredDestruction } from "./deferredDestruction.ts";
 import { acceptedEvents, type Epoch, type HostWrite, newEpoch, type QueueEvent, writtenBy } from "./epoch.ts";
 import { type Contents, type SnapshotReport, Snapshots } from "./snapshots.ts";
 import { Taints } from "./taints.ts";
+
+const certainlyAccepted = Promise.resolve(true);
 
 /**
  * The journal of unverified work: submitted commands, writes of the host, and the earlier contents
@@ -161,16 +164,18 @@ export class Journal {
    * Saves the resources that commands overwrite, and then calls `call` to submit them. An undefined
    * record stands for unknown commands.
    */
-  submit(records: readonly (CommandRecord | undefined)[], call: () => void): void {
-    if (!this.#isChecked(records)) this.#submitUnchecked(records, call);
-    else this.#submitChecked(records, call);
+  submit(records: readonly (CommandRecord | undefined)[], call: () => void): Submitted {
+    const accepted = this.#isChecked(records)
+      ? this.#submitChecked(records, call)
+      : this.#submitUnchecked(records, call);
     for (const record of records) {
       if (!record) this.#uniforms.forgetAll();
       for (const resource of record?.written ?? []) if (!isTexture(resource)) this.#uniforms.forget(resource);
     }
+    return { accepted, epoch: this.openEvents > 0 ? this.#open : undefined };
   }
 
-  #submitChecked(records: readonly (CommandRecord | undefined)[], call: () => void): void {
+  #submitChecked(records: readonly (CommandRecord | undefined)[], call: () => void): Promise<boolean> {
     const events: QueueEvent[] = [];
     const words = this.#wordsBefore(records);
     const { touched } = this.#open;
@@ -185,9 +190,9 @@ export class Journal {
     if (this.#willAccept(records)) {
       call();
       for (const record of records) record?.accept();
-    } else {
-      this.#watch(call, events);
+      return certainlyAccepted;
     }
+    return this.#watch(call, events);
   }
 
   /** Returns whether it is known that the device accepts commands. They need no error scope. */
@@ -225,7 +230,7 @@ export class Journal {
   }
 
   /** Calls `call` to submit commands that are not executed again. */
-  #submitUnchecked(records: readonly (CommandRecord | undefined)[], call: () => void): void {
+  #submitUnchecked(records: readonly (CommandRecord | undefined)[], call: () => void): Promise<boolean> {
     const events: QueueEvent[] = [];
     for (const record of records) {
       if (!record) continue;
@@ -238,9 +243,9 @@ export class Journal {
     if (this.#willAccept(records)) {
       call();
       for (const record of records) record?.accept();
-    } else {
-      this.#watch(call, events);
+      return certainlyAccepted;
     }
+    return this.#watch(call, events);
   }
 
   /**
@@ -249,7 +254,7 @@ export class Journal {
    */
   writeTexture(target: GPUTexture, whole: boolean, call: () => void, again?: () => () => void): void {
     const event = this.#recordWrite(target, whole ? target : undefined, again);
-    if (event) this.#watch(call, [event]);
+    if (event) void this.#watch(call, [event]);
     else call();
   }
 
@@ -299,7 +304,7 @@ export class Journal {
   }
 
   /** Calls `call`, which makes the events, and records whether the device accepts it. */
-  #watch(call: () => void, events: readonly QueueEvent[]): void {
+  #watch(call: () => void, events: readonly QueueEvent[]): Promise<boolean> {
     const epoch = this.#open;
     const accept = () => {
       for (const event of events) if ("record" in event) event.record.accept();
@@ -318,6 +323,7 @@ export class Journal {
     this.#counted = settled;
     // Without open events, no check waits for this one.
     if (this.openEvents > 0) epoch.acceptances.push(settled);
+    return accepted;
   }
 
   /** Ends the open epoch and begins the next. */

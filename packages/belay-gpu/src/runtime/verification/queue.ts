@@ -1,6 +1,8 @@
+import type { Audit } from "../context/auditing.ts";
 import { refusesFaults } from "../context/policy.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
+import { auditableCommands } from "../recording/auditableCommands.ts";
 import type { Commands } from "../recording/commands.ts";
 import { coversTexture } from "../recording/transfers.ts";
 import { flags, proxyOf } from "../webgpu/nativeObjects.ts";
@@ -29,13 +31,22 @@ interface QueueParts {
   readonly journal: Journal;
   readonly verifier: Verifier;
   readonly mappings: MappingGate;
+  readonly audit: Audit | undefined;
 }
 
 /**
  * Returns the queue of a hardened device, which records submitted commands and writes in the
  * journal.
  */
-export function hardenedQueue({ context, memory, commands, journal, verifier, mappings }: QueueParts): {
+export function hardenedQueue({
+  context,
+  memory,
+  commands,
+  journal,
+  verifier,
+  mappings,
+  audit,
+}: QueueParts): {
   readonly queue: GPUQueue;
   readonly framesShown: () => number;
 } {
@@ -70,7 +81,10 @@ export function hardenedQueue({ context, memory, commands, journal, verifier, ma
           if (tainted) throw tainted;
         }
       }
-      journal.submit(records, () => native.submit(memory.withUpdates(submitted, records)));
+      const submit = () =>
+        journal.submit(records, () => native.submit(memory.withUpdates(submitted, records)));
+      if (audit) audit.around(auditableCommands(records), submit);
+      else submit();
       const isLong = journal.openEvents >= MAX_OPEN_EVENTS || journal.isNearBudget;
       if (isLong && journal.closedEpochs < MAX_CHECKS_UNDER_WAY) void verifier.verify();
     },

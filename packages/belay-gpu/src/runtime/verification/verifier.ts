@@ -23,6 +23,13 @@ export interface VerificationOutcome {
   readonly lost?: UnverifiedError;
 }
 
+/** Epochs whose check has ended. */
+interface SettledEpochs {
+  readonly epochs: readonly Epoch[];
+  /** True if no check of the epochs found anything. */
+  readonly isClean: boolean;
+}
+
 /** The counts of verification so far. */
 export interface VerifierReport {
   /** The number of read-backs of reports. */
@@ -48,13 +55,15 @@ export class Verifier {
   readonly #journal: Journal;
   /** Emitted before work is executed again. A transient fault must then be disarmed. */
   readonly replaying = new Signal();
+  /** Emitted when the check of epochs has ended, before their results are released. */
+  readonly settled = new Signal<SettledEpochs>();
   readonly #onFault: OnFault;
   readonly #events: Events;
   readonly #memory: DamageDetection;
   readonly #reexecution: Reexecution;
   readonly #taints: Taints;
   /** The epochs whose outcome the recovery of an earlier epoch has decided. */
-  readonly #settled = new WeakMap<
+  readonly #outcomes = new WeakMap<
     Epoch,
     { readonly result: VerificationOutcome; readonly outcome: FaultOutcome }
   >();
@@ -136,7 +145,7 @@ export class Verifier {
       const noMemory = await this.#memory.failed;
       if (noMemory) return { lost: new UnverifiedError(`no memory for check words: ${noMemory.message}`) };
       const found = await this.#reports.scrubSuspects(this.#reports.read([epoch], snapshot));
-      const settled = this.#settled.get(epoch);
+      const settled = this.#outcomes.get(epoch);
       if (!settled) return await this.#judge(epoch, found);
       // The recovery of an earlier epoch executed this one again. The faults that this one detected
       // before have the same outcome.
@@ -201,7 +210,9 @@ export class Verifier {
     const isRefused = outcome === "refused" || isClean(found);
     const refused = isRefused ? firstOf(blame) : undefined;
     const result: VerificationOutcome = refused ? { refused } : {};
-    for (const epoch of epochs) this.#settled.set(epoch, { result, outcome });
+    for (const epoch of epochs) this.#outcomes.set(epoch, { result, outcome });
+    const hadNothing = isClean(found) && log.faults.length + log.damage.length + found.corrected.count === 0;
+    this.settled.emit({ epochs, isClean: hadNothing });
     return result;
   }
 

@@ -1,0 +1,272 @@
+/** Computes workgroups of a kernel again, and compares what the device stored. */
+import { usesAtomicResults } from "../analysis/atomicResults.ts";
+import { type BindingPoint, bindingPointOf } from "../analysis/bindings.ts";
+import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
+import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
+import type { KernelSource } from "../compiler/filledBytes.ts";
+import { messageOf } from "../diagnostics/messageOf.ts";
+import { describeWord, isBounded } from "../qualify/comparison.ts";
+import {
+  type ReferenceKernel,
+  type ResolvedKernel,
+  referenceOf,
+  resolveKernel,
+} from "../reference/referenceKernel.ts";
+import type { AuditableCall } from "../runtime/context/auditing.ts";
+import type { Disagreement } from "../runtime/context/disagreement.ts";
+import { sourcePosition } from "../runtime/context/sourcePosition.ts";
+import type { BufferRange } from "../runtime/webgpu/resources.ts";
+import type { Type } from "../wgsl/types.ts";
+import { type Page, SampledBuffer } from "./sampledBuffer.ts";
+
+/** The most iterations of loops and calls of functions of a workgroup: some milliseconds. */
+const mostIterations = 2 ** 20;
+/** The most rounds in which the pages come that a workgroup loads from. */
+const mostRounds = 8;
+/** The most workgroups of a dispatch of which races with each other are looked for. */
+const mostRacing = 64;
+
+/** A kernel that the executor has. */
+export interface AuditedKernel extends ResolvedKernel {
+  readonly source: string;
+  readonly name: string;
+  readonly reference: ReferenceKernel;
+  /** The variables of buffers, with their binding points. */
+  readonly variables: readonly (BindingPoint & { readonly name: string; readonly type: Type })[];
+  readonly hasSubgroups: boolean;
+}
+
+/** Translates a kernel, or returns the reason why its dispatches cannot be judged. */
+export function auditedKernel({
+  source,
+  entryPoint,
+  constants,
+  label,
+}: KernelSource): AuditedKernel | string {
+  try {
+    const resolved = resolveKernel({ source, ...(entryPoint && { entryPoint }), constants });
+    const { program, declaration } = resolved;
+    const reference = referenceOf(resolved);
+    if ("construct" in reference) return `the executor does not have ${reference.construct}`;
+    const used = [...variablesOf(program, reachableFrom(program, [declaration]))];
+    const isShared = (each: (typeof used)[number]) =>
+      addressSpaceOf(each) === "storage" && containsAtomic(program.declaredTypeOf(each));
+    if (used.some(isShared)) return "workgroups communicate by atomic operations";
+    const variables = used.flatMap((variable) => {
+      const point = bindingPointOf(program, variable);
+      return point ? [{ ...point, name: variable.name, type: program.declaredTypeOf(variable) }] : [];
+    });
+    const hasSubgroups = program.module.directives.some(
+      (each) => each.kind === "enable" && each.names.includes("subgroups"),
+    );
+    return { ...resolved, source, name: label || declaration.name, reference, variables, hasSubgroups };
+  } catch (error) {
+    // A page may forbid the executor to compile.
+    return messageOf(error);
+  }
+}
+
+/** The copies of a buffer that a sampled dispatch uses. */
+export interface BindingCopy extends BindingPoint {
+  readonly bytes: number;
+  /** The contents that the dispatch loads; absent if it loads none. */
+  readonly input?: BufferRange;
+  /** The contents after the dispatch; absent if it stores none. */
+  readonly output?: BufferRange;
+}
+
+/** A range of a copy to read. */
+export type PageRequest = readonly [copy: BufferRange, page: Page];
+/** Reads pages of copies. */
+export type ReadPages = (requests: readonly PageRequest[]) => Promise<readonly Uint8Array[]>;
+
+/** The verdict on a workgroup: no members if it agrees. */
+export interface Verdict {
+  readonly undecided?: string;
+  readonly disagreement?: Disagreement;
+}
+
+type Workgroup = readonly [x: number, y: number, z: number];
+
+interface SampledBinding extends BindingCopy {
+  readonly buffer: SampledBuffer;
+  /** The words after the dispatch, as far as they were read, by their offsets. */
+  readonly stored: Map<number, number>;
+}
+
+interface WrongNumber {
+  readonly binding: SampledBinding;
+  readonly offset: number;
+  readonly word: number;
+}
+
+/** A dispatch of which workgroups are judged. */
+export class AuditedDispatch {
+  readonly #kernel: AuditedKernel;
+  readonly #grid: Workgroup;
+  readonly #bindings: readonly SampledBinding[];
+  readonly #read: ReadPages;
+  readonly #subgroupSizes: readonly number[];
+  /** The result of looking for races in the whole dispatch, once it was needed. */
+  #races: Promise<string | undefined> | undefined;
+  /** The time of all executions. */
+  milliseconds = 0;
+
+  constructor(
+    kernel: AuditedKernel,
+    { grid }: AuditableCall,
+    copies: readonly BindingCopy[],
+    { read, subgroupSizes }: { readonly read: ReadPages; readonly subgroupSizes: readonly number[] },
+  ) {
+    this.#kernel = kernel;
+    this.#grid = grid as unknown as Workgroup;
+    this.#read = read;
+    this.#subgroupSizes = kernel.hasSubgroups ? subgroupSizes : [32];
+    this.#bindings = copies.map((copy) => ({
+      ...copy,
+      buffer: new SampledBuffer(copy.bytes, copy.input !== undefined && copy.output !== undefined),
+      stored: new Map(),
+    }));
+  }
+
+  /** Computes a workgroup again, and compares the words that it stores. */
+  async judge(workgroup: Workgroup): Promise<Verdict> {
+    let verdict: Verdict = {};
+    for (const size of this.#subgroupSizes) {
+      verdict = await this.#judge(workgroup, size);
+      if (!verdict.undecided && !verdict.disagreement) return verdict;
+    }
+    if (this.#kernel.hasSubgroups && verdict.disagreement)
+      return { undecided: "the device may map invocations to lanes in an order of its own" };
+    return verdict;
+  }
+
+  async #judge(workgroup: Workgroup, subgroupSize: number): Promise<Verdict> {
+    const undecided = await this.#execute([workgroup], subgroupSize);
+    if (undecided !== undefined) return { undecided };
+    await this.#readStored();
+    if (this.#bindings.some(hasForeignStores))
+      return { undecided: "another workgroup stores a word that it loads" };
+    const { bounded, wrong } = compare(this.#bindings);
+    const [first] = wrong;
+    if (!first) return bounded > 0 ? {} : { undecided: "the specification fixes no word that it stores" };
+    const disagreement = await this.#describe(workgroup, subgroupSize, first, wrong.length);
+    const doubt = await this.#doubtOf(workgroup, subgroupSize);
+    return doubt === undefined ? { disagreement } : { undecided: doubt };
+  }
+
+  /**
+   * Executes some workgroups, or all. Returns the reason if the specification does not fix their
+   * results.
+   */
+  async #execute(
+    only: readonly Workgroup[] | undefined,
+    subgroupSize: number,
+    reference = this.#kernel.reference,
+  ): Promise<string | undefined> {
+    for (let round = 0; round < mostRounds; round++) {
+      for (const { buffer } of this.#bindings) buffer.reset();
+      const start = performance.now();
+      const { undecided } = reference.run({
+        workgroups: this.#grid,
+        buffers: this.#bindings,
+        subgroupSize,
+        ...(only && { only }),
+        iterations: mostIterations,
+      });
+      this.milliseconds += performance.now() - start;
+      const missing = this.#bindings.flatMap(({ buffer, input }) =>
+        buffer.missing.map((page) => ({ buffer, page, input: input! })),
+      );
+      if (missing.length === 0) return undecided?.reason;
+      const pages = await this.#read(missing.map(({ input, page }) => [input, page]));
+      for (const [i, { buffer, page }] of missing.entries()) buffer.provide(page, pages[i]!);
+    }
+    return "its loads depend on too many other loads";
+  }
+
+  /** Reads the words after the dispatch that the workgroup has stored, or loaded and not stored. */
+  async #readStored(): Promise<void> {
+    const wanted = this.#bindings.flatMap(({ buffer, output, stored }) => {
+      const unknown = [...buffer.stores, ...buffer.loads].filter((offset) => !stored.has(offset & ~3));
+      return output ? buffer.pagesOf(unknown).map((page) => ({ output, page, stored })) : [];
+    });
+    const pages = await this.#read(wanted.map(({ output, page }) => [output, page]));
+    for (const [i, { page, stored }] of wanted.entries()) {
+      const view = new DataView(pages[i]!.buffer, pages[i]!.byteOffset);
+      for (let at = 0; at < page.size; at += 4) stored.set(page.offset + at, view.getUint32(at, true));
+    }
+  }
+
+  async #describe(
+    workgroup: Workgroup,
+    subgroupSize: number,
+    { binding, offset, word }: WrongNumber,
+    wrong: number,
+  ): Promise<Disagreement> {
+    const { source, name, declaration, variables, reference } = this.#kernel;
+    const isAt = (each: BindingPoint) => each.group === binding.group && each.binding === binding.binding;
+    const text = describeWord(variables.find(isAt)!, binding.buffer, offset, word);
+    let at = declaration.nameSpan.start;
+    binding.buffer.onStore = (stored) => {
+      if (stored === text.offset) at = reference.position;
+    };
+    await this.#execute([workgroup], subgroupSize);
+    binding.buffer.onStore = undefined;
+    const site = sourcePosition(source, at);
+    return { kernel: name, entryPoint: declaration.name, workgroup, ...text, wrong, site };
+  }
+
+  /** Returns the reason why a wrong word may be no mistake, if there is one. */
+  async #doubtOf(workgroup: Workgroup, subgroupSize: number): Promise<string | undefined> {
+    const { program, declaration } = this.#kernel;
+    if (usesAtomicResults(program, declaration))
+      return "the order of atomic operations may decide its results";
+    const [x, y, z] = this.#grid;
+    if (x * y * z > mostRacing) return this.#execute([workgroup], subgroupSize, this.#detectingRaces());
+    this.#races ??= this.#execute(undefined, subgroupSize, this.#detectingRaces());
+    return this.#races;
+  }
+
+  /** Returns the kernel as it is executed to find races. */
+  #detectingRaces(): ReferenceKernel {
+    return referenceOf(this.#kernel, { detectRaces: true }) as ReferenceKernel;
+  }
+}
+
+/** Returns true if another workgroup has stored a word that the workgroup loads. */
+function hasForeignStores({ buffer, stored, output }: SampledBinding): boolean {
+  if (!output) return false;
+  for (const offset of buffer.loads) {
+    if (buffer.stores.has(offset)) continue;
+    if (halfOf(stored.get(offset & ~3)!, offset) !== buffer.halfAt(offset)) return true;
+  }
+  return false;
+}
+
+/** Returns the half of a word at an offset. */
+function halfOf(word: number, offset: number): number {
+  return (word >>> ((offset & 2) * 8)) & 0xffff;
+}
+
+/** Compares the numbers that a workgroup has stored with those of the device. */
+function compare(bindings: readonly SampledBinding[]): {
+  readonly bounded: number;
+  readonly wrong: readonly WrongNumber[];
+} {
+  let bounded = 0;
+  const wrong: WrongNumber[] = [];
+  for (const binding of bindings) {
+    const { buffer, stored } = binding;
+    for (const start of new Set([...buffer.stores].map((offset) => offset & ~3))) {
+      // Of a word of two numbers, another workgroup may have stored one.
+      const halves = [start, start + 2].map((offset) =>
+        buffer.stores.has(offset) ? halfOf(stored.get(start)!, offset) : buffer.halfAt(offset),
+      );
+      const word = (halves[0]! | (halves[1]! << 16)) >>> 0;
+      if (isBounded(buffer, start) || isBounded(buffer, start + 2)) bounded++;
+      if (!buffer.allows(start, word)) wrong.push({ binding, offset: start, word });
+    }
+  }
+  return { bounded, wrong };
+}

@@ -1,0 +1,403 @@
+/** The audit of one device: the sample, the copies of its buffers, and the counts. */
+
+import type { KernelSource } from "../compiler/filledBytes.ts";
+import { messageOf } from "../diagnostics/messageOf.ts";
+import { subgroupSizes } from "../qualify/subgroupSizes.ts";
+import type {
+  Audit,
+  AuditableCall,
+  AuditableCommands,
+  AuditableEffect,
+  AuditReport,
+  Submitted,
+} from "../runtime/context/auditing.ts";
+import type { Disagreement } from "../runtime/context/disagreement.ts";
+import type { Events } from "../runtime/context/events.ts";
+import { SnapshotMemory } from "../runtime/verification/snapshotMemory.ts";
+import { flags, makeSilently } from "../runtime/webgpu/nativeObjects.ts";
+import { type BufferRange, type ResourceRange, resourceOf } from "../runtime/webgpu/resources.ts";
+import {
+  AuditedDispatch,
+  type AuditedKernel,
+  auditedKernel,
+  type BindingCopy,
+  type PageRequest,
+} from "./auditedKernel.ts";
+import { upperBound } from "./upperBound.ts";
+
+/** The most GPU memory for copies of sampled dispatches, in bytes. */
+const mostCopiedBytes = 2 ** 28;
+/** The most workgroups of one dispatch that are sampled. */
+const mostOfDispatch = 64;
+/** The most kernels that are kept by their texts. */
+const keptKernels = 64;
+/** The number of disagreements that are kept for the report. */
+const keptDisagreements = 1000;
+
+/** The settings of an audit. */
+interface Settings {
+  readonly rate: number;
+  readonly budget: number;
+  readonly seed: number | undefined;
+}
+
+/** Sampled workgroups of one dispatch. */
+interface Sample {
+  readonly call: AuditableCall;
+  readonly workgroups: readonly (readonly [number, number, number])[];
+  readonly copies: readonly BindingCopy[];
+}
+
+/** The samples of one submission, and the ranges that hold their copies. */
+interface SampledWork {
+  readonly samples: readonly Sample[];
+  readonly held: readonly BufferRange[];
+  readonly accepted: Promise<boolean>;
+  /** Resolves to the error of the copies, if there is one. */
+  readonly failed: Promise<GPUError | null>;
+}
+
+/** The sample of a submission. */
+interface Drawn {
+  readonly samples: readonly Sample[];
+  /** The copies to make before and after the submission. */
+  readonly before: readonly Copy[];
+  readonly after: readonly Copy[];
+  /** The reasons why drawn workgroups are not judged, with their numbers. */
+  readonly undecided: readonly (readonly [reason: string, workgroups: number])[];
+  /** The number of drawn workgroups without time or memory for them. */
+  readonly skipped: number;
+}
+
+/** A copy that is to be made. */
+interface Copy {
+  readonly from: BufferRange;
+  readonly to: BufferRange;
+}
+
+export class DeviceAudit implements Audit {
+  readonly #device: GPUDevice;
+  readonly #events: Events;
+  readonly #settings: Settings;
+  readonly #random: () => number;
+  readonly #memory: SnapshotMemory;
+  readonly #start = performance.now();
+  /** Kernels as the executor has them, or the reasons why it has not. */
+  readonly #kernels = new WeakMap<KernelSource, AuditedKernel | string>();
+  /** The latest of them by their texts, the last one at the end. */
+  readonly #recent = new Map<string, AuditedKernel | string>();
+  /** The samples that wait for the check of their work, by epoch. */
+  readonly #unchecked = new Map<object, SampledWork[]>();
+  #judging: Promise<void> = Promise.resolve();
+  #dispatches = 0;
+  #agreed = 0;
+  #skipped = 0;
+  #disagreed = 0;
+  #milliseconds = 0;
+  readonly #reasons = new Map<string, number>();
+  readonly #disagreements: Disagreement[] = [];
+
+  constructor(device: GPUDevice, events: Events, settings: Settings) {
+    this.#device = device;
+    this.#events = events;
+    this.#settings = settings;
+    this.#random = settings.seed === undefined ? Math.random : randomFrom(settings.seed);
+    this.#memory = new SnapshotMemory(device, mostCopiedBytes);
+  }
+
+  get report(): AuditReport {
+    const undecided = [...this.#reasons.values()].reduce((sum, count) => sum + count, 0);
+    return {
+      dispatches: this.#dispatches,
+      workgroups: this.#agreed + undecided + this.#disagreed,
+      agreed: this.#agreed,
+      undecided,
+      reasons: Object.fromEntries(this.#reasons),
+      disagreed: this.#disagreed,
+      skipped: this.#skipped,
+      bound: upperBound(this.#disagreed, this.#agreed + this.#disagreed),
+      milliseconds: this.#milliseconds,
+      disagreements: [...this.#disagreements],
+    };
+  }
+
+  around(commands: AuditableCommands, submit: () => Submitted): void {
+    const drawn = this.#draw(commands);
+    const { samples, before, after } = drawn;
+    const held = [...before, ...after].map(({ to }) => to);
+    const failures = [this.#copy(before)];
+    let submitted: Submitted;
+    try {
+      submitted = submit();
+    } catch (error) {
+      this.#free(held);
+      throw error;
+    }
+    const { accepted, epoch } = submitted;
+    failures.push(this.#copy(after));
+    this.#judging = Promise.all([this.#judging, accepted]).then(([, isAccepted]) => {
+      if (isAccepted) this.#count(commands, drawn);
+    });
+    if (samples.length === 0) return;
+    const failed = Promise.all(failures).then((errors) => errors.find(Boolean) ?? null);
+    const work = { samples, held, accepted, failed };
+    if (!epoch) this.#enqueue(work);
+    else this.#unchecked.set(epoch, [...(this.#unchecked.get(epoch) ?? []), work]);
+  }
+
+  settle(epochs: readonly object[], isClean: boolean): void {
+    for (const epoch of epochs) {
+      for (const work of this.#unchecked.get(epoch) ?? []) {
+        if (isClean) this.#enqueue(work);
+        else this.#abandon(work, "a check found a fault in its work");
+      }
+      this.#unchecked.delete(epoch);
+    }
+  }
+
+  finished(): Promise<void> {
+    return this.#judging;
+  }
+
+  /** Counts a submission that the device accepted. */
+  #count({ dispatches }: AuditableCommands, { undecided, skipped }: Drawn): void {
+    this.#dispatches += dispatches;
+    this.#skipped += skipped;
+    for (const [reason, workgroups] of undecided) this.#undecided(reason, workgroups);
+  }
+
+  /** Draws workgroups of a submission, and the copies that they need. */
+  #draw({ effects, unknownDispatches, hasUnknownEffects }: AuditableCommands): Drawn {
+    const samples: Sample[] = [];
+    const before: Copy[] = [];
+    const after: Copy[] = [];
+    const undecided: [string, number][] = [];
+    let skipped = 0;
+    for (let i = 0; i < unknownDispatches; i++)
+      undecided.push(["its grid or its bind groups are unknown", this.#drawn(1).length]);
+    for (const [i, { call }] of effects.entries()) {
+      if (!call) continue;
+      const drawn = this.#drawn(call.grid.reduce((product, each) => product * each));
+      if (drawn.length === 0) continue;
+      const known = this.#kernels.get(call.kernel);
+      const unjudged = typeof known === "string" ? known : undefined;
+      const unknown = hasUnknownEffects ? "its submission has unknown commands" : undefined;
+      const reason = unjudged ?? unknown ?? obstacleOf(effects, i);
+      if (reason !== undefined) {
+        undecided.push([reason, drawn.length]);
+        continue;
+      }
+      const ranges = rangesOf(effects, i);
+      const copied = ranges.map(
+        ({ size, input, output }) => size * (Number(input !== undefined) + Number(output)),
+      );
+      const bytes = copied.reduce((sum, each) => sum + each, 0);
+      if (this.#isOverBudget || !this.#memory.hasRoomFor(bytes)) {
+        skipped += drawn.length;
+        continue;
+      }
+      const copy = (range: BufferRange, size: number, list: Copy[]) => {
+        const { made } = makeSilently(this.#device, () => this.#memory.allocate(size));
+        list.push({ from: range, to: made });
+        return made;
+      };
+      const [x, y] = call.grid as [number, number];
+      const workgroups = drawn.map(
+        (each) => [each % x, Math.floor(each / x) % y, Math.floor(each / (x * y))] as const,
+      );
+      const copies = ranges.map(({ of, range, size, input, output }) => ({
+        ...of,
+        bytes: size,
+        ...(input && { input: copy(range, size, input === "before" ? before : after) }),
+        ...(output && { output: copy(range, size, after) }),
+      }));
+      samples.push({ call, workgroups, copies });
+    }
+    return { samples, before, after, undecided, skipped };
+  }
+
+  /** Returns the indices of the workgroups of a dispatch that are sampled. */
+  #drawn(count: number): number[] {
+    if (!(count > 0)) return [];
+    const expected = this.#settings.rate * count;
+    const isOneMore = this.#random() < expected % 1;
+    const wanted = Math.min(mostOfDispatch, Math.floor(expected) + Number(isOneMore));
+    const drawn = new Set<number>();
+    while (drawn.size < wanted) drawn.add(Math.floor(this.#random() * count));
+    return [...drawn];
+  }
+
+  get #isOverBudget(): boolean {
+    const { budget } = this.#settings;
+    return budget < 1 && this.#milliseconds > budget * (performance.now() - this.#start);
+  }
+
+  /** Submits copies. Resolves to their error, if there is one. */
+  #copy(copies: readonly Copy[]): Promise<GPUError | null> {
+    if (copies.length === 0) return Promise.resolve(null);
+    return makeSilently(this.#device, () => {
+      const encoder = this.#device.createCommandEncoder({ label: "belay: audit" });
+      for (const { from, to } of copies)
+        encoder.copyBufferToBuffer(from.buffer, from.offset, to.buffer, to.offset, to.size);
+      this.#device.queue.submit([encoder.finish()]);
+    }).failed;
+  }
+
+  #free(ranges: readonly BufferRange[]): void {
+    if (ranges.length === 0) return;
+    for (const range of ranges) this.#memory.free(range);
+    this.#memory.destroyUnused();
+  }
+
+  #undecided(reason: string, workgroups: number): void {
+    if (workgroups > 0) this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + workgroups);
+  }
+
+  #abandon({ samples, held }: SampledWork, reason: string): void {
+    for (const { workgroups } of samples) this.#undecided(reason, workgroups.length);
+    this.#free(held);
+  }
+
+  #enqueue(work: SampledWork): void {
+    this.#judging = this.#judging.then(() => this.#judgeWork(work));
+  }
+
+  async #judgeWork(work: SampledWork): Promise<void> {
+    const failed = await work.failed;
+    if (!(await work.accepted)) return this.#free(work.held);
+    if (failed) return this.#abandon(work, `its buffers cannot be copied: ${failed.message}`);
+    for (const sample of work.samples) await this.#judge(sample);
+    this.#free(work.held);
+  }
+
+  /** Judges the workgroups of a sample, each in a task of its own. */
+  async #judge({ call, workgroups, copies }: Sample): Promise<void> {
+    const kernel = this.#kernelOf(call.kernel);
+    if (typeof kernel === "string") return this.#undecided(kernel, workgroups.length);
+    const dispatch = new AuditedDispatch(kernel, call, copies, {
+      read: (requests) => this.#read(requests),
+      subgroupSizes: subgroupSizes(this.#device),
+    });
+    for (const workgroup of workgroups) {
+      await new Promise((resolve) => setTimeout(resolve));
+      if (this.#isOverBudget) {
+        this.#skipped++;
+        continue;
+      }
+      const spent = dispatch.milliseconds;
+      try {
+        const { undecided, disagreement } = await dispatch.judge(workgroup);
+        if (undecided !== undefined) this.#undecided(undecided, 1);
+        else if (disagreement) this.#report(disagreement);
+        else this.#agreed++;
+      } catch (error) {
+        this.#undecided(messageOf(error), 1);
+      }
+      this.#milliseconds += dispatch.milliseconds - spent;
+    }
+  }
+
+  #kernelOf(source: KernelSource): AuditedKernel | string {
+    const key = JSON.stringify([source.label, source.entryPoint, source.constants, source.source]);
+    const start = performance.now();
+    // A program may create equal pipelines again and again.
+    const known = this.#kernels.get(source) ?? this.#recent.get(key) ?? auditedKernel(source);
+    this.#kernels.set(source, known);
+    this.#recent.delete(key);
+    this.#recent.set(key, known);
+    for (const [oldest] of this.#recent) if (this.#recent.size > keptKernels) this.#recent.delete(oldest);
+    this.#milliseconds += performance.now() - start;
+    return known;
+  }
+
+  #report(disagreement: Disagreement): void {
+    this.#disagreed++;
+    this.#disagreements.push(disagreement);
+    if (this.#disagreements.length > keptDisagreements) this.#disagreements.shift();
+    this.#events.emit("disagreement", disagreement);
+  }
+
+  /** Reads pages of copies. Rejects if the device is lost. */
+  async #read(requests: readonly PageRequest[]): Promise<Uint8Array[]> {
+    if (requests.length === 0) return [];
+    const size = requests.reduce((sum, [, page]) => sum + page.size, 0);
+    const { made: staging } = makeSilently(this.#device, () => {
+      const usage = flags.bufferMapRead | flags.bufferCopyDst;
+      const buffer = this.#device.createBuffer({ label: "belay: audit", size, usage });
+      const encoder = this.#device.createCommandEncoder({ label: "belay: audit" });
+      let at = 0;
+      for (const [copy, page] of requests) {
+        encoder.copyBufferToBuffer(copy.buffer, copy.offset + page.offset, buffer, at, page.size);
+        at += page.size;
+      }
+      this.#device.queue.submit([encoder.finish()]);
+      return buffer;
+    });
+    try {
+      await makeSilently(this.#device, () => staging.mapAsync(flags.mapRead)).made;
+      const bytes = new Uint8Array(staging.getMappedRange().slice(0));
+      let at = 0;
+      return requests.map(([, page]) => {
+        at += page.size;
+        return bytes.subarray(at - page.size, at);
+      });
+    } finally {
+      staging.destroy();
+    }
+  }
+}
+
+/** Returns the reason why the buffers of a dispatch cannot be copied, if there is one. */
+function obstacleOf(effects: readonly AuditableEffect[], i: number): string | undefined {
+  const { call, isRepeated } = effects[i]!;
+  for (const { place, mode } of call!.bound) {
+    if (!("buffer" in place)) return "it uses textures";
+    const { buffer, offset, size } = place;
+    if (!(offset >= 0 && size >= 4 && offset + size <= buffer.size))
+      return "a bound range is outside of its buffer";
+    const isChangedLater = writes(effects.slice(i + 1), place) || (isRepeated && mode === "read_write");
+    const isChangedEarlier = writes(effects.slice(0, i), place);
+    if (
+      mode === "read"
+        ? isChangedEarlier && isChangedLater
+        : isChangedLater || (mode === "read_write" && isChangedEarlier)
+    )
+      return "other commands of its submission change its buffers";
+  }
+  return undefined;
+}
+
+/** Returns the ranges of a dispatch without obstacle, with the times at which they are copied. */
+function rangesOf(effects: readonly AuditableEffect[], i: number) {
+  return effects[i]!.call!.bound.map(({ of, place, mode }) => {
+    const range = place as BufferRange;
+    const isChangedEarlier = mode === "read" && writes(effects.slice(0, i), range);
+    const input = mode === "write" ? undefined : isChangedEarlier ? ("after" as const) : ("before" as const);
+    // A uniform buffer may end within a word, of which no variable has a part.
+    return { of, range, size: range.size - (range.size % 4), input, output: mode !== "read" };
+  });
+}
+
+/** Returns true if one of some effects writes to a range. */
+function writes(effects: readonly AuditableEffect[], range: BufferRange): boolean {
+  return effects.some(({ written }) => {
+    for (const each of written) if (overlaps(each, range)) return true;
+    return false;
+  });
+}
+
+function overlaps(place: ResourceRange, { buffer, offset, size }: BufferRange): boolean {
+  if (resourceOf(place) !== buffer) return false;
+  return !("buffer" in place) || (place.offset < offset + size && offset < place.offset + place.size);
+}
+
+/** Returns a generator of numbers from 0 to below 1. */
+function randomFrom(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let word = Math.imul(state ^ (state >>> 15), 1 | state);
+    word = (word + Math.imul(word ^ (word >>> 7), 61 | word)) ^ word;
+    return ((word ^ (word >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
