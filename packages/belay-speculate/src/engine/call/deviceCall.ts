@@ -13,6 +13,7 @@ import {
   speculatedFrom,
 } from "./call.ts";
 import { CallPlacement } from "./callPlacement.ts";
+import { whyNotNumbers } from "./eligibility.ts";
 import { repeatFrom } from "./repeatedCalls.ts";
 import { runInSlices } from "./slices.ts";
 
@@ -67,7 +68,7 @@ export class DeviceCall {
       this.#beginStep(0, "CPU");
       const placement = new CallPlacement(this.#workspace, this.#call, arrays);
       this.#placement = placement;
-      const begun = await placement.begin((from, to) => this.#onHostToKeep(from, to));
+      const begun = this.#toEndIfWide(await placement.begin((from, to) => this.#onHostToKeep(from, to)));
       const { reason } = placement;
       if (begun.next < this.#call.count && !begun.ended)
         return this.#result(await this.#onDevice(begun.next), reason);
@@ -102,11 +103,13 @@ export class DeviceCall {
       onCpu: async (from, to, { waiting = [], milliseconds = Infinity } = {}) => {
         await arrays.toHost();
         this.#beginStep(done + from, "CPU");
-        const reached = this.#onCpu(
-          done + from,
-          done + to,
-          waiting.map((range) => ({ from: done + range.from, to: done + range.to })),
-          milliseconds,
+        const reached = this.#toEndIfWide(
+          this.#onCpu(
+            done + from,
+            done + to,
+            waiting.map((range) => ({ from: done + range.from, to: done + range.to })),
+            milliseconds,
+          ),
         );
         if (reached.next < count && !reached.ended) {
           if (milliseconds < Infinity) this.#placement?.observeTurn(reached.next);
@@ -170,6 +173,18 @@ export class DeviceCall {
     const all = { ...inputs, $first: first, $step: step };
     this.#arrays.hostChanged();
     return sequential(this.#arrays.hosts, all, this.#carried, this.#reductions, from, to);
+  }
+
+  /**
+   * Executes the remaining iterations on the host too if the CPU has left an integer in a carried
+   * variable that its type does not hold.
+   */
+  #toEndIfWide(reached: { readonly next: number; readonly ended: boolean }) {
+    const { loop, count } = this.#call;
+    const isAtEnd = reached.ended || reached.next === count;
+    return isAtEnd || whyNotNumbers(loop.carried, this.#carried) === null
+      ? reached
+      : this.#onHostToKeep(reached.next, count);
   }
 
   /** Executes iterations on the host and keeps the state. The host must have all arrays. */

@@ -21,7 +21,7 @@ export function whyNot(
   return (
     whyNotArrays(loop, hosts) ??
     whyNotLimits(loop, hosts, limits) ??
-    whyNotNumbers(loop, { ...inputs, ...carried }) ??
+    whyNotNumbers([...loop.inputs, ...loop.carried], { ...inputs, ...carried }) ??
     whyNotIndex(loop, first, step, count)
   );
 }
@@ -59,10 +59,14 @@ function whyNotLimits(
   return null;
 }
 
-function whyNotNumbers(loop: Loop, values: Readonly<Record<string, number>>): string | null {
+/** Returns the reason why the types of numbers do not hold their values; null if they do. */
+export function whyNotNumbers(
+  numbers: Loop["inputs"],
+  values: Readonly<Record<string, number>>,
+): string | null {
   const isOf = (type: NumberType, value: number) =>
     type === "f32" || numberOf(type, bitsOf(type, value)) === value;
-  const wrong = [...loop.inputs, ...loop.carried].find(({ name, type }) => !isOf(type, values[name]!));
+  const wrong = numbers.find(({ name, type }) => !isOf(type, values[name]!));
   return wrong ? `${wrong.name} is not of the type ${wrong.type}` : null;
 }
 

@@ -1,5 +1,5 @@
 import type { BodyStatement, LoopArray, LoopExpression } from "../tree/ir.ts";
-import { everyStatement, expressionsOf, withOperands } from "../tree/walk.ts";
+import { everyStatement, expressionsOf, isChecked, withOperands } from "../tree/walk.ts";
 
 /**
  * Returns true if no tracked element and no carried variable decides which elements an iteration
@@ -37,15 +37,22 @@ export function addressesAreFixed(body: readonly BodyStatement[], arrays: readon
   );
 }
 
-/** Returns true if a part of the expression decides which element is loaded, or whether one is. */
+/**
+ * Returns true if a part of the expression decides which element is loaded, or whether one is, or
+ * whether the iteration bails out.
+ */
 function choosesAccess(expression: LoopExpression, changes: (part: LoopExpression) => boolean): boolean {
   return [...withOperands(expression)].some((part) => {
     switch (part.kind) {
       case "load":
         return changes(part.index);
+      case "unary":
+      case "convert":
+        return isChecked(part) && changes(part);
       case "conditional":
         return [part.yes, part.no].some(loads) && changes(part.test);
       case "binary":
+        if (isChecked(part) && changes(part)) return true;
         return (part.operator === "&&" || part.operator === "||") && loads(part.right) && changes(part.left);
       default:
         return false;

@@ -57,9 +57,9 @@ export function prove(expression: LoopExpression, known: KnownFacts): [LoopExpre
     }
     case "unary": {
       const [operand, range] = prove(expression.operand, known);
-      const value = { ...expression, operand };
-      if (!range || expression.operator === "!") return [value, allOf(type)];
+      if (!range || expression.operator === "!") return [{ ...expression, operand }, allOf(type)];
       const negated = rangeOf(-range.high, -range.low);
+      const value = { ...(fits(type, negated) ? unchecked(expression) : expression), operand };
       return [
         value,
         asType(type, expression.operator === "-" ? negated : rangeOf(negated.low - 1, negated.high - 1)),
@@ -70,7 +70,9 @@ export function prove(expression: LoopExpression, known: KnownFacts): [LoopExpre
       const [right, b] = prove(expression.right, known);
       const range = allOf(type) && a && b && rangeOfBinary(expression, a, b);
       const isSmall = expression.operator === "*" && range;
-      return [{ ...expression, left, right, ...(isSmall ? { small: true } : {}) }, asType(type, range)];
+      const isExact = expression.operator === "%" ? b && (b.low > 0 || b.high < 0) : fits(type, range);
+      const proven = { ...(isExact ? unchecked(expression) : expression), left, right };
+      return [{ ...proven, ...(isSmall ? { small: true as const } : {}) }, asType(type, range)];
     }
     case "conditional": {
       const [[test], [yes, a], [no, b]] = [expression.test, expression.yes, expression.no].map((part) =>
@@ -94,9 +96,22 @@ export function prove(expression: LoopExpression, known: KnownFacts): [LoopExpre
     }
     case "convert": {
       const [operand, range] = prove(expression.operand, known);
-      return [{ ...expression, operand }, asType(type, range)];
+      return [{ ...(fits(type, range) ? unchecked(expression) : expression), operand }, asType(type, range)];
     }
   }
+}
+
+/** Returns true if an integer type holds every value of the range. */
+function fits(type: LoopExpression["type"], range: IntegerRange | null): boolean {
+  const all = allOf(type);
+  return range !== null && all !== null && range.low >= all.low && range.high <= all.high;
+}
+
+function unchecked<Expression extends { readonly checked?: true }>(
+  expression: Expression,
+): Omit<Expression, "checked"> {
+  const { checked: _, ...rest } = expression;
+  return rest;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ForStatement, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
-import { countedLoop } from "../source/countedLoop.ts";
+import { countedLoop, isInside, onlyHeaderChanges } from "../source/countedLoop.ts";
 import { lookUp } from "../source/scopes.ts";
 import { expression } from "./expressions/expressions.ts";
 import type { Lowering } from "./lowering.ts";
@@ -24,17 +24,18 @@ export interface LoopHeader {
 /** Translates the header of the speculated loop, and sets the meaning of its index. */
 export function loopHeader(lowering: Lowering, node: ForStatement): LoopHeader {
   const counted = countedLoop(node);
-  if (!counted && node.init?.type === "VariableDeclaration" && node.init.kind === "var") {
-    return refuse(
-      loopError.notCounted("its index is declared with `var`", node.init, "declare it with `let`"),
-    );
-  }
   if (!counted) return refuse(loopError.notCounted("its header does not count", headerOf(node)));
   const binding = lookUp(lowering.scope, counted.name)!;
-  if (binding.assignments.length > 1) {
-    const other = binding.assignments.find((one) => one !== node.update) ?? node;
+  if (!onlyHeaderChanges(binding, node, lowering.scopes)) {
+    const other = binding.assignments.find((one) => one !== node.update && isInside(node, one));
     return refuse(
-      loopError.notCounted(`\`${counted.name}\` changes in its body`, other, "let only the header change it"),
+      other
+        ? loopError.notCounted(
+            `\`${counted.name}\` changes in its body`,
+            other,
+            "let only the header change it",
+          )
+        : loopError.notCounted("its index is used outside of it", node.init ?? node, "declare it with `let`"),
     );
   }
   // The header may not use the index. If it does, the index is any integer.

@@ -12,6 +12,7 @@ import { Lowering } from "./lowering.ts";
 import { ambiguousScalars } from "./numbers/scalarUses.ts";
 import { prune } from "./prune.ts";
 import { roleOf } from "./roles.ts";
+import { declareEmpty } from "./statements/setVariables.ts";
 import { body } from "./statements/statements.ts";
 import { typeOfVariable, type Variable, Variables } from "./variables.ts";
 
@@ -87,7 +88,10 @@ function translateOnce(lowering: Lowering): Translated | undefined {
         goOn: () => ({ kind: "endIteration" }),
       });
       const statements = lowering.collect(() => body(lowering, node.body, (node.update ?? node).end));
-      translated = { header, statements };
+      const hoisted = lowering.collect(() => {
+        for (const variable of lowering.hoisted) declareEmpty(lowering, variable);
+      });
+      translated = { header, statements: [...hoisted, ...statements] };
     }),
   );
   return translated;

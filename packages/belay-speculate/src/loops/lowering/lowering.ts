@@ -6,6 +6,7 @@ import type { ParsedFile } from "../source/parse.ts";
 import type { Binding, Scope, Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
 import type { BodyStatement, ElementType, LoopExpression, Reduction, ValueType } from "../tree/ir.ts";
+import { checkedAs } from "./numbers/checkedIntegers.ts";
 import { Guards } from "./numbers/guards.ts";
 import { Inputs } from "./numbers/inputs.ts";
 import type { Linear } from "./numbers/linear.ts";
@@ -92,6 +93,8 @@ export class Lowering {
   index: Interval = between(0, 0);
   scope: Scope;
   block: BodyStatement[] = [];
+  /** The variables that are declared where the iteration begins. */
+  readonly hoisted = new Set<Variable>();
   /** The variables that have a value at the current place. */
   assigned = new Set<Variable>();
   returns: Returning | undefined;
@@ -141,11 +144,20 @@ export class Lowering {
     this.warnings.set(`${warning.code} ${warning.span.start} ${warning.span.end}`, warning);
   }
 
-  emit(statement: BodyStatement): void {
+  emit(given: BodyStatement): void {
+    const statement = this.#exactly(given);
     if (statement.kind === "declare" || statement.kind === "assign" || statement.kind === "assignCarried") {
       this.variables.define(statement.name, statement.value);
     }
     this.block.push(statement);
+  }
+
+  /** Returns an assignment that checks its integer, if something depends on all bits of it. */
+  #exactly(statement: BodyStatement): BodyStatement {
+    if (statement.kind !== "declare" && statement.kind !== "assign") return statement;
+    const type = statement.kind === "declare" ? statement.type : statement.value.type;
+    if ((type !== "i32" && type !== "u32") || !this.variables.isExact(statement.name)) return statement;
+    return { ...statement, value: checkedAs(this.variables, type, statement.value) };
   }
 
   /** Returns the statements that `make` emits, in a list of their own. */
@@ -220,6 +232,13 @@ export class Lowering {
 
   lengthOf(array: AccessedArray): LoopExpression {
     return { kind: "length", type: "i32", array: array.name };
+  }
+
+  /** Returns the variable of a `var`, which the whole iteration has. */
+  hoist(name: string, node: Node): Variable {
+    const variable = this.variables.get(`var ${this.path}@${node.start}`, name, 1);
+    this.hoisted.add(variable);
+    return variable;
   }
 
   /**

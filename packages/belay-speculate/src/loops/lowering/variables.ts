@@ -7,6 +7,7 @@ import {
   between,
   hull,
   type Interval,
+  int32,
   numbers,
   open,
   sum,
@@ -38,6 +39,11 @@ export interface Variable {
   mayBeMinusZero: boolean;
   isZeroObserved: boolean;
   /**
+   * True if something depends on all bits of an integer that may have more than 32. Iterations bail
+   * out unless the type holds each value that is assigned.
+   */
+  isExact: boolean;
+  /**
    * The value before the loop, for a variable from outside. The host checks that the type holds it.
    */
   readonly outside: Interval | undefined;
@@ -60,6 +66,8 @@ const stops = [
 export class Variables {
   readonly #byKey = new Map<string, Variable>();
   readonly #names = new Set<string>();
+  readonly #byName = new Map<string, Variable>();
+  readonly #exact = new Set<string>();
   readonly #definitions = new Map<string, Set<LoopExpression>>();
   readonly #uses = new Map<string, Set<ScalarUse>>();
   /** The uses in all earlier passes, so that the order of uses does not matter. */
@@ -115,12 +123,26 @@ export class Variables {
       accuracy: "exact",
       mayBeMinusZero: false,
       isZeroObserved: false,
+      isExact: false,
       outside,
       base: undefined,
       added: new Map(),
     };
     this.#byKey.set(key, variable);
+    this.#byName.set(unique, variable);
     return variable;
+  }
+
+  /** Requires that the type of a local or of a carried variable holds each value assigned to it. */
+  requireExact(name: string): void {
+    this.changed ||= !this.#exact.has(name);
+    this.#exact.add(name);
+    const variable = this.#byName.get(name);
+    if (variable) variable.isExact = true;
+  }
+
+  isExact(name: string): boolean {
+    return this.#exact.has(name);
   }
 
   /**
@@ -208,7 +230,16 @@ export class Variables {
 }
 
 /** Returns the range of the variable's values. */
-export function rangeOf({ base, added, outside }: Variable): Interval {
+export function rangeOf(variable: Variable): Interval {
+  const all = assignedRange(variable);
+  if (!variable.isExact) return all;
+  if (isUnsigned(all)) return known(all.high)! < 2 ** 32 ? all : uint32;
+  const range = numbers(all);
+  if (!range) return isUnknown(all.low) || isUnknown(all.high) ? int32 : all;
+  return range[0] >= -(2 ** 31) && range[1] < 2 ** 31 ? all : int32;
+}
+
+function assignedRange({ base, added, outside }: Variable): Interval {
   const before = base && outside && isUnsigned(base) ? uint32 : outside;
   const set = base && before ? hull(before, base) : (base ?? before);
   return [...added.values()].reduce(sum, set ?? between(0, 0));

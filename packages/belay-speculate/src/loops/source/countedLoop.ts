@@ -1,4 +1,5 @@
-import type { Expression, ForStatement, VariableDeclarator } from "oxc-parser";
+import type { Expression, ForStatement, Node, VariableDeclarator } from "oxc-parser";
+import { type Binding, everyNode, referencesTo, type Scopes } from "./scopes.ts";
 
 /** A counted loop: `for (let name = from; name < to; name += step)`. */
 export interface CountedLoop {
@@ -20,7 +21,7 @@ const mirrored: Readonly<Record<string, string>> = { "<": ">", "<=": ">=", ">": 
  * form.
  */
 export function countedLoop({ init, test, update }: ForStatement): CountedLoop | undefined {
-  if (init?.type !== "VariableDeclaration" || init.kind !== "let") return undefined;
+  if (init?.type !== "VariableDeclaration" || (init.kind !== "let" && init.kind !== "var")) return undefined;
   if (test?.type !== "BinaryExpression" || test.left.type === "PrivateIdentifier") return undefined;
   const step = stepOf(update);
   if (!step) return undefined;
@@ -43,6 +44,34 @@ export function countedLoop({ init, test, update }: ForStatement): CountedLoop |
     to: onRight ? test.left : test.right,
   };
 }
+
+/**
+ * Returns true if only the header of a loop changes its variable, and no other code sees it. A
+ * `var` may belong to several such loops.
+ */
+export function onlyHeaderChanges(binding: Binding, node: ForStatement, scopes: Scopes): boolean {
+  const inside = binding.assignments.filter((one) => isInside(node, one));
+  if (inside.length !== 1 || inside[0] !== node.update) return false;
+  if (binding.kind !== "var") return binding.assignments.length === 1;
+  const owners = [...everyNode(binding.scope.node, scopes, binding.scope)].flatMap(([one]) =>
+    one.type === "ForStatement" && declares(one, binding.name) ? [one] : [],
+  );
+  const references = referencesTo(binding, scopes);
+  const isOwn = (owner: ForStatement) => owner === node || (!isInside(owner, node) && !isInside(node, owner));
+  // The initial value of one loop may be the last value of another.
+  const isFresh = ({ init }: ForStatement) => references.filter((one) => isInside(init!, one)).length === 1;
+  return (
+    owners.every((owner) => isOwn(owner) && isFresh(owner)) &&
+    references.every((one) => owners.some((owner) => isInside(owner, one)))
+  );
+}
+
+export const isInside = (outer: Node, { start, end }: Node): boolean =>
+  outer.start <= start && end <= outer.end;
+
+const declares = ({ init }: ForStatement, name: string) =>
+  init?.type === "VariableDeclaration" &&
+  init.declarations.some((one) => one.id.type === "Identifier" && one.id.name === name && one.init);
 
 function stepOf(update: Expression | null) {
   if (update?.type === "UpdateExpression" && update.argument.type === "Identifier") {

@@ -62,6 +62,10 @@ function typeOfAnnotation(type: TSType, scope: Scope, file: ParsedFile, distance
     case "TSTypeReference": {
       if (type.typeName.type !== "Identifier") break;
       const alias = lookUp(scope, type.typeName.name);
+      const [argument] = type.typeArguments?.params ?? [];
+      if (!alias && type.typeName.name === "Readonly" && argument) {
+        return typeOfAnnotation(argument, scope, file, distance + 1);
+      }
       if (alias?.kind === "type" && alias.declaration.type === "TSTypeAliasDeclaration") {
         return distance > farthest
           ? unknown

@@ -40,6 +40,27 @@ export function lookUp(scope: Scope | undefined, name: string): Binding | undefi
   return undefined;
 }
 
+/** Returns true if a name is used nowhere outside of a node. */
+export function isUsedOnlyIn(binding: Binding, node: Node, scopes: Scopes): boolean {
+  return referencesTo(binding, scopes).every(({ start, end }) => node.start <= start && end <= node.end);
+}
+
+/** Returns the identifiers that mean a binding, with its declarations. */
+export function referencesTo(binding: Binding, scopes: Scopes): readonly Node[] {
+  const found: Node[] = [];
+  for (const [node, scope] of everyNode(binding.scope.node, scopes, binding.scope)) {
+    const keys = new Set<Node>();
+    if (node.type === "MemberExpression" && !node.computed) keys.add(node.property);
+    if (node.type === "Property" && !node.computed && !node.shorthand) keys.add(node.key);
+    const inner = scopes.get(node) ?? scope;
+    for (const child of childrenOf(node)) {
+      if (child.type !== "Identifier" || child.name !== binding.name || keys.has(child)) continue;
+      if (lookUp(inner, child.name) === binding) found.push(child);
+    }
+  }
+  return found;
+}
+
 export function childrenOf(node: Node): Node[] {
   return (visitorKeys[node.type] ?? []).flatMap((key) => {
     const child = (node as unknown as Record<string, Node | (Node | null)[] | null>)[key];

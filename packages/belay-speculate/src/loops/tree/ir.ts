@@ -106,6 +106,8 @@ export type LoopExpression =
       readonly type: ValueType;
       readonly operator: "-" | "~" | "!";
       readonly operand: LoopExpression;
+      /** True if the iteration bails out unless the type holds the exact result. */
+      readonly checked?: true;
     }
   | {
       readonly kind: "binary";
@@ -118,6 +120,11 @@ export type LoopExpression =
        * sum.
        */
       readonly small?: true;
+      /**
+       * True if the iteration bails out unless the integer type holds the exact result. A remainder
+       * by zero has none.
+       */
+      readonly checked?: true;
     }
   /** A choice that evaluates only the side it takes, as `&&` and `||` do. */
   | {
@@ -142,6 +149,8 @@ export type LoopExpression =
       readonly type: ValueType;
       readonly operand: LoopExpression;
       readonly implicit?: true;
+      /** True if the iteration bails out unless the type holds the integer. */
+      readonly checked?: true;
     };
 
 /**

@@ -35,6 +35,10 @@ export function isLoad({ kind }: LoopExpression): boolean {
   return kind === "load" || kind === "carried";
 }
 
+/** Returns true if the iteration bails out unless the expression's type holds its integer. */
+export const isChecked = (expression: LoopExpression): boolean =>
+  "checked" in expression && expression.checked === true;
+
 /** Returns the blocks that a statement contains. */
 function blocksOf(statement: BodyStatement): readonly (readonly BodyStatement[])[] {
   switch (statement.kind) {
@@ -126,7 +130,10 @@ export const mayReport = oncePerLoop((loop) => {
   return (
     statements.some(
       (statement) => statement.kind === "endLoop" || (statement.kind === "loop" && !endsSoon(statement)),
-    ) || [...everyExpression(loop)].some((expression) => expression.kind === "load" && !expression.inside)
+    ) ||
+    [...everyExpression(loop)].some(
+      (expression) => (expression.kind === "load" && !expression.inside) || isChecked(expression),
+    )
   );
 });
 

@@ -120,6 +120,76 @@ fn multiply_u32(a: u32, b: u32) -> u32 {
   return select(kept, kept + (1u << dropped), up);
 }`,
 
+  // Integers that bail out unless the type holds the exact result.
+  checked_add_i32: `
+fn checked_add_i32(a: i32, b: i32) -> i32 {
+  let sum = a + b;
+  if (((a ^ sum) & (b ^ sum)) < 0i) { bail_out(BAIL_OUT_INEXACT); }
+  return sum;
+}`,
+  checked_add_u32: `
+fn checked_add_u32(a: u32, b: u32) -> u32 {
+  let sum = a + b;
+  if (sum < a) { bail_out(BAIL_OUT_INEXACT); }
+  return sum;
+}`,
+  checked_subtract_i32: `
+fn checked_subtract_i32(a: i32, b: i32) -> i32 {
+  let difference = a - b;
+  if (((a ^ b) & (a ^ difference)) < 0i) { bail_out(BAIL_OUT_INEXACT); }
+  return difference;
+}`,
+  checked_subtract_u32: `
+fn checked_subtract_u32(a: u32, b: u32) -> u32 {
+  if (a < b) { bail_out(BAIL_OUT_INEXACT); }
+  return a - b;
+}`,
+  checked_multiply_i32: `
+fn checked_multiply_i32(a: i32, b: i32) -> i32 {
+  let size = checked_multiply_u32(bitcast<u32>(abs(a)), bitcast<u32>(abs(b)));
+  let isMinus = (a < 0i) != (b < 0i);
+  if (size > select(0x7fffffffu, 0x80000000u, isMinus)) { bail_out(BAIL_OUT_INEXACT); }
+  return select(bitcast<i32>(size), bitcast<i32>(0u - size), isMinus);
+}`,
+  checked_multiply_u32: `
+fn checked_multiply_u32(a: u32, b: u32) -> u32 {
+  let cross = (a >> 16u) * (b & 0xffffu) + (((a & 0xffffu) * (b & 0xffffu)) >> 16u);
+  let middle = (cross & 0xffffu) + (a & 0xffffu) * (b >> 16u);
+  let high = (a >> 16u) * (b >> 16u) + (cross >> 16u) + (middle >> 16u);
+  if (high != 0u) { bail_out(BAIL_OUT_INEXACT); }
+  return a * b;
+}`,
+  checked_remainder_i32: `
+fn checked_remainder_i32(a: i32, b: i32) -> i32 {
+  if (b == 0i) { bail_out(BAIL_OUT_INEXACT); }
+  return remainder_i32(a, b);
+}`,
+  checked_remainder_u32: `
+fn checked_remainder_u32(a: u32, b: u32) -> u32 {
+  if (b == 0u) { bail_out(BAIL_OUT_INEXACT); }
+  return remainder_u32(a, b);
+}`,
+  checked_negate_i32: `
+fn checked_negate_i32(a: i32) -> i32 {
+  if (a == i32(-2147483648)) { bail_out(BAIL_OUT_INEXACT); }
+  return -a;
+}`,
+  checked_negate_u32: `
+fn checked_negate_u32(a: u32) -> u32 {
+  if (a != 0u) { bail_out(BAIL_OUT_INEXACT); }
+  return 0u;
+}`,
+  checked_convert_i32: `
+fn checked_convert_i32(a: u32) -> i32 {
+  if (a > 0x7fffffffu) { bail_out(BAIL_OUT_INEXACT); }
+  return bitcast<i32>(a);
+}`,
+  checked_convert_u32: `
+fn checked_convert_u32(a: i32) -> u32 {
+  if (a < 0i) { bail_out(BAIL_OUT_INEXACT); }
+  return bitcast<u32>(a);
+}`,
+
   /**
    * ToInt32 and ToUint32: truncates and wraps, where WGSL's conversion saturates. NaN and
    * infinities give 0.

@@ -41,10 +41,10 @@ export interface Effects {
 }
 
 /**
- * The reasons for a bail-out: an element outside its array, too many iterations of inner loops, or
- * too many accesses.
+ * The reasons for a bail-out: an element outside its array, too many iterations of inner loops, too
+ * many accesses, or an integer that its type does not hold.
  */
-export const bailOuts = { outside: 1, fuel: 2, overflow: 3 } as const;
+export const bailOuts = { outside: 1, fuel: 2, overflow: 3, inexact: 4 } as const;
 
 /**
  * Returns the functions of one iteration, down to `fn iterate(index: …)`. The entry point sets
@@ -65,7 +65,7 @@ export function emitBody(loop: Loop, effects: Effects): string {
     `fn store_carried_${wgslName(name)}(bits: u32) {\n${effects.storeCarried(name, slot)}\n}`,
   ]);
   return [
-    `const BAIL_OUT_OUTSIDE = ${bailOuts.outside}u;\nconst BAIL_OUT_FUEL = ${bailOuts.fuel}u;\nconst BAIL_OUT_OVERFLOW = ${bailOuts.overflow}u;`,
+    `const BAIL_OUT_OUTSIDE = ${bailOuts.outside}u;\nconst BAIL_OUT_FUEL = ${bailOuts.fuel}u;\nconst BAIL_OUT_OVERFLOW = ${bailOuts.overflow}u;\nconst BAIL_OUT_INEXACT = ${bailOuts.inexact}u;`,
     "/** The number of iterations that this iteration's inner loops may still run. */\nvar<private> fuel: u32;",
     "var<private> bailed_out: bool;",
     `fn report_bail_out(reason: u32) {\n${effects.bailOut}\n}`,

@@ -38,6 +38,7 @@ export function emitExpression(expression: LoopExpression, target: StatementTarg
     }
     case "unary": {
       const operand = emitOpaque(expression.operand, target);
+      if (expression.checked) return `checked_negate_${expression.type}(${operand})`;
       if (expression.operator === "-" && expression.type === "u32") return `(0u - ${operand})`;
       if (expression.operator === "-" && expression.type === "f32") return `negate_f32(${operand})`;
       return `(${expression.operator}${operand})`;
@@ -56,8 +57,13 @@ export function emitExpression(expression: LoopExpression, target: StatementTarg
     }
     case "call":
       return emitCall(expression, target);
-    case "convert":
-      return convert(expression.operand.type, expression.type, emitOpaque(expression.operand, target));
+    case "convert": {
+      const { type, operand, checked } = expression;
+      const text = emitOpaque(operand, target);
+      return checked && type !== operand.type
+        ? `checked_convert_${type}(${text})`
+        : convert(operand.type, type, text);
+    }
   }
 }
 
@@ -128,6 +134,8 @@ function emitBinary(expression: Binary, target: StatementTarget): string {
     }
     return `(${a} ${operator} ${b})`;
   }
+  const checked = expression.checked && checkedNames[operator];
+  if (checked) return `checked_${checked}_${type}(${a}, ${b})`;
   switch (operator) {
     case "/":
     case "%":
@@ -148,6 +156,14 @@ function emitBinary(expression: Binary, target: StatementTarget): string {
   }
   return `(${a} ${operator} ${b})`;
 }
+
+/** The functions for integers that bail out unless the result is exact. */
+const checkedNames: Readonly<Record<string, string>> = {
+  "+": "add",
+  "-": "subtract",
+  "*": "multiply",
+  "%": "remainder",
+};
 
 /** Returns an operand's value if a driver can know it; undefined otherwise. */
 function constantOf(operand: LoopExpression): number | undefined {

@@ -3,7 +3,7 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import type { LoopExpression, LoopOperator } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { accuracyOf, computed as rounded, stepped } from "../numbers/accuracy.ts";
-import { asInteger, refusePending, toBits, toBoolean, toFloat } from "../numbers/conversions.ts";
+import { asInteger, refusePending, settled, toBits, toBoolean, toFloat } from "../numbers/conversions.ts";
 import { isNeverZero, rangeOfQuotient, rangeOfRemainder } from "../numbers/divisionRanges.ts";
 import { computed, exact, rangeOfInteger, safe, typeForBoth } from "../numbers/exactIntegers.ts";
 import { hostBinary, hostUnary, isBitwise, isRelational } from "../numbers/hostValues.ts";
@@ -34,45 +34,48 @@ import { compare } from "./comparisons.ts";
 export function binary(
   lowering: Lowering,
   operator: string,
-  left: LoweredValue,
-  right: LoweredValue,
+  first: LoweredValue,
+  second: LoweredValue,
   node: Node,
 ): LoweredValue {
+  const usesBits = isBitwise(operator);
+  const [left, right] = usesBits
+    ? [first, second]
+    : [settled(lowering, first, node), settled(lowering, second, node)];
   if (left.kind === "host" && right.kind === "host") {
     const result = hostBinary(operator, left, right);
     if (result) return result;
   }
   if (isRelational(operator)) return compare(lowering, operator, left, right, node);
   if (isBooleanValue(left) || isBooleanValue(right)) {
-    if (!isBitwise(operator)) {
+    if (!usesBits) {
       return refuse(
         loopError.unsupported("arithmetic with a boolean", node, "choose a number: `condition ? 1 : 0`"),
       );
     }
   }
-  if (isBitwise(operator)) return bitwise(lowering, operator, left, right, node);
+  if (usesBits) return bitwise(lowering, operator, left, right, node);
   if (operator === "**") return floating("pow", lowering, left, right, node);
   if ([left, right].some((value) => isFloat(lowering, value))) {
     return floating(operator as "+", lowering, left, right, node);
   }
   if (left.kind === "pending" || right.kind === "pending") {
-    const pending = left.kind === "pending" ? left : (right as PendingValue);
-    return pending.what === "product" || operator === "%"
-      ? refusePending(node)
-      : floating(operator as "+", lowering, left, right, node);
+    return operator === "%" ? refusePending(node) : floating(operator as "+", lowering, left, right, node);
   }
   const [a, b] = [asInteger(lowering, left, node)!, asInteger(lowering, right, node)!];
   switch (operator) {
     case "+":
     case "-": {
-      const total = computed(lowering, plus(a, operator === "+" ? b : negative(b), operator), node);
-      const make = (left: LoopExpression, right: LoopExpression) => operation(operator, left, right);
-      return { ...total, minusZero: zeroOfSum(lowering, operator, [a, b], node, make) };
+      const total = plus(a, operator === "+" ? b : negative(b), operator);
+      const { value, make } = computed(lowering, total, (left: LoopExpression, right: LoopExpression) =>
+        operation(operator, left, right),
+      );
+      return { ...value, minusZero: zeroOfSum(lowering, operator, [a, b], make) };
     }
     case "*":
-      return times(lowering, a, b, node);
+      return times(lowering, a, b);
     default:
-      return divide(lowering, operator as "/" | "%", a, b, node);
+      return divide(lowering, operator as "/" | "%", a, b);
   }
 }
 
@@ -116,12 +119,7 @@ function plus(a: IntegerValue, b: IntegerValue, operator: "+" | "-" = "+"): Inte
 const negative = (value: IntegerValue): IntegerValue =>
   integer(value.ir, negated(value), scale(value.slope, -1));
 
-function times(
-  lowering: Lowering,
-  a: IntegerValue,
-  b: IntegerValue,
-  node: Node,
-): IntegerValue | PendingValue {
+function times(lowering: Lowering, a: IntegerValue, b: IntegerValue): IntegerValue | PendingValue {
   const ir = operation("*", a.ir, b.ir);
   const factor = [a, b].find((value) => known(value.slope) === 0 && isPoint(value));
   const other = factor === a ? b : a;
@@ -136,7 +134,7 @@ function times(
   return {
     ...result,
     ir: small(a.ir, b.ir),
-    minusZero: zeroOfProduct(lowering, [a, b], node, small),
+    minusZero: zeroOfProduct(lowering, [a, b], small),
   };
 }
 
@@ -149,10 +147,9 @@ function divide(
   operator: "/" | "%",
   a: IntegerValue,
   b: IntegerValue,
-  node: Node,
 ): IntegerValue | PendingValue {
   const ranges = [rangeOfInteger(lowering, a), rangeOfInteger(lowering, b)] as const;
-  const type = typeForBoth(lowering, ...ranges, node);
+  const type = typeForBoth(lowering, a, b);
   const make = (left: LoopExpression, right: LoopExpression): LoopExpression => ({
     kind: "binary",
     type,
@@ -160,11 +157,11 @@ function divide(
     left: as(type, left),
     right: as(type, right),
   });
-  const ir = make(exact(lowering, a, node, type), exact(lowering, b, node, type));
+  const ir = make(exact(lowering, a, type), exact(lowering, b, type));
   const isExact = isNeverZero(lowering, ranges[1]) && operator === "%";
   const coerced =
     operator === "%" ? rangeOfRemainder(lowering, ...ranges) : rangeOfQuotient(lowering, ...ranges, type);
-  if (isExact) return integer(ir, coerced, zero, zeroOfRemainder(lowering, [a, b], node, make));
+  if (isExact) return integer(ir, coerced, zero, zeroOfRemainder(lowering, [a, b], make));
   return {
     kind: "pending",
     what: operator === "%" ? "remainder" : "quotient",
@@ -178,9 +175,10 @@ function divide(
 export function unary(
   lowering: Lowering,
   operator: "-" | "+" | "~" | "!",
-  operand: LoweredValue,
+  given: LoweredValue,
   node: Node,
 ): LoweredValue {
+  const operand = operator === "~" ? given : settled(lowering, given, node);
   if (operand.kind === "host") {
     const result = hostUnary(operator, operand);
     if (result) return result;
@@ -200,14 +198,15 @@ export function unary(
         : operand;
     case "-": {
       if (operand.kind === "integer") {
-        const make = (ir: LoopExpression): LoopExpression => ({
+        const negate = (ir: LoopExpression): LoopExpression => ({
           kind: "unary",
           type: ir.type,
           operator,
           operand: ir,
         });
-        const minusZero = zeroOfNegated(lowering, operand, node, make);
-        return computed(lowering, { ...negative(operand), ir: make(operand.ir), minusZero }, node);
+        const negated = { ...negative(operand), ir: negate(operand.ir) };
+        const { value, make } = computed(lowering, negated, negate);
+        return { ...value, minusZero: zeroOfNegated(lowering, operand, make) };
       }
       const ir: LoopExpression = {
         kind: "unary",

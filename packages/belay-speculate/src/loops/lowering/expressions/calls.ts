@@ -18,6 +18,7 @@ import { list } from "../statements/statements.ts";
 import { afterwards, expression, held } from "./expressions.ts";
 import { isMathFunction, mathCall } from "./mathFunctions.ts";
 import { read } from "./names.ts";
+import { isNumberTest, numberTest } from "./numberTests.ts";
 
 /** Translates a call of a function of Math, or of a function of the file, which is inlined. */
 export function call(lowering: Lowering, node: CallExpression): LoweredValue {
@@ -35,6 +36,8 @@ export function call(lowering: Lowering, node: CallExpression): LoweredValue {
       const reason = name === "random" ? "gives another value each time" : "has no counterpart on a GPU";
       return refuse(loopError.unknownCall(`Math.${name}`, reason, node));
     }
+    if (object === "Number" && !lookUp(lowering.scope, "Number") && isNumberTest(name))
+      return numberTest(lowering, name, args, node);
     return refuse(loopError.unknownCall(`${object}.${name}`, "may do anything", node, helperHelp));
   }
   if (callee.type !== "Identifier") return refuse(loopError.unsupported("this call", node, helperHelp));

@@ -4,13 +4,14 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { accuracyOf, chosen } from "../numbers/accuracy.ts";
-import { asInteger, toBoolean, toFloat } from "../numbers/conversions.ts";
+import { asInteger, settled, toBoolean, toFloat } from "../numbers/conversions.ts";
 import { rangeOfInteger } from "../numbers/exactIntegers.ts";
 import { zero } from "../numbers/linear.ts";
 import { zeroOfChoice } from "../numbers/minusZeros.ts";
 import {
   as,
   hostBoolean,
+  hostConstant,
   hostNumber,
   hull,
   type IntegerValue,
@@ -20,19 +21,29 @@ import {
   type LoweredValue,
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
+import { withoutTypes } from "../statements/assignments.ts";
 import { expression, held } from "./expressions.ts";
 
 /** Translates `a && b`, `a || b` and `a ?? b`. */
 export function logical(lowering: Lowering, node: LogicalExpression): LoweredValue {
   const left = expression(lowering, node.left);
-  if (node.operator === "??") {
-    return nullish(lowering, left, node);
-  }
+  return node.operator === "??" ? nullish(lowering, left, node) : logicalOf(lowering, node, left, expression);
+}
+
+type Translate = (lowering: Lowering, node: Source) => LoweredValue;
+
+/** Translates `a && b` or `a || b`, of which `a` is translated already. */
+function logicalOf(
+  lowering: Lowering,
+  node: LogicalExpression,
+  left: LoweredValue,
+  translate: Translate,
+): LoweredValue {
   const isAnd = node.operator === "&&";
   if (left.kind === "host" && left.constant !== undefined) {
-    return Boolean(left.constant) === isAnd ? expression(lowering, node.right) : left;
+    return Boolean(left.constant) === isAnd ? translate(lowering, node.right) : left;
   }
-  const second = branch(lowering, node.right);
+  const second = branch(lowering, node.right, translate);
   const { before, value: right } = second;
   if (before.length === 0 && isBooleanValue(left) && isBooleanValue(right)) {
     if (left.kind === "host" && right.kind === "host") {
@@ -41,7 +52,7 @@ export function logical(lowering: Lowering, node: LogicalExpression): LoweredVal
     const [a, b] = [toBoolean(lowering, left, node), toBoolean(lowering, right, node)];
     return {
       kind: "boolean",
-      ir: { kind: "binary", type: "bool", operator: node.operator, left: a, right: b },
+      ir: { kind: "binary", type: "bool", operator: node.operator as "&&", left: a, right: b },
     };
   }
   // `a && b` is `a ? b : a`, and `a || b` is `a ? a : b`, with `a` evaluated once.
@@ -49,6 +60,26 @@ export function logical(lowering: Lowering, node: LogicalExpression): LoweredVal
   const test = toBoolean(lowering, first, node.left);
   const itself = { before: [], value: first };
   return merge(lowering, test, isAnd ? second : itself, isAnd ? itself : second, node);
+}
+
+/**
+ * Translates an expression of which only the truth is used. There, both sides of `&&` and `||` may
+ * be of any kind.
+ */
+export function condition(lowering: Lowering, source: Source): LoweredValue {
+  const node = withoutTypes(source);
+  if (node.type !== "LogicalExpression" || node.operator === "??") return expression(lowering, node);
+  return lowering.nested(node, () => logicalOf(lowering, node, truth(lowering, node.left), truth));
+}
+
+/** Translates an expression to a boolean that is true where the expression is. */
+function truth(lowering: Lowering, node: Source): LoweredValue {
+  const value = condition(lowering, node);
+  if (isBooleanValue(value)) return value;
+  if (value.kind !== "host") return { kind: "boolean", ir: toBoolean(lowering, value, node) };
+  return value.constant === undefined
+    ? hostBoolean(`(!!${value.code})`)
+    : hostConstant(Boolean(value.constant));
 }
 
 /** Translates `a[i] ?? other`. An element outside the array is undefined. */
@@ -101,11 +132,11 @@ interface Branch {
   readonly value: LoweredValue;
 }
 
-function branch(lowering: Lowering, node: Source): Branch {
+function branch(lowering: Lowering, node: Source, translate: Translate = expression): Branch {
   let value!: LoweredValue;
   const assigned = new Set(lowering.assigned);
   const before = lowering.collect(() => {
-    value = expression(lowering, node);
+    value = translate(lowering, node);
   });
   lowering.assigned = assigned;
   return { before, value };
@@ -113,7 +144,7 @@ function branch(lowering: Lowering, node: Source): Branch {
 
 /** Translates `test ? yes : no`. */
 export function conditional(lowering: Lowering, node: ConditionalExpression): LoweredValue {
-  const test = expression(lowering, node.test);
+  const test = condition(lowering, node.test);
   if (test.kind === "host" && test.constant !== undefined) {
     return expression(lowering, test.constant ? node.consequent : node.alternate);
   }
@@ -132,7 +163,17 @@ export function conditional(lowering: Lowering, node: ConditionalExpression): Lo
 /**
  * Returns one of two values. A branch that needs statements, or loads, becomes a branch of an `if`.
  */
-function merge(lowering: Lowering, test: LoopExpression, yes: Branch, no: Branch, node: Node): LoweredValue {
+function merge(
+  lowering: Lowering,
+  test: LoopExpression,
+  first: Branch,
+  second: Branch,
+  node: Node,
+): LoweredValue {
+  const [yes, no] = [first, second].map(({ before, value }) => ({
+    before,
+    value: settled(lowering, value, node),
+  })) as [Branch, Branch];
   const values = [yes.value, no.value] as const;
   const booleans = values.map(isBooleanValue);
   if (booleans[0] !== booleans[1]) refuse(loopError.mixedTypes("?:", "number", "boolean", node));

@@ -4,7 +4,7 @@ import type { LoopExpression, LoopOperator } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { recordDecision } from "../numbers/accuracy.ts";
 import { asInteger, refusePending, toBoolean, toFloat } from "../numbers/conversions.ts";
-import { exact, fitsFloat, rangeOfInteger, typeForBoth } from "../numbers/exactIntegers.ts";
+import { exact, fitsFloat, typeForBoth } from "../numbers/exactIntegers.ts";
 import { recordUse } from "../numbers/scalarUses.ts";
 import {
   type BooleanValue,
@@ -52,8 +52,8 @@ export function compare(
   // A fraction is compared with a number that may be a fraction too.
   const use = isFraction(left) || isFraction(right) ? "float" : "compared";
   for (const { ir } of [a, b]) recordUse(lowering, ir, use);
-  const type = typeForBoth(lowering, rangeOfInteger(lowering, a), rangeOfInteger(lowering, b), node);
-  return result(exact(lowering, a, node, type), exact(lowering, b, node, type));
+  const type = typeForBoth(lowering, a, b);
+  return result(exact(lowering, a, type), exact(lowering, b, type));
 }
 
 /**

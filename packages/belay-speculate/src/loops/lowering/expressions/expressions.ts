@@ -1,5 +1,6 @@
 import type { MemberExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
+import { constantProperty } from "../../source/constantProperties.ts";
 import { lookUp } from "../../source/scopes.ts";
 import type { Lowering } from "../lowering.ts";
 import {
@@ -15,7 +16,7 @@ import { assign, update } from "../statements/assignments.ts";
 import { effects } from "../statements/statements.ts";
 import { binary, unary } from "./arithmetic.ts";
 import { call } from "./calls.ts";
-import { conditional, logical } from "./choices.ts";
+import { condition, conditional, logical } from "./choices.ts";
 import { arrayOf, element, loadOf } from "./elements.ts";
 import { meaningOf, read } from "./names.ts";
 
@@ -41,7 +42,8 @@ function translate(lowering: Lowering, node: Source): LoweredValue {
       return expression(lowering, node.expression);
     case "UnaryExpression":
       if (node.operator === "-" || node.operator === "+" || node.operator === "~" || node.operator === "!") {
-        return unary(lowering, node.operator, expression(lowering, node.argument), node);
+        const translate = node.operator === "!" ? condition : expression;
+        return unary(lowering, node.operator, translate(lowering, node.argument), node);
       }
       return refuse(loopError.unsupported(`\`${node.operator}\``, node));
     case "BinaryExpression": {
@@ -113,6 +115,8 @@ function member(lowering: Lowering, node: MemberExpression): LoweredValue {
       const value = node.object.name === "Math" ? Math[name as "PI"] : Number[name as "EPSILON"];
       if (typeof value === "number") return hostConstant(value);
     }
+    const constant = constantProperty(lookUp(lowering.scope, node.object.name), name);
+    if (constant !== undefined) return hostConstant(constant);
     if (name === "length") {
       const array = arrayOf(lowering, node.object);
       const code = `${array.name}.length`;

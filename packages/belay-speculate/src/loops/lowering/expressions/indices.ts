@@ -4,7 +4,7 @@ import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
 import { recordDecision } from "../numbers/accuracy.ts";
 import { asInteger, refusePending } from "../numbers/conversions.ts";
-import { rangeOfInteger, refuseWide } from "../numbers/exactIntegers.ts";
+import { exact, rangeOfInteger } from "../numbers/exactIntegers.ts";
 import { constant, hostValue, subtract } from "../numbers/linear.ts";
 import { recordUse } from "../numbers/scalarUses.ts";
 import { as, between, type IntegerValue, type LoweredValue, literal, uint32 } from "../numbers/values.ts";
@@ -61,7 +61,7 @@ function toIndex(lowering: Lowering, array: AccessedArray, value: LoweredValue, 
   }
   recordUse(lowering, index.ir, "integer");
   const found = fitting(lowering, index);
-  if (!found) return refuseWide(node);
+  if (!found) return { ir: exact(lowering, index), known: null };
   lowering.guards.requireWithin(rangeOfInteger(lowering, index), found.range);
   // A GPU's buffers have fewer than 2^31 elements anyway.
   if (found.length < 2 ** 31) requireLength(lowering, array, found.length);

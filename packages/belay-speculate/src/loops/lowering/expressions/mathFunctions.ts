@@ -3,9 +3,9 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import type { LoopExpression, LoopOperator, MathFunction } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { accuracyOf, chosen, computed, stepped } from "../numbers/accuracy.ts";
-import { asInteger, toBits, toFloat } from "../numbers/conversions.ts";
+import { asInteger, settled, toBits, toFloat } from "../numbers/conversions.ts";
 import { isNeverZero } from "../numbers/divisionRanges.ts";
-import { commonType, exact, rangeOfInteger, refuseWide } from "../numbers/exactIntegers.ts";
+import { commonType, exact, rangeOfInteger, rangeOfType } from "../numbers/exactIntegers.ts";
 import { hostCall } from "../numbers/hostValues.ts";
 import { zero as linearZero, maximum, minimum, scale } from "../numbers/linear.ts";
 import { zeroOfExtreme, zeroOfQuotient, zeroOfSign } from "../numbers/minusZeros.ts";
@@ -80,7 +80,8 @@ export function mathCall(
       loopError.unknownCall(`Math.${name}`, `takes ${least} arguments, found ${nodes.length}`, node),
     );
   }
-  const args = inOrder(lowering, nodes);
+  const usesBits = name === "imul" || name === "clz32";
+  const args = inOrder(lowering, nodes).map((arg) => (usesBits ? arg : settled(lowering, arg, node)));
   const accuracies = args.map((arg) => accuracyOf(lowering, arg));
   if (args.every((arg): arg is HostValue => arg.kind === "host" && arg.type === "number")) {
     return hostCall(name, args);
@@ -113,7 +114,7 @@ export function mathCall(
   if (first.kind === "integer") {
     // An integer needs no rounding; the operation only turns undefined into a number.
     if (isRounding(name)) return binary(lowering, "-", first, hostConstant(0), node);
-    if (name === "abs" || name === "sign") return magnitude(lowering, name, first, node);
+    if (name === "abs" || name === "sign") return magnitude(lowering, name, first);
   }
   return {
     kind: "float",
@@ -126,6 +127,12 @@ export function mathCall(
     accuracy: accuracyOfCall(name, accuracies),
   };
 }
+
+export const floorOf = ({ ir, accuracy }: FloatValue): FloatValue => ({
+  kind: "float",
+  ir: { kind: "call", type: "f32", callee: "floor", args: [ir] },
+  accuracy: stepped([accuracy]),
+});
 
 /**
  * Returns the accuracy after `Math.fround`. For a number that was rounded once, the result is that
@@ -144,38 +151,40 @@ function extreme(
   args: readonly LoweredValue[],
   node: Node,
 ): IntegerValue | FloatValue {
-  const whole = args.every(
+  const areWhole = args.every(
     (arg) =>
       arg.kind === "integer" ||
       (arg.kind === "host" && (arg.constant === undefined || Number.isSafeInteger(arg.constant))),
   );
-  if (!whole) {
+  if (!areWhole) {
     const floats = args.map((arg) => toFloat(lowering, arg, node));
     const accuracy = chosen(args.map((arg) => accuracyOf(lowering, arg)));
     return { kind: "float", ir: { kind: "call", type: "f32", callee: name, args: floats }, accuracy };
   }
   const integers = args.map((arg) => asInteger(lowering, arg, node)!);
   const ranges = integers.map((one) => rangeOfInteger(lowering, one));
-  const type = commonType(lowering, ranges);
-  if (!type) return refuseWide(node);
+  const areUnsigned = integers.every(({ ir }) => ir.type === "u32");
+  const type = commonType(lowering, ranges) ?? (areUnsigned ? "u32" : "i32");
   const pick = name === "min" ? minimum : maximum;
-  const range = ranges.reduce((one, other) => ({
+  const whole = ranges.reduce((one, other) => ({
     low: pick(one.low, other.low),
     high: pick(one.high, other.high),
   }));
+  const held = rangeOfType(type);
+  const range = lowering.guards.within(whole, held) === "never" ? held : whole;
   const make = (args: readonly LoopExpression[]): LoopExpression => ({
     kind: "call",
     type,
     callee: name,
     args: args.map((arg) => as(type, arg)),
   });
-  const ir = make(integers.map((one) => exact(lowering, one, node, type)));
-  return integer(ir, range, linearZero, zeroOfExtreme(lowering, name, integers, node, make));
+  const ir = make(integers.map((one) => exact(lowering, one, type)));
+  return integer(ir, range, linearZero, zeroOfExtreme(lowering, name, integers, make));
 }
 
-function magnitude(lowering: Lowering, name: "abs" | "sign", value: IntegerValue, node: Node): IntegerValue {
+function magnitude(lowering: Lowering, name: "abs" | "sign", value: IntegerValue): IntegerValue {
   const range = numbers(rangeOfInteger(lowering, value));
-  const argument = exact(lowering, value, node, name === "sign" ? "i32" : undefined);
+  const argument = exact(lowering, value, name === "sign" ? "i32" : undefined);
   if (argument.type === "u32") return { ...value, ir: argument, minusZero: undefined };
   const make = (arg: LoopExpression): LoopExpression => ({
     kind: "call",
@@ -184,7 +193,7 @@ function magnitude(lowering: Lowering, name: "abs" | "sign", value: IntegerValue
     args: [as("i32", arg)],
   });
   if (name === "sign") {
-    return integer(make(argument), between(-1, 1), linearZero, zeroOfSign(lowering, value, node, make));
+    return integer(make(argument), between(-1, 1), linearZero, zeroOfSign(lowering, value, make));
   }
   return integer(make(argument), range ? between(0, Math.max(-range[0], range[1])) : between(0, 2 ** 31));
 }
@@ -215,7 +224,7 @@ function rounded(lowering: Lowering, name: Rounding, value: PendingValue, node: 
   if (name === "trunc" || (name === "floor" && isPositive)) {
     const make = (left: LoopExpression, right: LoopExpression) =>
       truncated(name, { ...value.ir, left: as(type, left), right: as(type, right) } as LoopExpression);
-    const minusZero = zeroOfQuotient(lowering, value.operands, node, make);
+    const minusZero = zeroOfQuotient(lowering, value.operands, make);
     return integer(truncated(name, value.ir), value.coerced, linearZero, minusZero);
   }
 
@@ -251,6 +260,6 @@ function rounded(lowering: Lowering, name: Rounding, value: PendingValue, node: 
     ir,
     range,
     linearZero,
-    zeroOfQuotient(lowering, quotient.operands, node, () => ir),
+    zeroOfQuotient(lowering, quotient.operands, () => ir),
   );
 }

@@ -41,10 +41,10 @@ function elementValue(
   }
   if (element !== "u8c") return as(element === "u32" ? "u32" : "i32", toBits(lowering, value, node));
   const whole =
-    value.kind === "integer" || value.kind === "host" ? asClamped(lowering, value, node) : undefined;
+    value.kind !== "float" && value.kind !== "boolean" ? asClamped(lowering, value, node) : undefined;
   if (value.kind === "boolean") return toBits(lowering, value, node);
   // A clamping store rounds, and an f32 in place of the double may round to another integer.
-  if (value.kind === "pending") return refusePending(node);
+  if (value.kind === "pending" && value.what === "quotient") return refusePending(node);
   if (!whole) recordDecision(lowering, [value], node);
   return whole ?? toFloat(lowering, value, node);
 }
@@ -57,5 +57,5 @@ function asClamped(lowering: Lowering, value: LoweredValue, node: Node): LoopExp
     return undefined;
   }
   const whole = asInteger(lowering, value, node);
-  return whole && exact(lowering, whole, node);
+  return whole && exact(lowering, whole);
 }

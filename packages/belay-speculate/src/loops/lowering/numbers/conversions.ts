@@ -5,8 +5,10 @@ import type { LoopExpression } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
 import { recordDecision } from "./accuracy.ts";
-import { exact } from "./exactIntegers.ts";
+import { checkedAs } from "./checkedIntegers.ts";
+import { exact, rangeOfType } from "./exactIntegers.ts";
 import { zero } from "./linear.ts";
+import { zeroOfProduct, zeroOfRemainder } from "./minusZeros.ts";
 import { recordUse } from "./scalarUses.ts";
 import {
   as,
@@ -18,6 +20,7 @@ import {
   integer,
   type LoweredValue,
   literal,
+  type PendingValue,
 } from "./values.ts";
 
 /** Returns the value as an integer; undefined if it is none. */
@@ -27,9 +30,43 @@ export function asInteger(lowering: Lowering, value: LoweredValue, node: Node): 
       return value;
     case "host":
       return value.type === "number" ? integerOfHost(lowering, value, node) : undefined;
+    case "pending":
+      return value.what === "quotient" ? undefined : integerOfPending(lowering, value);
     default:
       return undefined;
   }
+}
+
+/**
+ * Returns a value whose number is needed, and not only its low 32 bits. A product or a remainder
+ * becomes an integer, and the iteration bails out unless 32 bits hold it.
+ */
+export function settled(lowering: Lowering, value: LoweredValue, node: Node): LoweredValue {
+  return value.kind === "pending" ? (asInteger(lowering, value, node) ?? value) : value;
+}
+
+function integerOfPending(lowering: Lowering, { what, ir, coerced, operands }: PendingValue): IntegerValue {
+  const type = ir.type === "u32" ? "u32" : "i32";
+  if (what === "product") {
+    const make = (left: LoopExpression, right: LoopExpression): LoopExpression =>
+      checkedAs(lowering.variables, type, { kind: "binary", type, operator: "*", left, right });
+    const zeros = zeroOfProduct(lowering, operands, make);
+    return integer(make(operands[0].ir, operands[1].ir), rangeOfType(type), zero, zeros);
+  }
+  const make = (left: LoopExpression, right: LoopExpression): LoopExpression => ({
+    kind: "binary",
+    type,
+    operator: "%",
+    left: as(type, left),
+    right: as(type, right),
+    checked: true,
+  });
+  return integer(
+    { ...ir, checked: true } as LoopExpression,
+    coerced,
+    zero,
+    zeroOfRemainder(lowering, operands, make),
+  );
 }
 
 function integerOfHost(lowering: Lowering, value: HostValue, node: Node): IntegerValue {
@@ -67,9 +104,9 @@ export function toFloat(lowering: Lowering, value: LoweredValue, node: Node): Lo
     case "integer": {
       recordUse(lowering, value.ir, "float");
       lowering.observesZeros = true;
-      if (!value.minusZero) return as("f32", exact(lowering, value, node));
+      if (!value.minusZero) return as("f32", exact(lowering, value));
       const { ir, isMinusZero } = value.minusZero();
-      const no = as("f32", exact(lowering, { ...value, ir }, node));
+      const no = as("f32", exact(lowering, { ...value, ir }));
       return { kind: "conditional", type: "f32", test: isMinusZero, yes: literal("f32", -0), no };
     }
     case "host": {
@@ -84,7 +121,7 @@ export function toFloat(lowering: Lowering, value: LoweredValue, node: Node): Lo
       return literal("f32", rounded);
     }
     case "pending": {
-      if (value.what === "product") return refuseProduct(node);
+      if (value.what === "product") return toFloat(lowering, integerOfPending(lowering, value), node);
       recordUse(lowering, value.ir, "float");
       const [left, right] = value.operands.map((operand) => toFloat(lowering, operand, node));
       return {
@@ -101,15 +138,6 @@ export function toFloat(lowering: Lowering, value: LoweredValue, node: Node): Lo
   );
 }
 
-export const refuseProduct = (node: Node): never =>
-  refuse(
-    loopError.inexactInteger(
-      "this product may have more than the 53 bits of a double",
-      node,
-      "write `Math.imul(a, b)`, or keep the factors smaller, as in `(a & 0xffff) * b`",
-    ),
-  );
-
 /** Returns the value as a condition. */
 export function toBoolean(lowering: Lowering, value: LoweredValue, node: Node): LoopExpression {
   switch (value.kind) {
@@ -119,12 +147,13 @@ export function toBoolean(lowering: Lowering, value: LoweredValue, node: Node): 
       recordDecision(lowering, [value], node);
       return { kind: "convert", type: "bool", operand: value.ir };
     case "integer":
-      return { kind: "convert", type: "bool", operand: exact(lowering, value, node) };
+      return { kind: "convert", type: "bool", operand: exact(lowering, value) };
     case "host":
       if (value.constant !== undefined) return boolean(Boolean(value.constant));
       return { kind: "convert", type: "bool", operand: lowering.inputs.of(hostBoolean(value.code), "i32") };
     case "pending":
-      return refusePending(node);
+      if (value.what === "quotient") return refusePending(node);
+      return toBoolean(lowering, integerOfPending(lowering, value), node);
   }
 }
 

@@ -1,9 +1,10 @@
 /** Integers in types that hold them exactly, with the host's checks where they are needed. */
 import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { LoopExpression, NumberType } from "../../tree/ir.ts";
+import type { LoopExpression, NumberType, ValueType } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
+import { checkedAs } from "./checkedIntegers.ts";
 import { known, multiply } from "./linear.ts";
 import { as, between, hull, type IntegerValue, type Interval, int32, sum, uint32 } from "./values.ts";
 
@@ -29,19 +30,18 @@ export function rangeOfInteger(lowering: Lowering, { slope, low, high }: Integer
  * Returns the integer in a type that holds it exactly, for operations that depend on all its bits.
  * The type is given, or follows from the range. The host checks the bounds that only it knows.
  */
-export function exact(
-  lowering: Lowering,
-  value: IntegerValue,
-  node: Node,
-  type?: NumberType,
-): LoopExpression {
+export function exact(lowering: Lowering, value: IntegerValue, type?: NumberType): LoopExpression {
   const range = rangeOfInteger(lowering, value);
   const chosen = type ?? commonType(lowering, [range]);
-  if (!chosen || !lowering.guards.requireWithin(range, chosen === "u32" ? uint32 : int32)) {
-    return refuseWide(node);
-  }
-  return as(chosen, value.ir);
+  if (chosen && lowering.guards.requireWithin(range, chosen === "u32" ? uint32 : int32))
+    return as(chosen, value.ir);
+  return checkedAs(lowering.variables, wholeType(chosen ?? value.ir.type), value.ir);
 }
+
+const wholeType = (type: ValueType): "i32" | "u32" => (type === "u32" ? "u32" : "i32");
+
+/** Returns the integers that a type of 32 bits holds. */
+export const rangeOfType = (type: ValueType): Interval => (type === "u32" ? uint32 : int32);
 
 export const refuseWide = (node: Node): never =>
   refuse(
@@ -74,32 +74,25 @@ export function fitsFloat(lowering: Lowering, value: IntegerValue): boolean {
 }
 
 /**
- * Returns an integer computed from others. Refuses it if a double may not hold it, because its low
- * bits would be lost.
+ * Returns an integer computed from others. It is checked if a double may not hold it, because its
+ * low bits would be lost. `make` makes the same integer of other operands.
  */
-export function computed(lowering: Lowering, value: IntegerValue, node: Node): IntegerValue {
-  if (!lowering.guards.requireWithin(rangeOfInteger(lowering, value), safe)) {
-    refuse(
-      loopError.inexactInteger(
-        "this integer may grow beyond what a double holds exactly",
-        node,
-        "coerce it where it is computed, as in `(a + b) | 0`",
-      ),
-    );
-  }
-  return value;
+export function computed<Make extends (...operands: LoopExpression[]) => LoopExpression>(
+  lowering: Lowering,
+  value: IntegerValue,
+  make: Make,
+): { readonly value: IntegerValue; readonly make: (...operands: Parameters<Make>) => LoopExpression } {
+  if (lowering.guards.requireWithin(rangeOfInteger(lowering, value), safe)) return { value, make };
+  const check = (ir: LoopExpression) => checkedAs(lowering.variables, wholeType(ir.type), ir);
+  return { value: { ...value, ir: check(value.ir) }, make: (...operands) => check(make(...operands)) };
 }
 
-/** Returns an integer type that holds both operands exactly. */
-export function typeForBoth(lowering: Lowering, one: Interval, other: Interval, node: Node): "i32" | "u32" {
-  const type = commonType(lowering, [one, other]);
-  if (type) return type;
-  if (!commonType(lowering, [one]) || !commonType(lowering, [other])) return refuseWide(node);
-  return refuse(
-    loopError.inexactInteger(
-      "no type of 32 bits holds both the signed and the unsigned integer",
-      node,
-      "coerce one of them, as in `(a >>> 0) < b`",
-    ),
-  );
+/**
+ * Returns an integer type for both operands. If no type holds both, they are checked in the one
+ * that is returned.
+ */
+export function typeForBoth(lowering: Lowering, one: IntegerValue, other: IntegerValue): "i32" | "u32" {
+  const ranges = [one, other].map((value) => rangeOfInteger(lowering, value));
+  const areUnsigned = one.ir.type === "u32" && other.ir.type === "u32";
+  return commonType(lowering, ranges) ?? (areUnsigned ? "u32" : "i32");
 }

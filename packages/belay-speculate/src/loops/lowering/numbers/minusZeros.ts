@@ -31,14 +31,12 @@ export function signed(lowering: Lowering, value: IntegerValue): Signed {
 export function zeroOfNegated(
   lowering: Lowering,
   value: IntegerValue,
-  node: Node,
   make: (ir: LoopExpression) => LoopExpression,
 ): Zero {
   if (!mayBeZero(lowering, value)) return undefined;
   return computed(
     lowering,
     [value],
-    node,
     ([ir]) => make(ir!),
     ([one]) => and(one!.isZero(), not(one!.isMinusZero)),
   );
@@ -52,7 +50,6 @@ export function zeroOfSum(
   lowering: Lowering,
   operator: "+" | "-",
   operands: readonly [IntegerValue, IntegerValue],
-  node: Node,
   make: (left: LoopExpression, right: LoopExpression) => LoopExpression,
 ): Zero {
   const [a, b] = operands;
@@ -60,7 +57,6 @@ export function zeroOfSum(
   return computed(
     lowering,
     operands,
-    node,
     ([left, right]) => make(left!, right!),
     ([left, right]) =>
       operator === "+"
@@ -73,7 +69,6 @@ export function zeroOfSum(
 export function zeroOfProduct(
   lowering: Lowering,
   operands: readonly [IntegerValue, IntegerValue],
-  node: Node,
   make: (left: LoopExpression, right: LoopExpression) => LoopExpression,
 ): Zero {
   const mayBeMinus = (one: IntegerValue, other: IntegerValue) =>
@@ -83,7 +78,6 @@ export function zeroOfProduct(
   return computed(
     lowering,
     operands,
-    node,
     ([left, right]) => make(left!, right!),
     ([left, right]) =>
       and(or(left!.isZero(), right!.isZero()), test("!=", left!.isMinus(), right!.isMinus())),
@@ -94,7 +88,6 @@ export function zeroOfProduct(
 export function zeroOfRemainder(
   lowering: Lowering,
   operands: readonly [IntegerValue, IntegerValue],
-  node: Node,
   make: (left: LoopExpression, right: LoopExpression) => LoopExpression,
 ): Zero {
   const [dividend] = operands;
@@ -102,7 +95,6 @@ export function zeroOfRemainder(
   return computed(
     lowering,
     operands,
-    node,
     ([left, right]) => make(left!, right!),
     ([left], result) => and(isZero(result), left!.isMinus()),
   );
@@ -112,14 +104,12 @@ export function zeroOfRemainder(
 export function zeroOfQuotient(
   lowering: Lowering,
   operands: readonly [IntegerValue, IntegerValue],
-  node: Node,
   make: (left: LoopExpression, right: LoopExpression) => LoopExpression,
 ): Zero {
   if (!operands.some((one) => one.minusZero || mayBeNegative(lowering, one))) return undefined;
   return computed(
     lowering,
     operands,
-    node,
     ([left, right]) => make(left!, right!),
     ([left, right], ir) => and(isZero(ir), test("!=", left!.isMinus(), right!.isMinus())),
   );
@@ -130,7 +120,6 @@ export function zeroOfExtreme(
   lowering: Lowering,
   name: "min" | "max",
   operands: readonly IntegerValue[],
-  node: Node,
   make: (operands: readonly LoopExpression[]) => LoopExpression,
 ): Zero {
   const mayBeMinus = (one: IntegerValue) => one.minusZero !== undefined;
@@ -138,7 +127,7 @@ export function zeroOfExtreme(
     operands.some(mayBeMinus) &&
     (name === "min" || operands.every((one) => mayBeMinus(one) || mayBeNegative(lowering, one)));
   if (!isPossible) return undefined;
-  return computed(lowering, operands, node, make, (parts, result) =>
+  return computed(lowering, operands, make, (parts, result) =>
     and(
       isZero(result),
       name === "min"
@@ -152,14 +141,12 @@ export function zeroOfExtreme(
 export function zeroOfSign(
   lowering: Lowering,
   value: IntegerValue,
-  node: Node,
   make: (ir: LoopExpression) => LoopExpression,
 ): Zero {
   if (!value.minusZero) return undefined;
   return computed(
     lowering,
     [value],
-    node,
     ([ir]) => make(ir!),
     ([one]) => one!.isMinusZero,
   );
@@ -218,14 +205,13 @@ export function refuseMinusZero(lowering: Lowering, name: string, value: Integer
 function computed(
   lowering: Lowering,
   operands: readonly IntegerValue[],
-  node: Node,
   make: (operands: readonly LoopExpression[]) => LoopExpression,
   isMinusZero: (operands: readonly Operand[], result: LoopExpression) => LoopExpression,
 ): () => Signed {
   return () => {
     const parts = operands.map((value): Operand => {
       const part = signed(lowering, value);
-      const whole = () => exact(lowering, { ...value, ir: part.ir, minusZero: undefined }, node);
+      const whole = () => exact(lowering, { ...value, ir: part.ir, minusZero: undefined });
       const isNegative = () => {
         const ir = whole();
         return ir.type === "i32" && mayBeNegative(lowering, value)

@@ -1,5 +1,13 @@
-import type { AssignmentExpression, Node, Expression as Source, UpdateExpression } from "oxc-parser";
+import type {
+  ArrayAssignmentTarget,
+  AssignmentExpression,
+  MemberExpression,
+  Node,
+  Expression as Source,
+  UpdateExpression,
+} from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
+import { childrenOf } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import { binary } from "../expressions/arithmetic.ts";
 import { element, loadOf } from "../expressions/elements.ts";
@@ -7,11 +15,11 @@ import { afterwards, expression, held, inOrder } from "../expressions/expression
 import { meaningOf } from "../expressions/names.ts";
 import { storeElement } from "../expressions/storedElements.ts";
 import type { Lowering } from "../lowering.ts";
-import { asInteger, toFloat } from "../numbers/conversions.ts";
+import { asInteger, settled, toFloat } from "../numbers/conversions.ts";
 import { exact } from "../numbers/exactIntegers.ts";
 import { refuseMinusZero, zeroOfVariable } from "../numbers/minusZeros.ts";
 import { hostConstant, type LoweredValue } from "../numbers/values.ts";
-import { refuse } from "../refusal.ts";
+import { LoopRefusal, refuse } from "../refusal.ts";
 import { typeOfVariable } from "../variables.ts";
 import { reduce } from "./reductions.ts";
 import { type Change, recordAssignment, setLocal, warnOfSum } from "./setVariables.ts";
@@ -23,9 +31,10 @@ import { type Change, recordAssignment, setLocal, warnOfSum } from "./setVariabl
 export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = true): LoweredValue {
   const target = withoutTypes(node.left as Source);
   const { operator, right } = asCompound(node, target);
-  if (["&&", "||", "??"].includes(operator)) {
-    return refuse(loopError.unsupported(`\`${node.operator}\``, node, "write an `if`"));
+  if (operator === "&&" || operator === "||" || operator === "??") {
+    return assignLogically(lowering, node, target, operator);
   }
+  if (node.left.type === "ArrayPattern" && !isUsed) return assignEach(lowering, node.left, right, node);
   if (target.type === "Identifier") {
     const meaning = meaningOf(lowering, target.name, target);
     if (meaning.kind === "reduction") return reduce(lowering, meaning, target.name, node);
@@ -40,9 +49,7 @@ export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = 
       change: change!,
     });
   }
-  if (target.type !== "MemberExpression") {
-    return refuse(loopError.unsupported("destructuring", node, "assign one variable at a time"));
-  }
+  if (target.type !== "MemberExpression") throw destructuring(node);
   const place = element(lowering, target);
   if (operator === "") {
     let index = place.ir;
@@ -68,6 +75,78 @@ export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = 
   return storeElement(lowering, once, isUsed ? held(lowering, total) : total, node);
 }
 
+/** Translates `x ||= value` as `x || (x = value)`, and `&&=` and `??=` likewise. */
+function assignLogically(
+  lowering: Lowering,
+  node: AssignmentExpression,
+  left: Source,
+  operator: "&&" | "||" | "??",
+): LoweredValue {
+  // The index is evaluated twice.
+  if (left.type === "MemberExpression" && hasEffects(left)) {
+    return refuse(
+      loopError.unsupported(
+        `\`${node.operator}\` with an index that changes something`,
+        node,
+        "compute the index before",
+      ),
+    );
+  }
+  const right: AssignmentExpression = { ...node, operator: "=" };
+  return expression(lowering, { ...node, type: "LogicalExpression", operator, left, right });
+}
+
+const hasEffects = (node: Node): boolean =>
+  node.type === "AssignmentExpression" ||
+  node.type === "UpdateExpression" ||
+  node.type === "CallExpression" ||
+  childrenOf(node).some(hasEffects);
+
+/** Translates `[x, a[i]] = [value, other]`: all values are computed before the first is assigned. */
+function assignEach(
+  lowering: Lowering,
+  { elements }: ArrayAssignmentTarget,
+  right: Source,
+  node: AssignmentExpression,
+): LoweredValue {
+  const values = valuesOfArray(lowering, right, elements.length, node).map((value) => held(lowering, value));
+  for (const [at, element] of elements.entries()) {
+    if (!element) continue;
+    const target = withoutTypes(element as Source);
+    if (target.type === "Identifier") setName(lowering, target.name, values[at]!, element);
+    else if (target.type === "MemberExpression") storeAt(lowering, target, values[at]!, element);
+    else throw destructuring(element);
+  }
+  return values[0] ?? hostConstant(Number.NaN);
+}
+
+const storeAt = (lowering: Lowering, target: MemberExpression, value: LoweredValue, node: Node) =>
+  storeElement(lowering, element(lowering, target), value, node);
+
+/** Returns the values of `[a, b]`, from which at least `count` variables are set. */
+export function valuesOfArray(
+  lowering: Lowering,
+  node: Source,
+  count: number,
+  place: Node,
+): readonly LoweredValue[] {
+  const array = withoutTypes(node);
+  if (array.type !== "ArrayExpression" || array.elements.length < count) throw destructuring(place);
+  return inOrder(
+    lowering,
+    array.elements.map((one) => {
+      if (one === null || one.type === "SpreadElement") throw destructuring(place);
+      return one;
+    }),
+  );
+}
+
+/** Returns the refusal of a pattern that is no list of variables, set from a list of values. */
+export const destructuring = (node: Node) =>
+  new LoopRefusal(
+    loopError.unsupported("destructuring", node, "set one variable at a time, or write `[x, y] = [a, b]`"),
+  );
+
 /** Translates `x++`, `++x`, `x--` and `--x`. */
 export function update(lowering: Lowering, node: UpdateExpression, isUsed = true): LoweredValue {
   const operator = node.operator === "++" ? "+" : "-";
@@ -78,7 +157,7 @@ export function update(lowering: Lowering, node: UpdateExpression, isUsed = true
     if (meaning.kind === "reduction") return reduce(lowering, meaning, target.name, node);
     if (meaning.kind !== "value" && meaning.kind !== "array") warnOfSum(lowering, meaning.variable, node);
     const read = expression(lowering, target);
-    const before = isUsed ? held(lowering, read) : read;
+    const before = isUsed ? held(lowering, numeric(lowering, read, node)) : read;
     const after = setName(lowering, target.name, binary(lowering, operator, before, change, node), node, {
       operator,
       change,
@@ -88,10 +167,15 @@ export function update(lowering: Lowering, node: UpdateExpression, isUsed = true
   if (target.type !== "MemberExpression") return refuse(loopError.unsupported("this target", node));
   const place = element(lowering, target);
   const once = { ...place, ir: lowering.hold(place.ir) };
-  const before = isUsed ? held(lowering, loadOf(lowering, once)) : loadOf(lowering, once);
+  const loaded = loadOf(lowering, once);
+  const before = isUsed ? held(lowering, numeric(lowering, loaded, node)) : loaded;
   const after = storeElement(lowering, once, binary(lowering, operator, before, change, node), node);
   return node.prefix ? after : before;
 }
+
+/** Returns an integer as `x++` gives it: an element that does not exist is NaN and not undefined. */
+const numeric = (lowering: Lowering, value: LoweredValue, node: Node) =>
+  value.kind === "integer" ? binary(lowering, "-", value, hostConstant(0), node) : value;
 
 /** Returns true if a value is a sum or a product with the variable as a part. */
 function accumulates(node: Source, name: string): boolean {
@@ -128,10 +212,11 @@ export function withoutTypes(node: Source): Source {
 function setName(
   lowering: Lowering,
   name: string,
-  value: LoweredValue,
+  given: LoweredValue,
   node: Node,
   change?: Change,
 ): LoweredValue {
+  const value = settled(lowering, given, node);
   const meaning = meaningOf(lowering, name, node);
   switch (meaning.kind) {
     case "variable": {
@@ -151,7 +236,7 @@ function setName(
       if (type === "bool") return refuse(loopError.mixedTypes(name, "boolean", "number", node));
       const integer = variable.kind === "integer" ? asInteger(lowering, value, node) : undefined;
       if (integer) refuseMinusZero(lowering, name, integer, node);
-      const ir = integer ? exact(lowering, integer, node, type) : toFloat(lowering, value, node);
+      const ir = integer ? exact(lowering, integer, type) : toFloat(lowering, value, node);
       lowering.emit({ kind: "assignCarried", name, value: ir });
       return readBack(value, { kind: "carried", type, name });
     }
@@ -159,7 +244,7 @@ function setName(
     case "array":
       return refuseTarget(name, node);
     case "reduction":
-      throw new Error("a reduction is no plain assignment");
+      return refuse(loopError.notReduced(name, meaning.operator, node));
   }
 }
 

@@ -1,6 +1,12 @@
-import type { Node, Expression as Source, VariableDeclaration, VariableDeclarator } from "oxc-parser";
+import type {
+  ArrayPattern,
+  Node,
+  Expression as Source,
+  VariableDeclaration,
+  VariableDeclarator,
+} from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import { type Binding, isFunction, lookUp, namesOf } from "../../source/scopes.ts";
+import { type Binding, isFunction, isUsedOnlyIn, lookUp, namesOf } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import { expression, held } from "../expressions/expressions.ts";
 import { meaningOf } from "../expressions/names.ts";
@@ -8,10 +14,10 @@ import type { Lowering, Meaning } from "../lowering.ts";
 import { zeroOfVariable } from "../numbers/minusZeros.ts";
 import type { LoweredValue } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
-import { withoutTypes } from "./assignments.ts";
+import { destructuring, valuesOfArray, withoutTypes } from "./assignments.ts";
 import { declareEmpty, recordAssignment, setInteger, setLocal } from "./setVariables.ts";
 
-/** Translates `const` and `let` in the loop. */
+/** Translates `const`, `let` and `var` in the loop. */
 export function declaration(lowering: Lowering, node: VariableDeclaration): void {
   for (const declarator of node.declarations) {
     if (lowering.attempt(() => declare(lowering, node.kind, declarator))) continue;
@@ -24,12 +30,17 @@ export function declaration(lowering: Lowering, node: VariableDeclaration): void
 
 function declare(lowering: Lowering, kind: string, declarator: VariableDeclarator): void {
   const { id, init } = declarator;
-  if (kind !== "const" && kind !== "let") {
-    const help = "declare it with `let` or `const`, so that each iteration has its own";
-    refuse(loopError.unsupported(`\`${kind}\``, declarator, help));
+  if (kind !== "const" && kind !== "let" && kind !== "var") {
+    refuse(loopError.unsupported(`\`${kind}\``, declarator, "declare it with `let` or `const`"));
   }
-  if (id.type !== "Identifier") {
-    refuse(loopError.unsupported("destructuring", declarator, "declare one variable at a time"));
+  if (id.type === "ArrayPattern" && init && kind !== "var") {
+    declareEach(lowering, id, init, declarator);
+    return;
+  }
+  if (id.type !== "Identifier") throw destructuring(declarator);
+  if (kind === "var") {
+    declareVar(lowering, lookUp(lowering.scope, id.name)!, init, declarator);
+    return;
   }
   const binding = lookUp(lowering.scope, id.name)!;
   const isConstant = binding.assignments.length === 0;
@@ -39,6 +50,51 @@ function declare(lowering: Lowering, kind: string, declarator: VariableDeclarato
   if (array) lowering.meanings.set(binding, array);
   else if (init) declareWith(lowering, binding, expression(lowering, init), declarator);
   else declareWithout(lowering, binding, declarator);
+}
+
+/** Translates `let [x, y] = [a, b]`. */
+function declareEach(
+  lowering: Lowering,
+  { elements }: ArrayPattern,
+  init: Source,
+  declarator: VariableDeclarator,
+): void {
+  const values = valuesOfArray(lowering, init, elements.length, declarator);
+  for (const [at, target] of elements.entries()) {
+    if (!target) continue;
+    if (target.type !== "Identifier") throw destructuring(target);
+    declareWith(lowering, lookUp(lowering.scope, target.name)!, values[at]!, target);
+  }
+}
+
+/**
+ * Translates `var` as a variable of the whole iteration. Refuses one that is used outside of the
+ * loop. It must be assigned to in each iteration before it is read, so that no iteration sees the
+ * value of an earlier one.
+ */
+function declareVar(
+  lowering: Lowering,
+  binding: Binding,
+  init: Source | null,
+  declarator: VariableDeclarator,
+): void {
+  const isOfHelper = binding.scope.node !== lowering.loop.container;
+  if (!isOfHelper && !isUsedOnlyIn(binding, lowering.loop.node, lowering.scopes)) {
+    refuse(
+      loopError.unsupported(
+        "a `var` that is used outside of the loop",
+        declarator,
+        "declare it with `let` or `const`, so that each iteration has its own",
+      ),
+    );
+  }
+  const variable = lowering.hoist(binding.name, binding.declaration);
+  lowering.meanings.set(binding, { kind: "variable", variable });
+  if (!init) return;
+  const value = expression(lowering, init);
+  recordAssignment(lowering, variable, value, declarator);
+  lowering.assigned.add(variable);
+  setLocal(lowering, "assign", variable, value, declarator);
 }
 
 export function refuseAssignment({ name, assignments }: Binding): never {

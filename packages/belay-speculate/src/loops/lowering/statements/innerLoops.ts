@@ -1,15 +1,35 @@
-import type { DoWhileStatement, ForStatement, Expression as Source, WhileStatement } from "oxc-parser";
-import { type CountedLoop, countedLoop } from "../../source/countedLoop.ts";
+import type {
+  DoWhileStatement,
+  ForOfStatement,
+  ForStatement,
+  Expression as Source,
+  WhileStatement,
+} from "oxc-parser";
+import { loopError } from "../../../diagnostics/loops.ts";
+import { type CountedLoop, countedLoop, onlyHeaderChanges } from "../../source/countedLoop.ts";
 import { lookUp } from "../../source/scopes.ts";
 import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
-import { expression } from "../expressions/expressions.ts";
-import type { Lowering } from "../lowering.ts";
+import { condition } from "../expressions/choices.ts";
+import { arrayOf, type ElementPlace, loadOf, spanOf } from "../expressions/elements.ts";
+import { expression, held } from "../expressions/expressions.ts";
+import type { AccessedArray, Lowering } from "../lowering.ts";
 import { asInteger, toBoolean } from "../numbers/conversions.ts";
 import { commonType, exact, rangeOfInteger } from "../numbers/exactIntegers.ts";
-import { add, constant, difference, known, type Linear, subtract, unknown } from "../numbers/linear.ts";
+import {
+  add,
+  constant,
+  difference,
+  hostValue,
+  known,
+  type Linear,
+  subtract,
+  unknown,
+  zero,
+} from "../numbers/linear.ts";
 import { zeroOfVariable } from "../numbers/minusZeros.ts";
 import { type IntegerValue, int32, integer, literal, uint32 } from "../numbers/values.ts";
-import { declaration } from "./declarations.ts";
+import { refuse } from "../refusal.ts";
+import { declaration, declareWith } from "./declarations.ts";
 import { setInteger } from "./setVariables.ts";
 import { body, effects } from "./statements.ts";
 
@@ -41,6 +61,56 @@ export function forLoop(lowering: Lowering, node: ForStatement, label: string | 
     trips: counting?.trips ?? unknown,
   };
   loop(lowering, parts);
+}
+
+/**
+ * Translates `for (const x of a)` over a typed array. An element is loaded where its turn comes, so
+ * it is current.
+ */
+export function forOfLoop(lowering: Lowering, node: ForOfStatement, label: string | undefined): void {
+  const array = arrayOf(lowering, node.right);
+  const length = elementCount(lowering, array);
+  const counter = lowering.declare("place", node);
+  const type = "i32";
+  const place: LoopExpression = { kind: "local", type, name: counter.name };
+  const set = (kind: "declare" | "assign", value: LoopExpression) =>
+    setInteger(lowering, kind, counter, integer(value, { low: zero, high: length }), type);
+  set("declare", literal(type, 0));
+  loop(lowering, {
+    label,
+    test: () => {
+      const right = lowering.lengthOf(array);
+      leaveUnless(lowering, { kind: "binary", type: "bool", operator: "<", left: place, right });
+    },
+    body: () => {
+      const index = integer(place, { low: zero, high: add(length, constant(-1)) });
+      declareElement(lowering, node, { array, ir: place, index, span: spanOf(node.right) });
+      body(lowering, node.body, node.right.end);
+    },
+    update: () =>
+      set("assign", { kind: "binary", type, operator: "+", left: place, right: literal(type, 1) }),
+    trips: length,
+  });
+}
+
+/** Returns the number of an array's elements, which the host requires to be an i32. */
+export function elementCount(lowering: Lowering, { name }: AccessedArray): Linear {
+  const length = hostValue(`${name}.length`);
+  lowering.guards.requireNotPositive(subtract(length, int32.high));
+  return length;
+}
+
+/** Declares the variable of a loop over elements as the current element. */
+export function declareElement(lowering: Lowering, { left }: ForOfStatement, place: ElementPlace): void {
+  const [declarator, ...others] = left.type === "VariableDeclaration" ? left.declarations : [];
+  const isOwn = left.type === "VariableDeclaration" && (left.kind === "const" || left.kind === "let");
+  if (!isOwn || others.length > 0 || declarator?.id.type !== "Identifier") {
+    refuse(
+      loopError.unsupported("this variable of a loop over elements", left, "write `for (const x of a)`"),
+    );
+  }
+  const value = held(lowering, loadOf(lowering, place));
+  declareWith(lowering, lookUp(lowering.scope, declarator.id.name)!, value, declarator);
 }
 
 export function whileLoop(lowering: Lowering, node: WhileStatement, label: string | undefined): void {
@@ -122,7 +192,7 @@ function loop(lowering: Lowering, parts: Parts): void {
 
 /** Emits `if (!test) break`. */
 function test(lowering: Lowering, node: Source): void {
-  const value = expression(lowering, node);
+  const value = condition(lowering, node);
   if (value.kind === "host" && value.constant !== undefined && value.constant) return;
   leaveUnless(lowering, toBoolean(lowering, value, node));
 }
@@ -145,7 +215,7 @@ function countingOf(lowering: Lowering, node: ForStatement): Counting | undefine
   const counted = countedLoop(node);
   const size = counted && stepSize(lowering, counted.step);
   const binding = counted && lookUp(lowering.scope, counted.name);
-  if (!counted || !size || binding?.assignments.length !== 1) return undefined;
+  if (!counted || !size || !binding || !onlyHeaderChanges(binding, node, lowering.scopes)) return undefined;
 
   const counter = lowering.declare(counted.name, counted.declarator);
   const { name } = counter;
@@ -170,7 +240,7 @@ function countingOf(lowering: Lowering, node: ForStatement): Counting | undefine
   declareOthers(lowering, node, counted);
   const integerAt = (source: Source) => asInteger(lowering, expression(lowering, source), source)!;
   const from = integerAt(counted.from);
-  exact(lowering, from, counted.from, type);
+  exact(lowering, from, type);
   if (from.minusZero) lowering.variables.setMinusZero(counter);
   setInteger(lowering, "declare", counter, from, type);
   const variable = local(type);
@@ -180,7 +250,7 @@ function countingOf(lowering: Lowering, node: ForStatement): Counting | undefine
     test: () => {
       mean(integer(variable, tested));
       const { operator } = counted;
-      const right = exact(lowering, integerAt(counted.to), counted.to, type);
+      const right = exact(lowering, integerAt(counted.to), type);
       leaveUnless(lowering, { kind: "binary", type: "bool", operator, left: variable, right });
       mean({ ...values, ir: variable, minusZero });
     },

@@ -45,7 +45,7 @@ export function reduce(
   return value;
 
   function operand(value: LoweredValue): LoopExpression {
-    const kind = kindOf(value, node);
+    const kind = kindOf(value);
     if (kind === "boolean") return refuse(loopError.mixedTypes(name, "boolean", "number", node));
     if (kind === "float" || variable.kind === "float" || found!.rounds) {
       if ("&|^".includes(operator)) return bits(value);
@@ -83,7 +83,7 @@ export function reduce(
     refuseMinusZero(lowering, name, whole, node);
     lowering.variables.set(variable, "integer", rangeOfInteger(lowering, whole), node);
     checkRange();
-    return exact(lowering, whole, node, typeOfVariable(variable) as "i32");
+    return exact(lowering, whole, typeOfVariable(variable) as "i32");
   }
 
   function bits(value: LoweredValue): LoopExpression {

@@ -3,7 +3,7 @@ import { loopWarning } from "../../../diagnostics/loops.ts";
 import type { LoopExpression, ValueType } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { accuracyOf } from "../numbers/accuracy.ts";
-import { asInteger, refusePending, refuseProduct, toBoolean, toFloat } from "../numbers/conversions.ts";
+import { asInteger, toBoolean, toFloat } from "../numbers/conversions.ts";
 import { rangeOfInteger } from "../numbers/exactIntegers.ts";
 import { constant, maximum, minimum, multiply, scale, unknown, zero } from "../numbers/linear.ts";
 import { signed } from "../numbers/minusZeros.ts";
@@ -24,15 +24,14 @@ export function warnOfSum(lowering: Lowering, variable: Variable, node: Node): v
 }
 
 /** Returns the kind of variable that can hold a value. */
-export function kindOf(value: LoweredValue, node: Node): VariableKind {
+export function kindOf(value: LoweredValue): VariableKind {
   switch (value.kind) {
     case "integer":
     case "float":
     case "boolean":
       return value.kind;
     case "pending":
-      if (value.what === "product") return refuseProduct(node);
-      return value.what === "quotient" ? "float" : refusePending(node);
+      return value.what === "quotient" ? "float" : "integer";
     case "host":
       if (value.type === "boolean") return "boolean";
       return typeof value.constant !== "number" || Number.isSafeInteger(value.constant) ? "integer" : "float";
@@ -53,7 +52,7 @@ export function recordAssignment(
   node: Node,
   change?: Change,
 ): void {
-  const kind = kindOf(value, node);
+  const kind = kindOf(value);
   const range = (of: LoweredValue): Interval => {
     const whole = kind === "integer" ? asInteger(lowering, of, node) : undefined;
     return whole ? rangeOfInteger(lowering, whole) : { low: zero, high: zero };

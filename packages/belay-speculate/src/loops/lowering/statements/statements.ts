@@ -2,6 +2,7 @@ import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { Node, Expression as Source, Statement as SourceStatement } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import type { BodyStatement } from "../../tree/ir.ts";
+import { condition } from "../expressions/choices.ts";
 import { expression } from "../expressions/expressions.ts";
 import type { Lowering } from "../lowering.ts";
 import { toBoolean } from "../numbers/conversions.ts";
@@ -9,7 +10,7 @@ import { refuse } from "../refusal.ts";
 import { assign, update } from "./assignments.ts";
 import { branchCall, directivesIn } from "./branchDirectives.ts";
 import { declaration } from "./declarations.ts";
-import { doWhileLoop, forLoop, whileLoop } from "./innerLoops.ts";
+import { doWhileLoop, forLoop, forOfLoop, whileLoop } from "./innerLoops.ts";
 import { alwaysReturns, returnFrom } from "./returns.ts";
 import { switchStatement } from "./switches.ts";
 
@@ -27,7 +28,7 @@ export function list(lowering: Lowering, nodes: readonly SourceStatement[], { st
       // The statements after an early return become its other branch, so that no jump is needed.
       lowering.returns.isLast = true;
       lowering.attempt(() =>
-        branch(lowering, expression(lowering, node.test), node.test, node.consequent, () =>
+        branch(lowering, condition(lowering, node.test), node.test, node.consequent, () =>
           list(lowering, rest, { start: from, end }),
         ),
       );
@@ -64,7 +65,7 @@ function translate(lowering: Lowering, node: SourceStatement, label: string | un
     case "IfStatement":
       branch(
         lowering,
-        expression(lowering, node.test),
+        condition(lowering, node.test),
         node.test,
         node.consequent,
         node.alternate ? () => body(lowering, node.alternate!, node.consequent.end) : undefined,
@@ -72,6 +73,10 @@ function translate(lowering: Lowering, node: SourceStatement, label: string | un
       break;
     case "ForStatement":
       lowering.within(node, () => forLoop(lowering, node, label));
+      break;
+    case "ForOfStatement":
+      if (node.await) refuse(unsupported(node));
+      lowering.within(node, () => forOfLoop(lowering, node, label));
       break;
     case "WhileStatement":
       whileLoop(lowering, node, label);

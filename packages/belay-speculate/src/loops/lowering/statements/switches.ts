@@ -17,13 +17,18 @@ interface Group {
   readonly end: number;
 }
 
+/** The largest number of statements of all cases, with those of the cases that they go on into. */
+const mostStatements = 500;
+
 /**
- * Translates a switch to a chain of branches. Refuses a case that goes on into the next. A `break`
- * inside a case leaves a loop that runs once.
+ * Translates a switch to a chain of branches. A case that goes on into the next has a copy of the
+ * next one's statements. A `break` inside a case leaves a loop that runs once.
  */
 export function switchStatement(lowering: Lowering, node: SwitchStatement, label: string | undefined): void {
   const value = held(lowering, expression(lowering, node.discriminant));
   const groups = grouped(node);
+  const size = groups.reduce((total, { statements }) => total + statements.length, 0);
+  if (size > mostStatements) refuse(loopError.tooDeep(node));
   const leaving = lowering.label("switch");
   let isLeft = false;
   lowering.jumpTargets.push({
@@ -74,22 +79,29 @@ function grouped(node: SwitchStatement): Group[] {
   for (const [at, one] of node.cases.entries()) {
     shared.push(one);
     if (one.consequent.length === 0 && at < node.cases.length - 1) continue;
-    const last = one.consequent.at(-1);
-    if (!endsWithJump(last) && at < node.cases.length - 1) {
-      refuse(loopError.unsupported("a case that goes on into the next", one, "end it with `break`"));
-    }
-    const breaks = last?.type === "BreakStatement" && !last.label;
     groups.push({
       // A case that shares its statements with `default` needs no test.
       tests: shared.some(({ test }) => !test) ? [] : shared.map(({ test }) => test!),
       isDefault: shared.some(({ test }) => !test),
-      statements: breaks ? one.consequent.slice(0, -1) : one.consequent,
+      ...statementsFrom(node.cases, at),
       start: one.start,
-      end: one.end,
     });
     shared = [];
   }
   return groups;
+}
+
+/**
+ * Returns the statements that run from a case on, through the cases that it goes on into, and the
+ * end of the last of these cases.
+ */
+function statementsFrom(cases: readonly SwitchCase[], at: number): Pick<Group, "statements" | "end"> {
+  const { consequent, end } = cases[at]!;
+  const last = consequent.at(-1);
+  if (last?.type === "BreakStatement" && !last.label) return { statements: consequent.slice(0, -1), end };
+  if (endsWithJump(last) || at === cases.length - 1) return { statements: consequent, end };
+  const next = statementsFrom(cases, at + 1);
+  return { statements: [...consequent, ...next.statements], end: next.end };
 }
 
 /** Returns whether a statement always ends with a jump, so that the next case is not reached. */

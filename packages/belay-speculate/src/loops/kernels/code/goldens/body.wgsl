@@ -1,6 +1,7 @@
 const BAIL_OUT_OUTSIDE = 1u;
 const BAIL_OUT_FUEL = 2u;
 const BAIL_OUT_OVERFLOW = 3u;
+const BAIL_OUT_INEXACT = 4u;
 
 /** The number of iterations that this iteration's inner loops may still run. */
 var<private> fuel: u32;

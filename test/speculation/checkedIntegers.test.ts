@@ -1,0 +1,90 @@
+/**
+ * Integers that may leave 32 bits, on the GPU: iterations where they do run on the CPU, so that
+ * every loop leaves what JavaScript leaves.
+ */
+import type { SpeculateCall } from "belay-speculate/internal/engine/call/call";
+import { speculate } from "belay-speculate/internal/engine/speculate";
+import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
+import { expect, it } from "vitest";
+import { testDevices } from "../support/devices/testDevices.ts";
+import { evaluate } from "../support/loops/loopPrograms.ts";
+
+const devices = testDevices({ full: true });
+
+/** Bodies of loops, with the number of iterations of 9 that leave 32 bits; null for any. */
+const bodies: readonly (readonly [string, boolean])[] = [
+  ["out[i] = a[i]! + b[i]! > 0 ? 1 : 2;", true],
+  ["out[i] = a[i]! - b[i]! < u[i]! ? 1 : 2;", true],
+  ["out[i] = a[i]! < u[i]! ? 1 : 2;", true],
+  ["out[i] = u[i]! - v[i]! > 5 ? 1 : 2;", true],
+  ["out[i] = u[i]! + v[i]! > u[i]! ? 1 : 2;", true],
+  ["out[i] = u[i]! * v[i]! > u[i]! ? 1 : 2;", true],
+  ["out[i] = Math.abs(a[i]!) + Math.abs(b[i]!) < 50 ? 1 : 2;", true],
+  ["out[i] = Math.abs(a[i]!) > b[i]! ? 1 : 2;", true],
+  ["out[i] = -a[i]! > b[i]! ? 1 : 2;", true],
+  ["out[i] = a[i]! * b[i]! > 100 ? 1 : 2;", true],
+  ["out[i] = a[i]! * b[i]! + 1;", true],
+  ["out[i] = (a[i]! * b[i]! - a[i]!) % 7;", true],
+  ["out[i] = a[i]! % b[i]! === 0 ? 1 : 2;", true],
+  ["out[i] = Math.max(a[i]! + b[i]!, a[i]! - b[i]!);", true],
+  ["const s = a[i]! + b[i]!; const t = s - u[i]!; out[i] = t > 0 ? t : s;", true],
+  ["let s = 1; for (let j = 0; j < 12; j++) s = s * 9 + c[i]!; out[i] = s > 0 ? s % 1000 : 7;", true],
+  ["let s = 0; for (let j = 0; j < c[i]!; j++) s += a[i]!; out[i] = s < 0 ? 1 : s > 9 ? 2 : 3;", true],
+  ["let s = 0; while (s < 100) s += c[i]! + 1; out[i] = s;", false],
+  ["out[i] = out[a[i]! + b[i]!] ?? 5; out[(a[i]! + b[i]!) & 7] = 3;", true],
+  ["if (a[i]! + b[i]! === 5) continue; out[i] = a[i]!;", true],
+  ["x[i] = 1 / (a[i]! * b[i]! * 0 + 0 * a[i]!);", true],
+  ["x[i] = 1 / (a[i]! % b[i]!);", true],
+  ["total += a[i]!; if (total > 100) total -= 50; out[i] = total > 3 ? 1 : 2;", true],
+  ["out[i] = (i & 1 ? a[i]! : u[i]!) + 1 > 7 ? 1 : 2;", true],
+  ["let s = i; if (a[i]! > 3) s = a[i]! + b[i]!; out[i] = s >= 0 ? 1 : 2;", true],
+];
+
+const extremes = [0, 1, -1, 7, -3, 2 ** 31 - 1, -(2 ** 31), 2 ** 30, -100];
+const pairs = extremes.flatMap((one) => extremes.map((other) => [one, other] as const));
+
+const source = bodies
+  .map(
+    (
+      [body],
+      at,
+    ) => `export async function run${at}(a: Int32Array, b: Int32Array, u: Uint32Array, v: Uint32Array,
+  c: Uint8Array, x: Float32Array, out: Int32Array) {
+  "use speculate";
+  let total = 0;
+  //#pragma omp for target(webgpu)
+  for (let i = 0; i < a.length; i++) { ${body} }
+  return total;
+}`,
+  )
+  .join("\n");
+
+it("leave what JavaScript leaves", async () => {
+  const device = await devices.newDevice();
+  const { code, diagnostics } = replaceLoops(source, "integers.ts");
+  expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+  const onCpu: number[] = [];
+  const onDevice = evaluate(code!, async (call: SpeculateCall) => {
+    const done = await speculate(call, { device, fallback: "never" });
+    expect(done.statistics.committed).toBeGreaterThan(0);
+    onCpu.push(done.statistics.onCpu);
+    return done;
+  });
+  const written = evaluate(source);
+  for (const [at, [body, leaves]] of bodies.entries()) {
+    const resultOf = async (exports: typeof written) => {
+      const data = [
+        Int32Array.from(pairs, ([one]) => one),
+        Int32Array.from(pairs, ([, other]) => other),
+        Uint32Array.from(pairs, ([, other]) => other),
+        Uint32Array.from(pairs, ([one]) => one),
+        Uint8Array.from(pairs, ([one, other]) => one ^ other),
+        new Float32Array(pairs.length),
+        new Int32Array(pairs.length),
+      ];
+      return { returned: await exports[`run${at}`]!(...(data as never[])), data };
+    };
+    expect(await resultOf(onDevice), body).toEqual(await resultOf(written));
+    expect(onCpu.pop()! > 0, body).toBe(leaves);
+  }
+}, 120_000);
