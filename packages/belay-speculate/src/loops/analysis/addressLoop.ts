@@ -49,7 +49,7 @@ function findWith(loop: Loop, isPredicted: boolean): AddressLoop | null {
   const varies = varyingIn(loop, read, isPredicted);
   const { expressions, indices, branches } = partsOf(loop);
   if (indices.some(varies)) return null;
-  // A kernel that finds addresses has other values, and so cannot find bail-outs that depend on them.
+  // A kernel that finds addresses has other values, so it cannot find bail-outs that need them.
   if (expressions.some((expression) => isChecked(expression) && varies(expression))) return null;
   // A predicted variable's change must be known, or the address of the next iteration is not.
   if (isPredicted && loop.carried.some(({ name, type }) => varies({ kind: "carried", name, type })))

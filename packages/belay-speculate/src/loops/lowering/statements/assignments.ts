@@ -102,7 +102,7 @@ const hasEffects = (node: Node): boolean =>
   node.type === "CallExpression" ||
   childrenOf(node).some(hasEffects);
 
-/** Translates `[x, a[i]] = [value, other]`: all values are computed before the first is assigned. */
+/** Translates `[x, a[i]] = [value, other]`. All values are computed before the first assignment. */
 function assignEach(
   lowering: Lowering,
   { elements }: ArrayAssignmentTarget,
@@ -173,7 +173,7 @@ export function update(lowering: Lowering, node: UpdateExpression, isUsed = true
   return node.prefix ? after : before;
 }
 
-/** Returns an integer as `x++` gives it: an element that does not exist is NaN and not undefined. */
+/** Returns an integer as `x++` gives it: NaN and not undefined for a missing element. */
 const numeric = (lowering: Lowering, value: LoweredValue, node: Node) =>
   value.kind === "integer" ? binary(lowering, "-", value, hostConstant(0), node) : value;
 
