@@ -20,7 +20,7 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    globalSetup: "test/support/processes/buildSetup.ts",
+    globalSetup: ["test/support/processes/buildSetup.ts", "test/support/processes/pollingSetup.ts"],
     // No test depends on a clock: these only end what hangs, also on a machine that is busy with
     // something else.
     testTimeout: 600_000,
