@@ -1,6 +1,7 @@
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import { codeOf } from "belay-gpu/internal/diagnostics/registry";
 import { limitsOf, requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
+import { type Qualification, qualify } from "belay-gpu/qualify";
 import {
   type AdapterAttempt,
   type AdapterChoice,
@@ -28,6 +29,8 @@ export interface AdapterDiagnosis {
     readonly limits: Readonly<Record<string, number>>;
   };
   readonly memory?: SelfTestResult;
+  /** The built-in kernels of `qualify` on the device, and the time that they took. */
+  readonly qualification?: Qualification & { readonly milliseconds: number };
   readonly problem?: { readonly code: string; readonly message: string; readonly help: string };
 }
 
@@ -39,12 +42,15 @@ export async function diagnoseAdapters(options: OpenGpuOptions = {}): Promise<Ad
     const { adapter, choice } = opened;
     const device = await requestFullDevice(adapter);
     const memory = await selfTest(device);
+    const start = performance.now();
+    const qualified = await qualify(device);
+    const qualification = { ...qualified, milliseconds: Math.round(performance.now() - start) };
     const subgroupPairing = await probeSubgroupPairing(device);
     device.destroy();
     const { vendor, architecture, subgroupMinSize, subgroupMaxSize } = adapter.info;
     return {
       ...host,
-      ok: memory.ok,
+      ok: memory.ok && qualification.verdict === "usable",
       tried: choice.tried,
       choice,
       device: {
@@ -56,6 +62,7 @@ export async function diagnoseAdapters(options: OpenGpuOptions = {}): Promise<Ad
         limits: limitsOf(adapter.limits),
       },
       memory,
+      qualification,
     };
   } catch (error) {
     const tried = error instanceof NoAdapterError ? error.tried : [];

@@ -1,6 +1,6 @@
 /**
  * Measures who finds the mistakes of a compiler: `qualify` with its built-in kernels and with those
- * of the program, and the twins of a hardened device.
+ * of the program, the twins of a hardened device, and audits at several rates.
  *
  *   node research/dist/scripts/miscompilations.js --out FILE [--seconds 600] [--only REGEXP]
  *
@@ -11,6 +11,7 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { harden } from "belay-gpu";
+import { auditor } from "belay-gpu/audit";
 import { stageOf } from "belay-gpu/internal/analysis/callGraph";
 import { TriedDevice } from "belay-gpu/internal/qualify/deviceRun";
 import { type Candidate, examine } from "belay-gpu/internal/qualify/examine";
@@ -35,6 +36,9 @@ const { values: flags } = parseArgs({
 });
 if (!flags.out) throw new Error("--out FILE is needed");
 const out = flags.out;
+/** The rates of audits, and the most dispatches of each. */
+const rates = [1, 0.1, 0.01];
+const mostDispatches = 1000;
 const end = performance.now() + 1000 * Number(flags.seconds);
 
 /** The outcome of one mistake of one shape, in the built-in kernels or in a program. */
@@ -48,6 +52,8 @@ interface Trial {
   readonly builtIn?: boolean;
   readonly own?: boolean;
   readonly twins?: "detected" | "wrong" | "right";
+  /** The dispatches until an audit has found the mistake, for each rate; null if it has not. */
+  readonly audits?: readonly (number | null)[];
 }
 
 const known = new Map<string, Trial>();
@@ -134,6 +140,48 @@ async function twinsOn(
   }
 }
 
+/**
+ * Runs a program again and again until an audit finds the mistake. Returns the number of dispatches
+ * so far, or null after the most runs or dispatches.
+ */
+async function auditOn(
+  program: VerifiableProgram,
+  mistake: Mistake,
+  shape: string,
+  rate: number,
+  mostRuns: number,
+): Promise<number | null> {
+  const device = await newDevice(opened);
+  const audit = auditor({ rate, budget: 1, seed: 1 });
+  const hardened = harden(lyingDevice(device, mistake, shape), { redundancy: "none", audit });
+  try {
+    for (let run = 0; run < mostRuns; run++) {
+      await runsWrong(program, hardened).catch(() => true);
+      const { dispatches, disagreed } = (await hardened.belay.report()).audit!;
+      if (disagreed > 0) return dispatches;
+      if (dispatches >= mostDispatches) return null;
+    }
+    return null;
+  } finally {
+    device.destroy();
+  }
+}
+
+/** Returns what audits at all rates find. If that of all workgroups finds nothing, none does. */
+async function auditsOn(
+  program: VerifiableProgram,
+  mistake: Mistake,
+  shape: string,
+): Promise<(number | null)[]> {
+  const [all, ...others] = rates as [number, ...number[]];
+  const found = await auditOn(program, mistake, shape, all, 2);
+  if (found === null) return rates.map(() => null);
+  return [
+    found,
+    ...(await Promise.all(others.map((rate) => auditOn(program, mistake, shape, rate, mostDispatches)))),
+  ];
+}
+
 async function tryProgram(
   name: string,
   program: VerifiableProgram,
@@ -152,6 +200,7 @@ async function tryProgram(
     builtIn: await tryBuiltIn(mistake, shape),
     own: await finds(kernelsOf(program), mistake, shape),
     twins: await twinsOn(program, mistake, shape),
+    audits: await auditsOn(program, mistake, shape),
   });
 }
 
@@ -202,9 +251,10 @@ const table = new Table({
     "own",
     "both",
     "twins",
+    ...rates.map((rate) => `audit, ${100 * rate} %`),
   ],
 });
-const total = [0, 0, 0, 0, 0, 0, 0];
+const total = [0, 0, 0, 0, 0, 0, 0, ...rates.map(() => 0)];
 for (const { name } of mistakes) {
   const all = [...known.values()].filter(({ mistake, wrong }) => mistake === name && wrong !== undefined);
   const own = all.filter(({ where, wrong }) => where !== "built-in" && wrong);
@@ -218,6 +268,7 @@ for (const { name } of mistakes) {
     count((each) => each.own),
     count((each) => each.builtIn || each.own),
     count(({ twins }) => twins === "detected"),
+    ...rates.map((_, i) => count(({ audits }) => typeof audits?.[i] === "number")),
   ];
   row.forEach((each, i) => {
     total[i]! += each;
@@ -226,5 +277,10 @@ for (const { name } of mistakes) {
 }
 table.push(["all", ...total.map(String)]);
 console.log(table.toString());
+for (const [i, rate] of rates.entries()) {
+  const found = [...known.values()].flatMap(({ audits }) => audits?.[i] ?? []).sort((a, b) => a - b);
+  const [half, most] = [found[Math.floor(found.length / 2)], found.at(-1)];
+  console.log(`audit, ${100 * rate} %: half in ${half} dispatches, all that it finds in ${most}`);
+}
 opened.close();
 process.exit();

@@ -3,18 +3,10 @@ import type { AdapterDiagnosis } from "belay-node/internal/adapterDiagnosis";
 import { expect, it, vi } from "vitest";
 import { doctorCommand } from "./doctor.ts";
 
-it("fails, and says what to do, where there is no adapter", async () => {
-  const diagnose = async (): Promise<AdapterDiagnosis> => ({
-    ok: false,
-    platform: "linux-x64",
-    node: "v20.19.0",
-    tried: [{ kind: "hardware", outcome: "no adapter" }],
-    problem: {
-      code: "BELAY301",
-      message: "no WebGPU adapter can be opened\n  hardware: no adapter",
-      help: "install a GPU driver",
-    },
-  });
+const host = { platform: "linux-x64", node: "v20.19.0" };
+
+/** Runs the command on a diagnosis. Returns its exit status and its output. */
+async function doctorOn(diagnosis: AdapterDiagnosis): Promise<{ status: unknown; written: string }> {
   let written = "";
   const stdout = new Writable({
     write(chunk, _encoding, done) {
@@ -24,10 +16,44 @@ it("fails, and says what to do, where there is no adapter", async () => {
   });
   const finish = vi.fn();
   const io = { stdin: Readable.from([]), stdout, stderr: stdout };
-  await doctorCommand(io, finish, diagnose).parseAsync([], { from: "user" });
-  expect(finish).toHaveBeenCalledExactlyOnceWith(1);
+  await doctorCommand(io, finish, async () => diagnosis).parseAsync([], { from: "user" });
+  expect(finish).toHaveBeenCalledOnce();
+  return { status: finish.mock.calls[0]![0], written };
+}
+
+it("fails, and says what to do, where there is no adapter", async () => {
+  const { status, written } = await doctorOn({
+    ...host,
+    ok: false,
+    tried: [{ kind: "hardware", outcome: "no adapter" }],
+    problem: {
+      code: "BELAY301",
+      message: "no WebGPU adapter can be opened\n  hardware: no adapter",
+      help: "install a GPU driver",
+    },
+  });
+  expect(status).toBe(1);
   expect(written).toContain(
     "error[BELAY301 no-adapter]: no WebGPU adapter can be opened\n  help: install a GPU driver\n",
   );
   expect(written).toMatch(/hardware +no adapter\n/);
+});
+
+it.each([
+  ["usable", true, [], [], "usable  1 of 2 agree with the specification, in 1.3 s"],
+  ["usable-without", false, ["subgroups"], ["its kernel is wrong"], "usable without subgroups"],
+  ["not-usable", false, [], ["its kernel is wrong"], "not usable"],
+] as const)("shows the verdict %s of qualify", async (verdict, ok, without, reasons, line) => {
+  const cases = (["agrees", "undecided"] as const).map((outcome) => ({
+    name: "k",
+    outcome,
+    needs: [],
+    words: 1,
+  }));
+  const qualification = { verdict, without, reasons, cases, milliseconds: 1250 };
+  const { status, written } = await doctorOn({ ...host, ok, tried: [], qualification });
+  expect(status).toBe(ok ? 0 : 1);
+  expect(written).toContain(line);
+  for (const reason of reasons) expect(written).toContain(reason);
+  expect(written.startsWith(ok ? "Everything" : "This adapter computes wrong")).toBe(true);
 });

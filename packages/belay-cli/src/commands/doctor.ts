@@ -17,7 +17,7 @@ export function doctorCommand(
   return new Command("doctor")
     .summary("show the adapter that is used, and test it")
     .description(
-      "Shows which adapter is used and why, and tests it. The exit status is 1 when there is none or the test fails.",
+      "Shows which adapter is used and why, and tests it with the kernels of `qualify`. The exit status is 1 when there is none or it computes wrong results.",
     )
     .option("--json", "print the findings as JSON", false)
     .action(async ({ json }: { json: boolean }) => {
@@ -41,7 +41,7 @@ const tellingLimits = [
 const tellingFeatures = ["subgroups", "shader-f16", "timestamp-query"];
 
 function render(
-  { ok, node, platform, tried, choice, device, memory, problem }: AdapterDiagnosis,
+  { ok, node, platform, tried, choice, device, memory, qualification, problem }: AdapterDiagnosis,
   io: Io,
 ): string {
   const color = colorsFor(io.stdout);
@@ -73,6 +73,18 @@ function render(
       first && `word ${first.index} of "${first.pattern}" is ${first.actual}, not ${first.expected}`;
     const outcome = memory.ok ? color.green("passed") : color.red(`${memory.mismatches} wrong words`);
     sections.push(["Memory and arithmetic", [[outcome, wrong ?? tested]]]);
+  }
+  if (qualification) {
+    const { verdict, without, reasons, cases, milliseconds } = qualification;
+    const agreeing = cases.filter(({ outcome }) => outcome === "agrees").length;
+    const found =
+      verdict === "usable"
+        ? color.green("usable")
+        : verdict === "usable-without"
+          ? color.yellow(`usable without ${without.join(", ")}`)
+          : color.red("not usable");
+    const compared = `${agreeing} of ${cases.length} agree with the specification, in ${(milliseconds / 1000).toFixed(1)} s`;
+    sections.push(["Kernels of qualify", [[found, compared], ...reasons.map((reason) => ["", reason])]]);
   }
   return [
     ...renderVerdict(ok, problem, color),
