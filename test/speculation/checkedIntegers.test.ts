@@ -11,7 +11,7 @@ import { evaluate } from "../support/loops/loopPrograms.ts";
 
 const devices = testDevices({ full: true });
 
-/** Bodies of loops, with the number of iterations of 9 that leave 32 bits; null for any. */
+/** Bodies of loops, each with true if an integer of some iteration leaves 32 bits. */
 const bodies: readonly (readonly [string, boolean])[] = [
   ["out[i] = a[i]! + b[i]! > 0 ? 1 : 2;", true],
   ["out[i] = a[i]! - b[i]! < u[i]! ? 1 : 2;", true],
@@ -52,7 +52,7 @@ const source = bodies
   c: Uint8Array, x: Float32Array, out: Int32Array) {
   "use speculate";
   let total = 0;
-  //#pragma omp for target(webgpu)
+  //#pragma omp for target(webgpu) precision(f32)
   for (let i = 0; i < a.length; i++) { ${body} }
   return total;
 }`,

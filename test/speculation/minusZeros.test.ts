@@ -109,7 +109,7 @@ function negative(x: number) { return -x; }
 function either(x: number, y: number) { if (y > 0) return -x; return x * y; }
 export async function run(as: Int8Array, bs: Int8Array, u: Int8Array, x: Float32Array, out: Float32Array, n: number) {
   "use speculate";
-  //#pragma omp for target(webgpu) speculate(out${/\bu\[/.test(maker) ? ", u" : ""})
+  //#pragma omp for target(webgpu) precision(f32) speculate(out${/\bu\[/.test(maker) ? ", u" : ""})
   for (let i = 0; i < as.length; i++) {
     const a = as[i]!, b = bs[i]!;
     ${maker}

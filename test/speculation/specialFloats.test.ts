@@ -102,7 +102,7 @@ function program(of: readonly string[], type: string, store: (one: string) => st
   const stores = of.map((one, k) => `out[i * ${of.length} + ${k}] = ${store(one)};`).join("\n");
   return `export async function run(a: Float32Array, b: Float32Array, out: ${type}) {
     "use speculate";
-    //#pragma omp for target(webgpu) speculate(out)
+    //#pragma omp for target(webgpu) speculate(out) precision(f32)
     for (let i = 0; i < ${xs.length}; i++) { const x = a[i]!; const y = b[i]!;
       ${stores}
     }
@@ -302,7 +302,7 @@ it("sums over iterations, some of which add nothing", async () => {
   const source = `export async function run(a: Float32Array) {
     "use speculate";
     let sum = -0;
-    //#pragma omp for target(webgpu) reduction(+:sum)
+    //#pragma omp for target(webgpu) reduction(+:sum) precision(f32)
     for (let i = 0; i < a.length; i++) { if (a[i]! < 1) sum += a[i]!; }
     return sum;
   }`;
@@ -322,7 +322,7 @@ it("minima and maxima over iterations", async () => {
   const source = `export async function run(a: Float32Array) {
     "use speculate";
     let low = 5, high = -5;
-    //#pragma omp for target(webgpu) reduction(min:low) reduction(max:high)
+    //#pragma omp for target(webgpu) reduction(min:low) reduction(max:high) precision(f32)
     for (let i = 0; i < a.length; i++) { low = Math.min(low, a[i]!); high = Math.max(high, a[i]!); }
     return [low, high];
   }`;

@@ -5,7 +5,7 @@ import { useDevice } from "belay-speculate";
 
 export async function relax(a: Float32Array, p: Uint32Array, q: Uint32Array, n: number) {
   "use speculate";
-  //#pragma omp for target(webgpu) speculate(a)
+  //#pragma omp for target(webgpu) speculate(a) precision(f32)
   for (let i = 0; i < n; i++) {
     a[p[i]!] = a[q[i]!]! * 0.5 + 1;
   }

@@ -31,6 +31,9 @@ export function accesses(_most: number): void {}
  */
 export function configure(_options: SpeculateOptions): void {}
 
+/** Before a loop: its floats need 32 bits only. Has no effect by itself. */
+export function precision(_bits: "f32"): void {}
+
 /** Before a loop: a round takes so many iterations. Has no effect by itself. */
 export function schedule(_iterationsPerRound: number): void {}
 

@@ -27,6 +27,7 @@ export function evaluate(source: string, engine: Engine = async () => {}): Expor
     reduction: nothing,
     accesses: nothing,
     schedule: nothing,
+    precision: nothing,
     takeTurn,
     requireOnHost,
   };
@@ -42,13 +43,13 @@ export function evaluateTranslated(source: string, filename = "loops.ts") {
   const calls: SpeculateCall[] = [];
   const exports = evaluate(code ?? source, async (call) => {
     calls.push(call);
-    return runInParts(call);
+    return executeInParts(call);
   });
   return { exports, calls, diagnostics };
 }
 
 /** Executes a loop with its CPU version, a few iterations at a time. */
-function runInParts(call: SpeculateCall) {
+export async function executeInParts(call: SpeculateCall) {
   const carried = { ...call.carried };
   const reductions = { ...call.reductions };
   const inputs = { ...call.inputs, $first: call.first, $step: call.step };

@@ -3,7 +3,7 @@ import { belay } from "../../../../test/support/processes/belay.ts";
 
 const relax = `export async function relax(a: Float32Array, p: Uint32Array, n: number) {
   "use speculate";
-  //#pragma omp for target(webgpu) speculate(a)
+  //#pragma omp for target(webgpu) speculate(a) precision(f32)
   for (let i = 0; i < n; i++) a[p[i]!] = a[i]! * 0.5 + 1;
 }
 `;

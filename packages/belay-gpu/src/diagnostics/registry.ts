@@ -115,6 +115,7 @@ export const diagnosticCodes = {
   "invalid-reduction": "BELAY517",
   "invalid-assignment": "BELAY518",
   "not-async": "BELAY519",
+  "needs-doubles": "BELAY520",
   "unnamed-conflict": "BELAY530",
   "sequential-variable": "BELAY531",
   "assumed-integer": "BELAY532",

@@ -104,6 +104,12 @@ export const loopError = {
   inexactInteger: (reason: string, span: Span, help: string) =>
     refused("inexact-integer", reason, span, { notes: ["integers have to be exact to the bit"], help }),
 
+  needsDoubles: (reason: string, span: Span) =>
+    refused("needs-doubles", reason, span, {
+      notes: ["the loop runs on the CPU as it is written, which is exact"],
+      help: "write `precision(f32)` in the directive if 32 bits will do, or round here with `Math.fround`",
+    }),
+
   recursive: (name: string, span: Span) =>
     refused("recursive-call", `${quoted(name)} calls itself`, span, { help: "write a loop instead" }),
 

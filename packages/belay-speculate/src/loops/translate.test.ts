@@ -9,7 +9,7 @@ const file = (body: string, { before = "", header = "let i = 0; i < n; i++", top
 export async function run(${parameters}) {
   "use speculate";
   ${before}
-  //#pragma omp for target(webgpu) speculate(a)
+  //#pragma omp for target(webgpu) speculate(a) precision(f32)
   for (${header}) { a[p[i]!]; ${body} }
 }
 `;

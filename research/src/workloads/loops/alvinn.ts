@@ -36,14 +36,14 @@ export async function alvinn(
   const hiddens = hidden.length;
   const outputs = output.length;
 
-  //#pragma omp for target(webgpu) speculate(hidden)
+  //#pragma omp for target(webgpu) speculate(hidden) precision(f32)
   for (let j = 0; j < hiddens; j++) {
     let sum = 0;
     for (let i = 0; i < inputs; i++) sum += input[i]! * toHidden[i * hiddens + j]!;
     hidden[j] = 1 / (1 + Math.exp(-sum));
   }
 
-  //#pragma omp for target(webgpu) speculate(output, outputErrors)
+  //#pragma omp for target(webgpu) speculate(output, outputErrors) precision(f32)
   for (let k = 0; k < outputs; k++) {
     let sum = 0;
     for (let j = 0; j < hiddens; j++) sum += hidden[j]! * toOutput[j * outputs + k]!;
@@ -52,7 +52,7 @@ export async function alvinn(
     outputErrors[k] = (target[k]! - activation) * activation * (1 - activation);
   }
 
-  //#pragma omp for target(webgpu) speculate(hiddenErrors, outputChanges, toOutput)
+  //#pragma omp for target(webgpu) speculate(hiddenErrors, outputChanges, toOutput) precision(f32)
   for (let j = 0; j < hiddens; j++) {
     const activation = hidden[j]!;
     let sum = 0;
@@ -67,7 +67,7 @@ export async function alvinn(
     hiddenErrors[j] = sum * activation * (1 - activation);
   }
 
-  //#pragma omp for target(webgpu) speculate(hiddenChanges, toHidden)
+  //#pragma omp for target(webgpu) speculate(hiddenChanges, toHidden) precision(f32)
   for (let i = 0; i < inputs; i++) {
     const activation = input[i]!;
     for (let j = 0; j < hiddens; j++) {

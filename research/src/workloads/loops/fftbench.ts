@@ -22,7 +22,7 @@ export async function fftbench(
 ) {
   "use speculate";
   const length = 1 << bits;
-  //#pragma omp for target(webgpu) speculate(re, im)
+  //#pragma omp for target(webgpu) speculate(re, im) precision(f32)
   for (let i = 0; i < length; i++) {
     let reversed = 0;
     for (let bit = 0; bit < bits; bit++) reversed = (reversed << 1) | ((i >> bit) & 1);
@@ -38,7 +38,7 @@ export async function fftbench(
 
   const half = length >> 1;
   const iterations = bits * half;
-  //#pragma omp for target(webgpu) speculate(re, im)
+  //#pragma omp for target(webgpu) speculate(re, im) precision(f32)
   for (let i = 0; i < iterations; i++) {
     const stage = (i / half) | 0;
     const butterfly = i & (half - 1);

@@ -36,7 +36,7 @@ export async function mdg(
   "use speculate";
   let energy = 0;
   let virial = 0;
-  //#pragma omp for target(webgpu) speculate(left) reduction(+:energy, virial)
+  //#pragma omp for target(webgpu) speculate(left) reduction(+:energy, virial) precision(f32)
   for (let pair = 0; pair < firsts.length; pair++) {
     const one = firsts[pair]! * 9;
     const other = seconds[pair]! * 9;

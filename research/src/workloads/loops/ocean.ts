@@ -28,7 +28,7 @@ export async function ocean(
   const half = points >> 1;
   const butterflies = half * transforms;
   const iterations = Math.log2(points) * butterflies;
-  //#pragma omp for target(webgpu) speculate(data)
+  //#pragma omp for target(webgpu) speculate(data) precision(f32)
   for (let i = 0; i < iterations; i++) {
     const stage = (i / butterflies) | 0;
     const butterfly = ((i % butterflies) / transforms) | 0;

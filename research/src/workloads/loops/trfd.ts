@@ -20,7 +20,7 @@ export async function trfd(
   "use speculate";
   const orbitals = integrals.length;
   const rows = coefficients.length / orbitals;
-  //#pragma omp for target(webgpu) speculate(transformed)
+  //#pragma omp for target(webgpu) speculate(transformed) precision(f32)
   for (let i = 0; i < places.length; i++) {
     const row = (i % rows) * orbitals;
     let sum = 0;

@@ -17,7 +17,7 @@ it.each([
 ])("tells whether the GPU may round as the CPU does not: %s", (body, open) => {
   const text = `export async function test(a: Float32Array, p: Int32Array) {
   "use speculate";
-  //#pragma omp for target(webgpu) speculate(a, p)
+  //#pragma omp for target(webgpu) speculate(a, p) precision(f32)
   for (let i = 0; i < p.length; i++) { ${body}; }
 }`;
   const { loops, diagnostics } = translate(text, "test.ts");

@@ -15,7 +15,7 @@ import { parseIterations } from "./offsets.ts";
 import { malformed, orDiagnostic, repeated } from "./refusal.ts";
 
 /** The functions of the call form. */
-export const callNames = ["speculate", "reduction", "accesses", "schedule", "configure"];
+export const callNames = ["speculate", "reduction", "accesses", "schedule", "configure", "precision"];
 
 /**
  * Parses the calls before a loop as a directive. Each call comes with the original name of the
@@ -52,6 +52,12 @@ export function parseCalls(
           if (args.length !== 1) throw malformed("one argument", `${args.length}`, spanOf(call));
           options = named(args[0]!, "the name of a variable");
           break;
+        case "precision": {
+          once.set(name, 1);
+          const value = args.length === 1 && args[0]!.type === "Literal" ? args[0]!.value : undefined;
+          if (value !== "f32") throw malformed('`"f32"`', "something else", spanOf(args[0] ?? call));
+          break;
+        }
         default: {
           const value = args.length === 1 && args[0]!.type === "Literal" ? args[0]!.value : undefined;
           if (typeof value !== "number" || !Number.isInteger(value) || value < 1 || value > largest) {
@@ -69,6 +75,7 @@ export function parseCalls(
       accesses: once.get("accesses") ?? null,
       schedule: once.get("schedule") ?? null,
       options,
+      precision: once.has("precision") ? "f32" : "exact",
     };
   });
 }

@@ -16,7 +16,7 @@ import {
 import { parseIterations } from "./offsets.ts";
 import { malformed, orDiagnostic, repeated } from "./refusal.ts";
 
-const clauses = ["target", "speculate", "reduction", "accesses", "schedule", "configure"];
+const clauses = ["target", "speculate", "reduction", "accesses", "schedule", "configure", "precision"];
 
 /**
  * Parses a comment as a directive. Returns undefined for other comments, and a diagnostic for a
@@ -71,6 +71,9 @@ function parseClauses(cursor: CommentCursor, span: Span): LoopDirective {
       case "configure":
         options = parseName(cursor, "the name of a variable");
         break;
+      case "precision":
+        cursor.take(/f32\b/y, "`f32`");
+        break;
       default:
         once.set(clause, positive(cursor));
     }
@@ -84,6 +87,7 @@ function parseClauses(cursor: CommentCursor, span: Span): LoopDirective {
     accesses: once.get("accesses") ?? null,
     schedule: once.get("schedule") ?? null,
     options,
+    precision: seen.has("precision") ? "f32" : "exact",
   };
 }
 

@@ -2,9 +2,10 @@
  * The directives of programs for loops that may be speculated: comments, or calls, which survive
  * tools that drop comments.
  *     //#pragma omp for target(webgpu) speculate(a, b) reduction(+:s) accesses(8) schedule(4096)
- *         configure(o)
+ *         configure(o) precision(f32)
  *     //#pragma omp branch misspeculate(+1)
  *     speculate(a, b); reduction("+", s); accesses(8); schedule(4096); configure(o);
+ *     precision("f32");
  *     misspeculate("+1");
  * Source: Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014, on the programming model.
  */
@@ -30,6 +31,8 @@ export interface LoopDirective {
   readonly schedule: number | null;
   /** The variable with the options of the loop's execution. */
   readonly options: Named | null;
+  /** The number of bits that floats need; `f32` if 32 will do. */
+  readonly precision: "exact" | "f32";
 }
 
 /** An iteration, by its distance from the one that takes the branch or by its index. */

@@ -74,7 +74,7 @@ describe("directives of loops", () => {
     [
       "#pragma omp for target(webgpu) specualte(a)",
       "specualte",
-      "expected `target`, `speculate`, `reduction`, `accesses`, `schedule`, `configure` in this directive, found `specualte`",
+      "expected `target`, `speculate`, `reduction`, `accesses`, `schedule`, `configure`, `precision` in this directive, found `specualte`",
     ],
     [
       "#pragma omp for target(webgpu) speculate(a",
@@ -102,6 +102,7 @@ describe("directives of loops", () => {
       "0",
       "expected a positive integer in this directive, found `0`",
     ],
+    ["#pragma omp for target(webgpu) precision(f16)", "f16", "expected `f32` in this directive, found `f16`"],
     [
       "#pragma omp for target(webgpu) accesses(many)",
       "many",

@@ -1,4 +1,5 @@
 import type { Diagnostic } from "belay-gpu/internal/diagnostics/diagnostic";
+import { nameOf } from "belay-gpu/internal/diagnostics/registry";
 import { loopError, loopWarning } from "../../diagnostics/loops.ts";
 import { accessCounts } from "../analysis/accessCounts.ts";
 import { addressesAreFixed } from "../analysis/fixedAddresses.ts";
@@ -99,7 +100,7 @@ function translateOnce(lowering: Lowering): Translated | undefined {
 
 function finish(lowering: Lowering, translated: Translated | undefined): LoweredLoop {
   const { directive, branchDirectives, node } = lowering.loop;
-  const diagnostics = [...lowering.diagnostics, ...checkNames(lowering)];
+  const diagnostics = [...oncePerLoopOf(lowering.diagnostics), ...checkNames(lowering)];
   for (const branch of branchDirectives) {
     if (!lowering.usedDirectives.has(branch))
       diagnostics.push(loopError.misplacedBranchDirective(branch.span));
@@ -166,6 +167,12 @@ function finish(lowering: Lowering, translated: Translated | undefined): Lowered
     ),
   };
 }
+
+/** Returns diagnostics with only the first of those that ask for the precision of the loop. */
+const oncePerLoopOf = (diagnostics: readonly Diagnostic[]): readonly Diagnostic[] => {
+  const first = diagnostics.find(({ code }) => nameOf(code) === "needs-doubles");
+  return diagnostics.filter((one) => one === first || one.code !== first?.code);
+};
 
 /** Returns the smaller of the counted bound and the program's; null if there is neither. */
 const smaller = (counted: number | null, told: number | null) =>

@@ -75,11 +75,18 @@ export class Variables {
   /** The arrays that may hold other numbers than the program's. */
   readonly #others = new Set<string>();
   #passes = 0;
+  #kindChanged = false;
   changed = true;
 
   startPass(): void {
     this.#passes++;
     this.changed = false;
+    // Accuracies follow from kinds: what an integer loses as a float, a float has lost before.
+    if (this.#kindChanged) {
+      for (const variable of this.#byKey.values()) variable.accuracy = "exact";
+      this.#others.clear();
+      this.#kindChanged = false;
+    }
     this.#usesBefore = new Map([...this.#uses].map(([code, uses]) => [code, new Set(uses)]));
     this.#definitions.clear();
   }
@@ -215,6 +222,7 @@ export class Variables {
       refuse(loopError.mixedTypes(variable.name, here!, there!, span));
     }
     variable.kind = kind;
+    this.#kindChanged = true;
     this.changed = true;
   }
 

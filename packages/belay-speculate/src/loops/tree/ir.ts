@@ -125,6 +125,8 @@ export type LoopExpression =
        * by zero has none.
        */
       readonly checked?: true;
+      /** True if a product of floats is rounded on its own, and not fused with a sum. */
+      readonly rounded?: true;
     }
   /** A choice that evaluates only the side it takes, as `&&` and `||` do. */
   | {

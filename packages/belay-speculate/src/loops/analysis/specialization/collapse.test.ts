@@ -6,7 +6,7 @@ import { collapse } from "./collapse.ts";
 function loopFrom(body: string) {
   const source = `export async function test(a: Float32Array, b: Int32Array, p: Uint32Array, n: number) {
   "use speculate";
-  //#pragma omp for target(webgpu) speculate(${["a", "b"].filter((name) => body.includes(`${name}[`))})
+  //#pragma omp for target(webgpu) precision(f32) speculate(${["a", "b"].filter((name) => body.includes(`${name}[`))})
   for (let i = 0; i < 8; i++) { ${body} }
 }`;
   const { loops, diagnostics } = translate(source, "test.ts");

@@ -10,7 +10,7 @@ import { specialize } from "./specialize.ts";
 const loopFrom = (parameters: string, text: string): Loop => {
   const source = `export async function test(${parameters}) {
   "use speculate";
-  //#pragma omp for target(webgpu) speculate(a)
+  //#pragma omp for target(webgpu) speculate(a) precision(f32)
   ${text}
 }`;
   const { loops, diagnostics } = translate(source, "test.ts");

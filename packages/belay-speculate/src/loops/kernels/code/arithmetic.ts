@@ -25,6 +25,15 @@ fn hidden_f32(bits: u32) -> f32 {
   return bitcast<f32>(bits ^ select(0u, 1u, params.count == 0u));
 }`,
 
+  /**
+   * Returns a product that no driver fuses with a sum, as its bits pass an operation whose result
+   * no driver knows.
+   */
+  rounded_f32: `
+fn rounded_f32(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ select(0u, 1u, params.count == 0u));
+}`,
+
   /** Tests bits, because WGSL lets compilers assume that no value is NaN. */
   is_nan: "fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }",
   is_zero_f32: "fn is_zero_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0u; }",

@@ -132,7 +132,7 @@ function emitBinary(expression: Binary, target: StatementTarget): string {
     if (operator === "/" && !(Math.abs(divisor ?? Number.NaN) <= 2 ** 126)) {
       return `quotient_f32(${a}, ${b})`;
     }
-    return `(${a} ${operator} ${b})`;
+    return expression.rounded ? `rounded_f32(${a} ${operator} ${b})` : `(${a} ${operator} ${b})`;
   }
   const checked = expression.checked && checkedNames[operator];
   if (checked) return `checked_${checked}_${type}(${a}, ${b})`;

@@ -2,7 +2,7 @@ import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import type { LoopExpression, LoopOperator } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
-import { accuracyOf, computed as rounded, stepped } from "../numbers/accuracy.ts";
+import { accuracyOf, requireSameRounding, computed as rounded, stepped } from "../numbers/accuracy.ts";
 import { asInteger, refusePending, settled, toBits, toBoolean, toFloat } from "../numbers/conversions.ts";
 import { isNeverZero, rangeOfQuotient, rangeOfRemainder } from "../numbers/divisionRanges.ts";
 import { computed, exact, rangeOfInteger, safe, typeForBoth } from "../numbers/exactIntegers.ts";
@@ -92,7 +92,10 @@ function floating(
   right: LoweredValue,
   node: Node,
 ): FloatValue {
+  if (operator === "/" || operator === "pow")
+    requireSameRounding(lowering, operator === "/" ? "this quotient" : "this power", node);
   const [a, b] = [toFloat(lowering, left, node), toFloat(lowering, right, node)];
+  const isFused = operator === "*" && lowering.loop.directive.precision === "exact";
   const accuracies = [left, right].map((value) => accuracyOf(lowering, value));
   return {
     kind: "float",
@@ -100,7 +103,14 @@ function floating(
     ir:
       operator === "pow"
         ? { kind: "call", type: "f32", callee: "pow", args: [a, b] }
-        : { kind: "binary", type: "f32", operator, left: a, right: b },
+        : {
+            kind: "binary",
+            type: "f32",
+            operator,
+            left: a,
+            right: b,
+            ...(isFused && { rounded: true as const }),
+          },
   };
 }
 

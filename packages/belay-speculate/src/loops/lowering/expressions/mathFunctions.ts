@@ -2,7 +2,7 @@ import type { Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import type { LoopExpression, LoopOperator, MathFunction } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
-import { accuracyOf, chosen, computed, stepped } from "../numbers/accuracy.ts";
+import { accuracyOf, chosen, computed, requireSameRounding, stepped } from "../numbers/accuracy.ts";
 import { asInteger, settled, toBits, toFloat } from "../numbers/conversions.ts";
 import { isNeverZero } from "../numbers/divisionRanges.ts";
 import { commonType, exact, rangeOfInteger, rangeOfType } from "../numbers/exactIntegers.ts";
@@ -116,6 +116,8 @@ export function mathCall(
     if (isRounding(name)) return binary(lowering, "-", first, hostConstant(0), node);
     if (name === "abs" || name === "sign") return magnitude(lowering, name, first);
   }
+  const isExact = isRounding(name) || name === "abs" || name === "sign";
+  if (!isExact) requireSameRounding(lowering, `\`Math.${name}\``, node);
   return {
     kind: "float",
     ir: {

@@ -1,7 +1,7 @@
 import type { Node } from "oxc-parser";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
-import { accuracyOf, recordDecision } from "../numbers/accuracy.ts";
+import { accuracyOf, recordDecision, requireDoubles } from "../numbers/accuracy.ts";
 import { asInteger, refusePending, toBits, toFloat } from "../numbers/conversions.ts";
 import { exact } from "../numbers/exactIntegers.ts";
 import { as, type LoweredValue } from "../numbers/values.ts";
@@ -36,8 +36,12 @@ function elementValue(
   node: Node,
 ): LoopExpression {
   if (element === "f32") {
-    if (accuracyOf(lowering, value) === "other") lowering.variables.storeOther(name);
-    return toFloat(lowering, value, node);
+    const stored = toFloat(lowering, value, node);
+    if (accuracyOf(lowering, value) === "other") {
+      requireDoubles(lowering, "this number is computed in several steps, each a double", node);
+      lowering.variables.storeOther(name);
+    }
+    return stored;
   }
   if (element !== "u8c") return as(element === "u32" ? "u32" : "i32", toBits(lowering, value, node));
   const whole =

@@ -1,15 +1,20 @@
 import { expect, it } from "vitest";
 import { translate } from "../../translate.ts";
 
-/** Returns the code that warnings about f32 underline, with the end of their codes. */
-function warned(body: string, clauses = ""): string[] {
-  const source = `export async function test(x: Float32Array, y: Float32Array, a: Int32Array, z: number, k: number) {
+const sourceOf = (
+  body: string,
+  clauses: string,
+) => `export async function test(x: Float32Array, y: Float32Array, a: Int32Array, z: number, k: number) {
     "use speculate";
     let s = 0;
     //#pragma omp for target(webgpu) ${clauses}
     for (let i = 0; i < a.length; i++) { ${body} }
     return s;
   }`;
+
+/** Returns the code that warnings about f32 underline, with the end of their codes. */
+function warned(body: string, clauses = ""): string[] {
+  const source = sourceOf(body, `${clauses} precision(f32)`);
   const { diagnostics } = translate(source, "test.ts");
   expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
   return diagnostics.flatMap(({ code, span }) =>
@@ -43,6 +48,7 @@ it.each([
   ["let t = 0; for (let j = 0; j < 9; j++) t += x[j]!; y[i] = t;", ["34: t += x[j]!"]],
 ])("warns where a double would decide otherwise: %s", (body, expected) => {
   expect(warned(body)).toEqual(expected);
+  expect(refused(body)).toHaveLength(1);
 });
 
 it.each([
@@ -64,6 +70,56 @@ it.each([
   "y[i] = i * z;",
 ])("does not where it decides the same: %s", (body) => {
   expect(warned(body)).toEqual([]);
+});
+
+/** Returns the code that is refused, once for a loop, because it needs doubles. */
+function refused(body: string, clauses = ""): string[] {
+  const source = sourceOf(body, clauses);
+  const { diagnostics } = translate(source, "test.ts");
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  expect(errors.filter(({ code }) => code !== "BELAY520")).toEqual([]);
+  return errors.map(({ span }) => source.slice(span.start, span.end));
+}
+
+it.each([
+  ["y[i] = x[i]! * 0.5 + 1;", "y[i] = x[i]! * 0.5 + 1"],
+  ["y[i] = x[i]! * z;", "y[i] = x[i]! * z"],
+  ["y[i] = x[i]! / 3;", "x[i]! / 3"],
+  ["y[i] = a[i]! / 3;", "y[i] = a[i]! / 3"],
+  ["y[i] = Math.sqrt(x[i]!);", "Math.sqrt(x[i]!)"],
+  ["y[i] = Math.sin(x[i]!);", "Math.sin(x[i]!)"],
+  ["y[i] = x[i]! ** 2;", "x[i]! ** 2"],
+  ["y[i] = a[i]!;", "y[i] = a[i]!"],
+  ["s = x[i]! * 3;", "s = x[i]! * 3"],
+  ["let t = 0; for (let j = 0; j < 9; j++) t += x[j]!; y[i] = t; y[0] = t;", "y[i] = t"],
+  ["if (x[i]! * 3 > 1) a[i] = 1; if (x[i]! > z) a[i] = 2;", "x[i]! * 3 > 1"],
+])("refuses a double that an f32 does not hold, once: %s", (body, expected) => {
+  expect(refused(body)).toEqual([expected]);
+  expect(refused(body, "precision(f32)")).toEqual([]);
+});
+
+it.each([
+  ["s = Math.fround(s + x[i]!);", "reduction(+:s)"],
+  ["s += x[i]!;", "reduction(+:s)"],
+  ["s = Math.max(s, x[i]! * 3);", "reduction(max:s)"],
+])("refuses reductions of floats that need an order or doubles: %s", (body, clause) => {
+  expect(refused(body, clause)).toEqual([body.slice(0, -1)]);
+});
+
+it.each([
+  "y[i] = x[i]! * 3;",
+  "y[i] = x[i]! + y[i]!;",
+  "y[i] = Math.fround(x[i]! * y[i]!) + 1;",
+  "y[i] = Math.fround(z) * x[i]!;",
+  "y[i] = z;",
+  "y[i] = x[i]! * i;",
+  "y[i] = Math.max(x[i]! * 3, 0);",
+  "const t = x[i]! - y[i]!; y[i] = t; if (Math.fround(t) > 2) a[i] = 1;",
+  "s = Math.fround(s + x[i]!);",
+  "if (x[i]! > s) s = x[i]!;",
+  "y[i] = x[i]! > 0.1 ? Math.floor(x[i]!) % 3 : -x[i]!;",
+])("takes floats that 32 bits hold: %s", (body) => {
+  expect(refused(body.replaceAll("i;", "(i & 255);"))).toEqual([]);
 });
 
 it("warns of sums over iterations, unless they say that they are f32", () => {

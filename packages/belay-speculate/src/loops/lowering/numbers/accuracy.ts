@@ -3,7 +3,7 @@
  * last bits.
  */
 import type { Node } from "oxc-parser";
-import { loopWarning } from "../../../diagnostics/loops.ts";
+import { loopError, loopWarning } from "../../../diagnostics/loops.ts";
 import type { Lowering } from "../lowering.ts";
 import { exactFloats, rangeOfInteger } from "./exactIntegers.ts";
 import { type Accuracy, type LoweredValue, worse } from "./values.ts";
@@ -47,12 +47,25 @@ export const stepped = (operands: readonly Accuracy[]): Accuracy =>
 export const chosen = (values: readonly Accuracy[]): Accuracy => values.reduce(worse, "exact");
 
 /**
- * Warns if an f32 that may differ from the program's number decides an integer, an element or a
- * branch.
+ * Notes that values decide an integer, an element or a branch. An f32 that may differ from the
+ * program's number is refused, unless 32 bits will do: then there is a warning.
  */
 export function recordDecision(lowering: Lowering, values: readonly LoweredValue[], node: Node): void {
   const isFloat = values.some(({ kind }) => kind === "float");
-  if (isFloat && values.some((value) => accuracyOf(lowering, value) !== "exact")) {
-    lowering.warn(loopWarning.floatDecides(node));
-  }
+  if (!isFloat || values.every((value) => accuracyOf(lowering, value) === "exact")) return;
+  requireDoubles(lowering, "an f32 in place of this double may decide otherwise", node);
+  lowering.warn(loopWarning.floatDecides(node));
+}
+
+/**
+ * Refuses the loop because of a number that an f32 does not hold, unless the directive says that 32
+ * bits will do. The translation goes on, as later statements may show that the number is a float.
+ */
+export function requireDoubles({ loop, diagnostics }: Lowering, reason: string, node: Node): void {
+  if (loop.directive.precision === "exact") diagnostics.push(loopError.needsDoubles(reason, node));
+}
+
+/** Refuses an operation whose result a GPU may round in another way than the CPU. */
+export function requireSameRounding(lowering: Lowering, what: string, node: Node): void {
+  requireDoubles(lowering, `a GPU may round ${what} in another way`, node);
 }

@@ -4,9 +4,9 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
-import { recordDecision } from "./accuracy.ts";
+import { recordDecision, requireSameRounding } from "./accuracy.ts";
 import { checkedAs } from "./checkedIntegers.ts";
-import { exact, rangeOfType } from "./exactIntegers.ts";
+import { exact, fitsFloat, rangeOfType } from "./exactIntegers.ts";
 import { zero } from "./linear.ts";
 import { zeroOfProduct, zeroOfRemainder } from "./minusZeros.ts";
 import { recordUse } from "./scalarUses.ts";
@@ -104,6 +104,8 @@ export function toFloat(lowering: Lowering, value: LoweredValue, node: Node): Lo
     case "integer": {
       recordUse(lowering, value.ir, "float");
       lowering.observesZeros = true;
+      if (lowering.loop.directive.precision === "exact" && !fitsFloat(lowering, value))
+        requireSameRounding(lowering, "this integer", node);
       if (!value.minusZero) return as("f32", exact(lowering, value));
       const { ir, isMinusZero } = value.minusZero();
       const no = as("f32", exact(lowering, { ...value, ir }));
@@ -123,6 +125,7 @@ export function toFloat(lowering: Lowering, value: LoweredValue, node: Node): Lo
     case "pending": {
       if (value.what === "product") return toFloat(lowering, integerOfPending(lowering, value), node);
       recordUse(lowering, value.ir, "float");
+      if (value.what === "quotient") requireSameRounding(lowering, "this quotient", node);
       const [left, right] = value.operands.map((operand) => toFloat(lowering, operand, node));
       return {
         kind: "binary",

@@ -15,6 +15,7 @@ import { afterwards, expression, held, inOrder } from "../expressions/expression
 import { meaningOf } from "../expressions/names.ts";
 import { storeElement } from "../expressions/storedElements.ts";
 import type { Lowering } from "../lowering.ts";
+import { accuracyOf, requireDoubles } from "../numbers/accuracy.ts";
 import { asInteger, settled, toFloat } from "../numbers/conversions.ts";
 import { exact } from "../numbers/exactIntegers.ts";
 import { refuseMinusZero, zeroOfVariable } from "../numbers/minusZeros.ts";
@@ -236,6 +237,8 @@ function setName(
       if (type === "bool") return refuse(loopError.mixedTypes(name, "boolean", "number", node));
       const integer = variable.kind === "integer" ? asInteger(lowering, value, node) : undefined;
       if (integer) refuseMinusZero(lowering, name, integer, node);
+      if (!integer && accuracyOf(lowering, value) !== "exact")
+        requireDoubles(lowering, `\`${name}\` keeps a double from iteration to iteration`, node);
       const ir = integer ? exact(lowering, integer, type) : toFloat(lowering, value, node);
       lowering.emit({ kind: "assignCarried", name, value: ir });
       return readBack(value, { kind: "carried", type, name });

@@ -4,6 +4,7 @@ import { lookUp } from "../../source/scopes.ts";
 import type { LoopExpression, Reduction } from "../../tree/ir.ts";
 import { expression } from "../expressions/expressions.ts";
 import type { Lowering, Meaning } from "../lowering.ts";
+import { accuracyOf, requireDoubles } from "../numbers/accuracy.ts";
 import { asInteger, toBits, toFloat } from "../numbers/conversions.ts";
 import { exact, rangeOfInteger, refuseWide } from "../numbers/exactIntegers.ts";
 import { refuseMinusZero } from "../numbers/minusZeros.ts";
@@ -49,7 +50,12 @@ export function reduce(
     if (kind === "boolean") return refuse(loopError.mixedTypes(name, "boolean", "number", node));
     if (kind === "float" || variable.kind === "float" || found!.rounds) {
       if ("&|^".includes(operator)) return bits(value);
-      if ("+*".includes(operator) && !found!.rounds) lowering.warn(loopWarning.floatSum(name, node));
+      if ("+*".includes(operator)) {
+        requireDoubles(lowering, `a GPU adds up the floats of \`${name}\` in another order`, node);
+        if (!found!.rounds) lowering.warn(loopWarning.floatSum(name, node));
+      } else if (accuracyOf(lowering, value) !== "exact") {
+        requireDoubles(lowering, `\`${name}\` keeps a double from iteration to iteration`, node);
+      }
       lowering.variables.set(variable, "float", int32, node);
       const rounded = toFloat(lowering, value, node);
       return found!.negate ? { kind: "unary", type: "f32", operator: "-", operand: rounded } : rounded;
