@@ -49,7 +49,7 @@ const compiler = ["analysis", "compiler", "diagnostics", "ecc", "transforms", "w
 describe("a page", () => {
   it.each([
     ["protect", "belay-gpu", compiler, 350_000],
-    ["harden", "belay-gpu", [...compiler, "runtime"].sort(), 535_000],
+    ["harden", "belay-gpu", [...compiler, "runtime"].sort(), 545_000],
     ["parse, resolve, print", "belay-gpu/wgsl", ["diagnostics", "wgsl"], 130_000],
     [
       "speculate, takeTurn",
@@ -77,12 +77,12 @@ describe("a page", () => {
       "runtime",
       "wgsl",
     ]);
-    expect(page.compressed).toBeLessThan(60_000);
+    expect(page.compressed).toBeLessThan(61_000);
   });
 
-  it("that qualifies devices gets the reference executor, and 64,000 bytes as they are sent", async () => {
+  it("that qualifies devices gets the reference executor, and 66,000 bytes as they are sent", async () => {
     const page = await bundled("qualify", "belay-gpu/qualify");
     expect(page.folders).toEqual(["analysis", "compiler", "diagnostics", "qualify", "reference", "wgsl"]);
-    expect(page.compressed).toBeLessThan(64_000);
+    expect(page.compressed).toBeLessThan(66_000);
   });
 });

@@ -5,8 +5,9 @@
  */
 import { create } from "webgpu";
 
-// Dawn crashes at a garbage collection once this object is unreachable.
-globalThis.dawn = create(["backend=null"]);
+// Dawn crashes at a garbage collection once this object is unreachable. The flag offers extensions
+// that are not final.
+globalThis.dawn = create(["backend=null", "enable-dawn-features=allow_unsafe_apis"]);
 const adapter = await globalThis.dawn.requestAdapter();
 const requiredLimits = {};
 for (const limit in adapter.limits) requiredLimits[limit] = adapter.limits[limit];

@@ -39,7 +39,8 @@ export function placeOf(program: Program, expression: Expression): Place | undef
         : undefined;
     case "index": {
       const base = placeOf(program, expression.base);
-      if (!base || type.kind !== "reference") return undefined;
+      // An element of an array of textures is no part of memory.
+      if (!base || type.kind !== "reference" || type.space === "handle") return undefined;
       const step: PlaceStep = { kind: "index", index: expression.index, stride: elementStride(base.type) };
       return { ...base, steps: [...base.steps, step], type: type.store };
     }

@@ -32,6 +32,21 @@ export function obstacles(
   const obstacle = (diagnostic: DiagnosticName, span: Span, reason: string, help?: string) =>
     found.push(leftAlone(diagnostic, span, name, reason, help));
 
+  const [matrix] = kernel.matrixOperations;
+  if (matrix)
+    obstacle(
+      "opaque-access",
+      matrix.span,
+      `"${matrix.operation}" works on subgroup matrices, which replicas cannot compare`,
+    );
+  const [view] = facts.bufferViews;
+  if (view)
+    obstacle(
+      "opaque-access",
+      view.span,
+      `"${view.operation}" gives the memory of a buffer other types, so its accesses cannot be followed`,
+    );
+
   const { limits } = options;
   if (options.redundancy.startsWith("intra")) {
     // Under passes, each invocation of such a kernel keeps its lane.

@@ -11,6 +11,7 @@ import {
 import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/callGraph.ts";
 import type { ConflictingAccesses } from "../analysis/conflictingAccesses.ts";
 import { loadsAfterStores } from "../analysis/hazards.ts";
+import { bufferViews, matrixOperations, type OpaqueAccess } from "../analysis/opaqueAccesses.ts";
 import { orderDependentVariables } from "../analysis/orderDependentVariables.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import { type SubgroupUse, subgroupUses } from "../analysis/subgroupUses.ts";
@@ -22,11 +23,18 @@ import type { AccessMode } from "../wgsl/types.ts";
 export class ProgramFacts {
   readonly program: Program;
   readonly #kernels: ReadonlyMap<string, KernelFacts>;
+  #bufferViews: readonly OpaqueAccess[] | undefined;
 
   constructor(program: Program) {
     this.program = program;
     const kernels = functionsOf(program).filter((fn) => stageOf(fn) === "compute");
     this.#kernels = new Map(kernels.map((fn) => [fn.name, new KernelFacts(program, fn)]));
+  }
+
+  /** The views of buffers. A pointer to a view points to no variable. */
+  get bufferViews(): readonly OpaqueAccess[] {
+    this.#bufferViews ??= bufferViews(this.program);
+    return this.#bufferViews;
   }
 
   /** Returns the compute entry points with these names, or all of them, in source order. */
@@ -96,6 +104,11 @@ export class KernelFacts {
     return this.#once("orderDependentVariables", () =>
       orderDependentVariables(this.program, [this.declaration]),
     );
+  }
+
+  /** The operations on subgroup matrices. */
+  get matrixOperations(): readonly OpaqueAccess[] {
+    return this.#once("matrixOperations", () => matrixOperations(this.program, this.functions));
   }
 
   /** The subgroup operations, and the uses of built-in values of subgroups. */

@@ -9,6 +9,7 @@ import { print, printExpression } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import { predeclared } from "../wgsl/resolve/predeclared.ts";
 import { type AnyNode, isExpression, walk } from "../wgsl/traverse.ts";
+import { isHandle } from "../wgsl/typeFamilies.ts";
 
 /** The program to verify. */
 export interface Verified {
@@ -204,8 +205,7 @@ function accessNormalForm(verified: Verified): Violation | undefined {
   const isStable = (expression: Expression): boolean => {
     if (isTypedName(program, expression) || program.stageOf(expression) !== "runtime") return true;
     if (isAddedValue(program, expression)) return true;
-    const { kind } = program.valueTypeOf(expression);
-    if (kind === "texture" || kind === "sampler") return true;
+    if (isHandle(program.valueTypeOf(expression))) return hasStableIndices(expression);
     return expression.kind === "unary" && expression.operator === "&" && hasStableIndices(expression.operand);
   };
   const hasStableIndices = (place: Expression): boolean => {

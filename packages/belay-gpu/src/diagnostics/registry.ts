@@ -60,6 +60,7 @@ export const diagnosticCodes = {
   "waits-for-invocations": "BELAY217",
   "partial-coverage": "BELAY218",
   "nesting-limit": "BELAY219",
+  "opaque-access": "BELAY220",
   // Adapters
   "no-adapter": "BELAY301",
   "device-failed": "BELAY302",

@@ -25,7 +25,7 @@ export function* leavesOf(type: Type, bytes: number, offset = 0): Generator<Leaf
       yield { offset, type };
       break;
     case "atomic":
-      yield { offset, type: type.element };
+      yield* leavesOf(type.element, bytes, offset);
       break;
     case "vector":
       for (let i = 0; i < type.size; i++)
@@ -55,6 +55,8 @@ export function numberAt(type: Type, offset: number): { readonly path: string; r
     return { path: `${step}${path}`, scalar };
   };
   switch (type.kind) {
+    case "atomic":
+      return numberAt(type.element, offset);
     case "vector": {
       const i = Math.floor(offset / sizeOf(type.element));
       return within(`.${"xyzw"[i]}`, type.element, i * sizeOf(type.element));
@@ -74,8 +76,6 @@ export function numberAt(type: Type, offset: number): { readonly path: string; r
       const { name, type: of } = type.members[i]!;
       return within(`.${name}`, of, offsets[i]!);
     }
-    case "atomic":
-      return { path: "", scalar: type.element };
     default:
       return { path: "", scalar: type as ScalarType };
   }

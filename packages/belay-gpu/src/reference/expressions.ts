@@ -421,7 +421,7 @@ export function waits(program: Program, call: CallExpression): boolean {
 }
 
 function isSubgroup(name: string): boolean {
-  return /^(subgroup|quad)[A-Z]/.test(name);
+  return /^(subgroup(?!Matrix)|quad)[A-Z]/.test(name);
 }
 
 /** Returns true for loads of the atomics with which invocations of a workgroup signal. */
@@ -456,7 +456,7 @@ function emitBuiltinCall(cx: KernelTranslation, call: CallExpression): EmittedVa
   }
   if (name.startsWith("atomic")) return emitAtomic(cx, call);
   if (isSubgroup(name)) return emitSubgroup(cx, call);
-  if (name.startsWith("texture") || /^(dpd|fwidth)/.test(name)) throw new Unsupported(name, call.span);
+  if (/^(texture|subgroupMatrix|buffer|print|dpd|fwidth)/.test(name)) throw new Unsupported(name, call.span);
   const type = program.valueTypeOf(call);
   const args = call.args.map((arg) => emitScalars(cx, arg));
   if (name === "bitcast") return emitBitcast(code, args[0]!, type);

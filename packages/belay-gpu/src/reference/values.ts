@@ -97,7 +97,7 @@ export function memberCell(type: StructType, member: number): number {
 
 /** Returns the scalar type of a scalar, vector, matrix or atomic type. */
 export function scalarOf(type: Type): ScalarType {
-  const scalar = type.kind === "atomic" ? type.element : elementScalar(type);
+  const scalar = elementScalar(type.kind === "atomic" ? type.element : type);
   if (!scalar) throw new TypeError(`a ${type.kind} has no scalar type`);
   return scalar;
 }

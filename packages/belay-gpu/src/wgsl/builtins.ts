@@ -27,6 +27,7 @@ export const scalarSets: Readonly<Record<string, readonly ScalarName[]>> = {
   concrete: ["i32", "u32", "f32", "f16"],
   int: ["i32", "u32"],
   sampled: ["f32", "i32", "u32"],
+  printed: ["i32", "u32", "f32", "f16", "bool"],
 };
 
 export const signatureTable = `
@@ -115,6 +116,10 @@ atomicStore (ptr<storage|workgroup, atomic<T>, read_write>, T) where T: int
 atomicAdd atomicSub atomicMax atomicMin (ptr<storage|workgroup, atomic<T>, read_write>, T) -> T where T: int
 atomicAnd atomicOr atomicXor atomicExchange (ptr<storage|workgroup, atomic<T>, read_write>, T) -> T where T: int
 atomicCompareExchangeWeak (ptr<storage|workgroup, atomic<T>, read_write>, T, T) -> __atomic_compare_exchange_result<T> where T: int
+atomicStoreMax atomicStoreMin (ptr<storage, atomic<vec2<u32>>, read_write>, vec2<u32>)
+
+# Messages
+print (T) where T: printed~
 
 # Synchronization
 storageBarrier textureBarrier workgroupBarrier ()
@@ -134,31 +139,31 @@ quadSwapDiagonal quadSwapX quadSwapY (T) -> T where T: concrete~
 
 # Texture queries
 textureDimensions (texture_1d<S>, int?) -> u32 where S: sampled
-textureDimensions (texture_storage_1d<F, read|write|read_write>) -> u32
+textureDimensions (texture_storage_1d<F, read|write|read_write> | texel_buffer<F, read|read_write>) -> u32
 textureDimensions (texture_2d<S> | texture_2d_array<S> | texture_cube<S> | texture_cube_array<S>, int?) -> vec2<u32> where S: sampled
 textureDimensions (texture_depth_2d | texture_depth_2d_array | texture_depth_cube | texture_depth_cube_array, int?) -> vec2<u32>
-textureDimensions (texture_multisampled_2d<S>) -> vec2<u32> where S: sampled
+textureDimensions (texture_multisampled_2d<S> | texture_multisampled_2d_array<S>) -> vec2<u32> where S: sampled
 textureDimensions (texture_depth_multisampled_2d | texture_external) -> vec2<u32>
 textureDimensions (texture_storage_2d<F, read|write|read_write> | texture_storage_2d_array<F, read|write|read_write>) -> vec2<u32>
 textureDimensions (texture_3d<S>, int?) -> vec3<u32> where S: sampled
 textureDimensions (texture_storage_3d<F, read|write|read_write>) -> vec3<u32>
-textureNumLayers (texture_2d_array<S> | texture_cube_array<S>) -> u32 where S: sampled
+textureNumLayers (texture_2d_array<S> | texture_cube_array<S> | texture_multisampled_2d_array<S>) -> u32 where S: sampled
 textureNumLayers (texture_depth_2d_array | texture_depth_cube_array) -> u32
 textureNumLayers (texture_storage_2d_array<F, read|write|read_write>) -> u32
 textureNumLevels (texture_1d<S> | texture_2d<S> | texture_2d_array<S> | texture_3d<S> | texture_cube<S> | texture_cube_array<S>) -> u32 where S: sampled
 textureNumLevels (texture_depth_2d | texture_depth_2d_array | texture_depth_cube | texture_depth_cube_array) -> u32
-textureNumSamples (texture_multisampled_2d<S>) -> u32 where S: sampled
+textureNumSamples (texture_multisampled_2d<S> | texture_multisampled_2d_array<S>) -> u32 where S: sampled
 textureNumSamples (texture_depth_multisampled_2d) -> u32
 
 # Texture reads
 textureLoad (texture_1d<S>, int, int) -> vec4<S> where S: sampled
 textureLoad (texture_2d<S> | texture_multisampled_2d<S>, vec2<int>, int) -> vec4<S> where S: sampled
-textureLoad (texture_2d_array<S>, vec2<int>, int, int) -> vec4<S> where S: sampled
+textureLoad (texture_2d_array<S> | texture_multisampled_2d_array<S>, vec2<int>, int, int) -> vec4<S> where S: sampled
 textureLoad (texture_3d<S>, vec3<int>, int) -> vec4<S> where S: sampled
 textureLoad (texture_depth_2d | texture_depth_multisampled_2d, vec2<int>, int) -> f32
 textureLoad (texture_depth_2d_array, vec2<int>, int, int) -> f32
 textureLoad (texture_external, vec2<int>) -> vec4<f32>
-textureLoad (texture_storage_1d<F, read|read_write>, int) -> vec4<F>
+textureLoad (texture_storage_1d<F, read|read_write> | texel_buffer<F, read|read_write>, int) -> vec4<F>
 textureLoad (texture_storage_2d<F, read|read_write>, vec2<int>) -> vec4<F>
 textureLoad (texture_storage_2d_array<F, read|read_write>, vec2<int>, int) -> vec4<F>
 textureLoad (texture_storage_3d<F, read|read_write>, vec3<int>) -> vec4<F>
@@ -211,7 +216,7 @@ textureSampleLevel (texture_depth_cube_array, sampler, vec3<f32>, int, int) -> f
 textureSampleBaseClampToEdge (texture_2d<f32> | texture_external, sampler, vec2<f32>) -> vec4<f32>
 
 # Texture writes
-textureStore (texture_storage_1d<F, write|read_write>, int, vec4<F>)
+textureStore (texture_storage_1d<F, write|read_write> | texel_buffer<F, read_write>, int, vec4<F>)
 textureStore (texture_storage_2d<F, write|read_write>, vec2<int>, vec4<F>)
 textureStore (texture_storage_2d_array<F, write|read_write>, vec2<int>, int, vec4<F>)
 textureStore (texture_storage_3d<F, write|read_write>, vec3<int>, vec4<F>)

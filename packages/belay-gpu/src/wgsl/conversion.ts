@@ -66,7 +66,7 @@ export function sameType(a: Type, b: Type): boolean {
     case "struct":
       return b.kind === "struct" && a.declaration === b.declaration && a.name === b.name;
     case "atomic":
-      return b.kind === "atomic" && a.element.name === b.element.name;
+      return b.kind === "atomic" && sameType(a.element, b.element);
     case "pointer":
     case "reference":
       return b.kind === a.kind && a.space === b.space && a.access === b.access && sameType(a.store, b.store);
@@ -80,6 +80,18 @@ export function sameType(a: Type, b: Type): boolean {
       );
     case "sampler":
       return b.kind === "sampler" && a.comparison === b.comparison;
+    case "bindingArray":
+      return b.kind === "bindingArray" && a.count === b.count && sameType(a.element, b.element);
+    case "buffer":
+      return b.kind === "buffer" && a.size === b.size;
+    case "subgroupMatrix":
+      return (
+        b.kind === "subgroupMatrix" &&
+        a.side === b.side &&
+        a.component === b.component &&
+        a.columns === b.columns &&
+        a.rows === b.rows
+      );
     case "void":
       return b.kind === "void";
   }

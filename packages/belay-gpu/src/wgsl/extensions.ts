@@ -37,6 +37,7 @@ export const languageFeatures: ReadonlySet<string> = new Set([
   "swizzle_assignment",
   "sized_binding_array",
   "texel_buffers",
+  "multisampled_array_textures",
   "chromium_print",
   "chromium_testing_experimental",
   "chromium_testing_shipped",

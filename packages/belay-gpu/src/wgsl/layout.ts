@@ -47,7 +47,9 @@ export function alignOf(type: Type): number {
     case "scalar":
       return scalarSize(type);
     case "atomic":
-      return scalarSize(type.element);
+      return alignOf(type.element);
+    case "buffer":
+      return 16;
     case "vector":
       return scalarSize(type.element) * (type.size === 2 ? 2 : 4);
     case "matrix":
@@ -70,7 +72,9 @@ export function sizeOf(type: Type): number {
     case "scalar":
       return scalarSize(type);
     case "atomic":
-      return scalarSize(type.element);
+      return sizeOf(type.element);
+    case "buffer":
+      return type.size === "runtime" ? 0 : type.size;
     case "vector":
       return scalarSize(type.element) * type.size;
     case "matrix":

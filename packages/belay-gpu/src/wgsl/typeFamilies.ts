@@ -29,6 +29,7 @@ export function isConstructible(type: Type): boolean {
     case "scalar":
     case "vector":
     case "matrix":
+    case "subgroupMatrix":
       return true;
     case "array":
       return typeof type.count === "number" && isConstructible(type.element);
@@ -49,6 +50,20 @@ function isConstructibleStruct(type: StructType): boolean {
   return known;
 }
 
+const constantStructs = new WeakMap<StructType, boolean>();
+
+/** Returns true if constants may have the type: no part of it is a subgroup matrix. */
+export function hasConstants(type: Type): boolean {
+  if (type.kind === "array") return hasConstants(type.element);
+  if (type.kind !== "struct") return type.kind !== "subgroupMatrix";
+  let known = constantStructs.get(type);
+  if (known === undefined) {
+    known = type.members.every((member) => hasConstants(member.type));
+    constantStructs.set(type, known);
+  }
+  return known;
+}
+
 /**
  * Returns true if the type may be an array's element or a struct's member: its size is known at
  * shader creation.
@@ -59,6 +74,7 @@ export function isElement(type: Type): boolean {
     case "vector":
     case "matrix":
     case "atomic":
+    case "subgroupMatrix":
       return true;
     case "array":
       return typeof type.count === "number";
@@ -86,7 +102,7 @@ export function isHostShareable(type: Type): boolean {
     case "struct":
       return isHostShareableStruct(type);
     default:
-      return type.kind === "matrix" || type.kind === "atomic";
+      return type.kind === "matrix" || type.kind === "atomic" || type.kind === "buffer";
   }
 }
 
@@ -100,7 +116,7 @@ function isHostShareableStruct(type: StructType): boolean {
   return known;
 }
 
-/** Returns true for textures and samplers, whose values only name a resource. */
+/** Returns true for textures, samplers and arrays of them, whose values only name a resource. */
 export function isHandle(type: Type): boolean {
-  return type.kind === "texture" || type.kind === "sampler";
+  return type.kind === "texture" || type.kind === "sampler" || type.kind === "bindingArray";
 }

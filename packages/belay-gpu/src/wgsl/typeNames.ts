@@ -24,7 +24,7 @@ export function describeType(type: Type): string {
     case "struct":
       return type.name;
     case "atomic":
-      return `atomic<${type.element.name}>`;
+      return `atomic<${describeType(type.element)}>`;
     case "pointer":
     case "reference":
       return `${type.kind === "pointer" ? "ptr" : "ref"}<${type.space}, ${describeType(type.store)}, ${type.access}>`;
@@ -34,6 +34,12 @@ export function describeType(type: Type): string {
     }
     case "sampler":
       return type.comparison ? "sampler_comparison" : "sampler";
+    case "bindingArray":
+      return `binding_array<${describeType(type.element)}, ${type.count}>`;
+    case "buffer":
+      return type.size === "runtime" ? "buffer" : `buffer<${type.size}>`;
+    case "subgroupMatrix":
+      return `subgroup_matrix_${type.side}<${type.component}, ${type.columns}, ${type.rows}>`;
     case "void":
       return "no value";
   }
@@ -80,6 +86,7 @@ export function typeExpressionOf(type: Type, span: Span = { start: 0, end: 0 }):
     templateArgs: templateArgs && templateArgs.length > 0 ? templateArgs : null,
     span,
   });
+  const count = (count: number): Expression => ({ kind: "literal", text: `${count}`, span });
   const write = (type: Type): TypeExpression => {
     switch (type.kind) {
       case "scalar":
@@ -103,6 +110,16 @@ export function typeExpressionOf(type: Type, span: Span = { start: 0, end: 0 }):
       }
       case "struct":
         return name(type.name);
+      case "bindingArray":
+        return name("binding_array", [write(type.element), count(type.count)]);
+      case "buffer":
+        return name("buffer", type.size === "runtime" ? null : [count(type.size)]);
+      case "subgroupMatrix":
+        return name(`subgroup_matrix_${type.side}`, [
+          name(type.component),
+          count(type.columns),
+          count(type.rows),
+        ]);
       case "sampler":
         return name(describeType(type));
       default:

@@ -81,8 +81,8 @@ export interface StructType {
 /** An atomic type. */
 export interface AtomicType {
   readonly kind: "atomic";
-  /** The type of the value: i32 or u32. */
-  readonly element: ScalarType;
+  /** The type of the value: i32, u32 or vec2<u32>. */
+  readonly element: ScalarType | VectorType;
 }
 /** A pointer type. */
 export interface PointerType {
@@ -125,6 +125,32 @@ export interface SamplerType {
   /** True for `sampler_comparison`. */
   readonly comparison: boolean;
 }
+/** An array of textures that are bound together. */
+export interface BindingArrayType {
+  readonly kind: "bindingArray";
+  /** The type of an element. */
+  readonly element: TextureType;
+  /** The element count. */
+  readonly count: number;
+}
+/** The type of memory that a program accesses through typed views only. */
+export interface BufferType {
+  readonly kind: "buffer";
+  /** The number of bytes; `"runtime"` if the binding decides it. */
+  readonly size: number | "runtime";
+}
+/** A matrix that the invocations of a subgroup hold together. */
+export interface SubgroupMatrixType {
+  readonly kind: "subgroupMatrix";
+  /** The side of a multiplication on which the matrix may stand. */
+  readonly side: "left" | "right" | "result";
+  /** The name of the component type: f32, f16, i32, u32, i8 or u8. */
+  readonly component: string;
+  /** The number of columns. */
+  readonly columns: number;
+  /** The number of rows. */
+  readonly rows: number;
+}
 /** The result of a call without a value. */
 export interface VoidType {
   readonly kind: "void";
@@ -141,6 +167,9 @@ export type Type =
   | ReferenceType
   | TextureType
   | SamplerType
+  | BindingArrayType
+  | BufferType
+  | SubgroupMatrixType
   | VoidType;
 
 const scalar = (name: ScalarName): ScalarType => ({ kind: "scalar", name });

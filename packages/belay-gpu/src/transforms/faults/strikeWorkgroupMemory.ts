@@ -66,9 +66,11 @@ export function strikeWorkgroupMemory(
     const [pointer] = call.args;
     const target = pointer?.kind === "unary" ? pointer.operand : null;
     const place = workgroupPlace(target);
-    if (!place || !target || place.type.kind !== "atomic") return s;
+    // Workgroup memory has atomics of one word only.
+    const element = place?.type.kind === "atomic" ? place.type.element : undefined;
+    if (!place || !target || element?.kind !== "scalar") return s;
     const id = site(1, isShared(place.variable.name));
-    return [s, ...strikes.atomic(id, place.type.element, target)];
+    return [s, ...strikes.atomic(id, element, target)];
   };
   // An entry point's wrapper stores zeros only. Its statements have the span of the entry point's
   // name.

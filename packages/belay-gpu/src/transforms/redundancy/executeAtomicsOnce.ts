@@ -158,6 +158,10 @@ class AtomicExecution {
   #operandWords(operands: readonly Expression[]): Words | null {
     const { expression } = quote();
     const dynamic = operands.filter((operand) => this.#program.stageOf(operand) === "runtime");
+    // The minimum and the maximum of two words have one operand.
+    const [pair] = dynamic;
+    if (pair && this.#program.valueTypeOf(pair).kind === "vector")
+      return { expression: pair, count: 2, scalar: "u32" };
     const [first, second] = dynamic.map((operand) => expression`bitcast<u32>(${operand})`);
     if (!first) return null;
     const scalar = integerOf(this.#program, dynamic[0]!);

@@ -2,6 +2,7 @@ import { containsMemoryOperation, isMemoryOperation, isTextureStore } from "../.
 import type { Expression, Statement, TypeExpression } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
+import { isHandle } from "../../wgsl/typeFamilies.ts";
 import type { Names } from "./names.ts";
 
 /**
@@ -107,6 +108,8 @@ export class Hoister {
    * block.
    */
   stable(expression: Expression, before: Statement[]): Expression {
+    // An index into an array of textures may contain a memory operation.
+    if (this.#isHandle(expression)) return this.place(expression, before);
     if (this.#isStable(expression)) return expression;
     if (expression.kind === "unary" && expression.operator === "&") return this.place(expression, before);
     const value = this.value(expression, before);
@@ -114,11 +117,7 @@ export class Hoister {
   }
 
   #isStable(expression: Expression): boolean {
-    return (
-      this.isTypedName(expression) ||
-      this.#program.stageOf(expression) !== "runtime" ||
-      this.#isHandle(expression)
-    );
+    return this.isTypedName(expression) || this.#program.stageOf(expression) !== "runtime";
   }
 
   /** Returns true for the name of a `let` or a parameter: it has a type and never changes. */
@@ -131,8 +130,7 @@ export class Hoister {
 
   /** Returns true for textures and samplers, which cannot be saved and never change. */
   #isHandle(expression: Expression): boolean {
-    const type = this.#program.valueTypeOf(expression);
-    return type.kind === "texture" || type.kind === "sampler";
+    return isHandle(this.#program.valueTypeOf(expression));
   }
 
   /** Saves a value in a `let`, of the type `type` if given, and returns its name. */

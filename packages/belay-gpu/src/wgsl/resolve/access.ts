@@ -65,6 +65,8 @@ function partsOf(type: Type): { element: Type; count: number | undefined } | und
       return { element: type.element, count: type.size };
     case "matrix":
       return { element: vectorType(type.rows, type.element), count: type.columns };
+    case "bindingArray":
+      return { element: type.element, count: type.count };
     case "array":
       return { element: type.element, count: typeof type.count === "number" ? type.count : undefined };
     default:

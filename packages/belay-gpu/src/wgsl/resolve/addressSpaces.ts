@@ -37,10 +37,15 @@ function canStore(space: AddressSpace, type: Type): boolean {
     case "handle":
       return isHandle(type);
     case "workgroup":
-      return isElement(type) || (type.kind === "array" && type.count === "override");
+      return (
+        isElement(type) || type.kind === "buffer" || (type.kind === "array" && type.count === "override")
+      );
     case "storage":
-      return (isElement(type) || endsInRuntimeArray(type)) && isHostShareable(type);
+      return (
+        type.kind === "buffer" || ((isElement(type) || endsInRuntimeArray(type)) && isHostShareable(type))
+      );
     case "uniform":
+      return type.kind === "buffer" || (isConstructible(type) && isHostShareable(type));
     case "immediate":
       return isConstructible(type) && isHostShareable(type);
     default:

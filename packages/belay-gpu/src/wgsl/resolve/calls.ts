@@ -13,7 +13,9 @@ import { type ScalarType, type Type, u32Type, voidType } from "../types.ts";
 import type { Value } from "../values.ts";
 import { checkConstructor, checkInferredConstructor } from "./constructors.ts";
 import { type Context, type ExpressionFacts, errorFacts, errorType } from "./context.ts";
+import { checkExplicitCall } from "./explicitCalls.ts";
 import { applyOverload, checkExpression, evaluated, runtime } from "./expressions.ts";
+import { explicitFunctions } from "./predeclared.ts";
 import { checkType, isInferring } from "./typeExpressions.ts";
 
 export function checkCall(cx: Context, call: CallExpression): ExpressionFacts {
@@ -58,6 +60,7 @@ function userCall(cx: Context, call: CallExpression, fn: FunctionDeclaration): E
 function predeclaredCall(cx: Context, call: CallExpression): ExpressionFacts {
   const { callee, args } = call;
   if (callee.name === "bitcast") return bitcast(cx, call);
+  if (explicitFunctions.has(callee.name)) return checkExplicitCall(cx, call);
   if (callee.templateArgs) {
     cx.report(resolutionError.noTemplate(callee.name, callee.span));
   }

@@ -4,12 +4,12 @@ import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { CallExpression, Expression } from "../ast.ts";
 import { foldConstructor } from "../constants/index.ts";
 import { commonType, conversionRank, matrixType, vectorType } from "../conversion.ts";
-import { elementScalar, isConstructible } from "../typeFamilies.ts";
+import { elementScalar, hasConstants, isConstructible } from "../typeFamilies.ts";
 import { describeType } from "../typeNames.ts";
 import type { ArrayType, MatrixType, ScalarType, Type, VectorType } from "../types.ts";
 import { abstractFloatType, abstractIntType } from "../types.ts";
 import { type Context, type ExpressionFacts, errorFacts, errorType, latestStage } from "./context.ts";
-import { evaluated } from "./expressions.ts";
+import { evaluated, runtime } from "./expressions.ts";
 
 /** Checks `T(args)` for a type that is written in full. The arguments are checked already. */
 export function checkConstructor(cx: Context, call: CallExpression, type: Type): ExpressionFacts {
@@ -27,6 +27,7 @@ export function checkConstructor(cx: Context, call: CallExpression, type: Type):
 }
 
 function constructed(cx: Context, call: CallExpression, type: Type): ExpressionFacts {
+  if (!hasConstants(type)) return runtime(type);
   const stage = latestStage(call.args.map((arg) => cx.stageOf(arg)));
   return evaluated(cx, call, type, stage, call.args, (values) => foldConstructor(type, values));
 }
@@ -73,6 +74,8 @@ function numericParameters(type: Type, types: readonly Type[]): readonly Type[] 
   const only = types.length === 1 ? types[0]! : undefined;
   switch (type.kind) {
     case "scalar":
+      return only?.kind === "scalar" ? [only] : undefined;
+    case "subgroupMatrix":
       return only?.kind === "scalar" ? [only] : undefined;
     case "vector":
       if (only?.kind === "scalar") return [type.element];

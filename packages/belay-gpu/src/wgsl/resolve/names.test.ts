@@ -40,8 +40,8 @@ test.each([
   ["fn f() { { let x = 1; } let y = x; }", "BELAY100 x: `x` is not declared"],
   ["fn f() { let x = x; }", "BELAY100 x: `x` is not declared"],
   [
-    "var<storage> b: buffer<16>;",
-    "BELAY120 buffer<16>: `buffer` belongs to the extension `buffer_view`, which is not supported",
+    "var i: input_attachment<f32>;",
+    "BELAY120 input_attachment<f32>: `input_attachment` belongs to the extension `chromium_internal_input_attachments`, which is not supported",
   ],
   ["const a = 1; fn a() {}", "BELAY101 a: `a` is already declared in this scope"],
   ["fn f(x: i32) { let x = 1; }", "BELAY101 x: `x` is already declared in this scope"],

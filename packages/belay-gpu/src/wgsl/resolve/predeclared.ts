@@ -67,10 +67,26 @@ function* plainTypeEntries(): Iterable<[string, Type]> {
   yield ["texture_external", { kind: "texture", name: "texture_external" }];
 }
 
+/** The components of subgroup matrices that are no types of values. */
+export const byteComponents: ReadonlySet<string> = words("i8 u8");
+/** The orders of a subgroup matrix in memory. */
+export const majorOrders: ReadonlySet<string> = words("row_major col_major");
+
+/**
+ * The functions that the table of signatures cannot describe: a template list decides their result,
+ * or they take subgroup matrices or opaque buffers.
+ */
+export const explicitFunctions: ReadonlySet<string> = words(
+  "bitcast bufferView bufferArrayView bufferLength getResource hasResource " +
+    "subgroupMatrixLoad subgroupMatrixStore subgroupMatrixMultiply subgroupMatrixMultiplyAccumulate " +
+    "subgroupMatrixScalarAdd subgroupMatrixScalarSubtract subgroupMatrixScalarMultiply",
+);
+
 /** The names that make a type from a template list. */
 const typeGenerators: ReadonlySet<string> = words(
-  "array atomic ptr vec2 vec3 vec4 mat2x2 mat2x3 mat2x4 mat3x2 mat3x3 mat3x4 mat4x2 mat4x3 mat4x4 " +
+  "array atomic ptr binding_array buffer texel_buffer vec2 vec3 vec4 mat2x2 mat2x3 mat2x4 mat3x2 mat3x3 mat3x4 mat4x2 mat4x3 mat4x4 " +
     "texture_1d texture_2d texture_2d_array texture_3d texture_cube texture_cube_array texture_multisampled_2d " +
+    "texture_multisampled_2d_array subgroup_matrix_left subgroup_matrix_right subgroup_matrix_result " +
     "texture_storage_1d texture_storage_2d texture_storage_2d_array texture_storage_3d",
 );
 
@@ -84,7 +100,9 @@ predeclare("enumerant", accessModes);
 predeclare("enumerant", addressSpaces);
 predeclare("enumerant", texelFormats);
 predeclare("function", signatureNames);
-predeclare("function", ["bitcast"]);
+predeclare("function", explicitFunctions);
+predeclare("enumerant", byteComponents);
+predeclare("enumerant", majorOrders);
 
 export function predeclared(name: string): Builtin | undefined {
   return builtins.get(name);
@@ -94,23 +112,9 @@ export function predeclaredNames(): Iterable<string> {
   return builtins.keys();
 }
 
-const buffers = "buffer_view";
-const bindingArrays = "sized_binding_array";
-const subgroupMatrices = "chromium_experimental_subgroup_matrix";
-/** The names that some implementations predeclare and Belay rejects, each with its extension. */
+/** The names for fragment shaders of some implementations, each with its extension. */
 export const unsupportedNames: ReadonlyMap<string, string> = new Map([
-  ["buffer", buffers],
-  ["bufferView", buffers],
-  ["bufferArrayView", buffers],
-  ["bufferLength", buffers],
-  ["binding_array", bindingArrays],
-  ["subgroup_matrix_left", subgroupMatrices],
-  ["subgroup_matrix_right", subgroupMatrices],
-  ["subgroup_matrix_result", subgroupMatrices],
-  ["subgroupMatrixLoad", subgroupMatrices],
-  ["subgroupMatrixStore", subgroupMatrices],
-  ["subgroupMatrixMultiply", subgroupMatrices],
-  ["subgroupMatrixMultiplyAccumulate", subgroupMatrices],
-  ["texel_buffer", "texel_buffers"],
-  ["print", "chromium_print"],
+  ["input_attachment", "chromium_internal_input_attachments"],
+  ["inputAttachmentLoad", "chromium_internal_input_attachments"],
+  ["pixel_local", "chromium_experimental_pixel_local"],
 ]);

@@ -104,7 +104,7 @@ function program(
   const declarations = args.map(({ declaration }) => declaration).join("\n");
   const call = `${name}(${args.map(({ text }) => text).join(", ")})`;
   const statement = signature.result ? `let result = ${call};` : `${call};`;
-  return `enable f16;\nenable subgroups;\n${declarations}\nfn test() { ${statement} }`;
+  return `enable f16, subgroups, atomic_vec2u_min_max;\n${declarations}\nfn test() { ${statement} }`;
 }
 
 test("Dawn accepts every call that the table allows, with the same result type", async () => {

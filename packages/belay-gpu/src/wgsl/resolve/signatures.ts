@@ -147,7 +147,7 @@ class PatternParser {
         element: this.parse(first),
       };
     }
-    if (name.startsWith("texture_storage")) {
+    if (name.startsWith("texture_storage") || name === "texel_buffer") {
       return { kind: "storageTexture", name, texel: first, access: args[1]!.split("|") as AccessMode[] };
     }
     if (name.startsWith("texture_")) {

@@ -3,16 +3,26 @@
 import type { Span } from "../../diagnostics/diagnostic.ts";
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Expression, Identifier, TypeExpression } from "../ast.ts";
-import { matrixType, scalarTypes, vectorType } from "../conversion.ts";
+import { matrixType, sameType, scalarTypes, vectorType } from "../conversion.ts";
 import { printExpression } from "../printer.ts";
 import { isElement, isHandle } from "../typeFamilies.ts";
 import { describeType } from "../typeNames.ts";
-import type { AccessMode, AddressSpace, ScalarName, ScalarType, Type } from "../types.ts";
+import {
+  type AccessMode,
+  type AddressSpace,
+  i32Type,
+  type ScalarName,
+  type ScalarType,
+  type SubgroupMatrixType,
+  type Type,
+  u32Type,
+  type VectorType,
+} from "../types.ts";
 import { arrayCount } from "./arrayCount.ts";
 import { type Context, errorType } from "./context.ts";
 import { checkEnumerant, defaultAccess } from "./enumerants.ts";
 import { checkExpression } from "./expressions.ts";
-import { accessModes, addressSpaces, plainTypes, texelFormats } from "./predeclared.ts";
+import { accessModes, addressSpaces, byteComponents, plainTypes, texelFormats } from "./predeclared.ts";
 
 /** The deepest nesting of types that is accepted, so that later passes may recurse over types. */
 const maxTypeDepth = 255;
@@ -89,8 +99,13 @@ function predeclaredType(cx: Context, expression: TypeExpression): Type {
 function argumentCounts(name: string): readonly [fewest: number, most: number] {
   if (name === "array") return [1, 2];
   if (name === "ptr") return [2, 3];
-  return name.startsWith("texture_storage") ? [2, 2] : [1, 1];
+  if (name === "buffer") return [0, 1];
+  if (name.startsWith("subgroup_matrix")) return [3, 3];
+  return name === "binding_array" || isTexelStorage(name) ? [2, 2] : [1, 1];
 }
+
+/** Returns true for the types whose texels have a written format. */
+const isTexelStorage = (name: string) => name.startsWith("texture_storage") || name === "texel_buffer";
 
 /** Makes one type from a template list. */
 class TypeGenerator {
@@ -113,7 +128,7 @@ class TypeGenerator {
       const element = this.#scalar(0, "a matrix component", ["f32", "f16"]);
       return element ? matrixType(Number(name[3]), Number(name[5]), element) : errorType;
     }
-    if (name.startsWith("texture_storage")) {
+    if (isTexelStorage(name)) {
       const format = this.#enumerant(0, texelFormats, "a texel format");
       const access = this.#enumerant(1, accessModes, "an access mode") as AccessMode | undefined;
       return format && access ? { kind: "texture", name, format, access } : errorType;
@@ -122,11 +137,14 @@ class TypeGenerator {
       const sampled = this.#scalar(0, "sampled from a texture", ["f32", "i32", "u32"]);
       return sampled ? { kind: "texture", name, sampled } : errorType;
     }
+    if (name.startsWith("subgroup_matrix")) return this.#subgroupMatrix(name);
     switch (name) {
-      case "atomic": {
-        const element = this.#scalar(0, "atomic", ["i32", "u32"]);
-        return element ? { kind: "atomic", element } : errorType;
-      }
+      case "atomic":
+        return this.#atomic();
+      case "binding_array":
+        return this.#bindingArray();
+      case "buffer":
+        return this.#buffer();
       case "ptr":
         return this.#pointer();
       default:
@@ -148,6 +166,50 @@ class TypeGenerator {
     if (type !== errorType)
       this.#cx.report(resolutionError.invalidType(describeType(type), use, this.#args[index]!.span));
     return undefined;
+  }
+
+  #atomic(): Type {
+    const type = this.#type(0);
+    if (type === i32Type || type === u32Type || sameType(type, vectorType(2, u32Type)))
+      return { kind: "atomic", element: type as ScalarType | VectorType };
+    return this.#refuse(0, type, "atomic");
+  }
+
+  #bindingArray(): Type {
+    const element = this.#type(0);
+    const count = this.#count(1);
+    if (count === undefined || element === errorType) return errorType;
+    return element.kind === "texture"
+      ? { kind: "bindingArray", element, count }
+      : this.#refuse(0, element, "bound as an array");
+  }
+
+  #buffer(): Type {
+    const size = this.#args.length > 0 ? this.#count(0) : "runtime";
+    return size === undefined ? errorType : { kind: "buffer", size };
+  }
+
+  #subgroupMatrix(name: string): Type {
+    const component = componentName(this.#cx, this.#args[0]!);
+    const [columns, rows] = [this.#count(1), this.#count(2)];
+    if (component === undefined || columns === undefined || rows === undefined) return errorType;
+    const side = name.slice("subgroup_matrix_".length) as SubgroupMatrixType["side"];
+    return { kind: "subgroupMatrix", side, component, columns, rows };
+  }
+
+  /** Returns a size that must be constant. */
+  #count(index: number): number | undefined {
+    const count = arrayCount(this.#cx, this.#args[index]!);
+    if (count !== "override") return count;
+    const { span } = this.#args[index]!;
+    this.#cx.report(resolutionError.notConstant("this size", "a const-expression", span));
+    return undefined;
+  }
+
+  #refuse(index: number, type: Type, use: string): Type {
+    if (type !== errorType)
+      this.#cx.report(resolutionError.invalidType(describeType(type), use, this.#args[index]!.span));
+    return errorType;
   }
 
   #enumerant(index: number, words: ReadonlySet<string>, what: string): string | undefined {
@@ -185,6 +247,17 @@ class TypeGenerator {
     if (count !== "override" || !countExpression) return { kind: "array", element, count };
     return { kind: "array", element, count, countText: printExpression(countExpression), countExpression };
   }
+}
+
+/** Returns the name of the component type of a subgroup matrix, or reports another expression. */
+export function componentName(cx: Context, expression: Expression): string | undefined {
+  const isByte = expression.kind === "identifier" && byteComponents.has(expression.name);
+  if (isByte) return checkEnumerant(cx, expression, byteComponents, "the type of a component");
+  const type = expression.kind === "identifier" ? checkType(cx, expression) : undefined;
+  if (type === errorType) return undefined;
+  if (type?.kind === "scalar" && type.name !== "bool") return type.name;
+  cx.report(resolutionError.badTemplateArgument("the type of a component", undefined, expression.span));
+  return undefined;
 }
 
 function depthOf(type: Type): number {

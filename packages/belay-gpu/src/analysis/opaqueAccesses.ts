@@ -1,0 +1,46 @@
+/** Finds accesses without a place in a variable: those of views and of subgroup matrices. */
+import type { Span } from "../diagnostics/diagnostic.ts";
+import type { Expression, FunctionDeclaration } from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
+import { walk } from "../wgsl/traverse.ts";
+import { functionsOf } from "./callGraph.ts";
+import { builtinFunction } from "./effects.ts";
+
+/** A call of a function that accesses memory as a whole, or as another type. */
+export interface OpaqueAccess {
+  readonly span: Span;
+  /** The name of the function. */
+  readonly operation: string;
+}
+
+/** Returns the operations on subgroup matrices. */
+export const matrixOperations = (
+  program: Program,
+  functions: Iterable<FunctionDeclaration>,
+): OpaqueAccess[] => callsOf(program, functions, (name) => name.startsWith("subgroupMatrix"));
+
+/**
+ * Returns the views of buffers in a module. The length of opaque workgroup memory counts as one:
+ * that memory cannot be set to zero either.
+ */
+export const bufferViews = (program: Program): OpaqueAccess[] =>
+  callsOf(program, functionsOf(program), (name, [pointer]) => {
+    if (name === "bufferView" || name === "bufferArrayView") return true;
+    const type = name === "bufferLength" && pointer ? program.typeOf(pointer) : undefined;
+    return type?.kind === "pointer" && type.space === "workgroup";
+  });
+
+function callsOf(
+  program: Program,
+  functions: Iterable<FunctionDeclaration>,
+  isOpaque: (name: string, args: readonly Expression[]) => boolean,
+): OpaqueAccess[] {
+  const found: OpaqueAccess[] = [];
+  for (const fn of functions)
+    walk(fn.body, (node) => {
+      const operation = node.kind === "call" ? builtinFunction(program, node) : undefined;
+      if (node.kind === "call" && operation && isOpaque(operation, node.args))
+        found.push({ span: node.span, operation });
+    });
+  return found;
+}
