@@ -152,7 +152,7 @@ async function auditOn(
   mostRuns: number,
 ): Promise<number | null> {
   const device = await newDevice(opened);
-  const audit = auditor({ rate, budget: 1, seed: 1 });
+  const audit = auditor({ rate, budget: 1 });
   const hardened = harden(lyingDevice(device, mistake, shape), { redundancy: "none", audit });
   try {
     for (let run = 0; run < mostRuns; run++) {
