@@ -331,6 +331,8 @@ function sumTo(list: Int32Array, end: number) { var s = 0; for (var j = 0; j < e
     "a[i] = Number.isNaN(f[i + 9]!) || Number.isFinite(f[i + 9]!) || Number.isInteger(f[i + 9]!) ? 1 : 0;",
     "a[i] = Number.isNaN(p[i + 9]!) || Number.isFinite(p[i + 9]!) || Number.isInteger(p[i + 9]!) ? 1 : 0;",
     "a[i] = Number.isInteger(p[i]!) && Number.isFinite(scale) && !Number.isNaN(i) && Number.isInteger(n) ? 1 : 0;",
+    "if (p[i + 3]! + 1 < 1e20) a[i] = 1; if (-1e20 > p[i + 3]!) a[0] = 2; if (p[i + 3]! !== 0.5) a[1] = 3;",
+    "if ((p[i + 3]! % 3) >= -1e300) a[i] = 1; if (p[i]! <= 1e20) a[2] = 7;",
     "a[i] = Kind.Door + Kind.Both * Kind.None; if (a[i] === Kind.Wall) a[i] = LIMITS.high + LIMITS.low;",
     "a[i] = sumTo(p, i) + sumTo(c as never, 3);",
   ])("%s", async (body) => {

@@ -10,6 +10,7 @@ import {
   type BooleanValue,
   boolean,
   type HostValue,
+  hostConstant,
   type IntegerValue,
   isBooleanValue,
   isFraction,
@@ -17,6 +18,8 @@ import {
   literal,
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
+import { binary } from "./arithmetic.ts";
+import { held } from "./expressions.ts";
 
 const operators: Readonly<Record<string, LoopOperator>> = { "===": "==", "!==": "!=" };
 
@@ -47,13 +50,25 @@ export function compare(
     wholeBound(lowering, name, right, "right", node),
   ];
   if (typeof a === "boolean" || typeof b === "boolean") {
-    return { kind: "boolean", ir: boolean(a === true || b === true) };
+    const [known, other] = typeof a === "boolean" ? [a, right] : [b, left];
+    return known && name !== "!="
+      ? isNumber(lowering, other, node)
+      : { kind: "boolean", ir: boolean(known as boolean) };
   }
   // A fraction is compared with a number that may be a fraction too.
   const use = isFraction(left) || isFraction(right) ? "float" : "compared";
   for (const { ir } of [a, b]) recordUse(lowering, ir, use);
   const type = typeForBoth(lowering, a, b);
   return result(exact(lowering, a, type), exact(lowering, b, type));
+}
+
+/**
+ * Returns a test that holds for every integer, and not for NaN. The CPU computes NaN in its place
+ * from an element that does not exist.
+ */
+function isNumber(lowering: Lowering, value: LoweredValue, node: Node): BooleanValue {
+  const number = held(lowering, binary(lowering, "-", value, hostConstant(0), node));
+  return binary(lowering, "===", number, number, node) as BooleanValue;
 }
 
 /**
