@@ -19,7 +19,7 @@ import { expect } from "vitest";
 export function loopFrom(parameters: string, source: string, clauses = ""): Loop {
   const text = `export async function test(${parameters}) {
   "use speculate";
-  //#pragma omp for target(webgpu) ${clauses}
+  //#pragma omp for target(webgpu) precision(f32) ${clauses}
   ${source}
 }`;
   const { loops, diagnostics } = translate(text, "test.ts");
