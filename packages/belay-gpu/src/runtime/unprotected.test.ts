@@ -62,11 +62,15 @@ describe("a device hardened without a policy", () => {
     native.destroy();
   });
 
-  it("protects a kernel with subgroup operations", async () => {
+  it("protects a kernel with subgroup operations, and says that a lane runs both replicas", async () => {
     const native = await full.newDevice();
     const device = await harden(native);
     await pipelineOn(device, sums);
-    expect((await device.belay.report()).kernels).toMatchObject([{ redundancy: "inter", diagnostics: [] }]);
+    const [kernel] = (await device.belay.report()).kernels;
+    expect(kernel!.redundancy).toBe("intra+lds");
+    expect(kernel!.diagnostics.map(({ code, message }) => [code, message])).toEqual([
+      ["BELAY210", expect.stringMatching(/^each lane of "main" stays outside/)],
+    ]);
     expect(warned).not.toHaveBeenCalled();
     native.destroy();
   });
