@@ -100,6 +100,13 @@ interface WrongNumber {
   readonly word: number;
 }
 
+/** The parts of an audit that a dispatch uses. */
+interface AuditParts {
+  readonly read: ReadPages;
+  /** Counts the time of a part towards the budget. */
+  timed<T>(part: () => T): T;
+}
+
 /** A dispatch of which workgroups are judged. */
 export class AuditedDispatch {
   readonly #kernel: AuditedKernel;
@@ -109,18 +116,18 @@ export class AuditedDispatch {
   readonly #subgroupSizes: readonly number[];
   /** The result of looking for races in the whole dispatch, once it was needed. */
   #races: Promise<string | undefined> | undefined;
-  /** The time of all executions. */
-  milliseconds = 0;
+  readonly #timed: AuditParts["timed"];
 
   constructor(
     kernel: AuditedKernel,
     { grid }: AuditableCall,
     copies: readonly BindingCopy[],
-    { read, subgroupSizes }: { readonly read: ReadPages; readonly subgroupSizes: readonly number[] },
+    { read, timed, subgroupSizes }: AuditParts & { readonly subgroupSizes: readonly number[] },
   ) {
     this.#kernel = kernel;
     this.#grid = grid as unknown as Workgroup;
     this.#read = read;
+    this.#timed = timed;
     this.#subgroupSizes = kernel.hasSubgroups ? subgroupSizes : [32];
     this.#bindings = copies.map((copy) => ({
       ...copy,
@@ -147,7 +154,7 @@ export class AuditedDispatch {
     await this.#readStored();
     if (this.#bindings.some(hasForeignStores))
       return { undecided: "another workgroup stores a word that it loads" };
-    const { bounded, wrong } = compare(this.#bindings);
+    const { bounded, wrong } = this.#timed(() => compare(this.#bindings));
     const [first] = wrong;
     if (!first) return bounded > 0 ? {} : { undecided: "the specification fixes no word that it stores" };
     const disagreement = await this.#describe(workgroup, subgroupSize, first, wrong.length);
@@ -166,15 +173,15 @@ export class AuditedDispatch {
   ): Promise<string | undefined> {
     for (let round = 0; round < mostRounds; round++) {
       for (const { buffer } of this.#bindings) buffer.reset();
-      const start = performance.now();
-      const { undecided } = reference.run({
-        workgroups: this.#grid,
-        buffers: this.#bindings,
-        subgroupSize,
-        ...(only && { only }),
-        iterations: mostIterations,
-      });
-      this.milliseconds += performance.now() - start;
+      const { undecided } = this.#timed(() =>
+        reference.run({
+          workgroups: this.#grid,
+          buffers: this.#bindings,
+          subgroupSize,
+          ...(only && { only }),
+          iterations: mostIterations,
+        }),
+      );
       const missing = this.#bindings.flatMap(({ buffer, input }) =>
         buffer.missing.map((page) => ({ buffer, page, input: input! })),
       );

@@ -122,10 +122,10 @@ export class DeviceAudit implements Audit {
   }
 
   around(commands: AuditableCommands, submit: () => Submitted): void {
-    const drawn = this.#draw(commands);
+    const drawn = this.#timed(() => this.#draw(commands));
     const { samples, before, after } = drawn;
     const held = [...before, ...after].map(({ to }) => to);
-    const failures = [this.#copy(before)];
+    const failures = [this.#timed(() => this.#copy(before))];
     let submitted: Submitted;
     try {
       submitted = submit();
@@ -134,7 +134,7 @@ export class DeviceAudit implements Audit {
       throw error;
     }
     const { accepted, epoch } = submitted;
-    failures.push(this.#copy(after));
+    failures.push(this.#timed(() => this.#copy(after)));
     this.#judging = Promise.all([this.#judging, accepted]).then(([, isAccepted]) => {
       if (isAccepted) this.#count(commands, drawn);
     });
@@ -174,17 +174,23 @@ export class DeviceAudit implements Audit {
     const undecided: [string, number][] = [];
     let skipped = 0;
     for (let i = 0; i < unknownDispatches; i++)
-      undecided.push(["its grid or its bind groups are unknown", this.#drawn(1).length]);
+      undecided.push(["its grid or its bind groups are unknown", this.#numberToDraw(1)]);
+    const isOverBudget = this.#isOverBudget;
     for (const [i, { call }] of effects.entries()) {
       if (!call) continue;
-      const drawn = this.#drawn(call.grid.reduce((product, each) => product * each));
-      if (drawn.length === 0) continue;
+      const count = call.grid.reduce((product, each) => product * each);
+      const wanted = this.#numberToDraw(count);
+      if (wanted === 0) continue;
+      if (isOverBudget) {
+        skipped += wanted;
+        continue;
+      }
       const known = this.#kernels.get(call.kernel);
       const unjudged = typeof known === "string" ? known : undefined;
       const unknown = hasUnknownEffects ? "its submission has unknown commands" : undefined;
       const reason = unjudged ?? unknown ?? obstacleOf(effects, i);
       if (reason !== undefined) {
-        undecided.push([reason, drawn.length]);
+        undecided.push([reason, wanted]);
         continue;
       }
       const ranges = rangesOf(effects, i);
@@ -192,8 +198,8 @@ export class DeviceAudit implements Audit {
         ({ size, input, output }) => size * (Number(input !== undefined) + Number(output)),
       );
       const bytes = copied.reduce((sum, each) => sum + each, 0);
-      if (this.#isOverBudget || !this.#memory.hasRoomFor(bytes)) {
-        skipped += drawn.length;
+      if (!this.#memory.hasRoomFor(bytes)) {
+        skipped += wanted;
         continue;
       }
       const copy = (range: BufferRange, size: number, list: Copy[]) => {
@@ -202,7 +208,7 @@ export class DeviceAudit implements Audit {
         return made;
       };
       const [x, y] = call.grid as [number, number];
-      const workgroups = drawn.map(
+      const workgroups = this.#drawn(count, wanted).map(
         (each) => [each % x, Math.floor(each / x) % y, Math.floor(each / (x * y))] as const,
       );
       const copies = ranges.map(({ of, range, size, input, output }) => ({
@@ -216,12 +222,16 @@ export class DeviceAudit implements Audit {
     return { samples, before, after, undecided, skipped };
   }
 
-  /** Returns the indices of the workgroups of a dispatch that are sampled. */
-  #drawn(count: number): number[] {
-    if (!(count > 0)) return [];
+  /** Returns the number of workgroups of a dispatch that are sampled. */
+  #numberToDraw(count: number): number {
+    if (!(count > 0)) return 0;
     const expected = this.#settings.rate * count;
     const isOneMore = this.#random() < expected % 1;
-    const wanted = Math.min(mostOfDispatch, Math.floor(expected) + Number(isOneMore));
+    return Math.min(mostOfDispatch, Math.floor(expected) + Number(isOneMore));
+  }
+
+  /** Returns indices of different workgroups of a dispatch. */
+  #drawn(count: number, wanted: number): number[] {
     const drawn = new Set<number>();
     while (drawn.size < wanted) drawn.add(Math.floor(this.#random() * count));
     return [...drawn];
@@ -230,6 +240,14 @@ export class DeviceAudit implements Audit {
   get #isOverBudget(): boolean {
     const { budget } = this.#settings;
     return budget < 1 && this.#milliseconds > budget * (performance.now() - this.#start);
+  }
+
+  /** Counts the time of a part of the audit. */
+  #timed<T>(part: () => T): T {
+    const start = performance.now();
+    const result = part();
+    this.#milliseconds += performance.now() - start;
+    return result;
   }
 
   /** Submits copies. Resolves to their error, if there is one. */
@@ -272,10 +290,11 @@ export class DeviceAudit implements Audit {
 
   /** Judges the workgroups of a sample, each in a task of its own. */
   async #judge({ call, workgroups, copies }: Sample): Promise<void> {
-    const kernel = this.#kernelOf(call.kernel);
+    const kernel = this.#timed(() => this.#kernelOf(call.kernel));
     if (typeof kernel === "string") return this.#undecided(kernel, workgroups.length);
     const dispatch = new AuditedDispatch(kernel, call, copies, {
       read: (requests) => this.#read(requests),
+      timed: (part) => this.#timed(part),
       subgroupSizes: subgroupSizes(this.#device),
     });
     for (const workgroup of workgroups) {
@@ -284,7 +303,6 @@ export class DeviceAudit implements Audit {
         this.#skipped++;
         continue;
       }
-      const spent = dispatch.milliseconds;
       try {
         const { undecided, disagreement } = await dispatch.judge(workgroup);
         if (undecided !== undefined) this.#undecided(undecided, 1);
@@ -293,20 +311,17 @@ export class DeviceAudit implements Audit {
       } catch (error) {
         this.#undecided(messageOf(error), 1);
       }
-      this.#milliseconds += dispatch.milliseconds - spent;
     }
   }
 
   #kernelOf(source: KernelSource): AuditedKernel | string {
     const key = JSON.stringify([source.label, source.entryPoint, source.constants, source.source]);
-    const start = performance.now();
     // A program may create equal pipelines again and again.
     const known = this.#kernels.get(source) ?? this.#recent.get(key) ?? auditedKernel(source);
     this.#kernels.set(source, known);
     this.#recent.delete(key);
     this.#recent.set(key, known);
     for (const [oldest] of this.#recent) if (this.#recent.size > keptKernels) this.#recent.delete(oldest);
-    this.#milliseconds += performance.now() - start;
     return known;
   }
 
@@ -321,18 +336,20 @@ export class DeviceAudit implements Audit {
   async #read(requests: readonly PageRequest[]): Promise<Uint8Array[]> {
     if (requests.length === 0) return [];
     const size = requests.reduce((sum, [, page]) => sum + page.size, 0);
-    const { made: staging } = makeSilently(this.#device, () => {
-      const usage = flags.bufferMapRead | flags.bufferCopyDst;
-      const buffer = this.#device.createBuffer({ label: "belay: audit", size, usage });
-      const encoder = this.#device.createCommandEncoder({ label: "belay: audit" });
-      let at = 0;
-      for (const [copy, page] of requests) {
-        encoder.copyBufferToBuffer(copy.buffer, copy.offset + page.offset, buffer, at, page.size);
-        at += page.size;
-      }
-      this.#device.queue.submit([encoder.finish()]);
-      return buffer;
-    });
+    const { made: staging } = this.#timed(() =>
+      makeSilently(this.#device, () => {
+        const usage = flags.bufferMapRead | flags.bufferCopyDst;
+        const buffer = this.#device.createBuffer({ label: "belay: audit", size, usage });
+        const encoder = this.#device.createCommandEncoder({ label: "belay: audit" });
+        let at = 0;
+        for (const [copy, page] of requests) {
+          encoder.copyBufferToBuffer(copy.buffer, copy.offset + page.offset, buffer, at, page.size);
+          at += page.size;
+        }
+        this.#device.queue.submit([encoder.finish()]);
+        return buffer;
+      }),
+    );
     try {
       await makeSilently(this.#device, () => staging.mapAsync(flags.mapRead)).made;
       const bytes = new Uint8Array(staging.getMappedRange().slice(0));

@@ -37,7 +37,7 @@ export interface AuditReport {
    * judged workgroup.
    */
   readonly bound: number;
-  /** The time that the host spent on computing workgroups again. */
+  /** The time that the host spent on the audit. */
   readonly milliseconds: number;
   /** The latest disagreements. */
   readonly disagreements: readonly Disagreement[];
