@@ -1,35 +1,60 @@
 import { codeOf, labelOf } from "belay-gpu/internal/diagnostics/registry";
 import { Command, CommanderError, Help, type Option } from "commander";
-import { campaignCommand } from "./commands/campaign/campaign.ts";
-import { demoCommand } from "./commands/demo/demo.ts";
-import { doctorCommand } from "./commands/doctor.ts";
-import { protectCommand } from "./commands/protect.ts";
-import { runCommand } from "./commands/run.ts";
-import { speculateCommand } from "./commands/speculate.ts";
-import { tuneCommand } from "./commands/tune.ts";
 import { importResearch } from "./shared/research.ts";
 import { exitStatus } from "./shared/terminal/failure.ts";
 import { type CommandFactory, type Io, printError, printThrown, tell } from "./shared/terminal/io.ts";
 import { readVersion } from "./shared/version.ts";
 
-const commands: readonly CommandFactory[] = [
-  protectCommand,
-  runCommand,
-  tuneCommand,
-  demoCommand,
-  absentBenchCommand,
-  speculateCommand,
-  campaignCommand,
-  doctorCommand,
-];
-
-/**
- * Returns a placeholder for `belay bench` in the list of commands. The package with the command is
- * loaded only if the command runs.
- */
-function absentBenchCommand(): Command {
-  return new Command("bench").summary("verify and measure a paper's programs");
+/** A command that is loaded only if a command line names it. */
+interface CommandEntry {
+  readonly name: string;
+  /** The command's line in the list of all commands. */
+  readonly summary: string;
+  readonly load: () => Promise<CommandFactory>;
 }
+
+const commands: readonly CommandEntry[] = [
+  {
+    name: "protect",
+    summary: "print the protected form of a WGSL module",
+    load: async () => (await import("./commands/protect.ts")).protectCommand,
+  },
+  {
+    name: "run",
+    summary: "run a workload plain and hardened, and compare",
+    load: async () => (await import("./commands/run.ts")).runCommand,
+  },
+  {
+    name: "tune",
+    summary: "measure which protection costs a workload least",
+    load: async () => (await import("./commands/tune.ts")).tuneCommand,
+  },
+  {
+    name: "demo",
+    summary: "protect real programs, inject faults, and show what was caught",
+    load: async () => (await import("./commands/demo/demo.ts")).demoCommand,
+  },
+  {
+    name: "bench",
+    summary: "verify and measure a paper's programs",
+    load: async () => (await importResearch()).benchCommand,
+  },
+  {
+    name: "speculate",
+    summary: "show what becomes of the loops in a TypeScript or JavaScript file",
+    load: async () => (await import("./commands/speculate.ts")).speculateCommand,
+  },
+  {
+    name: "campaign",
+    summary: "inject faults, and measure the coverage",
+    load: async () => (await import("./commands/campaign/campaign.ts")).campaignCommand,
+  },
+  {
+    name: "doctor",
+    summary: "show the adapter that is used, and test it",
+    load: async () => (await import("./commands/doctor.ts")).doctorCommand,
+  },
+];
 
 /**
  * Runs one command line and returns its exit status. Every failure ends in a message on
@@ -47,9 +72,11 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
     // flag.
     .enablePositionalOptions();
   try {
-    for (const make of commands) {
-      const isBench = make === absentBenchCommand && args[0] === "bench";
-      program.addCommand((isBench ? (await importResearch()).benchCommand : make)(io, finish));
+    for (const { name, summary, load } of commands) {
+      // `belay NAME …` or `belay help NAME`
+      const named = args.slice(0, 2).includes(name);
+      const command = named ? (await load())(io, finish) : new Command(name);
+      program.addCommand(command.summary(summary));
     }
   } catch (thrown) {
     printThrown(io, thrown, { json: args.includes("--json") });

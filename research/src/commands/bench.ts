@@ -8,7 +8,6 @@ import { benchSpeculationCommand } from "./speculation/speculation.ts";
 /** Returns the command `belay bench`, which makes the published measurements. */
 export function benchCommand(io: Io, finish: (status: number) => void): Command {
   return new Command("bench")
-    .summary("verify and measure programs")
     .description("Verifies programs, those of the papers among them, and measures their costs.")
     .addCommand(benchProgramsCommand(io, finish))
     .addCommand(benchRmtCommand(io, finish))

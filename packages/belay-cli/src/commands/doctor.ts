@@ -15,7 +15,6 @@ export function doctorCommand(
   diagnose: () => Promise<AdapterDiagnosis> = diagnoseAdapters,
 ): Command {
   return new Command("doctor")
-    .summary("show the adapter that is used, and test it")
     .description(
       "Shows which adapter is used and why, and tests it with the kernels of `qualify`. The exit status is 1 when there is none or it computes wrong results.",
     )

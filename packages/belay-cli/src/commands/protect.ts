@@ -41,11 +41,9 @@ interface Flags {
 
 /** Makes the command `belay protect`, which runs the compiler alone, from text to text. */
 export function protectCommand(io: Io, finish: (status: number) => void): Command {
-  const command = new Command("protect")
-    .summary("print the protected form of a WGSL module")
-    .description(
-      "Prints the protected form of a WGSL module. Diagnostics go to stderr; the exit status is 1 when one is an error.",
-    );
+  const command = new Command("protect").description(
+    "Prints the protected form of a WGSL module. Diagnostics go to stderr; the exit status is 1 when one is an error.",
+  );
   return compileWith(command, {}, io, finish);
 }
 

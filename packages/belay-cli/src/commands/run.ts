@@ -28,7 +28,6 @@ interface Flags extends PolicyFlags, Required<Pick<Policy, "onFault" | "memory" 
  */
 export function runCommand(io: Io, finish: (status: number) => void): Command {
   const command = new Command("run")
-    .summary("run a workload plain and hardened, and compare")
     .description(
       "Runs the workload that a module exports as its default, plain and hardened, and compares the results byte for byte. What the workload prints goes to stderr. The exit status is 1 when they differ or a fault is detected.",
     )

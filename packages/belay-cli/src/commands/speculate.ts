@@ -18,7 +18,6 @@ interface Flags {
 /** Makes the command `belay speculate`, which shows the translation of a file's loops. */
 export function speculateCommand(io: Io, finish: (status: number) => void): Command {
   return new Command("speculate")
-    .summary("show what becomes of the loops in a TypeScript or JavaScript file")
     .description(
       "Shows, for each loop with a directive, what iterations share, the kernels that are made of it, and its CPU version. Diagnostics go to stderr; the exit status is 1 when a loop was refused.",
     )

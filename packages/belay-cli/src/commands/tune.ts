@@ -27,7 +27,6 @@ interface Flags {
  */
 export function tuneCommand(io: Io, finish: (status: number) => void): Command {
   return new Command("tune")
-    .summary("measure which protection costs a workload least")
     .description(
       "Runs the workload that a module exports as its default in every configuration that covers the structures asked for, and prints the cheapest one for each kernel. With --json, `policies` is what a policy takes as its `kernels`. With --memory, it compares instead the codes for memory that the text of the kernels leaves in question, by the time until the results are there.",
     )

@@ -76,7 +76,6 @@ const memorySchemes = memoryCodes;
  */
 export function campaignCommand(io: Io, finish: (status: number) => void): Command {
   return new Command("campaign")
-    .summary("inject faults, and measure the coverage")
     .description(
       "Injects faults into a workload, unprotected and in each flavor of redundancy, until the rate of silent corruption is known well enough for every structure of a GPU. The exit status is 0 only when the claimed coverage held, runs without a fault raised no alarm, and nothing was left out. A campaign that was interrupted goes on by --resume.",
     )

@@ -3,7 +3,6 @@ import { plural } from "belay-gpu/internal/diagnostics/plural";
 import { groupBy } from "../../campaign/results/breakdowns.ts";
 import type { Results } from "../../campaign/results/results.ts";
 import { isUnfinished, type Summary, type Unstruck } from "../../campaign/results/summary.ts";
-import { renderPage } from "../../report/page.ts";
 import type { ReportDocument, Section, TableCell, TableSection } from "../../report/report.ts";
 import { columnsOf, tableSection } from "../../report/sections.ts";
 import { writeAtomically } from "../../shared/files/output.ts";
@@ -35,6 +34,8 @@ export async function printCampaign(
   const json = `${jsonOf(summary)}\n`;
   const page = join(directory, "campaign.html");
   await writeAtomically(join(directory, "campaign.json"), json);
+  // The libraries that draw plots take longer to load than the rest of a command.
+  const { renderPage } = await import("../../report/page.ts");
   await writeAtomically(page, renderPage(describeCampaign(directory, summary, results)));
   if (asJson) io.stdout.write(json);
   else tell(io.stdout, `${renderText(directory, summary, io)}\nReport: ${resolve(page)}\n`);

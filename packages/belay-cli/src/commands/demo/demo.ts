@@ -32,11 +32,9 @@ interface Flags extends PolicyFlags {
  * faults.
  */
 export function demoCommand(io: Io, finish: (status: number) => void): Command {
-  const command = new Command("demo")
-    .summary("protect real programs, inject faults, and show what was caught")
-    .description(
-      "Runs each program unprotected, protected, and protected with one injected fault, and writes a report. The exit status is 1 when results differ or a fault is not caught.",
-    );
+  const command = new Command("demo").description(
+    "Runs each program unprotected, protected, and protected with one injected fault, and writes a report. The exit status is 1 when results differ or a fault is not caught.",
+  );
   // A comparison before every store shows both values that the program would have seen.
   return addPolicyOptions(command, { redundancy: "intra+lds", check: "store" })
     .addOption(
