@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { expectParts, shownOutputs } from "./support/documents.ts";
 import { belay } from "./support/processes/belay.ts";
+import { typescript } from "./support/processes/processes.ts";
 import { root } from "./support/workspaces.ts";
 
 const shownOf = (start: RegExp) =>
@@ -18,7 +19,7 @@ const programs = shownOf(/^npx jiti /);
 /** The outputs of programs that have run. Several pages show some of them. */
 const outputs = new Map<string, string>();
 it.each(programs)("$page shows the output of $args", async ({ args, output }) => {
-  const all = ["--import", "jiti/register", ...args];
+  const all = [...typescript, ...args];
   const printed =
     outputs.get(all.join(" ")) ?? (await promisify(execFile)(process.execPath, all, { cwd: root })).stdout;
   outputs.set(all.join(" "), printed);

@@ -4,6 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import { typescript } from "./support/processes/processes.ts";
 import { root } from "./support/workspaces.ts";
 
 it("prints what the README says", async () => {
@@ -13,7 +14,7 @@ it("prints what the README says", async () => {
   const file = join(import.meta.dirname, `readme.${process.pid}.ts`);
   writeFileSync(file, program!);
   try {
-    const args = ["--import", "jiti/register", file];
+    const args = [...typescript, file];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
     expect(stdout).toBe(output);
   } finally {

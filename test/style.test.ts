@@ -33,6 +33,17 @@ it("begins no comment with a clause", () => {
   expect(clauses).toEqual([]);
 });
 
+// A busy machine would exceed shorter limits than those of vitest.config.ts.
+it("gives no test a limit of its own that is shorter than ten minutes", () => {
+  const limits = placesOf((text) =>
+    text.matchAll(/(?<=^\}, |\btimeout: |^ +\},\n +)([1-9]\d*|\d+_\d+)(?=\)| \}|,\n)/gm),
+  );
+  const short = limits.filter(
+    (place) => /\.test\.ts:/.test(place) && Number(/[\d_]+$/.exec(place)![0].replaceAll("_", "")) < 600_000,
+  );
+  expect(short).toEqual([]);
+});
+
 it.each(pages.filter((page) => /^docs\/guides\//.test(page)))("begins %s with an example", (page) => {
   expect(textOf(page)).toMatch(/^# .*\n\n```/);
 });

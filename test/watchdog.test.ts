@@ -1,12 +1,13 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { typescript } from "./support/processes/processes.ts";
 
 /** Runs a watched process. Returns its exit status and its output. */
 const run = (...args: readonly string[]) =>
   new Promise<{ status: number | null; signal: string | null; said: string }>((done) => {
     const script = join(import.meta.dirname, "support/processes/watchedProcess.ts");
-    const child = spawn(process.execPath, ["--import", "jiti/register", script, ...args]);
+    const child = spawn(process.execPath, [...typescript, script, ...args]);
     let said = "";
     child.stderr.on("data", (text) => {
       said += text;

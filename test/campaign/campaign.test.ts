@@ -119,9 +119,7 @@ describe("the seed of a campaign", () => {
     ),
   });
 
-  it("decides every injection, also with other processes, in shards, and behind a start that was cut off", {
-    timeout: 300_000,
-  }, async () => {
+  it("decides every injection, also with other processes, in shards, and behind a start that was cut off", async () => {
     const settings = campaignSettings(["wide", "sum"], few);
     const undisturbed = await runTestCampaign(directory(), settings);
     const expected = planOf(undisturbed);

@@ -7,7 +7,7 @@ import { readResults } from "belay-cli/internal/campaign/store/merge";
 import { storePath } from "belay-cli/internal/campaign/store/store";
 import { randomBelow } from "belay-research/internal/workloads/random";
 import { afterAll, expect, it } from "vitest";
-import { isGone } from "../support/processes/processes.ts";
+import { isGone, typescript } from "../support/processes/processes.ts";
 import { everything } from "../support/sample.ts";
 import { until } from "../support/until.ts";
 
@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function spawnCampaign(...args: readonly string[]) {
   const script = join(import.meta.dirname, "killedCampaign.ts");
-  return spawn(process.execPath, ["--import", "jiti/register", script, ...args], {
+  return spawn(process.execPath, [...typescript, script, ...args], {
     cwd: import.meta.dirname,
     env: { ...process.env, BELAY_TEST_PID: pidFile },
     stdio: ["ignore", "pipe", "inherit"],

@@ -12,6 +12,7 @@ import { readResults } from "belay-cli/internal/campaign/store/merge";
 import { storePath } from "belay-cli/internal/campaign/store/store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { belay } from "../support/processes/belay.ts";
+import { typescript } from "../support/processes/processes.ts";
 import { areInstalled, freePort, RedisServer } from "../support/processes/servers.ts";
 import { until } from "../support/until.ts";
 import { campaignSettings, planTestCampaign, runTestCampaign, workOnTestCampaign } from "./settings.ts";
@@ -31,7 +32,7 @@ const table = (results: Results) => summarize(results).cells;
 function spawnProcess(args: readonly string[], dies?: number): ChildProcess {
   const script = join(import.meta.dirname, "queueProcess.ts");
   const env = { ...process.env, ...(dies !== undefined && { BELAY_TEST_DIES: String(dies) }) };
-  const command = ["--import", "jiti/register", script, ...args];
+  const command = [...typescript, script, ...args];
   return spawn(process.execPath, command, {
     cwd: import.meta.dirname,
     env,

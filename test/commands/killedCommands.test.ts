@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { isGone } from "../support/processes/processes.ts";
+import { isGone, typescript } from "../support/processes/processes.ts";
 import { until } from "../support/until.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-killed-commands-"));
@@ -31,7 +31,7 @@ async function start(
 ): Promise<{ belay: ChildProcess; child: number; ended: Promise<string> }> {
   const file = path(`pid${started++}`);
   const script = join(import.meta.dirname, "../support/processes/watchedCommand.ts");
-  const belay = spawn(process.execPath, ["--import", "jiti/register", script, file, then, ...args], {
+  const belay = spawn(process.execPath, [...typescript, script, file, then, ...args], {
     stdio: ["ignore", "ignore", "pipe"],
   });
   let said = "";

@@ -79,5 +79,5 @@ test(
     const broken = valid.flatMap(({ source }, i) => (after[i]!.ok ? [] : [{ source, verdict: after[i] }]));
     expect(broken).toEqual([]);
   },
-  60_000 + 100 * mutants,
+  600_000 + 100 * mutants,
 );

@@ -9,7 +9,7 @@ import { differences, runReference, translated } from "../support/kernels/refere
 
 const devices = testDevices();
 
-test("agrees on random kernels in which order matters", { timeout: 600_000 }, async () => {
+test("agrees on random kernels in which order matters", async () => {
   const device = await devices.newDevice();
   await fc.assert(
     fc.asyncProperty(kernel, async (code) => {
@@ -24,7 +24,7 @@ test("agrees on random kernels in which order matters", { timeout: 600_000 }, as
 });
 
 for (const { name, code, unordered = [], ...input } of featureKernels)
-  test(`agrees on ${name}`, { timeout: 600_000 }, async () => {
+  test(`agrees on ${name}`, async () => {
     const device = await devices.newDevice();
     const run = runReference(translated(code, input), input);
     if (name.includes("out of bounds")) return expect(run.undecided?.reason).toMatch("out of bounds");

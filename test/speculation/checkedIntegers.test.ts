@@ -87,4 +87,4 @@ it("leave what JavaScript leaves", async () => {
     expect(await resultOf(onDevice), body).toEqual(await resultOf(written));
     expect(onCpu.pop()! > 0, body).toBe(leaves);
   }
-}, 120_000);
+});
