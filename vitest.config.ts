@@ -32,8 +32,8 @@ export default defineConfig({
     // Files share processes, as loading the compiler and a driver for each would take a third of
     // the time.
     pool: "forks",
-    // Two cores have one worker by default, which leaves a core idle while a driver compiles.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Tests of processes and queues mostly wait, so two cores bear three workers.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     isolate: false,
     projects: [
       { extends: true, test: { name: "shared", include, exclude: [...configDefaults.exclude, ...counting] } },

@@ -4,6 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
+import { everything } from "../../../../test/support/sample.ts";
 import { harden } from "./harden.ts";
 import { flags } from "./webgpu/nativeObjects.ts";
 
@@ -795,16 +796,16 @@ describe("a mistake", () => {
   });
 
   it.each([
-    { memory: "none" },
-    { memory: "none", redundancy: "inter" },
-    { memory: "secded128" },
-    { memory: "secded32", redundancy: "inter" },
-    { memory: "checksum" },
-  ] as const)("is reported as on a plain device: $memory, $redundancy", async (policy) => {
+    { half: 0, memory: "none" },
+    { half: 1, memory: "none", redundancy: "inter" },
+    { half: 0, memory: "secded128" },
+    { half: 1, memory: "secded32", redundancy: "inter" },
+    { half: 1, memory: "checksum" },
+  ] as const)("is reported as on a plain device: $memory, $redundancy", async ({ half, ...policy }) => {
     const device = await harden(await newDevice({ errorsAreExpected: true }), policy);
-    const told = new Map<string, Said>();
-    for (const [name, mistake] of Object.entries(mistakes)) told.set(name, await saidOf(device, mistake));
-    expect(Object.fromEntries(told)).toEqual(Object.fromEntries(said));
+    const made = Object.entries(mistakes).filter((_, row) => everything || row % 2 === half);
+    for (const [name, mistake] of made)
+      expect([name, await saidOf(device, mistake)]).toEqual([name, said.get(name)]);
     device.destroy();
   });
 });
