@@ -3,10 +3,10 @@
  * processes on one GPU.
  *
  *   node research/dist/scripts/injectionRates.js [--programs reduction,matrixMultiplication]
- *     [--injections 400] [--processes 1,4,14] [--json FILE]
+ *     [--injections 400] [--instances 1,2,4,8] [--processes 1,4,14] [--json FILE]
  *
- * The parts are measured in one process, one injection after another. CPU time is that of the whole
- * process. The rate counts injections over messages, as in a campaign.
+ * The parts are measured in one process, with so many instances of the program side by side. CPU
+ * time is that of the whole process. The rate counts injections over messages, as in a campaign.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -25,11 +25,13 @@ const { values: flags } = parseArgs({
   options: {
     programs: { type: "string", default: "reduction,matrixMultiplication" },
     injections: { type: "string", default: "400" },
+    instances: { type: "string", default: "1,2,4,8" },
     processes: { type: "string", default: "1,4,14" },
     json: { type: "string" },
   },
 });
 const injections = Number(flags.injections);
+const widths = flags.instances.split(",").map(Number);
 const crowds = flags.processes.split(",").map(Number);
 const seed = 1;
 const configurations = campaignConfigurations({
@@ -61,8 +63,10 @@ interface Parts {
   readonly plainMs: number;
   /** A run without a fault: put the buffers back, run, verify, read, compare. */
   readonly cleanMs: number;
-  readonly injectionMs: number;
-  readonly injectionCpuMs: number;
+  /** The time of an injection, by the number of instances. */
+  readonly injectionMs: Readonly<Record<number, number>>;
+  /** The CPU time of an injection, by the number of instances. */
+  readonly injectionCpuMs: Readonly<Record<number, number>>;
   /** The injections per second over messages, by the number of processes. */
   readonly rates: Readonly<Record<number, number>>;
 }
@@ -92,15 +96,16 @@ const table = new Table({
     "open (ms)",
     "plain run (ms)",
     "clean run (ms)",
-    "injection (ms)",
-    "of it CPU (ms)",
+    ...widths.map((width) => `${width} instances (ms)`),
+    ...widths.map((width) => `${width} instances, CPU (ms)`),
     ...crowds.map((crowd) => `${crowd} processes (1/s)`),
   ],
 });
 for (const { program, configuration, rates, ...times } of measured) {
   const { startMs, openMs, plainMs, cleanMs, injectionMs, injectionCpuMs } = times;
   const long = [startMs, openMs].map((ms) => ms.toFixed(0));
-  const short = [plainMs, cleanMs, injectionMs, injectionCpuMs].map((ms) => ms.toFixed(2));
+  const injected = [injectionMs, injectionCpuMs].flatMap((by) => widths.map((width) => by[width]!));
+  const short = [plainMs, cleanMs, ...injected].map((ms) => ms.toFixed(2));
   const perSecond = crowds.map((crowd) => rates[crowd]!.toFixed(0));
   table.push([program, configuration, ...long, ...short, ...perSecond]);
 }
@@ -116,9 +121,14 @@ async function measure(
 ): Promise<void> {
   const { session, unit } = await Session.open(program, configuration, opened, { counted: [], seed });
   const clean = await timed(() => session.control(injections));
-  const struck = await timed(async () => {
-    for (const { fault } of faultsOf(unit, settings)) await session.inject(fault);
-  });
+  const faults = [...faultsOf(unit, settings)].map(({ fault }) => fault);
+  const [injectionMs, injectionCpuMs]: Record<number, number>[] = [{}, {}];
+  for (const width of widths) {
+    await session.widen(width);
+    const struck = await timed(() => session.inject(faults));
+    injectionMs![width] = struck.ms / injections;
+    injectionCpuMs![width] = struck.cpuMs / injections;
+  }
   session.close();
 
   const question = { program: program.name, digest: program.digest, configuration, kernels: unit.kernels };
@@ -126,6 +136,8 @@ async function measure(
   const start = await timed(() => watched[0]!.ask("start", {}, LIMIT_MS));
   const open = await timed(() => watched[0]!.ask("reopen", question, LIMIT_MS));
   await Promise.all(watched.slice(1).map((each) => each.ask("reopen", question, LIMIT_MS)));
+  // Instances are opened before the rates are measured.
+  await Promise.all(watched.map((each) => share(each, unit, settings)));
   const rates: Record<number, number> = {};
   for (const crowd of crowds) {
     const all = await timed(() =>
@@ -141,8 +153,8 @@ async function measure(
     openMs: open.ms,
     plainMs: unit.milliseconds.plain,
     cleanMs: clean.ms / injections,
-    injectionMs: struck.ms / injections,
-    injectionCpuMs: struck.cpuMs / injections,
+    injectionMs: injectionMs!,
+    injectionCpuMs: injectionCpuMs!,
     rates,
   });
 }
@@ -155,7 +167,8 @@ function faultsOf(unit: UnitRecord, settings: CampaignSettings): Generator<Plann
 /** Makes the injections in a process that is open. */
 async function share(watched: WatchedProcess, unit: UnitRecord, settings: CampaignSettings): Promise<void> {
   const open = () => Promise.reject(new Error("the process was lost"));
-  const made = inject(watched, faultsOf(unit, settings), { open, milliseconds: LIMIT_MS, isOpen: true });
+  const limits = { openLimitMs: LIMIT_MS, limitMs: () => LIMIT_MS };
+  const made = inject(watched, faultsOf(unit, settings), { open, ...limits, isOpen: true });
   for await (const _ of made);
 }
 

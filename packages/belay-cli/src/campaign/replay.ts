@@ -2,8 +2,8 @@ import { CampaignError } from "./model/failure.ts";
 import { classify, type Outcome } from "./model/outcome.ts";
 import type { StruckKernel, StruckSite } from "./model/profile.ts";
 import type { InjectionRecord } from "./model/records.ts";
+import type { Explanation } from "./processes/instance.ts";
 import type { Exchanges } from "./processes/messages.ts";
-import type { Explanation } from "./processes/session.ts";
 import { openDevice, ProcessLost, WatchedProcess } from "./processes/watchedProcess.ts";
 import { readResults } from "./store/merge.ts";
 

@@ -105,7 +105,11 @@ async function countUnit(
     { program: unit.program, digest: digestOf(unit, work), configuration: named(unit, work), counted, seed },
     work.openLimitMs,
   );
-  const control = await watched.ask("control", { runs: CONTROL_RUNS }, CONTROL_RUNS * limitOf(opened, work));
+  const control = await watched.ask(
+    "control",
+    { runs: CONTROL_RUNS },
+    CONTROL_RUNS * limitOf(opened, work, 1),
+  );
   // The control comes first, because a unit counts as known once its own record exists.
   return [{ kind: "control", ...unit, ...control }, opened];
 }
@@ -128,8 +132,8 @@ export async function* strike(
     const question = { program, digest: digestOf(unit, work), configuration: named(unit, work), kernels };
     await watched.ask("reopen", question, work.openLimitMs);
   };
-  const milliseconds = limitOf(unit, work);
-  for await (const [item, injected] of inject(watched, planned, { open, milliseconds, isOpen })) {
+  const limits = { openLimitMs: work.openLimitMs, limitMs: (runs: number) => limitOf(unit, work, runs) };
+  for await (const [item, injected] of inject(watched, planned, { open, ...limits, isOpen })) {
     yield recordOf(item, injected);
     work.tell(`${program}, ${configuration}`);
     if (work.isOver()) break;
@@ -143,11 +147,11 @@ const digestOf = ({ program }: Unit, { settings }: UnitWork) =>
   settings.programs.find(({ name }) => name === program)!.digest;
 
 /**
- * Returns the milliseconds after which a struck run counts as hanging. The limit leaves time for
+ * Returns the milliseconds after which struck runs count as hanging. The limit leaves time for
  * replaying the work.
  */
-const limitOf = ({ milliseconds }: UnitRecord, { hangLimitMs }: UnitWork) =>
-  hangLimitMs + 50 * milliseconds.protected;
+const limitOf = ({ milliseconds }: UnitRecord, { hangLimitMs }: UnitWork, runs: number) =>
+  hangLimitMs + 50 * runs * milliseconds.protected;
 
 function failureOf(error: unknown, program: string): CampaignError {
   if (error instanceof CampaignError) return error;

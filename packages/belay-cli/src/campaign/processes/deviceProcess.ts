@@ -56,8 +56,11 @@ async function answerTo(question: Question) {
     }
     case "control":
       return session!.control(question.runs);
+    case "widen":
+      await session!.widen(question.instances);
+      return null;
     case "inject":
-      return session!.inject(question.fault);
+      return session!.inject(question.faults);
     case "explain":
       return session!.explain(question.fault);
   }

@@ -4,7 +4,7 @@ import type { Fault } from "../model/faultModel.ts";
 import type { Observation } from "../model/outcome.ts";
 import type { StruckKernel } from "../model/profile.ts";
 import type { ControlRecord, UnitRecord } from "../model/records.ts";
-import type { Explanation } from "./session.ts";
+import type { Explanation } from "./instance.ts";
 
 /** The questions to the process with the device, and its answers. */
 export interface Exchanges {
@@ -36,7 +36,12 @@ export interface Exchanges {
     answer: null;
   };
   control: { ask: { runs: number }; answer: Pick<ControlRecord, "runs" | "detections" | "different"> };
-  inject: { ask: { fault: Fault }; answer: Observation };
+  /**
+   * The question that opens instances of the program, up to so many, for several faults at a time.
+   */
+  widen: { ask: { instances: number }; answer: null };
+  /** The question for the observations of faults, in their order. */
+  inject: { ask: { faults: readonly Fault[] }; answer: readonly Observation[] };
   explain: { ask: { fault: Fault }; answer: Explanation };
 }
 

@@ -1,71 +1,40 @@
-import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import { codeOf } from "belay-gpu/internal/diagnostics/registry";
 import type { Report } from "belay-gpu/internal/runtime/belay";
-import { FaultError } from "belay-gpu/internal/runtime/context/detectedFault";
-import { MemoryFaultError } from "belay-gpu/internal/runtime/context/memoryFault";
-import { UnverifiedError } from "belay-gpu/internal/runtime/context/unverified";
 import { hardenForCampaign } from "belay-gpu/internal/runtime/harden";
-import type { CampaignDevice } from "belay-gpu/internal/runtime/hardenedDevice";
-import { findDifference, type OutputDifference } from "belay-gpu/internal/runtime/tuning/outputDifference";
-import type { Outputs } from "belay-gpu/internal/runtime/tuning/workload";
+import { findDifference } from "belay-gpu/internal/runtime/tuning/outputDifference";
 import type { OpenedGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import type { CampaignConfiguration } from "../model/configurations.ts";
 import { CampaignError } from "../model/failure.ts";
-import { type Fault, isResting } from "../model/faultModel.ts";
+import type { Fault } from "../model/faultModel.ts";
 import type { Observation } from "../model/outcome.ts";
 import { hasSites, profileOf, type StruckKernel } from "../model/profile.ts";
 import type { ControlRecord, UnitRecord } from "../model/records.ts";
+import { type Explanation, Instance } from "./instance.ts";
 import { runPlain, timed } from "./plainRun.ts";
-import { type CampaignProgram, makeReady, type ReadyProgram } from "./readyProgram.ts";
+import { type CampaignProgram, makeReady } from "./readyProgram.ts";
 
 /** The code of the diagnostic for state that the replicas share. */
 const outsideSphereCode = codeOf("outside-sphere");
 
-/** The errors by which Belay refuses to release results. */
-const refusals = [FaultError, MemoryFaultError, UnverifiedError];
-
-/** The details of one injection. */
-export interface Explanation extends Observation {
-  readonly difference?: OutputDifference;
-  /**
-   * The messages of disagreements between replicas, faults in memory and unverified work, one line
-   * each.
-   */
-  readonly disagreements: readonly string[];
-  /** The struck word before and after the strike, if known. */
-  readonly observed?: { readonly before: number; readonly after: number };
-}
+/** The bytes of buffers above which no further instance is opened. */
+const MOST_BYTES = 2 ** 28;
 
 /**
- * A program in one configuration on a device of its own. It is compiled once and run with one fault
- * after another.
+ * A program in one configuration on a device of its own. Its instances run side by side, as the
+ * host would otherwise wait for the GPU after each fault.
  */
 export class Session {
-  readonly #device: CampaignDevice;
-  readonly #program: ReadyProgram;
-  readonly #expected: Outputs;
-  #errors: string[] = [];
-  #disagreements: string[] = [];
-  #corrections = 0;
-  #lost: string | undefined;
+  readonly #program: CampaignProgram;
+  /** Opens another instance on the same device. */
+  readonly #open: () => Promise<Instance>;
+  readonly #first: Instance;
+  readonly #others: Instance[] = [];
 
-  private constructor(device: CampaignDevice, program: ReadyProgram, expected: Outputs) {
-    this.#device = device;
+  private constructor(program: CampaignProgram, open: () => Promise<Instance>, first: Instance) {
     this.#program = program;
-    this.#expected = expected;
-    device.addEventListener("uncapturederror", (event) => {
-      event.preventDefault();
-      this.#errors.push(event.error.message);
-    });
-    void device.lost.then(({ message }) => {
-      this.#lost = `the device is lost: ${message}`;
-    });
-    for (const type of ["detection", "memoryFault", "unverified"] as const)
-      device.belay.addEventListener(type, ({ message }) => this.#disagreements.push(message));
-    device.belay.addEventListener("corrected", ({ detail }) => {
-      this.#corrections += detail.count;
-    });
+    this.#open = open;
+    this.#first = first;
   }
 
   /**
@@ -81,11 +50,11 @@ export class Session {
   ): Promise<{ session: Session; unit: UnitRecord }> {
     const { expected, milliseconds: plain } = await runPlain(program, opened);
     const session = await Session.reopen(program, configuration, opened);
-    const kernels = hasSites(session.#device, counted)
+    const kernels = hasSites(session.#first.device, counted)
       ? counted
       : await count(program, configuration, opened, seed);
-    const [outputs, milliseconds] = await timed(() => session.#program.run());
-    const report = await session.#device.belay.report();
+    const [outputs, milliseconds] = await timed(() => session.#first.program.run());
+    const report = await session.#first.device.belay.report();
     refuseUnprotected(program, configuration, report);
     if (!kernels.some(({ sites }) => sites.some(({ samples }) => samples.length > 0))) {
       throw new CampaignError(
@@ -93,7 +62,7 @@ export class Session {
         `${program.name} runs no kernel with anything that a fault can strike`,
       );
     }
-    const [first, again] = [session.#expected, outputs];
+    const [first, again] = [session.#first.expected, outputs];
     if (findDifference(first, again)) {
       throw new CampaignError(
         "nondeterministic-program",
@@ -118,7 +87,7 @@ export class Session {
       configuration: configuration.name,
       kernels,
       gaps,
-      buffers: session.#program.buffers,
+      buffers: session.#first.program.buffers,
       sameBits: findDifference(expected, again) === undefined,
       milliseconds: { plain, protected: milliseconds },
     };
@@ -131,32 +100,36 @@ export class Session {
     configuration: CampaignConfiguration,
     opened: OpenedGpu,
   ): Promise<Session> {
-    const device = hardenForCampaign(await newDevice(opened), {
-      ...configuration.policy,
-      onFault: "recover",
-      injectFaults: true,
-    });
-    const ready = makeReady(program, device, async (buffer, byteOffset, mask) => {
-      await device.belay.verify();
-      device.belay.flip(buffer, byteOffset, mask);
-    });
-    return new Session(device, ready, await ready.run());
+    const native = await newDevice(opened);
+    const open = () => Instance.open(program, configuration, native);
+    return new Session(program, open, await open());
   }
 
   /** Returns whether the counted kernels have the same sites as the kernels of this device. */
   has(kernels: readonly StruckKernel[]): boolean {
-    return hasSites(this.#device, kernels);
+    return hasSites(this.#first.device, kernels);
   }
 
   close(): void {
-    this.#device.destroy();
+    this.#first.device.destroy();
+  }
+
+  /**
+   * Opens instances for `inject`, up to so many. A workload has only one instance, because its runs
+   * may share state.
+   */
+  async widen(instances: number): Promise<void> {
+    if (typeof this.#program.runs === "function") return;
+    const bytes = this.#first.program.buffers.reduce((sum, size) => sum + size, 0);
+    const most = Math.min(instances, MOST_BYTES / bytes);
+    while (this.#others.length + 1 < most) this.#others.push(await this.#open());
   }
 
   /** Runs the program without a fault. */
   async control(runs: number): Promise<Pick<ControlRecord, "runs" | "detections" | "different">> {
     let [detections, different] = [0, 0];
     for (let i = 0; i < runs; i++) {
-      const { detections: found, results } = await this.#observe(undefined);
+      const { detections: found, results } = await this.#first.observe(undefined);
       detections += found;
       if (results !== "right") different++;
     }
@@ -164,49 +137,23 @@ export class Session {
   }
 
   /**
-   * Runs the program with one fault. A lost device appears as an error, and the session cannot be
-   * used afterwards.
+   * Runs the program once with each fault, in any order. The observations have the order of the
+   * faults. A lost device appears as an error, and the session cannot be used afterwards. An error
+   * may appear in other runs than the one with the fault that caused it.
    */
-  inject(fault: Fault): Promise<Observation> {
-    return this.#observe(fault);
-  }
-
-  /** Injects a fault as `inject` does, and returns all details. */
-  async explain(fault: Fault): Promise<Explanation> {
-    const observation = await this.#observe(fault);
-    const observed = isResting(fault) ? undefined : await this.#device.belay.observed();
-    return { ...observation, ...(observed && { observed }), disagreements: this.#disagreements };
-  }
-
-  async #observe(fault: Fault | undefined): Promise<Observation & { difference?: OutputDifference }> {
-    const { belay } = this.#device;
-    this.#errors = [];
-    this.#disagreements = [];
-    this.#corrections = 0;
-    const resting = fault && isResting(fault) ? fault : undefined;
-    if (fault && !isResting(fault)) belay.arm(fault);
-    let results: Observation["results"] = "none";
-    let difference: OutputDifference | undefined;
-    let error: string | undefined;
-    try {
-      const outputs = await this.#program.run(resting);
-      difference = findDifference(this.#expected, outputs);
-      results = difference ? "wrong" : "right";
-    } catch (thrown) {
-      if (!refusals.some((Refusal) => thrown instanceof Refusal)) error = messageOf(thrown);
-    }
-    const { strikes, hung } = fault && !resting ? await belay.observed() : { strikes: 1, hung: false };
-    belay.disarm();
-    error ??= this.#lost ?? this.#errors[0];
-    return {
-      strikes,
-      hung,
-      results,
-      corrections: this.#corrections,
-      detections: this.#disagreements.length,
-      ...(error !== undefined && { error }),
-      ...(difference && { difference }),
+  async inject(faults: readonly Fault[]): Promise<Observation[]> {
+    const observations: Observation[] = [];
+    const waiting = faults.entries();
+    const serve = async (instance: Instance) => {
+      for (const [i, fault] of waiting) observations[i] = await instance.observe(fault);
     };
+    await Promise.all([this.#first, ...this.#others].map(serve));
+    return observations;
+  }
+
+  /** Injects one fault, and returns all details. */
+  explain(fault: Fault): Promise<Explanation> {
+    return this.#first.explain(fault);
   }
 }
 
