@@ -71,7 +71,7 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
   "research/src/commands": ["results", "rmt", "ecc", "speculation", "programs", ""],
   "packages/belay-cli/src/shared": ["terminal", "files", "workloads", ""],
   "packages/belay-cli/src/campaign": ["model", "results", "processes", "store", "", "queue"],
-  "site/playground/src": ["page", "kernel", "memory", "loop", ""],
+  "site/playground/src": ["page", "kernel", "memory", "loop", "device", ""],
   "test/support": ["", "wgsl", "kernels", "devices", "loops", "processes"],
 };
 

@@ -29,6 +29,7 @@ try {
     kernel: await page.evaluate(() => recordPage.recordKernel()),
     memory: await page.evaluate(() => recordPage.recordMemory()),
     loops: await page.evaluate(() => recordPage.recordLoops()),
+    device: await page.evaluate(() => recordPage.recordDevice()),
   };
   for (const [name, content] of Object.entries(recorded))
     await writeFile(join(import.meta.dirname, `src/recorded/${name}.json`), `${JSON.stringify(content)}\n`);

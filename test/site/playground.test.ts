@@ -125,6 +125,32 @@ describe.each([
   });
 });
 
+describe("the view of the device", () => {
+  it("compares all kernels, and says which one cannot be decided", async () => {
+    const { page, verdict, close } = await open("view=device");
+    await verdict("Usable: ");
+    const all = await page.locator(".cases li").count();
+    expect(all).toBeGreaterThan(20);
+    // Rounding decides how many steps a point of the Mandelbrot set takes.
+    expect(await page.locator(".cases .undecided").allTextContents()).toEqual([
+      "undecidedMandelbrot seta comparison depends on rounding",
+    ]);
+    expect(await page.locator(".cases .agrees").count()).toBe(all - 1);
+    await close();
+  });
+
+  it("finds the mistake of a driver, also after another trial was begun", async () => {
+    const { page, verdict, close } = await open("view=device", { width: 400, colorScheme: "dark" });
+    await page.getByLabel("Driver").selectOption("mean");
+    await verdict("Not usable: ");
+    expect(await page.locator(".cases li:first-child").textContent()).toMatch(
+      /^differsBlurblurred\[0\] is 0\.87\d+, not 0\.77\d+ to 0\.77\d+, and \d+ more words wrong$/,
+    );
+    expect(page.url()).toContain("driver=mean");
+    await close();
+  });
+});
+
 describe("a kernel of one's own", () => {
   it("has its errors with their places, runs when it is right, and is in the address", async () => {
     const { page, verdict, close } = await open("view=kernel");
@@ -188,6 +214,10 @@ describe("without WebGPU, the playground", () => {
     await verdict("Found and corrected");
     await page.getByRole("tab", { name: "Loop" }).click();
     await verdict("The result is the sequential one");
+    await page.getByRole("tab", { name: "Loop" }).press("ArrowRight");
+    await verdict("Usable: ");
+    await page.getByLabel("Driver").selectOption("packed");
+    await verdict("Usable without packed_4x8_integer_dot_product: ");
     await close();
   });
 });
@@ -195,7 +225,7 @@ describe("without WebGPU, the playground", () => {
 it("the first view stays small", async () => {
   const html = await readFile(join(folder, "index.html"), "utf8");
   const first = output.filter(
-    ({ fileName }) => !/memory|loop/i.test(fileName) && !fileName.startsWith("assets/kernel-"),
+    ({ fileName }) => !/memory|loop|device/i.test(fileName) && !fileName.startsWith("assets/kernel-"),
   );
   const bytes = first.reduce((sum, each) => {
     const content = each.type === "chunk" ? each.code : each.source;

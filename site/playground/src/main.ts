@@ -7,6 +7,7 @@ const views: Readonly<Record<View, () => Promise<{ show(place: HTMLElement): Pro
   kernel: () => import("./kernel/kernelView.ts"),
   memory: () => import("./memory/memoryView.ts"),
   loop: () => import("./loop/loopView.ts"),
+  device: () => import("./device/deviceView.ts"),
 };
 
 const place = document.querySelector<HTMLElement>("#view")!;

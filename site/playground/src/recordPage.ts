@@ -1,4 +1,5 @@
 /** The page's side of `record.ts`: runs what the playground shows where there is no WebGPU. */
+import { type RecordedTrials, tryAllDrivers } from "./device/deviceTrial.ts";
 import { examples } from "./kernel/examples.ts";
 import { Machine } from "./kernel/machine.ts";
 import { packWords, type RecordedKernel } from "./kernel/recorded.ts";
@@ -72,4 +73,9 @@ export async function recordMemory(): Promise<RecordedMemory> {
 /** Records the rounds of all loops. */
 export async function recordLoops(): Promise<RecordedLoops> {
   return { ...(await about()), loops: await executeAllLoops() };
+}
+
+/** Records the trials of the device with all drivers. */
+export async function recordDevice(): Promise<RecordedTrials> {
+  return { ...(await about()), trials: await tryAllDrivers() };
 }

@@ -8,4 +8,4 @@ export type {
   Qualification,
   WrongWord,
 } from "./qualification.ts";
-export { type QualifyOptions, qualify } from "./qualify.ts";
+export { type QualifyOptions, type QualifyProgress, qualify } from "./qualify.ts";

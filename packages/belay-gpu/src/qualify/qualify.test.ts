@@ -4,7 +4,7 @@ import { changeKernel } from "../../../../test/support/devices/changeKernel.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { TriedDevice } from "./deviceRun.ts";
 import { examine } from "./examine.ts";
-import { type KernelCase, type KernelToQualify, qualify } from "./index.ts";
+import { type KernelCase, type KernelToQualify, type QualifyProgress, qualify } from "./index.ts";
 import { trialsOf } from "./trials.ts";
 
 const devices = testDevices({ full: true });
@@ -69,7 +69,13 @@ describe("qualify", () => {
   it("avoids a feature whose kernels are wrong, and compares words of all others", async () => {
     const device = await devices.newDevice();
     const wrong = changeKernel(device, "= dot4U8Packed(x, y)", "= dot4U8Packed(x, y) + u32(i == 77u)", "all");
-    const { verdict, without, reasons, cases } = await qualify(counted(wrong), { kernels: [scaled] });
+    const told: QualifyProgress[] = [];
+    const { verdict, without, reasons, cases } = await qualify(counted(wrong), {
+      kernels: [scaled],
+      onProgress: (progress) => told.push(progress),
+    });
+    expect(told.map(({ done }) => done)).toEqual([0, ...cases.map((_, i) => i + 1)]);
+    expect(new Set(told.slice(1).map(({ finished }) => finished))).toEqual(new Set(cases));
     const feature = "packed_4x8_integer_dot_product";
     expect({ verdict, without }).toEqual({ verdict: "usable-without", without: [feature] });
     const [reason, ...others] = reasons;

@@ -1,5 +1,6 @@
 /** Tries whether a device computes kernels as the WGSL specification defines them. */
 import { listOf, longWork, refuseUnknown } from "../diagnostics/options.ts";
+import type { Progress } from "../diagnostics/progress.ts";
 import { TriedDevice } from "./deviceRun.ts";
 import { type Candidate, examine } from "./examine.ts";
 import type { KernelCase, KernelToQualify, Qualification } from "./qualification.ts";
@@ -7,12 +8,20 @@ import { subgroupSizes } from "./subgroupSizes.ts";
 import { builtInKernels } from "./suite.ts";
 import { builtInTrial, trialsOf } from "./trials.ts";
 
+/** The progress of `qualify`. Its steps are kernels, which end in any order. */
+export interface QualifyProgress extends Progress {
+  /** The kernel that was tried last. Undefined at the beginning. */
+  readonly finished?: KernelCase;
+}
+
 /** The options of `qualify`. */
 export interface QualifyOptions {
   /** The kernels of the program. The built-in ones are tried in any case. */
   readonly kernels?: readonly KernelToQualify[];
   /** The signal that ends the trial. `qualify` then rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
+  /** The listener to call at the beginning, and after each kernel. */
+  readonly onProgress?: ((progress: QualifyProgress) => void) | undefined;
 }
 
 /**
@@ -27,13 +36,21 @@ export async function qualify(device: GPUDevice, options: QualifyOptions = {}): 
   if (typeof device?.createComputePipeline !== "function")
     throw new TypeError("only a GPUDevice can be qualified");
   const isKernel = (each: unknown) => typeof (each as KernelToQualify | null)?.source === "string";
-  refuseUnknown(options, { kernels: listOf("kernels with a source", isKernel), signal: longWork.signal });
+  refuseUnknown(options, { kernels: listOf("kernels with a source", isKernel), ...longWork });
   options.signal?.throwIfAborted();
   const tried = new TriedDevice(device, options.signal);
   try {
     const candidates = [...builtInCandidates(device), ...ownCandidates(options.kernels ?? [], device)];
+    const total = candidates.length;
+    let done = 0;
+    options.onProgress?.({ done, total, doing: "trying kernels" });
+    const tryKernel = async (each: Candidate) => {
+      const finished = await examine(tried, each);
+      options.onProgress?.({ done: ++done, total, doing: "trying kernels", finished });
+      return finished;
+    };
     // All of them end before the result, so that no buffer is left.
-    const settled = await Promise.allSettled(candidates.map((each) => examine(tried, each)));
+    const settled = await Promise.allSettled(candidates.map(tryKernel));
     const failed = settled.find((each) => each.status === "rejected");
     if (failed) throw failed.reason;
     return conclude(settled.flatMap((each) => (each.status === "fulfilled" ? [each.value] : [])));

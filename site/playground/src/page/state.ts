@@ -1,6 +1,7 @@
 /** The state of the page, which its address holds. */
 
-export type View = "kernel" | "memory" | "loop";
+const views = ["kernel", "memory", "loop", "device"] as const;
+export type View = (typeof views)[number];
 
 /** The parameters of the address, by name. All are text. */
 export interface PageState extends Readonly<Record<string, string | undefined>> {
@@ -13,8 +14,7 @@ export const stateChanged = new EventTarget();
 /** Returns the state in the address. */
 export function readState(): PageState {
   const parameters = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
-  const { view } = parameters;
-  return { ...parameters, view: view === "memory" || view === "loop" ? view : "kernel" };
+  return { ...parameters, view: views.find((each) => each === parameters.view) ?? "kernel" };
 }
 
 /** Replaces parameters in the address. An undefined one is removed. */
