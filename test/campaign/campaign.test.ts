@@ -54,6 +54,12 @@ describe("a campaign", () => {
     }
   });
 
+  it.each([{ minimum: 1e15 }, { bound: 1e-9 }])("with %o ends at its time limit", async (endless) => {
+    const settings = campaignSettings(["sum"], { structures: ["ALU"], ...endless });
+    const { injections } = await runTestCampaign(directory(), settings, { timeLimitMs: 2_000 });
+    expect(injections.length).toBeLessThan(10_000);
+  });
+
   it("in shards gives the same table, once they are merged", async () => {
     const { settings } = readResults(whole).header;
     const shards = [directory(), directory()];

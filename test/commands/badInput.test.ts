@@ -171,6 +171,7 @@ describe("an entry point with a name of WGSL", () => {
       const others = [
         "transpose",
         "read",
+        "write",
         "function",
         "rgba8unorm",
         "sampler",

@@ -3,8 +3,8 @@
  * shape. It compares the released results with the correct ones.
  *
  *   node research/dist/scripts/storeFlips.js [--flips 20000] [--seconds 300] [--seed 1]
- *       [--codes "secded128,detect"] [--redundancy none] [--on-fault recover] [--only REGEXP]
- *       [--json FILE]
+ *       [--codes "secded128,detect"] [--redundancy none] [--inject-faults] [--on-fault recover]
+ *       [--only REGEXP] [--json FILE]
  *
  * Ends with an error when a wrong result was released, or correct data of a correcting code was
  * refused.
@@ -30,6 +30,7 @@ const { values: flags } = parseArgs({
     seed: { type: "string", default: "1" },
     codes: { type: "string", default: comparedCodes.join() },
     redundancy: { type: "string", default: "none" },
+    "inject-faults": { type: "boolean", default: false },
     "on-fault": { type: "string", default: "recover" },
     only: { type: "string", default: "" },
     json: { type: "string" },
@@ -171,6 +172,7 @@ async function strikeShape(
     const device = hardenWithCodes(native, {
       redundancy: flags.redundancy as Redundancy,
       onFault: flags["on-fault"] as OnFault,
+      injectFaults: flags["inject-faults"],
       memory,
     });
     const flips = new BulkFlips(native);

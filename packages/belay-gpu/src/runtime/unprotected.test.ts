@@ -2,6 +2,8 @@
  * No kernel stays unprotected silently. By default a kernel gets the flavor that fits it, and a
  * kernel without one is reported.
  */
+
+import { readBuffers } from "belay-research/internal/workloads/buffers";
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import type { BelayEvent } from "./context/events.ts";
@@ -43,6 +45,16 @@ const alone = `enable subgroups;
 const atomics = `
 @group(0) @binding(0) var<storage, read_write> data: array<atomic<u32>>;
 @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { atomicAdd(&data[id.x % 8], 1u); }`;
+
+/** Two workgroups that wait for each other. */
+const barrier = `
+@group(0) @binding(0) var<storage, read_write> arrived: atomic<u32>;
+@compute @workgroup_size(256) fn main(@builtin(local_invocation_index) local: u32) {
+  if (local == 0u) {
+    atomicAdd(&arrived, 1u);
+    while (atomicLoad(&arrived) < 2u) {}
+  }
+}`;
 
 async function pipelineOn(device: GPUDevice, code: string, label = ""): Promise<GPUComputePipeline> {
   const module = device.createShaderModule({ code });
@@ -122,6 +134,30 @@ describe("a kernel that stays unprotected", () => {
     ]);
     native.destroy();
   });
+
+  it.each(["auto", "inter"] as const)(
+    "runs to its end if its workgroups wait for each other, under %s",
+    async (redundancy) => {
+      const device = await harden(await full.newDevice(), { redundancy });
+      const pipeline = await pipelineOn(device, barrier);
+      const { STORAGE, COPY_SRC } = GPUBufferUsage;
+      const buffer = device.createBuffer({ size: 4, usage: STORAGE | COPY_SRC });
+      const entries = [{ binding: 0, resource: { buffer } }];
+      const layout = pipeline.getBindGroupLayout(0);
+      const encoder = device.createCommandEncoder();
+      const pass = encoder.beginComputePass();
+      pass.setPipeline(pipeline);
+      pass.setBindGroup(0, device.createBindGroup({ layout, entries }));
+      pass.dispatchWorkgroups(2);
+      pass.end();
+      device.queue.submit([encoder.finish()]);
+      expect([...new Uint32Array(await readBuffers(device, buffer))]).toEqual([2]);
+      const [kernel] = (await device.belay.report()).kernels;
+      expect(kernel!.redundancy).toBe("none");
+      expect(kernel!.diagnostics.map(({ code }) => code)).toContain("BELAY217");
+      device.destroy();
+    },
+  );
 
   it("is reported with the reasons of all flavors if none fits", async () => {
     const native = await full.newDevice();

@@ -32,8 +32,13 @@ const input = {
 };
 const kernel = (type: string, body: string) => storeKernel(type, body, 32, 8);
 
-async function expectContained(redundancy: Redundancy, memory: SchemeName, code: string) {
-  const result = protect(code, { redundancy, memory, features: ["subgroups"] });
+async function expectContained(
+  redundancy: Redundancy,
+  memory: SchemeName,
+  code: string,
+  injectFaults = false,
+) {
+  const result = protect(code, { redundancy, memory, injectFaults, features: ["subgroups"] });
   const stored = result.entryPoints[0]!.memory!.bindings.find(({ of }) => of.binding === 1)!;
   if (stored.mode !== "checked") return;
   const plain = await runKernel(device, code, input);
@@ -69,6 +74,15 @@ describe.each(storeShapes.map((shape, row) => [...shape, row] as const))(
 it.each(storeShapes.slice(0, 8))("contains a flip where replicas store %s", async (_, type, body) => {
   await expectContained("inter", "secded128", kernel(type, body));
 });
+
+/** Fault sites put stores of whole lines apart, so that every lane stores alone. */
+it.each(storeShapes.slice(0, 10).map((shape, row) => [...shape, row] as const))(
+  "contains a flip where stores with fault sites are made %s",
+  async (_, type, body, row) => {
+    for (const memory of sample(codes, row, 1))
+      await expectContained(row % 2 === 0 ? "none" : "inter", memory, kernel(type, body), true);
+  },
+);
 
 it("relies on what a lane that is alone takes out of its change", async () => {
   const code = kernel("u32", "if (i < n - 2u) { b[i] = a[i] * 3u; }");
