@@ -64,7 +64,12 @@ export class Instance {
     { policy }: CampaignConfiguration,
     native: GPUDevice,
   ): Promise<Instance> {
-    const device = hardenForCampaign(native, { ...policy, onFault: "recover", injectFaults: true });
+    const device = hardenForCampaign(native, {
+      ...policy,
+      onFault: "recover",
+      injectFaults: true,
+      comparesStores: false,
+    });
     const ready = makeReady(program, device, async (buffer, byteOffset, mask) => {
       await device.belay.verify();
       device.belay.flip(buffer, byteOffset, mask);

@@ -97,6 +97,11 @@ export interface CampaignPolicy extends Omit<Policy, "injectFaults"> {
   readonly injectFaults?: boolean | "profile";
   /** True if injected faults may also strike the code that protection adds. Default false. */
   readonly strikeMachinery?: boolean;
+  /**
+   * True if memory is compared after the faulty and the clean execution, to name the words that a
+   * fault stored. No result depends on it. Default true.
+   */
+  readonly comparesStores?: boolean;
 }
 
 export interface ResolvedPolicy extends Required<Omit<CampaignPolicy, "audit">> {
@@ -142,6 +147,7 @@ const campaignFields = (codes: Schemes): { readonly [Name in keyof Required<Camp
   ...policyFields(codes),
   injectFaults: oneOf(choices.injectFaults),
   strikeMachinery: flag,
+  comparesStores: flag,
 });
 
 /** Throws a `TypeError` for a field that `harden` does not know, or an invalid value. */
@@ -163,6 +169,7 @@ const defaults: ResolvedPolicy = {
   strict: false,
   injectFaults: false,
   strikeMachinery: false,
+  comparesStores: true,
   audit: undefined,
   kernels: {},
 };

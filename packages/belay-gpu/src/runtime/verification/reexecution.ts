@@ -35,6 +35,8 @@ export interface ReexecutionParts {
   /** The most times that work is executed again. */
   readonly retries: number;
   readonly search: StoreSearch;
+  /** True if memory is compared after the faulty and the clean execution. */
+  readonly comparesStores: boolean;
   /** Called before work is executed again. */
   readonly onReplay: () => void;
 }
@@ -130,6 +132,7 @@ export class Reexecution {
    * if these can be compared.
    */
   #search(epochs: readonly Epoch[], { kernels }: CheckResult) {
+    if (!this.#parts.comparesStores) return [];
     return [...kernels].flatMap(([kernel, { faults }]) => {
       const places = faults.some(isHashed) ? placesOf(epochs, kernel) : undefined;
       return places ? [{ kernel, places }] : [];

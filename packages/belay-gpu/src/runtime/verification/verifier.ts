@@ -87,6 +87,7 @@ export class Verifier {
       memory,
       retries: policy.retries,
       search,
+      comparesStores: policy.comparesStores,
       onReplay: () => this.replaying.emit(),
     });
     journal.pressure.subscribe(() => void this.verify());
