@@ -33,7 +33,8 @@ export function makeReady({ runs }: CampaignProgram, device: GPUDevice, strike?:
   }
   const made: GPUBuffer[] = [];
   let keep = (buffer: GPUBuffer): void => void made.push(buffer);
-  const prepared = runs.prepare(remembering(device, (buffer) => keep(buffer)));
+  const readback = new ReadbackBuffers();
+  const prepared = runs.prepare(remembering(device, readback, (buffer) => keep(buffer)));
   // Buffers that are created during a run, such as readback buffers, are not restored.
   keep = () => {};
   const buffers = made.filter(({ usage }) => usage & (flags.bufferStorage | flags.bufferUniform));
@@ -49,6 +50,7 @@ export function makeReady({ runs }: CampaignProgram, device: GPUDevice, strike?:
     for (const [i, buffer] of buffers.entries()) {
       encoder.copyBufferToBuffer(initial[i]!, 0, buffer, 0, wholeWords(buffer));
     }
+    readback.clear(encoder);
   };
   return {
     buffers: buffers.map(wholeWords),
@@ -76,11 +78,47 @@ export function makeReady({ runs }: CampaignProgram, device: GPUDevice, strike?:
 export type Strike = (buffer: GPUBuffer, byteOffset: number, mask: number) => Promise<void>;
 
 /**
- * Returns the device with a `createBuffer` that makes buffers copyable and passes them to `keep`.
+ * The buffers for reading back that a program creates. A destroyed one takes the place of the next
+ * that the program creates, because drivers need longer for mappable memory than for a run: an
+ * NVIDIA H200 0.8 ms.
  */
-function remembering(device: GPUDevice, keep: (buffer: GPUBuffer) => void): GPUDevice {
+class ReadbackBuffers {
+  readonly #idle = new Set<GPUBuffer>();
+
+  /** Returns a buffer as `create` does, if the descriptor is that of a buffer for reading back. */
+  make(descriptor: GPUBufferDescriptor, create: () => GPUBuffer): GPUBuffer | undefined {
+    const { size, usage, mappedAtCreation = false } = descriptor;
+    if (usage !== (flags.bufferMapRead | flags.bufferCopyDst) || mappedAtCreation || size % 4 !== 0)
+      return undefined;
+    const buffer = [...this.#idle].find((each) => each.size === size) ?? create();
+    this.#idle.delete(buffer);
+    const destroy = () => {
+      buffer.unmap();
+      this.#idle.add(buffer);
+    };
+    Object.defineProperty(buffer, "destroy", { configurable: true, value: destroy });
+    return buffer;
+  }
+
+  /** Encodes the zeros that the program finds in a buffer that it creates. */
+  clear(encoder: GPUCommandEncoder): void {
+    for (const buffer of this.#idle) encoder.clearBuffer(buffer);
+  }
+}
+
+/**
+ * Returns the device with a `createBuffer` that makes buffers copyable and passes them to `keep`.
+ * Those for reading back are used again.
+ */
+function remembering(
+  device: GPUDevice,
+  readback: ReadbackBuffers,
+  keep: (buffer: GPUBuffer) => void,
+): GPUDevice {
   return proxyOf(device, {
     createBuffer: (descriptor: GPUBufferDescriptor): GPUBuffer => {
+      const reading = readback.make(descriptor, () => device.createBuffer(descriptor));
+      if (reading) return reading;
       const isMappable = descriptor.usage & (flags.bufferMapRead | flags.bufferMapWrite);
       const copies = isMappable ? 0 : flags.bufferCopySrc | flags.bufferCopyDst;
       const buffer = device.createBuffer({ ...descriptor, usage: descriptor.usage | copies });
