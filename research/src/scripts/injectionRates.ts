@@ -110,7 +110,6 @@ for (const { program, configuration, rates, ...times } of measured) {
   table.push([program, configuration, ...long, ...short, ...perSecond]);
 }
 console.log(table.toString());
-if (flags.json) writeFileSync(flags.json, JSON.stringify(measured, null, 2));
 opened.close();
 process.exit(0);
 
@@ -157,6 +156,8 @@ async function measure(
     injectionCpuMs: injectionCpuMs!,
     rates,
   });
+  // A measurement that is cut off keeps the rows before.
+  if (flags.json) writeFileSync(flags.json, JSON.stringify(measured, null, 2));
 }
 
 function faultsOf(unit: UnitRecord, settings: CampaignSettings): Generator<PlannedInjection> {

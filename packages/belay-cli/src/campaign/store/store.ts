@@ -3,7 +3,7 @@
  * its checksum.
  *
  * A record is written before the next result is awaited, so `kill -9` loses only the injections
- * under way. The store calls `fsync` once per batch, which matters only when the machine itself
+ * under way. The store calls `fsync` once a second, which matters only when the machine itself
  * goes down.
  */
 import {
@@ -28,8 +28,8 @@ import { CampaignError } from "../model/failure.ts";
 import type { Header, StoreRecord } from "../model/records.ts";
 import { Lock } from "./lock.ts";
 
-/** The number of records between two calls of `fsync`. */
-const BATCH = 64;
+/** The time between two calls of `fsync`, in milliseconds. One call can take 30. */
+const SYNC_MS = 1000;
 
 /** Returns the path of the store in a campaign's directory. */
 export const storePath = (directory: string) => join(directory, "campaign.jsonl");
@@ -137,7 +137,7 @@ export class Store implements Disposable {
   readonly #lock: Lock;
   readonly #file: number;
   #bytes: number;
-  #unsynced = 0;
+  #syncedAt = 0;
 
   private constructor(path: string, lock: Lock, { bytes, ...begunWith }: Stored) {
     this.begunWith = begunWith;
@@ -198,7 +198,7 @@ export class Store implements Disposable {
         written += writeSync(this.#file, line, written, line.length - written, this.#bytes + written);
       }
       this.#bytes += line.length;
-      if (++this.#unsynced >= BATCH) this.sync();
+      if (performance.now() - this.#syncedAt >= SYNC_MS) this.sync();
     } catch (error) {
       this.#cut();
       throw unwritable(this.#path, error);
@@ -206,8 +206,8 @@ export class Store implements Disposable {
   }
 
   sync(): void {
-    this.#unsynced = 0;
     fsyncSync(this.#file);
+    this.#syncedAt = performance.now();
   }
 
   /** Removes the part of a line that was written before an error. */
