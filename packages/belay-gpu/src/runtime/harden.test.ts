@@ -90,7 +90,11 @@ it("rejects an invalid policy", async () => {
   expect(() => harden(plain, { redundant: true } as Policy)).toThrow(
     "there is no option redundant of the policy: the options are redundancy,",
   );
-  const campaign: CampaignPolicy[] = [{ strikeMachinery: true }, { injectFaults: "profile" }];
+  const campaign: CampaignPolicy[] = [
+    { strikeMachinery: true },
+    { comparesStores: false },
+    { injectFaults: "profile" },
+  ];
   for (const policy of campaign) expect(() => harden(plain, policy as Policy)).toThrow(TypeError);
   expect(() => harden(plain, null as never)).toThrow("the options of the policy are no object");
   expect(() => harden({} as never)).toThrow("only a GPUDevice can be hardened");
