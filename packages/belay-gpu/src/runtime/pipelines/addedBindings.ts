@@ -1,11 +1,11 @@
 import type { BindingPoint, InterGroup } from "../../compiler/contract.ts";
 import { rangeOf } from "../context/reportArena.ts";
 import type { BoundPoint, CheckWordBindings } from "../memory/memoryProtection.ts";
-import { BindGroupCache } from "../webgpu/bindGroupCache.ts";
 import { makeSilently } from "../webgpu/nativeObjects.ts";
 import type { SetGroup, SetGroups } from "../webgpu/passCommands.ts";
 import { noOffsets } from "../webgpu/replayStep.ts";
-import type { BufferRange } from "../webgpu/resources.ts";
+import { type BufferRange, placesOf } from "../webgpu/resources.ts";
+import { WeakCache } from "../webgpu/weakCache.ts";
 import { addedPoints, checkedGranules, type GranulesByGroup } from "./addedPoints.ts";
 import type { BindGroups } from "./bindGroups.ts";
 import { awaitAcceptance, type ProtectedKernel } from "./protectedKernels.ts";
@@ -48,7 +48,7 @@ export class AddedBindings {
   /** The binding points of the program's buffers that have shadows, and those of the shadows. */
   readonly #pairs: InterGroup["shadows"];
   readonly #checked: GranulesByGroup;
-  readonly #made = new BindGroupCache();
+  readonly #made = new WeakCache<GPUBindGroup>();
   /** The result if it is the same for all bind groups of the program. */
   #fixed: BoundGroups | undefined;
 
@@ -116,9 +116,10 @@ export class AddedBindings {
     }
     const bound = checks.filter(({ at }) => at.group === index);
     const ranges = [...shadows, ...bound].map(({ range }) => range);
+    const contents = program?.group ? [this.#bindGroups.contentsOf(program.group)] : [];
     const group = this.#made.get(
-      [...(program?.group ? [program.group] : []), ...ranges.map(({ buffer }) => buffer)],
-      ranges.flatMap(({ offset, size }) => [offset, size]),
+      [...contents, ...ranges.map(({ buffer }) => buffer)],
+      placesOf(ranges),
       () => {
         const entries = [
           ...this.#report(index),

@@ -15,6 +15,7 @@ import {
   type Textures,
   whole,
 } from "../webgpu/resources.ts";
+import { WeakCache } from "../webgpu/weakCache.ts";
 
 /**
  * The resources that GPU work reads and writes. A written resource is also listed as read if
@@ -44,7 +45,8 @@ export interface UsedResourceRange {
   readonly mode: BindingAccess["access"];
 }
 
-interface GroupRecord {
+/** The contents of bind groups. Bind groups with equal contents share them. */
+interface GroupContents {
   readonly entries: readonly GPUBindGroupEntry[];
   readonly layout: GPUBindGroupLayout;
   /** The entries of the layout. Absent for a default layout, which the browser creates. */
@@ -55,7 +57,7 @@ interface GroupRecord {
   latest?: { readonly by: GroupAccess; readonly access: ResourceAccess };
   /** All resources, once they were needed. */
   all?: readonly GpuResource[];
-  /** The latest use of the bind group by dispatches. */
+  /** The latest use by dispatches. */
   use?: object;
 }
 
@@ -68,6 +70,13 @@ export class BindGroups {
   readonly #layouts = new WeakMap<GPUBindGroupLayout, readonly GPUBindGroupLayoutEntry[]>();
   /** The kinds of bindings in the default layouts of pipelines with known shaders. */
   readonly #defaultKinds = new WeakMap<GPUBindGroupLayout, BindingKinds>();
+  /**
+   * The keys of default layouts. Layouts have the same key if a bind group for one of them fits the
+   * pipelines of the other.
+   */
+  readonly #keys = new WeakMap<GPUBindGroupLayout, object>();
+  /** Programs often create the same bind group again for each dispatch. */
+  readonly #contents = new WeakCache<GroupContents>();
   /** The entries of bind groups that Belay has extended. */
   readonly #extended = new WeakMap<GPUBindGroup, readonly GPUBindGroupEntry[]>();
 
@@ -85,8 +94,9 @@ export class BindGroups {
     return layout;
   }
 
-  /** Records the kinds of bindings in a default layout. */
-  trackDefaultLayout(layout: GPUBindGroupLayout, kinds: BindingKinds | undefined): void {
+  /** Records the kinds of bindings in a default layout, and its key. */
+  trackDefaultLayout(layout: GPUBindGroupLayout, key: object, kinds: BindingKinds | undefined): void {
+    this.#keys.set(layout, key);
     if (kinds) this.#defaultKinds.set(layout, kinds);
   }
 
@@ -106,12 +116,24 @@ export class BindGroups {
       ...membersOf(descriptor),
       entries: entries.map((entry) => this.#asDeclared(entry, layout)),
     });
-    dataOn(group).set(this, { entries, layout, declared } satisfies GroupRecord);
+    const make = (): GroupContents => ({ entries: entries.map(copyOf), layout, declared });
+    const resources = entries.map(({ resource }) => boundRange(resource)?.buffer ?? resource);
+    const text = `${entries.map(placeIn).join()} ${descriptor.label}`;
+    const contents = this.#contents.get([this.#keys.get(layout) ?? layout, ...resources], text, make);
+    dataOn(group).set(this, contents);
     return group;
   }
 
-  #recordOf(group: GPUBindGroup): GroupRecord | undefined {
-    return dataOf(group)?.get(this) as GroupRecord | undefined;
+  #recordOf(group: GPUBindGroup): GroupContents | undefined {
+    return dataOf(group)?.get(this) as GroupContents | undefined;
+  }
+
+  /**
+   * Returns an object that bind groups with equal contents have in common: the same resources in
+   * the same layout, and the same label.
+   */
+  contentsOf(group: GPUBindGroup): object {
+    return this.#recordOf(group) ?? group;
   }
 
   /**
@@ -260,7 +282,7 @@ export class BindGroups {
     return access;
   }
 
-  *#uses({ entries, declared }: GroupRecord, by: GroupAccess) {
+  *#uses({ entries, declared }: GroupContents, by: GroupAccess) {
     for (const { binding, resource: bound } of entries) {
       const resource = this.#resourceOf(bound);
       if (!resource) continue;
@@ -326,6 +348,17 @@ function boundRange(bound: GPUBindingResource): BufferRange | undefined {
     return { buffer, offset, size };
   }
   return "mapState" in bound ? { buffer: bound, offset: 0, size: bound.size } : undefined;
+}
+
+/** Returns an entry that the program cannot change. */
+function copyOf({ binding, resource }: GPUBindGroupEntry): GPUBindGroupEntry {
+  return { binding, resource: "buffer" in resource ? membersOf(resource) : resource };
+}
+
+/** Returns the binding of an entry and the range of its buffer, as a text. */
+function placeIn({ binding, resource }: GPUBindGroupEntry): string {
+  const range = boundRange(resource);
+  return range ? `${binding}:${range.offset}:${range.size}` : `${binding}`;
 }
 
 function dynamicOffsets([list, start, length]: readonly unknown[]): readonly number[] {

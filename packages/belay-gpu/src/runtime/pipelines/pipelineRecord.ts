@@ -57,6 +57,8 @@ export class PipelineRecord {
   /** The program's bind groups that the kernel uses, if they are known. */
   readonly groups: readonly number[];
   readonly #accesses = new Map<number, GroupAccess>();
+  /** The keys of default bind group layouts, by index. */
+  readonly #layoutKeys = new Map<number, object>();
   /** The default bind group layouts that the program got. */
   readonly #given = new WeakSet<GPUBindGroupLayout>();
   #guarded: GuardedPipeline | undefined;
@@ -110,6 +112,7 @@ export class PipelineRecord {
     this.#added = new Set();
     this.#makeVariant = undefined;
     this.#makeWith = undefined;
+    this.#layoutKeys.clear();
     this.#variants.clear();
     this.#variants.set(0, { pipeline: this.#own, added: undefined });
   }
@@ -154,6 +157,16 @@ export class PipelineRecord {
     const layout = layoutOf(isShared ? this.#own : runs);
     this.#given.add(layout);
     return layout;
+  }
+
+  /**
+   * Returns an object that default layouts have in common if they fit the same pipelines. The
+   * program gets other layouts after `fallBack`.
+   */
+  layoutKeyAt(index: number): object {
+    const key = this.#layoutKeys.get(index) ?? {};
+    this.#layoutKeys.set(index, key);
+    return key;
   }
 
   /**

@@ -43,7 +43,8 @@ export class ProtectedPipelines {
       getBindGroupLayout(index) {
         const record = recordOf(this);
         const layout = record.layoutAt(index, (pipeline) => native.getBindGroupLayout.call(pipeline, index));
-        if (record.hasDefaultLayout) bindGroups.trackDefaultLayout(layout, record.kindsOf(index));
+        if (record.hasDefaultLayout)
+          bindGroups.trackDefaultLayout(layout, record.layoutKeyAt(index), record.kindsOf(index));
         return owners.own("bindGroupLayout", layout);
       },
     };

@@ -30,7 +30,7 @@ export class RenderPipelines {
       return {
         getBindGroupLayout(index) {
           const layout = native.getBindGroupLayout.call(this, index);
-          bindGroups.trackDefaultLayout(layout, kindsIn(bindingsOf(stagesOf(this)), index));
+          bindGroups.trackDefaultLayout(layout, layout, kindsIn(bindingsOf(stagesOf(this)), index));
           return owners.own("bindGroupLayout", layout);
         },
       };

@@ -107,12 +107,15 @@ export class BoundPipeline {
       ? groups.find(({ group }) => group)?.group
       : undefined;
     const known = keeper && this.#bindGroups.useOf(keeper);
-    if (known instanceof DispatchUse && known.isOf(variant, this.#groups)) return known;
+    if (known instanceof DispatchUse && known.isOf(variant, this.#groups, this.#bindGroups)) return known;
     const use = new DispatchUse({
       variant,
       kernel,
       source: this.isPlaced ? this.record.source : undefined,
-      groups: this.#groups,
+      groups: [...this.#groups].map(([index, { group }]) => [
+        index,
+        group && this.#bindGroups.contentsOf(group),
+      ]),
       places: this.#places(),
       bound: groups.flatMap(({ group }) => (group ? this.#bindGroups.resourcesIn(group) : [])),
       isKnown: this.isKnown,

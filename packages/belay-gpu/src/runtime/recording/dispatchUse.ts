@@ -1,6 +1,6 @@
 import type { BindingPoint } from "../../compiler/contract.ts";
 import type { KernelSource } from "../../compiler/filledBytes.ts";
-import type { UsedResourceRange } from "../pipelines/bindGroups.ts";
+import type { BindGroups, UsedResourceRange } from "../pipelines/bindGroups.ts";
 import type { PipelineVariant } from "../pipelines/pipelineRecord.ts";
 import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { SetGroups } from "../webgpu/passCommands.ts";
@@ -97,7 +97,8 @@ export interface DispatchUseDescriptor {
   readonly kernel: ProtectedKernel | undefined;
   /** The program's kernel; undefined if it or an offset of a bind group is unknown. */
   readonly source: KernelSource | undefined;
-  readonly groups: SetGroups;
+  /** The contents of the bind groups, by index; null for an empty one. */
+  readonly groups: readonly (readonly [number, object | null])[];
   /** The resources that the dispatches use. */
   readonly places: readonly BoundPlace[];
   /** All resources of the bind groups. A dispatch needs them to exist, used or not. */
@@ -116,7 +117,7 @@ export class DispatchUse {
   readonly variant: PipelineVariant;
   readonly kernel: ProtectedKernel | undefined;
   readonly #source: KernelSource | undefined;
-  readonly #groups: readonly (readonly [number, GPUBindGroup | null])[];
+  readonly #groups: DispatchUseDescriptor["groups"];
   readonly #places: readonly BoundPlace[];
   /** The resources that the results depend on. */
   readonly read: ReadonlySet<GpuResource>;
@@ -141,7 +142,7 @@ export class DispatchUse {
     this.variant = variant;
     this.kernel = kernel;
     this.#source = source;
-    this.#groups = [...groups].map(([index, { group }]) => [index, group]);
+    this.#groups = groups;
     this.#places = places;
     const read = places.flatMap(({ place, mode }) => (mode !== "write" ? [place] : []));
     const stored = places.filter(({ mode }) => mode !== "read");
@@ -155,9 +156,12 @@ export class DispatchUse {
   }
 
   /** Returns whether dispatches with this pipeline and these bind groups have the same effects. */
-  isOf(variant: PipelineVariant, groups: SetGroups): boolean {
+  isOf(variant: PipelineVariant, groups: SetGroups, bindGroups: BindGroups): boolean {
     if (variant !== this.variant || groups.size !== this.#groups.length) return false;
-    return this.#groups.every(([index, group]) => groups.get(index)?.group === group);
+    return this.#groups.every(([index, contents]) => {
+      const group = groups.get(index)?.group;
+      return (group ? bindGroups.contentsOf(group) : group) === contents;
+    });
   }
 
   /** Returns the effect on a known grid. Returns the same object for the same grid. */

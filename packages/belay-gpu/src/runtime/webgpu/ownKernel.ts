@@ -1,8 +1,8 @@
-import { BindGroupCache } from "./bindGroupCache.ts";
 import { flags, makeSilently } from "./nativeObjects.ts";
 import type { PassCommands } from "./passCommands.ts";
 import { noOffsets } from "./replayStep.ts";
-import type { BufferRange } from "./resources.ts";
+import { type BufferRange, placesOf } from "./resources.ts";
+import { WeakCache } from "./weakCache.ts";
 
 /** The descriptor of a kernel of Belay's own. */
 export interface OwnKernelDescriptor {
@@ -23,7 +23,7 @@ export interface OwnKernelDescriptor {
 export class OwnKernel {
   readonly #device: GPUDevice;
   readonly #descriptor: OwnKernelDescriptor;
-  readonly #groups = new BindGroupCache();
+  readonly #groups = new WeakCache<GPUBindGroup>();
   #made: { readonly pipeline: GPUComputePipeline; readonly layout: GPUBindGroupLayout } | undefined;
 
   constructor(device: GPUDevice, descriptor: OwnKernelDescriptor) {
@@ -35,10 +35,9 @@ export class OwnKernel {
   encode(commands: PassCommands, buffers: readonly BufferRange[], workgroups: number): void {
     this.#made ??= makeSilently(this.#device, () => this.#make()).made;
     const { pipeline, layout } = this.#made;
-    const numbers = buffers.flatMap(({ offset, size }) => [offset, size]);
     const group = this.#groups.get(
       buffers.map(({ buffer }) => buffer),
-      numbers,
+      placesOf(buffers),
       () => this.#makeGroup(layout, buffers),
     );
     commands.setPipeline(pipeline);

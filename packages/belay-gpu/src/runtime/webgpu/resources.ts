@@ -30,6 +30,13 @@ export function whole(buffer: GPUBuffer): BufferRange {
   return { buffer, offset: 0, size: buffer.size };
 }
 
+/** Returns the offsets and sizes of ranges, as a text. */
+export function placesOf(ranges: readonly BufferRange[]): string {
+  let text = "";
+  for (const { offset, size } of ranges) text += `${offset} ${size} `;
+  return text;
+}
+
 export function isTexture(resource: object): resource is GPUTexture {
   return "createView" in resource;
 }
