@@ -24,6 +24,12 @@ export interface CheckWordPasses {
   /** Corrects granules that do not match their check words, or reports them as damaged. */
   verify(point: EncodingPoint, granules: GranuleRange): void;
   /**
+   * Verifies granules of buffers that do not change before the next `verifyWaiting`. Passes that
+   * correct verify at once, before a kernel loads the granules.
+   */
+  verifyLater(point: EncodingPoint, granules: GranuleRange): void;
+  verifyWaiting(point: EncodingPoint): void;
+  /**
    * Verifies granules unless they are verified already, and replaces their check words by their
    * syndromes.
    */
@@ -84,17 +90,21 @@ export class CheckWordEncoder {
 
   /**
    * Verifies granules that are not verified yet: corrects them, or reports them as damaged. With
-   * `canWait`, the verification runs together with the sums of the next dispatch, which only loads
-   * the granules.
+   * `canWait`, the next commands only load the granules, and the verification may run after them.
    */
   ensureVerified(point: EncodingPoint, granules: GranuleRange, canWait = false): void {
     this.encodeRaw(point, granules);
-    const { verified, waiting } = point.state;
+    const { verified } = point.state;
     const range = bytesOf(granules);
     if (verified.has(range)) return;
-    if (canWait) waiting.push(granules);
+    if (canWait) this.#verifyLater(point, granules);
     else this.verify(point, granules);
     verified.add(range);
+  }
+
+  /** Encodes the verifications that wait. Call it before a buffer of theirs changes. */
+  verifyWaiting(point: EncodingPoint): void {
+    this.#passes.verifyWaiting(point);
   }
 
   /**
@@ -125,6 +135,11 @@ export class CheckWordEncoder {
 
   encode(point: EncodingPoint, granules: GranuleRange): void {
     if (granules.count > 0) this.#passes.encode(point, granules);
+  }
+
+  #verifyLater(point: EncodingPoint, granules: GranuleRange): void {
+    granules.owner.counts.verifiedBytes += bytesOf(granules).size;
+    if (granules.count > 0) this.#passes.verifyLater(point, granules);
   }
 
   verify(point: EncodingPoint, granules: GranuleRange): void {

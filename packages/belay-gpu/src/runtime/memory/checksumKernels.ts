@@ -12,8 +12,11 @@ const INVOCATIONS = 256;
 /** The number of quads, of 16 bytes each, that a workgroup adds up at a time. */
 export const SUMMED_AT_ONCE = 4 * INVOCATIONS;
 
-/** The number of buffer ranges that one dispatch adds up. */
-export const partsAtOnce = 4;
+/**
+ * The number of buffer ranges that one dispatch adds up. With the slots and the list, it binds as
+ * many storage buffers as every device allows.
+ */
+export const partsAtOnce = 6;
 const parts = Array.from({ length: partsAtOnce }, (_, i) => i);
 
 /** A range of a buffer that a dispatch adds up. */

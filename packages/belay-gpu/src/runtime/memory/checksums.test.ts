@@ -425,6 +425,47 @@ it("verifies loads of other buffers too, after the kernel", async () => {
   expect(program.faults).toMatchObject([{ buffer: "limit", outcome: "reported" }]);
 });
 
+it("verifies a loaded buffer before a later dispatch of the same pass overwrites it", async () => {
+  const device = await harden(await newDevice(), {
+    redundancy: "none",
+    memory: "checksum",
+    onFault: "throw",
+    injectFaults: true,
+  });
+  const module = device.createShaderModule({
+    code: `
+      @group(0) @binding(0) var<uniform> u: array<vec4u, 4>;
+      @group(0) @binding(1) var<storage, read_write> out: array<atomic<u32>>;
+      @group(0) @binding(2) var<storage, read_write> all: array<vec4u>;
+      @compute @workgroup_size(4) fn load(@builtin(global_invocation_id) id: vec3u) {
+        atomicStore(&out[id.x], u[id.x].x);
+      }
+      @compute @workgroup_size(4) fn store(@builtin(global_invocation_id) id: vec3u) {
+        all[id.x] = vec4u(7);
+      }`,
+  });
+  const { UNIFORM, STORAGE, COPY_DST } = GPUBufferUsage;
+  const u = device.createBuffer({ label: "u", size: 64, usage: UNIFORM | STORAGE | COPY_DST });
+  const out = device.createBuffer({ label: "out", size: 64, usage: STORAGE });
+  device.queue.writeBuffer(u, 0, new Uint32Array(16).fill(3));
+  device.belay.flip(u, 20, 1 << 9);
+  const encoder = device.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  const steps = { load: [u, out], store: [u] };
+  for (const [entryPoint, buffers] of Object.entries(steps)) {
+    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module, entryPoint } });
+    const first = entryPoint === "load" ? 0 : 2;
+    const entries = buffers.map((buffer, i) => ({ binding: first + i, resource: { buffer } }));
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
+    pass.dispatchWorkgroups(1);
+  }
+  pass.end();
+  device.queue.submit([encoder.finish()]);
+  const { memory } = await device.belay.report();
+  expect(memory!.uncorrectable).toBe(1);
+});
+
 it("handles more sums than there are slots", async () => {
   using program = await Program.create(COPY, 41, [6]);
   program.run();

@@ -16,8 +16,11 @@ import {
 import type { CheckWordPasses, EncodingPoint } from "./checkWordEncoder.ts";
 import type { Constants } from "./constants.ts";
 import type { GranuleRange, ProtectedBuffer } from "./granules.ts";
-import type { PendingSum } from "./memoryState.ts";
+import type { MemoryState, PendingSum } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
+
+/** The most verifications that wait: few enough for the slots of one dispatch to remain. */
+const mostWaiting = mostSlots / 4;
 
 export interface ChecksumParts {
   readonly buffers: ProtectedBuffers;
@@ -69,6 +72,21 @@ export class Checksums implements CheckWordPasses {
     this.#pass(point, [{ owner, kind: "loaded", weight: 1 }]);
   }
 
+  /**
+   * Lets the verification wait. Sums correct nothing, so they find the same damage after the loads
+   * of kernels. One dispatch then adds up several buffers.
+   */
+  verifyLater(point: EncodingPoint, { owner }: GranuleRange): void {
+    const { waiting } = point.state;
+    waiting.push(owner);
+    if (waiting.length === mostWaiting) this.verifyWaiting(point);
+  }
+
+  verifyWaiting(point: EncodingPoint): void {
+    const sums = takeWaiting(point.state);
+    if (sums.length > 0) this.#pass(point, sums);
+  }
+
   beginParts(point: EncodingPoint, { owner }: GranuleRange, isVerified: boolean): void {
     this.#pass(point, [{ owner, kind: "begun", weight: 1, isVerified }]);
     this.settle(point);
@@ -91,13 +109,7 @@ export class Checksums implements CheckWordPasses {
       const { owner, kind } = sum;
       return [{ owner, kind, weight: 1, standsInFor: first + i }];
     });
-    const others = point.state.waiting.map(({ owner }): PendingSum => {
-      owner.counts.verifiedBytes += owner.granuleBytes;
-      return { owner, kind: "loaded", weight: 1 };
-    });
-    point.state.waiting = [];
-    const wanted = [...standIns, ...others];
-    if (wanted.length > 0) this.#pass(point, wanted);
+    if (standIns.length > 0) this.#pass(point, [...standIns, ...takeWaiting(point.state)]);
   }
 
   /** Encodes a pass that adds up several buffers. */
@@ -166,6 +178,11 @@ export class Checksums implements CheckWordPasses {
       this.#settle.encode(commands, [whole(arena), this.slots, list, rangeOf(slot)], 1),
     );
   }
+}
+
+/** Returns the sums of the buffers whose verification waits. None of them waits any longer. */
+function takeWaiting(state: MemoryState): PendingSum[] {
+  return state.waiting.splice(0).map((owner) => ({ owner, kind: "loaded", weight: 1 }));
 }
 
 const keptOf = { loaded: "nothing", stored: "sum", begun: "excess", ended: "total" } as const;

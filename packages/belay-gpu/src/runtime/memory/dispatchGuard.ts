@@ -1,6 +1,6 @@
 import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import type { CheckWordEncoder, EncodingPoint } from "./checkWordEncoder.ts";
-import { bytesOf, type GranuleRange } from "./granules.ts";
+import { bytesOf, type GranuleRange, type ProtectedBuffer } from "./granules.ts";
 import type { MemoryState } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
@@ -14,17 +14,6 @@ export interface Use {
   readonly mayLeaveWords: boolean;
   /** True if the kernel computes check words from those before its stores. */
   readonly updatesChecks: boolean;
-}
-
-/** The known properties of a dispatch before its commands are submitted. */
-export interface ExpectedDispatch {
-  /** True if a pass after the dispatch may verify ranges that are only loaded. */
-  readonly canWait: boolean;
-  /**
-   * The buffers that the dispatch probably overwrites completely, before any other use. Their
-   * earlier contents then matter to nothing.
-   */
-  readonly filled: ReadonlySet<GpuResource>;
 }
 
 /** A {@link Use} of a buffer that has check words. */
@@ -56,16 +45,23 @@ export class DispatchGuard {
     });
   }
 
-  /** Encodes and verifies the used ranges before a dispatch. */
-  before(point: EncodingPoint, uses: readonly GuardedUse[], { canWait, filled }: ExpectedDispatch): void {
+  /**
+   * Encodes and verifies the used ranges before a dispatch. The dispatch probably overwrites the
+   * buffers of `filled` completely, before any other use. Their earlier contents then matter to
+   * nothing.
+   */
+  before(point: EncodingPoint, uses: readonly GuardedUse[], filled: ReadonlySet<GpuResource>): void {
     if (uses.some(({ isChecked }) => isChecked)) this.#words.arenaAt(point);
-    const { raw, verified, overwritten } = point.state;
-    for (const { granules, range, isChecked, mayLeaveWords, updatesChecks, stores } of uses) {
+    const { raw, verified, overwritten, waiting } = point.state;
+    const isStored = (owner: ProtectedBuffer) =>
+      uses.some(({ stores, granules }) => stores && granules.owner === owner);
+    if (waiting.some(isStored)) this.#words.verifyWaiting(point);
+    for (const { granules, range, isChecked, mayLeaveWords, updatesChecks } of uses) {
       if (filled.has(range.buffer) && !updatesChecks) overwritten.add(range.buffer);
       else if (mayLeaveWords) this.#words.ensureVerified(point, granules);
       else if (isChecked) this.#words.encodeRaw(point, granules);
       else if (!raw.has(range) && !verified.has(range))
-        this.#words.ensureVerified(point, granules, canWait && !stores);
+        this.#words.ensureVerified(point, granules, !isStored(granules.owner));
     }
   }
 

@@ -9,7 +9,7 @@ import { trialCells } from "./checksumKernels.ts";
 import { Checksums } from "./checksums.ts";
 import { CheckWordEncoder, type EncodingPoint } from "./checkWordEncoder.ts";
 import { Constants } from "./constants.ts";
-import { DispatchGuard, type ExpectedDispatch, type GuardedUse } from "./dispatchGuard.ts";
+import { DispatchGuard, type GuardedUse } from "./dispatchGuard.ts";
 import { EccPasses } from "./eccPasses.ts";
 import { allOf, bytesOf, type ProtectedBuffer } from "./granules.ts";
 import { GuardedTransfers, type StandIns, type Transfer } from "./guardedTransfers.ts";
@@ -178,6 +178,10 @@ export class EccMemory implements MemoryProtection {
     if (granules) this.#words.ensureVerified(point, granules);
   }
 
+  get decisions(): number {
+    return this.#sums.decisions;
+  }
+
   sumsOn(dispatch: SummingDispatch, grid: readonly number[]): SumsOnGrid {
     return this.#sums.on(dispatch, grid);
   }
@@ -186,8 +190,12 @@ export class EccMemory implements MemoryProtection {
     return this.#dispatches.guarded(dispatch.uses(sums));
   }
 
-  beforeDispatch(point: EncodingPoint, uses: readonly GuardedUse[], expected: ExpectedDispatch): void {
-    if (uses.length > 0) this.#dispatches.before(point, uses, expected);
+  beforeDispatch(point: EncodingPoint, uses: readonly GuardedUse[], filled: ReadonlySet<GpuResource>): void {
+    if (uses.length > 0) this.#dispatches.before(point, uses, filled);
+  }
+
+  endPass(point: EncodingPoint): void {
+    this.#words.verifyWaiting(point);
   }
 
   overwritten({ filled, memory: { overwritten } }: Parameters<MemoryProtection["overwritten"]>[0]) {

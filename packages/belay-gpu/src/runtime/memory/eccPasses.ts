@@ -60,6 +60,13 @@ export class EccPasses implements CheckWordPasses {
     this.#overData(point, this.#verify, granules, [rangeOf(this.#parts.slot)]);
   }
 
+  verifyLater(point: EncodingPoint, granules: GranuleRange): void {
+    this.verify(point, granules);
+  }
+
+  /** Does nothing: these passes never wait. */
+  verifyWaiting(): void {}
+
   beginParts(point: EncodingPoint, granules: GranuleRange, isVerified: boolean): void {
     if (!isVerified) this.verify(point, granules);
     this.#overData(point, this.#toggle, granules, []);

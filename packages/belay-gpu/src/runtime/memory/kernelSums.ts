@@ -88,12 +88,18 @@ export class KernelSums {
    */
   readonly #trials: { readonly results: TrialResults; readonly row: number; readonly trial: Trial }[] = [];
   #tags = 0;
+  #decisions = 0;
   readonly #places = new Map<number, number>();
   /** The schemes by their JSON text, so that equal schemes are the same object. */
   readonly #schemes = new Map<string, readonly BindingScheme[]>();
 
   constructor(buffers: ProtectedBuffers) {
     this.#buffers = buffers;
+  }
+
+  /** The number of outcomes so far. An outcome may change the sums of a dispatch. */
+  get decisions(): number {
+    return this.#decisions;
   }
 
   /** Returns the sums of a kernel on a grid, or the schemes of the variant to use instead. */
@@ -151,6 +157,7 @@ export class KernelSums {
       if (found >>> 1 !== trial.tag) continue;
       results.outcomes.set(row, (results.outcomes.get(row) ?? true) && found % 2 === 1);
       results.variant = undefined;
+      this.#decisions++;
     }
     // Trials with an outcome need no cell. Cells are freed from the end.
     while (this.#trials.length > 0 && this.#trials.every(({ results, row }) => results.outcomes.has(row)))

@@ -4,7 +4,7 @@ import type { Signal } from "../context/signal.ts";
 import type { Members } from "../webgpu/growingSet.ts";
 import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import type { EncodingPoint } from "./checkWordEncoder.ts";
-import type { ExpectedDispatch, GuardedUse, Use } from "./dispatchGuard.ts";
+import type { GuardedUse, Use } from "./dispatchGuard.ts";
 import type { ProtectedBuffer } from "./granules.ts";
 import type { StandIns, Transfer } from "./guardedTransfers.ts";
 import type { DispatchSums, SummingDispatch, SumsOnGrid } from "./kernelSums.ts";
@@ -52,12 +52,16 @@ export interface CheckWordBindings {
 export interface CommandGuard {
   /** Encodes the verification of a range that something other than a kernel reads. */
   verifyIn(point: EncodingPoint, range: BufferRange): void;
+  /** A number that changes when `sumsOn` may give another answer. */
+  readonly decisions: number;
   /** Returns the sums of a kernel on a grid, or the schemes of the variant to use instead. */
   sumsOn(dispatch: SummingDispatch, grid: readonly number[]): SumsOnGrid;
   /** Returns the buffer ranges to guard around a dispatch. */
   guarded(dispatch: UsingDispatch, sums: DispatchSums | undefined): readonly GuardedUse[];
-  /** Encodes updates before a dispatch. */
-  beforeDispatch(point: EncodingPoint, uses: readonly GuardedUse[], expected: ExpectedDispatch): void;
+  /** Encodes updates before a dispatch, which probably overwrites the buffers of `filled`. */
+  beforeDispatch(point: EncodingPoint, uses: readonly GuardedUse[], filled: ReadonlySet<GpuResource>): void;
+  /** Encodes verifications that wait, at the end of a compute pass. */
+  endPass(point: EncodingPoint): void;
   /**
    * Returns the buffers of `filled` whose earlier contents and check words no command reads. The
    * commands overwrite the contents of all buffers of `filled`.

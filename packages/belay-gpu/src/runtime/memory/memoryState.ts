@@ -2,7 +2,7 @@ import type { Members } from "../webgpu/growingSet.ts";
 import { RangeSet } from "../webgpu/rangeSet.ts";
 import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import type { Trial } from "./checksumKernels.ts";
-import type { GranuleRange, ProtectedBuffer } from "./granules.ts";
+import type { ProtectedBuffer } from "./granules.ts";
 
 /**
  * A sum of a buffer that has not been compared yet. Its index in the list is the number of its
@@ -58,8 +58,8 @@ export class MemoryState {
    * is its slot. An entry is undefined if its sum will not be used.
    */
   pending: (PendingSum | undefined)[] = [];
-  /** The granules to verify together with the sums of the next dispatch. */
-  waiting: GranuleRange[] = [];
+  /** The buffers to verify before one of them changes, at the latest at the end of the pass. */
+  readonly waiting: ProtectedBuffer[] = [];
 
   /**
    * Corrects the expectations. `filled` has the buffers that the commands overwrite completely.

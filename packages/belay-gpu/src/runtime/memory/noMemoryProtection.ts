@@ -46,7 +46,11 @@ export class NoMemoryProtection implements MemoryProtection {
     return nothing;
   }
 
+  readonly decisions = 0;
+
   beforeDispatch(): void {}
+
+  endPass(): void {}
 
   overwritten({ filled }: { readonly filled: Members<GpuResource> }): Members<GpuResource> {
     return filled;

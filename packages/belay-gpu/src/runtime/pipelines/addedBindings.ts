@@ -49,6 +49,7 @@ export class AddedBindings {
   readonly #pairs: InterGroup["shadows"];
   readonly #checked: GranulesByGroup;
   readonly #made = new WeakCache<GPUBindGroup>();
+  readonly #bound = new WeakCache<BoundGroups>();
   /** The result if it is the same for all bind groups of the program. */
   #fixed: BoundGroups | undefined;
 
@@ -78,8 +79,23 @@ export class AddedBindings {
    * not set are left out. `slot` is the first slot to which the kernel adds its sums.
    */
   bindFor(own: SetGroups, slot?: number): BoundGroups {
+    if (this.#fixed && slot === undefined) return this.#fixed;
+    const { arena } = this.#memory;
+    const contents: object[] = arena ? [arena] : [];
+    let text = `${slot}`;
+    // Dynamic offsets may differ each time, and shadows have to be brought up to date.
+    let isLasting = this.#pairs.length === 0;
+    for (const [index, { group, offsets }] of own) {
+      isLasting &&= offsets.length === 0;
+      if (!group) continue;
+      contents.push(this.#bindGroups.contentsOf(group));
+      text += ` ${index}`;
+    }
+    return isLasting ? this.#bound.get(contents, text, () => this.#bind(own, slot)) : this.#bind(own, slot);
+  }
+
+  #bind(own: SetGroups, slot: number | undefined): BoundGroups {
     const isSumming = slot !== undefined;
-    if (this.#fixed && !isSumming) return this.#fixed;
     const ranges = this.#pairs.map(({ of }) => this.#rangeAt(of, own));
     const checks = isSumming ? this.#sums(slot) : this.#checks(own);
     const groups = new Map<number, SetGroup>();

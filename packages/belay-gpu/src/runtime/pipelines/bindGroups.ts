@@ -45,6 +45,12 @@ export interface UsedResourceRange {
   readonly mode: BindingAccess["access"];
 }
 
+/** The kept facts about the latest dispatches with a bind group. */
+export interface KeptUses {
+  use?: object;
+  sums?: object;
+}
+
 /** The contents of bind groups. Bind groups with equal contents share them. */
 interface GroupContents {
   readonly entries: readonly GPUBindGroupEntry[];
@@ -57,8 +63,7 @@ interface GroupContents {
   latest?: { readonly by: GroupAccess; readonly access: ResourceAccess };
   /** All resources, once they were needed. */
   all?: readonly GpuResource[];
-  /** The latest use by dispatches. */
-  use?: object;
+  readonly kept: KeptUses;
 }
 
 /** The contents of bind groups and of their layouts. */
@@ -116,7 +121,7 @@ export class BindGroups {
       ...membersOf(descriptor),
       entries: entries.map((entry) => this.#asDeclared(entry, layout)),
     });
-    const make = (): GroupContents => ({ entries: entries.map(copyOf), layout, declared });
+    const make = (): GroupContents => ({ entries: entries.map(copyOf), layout, declared, kept: {} });
     const resources = entries.map(({ resource }) => boundRange(resource)?.buffer ?? resource);
     const text = `${entries.map(placeIn).join()} ${descriptor.label}`;
     const contents = this.#contents.get([this.#keys.get(layout) ?? layout, ...resources], text, make);
@@ -256,15 +261,9 @@ export class BindGroups {
     return this.#recordOf(group)?.entries.every(isLasting) ?? false;
   }
 
-  /** Returns the kept use of a bind group by dispatches. */
-  useOf(group: GPUBindGroup): object | undefined {
-    return this.#recordOf(group)?.use;
-  }
-
-  /** Keeps a use of a bind group by dispatches, if the bind group is known. */
-  keepUse(group: GPUBindGroup, use: object): void {
-    const record = this.#recordOf(group);
-    if (record) record.use = use;
+  /** Returns the kept facts about dispatches with a bind group; undefined if it is unknown. */
+  keptAbout(group: GPUBindGroup): KeptUses | undefined {
+    return this.#recordOf(group)?.kept;
   }
 
   /** Returns the resources of a bind group that a shader may read and write. */

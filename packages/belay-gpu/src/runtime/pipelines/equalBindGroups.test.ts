@@ -37,7 +37,7 @@ async function prepare() {
     0,
     Uint32Array.from({ length: 128 }, (_, i) => i),
   );
-  /** Dispatches with a bind group for the layout of `of`, and reads the first word of both halves. */
+  /** Dispatches with a bind group for the layout of `of`. Reads the first word of both halves. */
   const run = async (pipeline: GPUComputePipeline, of: GPUComputePipeline, entries: GPUBindGroupEntry[]) => {
     const group = device.createBindGroup({ layout: of.getBindGroupLayout(0), entries });
     const encoder = device.createCommandEncoder();

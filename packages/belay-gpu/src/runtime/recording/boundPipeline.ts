@@ -2,12 +2,12 @@ import type { BindingPoint, ProtectedBinding } from "../../compiler/contract.ts"
 import type { Use } from "../memory/dispatchGuard.ts";
 import type { DispatchSums } from "../memory/kernelSums.ts";
 import type { CheckWordBindings, CommandGuard } from "../memory/memoryProtection.ts";
-import type { BindGroups } from "../pipelines/bindGroups.ts";
+import type { BindGroups, KeptUses } from "../pipelines/bindGroups.ts";
 import type { PipelineRecord, PipelineVariant } from "../pipelines/pipelineRecord.ts";
 import type { MemoryVariant, ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { SetGroups } from "../webgpu/passCommands.ts";
 import { type BufferRange, resourceOf } from "../webgpu/resources.ts";
-import { type BoundPlace, DispatchUse } from "./dispatchUse.ts";
+import { type BoundContents, type BoundPlace, DispatchUse } from "./dispatchUse.ts";
 
 /**
  * A bound range of a buffer, with its binding point. `stores` is true if the pipeline may store to
@@ -17,6 +17,32 @@ interface BoundRange {
   readonly of: BindingPoint;
   readonly range: BufferRange;
   readonly stores: boolean;
+}
+
+/** The variant of a pipeline to run, and its sums. The sums are undefined if none is useful. */
+interface Summing {
+  readonly runs: BoundPipeline;
+  readonly sums: DispatchSums | undefined;
+}
+
+/** The sums of the latest dispatch, and everything on which they depend. */
+class KeptSums {
+  readonly record: PipelineRecord;
+  readonly groups: BoundContents;
+  readonly grid: readonly number[];
+  readonly decisions: number;
+  /** The variant to run. */
+  readonly runs: PipelineRecord;
+  readonly sums: DispatchSums | undefined;
+
+  constructor({ record, groups, grid, decisions, runs, sums }: KeptSums) {
+    this.record = record;
+    this.groups = groups;
+    this.grid = grid;
+    this.decisions = decisions;
+    this.runs = runs;
+    this.sums = sums;
+  }
 }
 
 /**
@@ -53,15 +79,39 @@ export class BoundPipeline {
 
   /**
    * Returns the variant of the pipeline whose sums are useful on a grid, as far as trials tell,
-   * together with the sums. The sums are undefined if none is useful.
+   * together with the sums.
    */
-  summing(memory: CommandGuard, grid: readonly number[]) {
+  summing(memory: CommandGuard, grid: readonly number[]): Summing {
+    const kept = this.#kept;
+    const known = kept?.sums;
+    if (known instanceof KeptSums && this.#isFor(known, memory, grid)) {
+      return { runs: new BoundPipeline(known.runs, this.#groups, this.#bindGroups), sums: known.sums };
+    }
+    const { decisions } = memory;
     let runs: BoundPipeline = this;
     for (;;) {
       const { variant, sums } = memory.sumsOn(runs, grid);
-      if (!variant) return { runs, sums };
+      if (!variant) {
+        const { record } = this;
+        if (kept && memory.decisions === decisions)
+          kept.sums = new KeptSums({
+            record,
+            groups: this.#contents(),
+            grid,
+            decisions,
+            runs: runs.record,
+            sums,
+          });
+        return { runs, sums };
+      }
       runs = this.#with(variant);
     }
+  }
+
+  #isFor(known: KeptSums, { decisions }: CommandGuard, [x, y, z]: readonly number[]): boolean {
+    const { record, groups, grid } = known;
+    const isSame = record === this.record && grid[0] === x && grid[1] === y && grid[2] === z;
+    return isSame && known.decisions === decisions && this.#isBound(groups);
   }
 
   #with(memory: MemoryVariant): BoundPipeline {
@@ -101,29 +151,53 @@ export class BoundPipeline {
   /** Returns the effects of dispatches with one variant of the pipeline. */
   use(variant: PipelineVariant): DispatchUse {
     const { kernel } = this;
+    const kept = this.#kept;
+    const known = kept?.use;
+    if (known instanceof DispatchUse && known.variant === variant && this.#isBound(known.groups))
+      return known;
     const groups = [...this.#groups.values()];
-    // A bind group keeps the latest use of it. Dynamic offsets may differ each time.
-    const keeper = groups.every(({ offsets }) => offsets.length === 0)
-      ? groups.find(({ group }) => group)?.group
-      : undefined;
-    const known = keeper && this.#bindGroups.useOf(keeper);
-    if (known instanceof DispatchUse && known.isOf(variant, this.#groups, this.#bindGroups)) return known;
     const use = new DispatchUse({
       variant,
       kernel,
       source: this.isPlaced ? this.record.source : undefined,
-      groups: [...this.#groups].map(([index, { group }]) => [
-        index,
-        group && this.#bindGroups.contentsOf(group),
-      ]),
+      groups: this.#contents(),
       places: this.#places(),
       bound: groups.flatMap(({ group }) => (group ? this.#bindGroups.resourcesIn(group) : [])),
       isKnown: this.isKnown,
       isLasting:
-        keeper !== undefined && groups.every(({ group }) => group && this.#bindGroups.isLasting(group)),
+        kept !== undefined && groups.every(({ group }) => group && this.#bindGroups.isLasting(group)),
     });
-    if (keeper) this.#bindGroups.keepUse(keeper, use);
+    if (kept) kept.use = use;
     return use;
+  }
+
+  /**
+   * The kept facts about these dispatches, with their first bind group. Undefined if the bind group
+   * is unknown, or if one has dynamic offsets, which may differ each time.
+   */
+  get #kept(): KeptUses | undefined {
+    let first: GPUBindGroup | null = null;
+    for (const { group, offsets } of this.#groups.values()) {
+      if (offsets.length > 0) return undefined;
+      first ??= group;
+    }
+    return first ? this.#bindGroups.keptAbout(first) : undefined;
+  }
+
+  #contents(): BoundContents {
+    return [...this.#groups].map(([index, { group }]) => [
+      index,
+      group && this.#bindGroups.contentsOf(group),
+    ]);
+  }
+
+  /** Returns whether bind groups with these contents are set. */
+  #isBound(contents: BoundContents): boolean {
+    if (this.#groups.size !== contents.length) return false;
+    return contents.every(([index, each]) => {
+      const group = this.#groups.get(index)?.group;
+      return (group ? this.#bindGroups.contentsOf(group) : group) === each;
+    });
   }
 
   /** Returns the resources that a dispatch uses, each with its range and the kind of its use. */

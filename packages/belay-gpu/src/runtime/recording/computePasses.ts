@@ -126,6 +126,7 @@ class ComputePass implements EncodingPoint {
 
   end(): void {
     if (this.#unused.length > 0) this.record.isUnusual = true;
+    this.#parts.memory.endPass(this);
     this.#commands.end();
     this.record.isInPass = false;
   }
@@ -227,7 +228,7 @@ class ComputePass implements EncodingPoint {
       runs,
       variant,
       bound: this.#sums ? undefined : variant.added?.bindFor(this.#groups),
-      guarded: this.#parts.memory.guarded(runs, this.#sums),
+      guarded: use.guardedWith(this.#sums, () => this.#parts.memory.guarded(runs, this.#sums)),
     };
     return this.#prepared;
   }
@@ -256,8 +257,7 @@ class ComputePass implements EncodingPoint {
   }
 
   #verify({ guarded }: Prepared, filled: ReadonlySet<GpuResource>): void {
-    const canWait = this.#sums !== undefined && [...this.#sums.values()].some((sum) => sum?.doubt);
-    this.#parts.memory.beforeDispatch(this, guarded, { canWait, filled });
+    this.#parts.memory.beforeDispatch(this, guarded, filled);
   }
 
   #bringShadowsUpToDate({ bound }: Prepared): void {

@@ -1,9 +1,10 @@
 import type { BindingPoint } from "../../compiler/contract.ts";
 import type { KernelSource } from "../../compiler/filledBytes.ts";
-import type { BindGroups, UsedResourceRange } from "../pipelines/bindGroups.ts";
+import type { GuardedUse } from "../memory/dispatchGuard.ts";
+import type { DispatchSums } from "../memory/kernelSums.ts";
+import type { UsedResourceRange } from "../pipelines/bindGroups.ts";
 import type { PipelineVariant } from "../pipelines/pipelineRecord.ts";
 import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
-import type { SetGroups } from "../webgpu/passCommands.ts";
 import {
   type BufferRange,
   type GpuResource,
@@ -90,6 +91,9 @@ export function overwritten(ranges: readonly BufferRange[], unused: ReadonlySet<
   return ranges.flatMap((range) => (isWhole(range) && unused.has(range.buffer) ? [range.buffer] : []));
 }
 
+/** The contents of bind groups, by index. They are null for an empty one. */
+export type BoundContents = readonly (readonly [number, object | null])[];
+
 /** The known properties of dispatches with one pipeline and its bind groups. */
 export interface DispatchUseDescriptor {
   readonly variant: PipelineVariant;
@@ -97,8 +101,7 @@ export interface DispatchUseDescriptor {
   readonly kernel: ProtectedKernel | undefined;
   /** The program's kernel; undefined if it or an offset of a bind group is unknown. */
   readonly source: KernelSource | undefined;
-  /** The contents of the bind groups, by index; null for an empty one. */
-  readonly groups: readonly (readonly [number, object | null])[];
+  readonly groups: BoundContents;
   /** The resources that the dispatches use. */
   readonly places: readonly BoundPlace[];
   /** All resources of the bind groups. A dispatch needs them to exist, used or not. */
@@ -117,7 +120,7 @@ export class DispatchUse {
   readonly variant: PipelineVariant;
   readonly kernel: ProtectedKernel | undefined;
   readonly #source: KernelSource | undefined;
-  readonly #groups: DispatchUseDescriptor["groups"];
+  readonly groups: BoundContents;
   readonly #places: readonly BoundPlace[];
   /** The resources that the results depend on. */
   readonly read: ReadonlySet<GpuResource>;
@@ -135,6 +138,8 @@ export class DispatchUse {
   readonly alone: ReadonlySet<DispatchUse> = new Set([this]);
   /** The effect on the grid of the latest dispatch. */
   #latest: DispatchEffect | undefined = undefined;
+  /** The latest uses of protected memory. */
+  #guarded: { readonly sums: DispatchSums | undefined; readonly uses: readonly GuardedUse[] } | undefined;
 
   constructor(descriptor: DispatchUseDescriptor) {
     const { variant, kernel, source, groups, places, bound, isKnown, isLasting } = descriptor;
@@ -142,7 +147,7 @@ export class DispatchUse {
     this.variant = variant;
     this.kernel = kernel;
     this.#source = source;
-    this.#groups = groups;
+    this.groups = groups;
     this.#places = places;
     const read = places.flatMap(({ place, mode }) => (mode !== "write" ? [place] : []));
     const stored = places.filter(({ mode }) => mode !== "read");
@@ -155,13 +160,10 @@ export class DispatchUse {
     this.effect = { kernel, read, written, replaced: [] };
   }
 
-  /** Returns whether dispatches with this pipeline and these bind groups have the same effects. */
-  isOf(variant: PipelineVariant, groups: SetGroups, bindGroups: BindGroups): boolean {
-    if (variant !== this.variant || groups.size !== this.#groups.length) return false;
-    return this.#groups.every(([index, contents]) => {
-      const group = groups.get(index)?.group;
-      return (group ? bindGroups.contentsOf(group) : group) === contents;
-    });
+  /** Returns the uses of protected memory by dispatches with these sums. `find` finds them. */
+  guardedWith(sums: DispatchSums | undefined, find: () => readonly GuardedUse[]): readonly GuardedUse[] {
+    if (!this.#guarded || this.#guarded.sums !== sums) this.#guarded = { sums, uses: find() };
+    return this.#guarded.uses;
   }
 
   /** Returns the effect on a known grid. Returns the same object for the same grid. */
