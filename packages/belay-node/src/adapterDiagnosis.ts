@@ -34,16 +34,25 @@ export interface AdapterDiagnosis {
   readonly problem?: { readonly code: string; readonly message: string; readonly help: string };
 }
 
-/** Opens the adapter that every command would use, and tests it. Never throws. */
-export async function diagnoseAdapters(options: OpenGpuOptions = {}): Promise<AdapterDiagnosis> {
+/**
+ * Opens the adapter that every command would use, and tests it. Never throws. `doing` is called
+ * with each step in words.
+ */
+export async function diagnoseAdapters(
+  options: OpenGpuOptions = {},
+  doing: (what: string) => void = () => {},
+): Promise<AdapterDiagnosis> {
   const host = { platform: `${process.platform}-${process.arch}`, node: process.version };
   try {
     using opened = await openGpu(options);
     const { adapter, choice } = opened;
     const device = await requestFullDevice(adapter);
+    doing("testing memory and arithmetic");
     const memory = await selfTest(device);
     const start = performance.now();
-    const qualified = await qualify(device);
+    const qualified = await qualify(device, {
+      onProgress: (progress) => doing(`${progress.doing}: ${progress.done} of ${progress.total}`),
+    });
     const qualification = { ...qualified, milliseconds: Math.round(performance.now() - start) };
     const subgroupPairing = await probeSubgroupPairing(device);
     device.destroy();

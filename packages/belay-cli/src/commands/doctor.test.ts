@@ -15,7 +15,8 @@ async function doctorOn(diagnosis: AdapterDiagnosis): Promise<{ status: unknown;
     },
   });
   const finish = vi.fn();
-  const io = { stdin: Readable.from([]), stdout, stderr: stdout };
+  const stderr = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const io = { stdin: Readable.from([]), stdout, stderr };
   await doctorCommand(io, finish, async () => diagnosis).parseAsync([], { from: "user" });
   expect(finish).toHaveBeenCalledOnce();
   return { status: finish.mock.calls[0]![0], written };

@@ -3,6 +3,7 @@ import { type AdapterDiagnosis, diagnoseAdapters } from "belay-node/internal/ada
 import { Command } from "commander";
 import { exitStatus } from "../shared/terminal/failure.ts";
 import { colorsFor, type Io, printJson, tell } from "../shared/terminal/io.ts";
+import { withProgress } from "../shared/terminal/progress.ts";
 import { alignColumns } from "../shared/terminal/table.ts";
 
 /**
@@ -12,7 +13,8 @@ import { alignColumns } from "../shared/terminal/table.ts";
 export function doctorCommand(
   io: Io,
   finish: (status: number) => void,
-  diagnose: () => Promise<AdapterDiagnosis> = diagnoseAdapters,
+  diagnose: (doing: (what: string) => void) => Promise<AdapterDiagnosis> = (doing) =>
+    diagnoseAdapters({}, doing),
 ): Command {
   return new Command("doctor")
     .description(
@@ -20,7 +22,7 @@ export function doctorCommand(
     )
     .option("--json", "print the findings as JSON", false)
     .action(async ({ json }: { json: boolean }) => {
-      const diagnosis = await diagnose();
+      const diagnosis = await withProgress(io, "opening the GPU", ({ doing }) => diagnose(doing));
       if (json) printJson(io, diagnosis);
       else tell(io.stdout, render(diagnosis, io));
       finish(diagnosis.ok ? exitStatus.ok : exitStatus.failed);

@@ -14,6 +14,7 @@ import {
 } from "../shared/options.ts";
 import { exitStatus } from "../shared/terminal/failure.ts";
 import { colorsFor, type Io, printJson, tell } from "../shared/terminal/io.ts";
+import { withProgress } from "../shared/terminal/progress.ts";
 import { alignColumns } from "../shared/terminal/table.ts";
 import { askWorkload } from "../shared/workloads/askWorkload.ts";
 import type { RunResult } from "../shared/workloads/runWorkload.ts";
@@ -45,7 +46,9 @@ export function runCommand(io: Io, finish: (status: number) => void): Command {
     .action(async (path: string, flags: Flags) => {
       const { onFault, memory, strict, timeout, json } = flags;
       const policy = { ...policyOf(flags), onFault, memory, strict };
-      const result = await askWorkload("run", path, { policy }, { timeout });
+      const result = await withProgress(io, "running the workload plain and hardened", () =>
+        askWorkload("run", path, { policy }, { timeout }),
+      );
       if (json) printJson(io, result);
       else tell(io.stdout, render(result, io));
       finish(result.ok ? exitStatus.ok : exitStatus.failed);

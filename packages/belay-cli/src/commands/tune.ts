@@ -45,7 +45,7 @@ export function tuneCommand(io: Io, finish: (status: number) => void): Command {
     })
     .action(async (path: string, { cover, runs, memory, timeout, json }: Flags) => {
       if (memory) {
-        const tuning = await withProgress(io, ({ doing }) =>
+        const tuning = await withProgress(io, "loading the workload", ({ doing }) =>
           askWorkload("tuneMemory", path, { runs }, { timeout, doing }),
         );
         if (json) printJson(io, tuning);
@@ -53,7 +53,7 @@ export function tuneCommand(io: Io, finish: (status: number) => void): Command {
         finish(exitStatus.ok);
         return;
       }
-      const tuning = await withProgress(io, ({ doing }) =>
+      const tuning = await withProgress(io, "loading the workload", ({ doing }) =>
         askWorkload("tune", path, { cover, runs }, { timeout, doing }),
       );
       if (json) printJson(io, tuning);

@@ -1,7 +1,7 @@
 import { measuredOn } from "belay-cli/internal/shared/machine";
 import { count, namesFrom, whole } from "belay-cli/internal/shared/options";
 import type { Io } from "belay-cli/internal/shared/terminal/io";
-import { withProgress } from "belay-cli/internal/shared/terminal/progress";
+import { type ProgressDisplay, withProgress } from "belay-cli/internal/shared/terminal/progress";
 import { openTimedGpu } from "belay-cli/internal/shared/workloads/openTimedGpu";
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import { newDevice } from "belay-node/internal/newDevice";
@@ -61,7 +61,7 @@ export function benchEccCommand(io: Io, finish: (status: number) => void): Comma
       finish(
         await publishRun(
           { name, describe: describeEcc, summary: summaryTable },
-          await runEcc(flags, io),
+          await withProgress(io, "opening the GPU", (progress) => runEcc(flags, progress)),
           flags,
           io,
         ),
@@ -71,7 +71,7 @@ export function benchEccCommand(io: Io, finish: (status: number) => void): Comma
 }
 
 /** Measures according to the flags. The output directory always holds the result so far. */
-async function runEcc(flags: Flags, io: Io): Promise<EccRun> {
+async function runEcc(flags: Flags, { doing, tell }: ProgressDisplay): Promise<EccRun> {
   const { size, runs, only, schemes, redundancy, faultFree, flips } = flags;
   using opened = await openTimedGpu();
   const about = (result: EccResult): EccRun => ({
@@ -84,25 +84,23 @@ async function runEcc(flags: Flags, io: Io): Promise<EccRun> {
   });
   const usual = flags.heldOut ? heldOut : memoryCatalog;
   const chosen = only ? everyProgram.filter(({ name }) => only.includes(name)) : usual;
-  return withProgress(io, async ({ doing, tell }) =>
-    about(
-      await measureEcc({
-        newDevice: () => newDevice(opened),
-        programs: chosen.map(({ name, ...sizes }) => ({ name, create: sizes[size] })),
-        size,
-        schemes,
-        redundancy,
-        runs,
-        faultFree,
-        flips,
-        progress: doing,
-        save: async (sofar) => {
-          const last = sofar.programs.at(-1);
-          if (last && sofar.host.length === 0) tell(lineFor(last));
-          await saveRun(name, about(sofar), flags);
-        },
-      }),
-    ),
+  return about(
+    await measureEcc({
+      newDevice: () => newDevice(opened),
+      programs: chosen.map(({ name, ...sizes }) => ({ name, create: sizes[size] })),
+      size,
+      schemes,
+      redundancy,
+      runs,
+      faultFree,
+      flips,
+      progress: doing,
+      save: async (sofar) => {
+        const last = sofar.programs.at(-1);
+        if (last && sofar.host.length === 0) tell(lineFor(last));
+        await saveRun(name, about(sofar), flags);
+      },
+    }),
   );
 }
 

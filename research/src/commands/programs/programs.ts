@@ -1,7 +1,7 @@
 import { measuredOn } from "belay-cli/internal/shared/machine";
 import { count, namesFrom, whole } from "belay-cli/internal/shared/options";
 import type { Io } from "belay-cli/internal/shared/terminal/io";
-import { withProgress } from "belay-cli/internal/shared/terminal/progress";
+import { type ProgressDisplay, withProgress } from "belay-cli/internal/shared/terminal/progress";
 import { openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import { Command, Option } from "commander";
@@ -52,13 +52,20 @@ export function benchProgramsCommand(io: Io, finish: (status: number) => void): 
     )
     .action(async (flags: Flags) => {
       const benchmark = { name, describe: describePrograms, summary: summaryTable };
-      finish(await publishRun(benchmark, await runPrograms(flags, io), flags, io));
+      finish(
+        await publishRun(
+          benchmark,
+          await withProgress(io, "opening the GPU", (progress) => runPrograms(flags, progress)),
+          flags,
+          io,
+        ),
+      );
     });
   return addOutputOptions(command);
 }
 
 /** Measures according to the flags. The output directory always holds the result so far. */
-async function runPrograms(flags: Flags, io: Io): Promise<ProgramsRun> {
+async function runPrograms(flags: Flags, { doing }: ProgressDisplay): Promise<ProgramsRun> {
   const { size, runs, calls, only, policies } = flags;
   using opened = await openGpu();
   const all = [
@@ -77,17 +84,15 @@ async function runPrograms(flags: Flags, io: Io): Promise<ProgramsRun> {
     size,
     runs,
   });
-  return withProgress(io, async ({ doing }) =>
-    about(
-      await measurePrograms({
-        newDevice: () => newDevice(opened),
-        programs,
-        policies,
-        runs,
-        calls,
-        progress: doing,
-        save: (sofar) => saveRun(name, about(sofar), flags),
-      }),
-    ),
+  return about(
+    await measurePrograms({
+      newDevice: () => newDevice(opened),
+      programs,
+      policies,
+      runs,
+      calls,
+      progress: doing,
+      save: (sofar) => saveRun(name, about(sofar), flags),
+    }),
   );
 }

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { measuredOn } from "belay-cli/internal/shared/machine";
 import { count, namesFrom, path, whole } from "belay-cli/internal/shared/options";
 import type { Io } from "belay-cli/internal/shared/terminal/io";
-import { withProgress } from "belay-cli/internal/shared/terminal/progress";
+import { type ProgressDisplay, withProgress } from "belay-cli/internal/shared/terminal/progress";
 import { openTimedGpu } from "belay-cli/internal/shared/workloads/openTimedGpu";
 import { newDevice } from "belay-node/internal/newDevice";
 import { Command, Option } from "commander";
@@ -64,7 +64,9 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
       text.split(",").map(path),
     )
     .action(async (flags: Flags) => {
-      const run = flags.merge ? await mergedRun(flags.merge) : await runRmt(flags, io);
+      const run = flags.merge
+        ? await mergedRun(flags.merge)
+        : await withProgress(io, "opening the GPU", (progress) => runRmt(flags, progress));
       finish(
         await publishRun(
           { name, describe: describeRmt, summary: summaryTable, problems: problemsOf },
@@ -78,7 +80,7 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
 }
 
 /** Measures according to the flags. The output directory always holds the result so far. */
-async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
+async function runRmt(flags: Flags, { doing, tell }: ProgressDisplay): Promise<RmtRun> {
   const { size, runs, only, measure, flavors, faultFree, timeLimit } = flags;
   const earlier = flags.resume ? await earlierRun(join(flags.out, `${name}.json`), flags) : undefined;
   using opened = await openTimedGpu({ dawnFlags: idleReplicaFlags });
@@ -96,26 +98,24 @@ async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
     name,
     create: size === "full" ? benchmark : small,
   }));
-  return withProgress(io, async ({ doing, tell }) =>
-    about(
-      await measureRmt({
-        newDevice: () => newDevice(opened),
-        size,
-        programs,
-        measure,
-        flavors,
-        runs,
-        faultFree,
-        ...(earlier && { earlier }),
-        ...(timeLimit !== undefined && { timeLimitMs: 1000 * timeLimit }),
-        powerTimeMs: size === "full" ? 600 : 200,
-        progress: doing,
-        save: async (sofar, last) => {
-          tell(lineFor(last));
-          await saveRun(name, about(sofar), flags);
-        },
-      }),
-    ),
+  return about(
+    await measureRmt({
+      newDevice: () => newDevice(opened),
+      size,
+      programs,
+      measure,
+      flavors,
+      runs,
+      faultFree,
+      ...(earlier && { earlier }),
+      ...(timeLimit !== undefined && { timeLimitMs: 1000 * timeLimit }),
+      powerTimeMs: size === "full" ? 600 : 200,
+      progress: doing,
+      save: async (sofar, last) => {
+        tell(lineFor(last));
+        await saveRun(name, about(sofar), flags);
+      },
+    }),
   );
 }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { measuredOn } from "belay-cli/internal/shared/machine";
 import { count, namesFrom, patience } from "belay-cli/internal/shared/options";
 import type { Io } from "belay-cli/internal/shared/terminal/io";
-import { withProgress } from "belay-cli/internal/shared/terminal/progress";
+import { type ProgressDisplay, withProgress } from "belay-cli/internal/shared/terminal/progress";
 import { openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import { Command, InvalidArgumentError, Option } from "commander";
@@ -64,7 +64,7 @@ export function benchSpeculationCommand(io: Io, finish: (status: number) => void
     )
     .option("--growth <bits>", "lengths of the growing loop, as powers of two with commas between", bitsFrom)
     .action(async (flags: Flags) => {
-      const run = await runSpeculation(flags, io);
+      const run = await withProgress(io, "opening the GPU", (progress) => runSpeculation(flags, progress));
       finish(
         await publishRun(
           { name, describe: describeSpeculation, summary: (run) => summaryTable(run) },
@@ -77,7 +77,7 @@ export function benchSpeculationCommand(io: Io, finish: (status: number) => void
   return addOutputOptions(command);
 }
 
-async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
+async function runSpeculation(flags: Flags, { doing, tell }: ProgressDisplay): Promise<SpeculationRun> {
   const { size, runs, threads, variantLimit, only, variants, growth, timeLimit, out, resume } = flags;
   const earlier = resume ? await readRun<SpeculationRun>(join(out, `${name}.json`)) : undefined;
   using opened = await openGpu();
@@ -97,26 +97,24 @@ async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
     commands: [...new Set([...(earlier?.commands ?? []), commandFor(flags)])],
   });
   try {
-    return await withProgress(io, async ({ doing, tell }) =>
-      about(
-        await measureSpeculation({
-          newDevice: () => newDevice(opened),
-          programs: measured.flatMap((each) =>
-            chosen.map((entry) => programOf(entry, each, entry[each], directory)),
-          ),
-          warmUp: programOf(warmUp, "small", warmUp.small, directory),
-          growth: bits.map((bit) => growingProgram(bit, directory)),
-          runs,
-          threads,
-          seconds: variantLimit,
-          variants,
-          ...(timeLimit !== undefined && { timeLimitMs: 1000 * timeLimit }),
-          ...(earlier && { earlier }),
-          progress: doing,
-          save: (result) => saveRun(name, about(result), flags),
-          measured: (program) => tell(lineFor(program, { threads, runs })),
-        }),
-      ),
+    return about(
+      await measureSpeculation({
+        newDevice: () => newDevice(opened),
+        programs: measured.flatMap((each) =>
+          chosen.map((entry) => programOf(entry, each, entry[each], directory)),
+        ),
+        warmUp: programOf(warmUp, "small", warmUp.small, directory),
+        growth: bits.map((bit) => growingProgram(bit, directory)),
+        runs,
+        threads,
+        seconds: variantLimit,
+        variants,
+        ...(timeLimit !== undefined && { timeLimitMs: 1000 * timeLimit }),
+        ...(earlier && { earlier }),
+        progress: doing,
+        save: (result) => saveRun(name, about(result), flags),
+        measured: (program) => tell(lineFor(program, { threads, runs })),
+      }),
     );
   } finally {
     rmSync(directory, { recursive: true, force: true });

@@ -1,10 +1,8 @@
 import type { Configuration } from "belay-gpu/internal/compiler/configurations";
 import type { Check, Pairing } from "belay-gpu/internal/compiler/contract";
-import { printable } from "belay-gpu/internal/diagnostics/printable";
 import type { Progress } from "belay-gpu/internal/diagnostics/progress";
 import { type MemoryCode, memoryCodes } from "belay-gpu/internal/ecc/scheme";
 import { Command, InvalidArgumentError, Option } from "commander";
-import ora from "ora";
 import { runCampaign } from "../../campaign/campaign.ts";
 import { campaignConfigurations } from "../../campaign/model/configurations.ts";
 import {
@@ -31,7 +29,8 @@ import {
   whole,
 } from "../../shared/options.ts";
 import { exitStatus } from "../../shared/terminal/failure.ts";
-import { type Io, isTerminal, tell } from "../../shared/terminal/io.ts";
+import type { Io } from "../../shared/terminal/io.ts";
+import { withProgress } from "../../shared/terminal/progress.ts";
 import { readVersion } from "../../shared/version.ts";
 import { askWorkload } from "../../shared/workloads/askWorkload.ts";
 import { campaignInstrumentCommand } from "../protect.ts";
@@ -130,7 +129,7 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
       if (flags.queue !== undefined) {
         refuseBeside(command, "--queue", ["shard", "jobs"], "workers share the injections");
       }
-      const results = await withProgress(io, async (onProgress, onEvent) => {
+      const results = await withProgress(io, "loading the workload", async ({ doing, tell: onEvent }) => {
         // The URL is checked before a workload is loaded, and never printed.
         const redis = flags.queue === undefined ? undefined : new RedisAddress(flags.queue);
         const { settings, shard } =
@@ -143,7 +142,7 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
           resume: flags.resume,
           openLimitMs: 1000 * flags.timeout,
           ...(flags.timeLimit !== undefined && { timeLimitMs: 1000 * flags.timeLimit }),
-          onProgress,
+          onProgress: describing(doing),
         };
         return redis
           ? planForWorkers({ ...options, redis, onEvent })
@@ -205,46 +204,26 @@ async function settingsOf(workload: string, flags: Flags): Promise<CampaignSetti
   };
 }
 
-/**
- * Shows the progress of a campaign: in place on a terminal, otherwise as a line every ten seconds.
- */
-async function withProgress<T>(
-  io: Io,
-  work: (onProgress: (progress: Progress) => void, onEvent: (line: string) => void) => Promise<T>,
-): Promise<T> {
-  const onTerminal = isTerminal(io.stderr);
-  const spinner = ora({
-    stream: io.stderr as NodeJS.WriteStream,
-    isSilent: !onTerminal,
-    discardStdin: false,
-  });
-  let last = performance.now();
-  try {
-    spinner.start();
-    let first: { readonly done: number; readonly time: number } | undefined;
-    const onEvent = (line: string) => {
-      spinner.clear();
-      tell(io.stderr, `${line}\n`);
-    };
-    return await work(({ doing, done, total }) => {
-      const time = performance.now();
-      first ??= { done, time };
-      const rate = done === first.done ? 0 : (1000 * (done - first.done)) / (time - first.time);
-      spinner.text = printable(describeProgress({ doing, done, total }, rate));
-      if (onTerminal || performance.now() - last < 10_000) return;
-      last = performance.now();
-      io.stderr.write(`${spinner.text}\n`);
-    }, onEvent);
-  } finally {
-    spinner.stop();
-  }
+/** Returns a listener that describes the progress of a campaign. */
+function describing(doing: (what: string) => void): (progress: Progress) => void {
+  let first: { readonly done: number; readonly time: number } | undefined;
+  return (progress) => {
+    const { done } = progress;
+    const time = performance.now();
+    first ??= { done, time };
+    const rate = done === first.done ? 0 : (1000 * (done - first.done)) / (time - first.time);
+    doing(describeProgress(progress, rate));
+  };
 }
 
-/** Describes the progress. `rate` is the number of injections per second, or 0 before the first. */
+/**
+ * Describes the progress. `rate` is the number of injections per second, or 0 before the first. The
+ * total grows where rates are not known well enough yet, so the time that is left is the least.
+ */
 function describeProgress({ doing, done, total }: Progress, rate: number): string {
   if (rate === 0) return doing;
   const left = formatTime(Math.max(0, total - done) / rate);
-  return `${doing}: ${done} of ${total} injections, ${rate.toFixed(0)} per second, ${left} left`;
+  return `${doing}: ${done} of ${total} injections, ${rate.toFixed(0)} per second, at least ${left} left`;
 }
 
 function formatTime(seconds: number): string {

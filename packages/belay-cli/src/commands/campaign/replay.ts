@@ -5,6 +5,7 @@ import { outcomeNames } from "../../campaign/model/outcome.ts";
 import { type Replay, replay } from "../../campaign/replay.ts";
 import { exitStatus } from "../../shared/terminal/failure.ts";
 import { colorsFor, type Io, printJson, tell } from "../../shared/terminal/io.ts";
+import { withProgress } from "../../shared/terminal/progress.ts";
 import { alignColumns } from "../../shared/terminal/table.ts";
 import { programsModule } from "./programs.ts";
 
@@ -21,7 +22,9 @@ export function campaignReplayCommand(io: Io, finish: (status: number) => void):
     .argument("<id>", "of the injection, or how it begins")
     .option("--json", "print what is known as JSON", false)
     .action(async (directory: string, id: string, { json }: { json: boolean }) => {
-      const found = await replay(directory, id, programsModule);
+      const found = await withProgress(io, "injecting the fault again", () =>
+        replay(directory, id, programsModule),
+      );
       if (json) printJson(io, found);
       else tell(io.stdout, render(found, io));
       finish(found.outcome === found.injection.outcome ? exitStatus.ok : exitStatus.failed);

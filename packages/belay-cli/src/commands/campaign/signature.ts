@@ -61,23 +61,23 @@ export function campaignSignatureCommand(io: Io, finish: (status: number) => voi
     .option("--seed <number>", "decides the streams", whole, 1)
     .option("--json", "print the counts as JSON", false)
     .action(async ({ pairs, seed, json }: Flags) => {
-      using opened = await openGpu();
-      const device = await newDevice(opened);
-      const start = performance.now();
-      const kinds = await withProgress(io, ({ doing }) =>
-        countCollisions(device, { pairs, seed, confidence: 0.95 }, (done) =>
+      const run = await withProgress(io, "opening the GPU", async ({ doing }): Promise<SignatureRun> => {
+        using opened = await openGpu();
+        const device = await newDevice(opened);
+        const start = performance.now();
+        const kinds = await countCollisions(device, { pairs, seed, confidence: 0.95 }, (done) =>
           doing(`${done} of ${pairs} pairs`),
-        ),
-      );
-      device.destroy();
-      const run: SignatureRun = {
-        ok: kinds.every(isNoWorse),
-        adapter: opened.choice.description,
-        pairs: kinds.reduce((sum, { trials }) => sum + trials, 0),
-        collisions: kinds.reduce((sum, { events }) => sum + events, 0),
-        milliseconds: performance.now() - start,
-        kinds,
-      };
+        );
+        device.destroy();
+        return {
+          ok: kinds.every(isNoWorse),
+          adapter: opened.choice.description,
+          pairs: kinds.reduce((sum, { trials }) => sum + trials, 0),
+          collisions: kinds.reduce((sum, { events }) => sum + events, 0),
+          milliseconds: performance.now() - start,
+          kinds,
+        };
+      });
       if (json) printJson(io, run);
       else tell(io.stdout, render(run));
       finish(run.ok ? exitStatus.ok : exitStatus.failed);

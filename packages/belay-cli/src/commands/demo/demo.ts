@@ -60,17 +60,16 @@ export function demoCommand(io: Io, finish: (status: number) => void): Command {
 }
 
 async function runDemo(policy: PolicyFlags, size: ProgramSize, io: Io): Promise<DemoResult> {
-  const { catalog } = await importResearch();
-  using opened = await openGpu();
-  const programs = await withProgress(io, async (progress) => {
-    const shown: Demonstration[] = [];
+  return withProgress(io, "opening the GPU", async ({ doing }) => {
+    const { catalog } = await importResearch();
+    using opened = await openGpu();
+    const programs: Demonstration[] = [];
     for (const [index, entry] of catalog.entries()) {
-      progress.doing(`${entry.name} (${index + 1} of ${catalog.length})`);
-      shown.push(await demonstrate(entry, size, opened, policy));
+      doing(`${entry.name}, program ${index + 1} of ${catalog.length}`);
+      programs.push(await demonstrate(entry, size, opened, policy));
     }
-    return shown;
+    return { ok: programs.every(succeeded), ...measuredOn(opened.choice), policy, size, programs };
   });
-  return { ok: programs.every(succeeded), ...measuredOn(opened.choice), policy, size, programs };
 }
 
 function renderText({ verdict, sections }: ReportDocument, { programs }: DemoResult, io: Io): string {
