@@ -33,6 +33,16 @@ it("begins no comment with a clause", () => {
   expect(clauses).toEqual([]);
 });
 
+it("puts types in comments in backquotes, as the site takes them for HTML", () => {
+  // No comment of a transform is on the site.
+  const tags = placesOf((text) =>
+    text.matchAll(/^ *(?:\/\*\*| \*) (?! {2})(?:[^`\n]|`[^`\n]*`)*?<\/?[a-z][^\n]*/gm),
+  );
+  expect(tags.filter((place) => /^packages\/[^/]+\/src\/(?!transforms\/|.*\.test\.ts:)/.test(place))).toEqual(
+    [],
+  );
+});
+
 // A busy machine would exceed shorter limits than those of vitest.config.ts.
 it("gives no test a limit of its own that is shorter than ten minutes", () => {
   const limits = placesOf((text) =>

@@ -1,4 +1,13 @@
+import { onContentUpdated, type Theme } from "vitepress";
 import DefaultTheme from "vitepress/theme-without-fonts";
+import { drawMeasuredTables } from "./measuredTables.ts";
 import "./style.css";
 
-export default DefaultTheme;
+export default {
+  extends: DefaultTheme,
+  setup() {
+    onContentUpdated(() => {
+      if (location.pathname.includes("/docs/design/measurements/")) drawMeasuredTables(document);
+    });
+  },
+} satisfies Theme;

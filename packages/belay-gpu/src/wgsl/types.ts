@@ -81,7 +81,7 @@ export interface StructType {
 /** An atomic type. */
 export interface AtomicType {
   readonly kind: "atomic";
-  /** The type of the value: i32, u32 or vec2<u32>. */
+  /** The type of the value: `i32`, `u32` or `vec2<u32>`. */
   readonly element: ScalarType | VectorType;
 }
 /** A pointer type. */
