@@ -4,7 +4,7 @@ import { wholeGranules } from "../memory/granules.ts";
 import { dataOf, dataOn } from "../webgpu/attachedData.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import type { Members } from "../webgpu/growingSet.ts";
-import { flags, makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
+import { flags, makeGroupSilently, membersOf } from "../webgpu/nativeObjects.ts";
 import type { Owners } from "../webgpu/owners.ts";
 import type { SetGroup } from "../webgpu/passCommands.ts";
 import {
@@ -162,10 +162,7 @@ export class BindGroups {
       };
     });
     const { label } = group;
-    const { made } = makeSilently(this.#device, () =>
-      this.#device.createBindGroup({ label, layout: record.layout, entries }),
-    );
-    return { group: made, offsets };
+    return { group: makeGroupSilently(this.#device, { label, layout: record.layout, entries }), offsets };
   }
 
   /** Returns the layout of a bind group; undefined for an unknown bind group. */
@@ -186,9 +183,7 @@ export class BindGroups {
     const own = (group && this.#recordOf(group)?.entries) ?? [];
     const entries = [...own.map((entry) => this.#sized(entry, granules.get(entry.binding))), ...more];
     const label = group ? group.label : "belay";
-    const { made } = makeSilently(this.#device, () =>
-      this.#device.createBindGroup({ label, layout, entries }),
-    );
+    const made = makeGroupSilently(this.#device, { label, layout, entries });
     this.#extended.set(made, entries);
     return made;
   }

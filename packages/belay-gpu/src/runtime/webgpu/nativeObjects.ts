@@ -115,6 +115,19 @@ function isAccessor(object: object | null, name: PropertyKey): boolean {
 }
 
 /**
+ * Creates a bind group that the program did not request. The program does not see its errors. A
+ * bind group takes no memory that a device may lack, so there are only errors of validation.
+ */
+export function makeGroupSilently(device: GPUDevice, descriptor: GPUBindGroupDescriptor): GPUBindGroup {
+  device.pushErrorScope("validation");
+  try {
+    return device.createBindGroup(descriptor);
+  } finally {
+    device.popErrorScope().catch(() => null);
+  }
+}
+
+/**
  * Creates an object that the program did not request. Errors are returned, and the program does not
  * see them. A lost device reports no errors.
  */

@@ -1,4 +1,4 @@
-import { flags, makeSilently } from "./nativeObjects.ts";
+import { flags, makeGroupSilently, makeSilently } from "./nativeObjects.ts";
 import type { PassCommands } from "./passCommands.ts";
 import { noOffsets } from "./replayStep.ts";
 import { type BufferRange, placesOf } from "./resources.ts";
@@ -66,6 +66,6 @@ export class OwnKernel {
   #makeGroup(layout: GPUBindGroupLayout, buffers: readonly BufferRange[]): GPUBindGroup {
     const entries = buffers.map((resource, binding) => ({ binding, resource }));
     const { label } = this.#descriptor;
-    return makeSilently(this.#device, () => this.#device.createBindGroup({ label, layout, entries })).made;
+    return makeGroupSilently(this.#device, { label, layout, entries });
   }
 }
