@@ -34,6 +34,21 @@ it("draws bars that are no parts beside each other, and lower than a stack", () 
   expect(drawBars(section).height).toBeGreaterThan(drawBars({ ...section, stacked: true }).height);
 });
 
+it("ends an outlier with the axis, and marks its label", () => {
+  const values = [1, 2, 1, 2, 1, 2, 3, 1, 900];
+  const bars = values.map((value, i) => ({ group: `g${i}`, series: "one", value, label: String(value) }));
+  const widths = rectanglesOf({ ...section, series: ["one"], bars }).map(({ width }) => width);
+  expect(widths.at(-1)).toBe(Math.max(...widths));
+  expect(widths[0]).toBeCloseTo(widths.at(-1)! / 3);
+  expect(drawBars({ ...section, series: ["one"], bars }).markup).toContain("900 ›");
+});
+
+it("leaves room for the longest label", () => {
+  const label = "86.4 % (81.9 to 90.2)";
+  const [bar] = rectanglesOf({ ...section, bars: [{ group: "a", series: "one", value: 1, label }] });
+  expect(bar!.x + bar!.width + 6 + 6 * label.length).toBeLessThan(drawBars(section).width);
+});
+
 it("draws a reference", () => {
   expect(drawBars({ ...section, reference: 1 }).markup).toContain("stroke-dasharray");
   expect(drawBars(section).markup).not.toContain("stroke-dasharray");

@@ -5,8 +5,9 @@ import type { Bar, BarsSection } from "./report.ts";
 /** The height of one bar and of the gap between groups, in pixels. */
 const barHeight = 16;
 const groupGap = 12;
-/** The approximate width of a letter in a group's name, in pixels. */
+/** The approximate width of a letter in a group's name, and in a bar's label, in pixels. */
 const letterWidth = 8;
+const labelLetterWidth = 6.5;
 
 export interface Drawing {
   readonly markup: string;
@@ -22,7 +23,8 @@ export function drawBars({ title, axis, series, bars, stacked, reference }: Bars
   const groups = [...new Set(bars.map(({ group }) => group))];
   const longest = Math.max(...groups.map((group) => group.length));
   const groupHeight = (stacked ? 1 : series.length) * barHeight + groupGap;
-  const drawn = stacked ? oneBehindTheOther(bars) : bars.map((bar) => ({ ...bar, from: 0, to: bar.value }));
+  const longestLabel = Math.max(...bars.map(({ label }) => label.length)) + beyond.length;
+  const drawn = stacked ? oneBehindTheOther(bars) : fromZero(bars);
   // Parts of one bar share the whole height of their group.
   const y = stacked ? {} : { y: "series" };
   const [width, height] = [840, groups.length * groupHeight + 56];
@@ -34,7 +36,7 @@ export function drawBars({ title, axis, series, bars, stacked, reference }: Bars
     width,
     height,
     marginLeft: Math.max(120, letterWidth * longest + 16),
-    marginRight: 72,
+    marginRight: Math.max(72, labelLetterWidth * longestLabel + 12),
     marginTop: 8,
     marginBottom: 40,
     x: {
@@ -74,6 +76,32 @@ export function drawBars({ title, axis, series, bars, stacked, reference }: Bars
   });
   svg.setAttribute("role", "img");
   return { markup: svg.outerHTML, width, height };
+}
+
+/** The number of bars from which on some can be outliers. */
+const fewBars = 8;
+
+/** The end of the label of a bar that is longer than the axis. */
+const beyond = " ›";
+
+/**
+ * Places all bars at zero. A bar more than five times as long as nine tenths of the others ends
+ * with the axis, so that the others can be seen.
+ */
+function fromZero(bars: readonly Bar[]): (Bar & { readonly from: number; readonly to: number })[] {
+  const sorted = bars.map(({ value }) => value).sort((a, b) => a - b);
+  if (sorted.length < fewBars) return bars.map((bar) => ({ ...bar, from: 0, to: bar.value }));
+  const most = 5 * sorted[Math.ceil(0.9 * (sorted.length - 1)) - 1]!;
+  const end = sorted.findLast((value) => value <= most) ?? sorted.at(-1)!;
+  return bars.map((bar) => {
+    const isBeyond = bar.value > end;
+    return {
+      ...bar,
+      from: 0,
+      to: isBeyond ? end : bar.value,
+      label: `${bar.label}${isBeyond ? beyond : ""}`,
+    };
+  });
 }
 
 /** Places each bar at the end of the previous bar of its group. */

@@ -2,13 +2,18 @@ import { parseHTML } from "linkedom";
 import { describe, expect, it } from "vitest";
 import { renderPage } from "./page.ts";
 import { renderPicture } from "./picture.ts";
-import type { ReportDocument } from "./report.ts";
+import type { FaultsSection, ReportDocument } from "./report.ts";
 
 const source = "@compute @workgroup_size(64)\nfn scale() {\n  out[0] = a < b && c;\n}\n";
 
 const report: ReportDocument = {
   title: "belay demo",
-  verdict: { ok: true, headline: "1 of 1 workloads agreed", detail: "software <adapter>" },
+  verdict: {
+    ok: true,
+    headline: "1 of 1 workloads agreed",
+    next: "Next: nothing.",
+    detail: "software <adapter>",
+  },
   sections: [
     {
       kind: "table",
@@ -101,6 +106,31 @@ describe("renderPage", () => {
       "4}",
     ]);
     expect(document.querySelector('.listing [style*="40%"]')?.textContent).toContain("out[0]");
+  });
+
+  it("folds all cards of a section but the first", () => {
+    const faults = report.sections.find((section): section is FaultsSection => section.kind === "faults")!;
+    const twice = { ...faults, faults: [...faults.faults, ...faults.faults] };
+    const { document } = parseHTML(renderPage({ ...report, sections: [twice] }));
+    expect([...document.querySelectorAll("details")].map((card) => card.hasAttribute("open"))).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  it("leaves out columns without a text", () => {
+    const columns = [{ label: "Program" }, { label: "Limit" }, { label: "Ratio" }];
+    const rows = [[{ text: "scale" }, { text: "" }, { text: "1.5x" }]];
+    const sections = [{ kind: "table", title: "Times", columns, rows }] as const;
+    const { document } = parseHTML(renderPage({ ...report, sections }));
+    expect([...document.querySelectorAll("thead th")].map(({ textContent }) => textContent)).toEqual([
+      "Program",
+      "Ratio",
+    ]);
+  });
+
+  it("says what to do after the verdict", () => {
+    expect(document.querySelector("h1 + p")?.textContent).toBe("Next: nothing.");
   });
 
   it("asks for nothing from outside", () => {

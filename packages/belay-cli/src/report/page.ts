@@ -31,6 +31,7 @@ export function renderPage({ title, verdict, sections }: ReportDocument): string
 <header>
 <p class="title">${title}</p>
 <h1 class="${classOf(verdict.ok)}">${verdict.headline}</h1>
+<p class="next">${verdict.next}</p>
 <p>${verdict.detail}</p>
 </header>
 <main>
@@ -60,11 +61,11 @@ function renderBody(section: Section): Html {
     case "ranges":
       return renderFigure(section, drawRanges(section));
     case "listings":
-      return html`<div class="faults">${section.listings.map(
-        (listing) => html`<article><h3>${listing.title}</h3>${drawListing(listing)}</article>\n`,
+      return html`<div class="faults">${section.listings.map((listing, i) =>
+        foldable(listing.title, drawListing(listing), i === 0),
       )}</div>`;
     case "faults":
-      return html`<div class="faults">${section.faults.map(renderFault)}</div>`;
+      return html`<div class="faults">${section.faults.map((fault, i) => renderFault(fault, i === 0))}</div>`;
     case "facts":
       return renderFacts(section.facts);
     case "commands":
@@ -74,9 +75,13 @@ function renderBody(section: Section): Html {
 
 function renderTable(
   caption: string,
-  columns: readonly Column[],
-  rows: readonly (readonly TableCell[])[],
+  allColumns: readonly Column[],
+  allRows: readonly (readonly TableCell[])[],
 ): Html {
+  // Columns of what was not measured are left out.
+  const isFilled = (column: number) => allRows.some((row) => row[column]?.text);
+  const columns = allColumns.filter((_, column) => isFilled(column));
+  const rows = allRows.map((row) => row.filter((_, column) => isFilled(column)));
   const align = (index: number) => columns[index]?.align ?? "start";
   const cell = ({ text, ok }: TableCell, index: number) => {
     const content = ok === undefined ? html`${text}` : html`<span class="${classOf(ok)}">${text}</span>`;
@@ -96,8 +101,14 @@ function renderFigure({ series }: BarsSection | RangesSection, markup: string): 
   return html`<figure><ul class="legend">${keys}</ul><div class="scroll">${trusted(markup)}</div></figure>`;
 }
 
-function renderFault({ title, source, span, facts }: ReportedFault): Html {
-  return html`<article><h3>${title}</h3>${drawExcerpt(source, span)}${renderFacts(facts)}</article>\n`;
+function renderFault({ title, source, span, facts }: ReportedFault, isOpen: boolean): Html {
+  return foldable(title, html`${drawExcerpt(source, span)}${renderFacts(facts)}`, isOpen);
+}
+
+/** Returns a card that a reader opens and closes. */
+function foldable(title: string, content: Html, isOpen: boolean): Html {
+  const card = html`<summary>${title}</summary>${content}`;
+  return isOpen ? html`<details open>${card}</details>\n` : html`<details>${card}</details>\n`;
 }
 
 function renderFacts(facts: Facts): Html {

@@ -20,6 +20,8 @@ export const classOf = (ok: Judgement): string => (ok === null ? "open" : ok ? "
 export interface ReportVerdict {
   readonly ok: Judgement;
   readonly headline: string;
+  /** A sentence that says what to do now. */
+  readonly next: string;
   readonly detail: string;
 }
 

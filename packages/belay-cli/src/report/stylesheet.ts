@@ -26,10 +26,12 @@ body {
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", sans-serif;
 }
 header { border-bottom: 1px solid var(--line); padding-bottom: 1.5rem; }
-header p { margin: 0.25rem 0; color: var(--muted); }
+header p { margin: 0.25rem 0; color: var(--muted); overflow-wrap: anywhere; }
+header .next { color: var(--text); }
 h1 { margin: 0.25rem 0; font-size: clamp(1.5rem, 4vw, 2.2rem); line-height: 1.2; text-wrap: balance; }
 h2 { margin: 2.5rem 0 0.25rem; font-size: 1.25rem; }
-h3 { margin: 0 0 0.75rem; font-size: 1rem; }
+summary { font-weight: 600; cursor: pointer; }
+details[open] summary { margin-bottom: 0.75rem; }
 section > p { margin: 0 0 1rem; color: var(--muted); max-width: 45rem; }
 .ok { color: var(--ok); }
 .bad { color: var(--bad); }
@@ -59,7 +61,7 @@ figure { margin: 0; }
 .series-6 { --key: var(--series-6); }
 .series-7 { --key: var(--series-7); }
 .faults { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; }
-article { padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 8px; background: var(--raised); }
+details { padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 8px; background: var(--raised); }
 pre { margin: 0; overflow-x: auto; font: 0.85rem/1.6 ui-monospace, "SF Mono", Consolas, monospace; }
 .excerpt { border: 1px solid var(--line); border-radius: 6px; background: var(--surface); }
 .excerpt code { display: block; min-width: max-content; padding: 0.4rem 0; }

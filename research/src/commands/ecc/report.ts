@@ -22,6 +22,7 @@ export function describeEcc(run: EccRun): ReportDocument {
         wrong: programs.filter((program) => !isSound(program)).map(({ name }) => name),
         incomplete: [],
         right: "every result right, no false report",
+        next: "belay tune --memory measures which code costs a program of your own least.",
       }),
       detail: `Size ${size}, ${plural(runs, "run")} each${together}, on ${adapter.description}.${caveatOf(adapter)}`,
     },

@@ -17,6 +17,7 @@ export function describePrograms(run: ProgramsRun): ReportDocument {
         wrong: programs.filter((program) => !isSound(program)).map(({ name }) => name),
         incomplete: [],
         right: "every result bit-identical, no false alarm",
+        next: "belay tune measures which protection costs a program of your own least.",
       }),
       detail: `Size ${size}, ${plural(runs, "run")} each, on ${adapter.description}.${caveatOf(adapter)}`,
     },

@@ -82,6 +82,8 @@ export interface Measurements {
   readonly incomplete: readonly string[];
   /** The summary if nothing is wrong, such as "every result right". */
   readonly right: string;
+  /** A sentence that says what to do if nothing is wrong. */
+  readonly next: string;
 }
 
 /**
@@ -94,7 +96,8 @@ export function judge({
   wrong,
   incomplete,
   right,
-}: Measurements): Pick<ReportVerdict, "ok" | "headline"> {
+  next,
+}: Measurements): Pick<ReportVerdict, "ok" | "headline" | "next"> {
   const parts = [
     wrong.length > 0
       ? `${plural(wrong.length, kind)} of ${count} went wrong: ${wrong.join(", ")}`
@@ -103,5 +106,14 @@ export function judge({
       ? [`not measured in full, as that took too long or the time was up: ${incomplete.join(", ")}`]
       : []),
   ];
-  return { ok: wrong.length > 0 ? false : incomplete.length > 0 ? null : true, headline: parts.join("; ") };
+  const headline = parts.join("; ");
+  if (wrong.length > 0)
+    return {
+      ok: false,
+      headline,
+      next: "Next: the tables name what is wrong. belay doctor tests the adapter.",
+    };
+  return incomplete.length > 0
+    ? { ok: null, headline, next: "Next: the same command with --resume measures the rest." }
+    : { ok: true, headline, next: `Next: ${next}` };
 }

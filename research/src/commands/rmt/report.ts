@@ -25,6 +25,7 @@ export function describeRmt(run: RmtRun): ReportDocument {
         wrong: programs.filter((program) => !isSound(withoutMissing(program))).map(({ name }) => name),
         incomplete: programs.filter(isIncomplete).map(({ name }) => name),
         right: "every result right, no false alarm",
+        next: "belay tune measures which protection costs a program of your own least.",
       }),
       detail: `Size ${size}, medians of ${plural(runs, "run")}, on ${adapter.description}.${caveatOf(adapter)}`,
     },

@@ -25,6 +25,7 @@ export function describeSpeculation(run: SpeculationRun): ReportDocument {
         wrong: all.filter((program) => !isRight(inTime(program))).map(titleOf),
         incomplete: all.filter(isLate).map(titleOf),
         right: "every result right",
+        next: "belay speculate shows what becomes of the loops in a file of your own.",
       }),
       detail: `Milliseconds, medians of ${plural(runs, "run")} at most, on ${adapter.description}.${caveatOf(adapter)}${sizes.map((size) => meansOverC(programs, size)).join("")}${compiler === null ? " Without a C compiler the columns for C are empty." : ""}`,
     },

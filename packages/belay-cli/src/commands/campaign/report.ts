@@ -3,7 +3,7 @@ import { plural } from "belay-gpu/internal/diagnostics/plural";
 import { groupBy } from "../../campaign/results/breakdowns.ts";
 import type { Results } from "../../campaign/results/results.ts";
 import { isUnfinished, type Summary, type Unstruck } from "../../campaign/results/summary.ts";
-import type { ReportDocument, Section, TableCell, TableSection } from "../../report/report.ts";
+import type { Judgement, ReportDocument, Section, TableCell, TableSection } from "../../report/report.ts";
 import { columnsOf, tableSection } from "../../report/sections.ts";
 import { writeAtomically } from "../../shared/files/output.ts";
 import { colorsFor, type Io, jsonOf, tell } from "../../shared/terminal/io.ts";
@@ -45,7 +45,12 @@ export async function printCampaign(
 function describeCampaign(directory: string, summary: Summary, results: Results): ReportDocument {
   return {
     title: "belay campaign",
-    verdict: { ok: summary.ok, headline: headlineOf(summary), detail: detailOf(summary) },
+    verdict: {
+      ok: judgementOf(summary),
+      headline: headlineOf(summary),
+      next: nextStep(directory, summary),
+      detail: detailOf(summary),
+    },
     sections: [
       ...problemsSection(summary),
       ...nextSection(directory, summary),
@@ -63,6 +68,19 @@ function describeCampaign(directory: string, summary: Summary, results: Results)
       factsSection(summary),
     ],
   };
+}
+
+/** Returns the judgement of a campaign. One that is only unfinished is not wrong. */
+function judgementOf({ ok, problems, cells }: Summary): Judgement {
+  return !ok && problems.length === 1 && cells.some(isUnfinished) ? null : ok;
+}
+
+function nextStep(directory: string, summary: Summary): string {
+  const [command] = nextCommands(directory, summary);
+  if (command) return `Next: ${command}`;
+  return summary.ok
+    ? "Next: quote the rates with their intervals. Another seed gives an independent campaign."
+    : "Next: the first table says what is wrong or missing.";
 }
 
 function headlineOf({ ok, cells, problems, settings }: Summary): string {
@@ -90,8 +108,9 @@ function describeEntries(title: string, unstruck: readonly Unstruck[]): string {
   return ` ${title}: ${entries.join(", ")}.`;
 }
 
-function problemsSection({ problems }: Summary): Section[] {
-  const rows = problems.map((text): TableCell[] => [{ text, ok: false }]);
+function problemsSection(summary: Summary): Section[] {
+  const ok = judgementOf(summary);
+  const rows = summary.problems.map((text): TableCell[] => [{ text, ok }]);
   return tableSection({ title: "What is wrong or missing" }, columnsOf(["Problem"], []), rows);
 }
 
@@ -139,7 +158,7 @@ function renderText(directory: string, summary: Summary, io: Io): string {
   });
   const problems = summary.problems.length > 1 ? summary.problems.map((text) => color.red(`- ${text}`)) : [];
   const next = nextCommands(directory, summary).map((command) => `Next: ${command}`);
-  const verdict = { ok: summary.ok, headline: headlineOf(summary), detail: detailOf(summary) };
+  const verdict = { ok: judgementOf(summary), headline: headlineOf(summary), detail: detailOf(summary) };
   const table: TableSection = { kind: "table", title: "Outcomes", columns, rows: marked };
   return [renderReport(verdict, table, io), ...problems, ...next, ""].join("\n");
 }

@@ -24,7 +24,7 @@ export function describeDemo(result: DemoResult): ReportDocument {
   const detail = `${describePolicy(policy)}, on ${adapter.description}`;
   return {
     title: "belay demo",
-    verdict: { ok: result.ok, headline, detail },
+    verdict: { ok: result.ok, headline, next: nextStep(result.ok), detail },
     sections: [
       programsSection(programs),
       timesSection(result),
@@ -43,6 +43,11 @@ export function describeDemo(result: DemoResult): ReportDocument {
     ],
   };
 }
+
+const nextStep = (ok: boolean) =>
+  ok
+    ? "Next: belay run compares a program of your own, plain and hardened."
+    : "Next: belay doctor tests the adapter. The first table names the programs that failed.";
 
 function programsSection(programs: readonly Demonstration[]): TableSection {
   return {

@@ -13,7 +13,11 @@ export function alignColumns(rows: readonly (readonly string[])[]): string {
 }
 
 /** Renders a report's verdict and its main table for a terminal. */
-export function renderReport({ ok, headline, detail }: ReportVerdict, table: TableSection, io: Io): string {
+export function renderReport(
+  { ok, headline, detail }: Omit<ReportVerdict, "next">,
+  table: TableSection,
+  io: Io,
+): string {
   const color = colorsFor(io.stdout);
   return [painterOf(ok, color)(color.bold(headline)), color.dim(detail), renderTable(table, io)].join("\n");
 }
