@@ -81,7 +81,7 @@ export type PageRequest = readonly [copy: BufferRange, page: Page];
 export type ReadPages = (requests: readonly PageRequest[]) => Promise<readonly Uint8Array[]>;
 
 /** The verdict on a workgroup: no members if it agrees. */
-export interface Verdict {
+export interface WorkgroupVerdict {
   readonly undecided?: string;
   readonly disagreement?: Disagreement;
 }
@@ -137,8 +137,8 @@ export class AuditedDispatch {
   }
 
   /** Computes a workgroup again, and compares the words that it stores. */
-  async judge(workgroup: Workgroup): Promise<Verdict> {
-    let verdict: Verdict = {};
+  async judge(workgroup: Workgroup): Promise<WorkgroupVerdict> {
+    let verdict: WorkgroupVerdict = {};
     for (const size of this.#subgroupSizes) {
       verdict = await this.#judge(workgroup, size);
       if (!verdict.undecided && !verdict.disagreement) return verdict;
@@ -148,7 +148,7 @@ export class AuditedDispatch {
     return verdict;
   }
 
-  async #judge(workgroup: Workgroup, subgroupSize: number): Promise<Verdict> {
+  async #judge(workgroup: Workgroup, subgroupSize: number): Promise<WorkgroupVerdict> {
     const undecided = await this.#execute([workgroup], subgroupSize);
     if (undecided !== undefined) return { undecided };
     await this.#readStored();

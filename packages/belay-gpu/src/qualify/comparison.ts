@@ -7,7 +7,7 @@ import type { WrongWord } from "./qualification.ts";
 import type { TrialBuffer } from "./trials.ts";
 
 /** The outcome of a comparison. */
-export interface Comparison {
+export interface WordComparison {
   /** The number of words that the kernel stores and that the specification bounds. */
   readonly words: number;
   /** The first wrong word, if there is one. */
@@ -15,14 +15,14 @@ export interface Comparison {
 }
 
 /** A buffer with the words of the device, and those of the reference executor. */
-export interface Compared {
+export interface ComparedBuffer {
   readonly binding: TrialBuffer;
   readonly expected: ReferenceBuffer;
   readonly actual: Uint32Array;
 }
 
 /** Compares the data words of buffers. Padding has no words. */
-export function compare(buffers: readonly Compared[]): Comparison {
+export function compare(buffers: readonly ComparedBuffer[]): WordComparison {
   let words = 0;
   let wrong = 0;
   let first: Omit<WrongWord, "wrong"> | undefined;

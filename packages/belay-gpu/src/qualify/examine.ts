@@ -10,7 +10,7 @@ import {
   referenceOf,
   resolveKernel,
 } from "../reference/referenceKernel.ts";
-import { type Comparison, compare } from "./comparison.ts";
+import { compare, type WordComparison } from "./comparison.ts";
 import type { TriedDevice } from "./deviceRun.ts";
 import type { KernelCase } from "./qualification.ts";
 import { subgroupSizes } from "./subgroupSizes.ts";
@@ -145,7 +145,7 @@ function compareAll(
   execution: Execution,
   outputs: readonly Uint32Array[],
   name?: string,
-): Comparison {
+): WordComparison {
   const written = buffers.flatMap((binding, i) =>
     binding.isOutput ? [{ binding, expected: execution.buffers[i]! }] : [],
   );

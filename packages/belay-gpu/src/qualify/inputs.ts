@@ -1,13 +1,13 @@
-/** Contents for buffers: edge values, and numbers that can be indices. */
+/** Numbers for buffers: edge values, and numbers that can be indices. */
 import { halfToBits } from "../wgsl/constants/float16.ts";
 import type { Type } from "../wgsl/types.ts";
 import { leavesOf, sizeWith } from "./leaves.ts";
 
 /**
- * The contents of numbers: values at the edges of their types, or small numbers below `below` that
+ * The numbers in an input: values at the edges of their types, or small numbers below `below` that
  * kernels may take as indices and sizes.
  */
-export type Contents = "edges" | { readonly below: number } | { readonly all: number };
+export type InputNumbers = "edges" | { readonly below: number } | { readonly all: number };
 
 const integers = [
   0, 1, 2, 3, 5, 7, 31, 32, 33, 255, 256, 65535, 65536, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff,
@@ -20,7 +20,7 @@ const floats = [
 ];
 
 /** Returns the bytes of a buffer, with a number of elements for an array without a length. */
-export function filledBuffer(type: Type, elements: number, contents: Contents): Uint8Array<ArrayBuffer> {
+export function filledBuffer(type: Type, elements: number, contents: InputNumbers): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(Math.max(16, Math.ceil(sizeWith(type, elements) / 4) * 4));
   const view = new DataView(bytes.buffer);
   let i = 0;
@@ -36,13 +36,13 @@ export function filledBuffer(type: Type, elements: number, contents: Contents): 
   return bytes;
 }
 
-function floatAt(i: number, contents: Contents): number {
+function floatAt(i: number, contents: InputNumbers): number {
   // Both the position within the list and the multiples of its length change the number.
   if (contents === "edges") return floats[(i + 5 * Math.floor(i / 32)) % 32]!;
   return ((i * 7) % 33) / 4 - 4;
 }
 
-function integerAt(i: number, contents: Contents): number {
+function integerAt(i: number, contents: InputNumbers): number {
   if (contents === "edges") return integers[(i + 5 * Math.floor(i / 32)) % 32]!;
   return "all" in contents ? contents.all : (i * 7 + Math.floor(i / 64)) % contents.below;
 }

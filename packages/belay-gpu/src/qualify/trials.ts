@@ -5,7 +5,7 @@ import { addressSpaceOf } from "../analysis/places.ts";
 import type { ResolvedKernel } from "../reference/referenceKernel.ts";
 import type { Type } from "../wgsl/types.ts";
 import type { DeviceBuffer } from "./deviceRun.ts";
-import { type Contents, filledBuffer } from "./inputs.ts";
+import { filledBuffer, type InputNumbers } from "./inputs.ts";
 import { sizeWith } from "./leaves.ts";
 import type { KernelBuffer, KernelToQualify } from "./qualification.ts";
 import type { BuiltInKernel } from "./suite.ts";
@@ -46,7 +46,7 @@ export function* trialsOf(
   const [x, y, z] = kernel.size as [number, number, number];
   const all = x * y * z;
   const partial = 2 * all + Math.floor(all / 2) + 1;
-  const made = (grid: Trial["workgroups"], elements: number, contents: Contents, size = elements) => {
+  const made = (grid: Trial["workgroups"], elements: number, contents: InputNumbers, size = elements) => {
     const all = madeBuffers(kernel, { elements, contents, size }, buffers);
     return all ? [{ workgroups: workgroups ?? grid, buffers: all }] : [];
   };
@@ -63,7 +63,7 @@ const largest = 2 ** 26;
 
 function madeBuffers(
   { program, declaration }: ResolvedKernel,
-  { elements, contents, size }: { elements: number; contents: Contents; size: number },
+  { elements, contents, size }: { elements: number; contents: InputNumbers; size: number },
   given: readonly KernelBuffer[],
 ): TrialBuffer[] | undefined {
   const variables = [...variablesOf(program, reachableFrom(program, [declaration]))].flatMap((variable) => {

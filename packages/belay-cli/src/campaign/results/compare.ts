@@ -4,7 +4,7 @@ import { type Difference, differenceOf, type Rate } from "./statistics.ts";
 import type { CellSummary, Summary } from "./summary.ts";
 
 /** The difference between the rates of two cells. */
-export interface Compared {
+export interface RateComparison {
   readonly rates: readonly [Rate, Rate];
   readonly difference: Difference;
   /** True if the interval of the difference contains zero. */
@@ -16,9 +16,9 @@ export interface CellComparison {
   readonly configurations: readonly [string, string];
   readonly structure: StruckStructure;
   /** The rates of silent corruption among all faults that struck. */
-  readonly sdc: Compared;
+  readonly sdc: RateComparison;
   /** The rates of noticed faults among those that were not masked. */
-  readonly noticed: Compared;
+  readonly noticed: RateComparison;
 }
 
 type Entry = Pick<CellSummary, "configuration" | "structure">;
@@ -75,7 +75,7 @@ export function compareWithinFlavors({ cells }: Cells): CellComparison[] {
 }
 
 function compareCells(a: CellSummary, b: CellSummary): CellComparison {
-  const compared = (which: "sdc" | "noticed"): Compared => {
+  const compared = (which: "sdc" | "noticed"): RateComparison => {
     const difference = differenceOf(a[which], b[which]);
     return {
       rates: [a[which], b[which]],

@@ -2,7 +2,11 @@
 import type { StruckStructure } from "../../campaign/model/faultModel.ts";
 import type { Outcome } from "../../campaign/model/outcome.ts";
 import type { Tally } from "../../campaign/results/breakdowns.ts";
-import { type CellComparison, type Compared, compareWithinFlavors } from "../../campaign/results/compare.ts";
+import {
+  type CellComparison,
+  compareWithinFlavors,
+  type RateComparison,
+} from "../../campaign/results/compare.ts";
 import { type CellSummary, isEntry, isUnfinished, type Summary } from "../../campaign/results/summary.ts";
 import type { Section, TableCell, TableSection } from "../../report/report.ts";
 import { columnsOf, tableSection } from "../../report/sections.ts";
@@ -246,7 +250,7 @@ export function comparisonTable(
   };
 }
 
-function cellsOf({ rates, difference, same }: Compared): TableCell[] {
+function cellsOf({ rates, difference, same }: RateComparison): TableCell[] {
   const points = (value: number) => `${value < 0 ? "" : "+"}${(100 * value).toFixed(2)}`;
   const { low, high } = difference;
   const text = `${points(difference.difference)} (${points(low)} to ${points(high)})`;

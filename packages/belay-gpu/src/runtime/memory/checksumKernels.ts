@@ -107,7 +107,7 @@ fn sum(
  * A place in the report where the device records if a sum accessed each word equally often. The tag
  * tells which trial wrote the cell.
  */
-export interface Trial {
+export interface SumTrial {
   readonly cell: number;
   /**
    * A number from 1 on. The device writes twice the tag, plus one if the count of places is right.
@@ -133,7 +133,7 @@ export interface SettleRecord {
   readonly kept: keyof typeof keeping;
   /** The count of places of a sum over all words, if the device is to compare it. */
   readonly places?: number;
-  readonly trial?: Trial | undefined;
+  readonly trial?: SumTrial | undefined;
   /** The index of a sum that is used in place of this one if that sum counts `places` places. */
   readonly instead?: number | undefined;
 }

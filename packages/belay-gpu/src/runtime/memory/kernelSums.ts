@@ -11,7 +11,7 @@ import type {
 import { placesOf } from "../../ecc/checksum.ts";
 import { weightOf } from "../../transforms/memory/summedAccesses.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
-import { type Trial, trialCells } from "./checksumKernels.ts";
+import { type SumTrial, trialCells } from "./checksumKernels.ts";
 import type { ProtectedBuffer } from "./granules.ts";
 import type { PendingSum } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
@@ -86,7 +86,7 @@ export class KernelSums {
    * The running trials, by report cell. A cell is reused while it may still hold the outcome of an
    * earlier trial, so each trial has a tag.
    */
-  readonly #trials: { readonly results: TrialResults; readonly row: number; readonly trial: Trial }[] = [];
+  readonly #trials: { readonly results: TrialResults; readonly row: number; readonly trial: SumTrial }[] = [];
   #tags = 0;
   #decisions = 0;
   readonly #places = new Map<number, number>();
@@ -198,7 +198,7 @@ export class KernelSums {
     return made;
   }
 
-  #trialOf(results: TrialResults, row: number): Trial | undefined {
+  #trialOf(results: TrialResults, row: number): SumTrial | undefined {
     const known = this.#trials.find((each) => each.results === results && each.row === row);
     if (known || this.#trials.length === trialCells) return known?.trial;
     const trial = { cell: this.#trials.length, tag: ++this.#tags };

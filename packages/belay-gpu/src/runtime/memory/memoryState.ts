@@ -1,7 +1,7 @@
 import type { Members } from "../webgpu/growingSet.ts";
 import { RangeSet } from "../webgpu/rangeSet.ts";
 import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
-import type { Trial } from "./checksumKernels.ts";
+import type { SumTrial } from "./checksumKernels.ts";
 import type { ProtectedBuffer } from "./granules.ts";
 
 /**
@@ -26,7 +26,7 @@ export interface PendingSum {
    * Set if the kernel may not have accessed each word equally often: the count of places if it did,
    * and where to record the outcome. Nothing relies on such a sum but its stand-in.
    */
-  readonly doubt?: { readonly places: number; readonly trial?: Trial | undefined };
+  readonly doubt?: { readonly places: number; readonly trial?: SumTrial | undefined };
   /** The index of the sum in doubt that this sum replaces if words were accessed unequally. */
   readonly standsInFor?: number;
 }

@@ -2,7 +2,7 @@ import type { Loop } from "../tree/ir.ts";
 import { type Effects, emitBody } from "./code/body.ts";
 import {
   assembleKernel,
-  type KernelBuffer,
+  type EngineBuffer,
   type LoopKernel,
   numberInGrid,
   placeInGrid,
@@ -12,7 +12,7 @@ import { wgslName } from "./code/names.ts";
 import { type AtomicWord, declareControl } from "./control.ts";
 import { engineParameters, identify, indexAt, markFunctions } from "./marks.ts";
 
-export const control: KernelBuffer = { name: "control", access: "write", type: "Control" };
+export const control: EngineBuffer = { name: "control", access: "write", type: "Control" };
 export const inWindow = "let slot_here = place;";
 
 /** Returns the effects of a kernel that evaluates addresses only. */
@@ -44,7 +44,7 @@ export function addressKernel(
   parts: {
     atomics: readonly AtomicWord[];
     reports: string;
-    resources: readonly KernelBuffer[];
+    resources: readonly EngineBuffer[];
     effects: Effects;
     variables: string;
     where: string;

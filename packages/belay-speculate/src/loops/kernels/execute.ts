@@ -4,7 +4,7 @@ import { control } from "./addressKernel.ts";
 import { type Effects, emitBody } from "./code/body.ts";
 import {
   assembleKernel,
-  type KernelBuffer,
+  type EngineBuffer,
   type LoopKernel,
   numberInGrid,
   placeInGrid,
@@ -36,7 +36,7 @@ export function executeKernels(loop: Loop, isPredicted: boolean): Record<Name, L
  * Three lists of iterations of the window: two of waiting iterations, used alternately, and one of
  * the iterations to execute.
  */
-export const lists = (access: "read" | "write"): KernelBuffer => ({
+export const lists = (access: "read" | "write"): EngineBuffer => ({
   name: "lists",
   access,
   type: "array<u32>",
@@ -96,7 +96,7 @@ fn ${name}(${placeInGrid}) {
  * The contributions to the reductions, by reduction and iteration. They are combined at the end of
  * the loop.
  */
-export function contributions({ reductions }: Loop): KernelBuffer[] {
+export function contributions({ reductions }: Loop): EngineBuffer[] {
   return reductions.length > 0 ? [{ name: "contributions", access: "write", type: "array<u32>" }] : [];
 }
 

@@ -2,7 +2,7 @@ import type { Loop, LoopArray } from "../tree/ir.ts";
 import { type Effects, emitBody } from "./code/body.ts";
 import {
   assembleKernel,
-  type KernelBuffer,
+  type EngineBuffer,
   type LoopKernel,
   numberInGrid,
   placeInGrid,
@@ -185,7 +185,7 @@ fn log_value(slot: u32, n: u32) -> u32 { return log_store(slot, n) + params.most
 fn order_mark(slot: u32) -> u32 { return ((control.executing_epoch + 1u) << SLOT_BITS) | slot; }`.trim();
 
 /** The log, for kernels that write it. */
-const logWords: KernelBuffer = { name: "log_words", access: "write", type: "array<u32>" };
+const logWords: EngineBuffer = { name: "log_words", access: "write", type: "array<u32>" };
 
 /** Functions that record an iteration's loads and stores. */
 const recordFunctions = `

@@ -19,7 +19,7 @@ export interface KernelBinding {
 }
 
 /** A buffer that a kernel uses besides the loop's arrays. */
-export interface KernelBuffer extends KernelBinding {
+export interface EngineBuffer extends KernelBinding {
   /** The WGSL type. */
   readonly type: string;
 }
@@ -46,7 +46,7 @@ export interface KernelParts {
   readonly name: string;
   readonly loop: Loop;
   readonly parameters: ReadonlyMap<string, NumberType>;
-  readonly resources: readonly KernelBuffer[];
+  readonly resources: readonly EngineBuffer[];
   /** Declarations that need only the resources, such as structs. */
   readonly declarations: readonly string[];
   /**
@@ -62,7 +62,7 @@ export interface KernelParts {
 export function assembleKernel(parts: KernelParts): LoopKernel {
   const body = parts.functions.join("\n\n");
   const arrays = parts.loop.arrays.flatMap((array) => accessIn(body, array) ?? []);
-  const resources: KernelBuffer[] = [
+  const resources: EngineBuffer[] = [
     { name: "params", access: "uniform", type: "Parameters" },
     ...parts.resources.filter(({ name }) => new RegExp(`\\b${name}\\b`).test(body)),
     ...arrays.map(({ array, access }) => ({
@@ -92,7 +92,7 @@ export function usesWorkgroupSize(code: string): boolean {
   return new RegExp(`\\b${workgroupSize}\\b`).test(code);
 }
 
-function declareResource({ name, access, type }: KernelBuffer, binding: number): string {
+function declareResource({ name, access, type }: EngineBuffer, binding: number): string {
   const space = { uniform: "uniform", read: "storage, read", write: "storage, read_write" }[access];
   return `@group(0) @binding(${binding}) var<${space}> ${name}: ${type};`;
 }
