@@ -80,10 +80,7 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
  * other: a type has expressions in it, an assignment is an expression, and an inlined call has
  * statements.
  */
-const recursive = [
-  /^packages\/belay-gpu\/src\/wgsl\/resolve\//,
-  /^packages\/belay-speculate\/src\/loops\/lowering\/(expressions|statements)\//,
-];
+const recursive = [/^packages\/belay-speculate\/src\/loops\/lowering\/(expressions|statements)\//];
 
 interface Place {
   readonly package: string;

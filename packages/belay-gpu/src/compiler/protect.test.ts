@@ -210,7 +210,7 @@ describe("the names that the program has given", () => {
   });
 
   it("stay where statements nest too deeply", () => {
-    const deep = `for (var k = 0; k < 1; k++) {`.repeat(120) + `bitcast[i] = i;` + "}".repeat(120);
+    const deep = `${"for (var k = 0; k < 1; k++) {".repeat(120)}bitcast[i] = i;${"}".repeat(120)}`;
     const { diagnostics, entryPoints } = protect(
       `@group(0) @binding(0) var<storage, read_write> bitcast: array<u32>;
       @compute @workgroup_size(8) fn select(@builtin(local_invocation_index) i: u32) { ${deep} }

@@ -17,8 +17,9 @@ import {
   errorType,
   latestStage,
   referenceInto,
+  runtime,
 } from "./context.ts";
-import { checkExpression, evaluated, runtime } from "./expressions.ts";
+import { evaluated } from "./overloads.ts";
 import { similarName } from "./suggest.ts";
 
 /**
@@ -32,8 +33,8 @@ function viewed(type: Type): ReferenceType | undefined {
 
 export function checkIndex(cx: Context, expression: IndexExpression): ExpressionFacts {
   const { base, index } = expression;
-  const baseFacts = checkExpression(cx, base);
-  const indexStage = checkExpression(cx, index).stage;
+  const baseFacts = cx.check(base);
+  const indexStage = cx.check(index).stage;
   const indexType = cx.materialize(index);
   if (indexType !== errorType && !isInteger(indexType)) {
     cx.report(
@@ -90,7 +91,7 @@ function constantIndex(
 
 export function checkMember(cx: Context, expression: MemberExpression): ExpressionFacts {
   const { base, member } = expression;
-  const baseFacts = checkExpression(cx, base);
+  const baseFacts = cx.check(base);
   if (baseFacts.type === errorType) return errorFacts;
   const view = viewed(baseFacts.type);
   const composite = view ? view.store : baseFacts.type;

@@ -10,17 +10,17 @@ import { isConstructible, isHandle, isInteger } from "../typeFamilies.ts";
 import { describeType } from "../typeNames.ts";
 import type { ReferenceType } from "../types.ts";
 import { type Context, errorType } from "./context.ts";
-import { applyOverload, checkExpression } from "./expressions.ts";
+import { applyOverload } from "./overloads.ts";
 
 export function checkAssignment(cx: Context, statement: Assignment): void {
   const { target, value, operator } = statement;
   if (!target) {
-    checkExpression(cx, value);
+    cx.check(value);
     checkPhonyValue(cx, value);
     return;
   }
   const place = checkTarget(cx, target);
-  checkExpression(cx, value);
+  cx.check(value);
   if (!place) return;
   if (operator === "=") {
     cx.convert(value, place.store);
@@ -60,7 +60,7 @@ function checkPhonyValue(cx: Context, value: Expression): void {
  * Returns the reference that a statement writes to, and reports a target that cannot be written.
  */
 function checkTarget(cx: Context, target: Expression): ReferenceType | undefined {
-  const { type } = checkExpression(cx, target);
+  const { type } = cx.check(target);
   if (type === errorType) return undefined;
   const swizzled = swizzledVector(cx, target);
   const place = type.kind === "reference" ? type : swizzled && { ...swizzled, store: type };

@@ -12,16 +12,16 @@ import { describeType } from "../typeNames.ts";
 import { type ScalarType, type Type, u32Type, voidType } from "../types.ts";
 import type { Value } from "../values.ts";
 import { checkConstructor, checkInferredConstructor } from "./constructors.ts";
-import { type Context, type ExpressionFacts, errorFacts, errorType } from "./context.ts";
+import { type Context, type ExpressionFacts, errorFacts, errorType, runtime } from "./context.ts";
 import { checkExplicitCall } from "./explicitCalls.ts";
-import { applyOverload, checkExpression, evaluated, runtime } from "./expressions.ts";
+import { applyOverload, evaluated } from "./overloads.ts";
 import { explicitFunctions } from "./predeclared.ts";
 import { checkType, isInferring } from "./typeExpressions.ts";
 
 export function checkCall(cx: Context, call: CallExpression): ExpressionFacts {
   const { callee } = call;
   const target = cx.targets.get(callee);
-  for (const arg of call.args) checkExpression(cx, arg);
+  for (const arg of call.args) cx.check(arg);
   switch (target?.kind) {
     case undefined:
       return errorFacts;

@@ -8,8 +8,15 @@ import { elementScalar, hasConstants, isConstructible } from "../typeFamilies.ts
 import { describeType } from "../typeNames.ts";
 import type { ArrayType, MatrixType, ScalarType, Type, VectorType } from "../types.ts";
 import { abstractFloatType, abstractIntType } from "../types.ts";
-import { type Context, type ExpressionFacts, errorFacts, errorType, latestStage } from "./context.ts";
-import { evaluated, runtime } from "./expressions.ts";
+import {
+  type Context,
+  type ExpressionFacts,
+  errorFacts,
+  errorType,
+  latestStage,
+  runtime,
+} from "./context.ts";
+import { evaluated } from "./overloads.ts";
 
 /** Checks `T(args)` for a type that is written in full. The arguments are checked already. */
 export function checkConstructor(cx: Context, call: CallExpression, type: Type): ExpressionFacts {

@@ -36,6 +36,13 @@ export interface ExpressionFacts {
 /** The type of an expression in error; it silences further findings. */
 export const errorType: VoidType = { ...voidType };
 export const errorFacts: ExpressionFacts = { type: errorType, stage: "runtime", value: undefined };
+export const runtime = (type: Type): ExpressionFacts => ({ type, stage: "runtime", value: undefined });
+
+/**
+ * Checks an expression and all its parts, and returns its facts. Expressions, calls and types
+ * contain each other, so the files that check them reach each other through the context.
+ */
+type FactsOf = (cx: Context, expression: Expression) => ExpressionFacts;
 
 export class Context {
   readonly targets: LayeredMap<Identifier, Target>;
@@ -56,10 +63,12 @@ export class Context {
   /** False in the right operand of a short-circuit operator that is not evaluated. */
   evaluating = true;
   readonly #conversions = new WeakMap<Value, Value>();
+  readonly #factsOf: FactsOf;
   #budget = new ConstantBudget();
 
   /** Creates a context that knows all facts of `base` and adds none to it. */
-  constructor(base?: Context) {
+  constructor(factsOf: FactsOf, base?: Context) {
+    this.#factsOf = factsOf;
     this.targets = new LayeredMap(base?.targets);
     this.facts = new LayeredMap(base?.facts);
     this.denoted = new LayeredMap(base?.denoted);
@@ -86,6 +95,13 @@ export class Context {
 
   get hasErrors(): boolean {
     return this.diagnostics.length > 0;
+  }
+
+  /** Checks an expression and all its parts once. */
+  check(expression: Expression): ExpressionFacts {
+    const facts = this.#factsOf(this, expression);
+    this.facts.set(expression, facts);
+    return facts;
   }
 
   /** Runs a constant evaluation with a result of `type`, and reports its failure at `at`. */

@@ -16,7 +16,6 @@ import type { StructMemberType, StructType, Type } from "../types.ts";
 import { voidType } from "../types.ts";
 import { mayReachEnd } from "./behaviors.ts";
 import { type Context, errorType } from "./context.ts";
-import { checkExpression } from "./expressions.ts";
 import { builtinValues } from "./predeclared.ts";
 import { checkBody, checkConstAssert } from "./statements.ts";
 import { similarName } from "./suggest.ts";
@@ -126,7 +125,7 @@ function checkAttributes(cx: Context, attributes: readonly Attribute[]): void {
     if (!numericAttributes.has(name) && !pipelineAttributes.has(name)) continue;
     if (args.length === 0) cx.report(resolutionError.badAttribute(name, "an argument", attribute.span));
     for (const arg of args) {
-      checkExpression(cx, arg);
+      cx.check(arg);
       const type = cx.materialize(arg);
       if (type !== errorType && !isInteger(type)) {
         cx.report(

@@ -6,7 +6,6 @@ import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Expression } from "../ast.ts";
 import type { AccessMode, AddressSpace } from "../types.ts";
 import type { Context } from "./context.ts";
-import { checkExpression } from "./expressions.ts";
 import { similarName } from "./suggest.ts";
 
 /**
@@ -19,7 +18,7 @@ export function checkEnumerant(
   what: string,
 ): string | undefined {
   if (expression.kind !== "identifier") {
-    checkExpression(cx, expression);
+    cx.check(expression);
     cx.report(resolutionError.badTemplateArgument(what, undefined, expression.span));
     return undefined;
   }

@@ -10,9 +10,8 @@ import type { CallExpression, Expression } from "../ast.ts";
 import { isHandle } from "../typeFamilies.ts";
 import { describeType } from "../typeNames.ts";
 import { boolType, type SubgroupMatrixType, type Type, u32Type, voidType } from "../types.ts";
-import { type Context, type ExpressionFacts, errorFacts, errorType } from "./context.ts";
+import { type Context, type ExpressionFacts, errorFacts, errorType, runtime } from "./context.ts";
 import { checkEnumerant } from "./enumerants.ts";
-import { runtime } from "./expressions.ts";
 import { majorOrders } from "./predeclared.ts";
 import { checkType, componentName } from "./typeExpressions.ts";
 

@@ -4,6 +4,7 @@ import { type Type, voidType } from "../types.ts";
 import { bind } from "./bind.ts";
 import { Context, loaded } from "./context.ts";
 import { checkDeclaration } from "./declarations.ts";
+import { factsOf } from "./expressions.ts";
 import { orderDeclarations } from "./order.ts";
 import { predeclared } from "./predeclared.ts";
 
@@ -18,7 +19,7 @@ const maxDiagnostics = 100;
  * Source: WGSL specification, "Declaration and Scope", "Types" and "Expressions".
  */
 export function resolve(module: Module): Program {
-  return resolveVersion(new Context(), module);
+  return resolveVersion(new Context(factsOf), module);
 }
 
 /**
@@ -28,7 +29,7 @@ export function resolve(module: Module): Program {
  * `program` stays valid.
  */
 export function versionsOf(program: Program): (module: Module) => Program {
-  const cx = new Context(contexts.get(program));
+  const cx = new Context(factsOf, contexts.get(program));
   return (module) => resolveVersion(cx, module);
 }
 

@@ -5,11 +5,10 @@ import type { Block, ConstAssert, Expression, ReturnStatement, Statement, Switch
 import { commonType, concretize } from "../conversion.ts";
 import { isInteger } from "../typeFamilies.ts";
 import { describeType } from "../typeNames.ts";
-import { type Type, voidType } from "../types.ts";
+import { boolType, type Type, voidType } from "../types.ts";
 import { checkAssignment, checkIncrement } from "./assignments.ts";
 import { neverEnds } from "./behaviors.ts";
 import { type Context, errorType } from "./context.ts";
-import { checkCondition, checkExpression } from "./expressions.ts";
 import { checkConst, checkLet, checkVar, requireStage } from "./variables.ts";
 
 /** The constructs around a statement, to which `return`, `break` and `continue` refer. */
@@ -53,7 +52,7 @@ function checkStatement(cx: Context, statement: Statement, around: Surroundings)
       checkIncrement(cx, statement);
       break;
     case "callStatement":
-      checkExpression(cx, statement.call);
+      cx.check(statement.call);
       break;
     case "if":
       checkCondition(cx, statement.condition);
@@ -112,7 +111,7 @@ function checkReturn(cx: Context, statement: ReturnStatement, returnType: Type):
     if (returnType.kind !== "void") cx.report(resolutionError.noValueReturned(span));
     return;
   }
-  checkExpression(cx, value);
+  cx.check(value);
   if (returnType === errorType) return;
   if (returnType === voidType) cx.report(resolutionError.valueReturned(value.span));
   else cx.convert(value, returnType);
@@ -124,7 +123,7 @@ function checkSwitch(cx: Context, statement: SwitchStatement, around: Surroundin
     clause.selectors.filter((selector) => selector !== "default"),
   );
   const selectors = [statement.selector, ...cases];
-  for (const selector of selectors) checkExpression(cx, selector);
+  for (const selector of selectors) cx.check(selector);
   for (const selector of cases) requireStage(cx, selector, "a case selector", ["const"]);
   const types = selectors.map((selector) => cx.loadedType(selector));
   if (!types.includes(errorType)) {
@@ -162,4 +161,13 @@ function checkSelectors(
     if (seen.has(text)) cx.report(resolutionError.repeatedCase(text, expression.span));
     seen.add(text);
   }
+}
+
+/** Checks an expression that must be a bool. */
+function checkCondition(cx: Context, expression: Expression): void {
+  cx.check(expression);
+  const type = cx.loadedType(expression);
+  if (type === errorType) return;
+  if (type === boolType) cx.convert(expression, boolType);
+  else cx.report(resolutionError.wrongType("a `bool`", describeType(type), expression.span));
 }

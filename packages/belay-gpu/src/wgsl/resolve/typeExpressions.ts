@@ -5,7 +5,7 @@ import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Expression, Identifier, TypeExpression } from "../ast.ts";
 import { matrixType, sameType, scalarTypes, vectorType } from "../conversion.ts";
 import { printExpression } from "../printer.ts";
-import { isElement, isHandle } from "../typeFamilies.ts";
+import { isElement, isHandle, isInteger } from "../typeFamilies.ts";
 import { describeType } from "../typeNames.ts";
 import {
   type AccessMode,
@@ -18,10 +18,8 @@ import {
   u32Type,
   type VectorType,
 } from "../types.ts";
-import { arrayCount } from "./arrayCount.ts";
 import { type Context, errorType } from "./context.ts";
 import { checkEnumerant, defaultAccess } from "./enumerants.ts";
-import { checkExpression } from "./expressions.ts";
 import { accessModes, addressSpaces, byteComponents, plainTypes, texelFormats } from "./predeclared.ts";
 
 /** The deepest nesting of types that is accepted, so that later passes may recurse over types. */
@@ -72,7 +70,7 @@ function refuseTemplate(cx: Context, expression: TypeExpression): Type | undefin
 /** Checks an argument of a template list in error, to report the errors inside it. */
 function checkTemplateArgument(cx: Context, arg: Expression): void {
   const target = arg.kind === "identifier" ? cx.targets.get(arg) : undefined;
-  if (arg.kind !== "identifier") checkExpression(cx, arg);
+  if (arg.kind !== "identifier") cx.check(arg);
   else if (
     target?.kind === "builtin"
       ? target.category === "type"
@@ -155,7 +153,7 @@ class TypeGenerator {
   #type(index: number): Type {
     const arg = this.#args[index]!;
     if (arg.kind === "identifier") return checkType(this.#cx, arg);
-    checkExpression(this.#cx, arg);
+    this.#cx.check(arg);
     this.#cx.report(resolutionError.badTemplateArgument("a type", undefined, arg.span));
     return errorType;
   }
@@ -272,4 +270,45 @@ function depthOf(type: Type): number {
     typeDepths.set(type, depth);
   }
   return depth;
+}
+
+/** Returns the number of elements of an array type, or undefined after an error. */
+function arrayCount(cx: Context, expression: Expression): number | "override" | undefined {
+  // The count is evaluated even if the expression around it is not, because a type depends on it.
+  const wasEvaluating = cx.evaluating;
+  cx.evaluating = true;
+  const { type, stage } = cx.check(expression);
+  const concrete = cx.materialize(expression);
+  cx.evaluating = wasEvaluating;
+  if (type === errorType) return undefined;
+  if (!isInteger(concrete)) {
+    cx.report(
+      resolutionError.wrongType(
+        "an element count of type `i32` or `u32`",
+        describeType(concrete),
+        expression.span,
+      ),
+    );
+    return undefined;
+  }
+  if (stage === "override") return "override";
+  if (stage === "runtime") {
+    cx.report(
+      resolutionError.notConstant(
+        "an array's element count",
+        "a const-expression or an override-expression",
+        expression.span,
+      ),
+    );
+    return undefined;
+  }
+  const value = cx.valueOf(expression);
+  if (!value || !("value" in value)) {
+    if (!cx.hasErrors)
+      cx.report(resolutionError.tooLarge("this element count is too costly to evaluate", expression.span));
+    return undefined;
+  }
+  if (Number(value.value) >= 1) return Number(value.value);
+  cx.report(resolutionError.badTemplateArgument("a positive element count", undefined, expression.span));
+  return undefined;
 }

@@ -19,7 +19,6 @@ import type { AccessMode, AddressSpace, Type } from "../types.ts";
 import { checkAddressSpace } from "./addressSpaces.ts";
 import { type Context, errorType } from "./context.ts";
 import { checkEnumerant, defaultAccess } from "./enumerants.ts";
-import { checkExpression } from "./expressions.ts";
 import { accessModes, addressSpaces } from "./predeclared.ts";
 import { checkType } from "./typeExpressions.ts";
 
@@ -27,7 +26,7 @@ import { checkType } from "./typeExpressions.ts";
 export function checkConst(cx: Context, declaration: ConstDeclaration): void {
   const { initializer } = declaration;
   const written = declaration.type ? checkType(cx, declaration.type) : undefined;
-  checkExpression(cx, initializer);
+  cx.check(initializer);
   requireStage(cx, declaration.initializer, "the initializer of a `const`", ["const"]);
   const type = written ?? cx.loadedType(initializer);
   if (written) cx.convert(initializer, written);
@@ -42,7 +41,7 @@ export function checkOverride(cx: Context, declaration: OverrideDeclaration): vo
   const { initializer } = declaration;
   let type = declaration.type ? checkType(cx, declaration.type) : errorType;
   if (initializer) {
-    checkExpression(cx, initializer);
+    cx.check(initializer);
     requireStage(cx, initializer, "the initializer of an `override`", ["const", "override"]);
     if (declaration.type) cx.convert(initializer, type);
     else type = cx.materialize(initializer);
@@ -59,7 +58,7 @@ export function checkOverride(cx: Context, declaration: OverrideDeclaration): vo
 
 export function checkLet(cx: Context, statement: LetStatement): void {
   const written = statement.type ? checkType(cx, statement.type) : undefined;
-  checkExpression(cx, statement.initializer);
+  cx.check(statement.initializer);
   if (written) cx.convert(statement.initializer, written);
   const type = written ?? cx.materialize(statement.initializer);
   if (type !== errorType && !isConstructible(type) && type.kind !== "pointer" && !isHandle(type)) {
@@ -128,7 +127,7 @@ function storeType(cx: Context, declaration: VarStatement | GlobalVariable): Typ
     }
     return written ?? errorType;
   }
-  checkExpression(cx, initializer);
+  cx.check(initializer);
   if (!written) return cx.materialize(initializer);
   cx.convert(initializer, written);
   return written;
