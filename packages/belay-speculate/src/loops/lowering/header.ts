@@ -2,7 +2,6 @@ import type { ForStatement, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import { countedLoop, isInside, onlyHeaderChanges } from "../source/countedLoop.ts";
 import { lookUp } from "../source/scopes.ts";
-import { expression } from "./expressions/expressions.ts";
 import type { Lowering } from "./lowering.ts";
 import { requireInteger } from "./numbers/conversions.ts";
 import { add, codeOf, constant, type Linear, subtract } from "./numbers/linear.ts";
@@ -109,7 +108,7 @@ function declareOthers(lowering: Lowering, node: ForStatement, index: Node): voi
 
 /** Returns an expression of the header, which must be the same in all iterations. */
 function onHost(lowering: Lowering, node: Source, what: string): HostValue {
-  const value = expression(lowering, node);
+  const value = lowering.expression(node);
   if (value.kind === "host" && value.type === "number") return value;
   return refuse(loopError.notCounted(`${what} may change while it runs`, node, "compute it before the loop"));
 }

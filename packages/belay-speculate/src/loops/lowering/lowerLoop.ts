@@ -8,13 +8,15 @@ import type { ParsedFile } from "../source/parse.ts";
 import { type Binding, lookUp, type Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
 import type { BodyStatement, Loop, LoopArray, NumberType } from "../tree/ir.ts";
+import { expression } from "./expressions/expressions.ts";
 import { type LoopHeader, loopHeader } from "./header.ts";
 import { Lowering } from "./lowering.ts";
 import { ambiguousScalars } from "./numbers/scalarUses.ts";
 import { prune } from "./prune.ts";
 import { roleOf } from "./roles.ts";
+import { body } from "./statements/branches.ts";
 import { declareEmpty } from "./statements/setVariables.ts";
-import { body } from "./statements/statements.ts";
+import { statements } from "./statements/statements.ts";
 import { typeOfVariable, type Variable, Variables } from "./variables.ts";
 
 /**
@@ -64,7 +66,7 @@ export function lowerLoop(
   const variables = new Variables();
   for (let pass = 0; pass < mostPasses; pass++) {
     variables.startPass();
-    const lowering = new Lowering(file, scopes, loop, directiveNames, variables);
+    const lowering = new Lowering(file, scopes, loop, directiveNames, variables, { expression, statements });
     const translated = translateOnce(lowering);
     if (!variables.changed) return finish(lowering, translated);
   }

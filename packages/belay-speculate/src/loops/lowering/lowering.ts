@@ -1,5 +1,5 @@
 import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
-import type { Node } from "oxc-parser";
+import type { Expression, Node, Statement } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { BranchDirective } from "../directives/directive.ts";
 import type { ParsedFile } from "../source/parse.ts";
@@ -60,6 +60,16 @@ export interface Repetition {
   readonly trips: Linear;
 }
 
+/**
+ * The translations of expressions and of lists of statements. The constructs of a language contain
+ * each other, so the files that translate them reach each other through the lowering.
+ */
+export interface Translation {
+  expression(lowering: Lowering, node: Expression): LoweredValue;
+  /** Translates the statements between two places, and the directives among them. */
+  statements(lowering: Lowering, nodes: readonly Statement[], between: Span): void;
+}
+
 /** The largest number of inlined calls. More would make a kernel too large for a driver. */
 const mostInlined = 200;
 const deepestExpression = 100;
@@ -107,6 +117,7 @@ export class Lowering {
   readonly usedDirectives = new Set<BranchDirective>();
   /** The calls that are being inlined, outermost first. */
   readonly calls: { readonly callee: Node; readonly at: number }[] = [];
+  readonly #translation: Translation;
   #temporaries = 0;
   #labels = 0;
   #inlined = 0;
@@ -118,13 +129,25 @@ export class Lowering {
     loop: SpeculatedLoop,
     directiveNames: ReadonlyMap<string, string>,
     variables: Variables,
+    translation: Translation,
   ) {
+    this.#translation = translation;
     this.file = file;
     this.scopes = scopes;
     this.loop = loop;
     this.scope = loop.scope;
     this.directiveNames = directiveNames;
     this.variables = variables;
+  }
+
+  /** Translates an expression. */
+  expression(node: Expression): LoweredValue {
+    return this.#translation.expression(this, node);
+  }
+
+  /** Translates the statements between two places, and the directives among them. */
+  statements(nodes: readonly Statement[], between: Span): void {
+    this.#translation.statements(this, nodes, between);
   }
 
   /** Makes a part of the translation. Returns false if it is refused, and keeps the diagnostic. */

@@ -162,3 +162,12 @@ function jsDocType({ declaration, name, scope, kind }: Binding, file: ParsedFile
   }
   return undefined;
 }
+
+export function withoutTypes(node: Expression): Expression {
+  return node.type === "TSNonNullExpression" ||
+    node.type === "TSAsExpression" ||
+    node.type === "TSSatisfiesExpression" ||
+    node.type === "TSTypeAssertion"
+    ? withoutTypes(node.expression)
+    : node;
+}

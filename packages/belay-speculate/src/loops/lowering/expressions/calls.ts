@@ -14,8 +14,7 @@ import { refuse } from "../refusal.ts";
 import { arrayNamed, declareWith } from "../statements/declarations.ts";
 import { alwaysReturns, returns } from "../statements/returns.ts";
 import { declareEmpty } from "../statements/setVariables.ts";
-import { list } from "../statements/statements.ts";
-import { afterwards, expression, held } from "./expressions.ts";
+import { afterwards, held } from "./evaluationOrder.ts";
 import { isMathFunction, mathCall } from "./mathFunctions.ts";
 import { read } from "./names.ts";
 import { isNumberTest, numberTest } from "./numberTests.ts";
@@ -63,7 +62,7 @@ function inlined(lowering: Lowering, name: string, args: readonly Source[], node
       arrayNamed(lowering, arg) ??
       afterwards(
         lowering,
-        (): Meaning => ({ kind: "value", value: expression(lowering, arg) }),
+        (): Meaning => ({ kind: "value", value: lowering.expression(arg) }),
         () => {
           for (const [place, earlier] of given.slice(0, at).entries()) {
             if (earlier?.kind === "value")
@@ -122,7 +121,7 @@ function bindParameters(lowering: Lowering, helper: Helper, given: readonly Mean
     const binding = lookUp(lowering.scope, target.name)!;
     let meaning = given[at];
     if (!meaning && parameter.type === "AssignmentPattern") {
-      meaning = { kind: "value", value: expression(lowering, parameter.right) };
+      meaning = { kind: "value", value: lowering.expression(parameter.right) };
     }
     if (!meaning) refuse(loopError.unsupported("a call without all arguments", node));
     if (meaning.kind === "array") lowering.meanings.set(binding, meaning);
@@ -132,7 +131,7 @@ function bindParameters(lowering: Lowering, helper: Helper, given: readonly Mean
 
 function bodyOf(lowering: Lowering, helper: Helper, name: string, node: Node): LoweredValue {
   const body = helper.body!;
-  if (body.type !== "BlockStatement") return expression(lowering, body);
+  if (body.type !== "BlockStatement") return lowering.expression(body);
   const statements = body.body as SourceStatement[];
   const last = statements.at(-1);
   const outer = lowering.returns;
@@ -145,8 +144,8 @@ function bodyOf(lowering: Lowering, helper: Helper, name: string, node: Node): L
     ) {
       const { argument } = last;
       return lowering.within(body, () => {
-        list(lowering, statements.slice(0, -1), { start: body.start, end: last.start });
-        return held(lowering, expression(lowering, argument));
+        lowering.statements(statements.slice(0, -1), { start: body.start, end: last.start });
+        return held(lowering, lowering.expression(argument));
       });
     }
     const givesValue = statements.some((one) => returns(one, true));
@@ -175,7 +174,7 @@ function severalReturns(
   const label = lowering.label(name);
   const returning = { variable, label, jumped: false, isLast: true };
   lowering.returns = returning;
-  const statements = lowering.collect(() => lowering.within(block, () => list(lowering, body, block)));
+  const statements = lowering.collect(() => lowering.within(block, () => lowering.statements(body, block)));
   if (variable) {
     declareEmpty(lowering, variable);
   }

@@ -1,6 +1,7 @@
 /** Expressions of which only a part is evaluated: `?:`, `&&`, `||` and `??`. */
 import type { ConditionalExpression, LogicalExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
+import { withoutTypes } from "../../source/declaredTypes.ts";
 import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { accuracyOf, chosen } from "../numbers/accuracy.ts";
@@ -21,16 +22,16 @@ import {
   type LoweredValue,
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
-import { withoutTypes } from "../statements/assignments.ts";
-import { expression, held } from "./expressions.ts";
+import { held } from "./evaluationOrder.ts";
 
 /** Translates `a && b`, `a || b` and `a ?? b`. */
 export function logical(lowering: Lowering, node: LogicalExpression): LoweredValue {
-  const left = expression(lowering, node.left);
+  const left = lowering.expression(node.left);
   return node.operator === "??" ? nullish(lowering, left, node) : logicalOf(lowering, node, left, expression);
 }
 
 type Translate = (lowering: Lowering, node: Source) => LoweredValue;
+const expression: Translate = (lowering, node) => lowering.expression(node);
 
 /** Translates `a && b` or `a || b`, of which `a` is translated already. */
 function logicalOf(
@@ -68,7 +69,7 @@ function logicalOf(
  */
 export function condition(lowering: Lowering, source: Source): LoweredValue {
   const node = withoutTypes(source);
-  if (node.type !== "LogicalExpression" || node.operator === "??") return expression(lowering, node);
+  if (node.type !== "LogicalExpression" || node.operator === "??") return lowering.expression(node);
   return lowering.nested(node, () => logicalOf(lowering, node, truth(lowering, node.left), truth));
 }
 
@@ -146,7 +147,7 @@ function branch(lowering: Lowering, node: Source, translate: Translate = express
 export function conditional(lowering: Lowering, node: ConditionalExpression): LoweredValue {
   const test = condition(lowering, node.test);
   if (test.kind === "host" && test.constant !== undefined) {
-    return expression(lowering, test.constant ? node.consequent : node.alternate);
+    return lowering.expression(test.constant ? node.consequent : node.alternate);
   }
   const branches = [branch(lowering, node.consequent), branch(lowering, node.alternate)] as const;
   const [a, b] = branches.map(({ value }) => value);

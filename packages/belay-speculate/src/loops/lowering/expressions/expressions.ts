@@ -3,22 +3,15 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import { constantProperty } from "../../source/constantProperties.ts";
 import { lookUp } from "../../source/scopes.ts";
 import type { Lowering } from "../lowering.ts";
-import {
-  as,
-  between,
-  hostConstant,
-  hostNumber,
-  type IntegerValue,
-  type LoweredValue,
-} from "../numbers/values.ts";
+import { between, hostConstant, hostNumber, type LoweredValue } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
-import { assign, update } from "../statements/assignments.ts";
-import { effects } from "../statements/statements.ts";
-import { binary, unary } from "./arithmetic.ts";
+import { assign, effects, update } from "../statements/assignments.ts";
 import { call } from "./calls.ts";
 import { condition, conditional, logical } from "./choices.ts";
 import { arrayOf, element, loadOf } from "./elements.ts";
+import { inOrder } from "./evaluationOrder.ts";
 import { meaningOf, read } from "./names.ts";
+import { binary, unary } from "./operators.ts";
 
 /**
  * Translates an expression. Parts with effects, or parts that must be evaluated first, are emitted
@@ -39,7 +32,7 @@ function translate(lowering: Lowering, node: Source): LoweredValue {
     case "TSAsExpression":
     case "TSSatisfiesExpression":
     case "TSTypeAssertion":
-      return expression(lowering, node.expression);
+      return lowering.expression(node.expression);
     case "UnaryExpression":
       if (node.operator === "-" || node.operator === "+" || node.operator === "~" || node.operator === "!") {
         const translate = node.operator === "!" ? condition : expression;
@@ -68,7 +61,7 @@ function translate(lowering: Lowering, node: Source): LoweredValue {
       return call(lowering, node);
     case "SequenceExpression": {
       for (const one of node.expressions.slice(0, -1)) effects(lowering, one);
-      return expression(lowering, node.expressions.at(-1)!);
+      return lowering.expression(node.expressions.at(-1)!);
     }
     default:
       return refuse(loopError.unsupported(describe(node), node));
@@ -153,60 +146,4 @@ function describe(node: Source): string {
     ];
   }
   return names[node.type] ?? "this expression";
-}
-
-/**
- * Translates operands from left to right. Values that a later operand might change are held in
- * locals.
- */
-export function inOrder(lowering: Lowering, nodes: readonly Source[]): LoweredValue[] {
-  const values: LoweredValue[] = [];
-  for (const node of nodes) {
-    const value = afterwards(
-      lowering,
-      () => expression(lowering, node),
-      () => {
-        for (const [at, earlier] of values.entries()) values[at] = held(lowering, earlier);
-      },
-    );
-    values.push(value);
-  }
-  return values;
-}
-
-/**
- * Translates an operand that is evaluated after others. If it has effects, `holdEarlier` is called
- * to hold the others before them.
- */
-export function afterwards<Result>(
-  lowering: Lowering,
-  translateLater: () => Result,
-  holdEarlier: () => void,
-): Result {
-  let result!: Result;
-  const statements = lowering.collect(() => {
-    result = translateLater();
-  });
-  if (statements.some(({ kind }) => kind !== "declare")) holdEarlier();
-  lowering.block.push(...statements);
-  return result;
-}
-
-function heldInteger(lowering: Lowering, value: IntegerValue): IntegerValue {
-  if (!value.minusZero) return { ...value, ir: lowering.hold(value.ir) };
-  const { ir, isMinusZero } = value.minusZero();
-  const kept = { ir: lowering.hold(ir), isMinusZero: lowering.hold(isMinusZero) };
-  return { ...value, ir: kept.ir, minusZero: () => kept };
-}
-
-/** Holds a value in a local and returns it. */
-export function held(lowering: Lowering, value: LoweredValue): LoweredValue {
-  if (value.kind === "host") return value;
-  if (value.kind === "integer") return heldInteger(lowering, value);
-  if (value.kind !== "pending") return { ...value, ir: lowering.hold(value.ir) };
-  const { ir } = value;
-  if (ir.kind !== "binary") throw new Error("what is pending is the result of an operator");
-  const [a, b] = value.operands.map((operand) => heldInteger(lowering, operand));
-  const [left, right] = [as(ir.left.type, a!.ir), as(ir.right.type, b!.ir)];
-  return { ...value, ir: { ...ir, left, right }, operands: [a!, b!] };
 }

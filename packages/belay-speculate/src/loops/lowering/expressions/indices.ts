@@ -9,8 +9,8 @@ import { constant, hostValue, subtract } from "../numbers/linear.ts";
 import { recordUse } from "../numbers/scalarUses.ts";
 import { as, between, type IntegerValue, type LoweredValue, literal, uint32 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
-import { binary } from "./arithmetic.ts";
-import { expression, inOrder } from "./expressions.ts";
+import { inOrder } from "./evaluationOrder.ts";
+import { binary } from "./operators.ts";
 
 /**
  * An index as kernels compute it, modulo 2^32. An index that names no element in JavaScript must
@@ -34,7 +34,7 @@ const ranges = [
 /** Translates the index of an element. */
 export function indexOf(lowering: Lowering, array: AccessedArray, node: Source): Index {
   if (node.type !== "BinaryExpression" || node.operator !== "+") {
-    return toIndex(lowering, array, expression(lowering, node), node);
+    return toIndex(lowering, array, lowering.expression(node), node);
   }
   const [left, right] = inOrder(lowering, [node.left as Source, node.right]) as [LoweredValue, LoweredValue];
   const sum = binary(lowering, "+", left, right, node);

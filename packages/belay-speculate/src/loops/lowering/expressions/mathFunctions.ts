@@ -27,8 +27,8 @@ import {
   sum,
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
-import { binary } from "./arithmetic.ts";
-import { held, inOrder } from "./expressions.ts";
+import { held, inOrder } from "./evaluationOrder.ts";
+import { binary } from "./operators.ts";
 
 /** The smallest and largest numbers of arguments of each function. */
 const counts: Readonly<Record<string, readonly [number, number]>> = {

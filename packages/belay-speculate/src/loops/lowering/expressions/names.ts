@@ -8,7 +8,6 @@ import { hostValue, zero } from "../numbers/linear.ts";
 import { zeroOfVariable } from "../numbers/minusZeros.ts";
 import { hostBoolean, hostConstant, hostNumber, integer, type LoweredValue } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
-import { refuseAssignment } from "../statements/declarations.ts";
 import { rangeOf, typeOfVariable, type Variable } from "../variables.ts";
 
 /**
@@ -82,6 +81,10 @@ function scalar(lowering: Lowering, binding: Binding): Meaning {
   return reduced
     ? { kind: "reduction", operator: reduced.operator, variable }
     : { kind: "carried", variable };
+}
+
+export function refuseAssignment({ name, assignments }: Binding): never {
+  return refuse(loopError.cannotAssign(name, "is a constant", assignments[0]!, "declare it with `let`"));
 }
 
 /** Returns the value of a constant that is declared as a literal. */

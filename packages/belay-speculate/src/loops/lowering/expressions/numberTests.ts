@@ -10,9 +10,9 @@ import {
   type LoweredValue,
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
-import { binary } from "./arithmetic.ts";
-import { expression, held } from "./expressions.ts";
+import { held } from "./evaluationOrder.ts";
 import { floorOf } from "./mathFunctions.ts";
+import { binary } from "./operators.ts";
 
 const names = ["isNaN", "isFinite", "isInteger"] as const;
 type NumberTest = (typeof names)[number];
@@ -33,7 +33,7 @@ export function numberTest(
   if (!argument || others.length > 0) {
     return refuse(loopError.unknownCall(`Number.${name}`, `takes 1 argument, found ${args.length}`, node));
   }
-  const value = held(lowering, expression(lowering, argument));
+  const value = held(lowering, lowering.expression(argument));
   switch (value.kind) {
     case "host":
       return value.type === "number" ? hostBoolean(`Number.${name}(${value.code})`) : hostConstant(false);

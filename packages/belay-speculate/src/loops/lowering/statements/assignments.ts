@@ -7,12 +7,13 @@ import type {
   UpdateExpression,
 } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
+import { withoutTypes } from "../../source/declaredTypes.ts";
 import { childrenOf } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
-import { binary } from "../expressions/arithmetic.ts";
 import { element, loadOf } from "../expressions/elements.ts";
-import { afterwards, expression, held, inOrder } from "../expressions/expressions.ts";
+import { afterwards, held, inOrder } from "../expressions/evaluationOrder.ts";
 import { meaningOf } from "../expressions/names.ts";
+import { binary } from "../expressions/operators.ts";
 import { storeElement } from "../expressions/storedElements.ts";
 import type { Lowering } from "../lowering.ts";
 import { accuracyOf, requireDoubles } from "../numbers/accuracy.ts";
@@ -43,7 +44,7 @@ export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = 
     const isSum =
       node.operator === "=" ? accumulates(node.right, target.name) : ["+", "-", "*"].includes(operator);
     if (isSum && meaning.kind !== "value") warnOfSum(lowering, meaning.variable, node);
-    if (operator === "") return setName(lowering, target.name, expression(lowering, right), node);
+    if (operator === "") return setName(lowering, target.name, lowering.expression(right), node);
     const [before, change] = inOrder(lowering, [target, right]);
     return setName(lowering, target.name, binary(lowering, operator, before!, change!, node), node, {
       operator,
@@ -56,7 +57,7 @@ export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = 
     let index = place.ir;
     const value = afterwards(
       lowering,
-      () => expression(lowering, right),
+      () => lowering.expression(right),
       () => {
         index = lowering.hold(index);
       },
@@ -67,7 +68,7 @@ export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = 
   let before = loadOf(lowering, once);
   const change = afterwards(
     lowering,
-    () => expression(lowering, right),
+    () => lowering.expression(right),
     () => {
       before = held(lowering, before);
     },
@@ -94,7 +95,7 @@ function assignLogically(
     );
   }
   const right: AssignmentExpression = { ...node, operator: "=" };
-  return expression(lowering, { ...node, type: "LogicalExpression", operator, left, right });
+  return lowering.expression({ ...node, type: "LogicalExpression", operator, left, right });
 }
 
 const hasEffects = (node: Node): boolean =>
@@ -157,7 +158,7 @@ export function update(lowering: Lowering, node: UpdateExpression, isUsed = true
     const meaning = meaningOf(lowering, target.name, target);
     if (meaning.kind === "reduction") return reduce(lowering, meaning, target.name, node);
     if (meaning.kind !== "value" && meaning.kind !== "array") warnOfSum(lowering, meaning.variable, node);
-    const read = expression(lowering, target);
+    const read = lowering.expression(target);
     const before = isUsed ? held(lowering, numeric(lowering, read, node)) : read;
     const after = setName(lowering, target.name, binary(lowering, operator, before, change, node), node, {
       operator,
@@ -198,15 +199,6 @@ function asCompound(node: AssignmentExpression, target: Source): { operator: str
   return left.type === "Identifier" && left.name === target.name
     ? { operator: right.operator, right: right.right }
     : { operator: "", right };
-}
-
-export function withoutTypes(node: Source): Source {
-  return node.type === "TSNonNullExpression" ||
-    node.type === "TSAsExpression" ||
-    node.type === "TSSatisfiesExpression" ||
-    node.type === "TSTypeAssertion"
-    ? withoutTypes(node.expression)
-    : node;
 }
 
 /** Sets the variable that a name means. Returns the value as it can be read again. */
@@ -256,3 +248,11 @@ const refuseTarget = (name: string, node: Node): never =>
 
 const readBack = (value: LoweredValue, ir: LoopExpression): LoweredValue =>
   value.kind === "host" || value.kind === "pending" ? value : { ...value, ir };
+
+/** Translates an expression whose value is not used. */
+export function effects(lowering: Lowering, node: Source): void {
+  if (node.type === "AssignmentExpression") assign(lowering, node, false);
+  else if (node.type === "UpdateExpression") update(lowering, node, false);
+  else if (node.type === "SequenceExpression") for (const one of node.expressions) effects(lowering, one);
+  else lowering.expression(node);
+}

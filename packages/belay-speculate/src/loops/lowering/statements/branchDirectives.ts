@@ -7,7 +7,6 @@ import { parseBranchCall } from "../../directives/calls.ts";
 import type { BranchDirective, DirectiveBound } from "../../directives/directive.ts";
 import { lookUp } from "../../source/scopes.ts";
 import type { IterationBound, LoopExpression, Misspeculated } from "../../tree/ir.ts";
-import { expression } from "../expressions/expressions.ts";
 import type { Lowering } from "../lowering.ts";
 import { asInteger } from "../numbers/conversions.ts";
 import { as } from "../numbers/values.ts";
@@ -60,7 +59,7 @@ function misspeculated(lowering: Lowering, which: BranchDirective["which"][numbe
  * harmless.
  */
 function indexOf(lowering: Lowering, node: Source): LoopExpression {
-  const value = expression(lowering, node);
+  const value = lowering.expression(node);
   const index = asInteger(lowering, value, node);
   if (!index) return refuse(loopError.unsupported("an index that is no integer", node));
   return as("i32", index.ir);

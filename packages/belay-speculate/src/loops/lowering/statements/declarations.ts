@@ -6,15 +6,16 @@ import type {
   VariableDeclarator,
 } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
+import { withoutTypes } from "../../source/declaredTypes.ts";
 import { type Binding, isFunction, isUsedOnlyIn, lookUp, namesOf } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
-import { expression, held } from "../expressions/expressions.ts";
-import { meaningOf } from "../expressions/names.ts";
+import { held } from "../expressions/evaluationOrder.ts";
+import { meaningOf, refuseAssignment } from "../expressions/names.ts";
 import type { Lowering, Meaning } from "../lowering.ts";
 import { zeroOfVariable } from "../numbers/minusZeros.ts";
 import type { LoweredValue } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
-import { destructuring, valuesOfArray, withoutTypes } from "./assignments.ts";
+import { destructuring, valuesOfArray } from "./assignments.ts";
 import { declareEmpty, recordAssignment, setInteger, setLocal } from "./setVariables.ts";
 
 /** Translates `const`, `let` and `var` in the loop. */
@@ -48,7 +49,7 @@ function declare(lowering: Lowering, kind: string, declarator: VariableDeclarato
   if (isConstant && init && isFunction(init)) return; // A helper is inlined at its calls.
   const array = init && isConstant ? arrayNamed(lowering, init) : undefined;
   if (array) lowering.meanings.set(binding, array);
-  else if (init) declareWith(lowering, binding, expression(lowering, init), declarator);
+  else if (init) declareWith(lowering, binding, lowering.expression(init), declarator);
   else declareWithout(lowering, binding, declarator);
 }
 
@@ -91,14 +92,10 @@ function declareVar(
   const variable = lowering.hoist(binding.name, binding.declaration);
   lowering.meanings.set(binding, { kind: "variable", variable });
   if (!init) return;
-  const value = expression(lowering, init);
+  const value = lowering.expression(init);
   recordAssignment(lowering, variable, value, declarator);
   lowering.assigned.add(variable);
   setLocal(lowering, "assign", variable, value, declarator);
-}
-
-export function refuseAssignment({ name, assignments }: Binding): never {
-  return refuse(loopError.cannotAssign(name, "is a constant", assignments[0]!, "declare it with `let`"));
 }
 
 /** Returns the meaning of an expression that is just the name of an array; undefined for others. */

@@ -11,7 +11,7 @@ import { lookUp } from "../../source/scopes.ts";
 import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
 import { condition } from "../expressions/choices.ts";
 import { arrayOf, type ElementPlace, loadOf, spanOf } from "../expressions/elements.ts";
-import { expression, held } from "../expressions/expressions.ts";
+import { held } from "../expressions/evaluationOrder.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
 import { asInteger, toBoolean } from "../numbers/conversions.ts";
 import { commonType, exact, rangeOfInteger } from "../numbers/exactIntegers.ts";
@@ -29,9 +29,10 @@ import {
 import { zeroOfVariable } from "../numbers/minusZeros.ts";
 import { type IntegerValue, int32, integer, literal, uint32 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
+import { effects } from "./assignments.ts";
+import { body } from "./branches.ts";
 import { declaration, declareWith } from "./declarations.ts";
 import { setInteger } from "./setVariables.ts";
-import { body, effects } from "./statements.ts";
 
 interface Parts {
   readonly label: string | undefined;
@@ -238,7 +239,7 @@ function countingOf(lowering: Lowering, node: ForStatement): Counting | undefine
   if (!type || !lowering.guards.requireWithin(tested, type === "u32" ? uint32 : int32)) return undefined;
 
   declareOthers(lowering, node, counted);
-  const integerAt = (source: Source) => asInteger(lowering, expression(lowering, source), source)!;
+  const integerAt = (source: Source) => asInteger(lowering, lowering.expression(source), source)!;
   const from = integerAt(counted.from);
   exact(lowering, from, type);
   if (from.minusZero) lowering.variables.setMinusZero(counter);
@@ -287,7 +288,7 @@ function leaveUnless(lowering: Lowering, condition: LoopExpression): void {
 
 function stepSize(lowering: Lowering, step: Source | null): number | undefined {
   if (!step) return 1;
-  const value = expression(lowering, step);
+  const value = lowering.expression(step);
   const size = value.kind === "host" && typeof value.constant === "number" ? value.constant : 0;
   return Number.isInteger(size) && size > 0 && size < 2 ** 31 ? size : undefined;
 }
@@ -299,7 +300,7 @@ function endsOf(
 ): { readonly from: IntegerValue; readonly to: IntegerValue } | undefined {
   let ends: (IntegerValue | undefined)[] = [];
   lowering.collect(() => {
-    ends = [counted.from, counted.to].map((node) => asInteger(lowering, expression(lowering, node), node));
+    ends = [counted.from, counted.to].map((node) => asInteger(lowering, lowering.expression(node), node));
   });
   const [from, to] = ends;
   return from && to && { from, to };

@@ -1,8 +1,8 @@
 import type { AssignmentExpression, Expression as Source, UpdateExpression } from "oxc-parser";
 import { loopError, loopWarning } from "../../../diagnostics/loops.ts";
+import { withoutTypes } from "../../source/declaredTypes.ts";
 import { lookUp } from "../../source/scopes.ts";
 import type { LoopExpression, Reduction } from "../../tree/ir.ts";
-import { expression } from "../expressions/expressions.ts";
 import type { Lowering, Meaning } from "../lowering.ts";
 import { accuracyOf, requireDoubles } from "../numbers/accuracy.ts";
 import { asInteger, toBits, toFloat } from "../numbers/conversions.ts";
@@ -20,7 +20,6 @@ import {
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { rangeOf, typeOfVariable } from "../variables.ts";
-import { withoutTypes } from "./assignments.ts";
 import { kindOf, recordAssignment } from "./setVariables.ts";
 
 type ReductionMeaning = Extract<Meaning, { kind: "reduction" }>;
@@ -40,7 +39,7 @@ export function reduce(
 ): LoweredValue {
   const found = reducedBy(node, name, operator, lookUp(lowering.scope, "Math") === undefined);
   if (!found) return refuse(loopError.notReduced(name, operator, node));
-  const value = found.value ? expression(lowering, found.value) : hostConstant(1);
+  const value = found.value ? lowering.expression(found.value) : hostConstant(1);
   const result = operand(value);
   lowering.emit({ kind: "reduce", name: variable.name, value: result });
   return value;

@@ -1,6 +1,5 @@
 import type { Node, Expression as Source, Statement as SourceStatement } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import { expression } from "../expressions/expressions.ts";
 import type { Lowering } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
 import { recordAssignment, setLocal } from "./setVariables.ts";
@@ -13,7 +12,7 @@ export function returnFrom(lowering: Lowering, argument: Source | null, node: No
   }
   if (returning.variable) {
     if (!argument) refuse(loopError.unsupported("a return without a value", node));
-    const value = expression(lowering, argument);
+    const value = lowering.expression(argument);
     recordAssignment(lowering, returning.variable, value, node);
     setLocal(lowering, "assign", returning.variable, value, node);
   }

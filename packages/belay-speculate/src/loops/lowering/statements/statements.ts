@@ -1,21 +1,25 @@
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { Node, Expression as Source, Statement as SourceStatement } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { BodyStatement } from "../../tree/ir.ts";
 import { condition } from "../expressions/choices.ts";
-import { expression } from "../expressions/expressions.ts";
 import type { Lowering } from "../lowering.ts";
 import { toBoolean } from "../numbers/conversions.ts";
+import type { LoweredValue } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
-import { assign, update } from "./assignments.ts";
+import { effects } from "./assignments.ts";
 import { branchCall, directivesIn } from "./branchDirectives.ts";
+import { body, branches } from "./branches.ts";
 import { declaration } from "./declarations.ts";
 import { doWhileLoop, forLoop, forOfLoop, whileLoop } from "./innerLoops.ts";
 import { alwaysReturns, returnFrom } from "./returns.ts";
 import { switchStatement } from "./switches.ts";
 
 /** Translates the statements between two places, and the directives among them. */
-export function list(lowering: Lowering, nodes: readonly SourceStatement[], { start, end }: Span): void {
+export function statements(
+  lowering: Lowering,
+  nodes: readonly SourceStatement[],
+  { start, end }: Span,
+): void {
   let from = start;
   const outer = lowering.returns?.isLast;
   for (const [at, node] of nodes.entries()) {
@@ -29,7 +33,7 @@ export function list(lowering: Lowering, nodes: readonly SourceStatement[], { st
       lowering.returns.isLast = true;
       lowering.attempt(() =>
         branch(lowering, condition(lowering, node.test), node.test, node.consequent, () =>
-          list(lowering, rest, { start: from, end }),
+          lowering.statements(rest, { start: from, end }),
         ),
       );
       from = end;
@@ -54,7 +58,7 @@ function translate(lowering: Lowering, node: SourceStatement, label: string | un
     case "TSInterfaceDeclaration":
       break;
     case "BlockStatement":
-      lowering.within(node, () => list(lowering, node.body, node));
+      lowering.within(node, () => lowering.statements(node.body, node));
       break;
     case "VariableDeclaration":
       declaration(lowering, node);
@@ -115,17 +119,9 @@ function unsupported(node: SourceStatement) {
   }
 }
 
-/** Translates a single statement or a block, in a list of its own. */
-export function body(lowering: Lowering, node: SourceStatement, from: number): void {
-  if (node.type === "BlockStatement") statement(lowering, node);
-  else list(lowering, [node], { start: from, end: node.end });
-}
-
-type Value = ReturnType<typeof expression>;
-
 function branch(
   lowering: Lowering,
-  test: Value,
+  test: LoweredValue,
   testNode: Source,
   consequent: SourceStatement,
   alternate: (() => void) | undefined,
@@ -137,30 +133,6 @@ function branch(
   ]);
   lowering.emit({ kind: "if", test: condition, yes: yes!, no: no! });
 }
-
-/**
- * Returns lists of statements of which one is executed. A variable has a value afterwards if it has
- * one after each list that does not jump.
- */
-export function branches(lowering: Lowering, makers: readonly (() => void)[]): BodyStatement[][] {
-  const before = lowering.assigned;
-  const after: ReadonlySet<unknown>[] = [];
-  lowering.branches++;
-  const lists = makers.map((make) => {
-    lowering.assigned = new Set(before);
-    const statements = lowering.collect(make);
-    if (!jumps(statements)) after.push(lowering.assigned);
-    return statements;
-  });
-  lowering.branches--;
-  const everywhere = (variable: unknown) => after.every((set) => set.has(variable));
-  const all = after.length === 0 ? before : (after[0] as Lowering["assigned"]);
-  lowering.assigned = new Set([...all].filter(everywhere));
-  return lists;
-}
-
-const jumps = (statements: readonly BodyStatement[]) =>
-  ["break", "continue", "endIteration", "endLoop"].includes(statements.at(-1)?.kind ?? "");
 
 function jump(
   lowering: Lowering,
@@ -174,12 +146,4 @@ function jump(
   const make = isContinue ? target?.goOn : target?.leave;
   if (!make) refuse(loopError.unsupported("a jump out of a loop around this one", node as Node));
   lowering.emit(make());
-}
-
-/** Translates an expression whose value is not used. */
-export function effects(lowering: Lowering, node: Source): void {
-  if (node.type === "AssignmentExpression") assign(lowering, node, false);
-  else if (node.type === "UpdateExpression") update(lowering, node, false);
-  else if (node.type === "SequenceExpression") for (const one of node.expressions) effects(lowering, one);
-  else expression(lowering, node);
 }

@@ -1,12 +1,12 @@
 import type { Statement as SourceStatement, SwitchCase, SwitchStatement } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
-import { binary } from "../expressions/arithmetic.ts";
-import { expression, held } from "../expressions/expressions.ts";
+import { held } from "../expressions/evaluationOrder.ts";
+import { binary } from "../expressions/operators.ts";
 import type { Lowering } from "../lowering.ts";
 import { toBoolean } from "../numbers/conversions.ts";
 import { refuse } from "../refusal.ts";
-import { branches, list } from "./statements.ts";
+import { branches } from "./branches.ts";
 
 /** Cases that share their statements, with the statements before their `break`. */
 interface Group {
@@ -25,7 +25,7 @@ const mostStatements = 500;
  * next one's statements. A `break` inside a case leaves a loop that runs once.
  */
 export function switchStatement(lowering: Lowering, node: SwitchStatement, label: string | undefined): void {
-  const value = held(lowering, expression(lowering, node.discriminant));
+  const value = held(lowering, lowering.expression(node.discriminant));
   const groups = grouped(node);
   const size = groups.reduce((total, { statements }) => total + statements.length, 0);
   if (size > mostStatements) refuse(loopError.tooDeep(node));
@@ -45,17 +45,17 @@ export function switchStatement(lowering: Lowering, node: SwitchStatement, label
   const chain = (rest: readonly Group[]): void => {
     const [group, ...others] = rest;
     if (!group) {
-      if (otherwise) list(lowering, otherwise.statements, otherwise);
+      if (otherwise) lowering.statements(otherwise.statements, otherwise);
       return;
     }
     const tests = group.tests.map((test) =>
-      toBoolean(lowering, binary(lowering, "===", value, expression(lowering, test), test), test),
+      toBoolean(lowering, binary(lowering, "===", value, lowering.expression(test), test), test),
     );
     const test = tests.reduce(
       (left, right): LoopExpression => ({ kind: "binary", type: "bool", operator: "||", left, right }),
     );
     const [yes, no] = branches(lowering, [
-      () => list(lowering, group.statements, group),
+      () => lowering.statements(group.statements, group),
       () => chain(others),
     ]);
     lowering.emit({ kind: "if", test, yes: yes!, no: no! });
