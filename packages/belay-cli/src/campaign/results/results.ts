@@ -30,6 +30,8 @@ export interface CoverageCell {
   /** True if the configuration claims to detect faults in the structure. */
   readonly inside: boolean;
   readonly strata: readonly Stratum[];
+  /** The number of planned injections that were made. */
+  readonly made: number;
   /** The planned injections, in any order. */
   readonly injections: readonly InjectionRecord[];
   /**
@@ -38,6 +40,16 @@ export interface CoverageCell {
    */
   readonly surplus: readonly InjectionRecord[];
   readonly progress: CellProgress;
+}
+
+/** The injections of an entry, and the progress that they have brought. */
+interface CellRecords {
+  readonly all: InjectionRecord[];
+  progress?: CellProgress;
+  /** The number of strata for which the progress is known. */
+  strata: number;
+  /** The number of injections in the plan of the progress. */
+  made: number;
 }
 
 /** The results of a campaign so far. */
@@ -56,11 +68,7 @@ export class Results {
   readonly #ranks = new Map<string, number>();
   /** The numbers of the injections in each stratum. */
   readonly #numbers = new Map<string, Set<number>>();
-  readonly #byCell = new Map<string, InjectionRecord[]>();
-  readonly #parts = new Map<
-    string,
-    { readonly basis: string } & Pick<CoverageCell, "progress" | "injections" | "surplus">
-  >();
+  readonly #byCell = new Map<string, CellRecords>();
 
   constructor(header: Header, records: readonly StoreRecord[]) {
     this.header = header;
@@ -99,9 +107,9 @@ export class Results {
         const numbers = this.#numbers.get(stratum) ?? new Set();
         if (numbers.has(record.number)) return;
         this.#numbers.set(stratum, numbers.add(record.number));
-        const cell = cellName(record);
-        this.#byCell.set(cell, this.#byCell.get(cell) ?? []);
-        this.#byCell.get(cell)!.push(record);
+        const cell = this.#recordsOf(record);
+        cell.all.push(record);
+        if (cell.progress && record.number < cell.progress.quota) cell.made++;
         this.injections.push(record);
         break;
       }
@@ -149,42 +157,62 @@ export class Results {
 
   /** Returns every cell that has something to strike. */
   cells(): CoverageCell[] {
-    const { settings, shard } = this.header;
+    const { settings } = this.header;
     return settings.configurations.flatMap((configuration) => {
       const units = this.units.filter((unit) => unit.configuration === configuration.name);
       const strataOfUnits = strataOf(units, settings);
       return settings.structures.flatMap((structure) => {
         const strata = strataOfUnits.filter((stratum) => stratum.structure === structure);
         if (strata.length === 0) return [];
-        const name = cellName({ configuration: configuration.name, structure });
-        const all = this.#byCell.get(name) ?? [];
         const inside = isInside(configuration, structure);
-        // The progress is computed again when strata or injections were added.
-        const basis = `${strata.length}/${all.length}`;
-        let part = this.#parts.get(name);
-        if (part?.basis !== basis) {
-          const progress = progressOf(decidedBy(configuration, all, inside), {
-            strata: strata.length,
-            inside,
-            goal: settings,
-            shard,
-          });
-          const injections = all.filter(({ number }) => number < progress.quota);
-          const surplus = all.filter(({ number }) => number >= progress.quota);
-          part = { basis, progress, injections, surplus };
-          this.#parts.set(name, part);
-        }
-        const { injections, surplus, progress } = part;
-        return [{ configuration, structure, inside, strata, injections, surplus, progress }];
+        const records = this.#recordsOf({ configuration: configuration.name, structure });
+        const progress = this.#progressOf(records, { configuration, inside, strata: strata.length });
+        const isPlanned = ({ number }: InjectionRecord) => number < progress.quota;
+        return {
+          ...{ configuration, structure, inside, strata, progress, made: records.made },
+          get injections() {
+            return records.all.filter(isPlanned);
+          },
+          get surplus() {
+            return records.all.filter((injection) => !isPlanned(injection));
+          },
+        };
       });
     });
+  }
+
+  #recordsOf(cell: Parameters<typeof cellName>[0]): CellRecords {
+    const name = cellName(cell);
+    const records = this.#byCell.get(name) ?? { all: [], strata: 0, made: 0 };
+    this.#byCell.set(name, records);
+    return records;
+  }
+
+  /**
+   * Returns the progress of a cell. It changes only when strata are added, or when a round is
+   * complete, so a campaign looks at each injection once in a round.
+   */
+  #progressOf(
+    records: CellRecords,
+    { configuration, inside, strata }: Pick<CoverageCell, "configuration" | "inside"> & { strata: number },
+  ): CellProgress {
+    const { settings: goal, shard } = this.header;
+    const { progress: known, made } = records;
+    const isUnderWay = known?.state === "open" && made < strata * numbersBelow(known.quota, shard);
+    if (known && records.strata === strata && (isUnderWay || known.state !== "open")) return known;
+    const decisive = decidedBy(configuration, records.all, inside);
+    const progress = progressOf(decisive, { strata, inside, goal, shard });
+    records.progress = progress;
+    records.strata = strata;
+    records.made = records.all.filter(({ number }) => number < progress.quota).length;
+    return progress;
   }
 
   /** Returns the number of injections made, and the number planned so far. */
   amount(): { done: number; total: number } {
     let [done, total] = [0, 0];
-    for (const { strata, injections, progress } of this.cells()) {
-      done += injections.length;
+    for (const { strata, made, progress } of this.cells()) {
+      done += made;
       total += strata.length * numbersBelow(progress.quota, this.header.shard);
     }
     return { done, total };

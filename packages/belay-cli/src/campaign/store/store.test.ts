@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -91,6 +92,20 @@ describe("a store", () => {
       const lines = whole.subarray(first, bytes).toString().split("\n").length - 1;
       expect(runsIn(at)).toEqual([0, 1, 2].slice(0, lines));
     }
+  });
+
+  it("is read in parts, which need not end where lines end", () => {
+    const at = directory();
+    const records = Array.from({ length: 400 }, (_, i) => ({
+      ...({ kind: "skipped", program: "sum", configuration: "none", code: "BELAY1" } as const),
+      message: `Größe ${i} `.repeat(i * 3),
+    }));
+    {
+      using store = Store.create(at, header);
+      for (const each of records) store.append(each);
+    }
+    expect(statSync(storePath(at)).size).toBeGreaterThan(2 ** 21);
+    expect(readStore(at).records).toEqual(records);
   });
 
   it.each([

@@ -13,7 +13,6 @@ import {
   fsyncSync,
   ftruncateSync,
   openSync,
-  readFileSync,
   readSync,
   renameSync,
   writeFileSync,
@@ -52,30 +51,30 @@ export interface Stored {
 export function isCutShort(directory: string): boolean {
   const path = storePath(directory);
   if (!existsSync(path)) return false;
-  const text = readContent(path).toString("latin1");
-  return !text.includes("\n") && /^($|\[$|\["[0-9a-f]{0,8}($|"))/.test(text);
+  const { text = "", isWhole = false } = linesOf(path).next().value ?? {};
+  return !isWhole && /^($|\[$|\["[0-9a-f]{0,8}($|"))/.test(text);
 }
 
 /** Reads a whole store. Only its last line may be damaged. Throws a `CampaignError` otherwise. */
 export function readStore(directory: string): Stored {
   const path = storePath(directory);
   if (!existsSync(path) || isCutShort(directory)) throw notThere(directory);
-  const content = readContent(path);
   const lines: StoreRecord[] = [];
   let bytes = 0;
-  for (let start = 0, number = 1; start < content.length; number++) {
-    const end = content.indexOf("\n", start);
-    const record = end < 0 ? undefined : parseLine(content.toString("utf8", start, end));
-    const isLast = end < 0 || end === content.length - 1;
-    if (!record && !(isLast && number > 1)) {
-      throw new CampaignError("store-damaged", `${path} is damaged in line ${number}`, {
+  let damaged: number | undefined;
+  let number = 0;
+  for (const { text, isWhole, end } of linesOf(path)) {
+    number++;
+    const record = isWhole ? parseLine(text) : undefined;
+    if (!record) damaged ??= number;
+    if (damaged !== undefined && (damaged === 1 || damaged < number)) {
+      throw new CampaignError("store-damaged", `${path} is damaged in line ${damaged}`, {
         help: "restore the file; only a last line that was cut short can be left out",
       });
     }
-    if (!record) break;
+    if (!record) continue;
     lines.push(record);
-    bytes = end + 1;
-    start = end + 1;
+    bytes = end;
   }
   const [header, ...records] = lines;
   if (header?.kind !== "header") throw new CampaignError("store-damaged", `${path} has no header in line 1`);
@@ -86,36 +85,55 @@ export function readStore(directory: string): Stored {
 export function readHeader(directory: string): Header {
   const path = storePath(directory);
   if (!existsSync(path)) throw notThere(directory);
-  const record = parseLine(firstLineOf(path));
+  const record = parseLine(linesOf(path).next().value?.text ?? "");
   if (record?.kind === "header") return record;
   throw new CampaignError("store-damaged", `${path} has no header in line 1`);
 }
 
-function firstLineOf(path: string): string {
-  const file = openSync(path, "r");
-  try {
-    const chunks: Buffer[] = [];
-    for (;;) {
-      const chunk = Buffer.alloc(1 << 16);
-      const bytes = readSync(file, chunk);
-      const end = chunk.indexOf("\n");
-      chunks.push(chunk.subarray(0, end < 0 ? bytes : end));
-      if (end >= 0 || bytes === 0) return Buffer.concat(chunks).toString();
-    }
-  } finally {
-    closeSync(file);
-  }
+/** A line of a file. */
+interface Line {
+  readonly text: string;
+  /** The number of bytes of the file up to the end of the line. */
+  readonly end: number;
+  /** True if the line has its end. Only the last one may lack it. */
+  readonly isWhole: boolean;
 }
 
-function readContent(path: string): Buffer {
+/**
+ * Reads a file line by line. A store of millions of injections fits into no string, and into no
+ * buffer.
+ */
+function* linesOf(path: string): Generator<Line, undefined> {
+  let file: number | undefined;
   try {
-    return readFileSync(path);
+    file = openSync(path, "r");
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    let begun = Buffer.alloc(0);
+    let end = 0;
+    for (let bytes = readSync(file, chunk); bytes > 0; bytes = readSync(file, chunk)) {
+      const read = chunk.subarray(0, bytes);
+      let from = 0;
+      for (let to = read.indexOf("\n"); to >= 0; to = read.indexOf("\n", from)) {
+        const line = Buffer.concat([begun, read.subarray(from, to)]);
+        begun = Buffer.alloc(0);
+        from = to + 1;
+        end += line.length + 1;
+        yield { text: line.toString(), end, isWhole: true };
+      }
+      begun = Buffer.concat([begun, read.subarray(from)]);
+    }
+    if (begun.length > 0) yield { text: begun.toString(), end: end + begun.length, isWhole: false };
   } catch (error) {
     throw new CampaignError("store-unavailable", `cannot read ${path}: ${messageOf(error)}`, {
       cause: error,
     });
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }
+
+/** The number of bytes that are read at once. */
+const CHUNK_BYTES = 1 << 20;
 
 const checksum = (text: string) => crc32(text).toString(16).padStart(8, "0");
 const toLine = (record: StoreRecord) => {
