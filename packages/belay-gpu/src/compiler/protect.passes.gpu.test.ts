@@ -93,6 +93,41 @@ const keepingLocals = startingLocals(`
   var i = 0u;
   while (i < 2u) { var innermost: array<u32, 2>; innermost[i] += k + 1u; scalar += innermost[0] + inner; i++; }`);
 
+/**
+ * A product of two 8 by 8 matrices, as libraries for neural networks compute it: sums without an
+ * initializer around loops with barriers, over tiles in workgroup memory.
+ */
+const tiledProduct = `
+  var<workgroup> leftTile: array<array<vec4f, 1>, 8>;
+  var<workgroup> rightTile: array<array<vec4f, 2>, 4>;
+  @group(0) @binding(0) var<storage, read_write> product: array<vec4f>;
+  @group(0) @binding(1) var<storage, read_write> left: array<vec4f>;
+  @group(0) @binding(2) var<storage, read_write> right: array<vec4f>;
+  @compute @workgroup_size(2, 2) fn main(@builtin(local_invocation_id) local: vec3u) {
+    let row = local.y * 4;
+    var acc: array<vec4f, 4>;
+    for (var tile = 0u; tile < 2; tile++) {
+      for (var i = 0u; i < 4; i++) { if (local.x == 0) { leftTile[row + i][0] = left[(row + i) * 2 + tile]; } }
+      for (var i = 0u; i < 2; i++) {
+        rightTile[local.y * 2 + i][local.x] = right[(tile * 4 + local.y * 2 + i) * 2 + local.x];
+      }
+      workgroupBarrier();
+      for (var k = 0u; k < 4; k++) {
+        let factors = rightTile[k][local.x];
+        for (var i = 0u; i < 4; i++) { acc[i] = factors * leftTile[row + i][0][k] + acc[i]; }
+      }
+      workgroupBarrier();
+    }
+    for (var i = 0u; i < 4; i++) { product[(row + i) * 2 + local.x] = acc[i]; }
+  }`;
+const factors = () => {
+  const numbers = new Uint32Array(Float32Array.from({ length: 64 }, (_, i) => (i % 7) - 3).buffer);
+  return {
+    buffers: { 0: new Uint32Array(64), 1: numbers, 2: numbers.toReversed() },
+    workgroups: [1, 1, 1],
+  } as const;
+};
+
 /** Loads what its neighbor stores. */
 const inPlace = `
   @group(0) @binding(0) var<storage, read_write> a: array<u32>;
@@ -117,6 +152,10 @@ describe.each(["subgroup", "workgroup"] as const)("passes, over the %s", (channe
     ["in loops", keepingLocals],
   ])("each start with variables of functions as they are at the start, %s", async (_, code) => {
     expect(await compared(code, inPasses(code, channel), fresh)).toEqual(works);
+  });
+
+  it("each start with the sums of a tiled product as they are at the start", async () => {
+    expect(await compared(tiledProduct, inPasses(tiledProduct, channel), factors())).toEqual(works);
   });
 
   it("change in place what was loaded before", async () => {
@@ -165,6 +204,13 @@ describe("passes would differ if the second found the values of the first in", (
       expect((await compared(startingLocals(""), { ...kernel, code }, fresh)).detections).toBeGreaterThan(0);
     },
   );
+
+  it("the sums of a tiled product", async () => {
+    const kernel = inPasses(tiledProduct, "subgroup");
+    const code = kernel.code.replace(/(var acc: [^=;]+) = [^;]+;/, "$1;");
+    expect(code).not.toBe(kernel.code);
+    expect((await compared(tiledProduct, { ...kernel, code }, factors())).detections).toBeGreaterThan(0);
+  });
 });
 
 describe("passes with subgroup operations", () => {
