@@ -64,14 +64,21 @@ export interface MemoryChoiceOptions extends Pick<CompilerOptions, "features" | 
   readonly rates?: Rates;
 }
 
-/** Returns the code for the memory of some modules, chosen unless `memory` names one. */
+/**
+ * Returns the code for the memory of some modules on a device, chosen unless `memory` names one.
+ */
 export function memoryCodeFor<Given extends MemoryCode | "none">(
   memory: Given | "auto" | "auto-detect",
   sources: readonly string[],
-  options: Omit<MemoryChoiceOptions, "candidates"> = {},
+  { features, limits }: Pick<MemoryChoiceOptions, "features" | "limits"> = {},
 ): Given | MemoryCode {
   if (memory !== "auto" && memory !== "auto-detect") return memory;
-  return rankSchemes(sources, { ...options, candidates: automaticMemory[memory] })[0]!.scheme;
+  const candidates = automaticMemory[memory];
+  return rankSchemes(sources, {
+    candidates,
+    ...(features && { features }),
+    ...(limits && { limits }),
+  })[0]!.scheme;
 }
 
 /**

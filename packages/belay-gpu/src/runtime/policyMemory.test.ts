@@ -1,5 +1,9 @@
 import { expect, it } from "vitest";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { resolvePolicy } from "./context/policy.ts";
+import { harden } from "./harden.ts";
+
+const { newDevice } = testDevices();
 
 const copy = (type: string) => /* wgsl */ `
 @group(0) @binding(0) var<storage, read> input: array<${type}>;
@@ -20,6 +24,13 @@ it("chooses a code that only detects if that is requested and costs less", () =>
   const chosenFor = (type: string) =>
     resolvePolicy({ memory: "auto-detect", memoryFor: [copy(type)] }).memory;
   expect([chosenFor("vec4f"), chosenFor("f32")]).toEqual(["checksum", "secded32"]);
+});
+
+it.each(["auto", "auto-detect"] as const)("chooses a code for the device: %s", async (memory) => {
+  const native = await newDevice();
+  const report = await harden(native, { memory, memoryFor: [copy("f32")] }).belay.report();
+  expect(report.memory?.scheme).toBe("secded32");
+  native.destroy();
 });
 
 it("accepts only sources as kernels", () => {
