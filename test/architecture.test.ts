@@ -66,7 +66,7 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
     "lowering",
     "",
   ],
-  "research/src/workloads": ["", "loops", "samples", "memory"],
+  "research/src/workloads": ["", "loops", "samples", "memory", "model"],
   "research/src/bench": ["measuring", "rmt", "ecc", "speculation", "programs"],
   "research/src/commands": ["results", "rmt", "ecc", "speculation", "programs", ""],
   "packages/belay-cli/src/shared": ["terminal", "files", "workloads", ""],

@@ -60,7 +60,7 @@ describe("openGpu", () => {
   });
 
   test("refuses options and kinds that do not exist", async () => {
-    const option = "there is no option kind: the options are kinds, dawnFlags, cacheFolder";
+    const option = "there is no option kind: the options are kinds, dawnFlags, nvidiaHalves, cacheFolder";
     await expect(openGpu({ kind: "package" } as never)).rejects.toThrow(new TypeError(option));
     const kinds =
       'the option kinds cannot be ["software"]: it is a list of hardware, system, VK_ICD_FILENAMES, chromium, package';

@@ -52,6 +52,11 @@ export interface OpenGpuOptions {
   /** Flags for Dawn, such as `enable-dawn-features=…`, in addition to those that Belay needs. */
   readonly dawnFlags?: readonly string[];
   /**
+   * True to get the feature `shader-f16` from NVIDIA's Vulkan driver too. Dawn offers it there only
+   * upon request, as the driver does not pass all conformance tests. False by default.
+   */
+  readonly nvidiaHalves?: boolean;
+  /**
    * The folder to which the packaged SwiftShader is unpacked; by default a folder in the user's
    * cache.
    */
@@ -61,6 +66,7 @@ export interface OpenGpuOptions {
 const optionValues: { readonly [Name in keyof Required<OpenGpuOptions>]: Values } = {
   kinds: listOf(adapterKinds.join(", "), (kind) => adapterKinds.some((known) => known === kind)),
   dawnFlags: listOf("texts", (dawnFlag) => typeof dawnFlag === "string"),
+  nvidiaHalves: { what: "true or false", has: (wanted) => typeof wanted === "boolean" },
   cacheFolder: { what: "a path", has: (path) => typeof path === "string" },
 };
 
@@ -101,6 +107,7 @@ export class NoAdapterError extends BelayError {
 
 /** Dawn rounds timestamps to 65 µs without this flag. Many kernels run for less. */
 const DAWN_FLAGS = ["disable-dawn-features=timestamp_quantization"];
+const HALVES_FLAG = "enable-dawn-features=vulkan_enable_f16_on_nvidia";
 
 /**
  * Opens WebGPU in Node.js, Deno or Bun. Prefers a GPU, and otherwise takes the best software
@@ -115,7 +122,7 @@ const DAWN_FLAGS = ["disable-dawn-features=timestamp_quantization"];
 export async function openGpu(options: OpenGpuOptions = {}): Promise<OpenedGpu> {
   refuseUnknown(options, optionValues);
   const accepts = (kind: AdapterKind) => options.kinds?.includes(kind) ?? true;
-  const flags = [...DAWN_FLAGS, ...(options.dawnFlags ?? [])];
+  const flags = flagsOf(options);
   const tried: AdapterAttempt[] = [];
 
   for await (const found of searchAdapters(flags, options)) {
@@ -131,6 +138,16 @@ export async function openGpu(options: OpenGpuOptions = {}): Promise<OpenedGpu> 
     return { gpu, adapter, choice, close, [Symbol.dispose]: close };
   }
   throw new NoAdapterError(tried);
+}
+
+/** Returns all flags, each name once: Dawn takes the last flag of a name, and lists of features. */
+function flagsOf({ dawnFlags = [], nvidiaHalves = false }: OpenGpuOptions): string[] {
+  const values = new Map<string, string[]>();
+  for (const flag of [...DAWN_FLAGS, ...(nvidiaHalves ? [HALVES_FLAG] : []), ...dawnFlags]) {
+    const [name, value] = flag.split("=", 2) as [string, string?];
+    values.set(name, [...(values.get(name) ?? []), ...(value === undefined ? [] : [value])]);
+  }
+  return Array.from(values, ([name, list]) => (list.length > 0 ? `${name}=${list.join(",")}` : name));
 }
 
 interface Found extends AdapterAttempt {

@@ -3,6 +3,8 @@ import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice"
 import { type OpenedGpu, openGpu } from "belay-node/internal/adapter";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { geometricMean } from "../../commands/programs/report.ts";
+import { shapes } from "../../workloads/model/shape.ts";
+import { modelPrograms } from "./model.ts";
 import type { UsedProgram } from "./program.ts";
 import { isSound, measurePrograms, type ProgramsOptions } from "./programs.ts";
 import { samplePrograms } from "./samples.ts";
@@ -43,6 +45,12 @@ it("finds programs of a library and of a paper the same under each policy", asyn
       { policy: "unprotected", identical: true, faults: 0, copies: 0, peakBytes: 0 },
     ]);
   }
+});
+
+it("finds the tokens of a transformer the same by default", async () => {
+  const decode = modelPrograms(shapes.campaign, ["f32"]).filter(({ name }) => name === "decode");
+  const { programs } = await measure(decode, { policies: ["default"] });
+  expect(programs).toMatchObject([{ name: "decode", policies: [{ identical: true, faults: 0 }] }]);
 });
 
 it("does not pass a program whose results differ, and goes on after one that fails", async () => {

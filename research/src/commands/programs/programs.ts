@@ -5,6 +5,7 @@ import { type ProgressDisplay, withProgress } from "belay-cli/internal/shared/te
 import { openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import { Command, Option } from "commander";
+import { modelPrograms } from "../../bench/programs/model.ts";
 import {
   comparedPolicies,
   measurePrograms,
@@ -13,6 +14,7 @@ import {
 } from "../../bench/programs/programs.ts";
 import { samplePrograms } from "../../bench/programs/samples.ts";
 import { tensorflowPrograms } from "../../bench/programs/tensorflow.ts";
+import { shapes } from "../../workloads/model/shape.ts";
 import type { ProgramsRun } from "../results/results.ts";
 import { addOutputOptions, type OutputFlags, publishRun, saveRun } from "../results/run.ts";
 import { describePrograms, summaryTable } from "./report.ts";
@@ -67,10 +69,11 @@ export function benchProgramsCommand(io: Io, finish: (status: number) => void): 
 /** Measures according to the flags. The output directory always holds the result so far. */
 async function runPrograms(flags: Flags, { doing }: ProgressDisplay): Promise<ProgramsRun> {
   const { size, runs, calls, only, policies } = flags;
-  using opened = await openGpu();
+  using opened = await openGpu({ nvidiaHalves: true });
   const all = [
     ...(await tensorflowPrograms(elements[size])),
     ...samplePrograms(size === "full" ? "benchmark" : "small"),
+    ...modelPrograms(shapes[size], opened.adapter.features.has("shader-f16") ? ["f32", "f16"] : ["f32"]),
   ];
   if (only)
     namesFrom(

@@ -34,7 +34,7 @@ async function answer(question: Question): Promise<Answer> {
 }
 
 async function answerTo(question: Question) {
-  opened ??= await openGpu();
+  opened ??= await openGpu({ nvidiaHalves: true });
   switch (question.kind) {
     case "start":
       return { adapter: opened.choice.description, isSoftware: opened.choice.kind !== "hardware" };

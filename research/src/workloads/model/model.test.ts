@@ -1,0 +1,42 @@
+import { protect } from "belay-gpu/internal/compiler/protect";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { describePrograms } from "../../../../test/support/devices/programSuite.ts";
+import { sample } from "../../../../test/support/sample.ts";
+import { type DawnValidator, startDawn } from "../../../../test/support/wgsl/dawnValidator.ts";
+import { kernelsOf } from "./kernels.ts";
+import { createDecode, createPrefill } from "./programs.ts";
+import { shapes } from "./shape.ts";
+
+const shape = shapes.small;
+describePrograms({
+  programs: [
+    { name: "prefill", small: () => createPrefill({ shape }) },
+    { name: "decode", small: () => createDecode({ shape }) },
+  ],
+  odd: { "a prompt of one token": () => createPrefill({ shape: { ...shape, prompt: 1 } }) },
+  broken: {
+    "rotation of keys": [() => createPrefill({ shape }), "b * rotation.x + a", "b * rotation.x - a"],
+    "cache of keys": [() => createDecode({ shape }), "position <= last", "position < last"],
+  },
+});
+
+let dawn: DawnValidator;
+beforeAll(async () => {
+  dawn = await startDawn();
+});
+afterAll(() => dawn.close());
+
+it("has kernels on 16-bit floats that stay valid under each flavor and under a memory code", async () => {
+  const features = ["subgroups", "shader-f16"];
+  const flavors = ["auto", "intra+lds", "intra-lds", "inter"] as const;
+  const modules = Object.values(kernelsOf(shape, "f16")).flatMap((source, row) => [
+    source,
+    ...sample(flavors, row, 2).map((redundancy) => {
+      const { code, entryPoints } = protect(source, { features, redundancy });
+      expect(entryPoints.map((kernel) => kernel.redundancy)).not.toContain("none");
+      return code;
+    }),
+    protect(source, { features, redundancy: "none", memory: "secded128" }).code,
+  ]);
+  expect((await dawn.validateAll(modules)).filter(({ ok }) => !ok)).toEqual([]);
+});
