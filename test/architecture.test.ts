@@ -32,7 +32,7 @@ const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["compiler"],
     ["reference"],
     ["qualify", "runtime"],
-    ["audit"],
+    ["audit", "algebra"],
   ],
   "belay-node": [],
   "belay-speculate": [["diagnostics"], ["loops"], ["engine", "plugin"]],

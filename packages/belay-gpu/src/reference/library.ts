@@ -1,25 +1,28 @@
 /** The functions that generated code calls. */
 
-import type { FloatMode } from "./codeWriter.ts";
-import { f16Format, f32Format } from "./floatFormat.ts";
+import { type FloatFormat, f16Format, f32Format } from "./floatFormat.ts";
 import * as integers from "./integers.ts";
-import { intervalArithmetic } from "./intervals.ts";
-import { nearestArithmetic } from "./nearest.ts";
+import type { Bounds } from "./intervals.ts";
+import type { FloatOperation } from "./nearest.ts";
 import type { RaceDetector } from "./races.ts";
 import { Undecided } from "./undecided.ts";
 
+/**
+ * Returns the operations on numbers of one format, by name. Those on intervals leave their results
+ * in `r`.
+ */
+export type Arithmetic = (format: FloatFormat, r: Bounds) => Record<FloatOperation, unknown>;
+
 /** Returns the functions for a kernel, by their names in the code. */
 export function createLibrary(
-  mode: FloatMode,
+  arithmetic: Arithmetic,
   races: RaceDetector | undefined,
 ): Readonly<Record<string, unknown>> {
   const r = new Float64Array(2);
-  const arithmetic = (format: typeof f32Format) =>
-    mode === "intervals" ? intervalArithmetic(format, r) : nearestArithmetic(format);
   return {
     ...integers,
-    ...named("f32", arithmetic(f32Format)),
-    ...named("f16", arithmetic(f16Format)),
+    ...named("f32", arithmetic(f32Format, r)),
+    ...named("f16", arithmetic(f16Format, r)),
     f32_format: f32Format,
     f16_format: f16Format,
     r,

@@ -14,14 +14,17 @@ import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import { BufferContents, type ReferenceBuffer } from "./buffers.ts";
-import type { FloatMode } from "./codeWriter.ts";
+import type { SubgroupSite } from "./codeWriter.ts";
 import { atBarrier, polling } from "./expressions.ts";
-import { createLibrary } from "./library.ts";
+import { intervalArithmetic } from "./intervals.ts";
+import { type Arithmetic, createLibrary } from "./library.ts";
+import { nearestArithmetic } from "./nearest.ts";
 import { RaceDetector } from "./races.ts";
 import { executeSubgroup } from "./subgroups.ts";
 import { idCount, type TranslatedKernel, translateKernel } from "./translate.ts";
 import { Undecided } from "./undecided.ts";
 import { Unsupported } from "./unsupported.ts";
+import { isFloat } from "./values.ts";
 
 /** A kernel to execute. */
 export interface ReferenceSource {
@@ -154,10 +157,14 @@ export function resolveKernel({ source, entryPoint, constants = {} }: ReferenceS
   return { program, declaration, size };
 }
 
-/** Translates a typed kernel, as `createReference` does. */
+/**
+ * Translates a typed kernel, as `createReference` does. With `arithmetic`, its operations compute
+ * all floats in place of those of `floats`; subgroups then add up and multiply none.
+ */
 export function referenceOf(
   { program, declaration, size }: ResolvedKernel,
   { floats = "intervals", detectRaces = false }: ReferenceOptions = {},
+  arithmetic?: Arithmetic,
 ): ReferenceKernel | UnsupportedConstruct {
   const invocations = size.reduce((product, each) => product * each);
   if (invocations > mostInvocations) {
@@ -165,14 +172,24 @@ export function referenceOf(
     return { construct, span: declaration.nameSpan };
   }
   try {
-    const translated = translateKernel(program, declaration, floats, detectRaces);
-    return new GeneratedReference(translated, size, floats, detectRaces ? new RaceDetector() : undefined);
+    const translated = translateKernel(program, declaration, arithmetic ? "nearest" : floats, detectRaces);
+    const reduced = translated.sites.find(addsFloats);
+    if (arithmetic && reduced) return { construct: reduced.operation, span: declaration.nameSpan };
+    const races = detectRaces ? new RaceDetector() : undefined;
+    const usual = floats === "intervals" ? intervalArithmetic : nearestArithmetic;
+    const library = createLibrary(arithmetic ?? usual, races);
+    return new GeneratedReference(translated, size, library, !arithmetic && floats === "intervals", races);
   } catch (error) {
     if (error instanceof Unsupported) return { construct: error.message, span: error.span };
     if (error instanceof RangeError)
       return { construct: "nesting as deep as this", span: program.module.span };
     throw error;
   }
+}
+
+/** Returns true for a subgroup operation that adds up or multiplies floats. */
+function addsFloats({ operation, scalar }: SubgroupSite): boolean {
+  return isFloat(scalar) && /(Add|Mul)$/.test(operation);
 }
 
 /** The most invocations of a workgroup. No device of today executes as many. */
@@ -202,16 +219,17 @@ class GeneratedReference implements ReferenceKernel {
   constructor(
     translated: TranslatedKernel,
     size: readonly number[],
-    mode: FloatMode,
+    library: ReturnType<typeof createLibrary>,
+    inexact: boolean,
     races: RaceDetector | undefined,
   ) {
     this.#translated = translated;
     this.#size = size;
-    this.#inexact = mode === "intervals";
+    this.#inexact = inexact;
     this.#races = races;
     this.bindings = translated.bindings.map(({ group, binding }) => ({ group, binding }));
     // The text has names and numbers of this translation only, never text of the kernel.
-    this.#generated = new Function("lib", translated.text)(createLibrary(mode, races)) as GeneratedKernel;
+    this.#generated = new Function("lib", translated.text)(library) as GeneratedKernel;
   }
 
   get position(): number {

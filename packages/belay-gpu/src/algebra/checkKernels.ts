@@ -1,0 +1,390 @@
+/**
+ * Writes the kernels that check sums of products. With random weights `w`, the results `C` of the
+ * factors `A` and `B` have `C w = A (B w)`. The right side costs a fraction of the product, as one
+ * weighted sum stands for a block of columns.
+ *
+ * Source: R. Freivalds, "Probabilistic machines can use less running time", 1977. Bounds of
+ * rounding errors: N. Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1.
+ */
+import type { Dimension, Operand, SumsOfProducts } from "./sumsOfProducts.ts";
+
+/** The columns that one weighted sum stands for. More cost less, and hide larger errors. */
+const blockColumns = 64;
+/** The rows that a workgroup compares, the most blocks, and the invocations. */
+const groupRows = 4;
+const mostBlocks = 8;
+const lanes = 64;
+
+/** The words of a report. */
+export const reportWords = {
+  /** The number of compared sums. It tells that the check has run. */
+  compared: 0,
+  mismatches: 1,
+  undecided: 2,
+  /** Not 0 if words outside of the results changed. */
+  outside: 3,
+  /** The first result of a row with a mismatch, its block, the difference and the bound. */
+  result: 4,
+  block: 5,
+  difference: 6,
+  bound: 7,
+  /** The largest bound of all sums. */
+  largest: 8,
+} as const;
+export const reportSize = 64;
+
+/** The kernels of a check, and what they need. */
+export interface CheckKernels {
+  readonly source: string;
+  /** The workgroups of the kernel `combine`, and of the kernel `compare`. */
+  readonly combine: readonly [number, number];
+  readonly compare: readonly [number, number];
+  /** The bytes of the weighted sums of the right operand. */
+  readonly combinedBytes: number;
+  /** The number of sums that `compare` compares. */
+  readonly compared: number;
+  /** The numbers outside of the results, in the output's binding, and the workgroups for them. */
+  readonly outside: number;
+  readonly digest: readonly [number, number];
+  /** True if the right operand is the one that the kernels call the left one. */
+  readonly isMirrored: boolean;
+  /** Multiplications of the check, as a fraction of those of the sums. */
+  readonly work: number;
+}
+
+/** The most workgroups in a dimension of a grid. */
+const mostWorkgroups = 65535;
+
+/** A dimension with its place in an index of fewer dimensions. */
+interface Placed extends Dimension {
+  /** The step in the results. */
+  readonly output: number;
+}
+
+/** Returns the reason why a check of sums makes no sense, if there is one. */
+export function obstacleToCheck({ results, precision, roundings }: SumsOfProducts): string | undefined {
+  if (results.some(({ left, right, size }) => left === 0 && right === 0 && size > 1))
+    return "several results have the same factors";
+  if (precision === "f16") return "it adds up in f16";
+  if (roundings > 2 ** 18) return "its sums are too long for a useful bound";
+  return undefined;
+}
+
+/** Returns the kernels that check sums of products, in whose output's binding are so many bytes. */
+export function checkKernels(given: SumsOfProducts, outputBytes: number): CheckKernels {
+  const sums =
+    given.windows.length === 0 && workOf(mirrored(given)) < workOf(given) ? mirrored(given) : given;
+  const { rows, columns, batches } = partsOf(sums);
+  const terms = countOf(sums.terms);
+  const [rowCount, columnCount, batchCount] = [rows, columns, batches].map(countOf) as [
+    number,
+    number,
+    number,
+  ];
+  const blocks = Math.ceil(columnCount / blockColumns);
+  const groupBlocks = Math.min(mostBlocks, blocks);
+  const blockGroups = Math.ceil(blocks / groupBlocks);
+  const rowGroups = Math.ceil(rowCount / groupRows);
+  const workgroups = rowGroups * blockGroups * batchCount;
+  const combined = batchCount * blocks * terms;
+  const words = Math.ceil(outputBytes / 4);
+  const { output, first, count } = sums;
+  const perWord = output.format === "f16" ? 2 : 1;
+  const source = `
+${declarationOf(sums.left, 0, "left")}
+${declarationOf(sums.right, 1, "right")}
+${declarationOf(output, 2, "results")}
+${sums.added ? declarationOf(sums.added, 3, "added") : ""}
+@group(0) @binding(4) var<storage, read_write> combined: array<vec2f>;
+@group(0) @binding(5) var<storage, read_write> report: array<atomic<u32>, 16>;
+@group(0) @binding(6) var<uniform> seed: u32;
+
+const terms = ${terms}u;
+const rows = ${rowCount}u;
+const columns = ${columnCount}u;
+const blocks = ${blocks}u;
+${boundsOf(sums, terms)}
+
+fn linear(id: vec3u, groups: vec3u) -> u32 { return id.x + id.y * groups.x; }
+
+/** Returns a random number of either sign, whose magnitude is in [1, 2). */
+fn weight(column: u32) -> f32 {
+  var x = (column + seed) * 747796405u + 2891336453u;
+  x = ((x >> ((x >> 28u) + 4u)) ^ x) * 277803737u;
+  x = (x >> 22u) ^ x;
+  return bitcast<f32>((x & 0x807fffffu) | 0x3f800000u);
+}
+
+fn leftAt(at: u32) -> f32 { return ${loadOf(sums.left, "left", "at")}; }
+fn rightAt(at: u32) -> f32 { return ${loadOf(sums.right, "right", "at")}; }
+fn resultAt(at: u32) -> f32 { return ${loadOf(output, "results", "at")}; }
+${sums.added ? `fn addedAt(at: u32) -> f32 { return ${loadOf(sums.added, "added", "at")}; }` : ""}
+
+fn isFinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }
+
+/** Combines a block of columns of a term: their weighted sum, and its share of the bound. */
+@compute @workgroup_size(${lanes})
+fn combine(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let n = linear(id, groups) * ${lanes}u + lane;
+  if (n >= ${combined}u) { return; }
+  let term = n % terms;
+  let block = n / terms % blocks;
+  let batch = n / (terms * blocks);
+  let base = ${wrapped(sums.start.right)} + ${addressOf(batches, "batch", "right")} + ${addressOf(sums.terms, "term", "right")};
+  var sum = 0.0;
+  var magnitude = 0.0;
+  for (var column = block * ${blockColumns}u; column < min((block + 1u) * ${blockColumns}u, columns); column++) {
+    let x = weight(column) * rightAt(base + ${addressOf(columns, "column", "right")});
+    sum += x;
+    magnitude += abs(x) + tinyRight;
+  }
+  combined[n] = vec2f(${float(sums.coefficient)} * sum, ${float(Math.abs(sums.coefficient))} * magnitude * share);
+}
+
+var<workgroup> partial: array<array<vec4f, ${lanes}>, ${2 * groupBlocks}>;
+
+/** Compares both sides for four rows and some blocks. */
+@compute @workgroup_size(${lanes})
+fn compare(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let group = linear(id, groups);
+  if (group >= ${workgroups}u) { return; }
+  let firstBlock = group % ${blockGroups}u * ${groupBlocks}u;
+  let firstRow = group / ${blockGroups}u % ${rowGroups}u * ${groupRows}u;
+  let batch = group / ${blockGroups * rowGroups}u;
+  let row = min(firstRow + vec4u(0u, 1u, 2u, 3u), vec4u(rows - 1u));
+  let base = ${wrapped(sums.start.left)} + ${addressOf(batches, "batch", "left")} + ${addressOf(rows, "row", "left", true)};
+  let result = ${addressOf(batches, "batch", "output")} + ${addressOf(rows, "row", "output", true)};
+${each(
+  groupBlocks,
+  (g) => `  var difference${g} = vec4f();
+  var bound${g} = vec4f();`,
+)}
+  for (var term = lane; term < terms; term += ${lanes}u) {
+    let at = base + ${addressOf(sums.terms, "term", "left")};
+    let x = vec4f(${fours((r) => `select(0.0, leftAt(at[${r}]), ${windowsOf(sums, `result[${r}]`)})`)});
+    let magnitude = abs(x) + tinyLeft;
+${each(
+  groupBlocks,
+  (g) => `    let both${g} = combined[(batch * blocks + min(firstBlock + ${g}u, blocks - 1u)) * terms + term];
+    difference${g} += x * both${g}.x;
+    bound${g} += magnitude * both${g}.y;`,
+)}
+  }
+${sums.added ? `  let addedBase = ${wrapped(sums.start.added)} + ${addressOf(batches, "batch", "added")} + ${addressOf(rows, "row", "added", true)};` : ""}
+${each(
+  groupBlocks,
+  (g) => `  {
+    let column = (firstBlock + ${g}u) * ${blockColumns}u + lane;
+    if (column < columns) {
+      let factor = weight(column);
+      let at = ${first}u + result + ${addressOf(columns, "column", "output")};
+      let y = factor * vec4f(${fours((r) => `resultAt(at[${r}])`)});
+      difference${g} -= y;
+${output.format === "f16" ? `      bound${g} += select(vec4f(), abs(y) * shareOfResult, vec4<bool>(${fours((r) => `isFinite(y[${r}])`)}));` : ""}
+${
+  sums.added
+    ? `      let addedTo = addedBase + ${addressOf(columns, "column", "added")};
+      let z = factor * vec4f(${fours((r) => `addedAt(addedTo[${r}])`)});
+      difference${g} += z;
+      bound${g} += (abs(z) + tinyAdded) * shareOfAdded;`
+    : ""
+}
+    }
+  }
+  partial[${2 * g}][lane] = difference${g};
+  partial[${2 * g + 1}][lane] = bound${g};`,
+)}
+  workgroupBarrier();
+  let own = lane / ${groupRows}u;
+  let mine = lane % ${groupRows}u;
+  if (own >= ${groupBlocks}u || firstRow + mine >= rows || firstBlock + own >= blocks) { return; }
+  var difference = 0.0;
+  var bound = least;
+  for (var i = 0u; i < ${lanes}u; i++) {
+    difference += partial[2u * own][i][mine];
+    bound += partial[2u * own + 1u][i][mine];
+  }
+  judge(difference, bound, result[mine], firstBlock + own);
+}
+
+fn judge(difference: f32, bound: f32, result: u32, block: u32) {
+  atomicAdd(&report[${reportWords.compared}], 1u);
+  // Sums that may overflow say nothing.
+  if (!isFinite(bound) || bound > most) {
+    atomicAdd(&report[${reportWords.undecided}], 1u);
+    return;
+  }
+${
+  output.format === "f16"
+    ? `  if (!isFinite(difference) && bound > mostHalf) {
+    atomicAdd(&report[${reportWords.undecided}], 1u);
+    return;
+  }`
+    : ""
+}
+  atomicMax(&report[${reportWords.largest}], bitcast<u32>(bound));
+  if (isFinite(difference) && abs(difference) <= bound) { return; }
+  if (atomicAdd(&report[${reportWords.mismatches}], 1u) > 0u) { return; }
+  atomicStore(&report[${reportWords.result}], result);
+  atomicStore(&report[${reportWords.block}], block);
+  atomicStore(&report[${reportWords.difference}], bitcast<u32>(difference));
+  atomicStore(&report[${reportWords.bound}], bitcast<u32>(bound));
+}
+
+override factor = 1u;
+
+/** Adds up hashes of the words outside of the results, times a factor. */
+@compute @workgroup_size(${lanes})
+fn digest(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let n = linear(id, groups) * ${lanes}u + lane;
+  if (n >= ${words}u) { return; }
+  var word = ${output.format === "f16" ? "results[n]" : "bitcast<u32>(results[n])"};
+  var isInside = true;
+${each(perWord, (i) => `  if (${perWord}u * n + ${i}u >= ${first}u && ${perWord}u * n + ${i}u < ${first + count}u) { word &= ${perWord === 1 ? "0u" : i === 0 ? "0xffff0000u" : "0xffffu"}; } else { isInside = false; }`)}
+  if (isInside) { return; }
+  var x = word ^ (n * 0x9e3779b1u);
+  x = (x ^ (x >> 16u)) * 0x7feb352du;
+  x = (x ^ (x >> 15u)) * 0x846ca68bu;
+  atomicAdd(&report[${reportWords.outside}], (x ^ (x >> 16u)) * factor);
+}
+`;
+  return {
+    source,
+    combine: gridOf(Math.ceil(combined / lanes)),
+    compare: gridOf(workgroups),
+    combinedBytes: 8 * combined,
+    compared: rowCount * blocks * batchCount,
+    outside: words * perWord - count,
+    digest: gridOf(Math.ceil(words / lanes)),
+    isMirrored: sums !== given,
+    work: workOf(sums),
+  };
+}
+
+/** Returns the workgroups of a grid with at least so many. */
+function gridOf(workgroups: number): readonly [number, number] {
+  const y = Math.ceil(workgroups / mostWorkgroups);
+  return [Math.ceil(workgroups / y), y];
+}
+
+/** Returns the multiplications of a check, as a fraction of those of the sums. */
+function workOf(sums: SumsOfProducts): number {
+  const { rows, columns, batches } = partsOf(sums);
+  const [m, n, b] = [rows, columns, batches].map(countOf) as [number, number, number];
+  const terms = countOf(sums.terms);
+  const check = b * (terms * n + 2 * m * terms * Math.ceil(n / blockColumns) + m * n);
+  return check / (b * m * n * terms);
+}
+
+/** Returns the same sums with the factors exchanged. */
+function mirrored(sums: SumsOfProducts): SumsOfProducts {
+  const exchanged = (all: readonly Dimension[]) =>
+    all.map((each) => ({ ...each, left: each.right, right: each.left }));
+  return {
+    ...sums,
+    left: sums.right,
+    right: sums.left,
+    start: { ...sums.start, left: sums.start.right, right: sums.start.left },
+    results: exchanged(sums.results),
+    terms: exchanged(sums.terms),
+  };
+}
+
+const countOf = (all: readonly Dimension[]) => all.reduce((product, { size }) => product * size, 1);
+
+/**
+ * Returns the dimensions of the results by the factors that they move: the left one in rows, the
+ * right one in columns, both in batches.
+ */
+function partsOf({ results }: SumsOfProducts) {
+  let output = 1;
+  const placed = results.map((each): Placed => {
+    const place = { ...each, output };
+    output *= each.size;
+    return place;
+  });
+  return {
+    rows: placed.filter(({ left, right }) => left !== 0 && right === 0),
+    columns: placed.filter(({ left, right }) => left === 0 && right !== 0),
+    batches: placed.filter(({ left, right }) => left !== 0 && right !== 0),
+  };
+}
+
+/**
+ * Writes the address in an operand that an index of some dimensions has; with `isVector`, the
+ * addresses of four indices.
+ */
+function addressOf(
+  all: readonly (Dimension & { readonly output?: number })[],
+  index: string,
+  operand: "left" | "right" | "added" | "output",
+  isVector = false,
+): string {
+  let stride = 1;
+  const parts = all.flatMap((each, i) => {
+    const divided = stride === 1 ? index : `${index} / ${stride}u`;
+    const digit = i === all.length - 1 ? divided : `${divided} % ${each.size}u`;
+    stride *= each.size;
+    const step = each[operand] ?? 0;
+    return step === 0 ? [] : [`(${digit}) * ${wrapped(step)}`];
+  });
+  if (parts.length === 0) return isVector ? "vec4u()" : "0u";
+  return `(${parts.join(" + ")})`;
+}
+
+/** Writes an integer as u32. Sums of addresses wrap. */
+const wrapped = (x: number) => `${x >>> 0}u`;
+
+/** Writes a number so that WGSL takes it for an f32. */
+function float(x: number): string {
+  const text = String(Math.fround(x));
+  return /[.e]/.test(text) ? `${text}f` : `${text}.0f`;
+}
+
+const each = (count: number, text: (i: number) => string) =>
+  Array.from({ length: count }, (_, i) => text(i)).join("\n");
+
+/** Writes the components of a vector of four. */
+const fours = (text: (i: number) => string) => [0, 1, 2, 3].map(text).join(", ");
+
+function declarationOf({ format }: Operand, binding: number, name: string): string {
+  return `@group(0) @binding(${binding}) var<storage, read> ${name}: array<${format === "f16" ? "u32" : "f32"}>;`;
+}
+
+function loadOf({ format }: Operand, name: string, at: string): string {
+  if (format === "f32") return `${name}[${at}]`;
+  return `unpack2x16float(${name}[(${at}) / 2u])[(${at}) % 2u]`;
+}
+
+function windowsOf({ windows, terms }: SumsOfProducts, result: string): string {
+  const conditions = windows.map(({ unit, size, term, scale, low, high }) => {
+    const stride = countOf(terms.slice(0, term));
+    const digit = `i32(term / ${stride}u % ${terms[term]!.size}u)`;
+    const position = `i32(${result} / ${unit}u % ${size}u) * ${scale} + ${digit}`;
+    return `${position} >= ${low} && ${position} <= ${high}`;
+  });
+  return conditions.length === 0 ? "true" : conditions.join(" && ");
+}
+
+/**
+ * Writes the constants of the bound. Each rounding changes a number by at most 2^-24 of it. Numbers
+ * below the least normal one may count as zero.
+ */
+function boundsOf(sums: SumsOfProducts, terms: number): string {
+  const unit = 1.1 * 2 ** -24;
+  const perLane = Math.ceil(terms / lanes) + lanes + 8;
+  // Right results are sums of these magnitudes, so their weighted sums have the same bound.
+  const share = unit * (sums.roundings + 2 + blockColumns + 2 * perLane);
+  const tiny = ({ format }: Operand) => (format === "f16" ? 2 ** -14 : 2 ** -126) / share;
+  const scale = Math.max(1, Math.abs(sums.coefficient));
+  const ofWords = sums.output.format === "f16" ? blockColumns * 2 ** -13 : 0;
+  return `
+const share = ${float(share)};
+const tinyLeft = ${float(2 * tiny(sums.left))};
+const tinyRight = ${float(8 * tiny(sums.right))};
+${sums.output.format === "f16" ? `const shareOfResult = ${float(1.1 * 2 ** -11)};` : ""}
+${sums.added ? `const shareOfAdded = ${float(share)};\nconst tinyAdded = ${float(8 * tiny(sums.added))};` : ""}
+const least = ${float(scale * terms * blockColumns * 2 ** -120 + ofWords)};
+const most = ${float(share * 2 ** 124)};
+const mostHalf = ${float(share * 2 ** 14)};`;
+}

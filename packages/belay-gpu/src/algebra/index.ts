@@ -1,0 +1,14 @@
+/** Checks by algebra: sums of products in kernels, and the check of their results. */
+
+export type { BindingPoint } from "../analysis/bindings.ts";
+export type { KnownDispatch } from "../analysis/filledBytes/filledBytes.ts";
+export { type CheckedBuffers, type Mismatch, SumsCheck, type Verdict } from "./sumsCheck.ts";
+export {
+  type Dimension,
+  findSumsOfProducts,
+  type Operand,
+  type SumsOfProducts,
+  type Unrecognized,
+  type Window,
+} from "./sumsOfProducts.ts";
+export type { Format } from "./symbolicBuffer.ts";

@@ -1,0 +1,212 @@
+import { describe, expect, it } from "vitest";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
+import { sumsIn } from "../../../../test/support/kernels/foundSums.ts";
+import {
+  batchedProduct,
+  convolution,
+  type ProductKernel,
+  productKernels,
+  tiledProduct,
+} from "../../../../test/support/kernels/productKernels.ts";
+import { SumsCheck, type Verdict } from "./sumsCheck.ts";
+import type { SumsOfProducts } from "./sumsOfProducts.ts";
+
+const { newDevice } = testDevices();
+let shared: Promise<GPUDevice> | undefined;
+const sharedDevice = () => {
+  shared ??= newDevice();
+  return shared;
+};
+
+/** Returns a number of a buffer. */
+type Numbers = (binding: number, i: number) => number;
+
+const random: Numbers = (binding, i) => ((Math.sin(i * 12.9898 + binding * 78.233) * 43758.5453) % 1) - 0.2;
+
+/** A kernel on a device, with the check of its results. */
+class CheckedProgram {
+  readonly #device: GPUDevice;
+  readonly #kernel: ProductKernel;
+  readonly #sums: SumsOfProducts;
+  readonly #check: SumsCheck;
+  readonly #pipeline: GPUComputePipeline;
+  readonly #buffers: readonly GPUBuffer[];
+
+  /** `source` runs in place of the kernel's own. */
+  constructor(device: GPUDevice, kernel: ProductKernel, source = kernel.source) {
+    const { STORAGE, UNIFORM, COPY_DST } = GPUBufferUsage;
+    this.#device = device;
+    this.#kernel = kernel;
+    this.#sums = sumsIn(kernel);
+    const module = device.createShaderModule({ code: source });
+    this.#pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
+    this.#buffers = kernel.buffers.map((each) =>
+      "words" in each
+        ? device.createBuffer({ size: 4 * each.words.length, usage: UNIFORM | COPY_DST })
+        : device.createBuffer({ size: each.floats * (each.format ? 2 : 4), usage: STORAGE | COPY_DST }),
+    );
+    this.#check = new SumsCheck(device, this.#sums, this.#output.size);
+  }
+
+  get #output(): GPUBuffer {
+    return this.#buffers[this.#sums.output.of.binding]!;
+  }
+
+  /** Runs the kernel on some numbers, damages its results, and returns the verdict. */
+  async run(numbers: Numbers = random, damage?: (output: GPUBuffer) => void): Promise<Verdict> {
+    const { queue } = this.#device;
+    for (const [binding, each] of this.#kernel.buffers.entries()) {
+      const data =
+        "words" in each
+          ? Uint32Array.from(each.words)
+          : each.format === "f16"
+            ? Uint16Array.from(
+                { length: each.floats },
+                (_, i) => 0x3800 + ((i * 37) % 1024) + (i % 3 ? 0 : 0x8000),
+              )
+            : Float32Array.from({ length: each.floats }, (_, i) => numbers(binding, i));
+      queue.writeBuffer(this.#buffers[binding]!, 0, data);
+    }
+    const { left, right, output, added } = this.#sums;
+    const at = ({ of }: SumsOfProducts["left"]) => ({ buffer: this.#buffers[of.binding]! });
+    const bound = {
+      left: at(left),
+      right: at(right),
+      output: at(output),
+      ...(added && { added: at(added) }),
+    };
+    const entries = this.#buffers.map((buffer, binding) => ({ binding, resource: { buffer } }));
+    const group = this.#device.createBindGroup({ layout: this.#pipeline.getBindGroupLayout(0), entries });
+    this.#submit((pass) => {
+      this.#check.before(pass, bound);
+      pass.setPipeline(this.#pipeline);
+      pass.setBindGroup(0, group);
+      pass.dispatchWorkgroups(...this.#kernel.grid);
+    });
+    damage?.(this.#output);
+    this.#submit((pass) => this.#check.after(pass, bound));
+    return this.#check.verdict();
+  }
+
+  #submit(encode: (pass: GPUComputePassEncoder) => void): void {
+    const encoder = this.#device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    encode(pass);
+    pass.end();
+    this.#device.queue.submit([encoder.finish()]);
+  }
+}
+
+/** A kernel that no test adapter runs, with numbers of 16 bits in words. */
+const packed = `
+@group(0) @binding(0) var<storage, read> a: array<u32>;
+@group(0) @binding(1) var<storage, read> b: array<u32>;
+@group(0) @binding(2) var<storage, read_write> c: array<u32>;
+@compute @workgroup_size(4, 8) fn main(@builtin(global_invocation_id) id: vec3u) {
+  var sum = vec2f();
+  for (var i = 0u; i < 12u; i++) {
+    let x = unpack2x16float(a[(id.y * 12u + i) / 2u])[i % 2u];
+    sum += x * unpack2x16float(b[i * 12u + id.x]);
+  }
+  c[id.y * 12u + id.x] = pack2x16float(sum);
+}`;
+
+describe("the check of sums of products", () => {
+  it.each(productKernels)("agrees with the results of a kernel: $name", async (kernel) => {
+    const source = kernel.source.startsWith("enable f16") ? packed : kernel.source;
+    const { outcome, bound } = await new CheckedProgram(await sharedDevice(), kernel, source).run();
+    expect(outcome).toBe("agreed");
+    expect(bound).toBeGreaterThan(0);
+    expect(bound).toBeLessThan(source === packed ? 10 : 0.1);
+  });
+
+  const product = tiledProduct(24, 72, 40);
+
+  it("finds one wrong result, whatever is wrong with it, and tells where", async () => {
+    const device = await sharedDevice();
+    const program = new CheckedProgram(device, product);
+    for (const wrong of [1000, -0.5, 1e38, Number.NaN, Number.POSITIVE_INFINITY]) {
+      const verdict = await program.run(random, (output) =>
+        device.queue.writeBuffer(output, 4 * (17 * 72 + 70), Float32Array.of(wrong)),
+      );
+      expect(verdict).toMatchObject({ outcome: "mismatch", mismatch: { result: 17 * 72, block: 1 } });
+    }
+    expect((await program.run()).outcome).toBe("agreed");
+  });
+
+  it("finds an invocation that computes something else and was not sampled", async () => {
+    const source = product.source.replace("= sum;", "= select(sum, 2.0 * sum, id.x == 50u && id.y == 13u);");
+    const verdict = await new CheckedProgram(await sharedDevice(), { ...product, source }).run();
+    expect(verdict).toMatchObject({ outcome: "mismatch", mismatch: { result: 13 * 72, block: 0 } });
+  });
+
+  it("finds a result that is not stored", async () => {
+    const source = product.source.replace(
+      "if (id.x < n && id.y < m",
+      "if (id.x < n && id.y < m && !(id.x == 50u && id.y == 13u)",
+    );
+    const verdict = await new CheckedProgram(await sharedDevice(), { ...product, source }).run();
+    expect(verdict).toMatchObject({ outcome: "mismatch", mismatch: { result: 13 * 72 } });
+  });
+
+  it("finds a store outside of the results", async () => {
+    const [a, b] = product.buffers;
+    const longer = { ...product, buffers: [a!, b!, { floats: 24 * 72 + 9 }] };
+    const device = await sharedDevice();
+    expect((await new CheckedProgram(device, longer).run()).outcome).toBe("agreed");
+    const stray = product.source.replace(
+      "= sum; }",
+      `= sum; }
+  if (id.x == 29u && id.y == 13u) { c[${24 * 72 + 8}] = 0.0; }`,
+    );
+    const verdict = await new CheckedProgram(device, longer, stray).run();
+    expect(verdict).toMatchObject({ outcome: "mismatch", mismatch: "outside" });
+  });
+
+  it("finds a wrong result of a convolution, a batch and a sum with a bias", async () => {
+    const device = await sharedDevice();
+    const image = { images: 2, size: 6, channels: 2, filters: 70, window: 3, stride: 1, padding: 1 };
+    for (const kernel of [convolution(image), batchedProduct(3, 9, 17, 6)]) {
+      const verdict = await new CheckedProgram(device, kernel).run(random, (output) =>
+        device.queue.writeBuffer(output, 4 * 201, Float32Array.of(7)),
+      );
+      expect(verdict).toMatchObject({ outcome: "mismatch" });
+    }
+  });
+
+  it("decides nothing on numbers that are not finite, and on sums that may overflow", async () => {
+    const program = new CheckedProgram(await sharedDevice(), product);
+    const large: Numbers = (binding, i) => random(binding, i) * 3e38;
+    const with_ =
+      (binding: number, at: number, x: number): Numbers =>
+      (b, i) =>
+        b === binding && i === at ? x : random(b, i);
+    for (const numbers of [
+      with_(0, 77, Number.NaN),
+      with_(1, 1234, Number.POSITIVE_INFINITY),
+      with_(0, 3, Number.NEGATIVE_INFINITY),
+      large,
+    ])
+      expect((await program.run(numbers)).outcome).toBe("undecided");
+  });
+
+  it("raises no alarm on numbers that cancel, are huge, tiny, subnormal or mixed", async () => {
+    const program = new CheckedProgram(await sharedDevice(), product);
+    const seeded =
+      (seed: number): Numbers =>
+      (binding, i) =>
+        random(binding, i + 100_003 * seed);
+    const kinds: Readonly<Record<string, (x: Numbers) => Numbers>> = {
+      cancelling: (x) => (b, i) => (b === 0 ? (i % 2 ? -1 : 1) * x(b, i >> 1) : x(b, Math.floor(i / 144))),
+      huge: (x) => (b, i) => x(b, i) * 1e16,
+      tiny: (x) => (b, i) => x(b, i) * 1e-20,
+      subnormal: (x) => (b, i) => x(b, i) * (b === 0 ? 1e-39 : 1e30),
+      mixed: (x) => (b, i) => x(b, i) * 10 ** (((i * 7) % 31) - 15),
+      equal: () => () => 0.1,
+      zero: () => () => 0,
+    };
+    for (const [kind, change] of Object.entries(kinds))
+      for (let seed = 0; seed < 5; seed++)
+        expect([kind, (await program.run(change(seeded(seed)))).outcome]).toEqual([kind, "agreed"]);
+  });
+});

@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import { findIn, sumsIn } from "../../../../test/support/kernels/foundSums.ts";
+import {
+  type ProductKernel,
+  plainProduct,
+  productKernels,
+} from "../../../../test/support/kernels/productKernels.ts";
+import { createReference, createReferenceBuffer } from "../reference/index.ts";
+import type { Dimension, SumsOfProducts } from "./sumsOfProducts.ts";
+
+/** Returns the results that sums of products claim, of small whole numbers. */
+function computed(sums: SumsOfProducts, contents: readonly Float64Array[]): Float64Array {
+  const count = (all: readonly Dimension[]) => all.reduce((product, { size }) => product * size, 1);
+  const digits = (all: readonly Dimension[], index: number) => {
+    let rest = index;
+    return all.map(({ size }) => {
+      const digit = rest % size;
+      rest = Math.floor(rest / size);
+      return digit;
+    });
+  };
+  const at = (all: readonly Dimension[], of: readonly number[], operand: "left" | "right" | "added") =>
+    all.reduce((sum, each, i) => sum + each[operand] * of[i]!, 0);
+  return Float64Array.from({ length: sums.count }, (_, index) => {
+    const result = digits(sums.results, index);
+    let sum = 0;
+    for (let t = 0; t < count(sums.terms); t++) {
+      const term = digits(sums.terms, t);
+      const exists = sums.windows.every((each) => {
+        const position = each.scale * (Math.floor(index / each.unit) % each.size) + term[each.term]!;
+        return position >= each.low && position <= each.high;
+      });
+      if (!exists) continue;
+      const left = sums.start.left + at(sums.results, result, "left") + at(sums.terms, term, "left");
+      const right = sums.start.right + at(sums.results, result, "right") + at(sums.terms, term, "right");
+      sum += contents[sums.left.of.binding]![left]! * contents[sums.right.of.binding]![right]!;
+    }
+    const added = sums.added && contents[sums.added.of.binding]!;
+    return sums.coefficient * sum + (added?.[sums.start.added + at(sums.results, result, "added")] ?? 0);
+  });
+}
+
+/** Returns the results of a kernel as the reference executor computes them. */
+function executed(kernel: ProductKernel, contents: readonly Float64Array[]): number[] {
+  const reference = createReference(kernel, { floats: "nearest" });
+  if ("construct" in reference) throw new Error(reference.construct);
+  const buffers = kernel.buffers.map((each, binding) => {
+    const bytes = "words" in each ? Uint32Array.from(each.words) : floatsAs(each.format, contents[binding]!);
+    return { group: 0, binding, buffer: createReferenceBuffer(bytes) };
+  });
+  expect(reference.run({ workgroups: kernel.grid, buffers })).toEqual({});
+  const output = kernel.buffers.findIndex((_, i) =>
+    kernel.source.includes(`@binding(${i}) var<storage, read_write>`),
+  );
+  const { bytes } = buffers[output]!.buffer;
+  const each = kernel.buffers[output]!;
+  if ("format" in each && each.format === "f16") return [...new Uint16Array(bytes.buffer)].map(fromHalf);
+  return [...new Float32Array(bytes.buffer)];
+}
+
+/** Returns small whole numbers in a format. */
+function floatsAs(format: "f32" | "f16" | undefined, numbers: Float64Array): ArrayBufferView {
+  return format === "f16" ? Uint16Array.from(numbers, toHalf) : Float32Array.from(numbers);
+}
+
+const halves = new Map(Array.from({ length: 2 ** 16 }, (_, bits) => [fromHalf(bits), bits] as const));
+const toHalf = (x: number) => halves.get(x)!;
+function fromHalf(bits: number): number {
+  const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
+  return exponent === 0 ? (sign * fraction) / 2 ** 24 : sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+describe("sums of products", () => {
+  it.each(productKernels)("are found in a kernel: $name", (kernel) => {
+    const found = sumsIn(kernel);
+    const contents = kernel.buffers.map((each, i) =>
+      "words" in each
+        ? new Float64Array(0)
+        : Float64Array.from({ length: each.floats }, (_, j) => ((j * 7919 + i * 31) % 7) - 3),
+    );
+    expect([...computed(found, contents)]).toEqual(executed(kernel, contents));
+  });
+
+  const bodyOf = (body: string): ProductKernel => ({
+    name: "",
+    source: `@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read_write> c: array<f32>;
+@compute @workgroup_size(8) fn main(@builtin(global_invocation_id) id: vec3u) { let i = id.x; ${body} }`,
+    grid: [2, 1, 1],
+    buffers: [{ floats: 64 }, { floats: 16 }],
+  });
+
+  it.each([
+    ["c[i] = max(a[i] * a[i + 1], 0.0);", "its results are no sums of products, or too long ones"],
+    ["c[i] = a[i] * a[i + 1] * a[i + 2];", "its results are no sums of products, or too long ones"],
+    ["c[i] = a[i] + a[i + 1];", "its results have no products of loaded numbers"],
+    ["c[i] = a[i] * a[i + 1] + 1.0;", "it adds constants"],
+    ["c[i] = a[i] * a[i + 1] + 2.0 * a[i + 2] * a[i + 3];", "its terms have weights"],
+    ["c[i] += a[i] * a[i + 1];", "it changes its output in place"],
+    ["if (a[i] > 0.0) { c[i] = a[i] * a[i]; }", "its control or its addresses depend on the data"],
+    ["if (i > 99) { c[i] = a[i]; }", "the sampled workgroups store nothing"],
+    ["c[i] = a[i] * a[(i * i) % 13];", "the addresses of its results have no pattern"],
+    ["for (var j = 0u; j < 1u; ) { c[i] = a[j]; }", "too many iterations and calls"],
+    ["c[i * 16] = a[i] * a[i];", "an index is out of bounds"],
+  ])("are not found in a kernel with %s", (body, reason) => {
+    expect(findIn(bodyOf(body))).toEqual({ reason });
+  });
+
+  it("are not found where the grid, a size or a word is not known, or the module has an error", () => {
+    const kernel = plainProduct(8, 8, 8);
+    expect(findIn({ ...kernel, buffers: kernel.buffers.slice(1) })).toEqual({
+      reason: 'the size of "c" is not known',
+    });
+    expect(findIn({ ...kernel, source: "fn f( {" })).toHaveProperty("reason");
+    const words = kernel.buffers.map((each, i) => (i === 0 ? { words: [8, 8] } : each));
+    expect(findIn({ ...kernel, buffers: words })).toEqual({
+      reason: "it loads integers that the host does not know",
+    });
+  });
+});

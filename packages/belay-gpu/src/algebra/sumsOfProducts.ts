@@ -1,0 +1,557 @@
+/**
+ * Finds kernels that store sums of products, such as products of matrices and convolutions. Some
+ * workgroups are executed with symbols in place of floats, and maps of addresses are fitted to what
+ * they store.
+ *
+ * The answer is a hypothesis: other workgroups may compute something else. A check of real results
+ * shows that (`checkKernels.ts`).
+ */
+import { type BindingAccess, type BindingPoint, bindingAccesses } from "../analysis/bindings.ts";
+import type { KnownDispatch } from "../analysis/filledBytes/filledBytes.ts";
+import {
+  type ReferenceKernel,
+  type ReferenceSource,
+  referenceOf,
+  resolveKernel,
+} from "../reference/referenceKernel.ts";
+import { type Digit, type DigitMap, digitsOf, divisorsOf, type Fact, fitDigits } from "./digits.ts";
+import { type Format, SymbolicBuffer } from "./symbolicBuffer.ts";
+import { type Sum, Symbols, type Term } from "./symbols.ts";
+
+/** A buffer of a sum of products. Its addresses count numbers from the start of the binding. */
+export interface Operand {
+  /** The binding point. */
+  readonly of: BindingPoint;
+  /** The name of the variable. */
+  readonly name: string;
+  /** The format of its numbers. */
+  readonly format: Format;
+}
+
+/**
+ * A digit of the results' index, or of the terms' index: the number of its values, and how far one
+ * step moves the address in each operand.
+ */
+export interface Dimension {
+  /** The number of values. */
+  readonly size: number;
+  /** The step in the left operand. */
+  readonly left: number;
+  /** The step in the right operand. */
+  readonly right: number;
+  /** The step in the operand that is added. Always 0 for terms. */
+  readonly added: number;
+}
+
+/**
+ * A condition that a term exists, as at the edges of a padded image: `low <= scale * coordinate +
+ * digit of the term <= high`. The coordinate of result `i` is `floor(i / unit) % size`.
+ */
+export interface Window {
+  /** The divisor of the result's number. */
+  readonly unit: number;
+  /** The number of values of the coordinate. */
+  readonly size: number;
+  /** The number of the term's dimension. */
+  readonly term: number;
+  /** The factor of the coordinate. */
+  readonly scale: number;
+  /** The least sum of an existing term. */
+  readonly low: number;
+  /** The largest sum of an existing term. */
+  readonly high: number;
+}
+
+/**
+ * A dispatch that stores sums of products. Result `i` is the sum over all terms `t` of
+ * `coefficient * left[…] * right[…]`, and of one number of `added` if there is such a buffer.
+ */
+export interface SumsOfProducts {
+  /** The buffer of the results. They lie one after the other, from `first` on. */
+  readonly output: Operand;
+  /** The address of the first result. */
+  readonly first: number;
+  /** The number of results. */
+  readonly count: number;
+  /** The first factors. Only they may be missing at edges. */
+  readonly left: Operand;
+  /** The second factors. */
+  readonly right: Operand;
+  /** The numbers that are added, such as a bias. */
+  readonly added?: Operand;
+  /** The addresses of the first result's first term. */
+  readonly start: { readonly left: number; readonly right: number; readonly added: number };
+  /** The dimensions of the results, fastest first. */
+  readonly results: readonly Dimension[];
+  /** The dimensions of the terms, fastest first. */
+  readonly terms: readonly Dimension[];
+  /** The conditions of terms. All terms exist if there are none. */
+  readonly windows: readonly Window[];
+  /** The factor of all products. */
+  readonly coefficient: number;
+  /** The most roundings of one term on its way into the result. */
+  readonly roundings: number;
+  /** The format in which the kernel adds up. */
+  readonly precision: Format;
+}
+
+/** The reason why a dispatch is not known to store sums of products. */
+export interface Unrecognized {
+  /** The reason, such as `its terms have weights`. */
+  readonly reason: string;
+}
+
+/** The most iterations of loops and calls in one workgroup. */
+const mostIterations = 2 ** 22;
+/** The most terms of all sampled results together. */
+const mostTerms = 2 ** 20;
+/** The most results that are sampled of each workgroup. */
+const mostOfWorkgroup = 48;
+
+/** A sampled result. */
+interface Sample {
+  /** The offset in the output, in numbers. */
+  readonly offset: number;
+  readonly sum: Sum;
+}
+
+/** Returns the sums of products that a dispatch stores, or the reason why none are known. */
+export function findSumsOfProducts(
+  kernel: ReferenceSource,
+  dispatch: KnownDispatch,
+): SumsOfProducts | Unrecognized {
+  let resolved: ReturnType<typeof resolveKernel>;
+  try {
+    resolved = resolveKernel(kernel);
+  } catch (error) {
+    if (error instanceof TypeError) return { reason: error.message };
+    throw error;
+  }
+  const symbols = new Symbols();
+  const reference = referenceOf(resolved, {}, (format) => symbols.arithmetic(format));
+  if ("construct" in reference) return { reason: `the executor does not have ${reference.construct}` };
+  const bindings = bindingAccesses(resolved.program, resolved.declaration);
+  const outputs = bindings.filter(({ access }) => access !== "read");
+  const [output] = outputs;
+  if (!output || outputs.length > 1) return { reason: "it does not store to exactly one buffer" };
+  try {
+    const samples = new Sampler(symbols, reference, bindings, dispatch, output).samples();
+    return new Fit(bindings, output, samples).result();
+  } catch (error) {
+    if (error instanceof NoFit) return { reason: error.message };
+    throw error;
+  }
+}
+
+/** Ends the search for sums of products. */
+class NoFit extends Error {}
+
+/** Executes workgroups with symbols. */
+class Sampler {
+  readonly #symbols: Symbols;
+  readonly #reference: ReferenceKernel;
+  readonly #bindings: readonly BindingAccess[];
+  readonly #dispatch: KnownDispatch;
+  readonly #output: BindingAccess;
+
+  constructor(
+    symbols: Symbols,
+    reference: ReferenceKernel,
+    bindings: readonly BindingAccess[],
+    dispatch: KnownDispatch,
+    output: BindingAccess,
+  ) {
+    this.#symbols = symbols;
+    this.#reference = reference;
+    this.#bindings = bindings;
+    this.#dispatch = dispatch;
+    this.#output = output;
+  }
+
+  /** Returns the formats of the buffers and the sampled results. */
+  samples() {
+    const formats = new Map<number, Format>();
+    const samples: Sample[] = [];
+    let terms = 0;
+    let least = Number.POSITIVE_INFINITY;
+    let most = 0;
+    for (const workgroup of sampledWorkgroups(this.#dispatch.grid)) {
+      const { buffers, stores } = this.#execute(workgroup);
+      for (const [i, { formats: used }] of buffers.entries()) {
+        for (const format of used) {
+          if (format === "integer" || (formats.get(i) ?? format) !== format)
+            throw new NoFit("it accesses a buffer in several formats");
+          formats.set(i, format);
+        }
+      }
+      const bytes = formats.get(this.#bindings.indexOf(this.#output)) === "f16" ? 2 : 4;
+      const offsets = [...stores.keys()].sort((a, b) => a - b);
+      for (const offset of offsets) {
+        least = Math.min(least, offset / bytes);
+        most = Math.max(most, offset / bytes);
+      }
+      for (const offset of sampledOffsets(offsets)) {
+        const sum = this.#symbols.sumOf(stores.get(offset)!, mostTerms - terms);
+        if (!sum) throw new NoFit("its results are no sums of products, or too long ones");
+        terms += sum.terms.length;
+        samples.push({ offset: offset / bytes, sum });
+      }
+    }
+    if (samples.length === 0) throw new NoFit("the sampled workgroups store nothing");
+    return { formats, samples, least, most };
+  }
+
+  #execute(workgroup: readonly [number, number, number]) {
+    const { grid } = this.#dispatch;
+    this.#symbols.clear();
+    const buffers = this.#bindings.map(({ group, binding, kind, name }, i) => {
+      const of = { group, binding };
+      const size = this.#dispatch.sizeOf(of);
+      if (size === undefined) throw new NoFit(`the size of "${name}" is not known`);
+      const isUniform = kind === "uniform";
+      const wordAt = (offset: number) => (isUniform ? this.#dispatch.wordAt(of, offset) : undefined);
+      return new SymbolicBuffer(this.#symbols, i, size - (size % 4), wordAt);
+    });
+    const { undecided } = this.#reference.run({
+      workgroups: grid as [number, number, number],
+      buffers: this.#bindings.map(({ group, binding }, i) => ({ group, binding, buffer: buffers[i]! })),
+      only: [workgroup],
+      iterations: mostIterations,
+    });
+    if (undecided) throw new NoFit(undecided.reason);
+    return { buffers, stores: buffers[this.#bindings.indexOf(this.#output)]!.stores };
+  }
+}
+
+/** Returns workgroups at the corners of a grid, next to its origin, and some between. */
+function sampledWorkgroups(grid: readonly number[]): (readonly [number, number, number])[] {
+  const [x, y, z] = grid.map((count) => count - 1) as [number, number, number];
+  const middle = (last: number, by: number) => Math.floor(last * by);
+  const chosen: (readonly [number, number, number])[] = [
+    [0, 0, 0],
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+    [x, 0, 0],
+    [0, y, 0],
+    [0, 0, z],
+    [x, y, z],
+    [middle(x, 0.38), middle(y, 0.62), middle(z, 0.5)],
+    [middle(x, 0.71), middle(y, 0.29), middle(z, 0.86)],
+  ];
+  const inside = chosen.filter(([i, j, k]) => i <= x && j <= y && k <= z);
+  return [...new Map(inside.map((each) => [each.join(), each])).values()];
+}
+
+/** Returns the first offsets, the last one, and some between. */
+function sampledOffsets(offsets: readonly number[]): number[] {
+  const chosen = new Set<number>();
+  for (let i = 0; i < Math.min(4, offsets.length); i++) chosen.add(i);
+  chosen.add(offsets.length - 1);
+  const gaps = offsets.flatMap((offset, i) => (i > 0 && offset > offsets[i - 1]! + 4 ? [i, i - 1] : []));
+  for (const each of gaps.slice(0, 16)) chosen.add(each);
+  const left = mostOfWorkgroup - chosen.size;
+  for (let i = 0; i < left; i++) chosen.add(Math.floor((i * 0.618034 * offsets.length) % offsets.length));
+  return [...chosen].filter((i) => offsets[i] !== undefined).map((i) => offsets[i]!);
+}
+
+/** The addresses of a product's two factors. */
+type Pair = readonly [left: number, right: number];
+
+/** Fits maps of addresses to sampled results. */
+class Fit {
+  readonly #bindings: readonly BindingAccess[];
+  readonly #output: BindingAccess;
+  readonly #formats: ReadonlyMap<number, Format>;
+  readonly #samples: readonly Sample[];
+  readonly #least: number;
+  readonly #count: number;
+
+  constructor(
+    bindings: readonly BindingAccess[],
+    output: BindingAccess,
+    { formats, samples, least, most }: ReturnType<Sampler["samples"]>,
+  ) {
+    this.#bindings = bindings;
+    this.#output = output;
+    this.#formats = formats;
+    this.#samples = samples;
+    this.#least = least;
+    this.#count = most - least + 1;
+  }
+
+  /** Returns the fitted sums. Throws `NoFit` if there are none. */
+  result(): SumsOfProducts {
+    const { first, second, added } = this.#operands();
+    try {
+      return this.#fit(first, second, added);
+    } catch (error) {
+      // Terms may be missing at the edges of one operand, which has to be the left one.
+      if (!(error instanceof NoFit) || first === second) throw error;
+      try {
+        return this.#fit(second, first, added);
+      } catch {
+        throw error;
+      }
+    }
+  }
+
+  #fit(left: number, right: number, added: number | undefined): SumsOfProducts {
+    const coefficient = this.#coefficient();
+    const sums = this.#samples.map(({ offset, sum }) => ({
+      index: offset - this.#least,
+      pairs: this.#pairsOf(sum, left),
+      plus: sum.terms.flatMap(({ factors }) =>
+        factors.length === 1 ? [factors[0]!.offset / this.#bytes(factors[0]!.buffer)] : [],
+      ),
+    }));
+    if (added !== undefined && sums.some(({ plus }) => plus.length !== 1))
+      throw new NoFit("it adds a number to some results only, or several");
+    const pattern = new Pattern(sums.map(({ pairs }) => pairs));
+    const terms = pattern.map();
+    const facts: Fact[] = [];
+    const present: { readonly index: number; readonly terms: ReadonlySet<number> }[] = [];
+    for (const { index, pairs, plus } of sums) {
+      if (pairs.length === 0) throw new NoFit("a result has no terms");
+      const base = pattern.baseOf(pairs);
+      facts.push({ index, at: [...base, plus[0] ?? 0] });
+      present.push({ index, terms: pattern.numbersOf(pairs, base) });
+    }
+    const results = fitDigits(facts, this.#count);
+    if (!results) throw new NoFit("the addresses of its results have no pattern");
+    const windows = windowsOf(results.digits, terms.digits, present);
+    if (!windows) throw new NoFit("some of its terms are missing without a pattern");
+    const [startLeft, startRight, startAdded] = results.start as [number, number, number];
+    const operand = (i: number): Operand => {
+      const { group, binding, name } = this.#bindings[i]!;
+      return { of: { group, binding }, name, format: this.#formats.get(i)! };
+    };
+    const isHalf = this.#samples.some(({ sum }) => sum.isHalf);
+    const all = this.#samples.flatMap(({ sum }) => sum.terms);
+    return {
+      output: operand(this.#bindings.indexOf(this.#output)),
+      first: this.#least,
+      count: this.#count,
+      left: operand(left),
+      right: operand(right),
+      ...(added !== undefined && { added: operand(added) }),
+      start: { left: startLeft, right: startRight, added: startAdded },
+      results: results.digits.map(dimensionOf),
+      terms: terms.digits.map(dimensionOf),
+      windows,
+      coefficient,
+      roundings: all.reduce((most, each) => Math.max(most, each.roundings), 0),
+      precision: isHalf ? "f16" : "f32",
+    };
+  }
+
+  #bytes(buffer: number): number {
+    return this.#formats.get(buffer) === "f16" ? 2 : 4;
+  }
+
+  /** Returns the buffers of the factors, and of single numbers that are added. */
+  #operands() {
+    const terms = this.#samples.flatMap(({ sum }) => sum.terms);
+    const products = terms.filter(({ factors }) => factors.length === 2);
+    const singles = terms.filter(({ factors }) => factors.length === 1);
+    const output = this.#bindings.indexOf(this.#output);
+    if (products.length === 0) throw new NoFit("its results have no products of loaded numbers");
+    if (terms.some(({ factors }) => factors.length === 0)) throw new NoFit("it adds constants");
+    if (terms.some(({ factors }) => factors.some(({ buffer }) => buffer === output)))
+      throw new NoFit("it changes its output in place");
+    const buffers = [...new Set(products.flatMap(({ factors }) => factors.map(({ buffer }) => buffer)))];
+    if (buffers.length > 2) throw new NoFit("its products have factors of several buffers");
+    const [a, b = a] = buffers.sort((x, y) => x - y);
+    if (products.some(({ factors: [x, y] }) => a !== b && x!.buffer === y!.buffer))
+      throw new NoFit("its products have factors of several buffers");
+    const added = [...new Set(singles.map(({ factors }) => factors[0]!.buffer))];
+    if (added.length > 1) throw new NoFit("it adds numbers of several buffers");
+    if (singles.some(({ coefficient }) => coefficient !== 1)) throw new NoFit("it scales what it adds");
+    return { first: a!, second: b!, added: added[0] };
+  }
+
+  #coefficient(): number {
+    const products = this.#samples.flatMap(({ sum }) =>
+      sum.terms.filter(({ factors }) => factors.length === 2),
+    );
+    const [{ coefficient }] = products as [Term];
+    if (products.some((each) => each.coefficient !== coefficient)) throw new NoFit("its terms have weights");
+    return coefficient;
+  }
+
+  /** Returns the addresses of the products of a sum, in ascending order. */
+  #pairsOf({ terms }: Sum, left: number): Pair[] {
+    const pairs = terms.flatMap(({ factors }): Pair[] => {
+      const [x, y] = factors;
+      if (!x || !y) return [];
+      const [a, b] = x.buffer === left ? [x, y] : [y, x];
+      return [[a.offset / this.#bytes(a.buffer), b.offset / this.#bytes(b.buffer)]];
+    });
+    return pairs.sort((p, q) => p[0] - q[0] || p[1] - q[1]);
+  }
+}
+
+const dimensionOf = ({ size, steps: [left = 0, right = 0, added = 0] }: Digit): Dimension => ({
+  size,
+  left,
+  right,
+  added,
+});
+
+/** The addresses of the terms of all results, relative to each result's first term. */
+class Pattern {
+  /** The terms of a result that has all of them. */
+  readonly #terms: readonly Pair[];
+  /** The numbers of the terms, by their relative addresses. */
+  readonly #numbers = new Map<number, number>();
+  /** The least and the largest address of a first right factor, and the step between them. */
+  readonly #rights: { readonly least: number; readonly most: number; readonly step: number };
+
+  constructor(all: readonly (readonly Pair[])[]) {
+    const longest = all.reduce((a, b) => (b.length > a.length ? b : a));
+    const [left, right] = longest[0]!;
+    this.#terms = longest.map(([a, b]) => [a - left, b - right]);
+    for (const [t, pair] of this.#terms.entries()) this.#numbers.set(keyOf(pair), t);
+    const rights = all.flatMap((pairs) => (pairs.length === longest.length ? [pairs[0]![1]] : []));
+    const [least, most] = [Math.min(...rights), Math.max(...rights)];
+    this.#rights = { least, most, step: rights.reduce((step, each) => divisor(step, each - least), 0) };
+  }
+
+  /** Returns the map from the number of a term to its relative addresses. */
+  map(): DigitMap {
+    const map = fitDigits(
+      this.#terms.map((at, index) => ({ index, at })),
+      this.#terms.length,
+    );
+    if (!map) throw new NoFit("the addresses of its terms have no pattern");
+    return map;
+  }
+
+  /** Returns the addresses of a result's first term, even if this term is missing. */
+  baseOf(pairs: readonly Pair[]): Pair {
+    const isWhole = pairs.length === this.#terms.length;
+    const [left, right] = pairs[0]!;
+    const bases = (isWhole ? this.#terms.slice(0, 1) : this.#terms)
+      .map(([a, b]): Pair => [left - a, right - b])
+      .filter((base) => this.#mayBegin(base[1]))
+      // The right factors of results with all terms begin at similar addresses.
+      .sort((a, b) => this.#distanceOf(a[1]) - this.#distanceOf(b[1]));
+    for (const base of bases)
+      if (pairs.every((pair) => this.#numberOf(pair, base) !== undefined)) return base;
+    throw new NoFit("the terms of its results have several patterns");
+  }
+
+  /** Returns the numbers of the terms that a result has. */
+  numbersOf(pairs: readonly Pair[], base: Pair): ReadonlySet<number> {
+    return new Set(pairs.map((pair) => this.#numberOf(pair, base)!));
+  }
+
+  #numberOf([a, b]: Pair, base: Pair): number | undefined {
+    return this.#numbers.get(keyOf([a - base[0], b - base[1]]));
+  }
+
+  /** Returns false if the first right factor of no result with all terms can be at an address. */
+  #mayBegin(right: number): boolean {
+    const { least, step } = this.#rights;
+    return step === 0 || (right - least) % step === 0;
+  }
+
+  /** Returns how far an address is from those of the first right factors. */
+  #distanceOf(right: number): number {
+    const { least, most } = this.#rights;
+    return Math.max(least - right, right - most, 0);
+  }
+}
+
+const keyOf = ([a, b]: Pair): number => a * 2 ** 27 + b;
+
+/** Returns the greatest common divisor. */
+const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
+
+/** The terms that a sampled result has. */
+interface Present {
+  readonly index: number;
+  readonly terms: ReadonlySet<number>;
+}
+
+/** The least and the largest value of a digit. */
+interface Range {
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * Returns the conditions that the existing terms meet and that each missing term fails; undefined
+ * if there are none. A result's coordinate may be a part of one of its digits only, since the rows
+ * of an image often follow each other without a gap.
+ */
+function windowsOf(
+  results: readonly Digit[],
+  terms: readonly Digit[],
+  present: readonly Present[],
+): readonly Window[] | undefined {
+  const count = terms.reduce((product, { size }) => product * size, 1);
+  if (present.every((each) => each.terms.size === count)) return [];
+  const numbers = Array.from({ length: count }, (_, t) => digitsOf(terms, t));
+  const ranges = present.map((each) =>
+    terms.map((_, n) => rangeOf([...each.terms].map((t) => numbers[t]![n]!))),
+  );
+  const isBox = present.every(({ terms: has }, i) => {
+    const sizes = ranges[i]!.map(({ low, high }) => high - low + 1);
+    return has.size === sizes.reduce((product, size) => product * size);
+  });
+  if (!isBox) return undefined;
+  const windows: Window[] = [];
+  for (const [n, { size }] of terms.entries()) {
+    if (ranges.every((each) => each[n]!.low === 0 && each[n]!.high === size - 1)) continue;
+    const window = coordinatesOf(results, terms[n]!, n)
+      .map((each) => limited(each, present, ranges))
+      .find((each) =>
+        present.every(({ index }, i) => {
+          const at = each.scale * coordinateAt(each, index);
+          const { low, high } = ranges[i]![n]!;
+          return Math.max(0, each.low - at) === low && Math.min(size - 1, each.high - at) === high;
+        }),
+      );
+    if (!window) return undefined;
+    windows.push(window);
+  }
+  return windows;
+}
+
+type Coordinate = Omit<Window, "low" | "high">;
+
+const coordinateAt = ({ unit, size }: Coordinate, index: number) => Math.floor(index / unit) % size;
+
+/** Returns the parts of results' digits whose steps are multiples of a term's step. */
+function coordinatesOf(results: readonly Digit[], { steps: [by] }: Digit, term: number): Coordinate[] {
+  let stride = 1;
+  return results.flatMap(({ size, steps: [step] }) => {
+    const first = stride;
+    stride *= size;
+    return divisorsOf(size).flatMap((skipped) => {
+      const scale = (step! * skipped) / by!;
+      if (!Number.isInteger(scale) || scale === 0) return [];
+      return divisorsOf(size / skipped)
+        .filter((each) => each > 1)
+        .map((each) => ({ unit: first * skipped, size: each, term, scale }));
+    });
+  });
+}
+
+/** Returns a condition with the limits that all results keep to. */
+function limited(
+  each: Coordinate,
+  present: readonly Present[],
+  ranges: readonly (readonly Range[])[],
+): Window {
+  const positions = present.map(({ index }) => each.scale * coordinateAt(each, index));
+  const lows = positions.map((at, i) => at + ranges[i]![each.term]!.low);
+  const highs = positions.map((at, i) => at + ranges[i]![each.term]!.high);
+  return { ...each, low: Math.min(...lows), high: Math.max(...highs) };
+}
+
+const rangeOf = (values: readonly number[]): Range => ({
+  low: values.reduce((a, b) => Math.min(a, b)),
+  high: values.reduce((a, b) => Math.max(a, b)),
+});

@@ -1,0 +1,27 @@
+import { findSumsOfProducts, type SumsOfProducts, type Unrecognized } from "belay-gpu/algebra";
+import type { ProductKernel } from "./productKernels.ts";
+
+/** Returns what is found in a kernel with its buffers. */
+export function findIn({ source, grid, buffers }: ProductKernel): SumsOfProducts | Unrecognized {
+  const sizes = buffers.map((each) =>
+    "words" in each ? 4 * each.words.length : each.floats * (each.format === "f16" ? 2 : 4),
+  );
+  return findSumsOfProducts(
+    { source },
+    {
+      grid,
+      sizeOf: ({ binding }) => sizes[binding],
+      wordAt: ({ binding }, offset) => {
+        const buffer = buffers[binding]!;
+        return "words" in buffer ? buffer.words[offset / 4] : undefined;
+      },
+    },
+  );
+}
+
+/** Returns the sums of products in a kernel. Throws the reason if there are none. */
+export function sumsIn(kernel: ProductKernel): SumsOfProducts {
+  const found = findIn(kernel);
+  if ("reason" in found) throw new Error(found.reason);
+  return found;
+}

@@ -1,0 +1,282 @@
+/** Kernels that store sums of products, in the shapes that libraries give them. */
+
+/** A dispatch of a kernel with its buffers. */
+export interface ProductKernel {
+  readonly name: string;
+  readonly source: string;
+  readonly grid: readonly [number, number, number];
+  /** The buffers in the order of their bindings, all in group 0. */
+  readonly buffers: readonly ProductBuffer[];
+}
+
+/** The words of a uniform buffer, or the number of floats in a storage buffer. */
+export type ProductBuffer =
+  | { readonly words: readonly number[] }
+  | { readonly floats: number; readonly format?: "f32" | "f16" };
+
+const floats = (count: number): ProductBuffer => ({ floats: count });
+const halves = (count: number): ProductBuffer => ({ floats: count, format: "f16" });
+const words = (...all: number[]): ProductBuffer => ({ words: all });
+
+const abc = (element = "f32", start = 0) => `
+@group(0) @binding(${start}) var<storage, read> a: array<${element}>;
+@group(0) @binding(${start + 1}) var<storage, read> b: array<${element}>;
+@group(0) @binding(${start + 2}) var<storage, read_write> c: array<${element}>;`;
+
+/** A product of matrices, one element for each invocation. */
+export function plainProduct(m: number, n: number, k: number): ProductKernel {
+  const source = `struct Shape { m: u32, n: u32, k: u32 }
+@group(0) @binding(0) var<uniform> shape: Shape;${abc("f32", 1)}
+@compute @workgroup_size(8, 8) fn main(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x >= shape.n || id.y >= shape.m) { return; }
+  var sum = 0.0;
+  for (var i = 0u; i < shape.k; i++) { sum = fma(a[id.y * shape.k + i], b[i * shape.n + id.x], sum); }
+  c[id.y * shape.n + id.x] = sum;
+}`;
+  const grid = [Math.ceil(n / 8), Math.ceil(m / 8), 1] as const;
+  return {
+    name: "plain",
+    source,
+    grid,
+    buffers: [words(m, n, k), floats(m * k), floats(k * n), floats(m * n)],
+  };
+}
+
+/** A product through tiles in workgroup memory. Elements at the edges are loaded as zeros. */
+export function tiledProduct(m: number, n: number, k: number): ProductKernel {
+  const source = `const m = ${m}u; const n = ${n}u; const k = ${k}u;${abc()}
+var<workgroup> aTile: array<array<f32, 8>, 8>;
+var<workgroup> bTile: array<array<f32, 8>, 8>;
+@compute @workgroup_size(8, 8)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_id) local: vec3u) {
+  var sum = 0.0;
+  for (var start = 0u; start < k; start += 8u) {
+    var x = 0.0;
+    var y = 0.0;
+    if (id.y < m && start + local.x < k) { x = a[id.y * k + start + local.x]; }
+    if (id.x < n && start + local.y < k) { y = b[(start + local.y) * n + id.x]; }
+    aTile[local.y][local.x] = x;
+    bTile[local.y][local.x] = y;
+    workgroupBarrier();
+    for (var i = 0u; i < 8u; i++) { sum += aTile[local.y][i] * bTile[i][local.x]; }
+    workgroupBarrier();
+  }
+  if (id.x < n && id.y < m) { c[id.y * n + id.x] = sum; }
+}`;
+  const grid = [Math.ceil(n / 8), Math.ceil(m / 8), 1] as const;
+  return { name: "tiled", source, grid, buffers: [floats(m * k), floats(k * n), floats(m * n)] };
+}
+
+/** A product of vectors of four, with four rows for each invocation. */
+function vectorizedProduct(m: number, n: number, k: number): ProductKernel {
+  const source = `${abc("vec4f")}
+var<workgroup> aTile: array<array<vec4f, 4>, 16>;
+var<workgroup> bTile: array<array<vec4f, 4>, 16>;
+@compute @workgroup_size(4, 4)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u) {
+  var sums: array<vec4f, 4>;
+  let row = group.y * 16u + local.y * 4u;
+  let column = group.x * 4u + local.x;
+  for (var start = 0u; start < ${k}u; start += 16u) {
+    for (var i = 0u; i < 4u; i++) {
+      aTile[local.y * 4u + i][local.x] = a[(row + i) * ${k / 4}u + start / 4u + local.x];
+      bTile[local.y * 4u + i][local.x] = b[(start + local.y * 4u + i) * ${n / 4}u + column];
+    }
+    workgroupBarrier();
+    for (var q = 0u; q < 4u; q++) {
+      for (var i = 0u; i < 4u; i++) {
+        let x = aTile[local.y * 4u + i][q];
+        sums[i] += x.x * bTile[q * 4u][local.x] + x.y * bTile[q * 4u + 1u][local.x];
+        sums[i] += x.z * bTile[q * 4u + 2u][local.x] + x.w * bTile[q * 4u + 3u][local.x];
+      }
+    }
+    workgroupBarrier();
+  }
+  for (var i = 0u; i < 4u; i++) { c[(row + i) * ${n / 4}u + column] = sums[i]; }
+}`;
+  const grid = [n / 16, m / 16, 1] as const;
+  return { name: "vectorized", source, grid, buffers: [floats(m * k), floats(k * n), floats(m * n)] };
+}
+
+/** A product with both factors transposed, scaled by a number of a uniform buffer. */
+function transposedProduct(m: number, n: number, k: number): ProductKernel {
+  const source = `@group(0) @binding(0) var<uniform> alpha: f32;${abc("f32", 1)}
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x >= ${m * n}u) { return; }
+  let row = id.x / ${n}u;
+  let column = id.x % ${n}u;
+  var sum = 0.0;
+  for (var i = 0u; i < ${k}u; i++) { sum += a[i * ${m}u + row] * b[column * ${k}u + i]; }
+  c[id.x] = alpha * sum;
+}`;
+  const grid = [Math.ceil((m * n) / 64), 1, 1] as const;
+  // The word of the number 0.5.
+  const buffers = [words(0x3f000000), floats(m * k), floats(k * n), floats(m * n)];
+  return { name: "transposed and flat", source, grid, buffers };
+}
+
+/** A product for each batch, with a bias for each column. */
+export function batchedProduct(batches: number, m: number, n: number, k: number): ProductKernel {
+  const source = `${abc()}
+@group(0) @binding(3) var<storage, read> bias: array<f32>;
+@compute @workgroup_size(8, 8) fn main(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x >= ${n}u || id.y >= ${m}u) { return; }
+  var sum = 0.0;
+  for (var i = 0u; i < ${k}u; i++) {
+    sum += a[(id.z * ${m}u + id.y) * ${k}u + i] * b[(id.z * ${k}u + i) * ${n}u + id.x];
+  }
+  c[(id.z * ${m}u + id.y) * ${n}u + id.x] = sum + bias[id.x];
+}`;
+  const grid = [Math.ceil(n / 8), Math.ceil(m / 8), batches] as const;
+  const buffers = [floats(batches * m * k), floats(batches * k * n), floats(batches * m * n), floats(n)];
+  return { name: "batched with a bias", source, grid, buffers };
+}
+
+/** The parts of a product whose terms are split among workgroups. */
+function splitProduct(parts: number, m: number, n: number, k: number): ProductKernel {
+  const source = `${abc()}
+@compute @workgroup_size(8, 8) fn main(@builtin(global_invocation_id) id: vec3u) {
+  var sum = 0.0;
+  for (var i = id.z * ${k / parts}u; i < (id.z + 1u) * ${k / parts}u; i++) {
+    sum += a[id.y * ${k}u + i] * b[i * ${n}u + id.x];
+  }
+  c[(id.z * ${m}u + id.y) * ${n}u + id.x] = sum;
+}`;
+  const grid = [n / 8, m / 8, parts] as const;
+  return {
+    name: "split terms",
+    source,
+    grid,
+    buffers: [floats(m * k), floats(k * n), floats(parts * m * n)],
+  };
+}
+
+/** A product of a matrix and a vector, with a workgroup for each row. */
+function vectorProduct(m: number, k: number): ProductKernel {
+  const source = `${abc()}
+var<workgroup> sums: array<f32, 32>;
+@compute @workgroup_size(32)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+  var sum = 0.0;
+  for (var i = lane; i < ${k}u; i += 32u) { sum += a[group.x * ${k}u + i] * b[i]; }
+  sums[lane] = sum;
+  for (var half = 16u; half > 0u; half /= 2u) {
+    workgroupBarrier();
+    if (lane < half) { sums[lane] += sums[lane + half]; }
+  }
+  if (lane == 0u) { c[group.x] = sums[0]; }
+}`;
+  return {
+    name: "matrix times vector",
+    source,
+    grid: [m, 1, 1],
+    buffers: [floats(m * k), floats(k), floats(m)],
+  };
+}
+
+/** The shape of a convolution of padded images. */
+export interface ConvolutionShape {
+  readonly images: number;
+  readonly size: number;
+  readonly channels: number;
+  readonly filters: number;
+  readonly window: number;
+  readonly stride: number;
+  readonly padding: number;
+}
+
+/** A convolution with the channels last, one element for each invocation. */
+export function convolution(shape: ConvolutionShape): ProductKernel {
+  const { images, size, channels, filters, window, stride, padding } = shape;
+  const out = Math.floor((size + 2 * padding - window) / stride) + 1;
+  const count = images * out * out * filters;
+  const source = `${abc()}
+@compute @workgroup_size(32) fn main(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x >= ${count}u) { return; }
+  let filter_ = id.x % ${filters}u;
+  let x = i32(id.x / ${filters}u % ${out}u) * ${stride} - ${padding};
+  let y = i32(id.x / ${filters * out}u % ${out}u) * ${stride} - ${padding};
+  let image = id.x / ${filters * out * out}u;
+  var sum = 0.0;
+  for (var dy = 0; dy < ${window}; dy++) {
+    if (y + dy < 0 || y + dy >= ${size}) { continue; }
+    for (var dx = 0; dx < ${window}; dx++) {
+      if (x + dx < 0 || x + dx >= ${size}) { continue; }
+      for (var channel = 0u; channel < ${channels}u; channel++) {
+        let at = (image * ${size}u + u32(y + dy)) * ${size}u + u32(x + dx);
+        sum += a[at * ${channels}u + channel] * b[((u32(dy) * ${window}u + u32(dx)) * ${channels}u + channel) * ${filters}u + filter_];
+      }
+    }
+  }
+  c[id.x] = sum;
+}`;
+  const sizes = [images * size * size * channels, window * window * channels * filters, count];
+  return {
+    name: `${window}x${window} convolution, stride ${stride}, padding ${padding}`,
+    source,
+    grid: [Math.ceil(count / 32), 1, 1],
+    buffers: sizes.map(floats),
+  };
+}
+
+/** A convolution with the channels first, and the weights of each filter in one piece. */
+function planarConvolution({ size, channels, filters, window, padding }: ConvolutionShape): ProductKernel {
+  const out = size + 2 * padding - window + 1;
+  const source = `${abc()}
+fn pixel(channel: u32, y: i32, x: i32) -> f32 {
+  if (min(x, y) < 0 || max(x, y) >= ${size}) { return 0.0; }
+  return a[(channel * ${size}u + u32(y)) * ${size}u + u32(x)];
+}
+@compute @workgroup_size(8, 4) fn main(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x >= ${out}u || id.y >= ${out}u) { return; }
+  var sum = 0.0;
+  for (var channel = 0u; channel < ${channels}u; channel++) {
+    for (var i = 0; i < ${window * window}; i++) {
+      let weight = b[(id.z * ${channels}u + channel) * ${window * window}u + u32(i)];
+      sum += pixel(channel, i32(id.y) + i / ${window} - ${padding}, i32(id.x) + i % ${window} - ${padding}) * weight;
+    }
+  }
+  c[(id.z * ${out}u + id.y) * ${out}u + id.x] = sum;
+}`;
+  const sizes = [size * size * channels, window * window * channels * filters, out * out * filters];
+  return {
+    name: "convolution of planes",
+    source,
+    grid: [Math.ceil(out / 8), Math.ceil(out / 4), filters],
+    buffers: sizes.map(floats),
+  };
+}
+
+/** A product of numbers of 16 bits, whose sums have 32. */
+function halfProduct(m: number, n: number, k: number): ProductKernel {
+  const source = `enable f16;${abc("f16")}
+@compute @workgroup_size(8, 8) fn main(@builtin(global_invocation_id) id: vec3u) {
+  var sum = 0.0;
+  for (var i = 0u; i < ${k}u; i++) { sum += f32(a[id.y * ${k}u + i]) * f32(b[i * ${n}u + id.x]); }
+  c[id.y * ${n}u + id.x] = f16(sum);
+}`;
+  return {
+    name: "f16 with f32 sums",
+    source,
+    grid: [n / 8, m / 8, 1],
+    buffers: [m * k, k * n, m * n].map(halves),
+  };
+}
+
+const image = { images: 2, size: 7, channels: 3, filters: 5, window: 3, stride: 1, padding: 1 };
+
+/** One kernel of each shape, small. */
+export const productKernels: readonly ProductKernel[] = [
+  plainProduct(19, 21, 10),
+  tiledProduct(19, 21, 12),
+  vectorizedProduct(32, 48, 32),
+  transposedProduct(20, 24, 9),
+  batchedProduct(3, 17, 9, 6),
+  splitProduct(2, 16, 24, 12),
+  vectorProduct(12, 70),
+  convolution(image),
+  convolution({ ...image, window: 3, stride: 2, padding: 0, size: 9 }),
+  convolution({ ...image, window: 1, padding: 0 }),
+  planarConvolution({ ...image, images: 1 }),
+  halfProduct(16, 24, 12),
+];
