@@ -48,6 +48,13 @@ it("draws bars to one scale, sorts by a header, and gives the order back", () =>
   expect(texts()).toEqual(before);
 });
 
+it("draws numbers that words follow, and none that a number follows", () => {
+  const { cells } = drawnTable(["add", "1.5 adjacent, store"], ["sum", "3 half-subgroup"], ["exp", "2"]);
+  expect(cells().map(({ style }) => style.getPropertyValue("--share"))).toEqual(["50.0%", "100.0%", "66.7%"]);
+  const { document } = drawnTable(["add", "1 of 9"], ["sum", "0 of 7"], ["exp", "3 of 5"]);
+  expect(document.querySelector(".bar")).toBe(null);
+});
+
 it("leaves tables of words, of few numbers and of several units alone", () => {
   for (const measured of [
     ["a", "b", "c"],

@@ -7,10 +7,15 @@ interface Measured {
   readonly unit: string;
 }
 
-/** Returns the number of a cell and its unit. Undefined for a cell with other words. */
+/**
+ * Returns the number of a cell and its unit. Words without a digit may follow. Undefined for other
+ * cells.
+ */
 function measuredIn(cell: HTMLElement): Measured | undefined {
   const [, number, unit] =
-    /^([\d,]+(?:\.\d+)?)\s?(%|[mµn]?s|[kMG]?B(?:\/s)?|[x×])?$/.exec(cell.textContent!.trim()) ?? [];
+    /^([\d,]+(?:\.\d+)?)\s?(%|[mµn]?s|[kMG]?B(?:\/s)?|[x×])?(?:\s[a-z][^\d]*)?$/.exec(
+      cell.textContent!.trim(),
+    ) ?? [];
   return number === undefined
     ? undefined
     : { cell, value: Number(number.replaceAll(",", "")), unit: unit ?? "" };

@@ -50,8 +50,8 @@ const report: ReportDocument = {
       axis: "percent",
       series: ["plain"],
       ranges: [
-        { series: "plain", at: 0, value: 1, low: 0.5, high: 2 },
-        { series: "plain", at: 31, value: 3, low: 2, high: 5 },
+        { series: "plain", at: "0 to 3", value: 1, low: 0.5, high: 2 },
+        { series: "plain", at: "28 to 31", value: 3, low: 2, high: 5 },
       ],
     },
     {
@@ -93,8 +93,9 @@ describe("renderPage", () => {
   });
 
   it("draws an interval around each value of a range", () => {
-    const marks = (group: string) => document.querySelectorAll(`svg ${group} > *`).length;
-    expect([marks('[aria-label="rule"][stroke-opacity]'), marks('[aria-label="dot"]')]).toEqual([2, 2]);
+    expect(document.querySelectorAll('svg [aria-label="rule"] [stroke-opacity]').length).toBe(2);
+    expect(document.querySelectorAll('svg [aria-label="dot"] circle').length).toBe(2);
+    expect(document.body.textContent).toContain("28 to 31");
   });
 
   it("shows the whole of a listing, and what there is to say beside its line", () => {
@@ -115,6 +116,39 @@ describe("renderPage", () => {
     expect([...document.querySelectorAll("details")].map((card) => card.hasAttribute("open"))).toEqual([
       true,
       false,
+    ]);
+  });
+
+  it("folds a table of many rows", () => {
+    const columns = [{ label: "Number" }];
+    const rows = Array.from({ length: 41 }, (_, i) => [{ text: String(i) }]);
+    const folded = (count: number) => {
+      const sections = [{ kind: "table", title: "Times", columns, rows: rows.slice(0, count) }] as const;
+      const { document } = parseHTML(renderPage({ ...report, sections }));
+      return document.querySelector("details:not([open]) summary")?.textContent;
+    };
+    expect([folded(40), folded(41)]).toEqual([undefined, "41 rows"]);
+  });
+
+  it("leaves out columns of counts with zeros only", () => {
+    const columns = [
+      { label: "Program" },
+      { label: "Hang", isCount: true },
+      { label: "Silent", isCount: true },
+    ] as const;
+    const rows = [
+      [{ text: "scale" }, { text: "0" }, { text: "1" }],
+      [{ text: "sum" }, { text: "" }, { text: "0" }],
+    ];
+    const sections = [{ kind: "table", title: "Outcomes", columns, rows }] as const;
+    const { document } = parseHTML(renderPage({ ...report, sections }));
+    expect([...document.querySelectorAll("thead th")].map(({ textContent }) => textContent)).toEqual([
+      "Program",
+      "Silent",
+    ]);
+    expect([...document.querySelectorAll("td")].map((cell) => cell.dataset.label)).toEqual([
+      "Silent",
+      "Silent",
     ]);
   });
 

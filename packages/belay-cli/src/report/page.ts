@@ -78,8 +78,11 @@ function renderTable(
   allColumns: readonly Column[],
   allRows: readonly (readonly TableCell[])[],
 ): Html {
-  // Columns of what was not measured are left out.
-  const isFilled = (column: number) => allRows.some((row) => row[column]?.text);
+  // Columns of what was not measured, or did not happen, are left out.
+  const isFilled = (column: number) => {
+    const nothing = allColumns[column]!.isCount ? ["", "0"] : [""];
+    return allRows.some((row) => !nothing.includes(row[column]?.text ?? ""));
+  };
   const columns = allColumns.filter((_, column) => isFilled(column));
   const rows = allRows.map((row) => row.filter((_, column) => isFilled(column)));
   const align = (index: number) => columns[index]?.align ?? "start";
@@ -87,14 +90,18 @@ function renderTable(
     const content = ok === undefined ? html`${text}` : html`<span class="${classOf(ok)}">${text}</span>`;
     return index === 0
       ? html`<th scope="row">${content}</th>`
-      : html`<td class="${align(index)}">${content}</td>`;
+      : html`<td class="${align(index)}" data-label="${columns[index]!.label}">${content}</td>`;
   };
-  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
+  const table = html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
 <caption>${caption}</caption>
 <thead><tr>${columns.map(({ label }, i) => html`<th scope="col" class="${align(i)}">${label}</th>`)}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${row.map(cell)}</tr>\n`)}</tbody>
 </table></div>`;
+  return rows.length > FOLDED_ROWS ? foldable(`${rows.length} rows`, table, false) : table;
 }
+
+/** The number of rows that a page shows before a reader opens the table. */
+const FOLDED_ROWS = 40;
 
 function renderFigure({ series }: BarsSection | RangesSection, markup: string): Html {
   const keys = series.map((name, i) => html`<li class="series-${i + 1}">${name}</li>`);
@@ -163,6 +170,7 @@ export function drawListing({ source, remarks }: Listing): Html {
  * variables.
  */
 export function drawRanges({ title, across, axis, series, ranges }: RangesSection): string {
+  const groups = [...new Set(ranges.map(({ at }) => at))];
   const svg = Plot.plot({
     // There is no browser here, so the plot gets a fresh document.
     document: parseHTML("<html></html>").document as unknown as Document,
@@ -171,14 +179,19 @@ export function drawRanges({ title, across, axis, series, ranges }: RangesSectio
     width: 840,
     height: 320,
     marginLeft: 56,
-    marginBottom: 44,
-    x: { label: across, labelAnchor: "center", labelArrow: "none" },
+    marginBottom: 48,
+    // Each group has a column, in which the series stand side by side.
+    fx: { label: across, labelAnchor: "center", labelArrow: "none", domain: groups, axis: "bottom" },
+    x: { axis: null, domain: series, padding: 0.6 },
     y: { label: axis, labelArrow: "none", grid: true, zero: true, nice: true, ticks: 5 },
     color: { domain: series, range: series.map((_, i) => `var(--series-${i + 1})`) },
     marks: [
-      Plot.ruleX(ranges, { x: "at", y1: "low", y2: "high", stroke: "series", strokeOpacity: 0.5 }),
-      Plot.line(ranges, { x: "at", y: "value", stroke: "series", strokeWidth: 1.5 }),
-      Plot.dot(ranges, { x: "at", y: "value", fill: "series", r: 2.5 }),
+      Plot.ruleX(ranges, {
+        ...{ fx: "at", x: "series", y1: "low", y2: "high", stroke: "series" },
+        strokeWidth: 3,
+        strokeOpacity: 0.35,
+      }),
+      Plot.dot(ranges, { fx: "at", x: "series", y: "value", fill: "series", r: 3.5 }),
       Plot.ruleY([0]),
     ],
   });

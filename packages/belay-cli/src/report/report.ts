@@ -49,6 +49,8 @@ export interface TableSection extends SectionBase {
 export interface Column {
   readonly label: string;
   readonly align?: "start" | "end";
+  /** True if pages leave out the column when it has only zeros. */
+  readonly isCount?: true;
 }
 
 export interface TableCell {
@@ -81,7 +83,7 @@ export interface Bar {
   readonly label: string;
 }
 
-/** A section with values and their intervals over a number, as one line per series. */
+/** A section with values and their intervals, side by side in groups. */
 export interface RangesSection extends SectionBase {
   readonly kind: "ranges";
   /** The meaning of the horizontal axis. `axis` is the meaning of the values, with their unit. */
@@ -93,7 +95,8 @@ export interface RangesSection extends SectionBase {
 
 export interface Range {
   readonly series: string;
-  readonly at: number;
+  /** The name of the group. Groups stand in the order of the ranges. */
+  readonly at: string;
   readonly value: number;
   readonly low: number;
   readonly high: number;

@@ -21,7 +21,7 @@ export const stylesheet = `${palette}
 @media (prefers-color-scheme: dark) { :root { --series-5: #c79be6; --series-6: #5fc9bf; --series-7: #f08db0; } }
 * { box-sizing: border-box; }
 body {
-  margin: 0 auto; padding: 2.5rem clamp(1rem, 4vw, 2.5rem) 4rem; max-width: 76rem;
+  margin: 0 auto; padding: 2.5rem clamp(1rem, 4vw, 2.5rem) 4rem; max-width: 86rem;
   background: var(--surface); color: var(--text);
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", sans-serif;
 }
@@ -40,12 +40,21 @@ td .ok::before, th .ok::before { content: "✓\\a0" / ""; }
 td .bad::before, th .bad::before { content: "✗\\a0" / ""; }
 td .open::before, th .open::before { content: "…\\a0" / ""; }
 .scroll { overflow-x: auto; }
-table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
+table { width: 100%; border-collapse: collapse; font-size: 0.92rem; font-variant-numeric: tabular-nums; }
 caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-th, td { padding: 0.5rem 0.75rem; border-bottom: 1px solid var(--line); text-align: start; }
+th, td { padding: 0.45rem 0.6rem; border-bottom: 1px solid var(--line); text-align: start; vertical-align: top; }
 tbody th, td.end { white-space: nowrap; }
 thead th { color: var(--muted); font-size: 0.85rem; font-weight: 600; }
 .end { text-align: end; }
+/* On a narrow screen a row is a card, whose cells have the names of their columns. */
+@media (max-width: 40rem) {
+  thead { display: none; }
+  tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); padding: 0.5rem 0; border-bottom: 1px solid var(--line); }
+  th, td, td.end { padding: 0.2rem 0; border: 0; text-align: start; white-space: normal; overflow-wrap: anywhere; }
+  tbody th { grid-column: 1 / -1; font-size: 1rem; white-space: normal; }
+  td::before { content: attr(data-label); display: block; color: var(--muted); font-size: 0.8rem; }
+  td:empty { display: none; }
+}
 figure { margin: 0; }
 .bars { color: var(--text); width: 100%; min-width: 32rem; max-width: 60rem; height: auto; font-family: inherit; }
 .legend { display: flex; flex-wrap: wrap; gap: 1.25rem; margin: 0.5rem 0; padding: 0; list-style: none; font-size: 0.9rem; }

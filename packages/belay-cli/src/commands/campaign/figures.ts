@@ -9,6 +9,8 @@ import { percents, proportion } from "./rates.ts";
 
 /** The number of configurations in a figure, which is the number of a page's colors. */
 const SERIES = 7;
+/** The number of neighboring bits whose faults the plot of bits counts together. */
+const BITS = 4;
 /** The number of kernels whose text is shown. */
 const LISTED = 4;
 
@@ -46,17 +48,24 @@ function programBars(summary: Summary): Section[] {
 
 function bitRanges(summary: Summary): Section[] {
   const series = seriesOf(summary);
-  const ranges = summary.bits.flatMap(({ configuration, bit, sdc }) =>
-    series.includes(configuration) && sdc.trials > 0
-      ? [{ series: configuration, at: bit, value: 100 * sdc.rate, low: 100 * sdc.low, high: 100 * sdc.high }]
-      : [],
+  const ranges = Array.from({ length: 32 / BITS }, (_, group) => group * BITS).flatMap((first) =>
+    series.flatMap((configuration) => {
+      const of = summary.bits.filter(
+        (each) => each.configuration === configuration && each.bit >= first && each.bit < first + BITS,
+      );
+      const [events, trials] = [sum(of, ({ sdc }) => sdc.events), sum(of, ({ sdc }) => sdc.trials)];
+      if (trials === 0) return [];
+      const { rate, low, high } = wilson(events, trials, summary.settings.confidence);
+      const at = `${first} to ${first + BITS - 1}`;
+      return [{ series: configuration, at, value: 100 * rate, low: 100 * low, high: 100 * high }];
+    }),
   );
   if (ranges.length === 0) return [];
   return [
     {
       kind: "ranges",
       title: "Sensitivity, by position of the flipped bit",
-      lead: "Of single bits that flipped, over all structures; 31 is the sign of a float, 23 to 30 are its exponent.",
+      lead: "Of single bits that flipped, over all structures, with the interval; 31 is the sign of a float, 23 to 30 are its exponent.",
       across: "position of the bit",
       axis: "silent corruption, percent",
       series,

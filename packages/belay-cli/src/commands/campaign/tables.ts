@@ -8,7 +8,7 @@ import {
   type RateComparison,
 } from "../../campaign/results/compare.ts";
 import { type CellSummary, isEntry, isUnfinished, type Summary } from "../../campaign/results/summary.ts";
-import type { Section, TableCell, TableSection } from "../../report/report.ts";
+import type { Column, Section, TableCell, TableSection } from "../../report/report.ts";
 import { columnsOf, tableSection } from "../../report/sections.ts";
 import { atMost, percents, proportion } from "./rates.ts";
 
@@ -29,8 +29,8 @@ export function coverageTable({ cells, untested, absent, settings }: Summary): T
     const text = claimed
       ? `${claimed.sdc.events} of ${claimed.sdc.trials}, ${atMost(claimed.sdc)}${isPart(cell) ? ", stuck lanes aside" : ""}`
       : percents(cell.sdc);
-    const unbroken = `${text}${isUnfinished(cell) ? ", not finished" : ""}`.replaceAll(" %", "\u00a0%");
-    return { text: unbroken, ...(cell.holds !== undefined && { ok: cell.holds }) };
+    const whole = `${text}${isUnfinished(cell) ? ", not finished" : ""}`;
+    return { text: unbroken(whole), ...(cell.holds !== undefined && { ok: cell.holds }) };
   };
   return {
     kind: "table",
@@ -44,6 +44,10 @@ export function coverageTable({ cells, untested, absent, settings }: Summary): T
   };
 }
 
+/** Keeps the words of counts, rates and intervals on one line. */
+const unbroken = (text: string): string =>
+  text.replace(/\d+ of \d+|at most [\d.e-]+ %|\([^)]*\)| %/g, (words) => words.replaceAll(" ", "\u00a0"));
+
 /** Returns the rates with fault models weighted, beside the table of {@link coverageTable}. */
 export function weightedTable({ weighted: { weights, cells }, settings }: Summary): TableSection {
   const share = Object.values(weights.models).reduce((sum, weight) => sum + weight, 0);
@@ -56,7 +60,7 @@ export function weightedTable({ weighted: { weights, cells }, settings }: Summar
     const text = cell.inside ? atMost(cell.sdc) : percents(cell.sdc);
     const missed = cell.unstruck.join(", ");
     const without = missed === "" ? "" : `, without ${missed}`;
-    return { text: `${text}${without}`.replaceAll(" %", "\u00a0%") };
+    return { text: unbroken(`${text}${without}`) };
   };
   return {
     kind: "table",
@@ -94,7 +98,15 @@ const shownOutcomes: readonly (readonly [label: string, of: readonly Outcome[]])
   ["Silent", ["sdc"]],
   ["Not injected", ["notInjected"]],
 ];
-const outcomeColumns = shownOutcomes.map(([label]) => label);
+/** Inserts a column for each outcome before the columns with these labels. */
+function withOutcomes(
+  names: readonly string[],
+  rates: readonly string[],
+  remarks: readonly string[] = [],
+): Column[] {
+  const counts = shownOutcomes.map(([label]): Column => ({ label, align: "end", isCount: true }));
+  return [...columnsOf(names, []), ...counts, ...columnsOf([], rates, remarks)];
+}
 const outcomeCells = ({ counts }: Tally): TableCell[] =>
   shownOutcomes.map(([, of]) => ({ text: String(of.reduce((sum, outcome) => sum + counts[outcome], 0)) }));
 
@@ -109,12 +121,8 @@ export function outcomesTable({ cells, untested, absent }: Summary): TableSectio
   return {
     kind: "table",
     title: "Outcomes",
-    lead: "Noticed: of the faults that were not masked, those that were detected, corrected, or ended the program. Example: what belay campaign replay takes to show one.",
-    columns: columnsOf(
-      ["Configuration", "Structure"],
-      [...outcomeColumns, "Silent, of all", "Noticed"],
-      ["Example"],
-    ),
+    lead: "Noticed: of the faults that were not masked, those that were detected, corrected, or ended the program. Outcomes that no fault had have no column. Example: what belay campaign replay takes to show one.",
+    columns: withOutcomes(["Configuration", "Structure"], ["Silent, of all", "Noticed"], ["Example"]),
     rows: [
       ...cells.map((cell): TableCell[] => [
         { text: cell.configuration },
@@ -127,7 +135,7 @@ export function outcomesTable({ cells, untested, absent }: Summary): TableSectio
       ...unstruck.map(({ entry, text }): TableCell[] => [
         { text: entry.configuration },
         { text: entry.structure },
-        ...outcomeColumns.map(() => ({ text: "" })),
+        ...shownOutcomes.map(() => ({ text: "" })),
         { text },
         { text: "" },
         { text: "" },
@@ -140,7 +148,7 @@ export function modelsTable({ cells }: Summary): TableSection {
   return {
     kind: "table",
     title: "Fault models",
-    columns: columnsOf(["Configuration", "Structure", "Model"], [...outcomeColumns, "Silent, of all"]),
+    columns: withOutcomes(["Configuration", "Structure", "Model"], ["Silent, of all"]),
     rows: cells.flatMap((cell: CellSummary) =>
       Object.entries(cell.models).map(([model, tally]): TableCell[] => [
         { text: cell.configuration },
@@ -157,10 +165,7 @@ export function kernelsTable({ kernels }: Summary): TableSection {
   return {
     kind: "table",
     title: "Kernels",
-    columns: columnsOf(
-      ["Program", "Kernel", "Configuration", "Structure"],
-      [...outcomeColumns, "Silent, of all"],
-    ),
+    columns: withOutcomes(["Program", "Kernel", "Configuration", "Structure"], ["Silent, of all"]),
     rows: kernels.map((each) => [
       { text: each.program },
       { text: each.kernel },
