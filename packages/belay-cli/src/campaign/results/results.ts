@@ -169,7 +169,12 @@ export class Results {
         const progress = this.#progressOf(records, { configuration, inside, strata: strata.length });
         const isPlanned = ({ number }: InjectionRecord) => number < progress.quota;
         return {
-          ...{ configuration, structure, inside, strata, progress, made: records.made },
+          configuration,
+          structure,
+          inside,
+          strata,
+          progress,
+          made: records.made,
           get injections() {
             return records.all.filter(isPlanned);
           },

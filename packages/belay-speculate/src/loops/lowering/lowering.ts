@@ -64,7 +64,7 @@ export interface Repetition {
  * The translations of expressions and of lists of statements. The constructs of a language contain
  * each other, so the files that translate them reach each other through the lowering.
  */
-export interface Translation {
+export interface Translators {
   expression(lowering: Lowering, node: Expression): LoweredValue;
   /** Translates the statements between two places, and the directives among them. */
   statements(lowering: Lowering, nodes: readonly Statement[], between: Span): void;
@@ -117,7 +117,7 @@ export class Lowering {
   readonly usedDirectives = new Set<BranchDirective>();
   /** The calls that are being inlined, outermost first. */
   readonly calls: { readonly callee: Node; readonly at: number }[] = [];
-  readonly #translation: Translation;
+  readonly #translators: Translators;
   #temporaries = 0;
   #labels = 0;
   #inlined = 0;
@@ -129,9 +129,9 @@ export class Lowering {
     loop: SpeculatedLoop,
     directiveNames: ReadonlyMap<string, string>,
     variables: Variables,
-    translation: Translation,
+    translators: Translators,
   ) {
-    this.#translation = translation;
+    this.#translators = translators;
     this.file = file;
     this.scopes = scopes;
     this.loop = loop;
@@ -142,12 +142,12 @@ export class Lowering {
 
   /** Translates an expression. */
   expression(node: Expression): LoweredValue {
-    return this.#translation.expression(this, node);
+    return this.#translators.expression(this, node);
   }
 
   /** Translates the statements between two places, and the directives among them. */
   statements(nodes: readonly Statement[], between: Span): void {
-    this.#translation.statements(this, nodes, between);
+    this.#translators.statements(this, nodes, between);
   }
 
   /** Makes a part of the translation. Returns false if it is refused, and keeps the diagnostic. */
