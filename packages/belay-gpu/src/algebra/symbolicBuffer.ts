@@ -5,7 +5,7 @@ import { Undecided } from "../reference/undecided.ts";
 import type { Symbols } from "./symbols.ts";
 
 /** The format of the numbers that a kernel accesses in a buffer. */
-export type Format = FloatFormat["name"];
+export type Format = "f32" | "f16";
 
 /** A buffer whose floats are symbols. Its integers are known words, or nothing is known of them. */
 export class SymbolicBuffer extends BufferContents {

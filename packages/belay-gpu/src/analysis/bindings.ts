@@ -9,7 +9,9 @@ import { addressSpaceOf, rootVariable } from "./places.ts";
 
 /** The address of a resource: `@group(group) @binding(binding)`. */
 export interface BindingPoint {
+  /** The number in `@group`. */
   readonly group: number;
+  /** The number in `@binding`. */
   readonly binding: number;
 }
 
