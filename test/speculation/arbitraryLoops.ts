@@ -242,6 +242,7 @@ const types: Readonly<Record<ElementType, new (length: number) => LoopData>> = {
   i32: Int32Array,
   u32: Uint32Array,
   f32: Float32Array,
+  f64: Float64Array,
 };
 
 /** The array that a loop changes, with values that differ. */

@@ -88,3 +88,53 @@ it("leave what JavaScript leaves", async () => {
     expect(onCpu.pop()! > 0, body).toBe(leaves);
   }
 });
+
+const words = [0, 1, -1, 7, 2 ** 31 - 1, -(2 ** 31), 2 ** 32 - 1, 2_000_000_000];
+/** Expressions with constants of more than 32 bits, or with products of more than 53. */
+const expressions = [
+  ...["<", ">=", "===", "+", "%"].map((operator) => `u[i]! ${operator} 4294967297`),
+  ...["<=", ">", "!==", "-"].map((operator) => `-2147483649 ${operator} a[i]!`),
+  ...["4294967295 * a[i]!", "a[i]! * u[i]!", "a[i]! / 1e10", "Math.min(a[i]!, 1e10)"],
+];
+
+it("compute with constants of more than 32 bits as JavaScript does", async () => {
+  const device = await devices.newDevice();
+  const stores = expressions.map((code, place) =>
+    /[<>=]/.test(code) ? `if (${code}) out[${place} * n + i] = 1;` : `out[${place} * n + i] = ${code};`,
+  );
+  const source = `export async function run(a: Int32Array, u: Uint32Array, n: number, out: Int32Array) {
+  "use speculate";
+  //#pragma omp for target(webgpu)
+  for (let i = 0; i < n; i++) { ${stores.join(" ")} }
+}`;
+  const { code, diagnostics } = replaceLoops(source, "constants.ts");
+  expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+  const onDevice = evaluate(code!, (call: SpeculateCall) => speculate(call, { device, fallback: "never" }));
+  const written = evaluate(source);
+  const resultOf = async (exports: typeof written) => {
+    const out = new Int32Array(words.length * expressions.length);
+    const data = [Int32Array.from(words), Uint32Array.from(words), words.length, out];
+    await exports.run!(...(data as never[]));
+    return out;
+  };
+  expect(await resultOf(onDevice)).toEqual(await resultOf(written));
+});
+
+it("bail out also in windows that were proven to have no dependences", async () => {
+  const device = await devices.newDevice();
+  const source = `export async function run(a: Int32Array, out: Int32Array) {
+  "use speculate";
+  //#pragma omp for target(webgpu)
+  for (let i = 0; i < a.length; i++) out[(i * 5) % 64] = a[i]! + a[i]! > 100 ? 1 : 2;
+}`;
+  const { code } = replaceLoops(source, "proven.ts");
+  const onDevice = evaluate(code!, (call: SpeculateCall) => speculate(call, { device, fallback: "never" }));
+  const small = Int32Array.from({ length: 64 }, (_, at) => at);
+  const large = Int32Array.from({ length: 64 }, (_, at) => (at % 9 === 0 ? 2 ** 31 - 1 : at));
+  for (const data of [small, small, small, large]) {
+    const [actual, expected] = [new Int32Array(64), new Int32Array(64)];
+    await onDevice.run!(...([data, actual] as never[]));
+    await evaluate(source).run!(...([data, expected] as never[]));
+    expect(actual).toEqual(expected);
+  }
+});

@@ -4,6 +4,7 @@
  */
 
 import type { SpeculateCall } from "belay-speculate/internal/engine/call/call";
+import { callOfWords } from "belay-speculate/internal/engine/call/doubles";
 import { requireOnHost, takeTurn } from "belay-speculate/internal/engine/writtenLoops";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import ts from "typescript";
@@ -30,6 +31,7 @@ export function evaluate(source: string, engine: Engine = async () => {}): Expor
     precision: nothing,
     takeTurn,
     requireOnHost,
+    callOfWords,
   };
   new Function("exports", "require", outputText)(exports, () => modules);
   return exports;

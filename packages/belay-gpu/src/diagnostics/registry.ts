@@ -122,6 +122,7 @@ export const diagnosticCodes = {
   "assumed-integer": "BELAY532",
   "rounded-decision": "BELAY533",
   "rounded-sum": "BELAY534",
+  "computed-doubles": "BELAY535",
   "resident-data-lost": "BELAY540",
   "array-changed": "BELAY541",
   "invalid-resident-array": "BELAY542",

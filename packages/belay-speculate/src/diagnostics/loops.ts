@@ -110,6 +110,18 @@ export const loopError = {
       help: "write `precision(f32)` in the directive if 32 bits will do, or round here with `Math.fround`",
     }),
 
+  unspecifiedFunction: (what: string, span: Span) =>
+    refused("needs-doubles", `JavaScript leaves the last bits of ${what} to each engine`, span, {
+      notes: ["the loop runs on the CPU as it is written, which gives this engine's bits"],
+      help: "write `precision(f32)` in the directive if 32 bits will do",
+    }),
+
+  doubleReduction: (name: string, span: Span) =>
+    refused("needs-doubles", `a GPU combines the doubles of ${quoted(name)} in another order`, span, {
+      notes: ["the loop runs on the CPU as it is written, which is exact"],
+      help: "leave the clause out, which keeps the order, or write `precision(f32)` if 32 bits will do",
+    }),
+
   recursive: (name: string, span: Span) =>
     refused("recursive-call", `${quoted(name)} calls itself`, span, { help: "write a loop instead" }),
 
@@ -174,6 +186,17 @@ export const loopWarning = {
       `${quoted(name)} is summed in f32 with 24 bits, and in a double with 53 in the untranslated program`,
       span,
       { help: `sum integers, or round where an f32 is meant: \`${name} = Math.fround(${name} + value)\`` },
+    ),
+
+  computedDoubles: (reason: string | undefined, span: Span) =>
+    warning(
+      "computed-doubles",
+      "the loop computes with doubles, for which a GPU needs many operations on integers each",
+      span,
+      {
+        notes: reason === undefined ? [] : [reason],
+        help: "if 32 bits will do, write `precision(f32)` in the directive, or round here with `Math.fround`",
+      },
     ),
 
   ambiguousScalar: (code: string, span: Span) =>

@@ -67,6 +67,10 @@ function requireDevice(device: Partial<GPUDevice> | undefined): void {
  * for unknown options. Rejects with the signal's reason if it is aborted before the loop ends.
  */
 export async function speculate(given: SpeculateCall, options: ExecutionOptions = {}): Promise<Speculated> {
+  if (given.doubles) {
+    const { call, doublesOf } = given.doubles(given);
+    return doublesOf(await speculate(call, options));
+  }
   refuseUnknown(options, optionValues);
   const { signal, onExecuted = use.onExecuted } = options;
   signal?.throwIfAborted();

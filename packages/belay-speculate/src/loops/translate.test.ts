@@ -408,7 +408,6 @@ describe("types", () => {
   });
 
   it.each([
-    ["a: Float64Array", "`a` is a Float64Array"],
     ["a: number[]", "`a` is a number[]"],
     ["a: BigInt64Array", "`a` is a BigInt64Array"],
     ["a: any", "the type of `a` is not known"],

@@ -1,9 +1,13 @@
 import type { Diagnostic } from "belay-gpu/internal/diagnostics/diagnostic";
 import MagicString, { type SourceMap } from "magic-string";
 import { type PlacedLoop, type TranslatedLoop, translate } from "../loops/translate.ts";
+import { everyExpression } from "../loops/tree/walk.ts";
 
 /** The module with the functions that translated programs call. */
 const engineModule = "belay-speculate/internal/translated";
+/** The module for loops with doubles. */
+const doublesModule = "belay-speculate/internal/doubles";
+const moduleOf = (name: string) => (name === "callOfWords" ? doublesModule : engineModule);
 
 export interface Replacement {
   /** The file with its loops replaced; undefined when there is nothing to replace. */
@@ -44,7 +48,7 @@ export function replaceLoops(
   const prefix = freshPrefix(source);
   const imported = new Set<string>();
   const engine = (name: string) => {
-    if (format === "commonjs") return `(await import("${engineModule}")).${name}`;
+    if (format === "commonjs") return `(await import("${moduleOf(name)}")).${name}`;
     imported.add(name);
     return `${prefix}${name}`;
   };
@@ -71,8 +75,11 @@ export function replaceLoops(
   const variables = new Set(replaced.flatMap(({ shared }) => shared));
   for (const variable of variables) constants.push(`const ${prefix}shared${variable} = {};`);
   const start = /^#!.*\n/.exec(source)?.[0].length ?? 0;
-  const names = [...imported].map((name) => `${name} as ${prefix}${name}`);
-  const imports = names.length > 0 ? [`import { ${names.join(", ")} } from "${engineModule}";`] : [];
+  const imports = [engineModule, doublesModule].flatMap((module) => {
+    const names = [...imported].filter((name) => moduleOf(name) === module);
+    const list = names.map((name) => `${name} as ${prefix}${name}`);
+    return names.length > 0 ? [`import { ${list.join(", ")} } from "${module}";`] : [];
+  });
   if (imports.length + constants.length > 0)
     text.appendLeft(start, [...imports, ...constants, ""].join("\n"));
   return {
@@ -102,7 +109,7 @@ function aroundTranslated(
     .join(", ")}] }`;
   const take = () => `const ${turn} = ${engine("takeTurn")}(${uses});`;
   const isShared = loop.shared.length > 0;
-  const test = `if (${loop.host.guards.join(" && ")}) { ${callOf(loop, engine("speculate"), prefix, at, isShared)} } else`;
+  const test = `if (${loop.host.guards.join(" && ")}) { ${callOf(loop, engine, prefix, at, isShared)} } else`;
   if (isShared) {
     // The turn comes before the variables are read, as an earlier call may still change them.
     const before = `${take()} try { if (${turn}.comes) await ${turn}.comes; ${test} { await ${turn}.toHost();`;
@@ -136,7 +143,7 @@ function freshPrefix(source: string): string {
 /** Returns the call of the engine, and the assignments of its results to variables. */
 function callOf(
   { loop, host, options }: TranslatedLoop,
-  speculate: string,
+  engine: Engine,
   prefix: string,
   at: number,
   hasTurn: boolean,
@@ -146,7 +153,8 @@ function callOf(
     return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
   };
   const arrays = Object.fromEntries(loop.arrays.map(({ name }) => [name, name]));
-  const call = `await ${speculate}(${object({
+  const hasDoubles = [...everyExpression(loop)].some(({ type }) => type === "f64");
+  const call = `await ${engine("speculate")}(${object({
     loop: `${prefix}loop${at}`,
     sequential: `${prefix}sequential${at}`,
     arrays: object(arrays),
@@ -156,6 +164,7 @@ function callOf(
     first: host.first,
     step: host.step,
     count: host.count,
+    ...(hasDoubles && { doubles: engine("callOfWords") }),
     ...(hasTurn && { turn: `${prefix}turn` }),
   })}${options === null ? "" : `, ${options}`})`;
   const results = (["carried", "reductions"] as const).flatMap((kind) =>

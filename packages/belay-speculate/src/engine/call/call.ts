@@ -29,6 +29,14 @@ export interface SpeculateCall {
    * The turn of the call, if the caller has taken it already and it has come. The caller ends it.
    */
   readonly turn?: OrderedOperation;
+  /** The function that makes a call of words of this call, for a loop with doubles. */
+  readonly doubles?: (call: SpeculateCall) => WordCall;
+}
+
+/** A call of words in place of doubles, and the function that makes its result one of doubles. */
+export interface WordCall {
+  readonly call: SpeculateCall;
+  readonly doublesOf: (done: Speculated) => Speculated;
 }
 
 /** The options of an execution. Each option has a default. */

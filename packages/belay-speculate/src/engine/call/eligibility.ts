@@ -50,8 +50,11 @@ function whyNotLimits(
   for (const { name } of loop.arrays) {
     if (hosts[name]!.byteLength > mostBytes) return `${name} is too large for a buffer of the device`;
   }
-  const lengths = Object.fromEntries(Object.entries(hosts).map(([name, { length }]) => [name, length]));
-  if (hasMarks(loop) && 4 * markedElements(loop, lengths) > mostBytes)
+  const lengths = loop.arrays.map(({ name, element }) => {
+    const { length } = hosts[name]!;
+    return [name, element === "f64" ? 2 * length : length] as const;
+  });
+  if (hasMarks(loop) && 4 * markedElements(loop, Object.fromEntries(lengths)) > mostBytes)
     return "there are too many elements to be marked in a buffer of the device";
   const buffers = loop.arrays.length + ownBuffers;
   if (buffers > limits.maxStorageBuffersPerShaderStage)

@@ -26,6 +26,7 @@ export class CallArrays {
    * last transfer.
    */
   readonly hosts: Readonly<Record<string, LoopData>>;
+  /** The numbers of elements as kernels access them: an array of doubles has twice as many. */
   readonly lengths: Readonly<Record<string, number>>;
   readonly #arrays: readonly CallArray[];
   /** True if the CPU has executed some iterations, whose stores must be kept. */
@@ -43,6 +44,7 @@ export class CallArrays {
     overwritten: readonly string[] = [],
   ) {
     const roles = new Map(loop.arrays.map(({ name, role }) => [name, role]));
+    const doubles = new Set(loop.arrays.flatMap(({ name, element }) => (element === "f64" ? [name] : [])));
     this.#arrays = Object.entries(arrays).map(([name, given]) => {
       const isOwn = !(given instanceof ResidentArray);
       const resident = isOwn ? new ResidentArray(given) : given;
@@ -56,7 +58,9 @@ export class CallArrays {
       };
     });
     this.hosts = Object.fromEntries(this.#arrays.map(({ name, resident }) => [name, resident.host]));
-    this.lengths = Object.fromEntries(this.#arrays.map(({ name, length }) => [name, length]));
+    this.lengths = Object.fromEntries(
+      this.#arrays.map(({ name, length }) => [name, doubles.has(name) ? 2 * length : length]),
+    );
   }
 
   /** True if all of the host's copies are up to date. */

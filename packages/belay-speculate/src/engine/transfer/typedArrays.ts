@@ -11,6 +11,7 @@ export const typedArrays: Readonly<Record<ElementType, string>> = {
   i32: "Int32Array",
   u32: "Uint32Array",
   f32: "Float32Array",
+  f64: "Float64Array",
 };
 
 /** The properties of typed arrays that an object or its class can hide. */

@@ -1,4 +1,4 @@
-import type { BodyStatement, Loop, LoopExpression, MathFunction } from "../tree/ir.ts";
+import type { BodyStatement, Loop, LoopExpression, MathFunction, WordFunction } from "../tree/ir.ts";
 import { oncePerLoop } from "../tree/oncePerLoop.ts";
 import {
   everyStatement,
@@ -27,8 +27,8 @@ export interface AddressLoop {
    */
   readonly isPredicted: boolean;
   /**
-   * True if addresses follow from inputs, lengths and variables only, and from no element of any
-   * array.
+   * True if addresses and bail-outs follow from inputs, lengths and variables only, and from no
+   * element of any array.
    */
   readonly followsFromNumbers: boolean;
 }
@@ -70,6 +70,8 @@ function followsFromNumbers(loop: Loop, isPredicted: boolean): boolean {
   const varies = varyingIn(loop, new Set(), isPredicted);
   const { expressions, indices, branches } = partsOf(loop);
   return (
+    // An element decides whether an integer leaves its type, and the iteration bails out.
+    !expressions.some((expression) => isChecked(expression) && varies(expression)) &&
     !indices.some(varies) &&
     !branches.some(({ test }) => varies(test)) &&
     !expressions.some((expression) => choosesLoads(expression, varies))
@@ -188,7 +190,15 @@ class LoadHoister {
 }
 
 /** The functions of f32 whose result is the same in every kernel. */
-const exactFunctions = new Set<MathFunction>(["abs", "ceil", "floor", "trunc", "sign", "min", "max"]);
+const exactFunctions = new Set<MathFunction | WordFunction>([
+  "abs",
+  "ceil",
+  "floor",
+  "trunc",
+  "sign",
+  "min",
+  "max",
+]);
 
 /**
  * Returns a predicate for expressions that may vary: their values depend on elements of arrays

@@ -28,7 +28,7 @@ function isOpen(expression: LoopExpression): boolean {
     case "call":
       return !exactFunctions.has(expression.callee);
     case "convert":
-      return expression.operand.type !== "f32" && expression.operand.kind !== "literal";
+      return ["i32", "u32"].includes(expression.operand.type) && expression.operand.kind !== "literal";
     default:
       return false;
   }

@@ -87,6 +87,13 @@ export function prove(expression: LoopExpression, known: KnownFacts): [LoopExpre
     case "call": {
       const parts = expression.args.map((arg) => prove(arg, known));
       const ranges = parts.map(([, range]) => range);
+      const word = { lowWord: 0, highWord: 1 }[expression.callee as string];
+      if (word !== undefined) {
+        const [index] = ranges;
+        const isPlace = index && index.low >= 0 && index.high < 2 ** 31;
+        const places = isPlace ? rangeOf(2 * index.low + word, 2 * index.high + word) : null;
+        return [{ ...expression, args: parts.map(([arg]) => arg) }, asType(type, places)];
+      }
       const name = { imul: "*", min: "min", max: "max" }[expression.callee as string];
       const isKnown = name && ranges.length > 0 && allOf(type) && ranges.every((range) => range !== null);
       const range = isKnown

@@ -239,6 +239,8 @@ class JavaScriptExpressions {
         return `!!${value}`;
       case "f32":
         return `Math.fround(${value})`;
+      case "f64":
+        return value;
       default:
         return implicit ? value : `(${value} ${type === "i32" ? "|" : ">>>"} 0)`;
     }

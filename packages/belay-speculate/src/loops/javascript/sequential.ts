@@ -24,7 +24,8 @@ export type LoopData =
   | Uint16Array
   | Int32Array
   | Uint32Array
-  | Float32Array;
+  | Float32Array
+  | Float64Array;
 
 /**
  * A function that executes iterations of a loop in order, as described at the head of this file.

@@ -1,4 +1,4 @@
-import type { Diagnostic } from "belay-gpu/internal/diagnostics/diagnostic";
+import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import { nameOf } from "belay-gpu/internal/diagnostics/registry";
 import { loopError, loopWarning } from "../../diagnostics/loops.ts";
 import { accessCounts } from "../analysis/accessCounts.ts";
@@ -7,7 +7,8 @@ import { classOf } from "../source/declaredTypes.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import { type Binding, lookUp, type Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
-import type { BodyStatement, Loop, LoopArray, NumberType } from "../tree/ir.ts";
+import type { BodyStatement, FloatType, Loop, LoopArray, NumberType, Reduction } from "../tree/ir.ts";
+import { spanOf } from "./expressions/elements.ts";
 import { expression } from "./expressions/expressions.ts";
 import { type LoopHeader, loopHeader } from "./header.ts";
 import { Lowering } from "./lowering.ts";
@@ -48,6 +49,10 @@ export interface LoweredLoop {
     readonly changed: readonly Binding[];
   };
   readonly diagnostics: readonly Diagnostic[];
+  /** True if the loop accesses a `Float64Array`. */
+  readonly accessesDoubles: boolean;
+  /** The first place where the loop computes with doubles. */
+  readonly firstDouble: Span | undefined;
 }
 
 /**
@@ -56,19 +61,43 @@ export interface LoweredLoop {
  */
 const mostPasses = 60;
 
-/** Translates a speculated loop of a file, or returns the reasons why it cannot be translated. */
+/**
+ * Translates a speculated loop of a file, or returns the reasons why it cannot be translated. The
+ * loop computes in floats of 32 bits if they give the same, or if the directive says that they will
+ * do. Otherwise it computes in doubles, and also if it accesses a `Float64Array`.
+ */
 export function lowerLoop(
   file: ParsedFile,
   scopes: Scopes,
   loop: SpeculatedLoop,
   directiveNames: ReadonlyMap<string, string>,
 ): LoweredLoop {
-  const variables = new Variables();
+  const lower = (floats: FloatType) => lowerWith(floats, file, scopes, loop, directiveNames);
+  const lowered = lower("f32");
+  const reason = lowered.diagnostics.find(({ code }) => nameOf(code) === "needs-doubles");
+  if (!reason && !lowered.accessesDoubles) return lowered;
+  const exact = lower("f64");
+  const place = reason?.span ?? exact.firstDouble;
+  if (!exact.result || !place) return exact;
+  return {
+    ...exact,
+    diagnostics: [...exact.diagnostics, loopWarning.computedDoubles(reason?.message, place)],
+  };
+}
+
+function lowerWith(
+  floats: FloatType,
+  ...[file, scopes, loop, directiveNames]: Parameters<typeof lowerLoop>
+): LoweredLoop {
+  const variables = new Variables(floats);
   for (let pass = 0; pass < mostPasses; pass++) {
     variables.startPass();
     const lowering = new Lowering(file, scopes, loop, directiveNames, variables, { expression, statements });
     const translated = translateOnce(lowering);
-    if (!variables.changed) return finish(lowering, translated);
+    if (variables.changed) continue;
+    const accessesDoubles = [...lowering.arrays.values()].some(({ element }) => element === "f64");
+    const firstDouble = lowering.firstDouble && spanOf(lowering.firstDouble);
+    return { ...finish(lowering, translated), accessesDoubles, firstDouble };
   }
   throw new Error("what is known about the variables of a loop does not settle");
 }
@@ -100,7 +129,10 @@ function translateOnce(lowering: Lowering): Translated | undefined {
   return translated;
 }
 
-function finish(lowering: Lowering, translated: Translated | undefined): LoweredLoop {
+function finish(
+  lowering: Lowering,
+  translated: Translated | undefined,
+): Pick<LoweredLoop, "result" | "diagnostics"> {
   const { directive, branchDirectives, node } = lowering.loop;
   const diagnostics = [...oncePerLoopOf(lowering.diagnostics), ...checkNames(lowering)];
   for (const branch of branchDirectives) {
@@ -134,7 +166,7 @@ function finish(lowering: Lowering, translated: Translated | undefined): Lowered
     inputs: [...lowering.inputs].map(({ name, type }) => ({ name, type })),
     carried: carried.map(({ variable }) => typed(variable)),
     reductions: reduced.map(({ name, variable }) => ({
-      ...typed(variable),
+      ...(typed(variable) as Pick<Reduction, "name" | "type">),
       operator: directive.reductions.find((one) => one.name === name)!.operator,
     })),
     body: pruned,
@@ -209,8 +241,10 @@ function guardOutside(
   if (lowering.observesZeros) for (const code of integers) guards.require(`!Object.is(${code}, -0)`);
   for (const { name, element } of arrays) guards.requireType(`${name} instanceof ${classOf(element)}`);
   for (const { name, variable } of written) {
+    const type = typeOfVariable(variable);
+    if (type === "f64") continue;
     const converted = { i32: `${name} | 0`, u32: `${name} >>> 0`, f32: `Math.fround(${name})` };
-    guards.require(`Object.is(${converted[typeOfVariable(variable) as NumberType]}, ${name})`);
+    guards.require(`Object.is(${converted[type as "i32"]}, ${name})`);
   }
 }
 

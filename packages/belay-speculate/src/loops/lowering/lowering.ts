@@ -5,7 +5,14 @@ import type { BranchDirective } from "../directives/directive.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import type { Binding, Scope, Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
-import type { BodyStatement, ElementType, LoopExpression, Reduction, ValueType } from "../tree/ir.ts";
+import type {
+  BodyStatement,
+  ElementType,
+  FloatType,
+  LoopExpression,
+  Reduction,
+  ValueType,
+} from "../tree/ir.ts";
 import { checkedAs } from "./numbers/checkedIntegers.ts";
 import { Guards } from "./numbers/guards.ts";
 import { Inputs } from "./numbers/inputs.ts";
@@ -114,6 +121,8 @@ export class Lowering {
   readonly hostIntegers = new Set<string>();
   /** True if the loop can tell −0 from 0 for an integer. */
   observesZeros = false;
+  /** The first place where the loop computes with doubles. */
+  firstDouble: Node | undefined;
   readonly usedDirectives = new Set<BranchDirective>();
   /** The calls that are being inlined, outermost first. */
   readonly calls: { readonly callee: Node; readonly at: number }[] = [];
@@ -138,6 +147,11 @@ export class Lowering {
     this.scope = loop.scope;
     this.directiveNames = directiveNames;
     this.variables = variables;
+  }
+
+  /** The type in which the loop computes its floats. */
+  get floats(): FloatType {
+    return this.variables.floats;
   }
 
   /** Translates an expression. */

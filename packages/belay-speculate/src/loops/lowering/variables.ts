@@ -1,6 +1,6 @@
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import { loopError } from "../../diagnostics/loops.ts";
-import type { LoopExpression, ValueType } from "../tree/ir.ts";
+import type { FloatType, LoopExpression, ValueType } from "../tree/ir.ts";
 import { difference, isUnknown, known } from "./numbers/linear.ts";
 import {
   type Accuracy,
@@ -30,6 +30,8 @@ export interface Variable {
   /** The number of inner loops around its declaration. */
   readonly depth: number;
   kind: VariableKind | undefined;
+  /** The type that it has as a float. */
+  readonly floats: FloatType;
   /** The worst accuracy of the floats assigned to it. */
   accuracy: Accuracy;
   /**
@@ -64,6 +66,7 @@ const stops = [
 
 /** The facts about the variables of a loop, over all passes. */
 export class Variables {
+  readonly floats: FloatType;
   readonly #byKey = new Map<string, Variable>();
   readonly #names = new Set<string>();
   readonly #byName = new Map<string, Variable>();
@@ -77,6 +80,11 @@ export class Variables {
   #passes = 0;
   #kindChanged = false;
   changed = true;
+
+  /** Makes the facts of a loop that computes floats in this type. */
+  constructor(floats: FloatType) {
+    this.floats = floats;
+  }
 
   startPass(): void {
     this.#passes++;
@@ -127,6 +135,7 @@ export class Variables {
       name: unique,
       depth,
       kind: undefined,
+      floats: this.floats,
       accuracy: "exact",
       mayBeMinusZero: false,
       isZeroObserved: false,
@@ -256,7 +265,7 @@ function assignedRange({ base, added, outside }: Variable): Interval {
 export const typeOfVariable = (variable: Variable): ValueType => {
   switch (variable.kind) {
     case "float":
-      return "f32";
+      return variable.floats;
     case "boolean":
       return "bool";
     default:

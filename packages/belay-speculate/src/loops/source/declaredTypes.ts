@@ -22,6 +22,7 @@ const elementTypes: Readonly<Record<string, ElementType>> = {
   Int32Array: "i32",
   Uint32Array: "u32",
   Float32Array: "f32",
+  Float64Array: "f64",
 };
 
 export const classOf = (element: ElementType): string =>

@@ -6,7 +6,7 @@
  * Numbers follow the rules of asm.js. An expression of type `i32` or `u32` has the bits that the
  * JavaScript expression has after `|0` or `>>>0`; its consumer applies that coercion. An expression
  * of type `f32` has the value of `Math.fround` around each operation, within the freedom that WGSL
- * leaves.
+ * leaves. An expression of type `f64` has JavaScript's value, exactly.
  * The tree has the shape of the source. JavaScript that applies the tree's operators therefore
  * gives the source's results, also when an element does not exist and is `undefined`. In kernels an
  * iteration that loads such an element bails out to the CPU. A store to an element that does not
@@ -14,7 +14,9 @@
  */
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 
-export type NumberType = "i32" | "u32" | "f32";
+export type NumberType = "i32" | "u32" | "f32" | "f64";
+/** The types of floats. A loop computes all of its floats in one of them. */
+export type FloatType = "f32" | "f64";
 export type ValueType = NumberType | "bool";
 
 /** The element type of a typed array. `u8c` clamps on a store, as a `Uint8ClampedArray` does. */
@@ -50,6 +52,8 @@ export interface Loop {
   readonly mostLoads: number | null;
   readonly mostStores: number | null;
   readonly schedule: Schedule;
+  /** The WGSL functions that kernels may call besides those of their own library, by name. */
+  readonly functions?: Readonly<Record<string, string>>;
 }
 
 export interface LoopArray {
@@ -65,7 +69,7 @@ export interface LoopArray {
 
 export interface Reduction {
   readonly name: string;
-  readonly type: NumberType;
+  readonly type: Exclude<NumberType, "f64">;
   readonly operator: ReductionOperator;
 }
 
@@ -86,6 +90,8 @@ export type LoopExpression =
       readonly kind: "literal";
       readonly type: ValueType;
       readonly value: number | "NaN" | "Infinity" | "-Infinity";
+      /** True if the iteration bails out because the type does not hold the integer. */
+      readonly checked?: true;
     }
   | { readonly kind: "index"; readonly type: "i32" | "u32" }
   | { readonly kind: "local"; readonly type: ValueType; readonly name: string }
@@ -139,7 +145,7 @@ export type LoopExpression =
   | {
       readonly kind: "call";
       readonly type: NumberType;
-      readonly callee: MathFunction;
+      readonly callee: MathFunction | WordFunction;
       readonly args: readonly LoopExpression[];
     }
   /**
@@ -213,6 +219,13 @@ export type MathFunction =
   | "cosh"
   | "tanh"
   | "hypot";
+
+/**
+ * The functions that make doubles of words, in loops for kernels only (`wordLoop.ts`). `double`
+ * takes its low word and its high word. `low` and `high` return them. `lowWord` and `highWord`
+ * return the places of an element's words.
+ */
+export type WordFunction = "double" | "low" | "high" | "lowWord" | "highWord";
 
 export type BodyStatement =
   | {

@@ -39,7 +39,7 @@ export async function speculateOnThreads(
   const shared: Record<string, LoopData> = {};
   for (const { name } of loop.arrays) shared[name] = toShared(arrays[name]!);
   const variables = loop.carried.map(({ name, type }) => {
-    const Elements = { i32: Int32Array, u32: Uint32Array, f32: Float32Array }[type];
+    const Elements = { i32: Int32Array, u32: Uint32Array, f32: Float32Array, f64: Float64Array }[type];
     shared[name] = toShared(Elements.of(carried[name]!));
     return name;
   });

@@ -213,7 +213,9 @@ function formOf(expression: LoopExpression, nest: Nest, numbers: LoopNumbers): F
     case "local":
       return expression.name === nest.counter.name ? { index: 0, counter: 1, constant: 0 } : null;
     case "convert":
-      return expression.operand.type === "f32" ? null : formOf(expression.operand, nest, numbers);
+      return ["f32", "f64"].includes(expression.operand.type)
+        ? null
+        : formOf(expression.operand, nest, numbers);
     case "binary": {
       const [left, right] = operandsOf(expression).map((operand) => formOf(operand, nest, numbers));
       if (!left || !right) return null;

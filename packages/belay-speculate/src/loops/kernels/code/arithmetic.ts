@@ -130,6 +130,16 @@ fn multiply_u32(a: u32, b: u32) -> u32 {
 }`,
 
   // Integers that bail out unless the type holds the exact result.
+  inexact_i32: `
+fn inexact_i32() -> i32 {
+  bail_out(BAIL_OUT_INEXACT);
+  return 0i;
+}`,
+  inexact_u32: `
+fn inexact_u32() -> u32 {
+  bail_out(BAIL_OUT_INEXACT);
+  return 0u;
+}`,
   checked_add_i32: `
 fn checked_add_i32(a: i32, b: i32) -> i32 {
   let sum = a + b;
@@ -500,19 +510,23 @@ fn pow_f32(x: f32, y: f32) -> f32 {
 }`,
 };
 
-/** Returns the functions of the library that the code calls, and those that they call. */
-export function arithmeticFor(code: string): string {
+/**
+ * Returns the functions that the code calls, and those that they call: of the library, and of
+ * `more`.
+ */
+export function arithmeticFor(code: string, more: Readonly<Record<string, string>> = {}): string {
+  const all = { ...library, ...more };
   const called = new Set<string>();
   const visit = (text: string) => {
     for (const [word] of text.matchAll(/\b[a-z]\w*(?=\()/g)) {
-      if (called.has(word) || !Object.hasOwn(library, word)) continue;
+      if (called.has(word) || !Object.hasOwn(all, word)) continue;
       called.add(word);
-      visit(library[word]!);
+      visit(all[word]!);
     }
   };
   visit(code);
-  return Object.keys(library)
+  return Object.keys(all)
     .filter((name) => called.has(name))
-    .map((name) => library[name]!.trim())
+    .map((name) => all[name]!.trim())
     .join("\n\n");
 }

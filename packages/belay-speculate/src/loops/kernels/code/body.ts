@@ -84,7 +84,7 @@ export function emitBody(loop: Loop, effects: Effects): string {
  */
 function emitAccessors(array: LoopArray, effects: Effects, iterate: string): string[] {
   const name = wgslName(array.name);
-  const types: NumberType[] = ["i32", "u32", "f32"];
+  const types: NumberType[] = ["i32", "u32", "f32", "f64"];
   const got = types.filter((type) => iterate.includes(`get_${name}_${type}(`));
   const taken = types.filter((type) => iterate.includes(`take_${name}_${type}(`));
   const put = types.filter((type) => iterate.includes(`put_${name}_${type}(`));

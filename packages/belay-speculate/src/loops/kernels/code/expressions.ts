@@ -1,4 +1,4 @@
-import type { LoopExpression, ValueType } from "../../tree/ir.ts";
+import type { FloatType, LoopExpression, ValueType } from "../../tree/ir.ts";
 import { isLoad, operandsOf, someExpression } from "../../tree/walk.ts";
 import { fromBits, fromVariable, toBits, toVariable, variableType, wgslName, zero } from "./names.ts";
 
@@ -20,6 +20,7 @@ export function emitExpression(expression: LoopExpression, target: StatementTarg
   const emit = (operand: LoopExpression) => emitExpression(operand, target);
   switch (expression.kind) {
     case "literal":
+      if (expression.checked) return `inexact_${expression.type}()`;
       return emitLiteral(expression.type, expression.value);
     case "index":
       return "index";
@@ -40,7 +41,8 @@ export function emitExpression(expression: LoopExpression, target: StatementTarg
       const operand = emitOpaque(expression.operand, target);
       if (expression.checked) return `checked_negate_${expression.type}(${operand})`;
       if (expression.operator === "-" && expression.type === "u32") return `(0u - ${operand})`;
-      if (expression.operator === "-" && expression.type === "f32") return `negate_f32(${operand})`;
+      if (expression.operator === "-" && isFloat(expression.type))
+        return `negate_${expression.type}(${operand})`;
       return `(${expression.operator}${operand})`;
     }
     case "binary":
@@ -74,7 +76,8 @@ export function emitExpression(expression: LoopExpression, target: StatementTarg
 export function elementOf(index: LoopExpression, text: string): string {
   switch (index.type) {
     case "f32":
-      return `element_of_f32(${text})`;
+    case "f64":
+      return `element_of_${index.type}(${text})`;
     case "u32":
       return text;
     default:
@@ -85,11 +88,14 @@ export function elementOf(index: LoopExpression, text: string): string {
 /** Returns a value converted to another type by JavaScript's rules. */
 export function convert(from: ValueType, to: ValueType, text: string): string {
   if (from === to) return text;
-  if (to === "bool") return from === "f32" ? `is_true_f32(${text})` : `(${text} != ${zero(from)})`;
+  if (to === "bool") return isFloat(from) ? `is_true_${from}(${text})` : `(${text} != ${zero(from)})`;
+  if (to === "f64") return from === "bool" ? `f64_of_u32(u32(${text}))` : `f64_of_${from}(${text})`;
   if (from === "bool") return `${to}(${text})`;
-  if (to === "f32") return `f32(${text})`;
-  return fromBits(to, from === "f32" ? `wrap_f32(${text})` : toBits(from, text));
+  if (to === "f32") return from === "f64" ? `f32_of_f64(${text})` : `f32(${text})`;
+  return fromBits(to, isFloat(from) ? `wrap_${from}(${text})` : toBits(from, text));
 }
+
+const isFloat = (type: ValueType): type is FloatType => type === "f32" || type === "f64";
 
 /** Returns a literal of any value of the type, including NaN and infinities. */
 export function emitLiteral(type: ValueType, value: number | string): string {
@@ -111,6 +117,10 @@ export function emitLiteral(type: ValueType, value: number | string): string {
       if (magnitude !== 0 && (magnitude < 2 ** -126 || magnitude > 2 ** 126)) return `hidden_f32(${bits})`;
       return rounded < 0 ? `(${rounded}f)` : `${rounded}f`;
     }
+    case "f64": {
+      const [low, high] = new Uint32Array(Float64Array.of(Number(value)).buffer);
+      return `vec2u(0x${low!.toString(16)}u, 0x${high!.toString(16)}u)`;
+    }
   }
 }
 
@@ -123,7 +133,8 @@ function emitBinary(expression: Binary, target: StatementTarget): string {
   const a = isConstant(left) && isConstant(right) ? emitOpaque(left, target) : emitExpression(left, target);
   const b = emitExpression(right, target);
   const integer = type === "i32" || type === "u32";
-  if (left.type === "f32" && type === "bool") return compareFloats(operator, a, b);
+  if (isFloat(left.type) && type === "bool") return compareFloats(left.type, operator, a, b);
+  if (type === "f64") return `${doubleNames[operator]}_f64(${a}, ${b})`;
   if (type === "f32") {
     if (operator === "%") return `remainder_f32(${a}, ${b})`;
     const divisor = constantOf(right);
@@ -156,6 +167,14 @@ function emitBinary(expression: Binary, target: StatementTarget): string {
   }
   return `(${a} ${operator} ${b})`;
 }
+
+const doubleNames: Readonly<Record<string, string>> = {
+  "+": "add",
+  "-": "subtract",
+  "*": "multiply",
+  "/": "divide",
+  "%": "remainder",
+};
 
 /** The functions for integers that bail out unless the result is exact. */
 const checkedNames: Readonly<Record<string, string>> = {
@@ -198,20 +217,20 @@ function withConstant(
   return undefined;
 }
 
-function compareFloats(operator: string, a: string, b: string): string {
+function compareFloats(type: FloatType, operator: string, a: string, b: string): string {
   switch (operator) {
     case "==":
-      return `equal_f32(${a}, ${b})`;
+      return `equal_${type}(${a}, ${b})`;
     case "!=":
-      return `!equal_f32(${a}, ${b})`;
+      return `!equal_${type}(${a}, ${b})`;
     case "<":
-      return `less_f32(${a}, ${b})`;
+      return `less_${type}(${a}, ${b})`;
     case ">":
-      return `less_f32(${b}, ${a})`;
+      return `less_${type}(${b}, ${a})`;
     case "<=":
-      return `at_most_f32(${a}, ${b})`;
+      return `at_most_${type}(${a}, ${b})`;
     case ">=":
-      return `at_most_f32(${b}, ${a})`;
+      return `at_most_${type}(${b}, ${a})`;
     default:
       throw new Error(`no comparison of floats with ${operator}`);
   }
@@ -259,22 +278,31 @@ function emitCall({ callee, args, type }: Call, target: StatementTarget): string
       return fromBits(type, `(${args.map((arg, i) => convert(arg.type, "u32", texts[i]!)).join(" * ")})`);
     case "clz32":
       return convert("u32", type, `countLeadingZeros(${convert(args[0]!.type, "u32", texts[0]!)})`);
+    case "double":
+      return `vec2u(${texts.join(", ")})`;
+    case "low":
+      return `${texts[0]}.x`;
+    case "high":
+      return `${texts[0]}.y`;
+    case "lowWord":
+    case "highWord":
+      return `word_of_element(${elementOf(args[0]!, texts[0]!)}, ${callee === "lowWord" ? 0 : 1}u)`;
     case "min":
     case "max":
-      return fold(type === "f32" ? `${callee}_f32` : callee);
+      return fold(isFloat(type) ? `${callee}_${type}` : callee);
     case "hypot":
       return texts.length === 1 ? `abs_f32(${texts[0]})` : fold("hypot_f32");
     case "abs":
     case "sign":
-      return `${callee}${type === "f32" ? "_f32" : ""}(${texts[0]})`;
+      return `${callee}${isFloat(type) ? `_${type}` : ""}(${texts[0]})`;
     case "round":
     case "floor":
     case "ceil":
     case "trunc":
-      return type === "f32" ? `${callee}_f32(${texts[0]})` : texts[0]!;
+      return isFloat(type) ? `${callee}_${type}(${texts[0]})` : texts[0]!;
     default:
       if (!ofFloats.has(callee)) throw new Error(`no WGSL for Math.${callee}`);
-      return `${callee}_f32(${texts.join(", ")})`;
+      return `${callee}_${type}(${texts.join(", ")})`;
   }
 }
 

@@ -84,7 +84,11 @@ export function assembleKernel(parts: KernelParts): LoopKernel {
     body,
   ].join("\n\n");
   const bindings = resources.map(({ name, access }) => ({ name, access }));
-  return { name: parts.name, code: `${code}\n\n${arithmeticFor(code)}`.trimEnd().concat("\n"), bindings };
+  return {
+    name: parts.name,
+    code: `${code}\n\n${arithmeticFor(code, parts.loop.functions)}`.trimEnd().concat("\n"),
+    bindings,
+  };
 }
 
 /** Returns true if a kernel with this code needs the override constant of its workgroup size. */

@@ -1,16 +1,18 @@
 import type { ElementType, LoopArray, NumberType } from "../../tree/ir.ts";
 import { convert } from "./expressions.ts";
-import { fromBits, toBits, wgslName } from "./names.ts";
+import { fromBits, toBits, wgslName, wgslType } from "./names.ts";
 
 /**
  * The access of a kernel to an array. Elements are passed as the bits of their value as an i32, u32
  * or f32. In memory they lie as in the typed array: elements of 8 and 16 bits are packed. They are
- * stored with atomics on their word, so that invocations may store to neighbors.
+ * stored with atomics on their word, so that invocations may store to neighbors. An array of
+ * doubles has two elements for each, its words.
  */
 export type ArrayAccess = "read" | "write";
 
 /** Returns the type of an element's value before conversion. */
 function valueType(element: ElementType): NumberType {
+  if (element === "f64") return "u32";
   return element === "u32" || element === "f32" ? element : "i32";
 }
 
@@ -23,6 +25,7 @@ const bitsOf: Readonly<Record<ElementType, 8 | 16 | 32>> = {
   i32: 32,
   u32: 32,
   f32: 32,
+  f64: 32,
 };
 
 /** Returns the declared type of the array's buffer. */
@@ -99,7 +102,7 @@ export function emitTake(array: LoopArray, type: NumberType): string {
  */
 export function emitPut(array: LoopArray, type: NumberType): string {
   const name = wgslName(array.name);
-  return `fn put_${name}_${type}(element: u32, value: ${type}) {
+  return `fn put_${name}_${type}(element: u32, value: ${wgslType(type)}) {
   if (element < params.length_${name} && !bailed_out) { store_${name}(element, ${storedBits(array.element, type)}); }
 }`;
 }
@@ -108,7 +111,7 @@ export function emitPut(array: LoopArray, type: NumberType): string {
 function storedBits(element: ElementType, type: NumberType): string {
   switch (element) {
     case "u8c":
-      if (type === "f32") return "clamp_f32(value)";
+      if (type === "f32" || type === "f64") return `clamp_${type}(value)`;
       return type === "u32" ? "min(value, 255u)" : "bitcast<u32>(clamp(value, 0i, 255i))";
     case "i8":
     case "i16":
@@ -116,7 +119,9 @@ function storedBits(element: ElementType, type: NumberType): string {
     case "u8":
     case "u16":
       return `extractBits(${convert(type, "u32", "value")}, 0u, ${bitsOf[element]}u)`;
-    default:
-      return toBits(element, convert(type, element, "value"));
+    default: {
+      const stored = valueType(element);
+      return toBits(stored, convert(type, stored, "value"));
+    }
   }
 }

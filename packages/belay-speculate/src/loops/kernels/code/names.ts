@@ -17,6 +17,11 @@ export function toBits(type: NumberType, value: string): string {
   return type === "u32" ? value : `bitcast<u32>(${value})`;
 }
 
+/** Returns the WGSL type of values of a type. */
+export function wgslType(type: ValueType): string {
+  return type === "f64" ? "vec2u" : type;
+}
+
 /** Returns a value of the type from an expression of type u32 that holds its bits. */
 export function fromBits(type: NumberType, bits: string): string {
   return type === "u32" ? bits : `bitcast<${type}>(${bits})`;
@@ -26,8 +31,8 @@ export function fromBits(type: NumberType, bits: string): string {
  * Returns the type of a variable that several statements set. A float is kept as its bits: NVIDIA's
  * compiler merges a constant −0 from one branch with a float from another into 0.
  */
-export function variableType(type: ValueType): ValueType {
-  return type === "f32" ? "u32" : type;
+export function variableType(type: ValueType): string {
+  return type === "f32" ? "u32" : wgslType(type);
 }
 
 /** Returns the text to store a value in a variable of `variableType`. */
@@ -42,5 +47,5 @@ export function fromVariable(type: ValueType, variable: string): string {
 
 /** Returns a zero of the type, as a literal. */
 export function zero(type: ValueType): string {
-  return { i32: "0i", u32: "0u", f32: "0f", bool: "false" }[type];
+  return { i32: "0i", u32: "0u", f32: "0f", f64: "vec2u()", bool: "false" }[type];
 }

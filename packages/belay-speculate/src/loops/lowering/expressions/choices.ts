@@ -18,7 +18,8 @@ import {
   type IntegerValue,
   integer,
   isBooleanValue,
-  isFraction,
+  isFloatConstant,
+  isFloatType,
   type LoweredValue,
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
@@ -89,7 +90,7 @@ function nullish(lowering: Lowering, left: LoweredValue, node: LogicalExpression
   if (element?.kind !== "load") return left;
   const array = lowering.arrays.get(element.array)!;
   const at = lowering.hold(element.index);
-  if (at.type === "f32" || mayBeUndefined(lowering, at)) {
+  if (isFloatType(at.type) || mayBeUndefined(lowering, at)) {
     const help = "coerce the index, as in `a[p[i] | 0] ?? 0`";
     return refuse(loopError.unsupported("`??` of an element whose index may not exist", node, help));
   }
@@ -183,7 +184,7 @@ function merge(
     return { kind: "boolean", ir };
   }
   const whole = (value: LoweredValue) =>
-    value.kind === "integer" || (value.kind === "host" && !isFraction(value));
+    value.kind === "integer" || (value.kind === "host" && !isFloatConstant(value));
   if (!values.every(whole)) {
     const ir = choose(lowering, test, yes, no, (value) => toFloat(lowering, value, node));
     return { kind: "float", ir, accuracy: chosen(values.map((value) => accuracyOf(lowering, value))) };

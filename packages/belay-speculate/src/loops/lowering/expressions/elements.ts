@@ -4,6 +4,7 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
 import {
+  as,
   between,
   type IntegerValue,
   type Interval,
@@ -27,15 +28,16 @@ export interface ElementPlace {
 
 export function loadOf(lowering: Lowering, { array, ir, index, span }: ElementPlace): LoweredValue {
   array.accesses.push({ kind: "load", span, index });
-  const type = array.element === "f32" || array.element === "u32" ? array.element : "i32";
+  const { element } = array;
+  const type = element === "f32" || element === "f64" || element === "u32" ? element : "i32";
   const load: LoopExpression = { kind: "load", type, array: array.name, index: ir, span };
-  return array.element === "f32"
+  return element === "f32" || element === "f64"
     ? {
         kind: "float",
-        ir: load,
+        ir: as(lowering.floats, load),
         accuracy: lowering.variables.holdsOther(array.name) ? "other" : "exact",
       }
-    : integer(load, rangeOfElement[array.element] ?? open);
+    : integer(load, rangeOfElement[element] ?? open);
 }
 
 /** Returns the element that `array[index]` names. */

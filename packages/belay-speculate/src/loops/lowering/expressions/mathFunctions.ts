@@ -1,9 +1,16 @@
 import type { Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { LoopExpression, LoopOperator, MathFunction } from "../../tree/ir.ts";
+import type { FloatType, LoopExpression, LoopOperator, MathFunction } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
-import { accuracyOf, chosen, computed, requireSameRounding, stepped } from "../numbers/accuracy.ts";
-import { asInteger, settled, toBits, toFloat } from "../numbers/conversions.ts";
+import {
+  accuracyOf,
+  chosen,
+  computed,
+  requireSameRounding,
+  requireSpecified,
+  stepped,
+} from "../numbers/accuracy.ts";
+import { asInteger, settled, toBits, toFloat, toSingle } from "../numbers/conversions.ts";
 import { isNeverZero } from "../numbers/divisionRanges.ts";
 import { commonType, exact, rangeOfInteger, rangeOfType } from "../numbers/exactIntegers.ts";
 import { hostCall } from "../numbers/hostValues.ts";
@@ -20,6 +27,7 @@ import {
   type IntegerValue,
   int32,
   integer,
+  isFloatConstant,
   type LoweredValue,
   literal,
   numbers,
@@ -89,7 +97,11 @@ export function mathCall(
   const [first, second] = args as [LoweredValue, LoweredValue];
   switch (name) {
     case "fround":
-      return { kind: "float", ir: toFloat(lowering, first, node), accuracy: frounded(accuracies[0]!) };
+      return {
+        kind: "float",
+        ir: as(lowering.floats, toSingle(lowering, first, node)),
+        accuracy: frounded(accuracies[0]!),
+      };
     case "imul":
       return integer(
         {
@@ -117,12 +129,13 @@ export function mathCall(
     if (name === "abs" || name === "sign") return magnitude(lowering, name, first);
   }
   const isExact = isRounding(name) || name === "abs" || name === "sign";
-  if (!isExact) requireSameRounding(lowering, `\`Math.${name}\``, node);
+  if (name === "sqrt") requireSameRounding(lowering, "`Math.sqrt`", node);
+  else if (!isExact) requireSpecified(lowering, `\`Math.${name}\``, node);
   return {
     kind: "float",
     ir: {
       kind: "call",
-      type: "f32",
+      type: lowering.floats,
       callee: name as MathFunction,
       args: args.map((arg) => toFloat(lowering, arg, node)),
     },
@@ -132,7 +145,7 @@ export function mathCall(
 
 export const floorOf = ({ ir, accuracy }: FloatValue): FloatValue => ({
   kind: "float",
-  ir: { kind: "call", type: "f32", callee: "floor", args: [ir] },
+  ir: { kind: "call", type: ir.type as FloatType, callee: "floor", args: [ir] },
   accuracy: stepped([accuracy]),
 });
 
@@ -154,14 +167,16 @@ function extreme(
   node: Node,
 ): IntegerValue | FloatValue {
   const areWhole = args.every(
-    (arg) =>
-      arg.kind === "integer" ||
-      (arg.kind === "host" && (arg.constant === undefined || Number.isSafeInteger(arg.constant))),
+    (arg) => arg.kind === "integer" || (arg.kind === "host" && !isFloatConstant(arg)),
   );
   if (!areWhole) {
     const floats = args.map((arg) => toFloat(lowering, arg, node));
     const accuracy = chosen(args.map((arg) => accuracyOf(lowering, arg)));
-    return { kind: "float", ir: { kind: "call", type: "f32", callee: name, args: floats }, accuracy };
+    return {
+      kind: "float",
+      ir: { kind: "call", type: lowering.floats, callee: name, args: floats },
+      accuracy,
+    };
   }
   const integers = args.map((arg) => asInteger(lowering, arg, node)!);
   const ranges = integers.map((one) => rangeOfInteger(lowering, one));

@@ -52,7 +52,7 @@ function testOfFloat(lowering: Lowering, name: NumberTest, value: FloatValue, no
   if (name === "isNaN") return binary(lowering, "!==", value, value, node);
   const size: FloatValue = {
     ...value,
-    ir: { kind: "call", type: "f32", callee: "abs", args: [value.ir] },
+    ir: { kind: "call", type: lowering.floats, callee: "abs", args: [value.ir] },
   };
   const isBounded = binary(lowering, "<", size, hostConstant(Number.POSITIVE_INFINITY), node) as BooleanValue;
   if (name === "isFinite") return isBounded;

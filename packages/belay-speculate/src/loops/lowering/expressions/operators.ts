@@ -5,13 +5,24 @@ import type { Lowering } from "../lowering.ts";
 import {
   accuracyOf,
   recordDecision,
+  refuseWithoutDoubles,
+  requireDoubles,
   requireSameRounding,
+  requireSpecified,
   computed as rounded,
   stepped,
 } from "../numbers/accuracy.ts";
 import { asInteger, refusePending, settled, toBits, toBoolean, toFloat } from "../numbers/conversions.ts";
 import { isNeverZero, rangeOfQuotient, rangeOfRemainder } from "../numbers/divisionRanges.ts";
-import { computed, exact, fitsFloat, rangeOfInteger, safe, typeForBoth } from "../numbers/exactIntegers.ts";
+import {
+  commonType,
+  computed,
+  exact,
+  fitsFloat,
+  rangeOfInteger,
+  safe,
+  typeForBoth,
+} from "../numbers/exactIntegers.ts";
 import { hostBinary, hostUnary, isBitwise, isRelational } from "../numbers/hostValues.ts";
 import { known, multiply, scale, zero } from "../numbers/linear.ts";
 import { zeroOfNegated, zeroOfProduct, zeroOfRemainder, zeroOfSum } from "../numbers/minusZeros.ts";
@@ -28,7 +39,7 @@ import {
   int32,
   integer,
   isBooleanValue,
-  isFraction,
+  isFloatConstant,
   isPoint,
   type LoweredValue,
   literal,
@@ -84,7 +95,7 @@ export function binary(
       return { ...value, minusZero: zeroOfSum(lowering, operator, [a, b], make) };
     }
     case "*":
-      return times(lowering, a, b);
+      return times(lowering, a, b, node);
     default:
       return divide(lowering, operator as "/" | "%", a, b);
   }
@@ -92,7 +103,9 @@ export function binary(
 
 function isFloat(lowering: Lowering, value: LoweredValue): boolean {
   return (
-    value.kind === "float" || isFraction(value) || (value.kind === "host" && isFloatScalar(lowering, value))
+    value.kind === "float" ||
+    isFloatConstant(value) ||
+    (value.kind === "host" && isFloatScalar(lowering, value))
   );
 }
 
@@ -103,20 +116,21 @@ function floating(
   right: LoweredValue,
   node: Node,
 ): FloatValue {
-  if (operator === "/" || operator === "pow")
-    requireSameRounding(lowering, operator === "/" ? "this quotient" : "this power", node);
+  if (operator === "/") requireSameRounding(lowering, "this quotient", node);
+  if (operator === "pow") requireSpecified(lowering, "a power", node);
   const [a, b] = [toFloat(lowering, left, node), toFloat(lowering, right, node)];
-  const isFused = operator === "*" && lowering.loop.directive.precision === "exact";
+  const type = lowering.floats;
+  const isFused = operator === "*" && type === "f32" && lowering.loop.directive.precision === "exact";
   const accuracies = [left, right].map((value) => accuracyOf(lowering, value));
   return {
     kind: "float",
     accuracy: operator === "%" ? stepped(accuracies) : rounded(accuracies),
     ir:
       operator === "pow"
-        ? { kind: "call", type: "f32", callee: "pow", args: [a, b] }
+        ? { kind: "call", type, callee: "pow", args: [a, b] }
         : {
             kind: "binary",
-            type: "f32",
+            type,
             operator,
             left: a,
             right: b,
@@ -140,7 +154,16 @@ function plus(a: IntegerValue, b: IntegerValue, operator: "+" | "-" = "+"): Inte
 const negative = (value: IntegerValue): IntegerValue =>
   integer(value.ir, negated(value), scale(value.slope, -1));
 
-function times(lowering: Lowering, a: IntegerValue, b: IntegerValue): IntegerValue | PendingValue {
+/**
+ * Translates a product of integers. One that may exceed 53 bits is rounded, so it needs the exact
+ * factors.
+ */
+function times(
+  lowering: Lowering,
+  a: IntegerValue,
+  b: IntegerValue,
+  node: Node,
+): IntegerValue | PendingValue | FloatValue {
   const ir = operation("*", a.ir, b.ir);
   const factor = [a, b].find((value) => known(value.slope) === 0 && isPoint(value));
   const other = factor === a ? b : a;
@@ -148,7 +171,12 @@ function times(lowering: Lowering, a: IntegerValue, b: IntegerValue): IntegerVal
     ? integer(ir, product(other, factor), multiply(other.slope, factor.low))
     : integer(ir, product(rangeOfInteger(lowering, a), rangeOfInteger(lowering, b)));
   if (!lowering.guards.requireWithin(rangeOfInteger(lowering, result), safe)) {
-    return { kind: "pending", what: "product", ir, coerced: int32, operands: [a, b] };
+    const fits = commonType(lowering, [rangeOfInteger(lowering, a), rangeOfInteger(lowering, b)]);
+    if (!fits && lowering.floats === "f64") return floating("*", lowering, a, b, node);
+    if (!fits) requireDoubles(lowering, "no integer type of 32 bits holds both factors", node);
+    const type = fits ?? typeForBoth(lowering, a, b);
+    const rounded = operation("*", exact(lowering, a, type), exact(lowering, b, type));
+    return { kind: "pending", what: "product", ir: rounded, coerced: int32, operands: [a, b] };
   }
   const small = (left: LoopExpression, right: LoopExpression) =>
     ({ ...operation("*", left, right), small: true }) as LoopExpression;
@@ -231,7 +259,7 @@ export function unary(
       }
       const ir: LoopExpression = {
         kind: "unary",
-        type: "f32",
+        type: lowering.floats,
         operator,
         operand: toFloat(lowering, operand, node),
       };
@@ -262,7 +290,7 @@ function compare(
     return result(toBoolean(lowering, left, node), toBoolean(lowering, right, node));
   }
   if (left.kind === "pending" || right.kind === "pending") refusePending(node);
-  if (left.kind === "float" || right.kind === "float")
+  if ([left, right].some((value) => value.kind === "float" || isWide(value)))
     return compareFloats(lowering, name, left, right, node);
   const [a, b] = [
     wholeBound(lowering, name, left, "left", node),
@@ -275,7 +303,7 @@ function compare(
       : { kind: "boolean", ir: boolean(known as boolean) };
   }
   // A fraction is compared with a number that may be a fraction too.
-  const use = isFraction(left) || isFraction(right) ? "float" : "compared";
+  const use = isFloatConstant(left) || isFloatConstant(right) ? "float" : "compared";
   for (const { ir } of [a, b]) recordUse(lowering, ir, use);
   const type = typeForBoth(lowering, a, b);
   return result(exact(lowering, a, type), exact(lowering, b, type));
@@ -313,7 +341,7 @@ function wholeBound(
   return asInteger(lowering, { ...value, constant: whole }, node)!;
 }
 
-/** Compares floats. An integer is compared with a float if an f32 holds it. */
+/** Compares floats. An integer is compared with an f32 if an f32 holds it. */
 function compareFloats(
   lowering: Lowering,
   operator: LoopOperator,
@@ -321,8 +349,19 @@ function compareFloats(
   right: LoweredValue,
   node: Node,
 ): BooleanValue {
+  if (lowering.floats === "f64") {
+    const [a, b] = [left, right].map((value) => {
+      // The two zeros are equal.
+      const compared = value.kind === "integer" ? { ...value, minusZero: undefined } : value;
+      return toFloat(lowering, compared, node);
+    });
+    return { kind: "boolean", ir: { kind: "binary", type: "bool", operator, left: a!, right: b! } };
+  }
   const differs = [left, right].some(
-    (value) => isFraction(value) && Math.fround(numberOf(value)) !== numberOf(value),
+    (value) =>
+      value.kind === "host" &&
+      typeof value.constant === "number" &&
+      Math.fround(value.constant) !== value.constant,
   );
   if (differs && (operator === "==" || operator === "!="))
     return { kind: "boolean", ir: boolean(operator === "!=") };
@@ -335,12 +374,11 @@ function compareFloats(
   );
   const [a, b] = [left, right].map((value, side): LoopExpression => {
     if (value.kind === "integer" && !fitsFloat(lowering, value)) {
-      return refuse(
-        loopError.inexactInteger(
-          "this compares an integer that an f32 may not hold",
-          node,
-          "compare with `Math.fround(value)` if that is precise enough",
-        ),
+      return refuseWithoutDoubles(
+        lowering,
+        "this compares an integer that an f32 may not hold",
+        node,
+        "compare with `Math.fround(value)` if that is precise enough",
       );
     }
     if (value.kind === "host" && typeof value.constant === "number") {
@@ -353,7 +391,11 @@ function compareFloats(
   return { kind: "boolean", ir: { kind: "binary", type: "bool", operator, left: a!, right: b! } };
 }
 
-const numberOf = (value: LoweredValue) => (value as HostValue).constant as number;
+/** Returns true for a constant that integers of more than 32 bits may equal. */
+function isWide(value: LoweredValue): boolean {
+  const size = isFloatConstant(value) ? Math.abs((value as HostValue).constant as number) : 0;
+  return size >= 2 ** 31 && size < 2 ** 53;
+}
 
 function constantBound(operator: LoopOperator, { constant }: HostValue, isRight: boolean): LoopExpression {
   const value = constant as number;

@@ -1,10 +1,10 @@
 import type { Node } from "oxc-parser";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
-import { accuracyOf, recordDecision, requireDoubles } from "../numbers/accuracy.ts";
-import { asInteger, refusePending, toBits, toFloat } from "../numbers/conversions.ts";
+import { accuracyOf, recordDecision, refuseWithoutDoubles, requireDoubles } from "../numbers/accuracy.ts";
+import { asInteger, toBits, toFloat, toSingle } from "../numbers/conversions.ts";
 import { exact } from "../numbers/exactIntegers.ts";
-import { as, type LoweredValue } from "../numbers/values.ts";
+import { as, isFloatConstant, type LoweredValue } from "../numbers/values.ts";
 import { type ElementPlace, spanOf } from "./elements.ts";
 
 /** Emits the store of a value to an element. */
@@ -35,8 +35,9 @@ function elementValue(
   value: LoweredValue,
   node: Node,
 ): LoopExpression {
+  if (element === "f64") return toFloat(lowering, value, node);
   if (element === "f32") {
-    const stored = toFloat(lowering, value, node);
+    const stored = toSingle(lowering, value, node);
     if (accuracyOf(lowering, value) === "other") {
       requireDoubles(lowering, "this number is computed in several steps, each a double", node);
       lowering.variables.storeOther(name);
@@ -48,18 +49,14 @@ function elementValue(
     value.kind !== "float" && value.kind !== "boolean" ? asClamped(lowering, value, node) : undefined;
   if (value.kind === "boolean") return toBits(lowering, value, node);
   // A clamping store rounds, and an f32 in place of the double may round to another integer.
-  if (value.kind === "pending" && value.what === "quotient") return refusePending(node);
+  if (lowering.floats === "f32" && value.kind === "pending" && value.what === "quotient")
+    return refuseWithoutDoubles(lowering, "this may be no integer", node, "coerce it: `(a / b) | 0`");
   if (!whole) recordDecision(lowering, [value], node);
   return whole ?? toFloat(lowering, value, node);
 }
 
 function asClamped(lowering: Lowering, value: LoweredValue, node: Node): LoopExpression | undefined {
-  if (
-    value.kind === "host" &&
-    (typeof value.constant !== "number" || !Number.isSafeInteger(value.constant))
-  ) {
-    return undefined;
-  }
+  if (value.kind === "host" && (value.constant === undefined || isFloatConstant(value))) return undefined;
   const whole = asInteger(lowering, value, node);
   return whole && exact(lowering, whole);
 }

@@ -5,11 +5,13 @@
 import type { Node } from "oxc-parser";
 import { loopError, loopWarning } from "../../../diagnostics/loops.ts";
 import type { Lowering } from "../lowering.ts";
+import { refuse } from "../refusal.ts";
 import { exactFloats, rangeOfInteger } from "./exactIntegers.ts";
 import { type Accuracy, type LoweredValue, worse } from "./values.ts";
 
-/** Returns the accuracy of a value as an f32. */
+/** Returns the accuracy of a value as a float of the loop. */
 export function accuracyOf(lowering: Lowering, value: LoweredValue): Accuracy {
+  if (lowering.floats === "f64") return "exact";
   switch (value.kind) {
     case "float":
       return value.accuracy;
@@ -61,8 +63,25 @@ export function recordDecision(lowering: Lowering, values: readonly LoweredValue
  * Refuses the loop because of a number that an f32 does not hold, unless the directive says that 32
  * bits will do. The translation goes on, as later statements may show that the number is a float.
  */
-export function requireDoubles({ loop, diagnostics }: Lowering, reason: string, node: Node): void {
-  if (loop.directive.precision === "exact") diagnostics.push(loopError.needsDoubles(reason, node));
+export function requireDoubles({ loop, floats, diagnostics }: Lowering, reason: string, node: Node): void {
+  if (loop.directive.precision === "exact" && floats === "f32")
+    diagnostics.push(loopError.needsDoubles(reason, node));
+}
+
+/**
+ * Refuses a function of doubles whose last bits JavaScript leaves to each engine. Only the engine
+ * itself gives its results.
+ */
+export function requireSpecified(lowering: Lowering, what: string, node: Node): void {
+  if (lowering.floats === "f64") lowering.diagnostics.push(loopError.unspecifiedFunction(what, node));
+  else requireSameRounding(lowering, what, node);
+}
+
+/** Refuses a place that is translated in no other way than with doubles. */
+export function refuseWithoutDoubles(lowering: Lowering, reason: string, node: Node, help: string): never {
+  requireDoubles(lowering, reason, node);
+  const isTold = lowering.loop.directive.precision === "exact";
+  return refuse(isTold ? null : loopError.inexactInteger(reason, node, help));
 }
 
 /** Refuses an operation whose result a GPU may round in another way than the CPU. */

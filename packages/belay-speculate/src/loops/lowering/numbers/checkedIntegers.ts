@@ -12,6 +12,11 @@ import type { Variables } from "../variables.ts";
 export function checkedAs(variables: Variables, type: "i32" | "u32", ir: LoopExpression): LoopExpression {
   const check = (operand: LoopExpression) => checkedAs(variables, type, operand);
   switch (ir.kind) {
+    case "literal": {
+      const [least, most] = type === "u32" ? [0, 2 ** 32 - 1] : [-(2 ** 31), 2 ** 31 - 1];
+      const value = Number(ir.value);
+      return value >= least && value <= most ? { ...ir, type } : { ...ir, type, checked: true };
+    }
     case "binary":
       if (ir.operator === "+" || ir.operator === "-" || ir.operator === "*")
         return { ...ir, type, left: check(ir.left), right: check(ir.right), checked: true };

@@ -4,7 +4,7 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
-import { recordDecision, requireSameRounding } from "./accuracy.ts";
+import { recordDecision, refuseWithoutDoubles, requireSameRounding } from "./accuracy.ts";
 import { checkedAs } from "./checkedIntegers.ts";
 import { exact, fitsFloat, rangeOfType } from "./exactIntegers.ts";
 import { zero } from "./linear.ts";
@@ -96,41 +96,44 @@ export function requireInteger({ guards }: Lowering, { code, linear, range }: Ho
   else guards.require(`Number.isSafeInteger(${code})`);
 }
 
-/** Returns the value as an f32, rounded if necessary. */
+/** Returns the value as a float of the loop; an f32 is rounded if necessary. */
 export function toFloat(lowering: Lowering, value: LoweredValue, node: Node): LoopExpression {
+  const { floats } = lowering;
+  if (floats === "f64") lowering.firstDouble ??= node;
   switch (value.kind) {
     case "float":
       return value.ir;
     case "integer": {
       recordUse(lowering, value.ir, "float");
       lowering.observesZeros = true;
-      if (lowering.loop.directive.precision === "exact" && !fitsFloat(lowering, value))
+      if (floats === "f32" && lowering.loop.directive.precision === "exact" && !fitsFloat(lowering, value))
         requireSameRounding(lowering, "this integer", node);
-      if (!value.minusZero) return as("f32", exact(lowering, value));
+      if (!value.minusZero) return as(floats, exact(lowering, value));
       const { ir, isMinusZero } = value.minusZero();
-      const no = as("f32", exact(lowering, { ...value, ir }));
-      return { kind: "conditional", type: "f32", test: isMinusZero, yes: literal("f32", -0), no };
+      const no = as(floats, exact(lowering, { ...value, ir }));
+      return { kind: "conditional", type: floats, test: isMinusZero, yes: literal(floats, -0), no };
     }
     case "host": {
       if (value.type === "boolean") break;
-      if (typeof value.constant !== "number") return lowering.inputs.of(value, "f32");
+      if (typeof value.constant !== "number") return lowering.inputs.of(value, floats);
+      if (floats === "f64") return literal(floats, value.constant);
       const rounded = Math.fround(value.constant);
       if (Number.isFinite(value.constant) && !Number.isFinite(rounded)) {
-        refuse(
-          loopError.inexactInteger(`an f32 does not hold ${value.constant}`, node, "use a smaller number"),
-        );
+        const reason = `an f32 does not hold ${value.constant}`;
+        refuseWithoutDoubles(lowering, reason, node, "use a smaller number");
       }
       return literal("f32", rounded);
     }
     case "pending": {
-      if (value.what === "product") return toFloat(lowering, integerOfPending(lowering, value), node);
+      if (value.what === "product" && floats === "f32")
+        return toFloat(lowering, integerOfPending(lowering, value), node);
       recordUse(lowering, value.ir, "float");
       if (value.what === "quotient") requireSameRounding(lowering, "this quotient", node);
       const [left, right] = value.operands.map((operand) => toFloat(lowering, operand, node));
       return {
         kind: "binary",
-        type: "f32",
-        operator: value.what === "quotient" ? "/" : "%",
+        type: floats,
+        operator: operators[value.what],
         left: left!,
         right: right!,
       };
@@ -139,6 +142,17 @@ export function toFloat(lowering: Lowering, value: LoweredValue, node: Node): Lo
   return refuse(
     loopError.unsupported("a boolean used as a number", node, "choose a number: `condition ? 1 : 0`"),
   );
+}
+
+const operators = { quotient: "/", remainder: "%", product: "*" } as const;
+
+/**
+ * Returns the value rounded to an f32, as `Math.fround` and a store to a `Float32Array` do. It has
+ * the type of f32 also where the loop computes in doubles.
+ */
+export function toSingle(lowering: Lowering, value: LoweredValue, node: Node): LoopExpression {
+  const operand = toFloat(lowering, value, node);
+  return operand.type === "f32" ? operand : { kind: "convert", type: "f32", operand };
 }
 
 /** Returns the value as a condition. */

@@ -1,4 +1,4 @@
-import type { LoopExpression, NumberType } from "../../tree/ir.ts";
+import type { FloatType, LoopExpression, NumberType } from "../../tree/ir.ts";
 import type { HostValue } from "./values.ts";
 
 export interface Input {
@@ -23,7 +23,7 @@ export class Inputs {
    * Returns the input that holds a host value. Integers and booleans become i32; f32 inputs are
    * rounded.
    */
-  of(value: HostValue, type: "i32" | "f32"): LoopExpression {
+  of(value: HostValue, type: "i32" | FloatType): LoopExpression {
     const code =
       value.type === "boolean"
         ? `(${value.code} ? 1 : 0)`

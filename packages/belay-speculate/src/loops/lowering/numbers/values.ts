@@ -1,4 +1,4 @@
-import type { LoopExpression, NumberType, ValueType } from "../../tree/ir.ts";
+import type { FloatType, LoopExpression, NumberType, ValueType } from "../../tree/ir.ts";
 import {
   add,
   constant,
@@ -209,9 +209,14 @@ export const boolean = (value: boolean): LoopExpression => ({
   value: value ? 1 : 0,
 });
 
+export const isFloatType = (type: ValueType): type is FloatType => type === "f32" || type === "f64";
+
 export const isBooleanValue = (value: LoweredValue) =>
   value.kind === "boolean" || (value.kind === "host" && value.type === "boolean");
 
-/** Returns true for a known number that is no integer. */
-export const isFraction = (value: LoweredValue) =>
-  value.kind === "host" && typeof value.constant === "number" && !Number.isSafeInteger(value.constant);
+/** Returns true for an integer that an i32 or a u32 holds. */
+export const isWord = (value: number) => Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 32;
+
+/** Returns true for a constant that no integer type holds. Loops compute with it as a float. */
+export const isFloatConstant = (value: LoweredValue) =>
+  value.kind === "host" && typeof value.constant === "number" && !isWord(value.constant);

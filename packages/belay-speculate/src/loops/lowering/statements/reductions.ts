@@ -49,6 +49,7 @@ export function reduce(
     if (kind === "boolean") return refuse(loopError.mixedTypes(name, "boolean", "number", node));
     if (kind === "float" || variable.kind === "float" || found!.rounds) {
       if ("&|^".includes(operator)) return bits(value);
+      if (lowering.floats === "f64") return refuse(loopError.doubleReduction(name, node));
       if ("+*".includes(operator)) {
         requireDoubles(lowering, `a GPU adds up the floats of \`${name}\` in another order`, node);
         if (!found!.rounds) lowering.warn(loopWarning.floatSum(name, node));

@@ -12,6 +12,8 @@ import {
   boolean,
   type IntegerValue,
   type Interval,
+  isFloatConstant,
+  isFloatType,
   type LoweredValue,
   negated,
 } from "../numbers/values.ts";
@@ -19,6 +21,7 @@ import { typeOfVariable, type Variable, type VariableKind } from "../variables.t
 
 /** Warns if a float variable accumulates values. */
 export function warnOfSum(lowering: Lowering, variable: Variable, node: Node): void {
+  if (lowering.floats === "f64") return;
   if (variable.kind !== "float" || lowering.repetitions.length <= variable.depth) return;
   lowering.warn(loopWarning.floatSum(variable.name, node));
 }
@@ -34,7 +37,7 @@ export function kindOf(value: LoweredValue): VariableKind {
       return value.what === "quotient" ? "float" : "integer";
     case "host":
       if (value.type === "boolean") return "boolean";
-      return typeof value.constant !== "number" || Number.isSafeInteger(value.constant) ? "integer" : "float";
+      return isFloatConstant(value) ? "float" : "integer";
   }
 }
 
@@ -96,7 +99,7 @@ export function setLocal(
   if (type === "i32" || type === "u32") {
     setInteger(lowering, kind, variable, asInteger(lowering, value, node)!, type);
   } else {
-    const ir = type === "f32" ? toFloat(lowering, value, node) : toBoolean(lowering, value, node);
+    const ir = isFloatType(type) ? toFloat(lowering, value, node) : toBoolean(lowering, value, node);
     emitSet(lowering, kind, variable.name, type, ir);
   }
   return type;
