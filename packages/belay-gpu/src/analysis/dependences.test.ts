@@ -9,7 +9,7 @@ import { dependence } from "./valueDependences.ts";
 
 const [wx, wy] = dependence.workgroup;
 const [lx, ly, lz] = dependence.local;
-const { contents } = dependence;
+const { contents, uniforms } = dependence;
 const all = wx | wy | dependence.workgroup[2] | lx | ly | lz;
 
 const isOut = (base: Expression) => base.kind === "identifier" && base.name === "out";
@@ -72,7 +72,6 @@ it.each([
 
 it.each([
   ["an index from memory", "out[a[0]] = 1;"],
-  ["a uniform condition", "if (w.x < limit) { out[l.x] = 1; }"],
   ["a loop that memory ends", "for (var k = 0u; k < a[0]; k++) { out[k] = 1; }"],
   ["a pointer", "var x = 0u; change(&x); out[x] = 1;", "fn change(p: ptr<function, u32>) { *p = a[0]; }"],
 ])("the contents of memory decide: %s", (_, body, functions = "") => {
@@ -80,13 +79,19 @@ it.each([
 });
 
 it.each([
-  ["a condition", "if (w.x < limit) { out[l.x] = 1; }", wx | lx],
-  ["a loop", "for (var k = 0u; k < limit; k++) { out[k] = 1; }", 0],
-  ["an index", "out[g.y * limit + a[g.x]] = 1;", wx | wy | lx | ly],
+  ["an index", "out[g.y + a[g.x]] = 1;", wx | wy | lx | ly],
   ["values that other invocations stored", "shared_1[i] = 1; out[shared_1[0]] = 1;", all],
   ["the result of an atomic operation", "out[atomicAdd(&count, 1u)] = 1;", all],
 ])("memory and ids decide %s", (_, body, ids) => {
   expect(dependences(body)).toBe(ids | contents);
+});
+
+it.each([
+  ["a condition", "if (w.x < limit) { out[l.x] = 1; }", wx | lx],
+  ["a loop", "for (var k = 0u; k < limit; k++) { out[k] = 1; }", 0],
+  ["an index", "out[g.y * limit] = 1;", wy | ly],
+])("uniform buffers and ids decide %s", (_, body, ids) => {
+  expect(dependences(body)).toBe(ids | uniforms);
 });
 
 it("depends on all ids of an index at once", () => {

@@ -11,12 +11,22 @@ import { addressSpaceOf } from "./places.ts";
 export type Dependences = number;
 
 /**
- * The bits of {@link Dependences}: the components of `workgroup_id` and `local_invocation_id`, and
- * everything that is known only when a kernel runs (`contents`).
+ * The bits of {@link Dependences}: the components of `workgroup_id` and `local_invocation_id`, the
+ * contents of uniform buffers, and everything else that is known only when a kernel runs
+ * (`contents`).
  */
-export const dependence = { workgroup: [1, 2, 4], local: [8, 16, 32], contents: 64 } as const;
+export const dependence = { workgroup: [1, 2, 4], local: [8, 16, 32], contents: 64, uniforms: 128 } as const;
 
-const { contents } = dependence;
+/** The memory whose contents decide something: uniform buffers alone, or any memory. */
+export type DecidingMemory = "uniforms" | "any";
+
+/** Returns the memory on which something depends; undefined if it depends on none. */
+export function decidingMemory(ids: Dependences): DecidingMemory | undefined {
+  if (ids & dependence.contents) return "any";
+  return ids & dependence.uniforms ? "uniforms" : undefined;
+}
+
+const { contents, uniforms } = dependence;
 const allIds = 63;
 const builtins: Readonly<Record<string, readonly Dependences[]>> = {
   workgroup_id: dependence.workgroup,
@@ -76,8 +86,9 @@ export class ValueDependences {
         return [0];
       case "identifier": {
         const target = this.#program.targetOf(expression);
-        if (target?.kind === "globalVariable" && addressSpaceOf(target) !== "private")
-          return [addressSpaceOf(target) === "workgroup" ? contents | allIds : contents];
+        const space = target?.kind === "globalVariable" ? addressSpaceOf(target) : "private";
+        if (space !== "private")
+          return [space === "uniform" ? uniforms : space === "workgroup" ? contents | allIds : contents];
         return (target && this.#known.get(target)) ?? [0];
       }
       case "memberAccess": {

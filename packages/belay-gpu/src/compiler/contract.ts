@@ -3,6 +3,7 @@
  * its kernels.
  */
 import type { BindingAccess, BindingKind, BindingPoint } from "../analysis/bindings.ts";
+import type { DecidingMemory } from "../analysis/valueDependences.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { MemoryCode, SchemeName } from "../ecc/scheme.ts";
 import type { CampaignSite, FaultSite } from "../transforms/faults/faultSites.ts";
@@ -161,10 +162,12 @@ export interface ProtectedBinding {
   /** The number of times that invocations add their accesses; set if the binding is summed. */
   readonly sums?: readonly SumWeights[];
   /**
-   * True if the contents of memory also decide which elements are accessed, so that each dispatch
-   * may access others.
+   * The memory whose contents also decide which elements are accessed. Dispatches with other
+   * contents may access others.
    */
-  readonly varies?: boolean;
+  readonly varies?: DecidingMemory;
+  /** Set if the binding is a uniform buffer. */
+  readonly isUniform?: true;
   /** The number of the only access that is summed, if there is one. */
   readonly site?: number;
   /** Set if no places are counted. */

@@ -7,7 +7,7 @@ import { dependencesOfPlaces } from "../analysis/dependences.ts";
 import { executionBound } from "../analysis/executionBound.ts";
 import { type MemoryAccess, memoryAccesses } from "../analysis/memoryAccesses.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
-import type { Dependences } from "../analysis/valueDependences.ts";
+import type { DecidingMemory, Dependences } from "../analysis/valueDependences.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { memoryPassVerified } from "../diagnostics/protection.ts";
 import { slotWords } from "../ecc/checksum.ts";
@@ -29,8 +29,8 @@ import { bytesOfVariables } from "./workgroups.ts";
 interface SumPlan {
   /** The classes of sums if the kernel sums the buffer. */
   readonly classes?: readonly SumClass[];
-  /** True if the contents of memory also decide which elements are accessed. */
-  readonly varies?: true;
+  /** The memory whose contents also decide which elements are accessed, if any. */
+  readonly varies?: DecidingMemory;
   /** The reason why the kernel does not sum the buffer. */
   readonly why?: string;
 }
@@ -110,7 +110,8 @@ export function memoryPlan(
             loadsLittle,
           });
     const mode = "why" in way ? "passVerified" : "classes" in way ? "summed" : "checked";
-    return [{ ...point, ...uses, variable, mode, ...way }];
+    const isUniform = addressSpaceOf(variable) === "uniform" && { isUniform: true as const };
+    return [{ ...point, ...uses, ...isUniform, variable, mode, ...way }];
   });
   const checked = variables.filter(({ mode }) => mode === "checked");
   const arena = checked.some(({ pieceBytes, stores }) => pieceBytes && stores)
@@ -236,6 +237,6 @@ function sumPlans(
     if (!hasRoom) return { why: "no workgroup memory is known to be left for sums" };
     dependsOn ??= dependencesOfPlaces(program, declaration);
     const sums = summedAccesses(program, declaration, variable, accesses, dependsOn, site);
-    return "why" in sums ? sums : { classes: sums.classes, ...(sums.varies && { varies: true }) };
+    return "why" in sums ? sums : { classes: sums.classes, ...(sums.varies && { varies: sums.varies }) };
   };
 }

@@ -7,6 +7,8 @@ import { checksumWgsl, mostSlots, slotStripes, slotWords, stripeWords } from "..
 export const trialCells = 256;
 /** The size of all slots, in bytes. */
 export const bytesOfSlots = 4 * slotStripes * stripeWords;
+/** The byte of the slots at which a word other than zero makes the device ignore all sums. */
+export const byteOfIgnoring = 12;
 
 const INVOCATIONS = 256;
 /** The number of quads, of 16 bytes each, that a workgroup adds up at a time. */
@@ -131,8 +133,11 @@ export interface SettleRecord {
    * plus the sum.
    */
   readonly kept: keyof typeof keeping;
-  /** The count of places of a sum over all words, if the device is to compare it. */
-  readonly places?: number;
+  /**
+   * The count of places of a sum over all words, if the device is to compare it. A sum with another
+   * count is not compared.
+   */
+  readonly places?: number | undefined;
   readonly trial?: SumTrial | undefined;
   /** The index of a sum that is used in place of this one if that sum counts `places` places. */
   readonly instead?: number | undefined;
@@ -173,6 +178,7 @@ struct List { count: u32, records: array<Record> }
 @group(0) @binding(2) var<storage, read> list: List;
 @group(0) @binding(3) var<storage, read_write> report: array<atomic<u32>>;
 var<workgroup> sums: array<array<atomic<u32>, 3>, ${mostSlots}>;
+var<workgroup> isIgnored: u32;
 fn standIn(record: u32) -> u32 {
   let instead = list.records[record].instead;
   if (instead > 0 && atomicLoad(&sums[instead - 1][2]) == list.records[record].places) { return instead - 1; }
@@ -198,16 +204,18 @@ fn settle(@builtin(local_invocation_index) local: u32) {
     let number = i % list.count;
     let at = i / list.count * ${mostSlots} + number;
     let words = slots[at];
-    slots[at] = vec4<u32>();
+    slots[at] = vec4<u32>(0u, 0u, 0u, words.w);
+    if (at == 0u) { isIgnored = words.w; }
     for (var part = 0u; part < 3; part++) { atomicAdd(&sums[number][part], words[part]); }
   }
   workgroupBarrier();
-  let isUsed = local < list.count;
+  let isUsed = local < list.count && isIgnored == 0u;
   if (isUsed) {
     if (record.reference > 0) { right = sumOf(standIn(record.reference - 1)); }
     let counted = standIn(local);
     let differences = sumOf(counted) - list.records[counted].weight * right;
-    if (record.isCompared != 0 && any(differences != vec2<u32>())) {
+    let isCounted = record.instead > 0 || record.places == 0u || atomicLoad(&sums[local][2]) == record.places;
+    if (record.isCompared != 0 && isCounted && any(differences != vec2<u32>())) {
       tell(record.checksum, select(differences.x, differences.y, differences.x == 0));
     }
     if (record.cell > 0) {

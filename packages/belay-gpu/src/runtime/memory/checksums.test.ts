@@ -1,6 +1,7 @@
 /** Buffers with one checksum each, which kernels add up while they run. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { changeKernel } from "../../../../../test/support/devices/changeKernel.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { MemoryFault } from "../context/memoryFault.ts";
 import type { Policy } from "../context/policy.ts";
@@ -31,8 +32,14 @@ class Program {
   readonly #pipelines: readonly GPUComputePipeline[];
   readonly #grid: readonly number[];
 
-  static async create(code: string, words: number, grid: readonly number[], policy: Policy = {}) {
-    const native = await newDevice();
+  static async create(
+    code: string,
+    words: number,
+    grid: readonly number[],
+    policy: Policy = {},
+    change = (device: GPUDevice) => device,
+  ) {
+    const native = change(await newDevice());
     const device = await harden(native, { redundancy: "none", memory: "checksum", ...policy });
     return new Program(device, native, { code, words, grid });
   }
@@ -94,9 +101,17 @@ class Program {
     this.#submit((pass) => this.#encode(pass, i, how));
   }
 
-  /** Encodes one step and returns a function that submits it. */
-  encodeStep(i: number): () => void {
-    const commands = this.#commands((pass) => this.#encode(pass, i));
+  /** Encodes one step, and maybe a copy of its result. Returns a function that submits it. */
+  encodeStep(i: number, { isRead = false } = {}): () => void {
+    const result = this.buffers[i + 1]!;
+    const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+    const commands = this.#commands(
+      (pass) => this.#encode(pass, i),
+      (encoder) => {
+        if (!isRead) return;
+        encoder.copyBufferToBuffer(result, this.#device.createBuffer({ size: result.size, usage }));
+      },
+    );
     return () => this.#device.queue.submit([commands]);
   }
 
@@ -129,11 +144,15 @@ class Program {
     this.#device.queue.submit([this.#commands(encode)]);
   }
 
-  #commands(encode: (pass: GPUComputePassEncoder) => void): GPUCommandBuffer {
+  #commands(
+    encode: (pass: GPUComputePassEncoder) => void,
+    encodeAfter?: (encoder: GPUCommandEncoder) => void,
+  ): GPUCommandBuffer {
     const encoder = this.#device.createCommandEncoder();
     const pass = encoder.beginComputePass();
     encode(pass);
     pass.end();
+    encodeAfter?.(encoder);
     return encoder.finish();
   }
 
@@ -357,6 +376,55 @@ describe.each([
     program.runStep(1);
     await program.report();
     expect(program.faults).toMatchObject([{ buffer: "second", outcome: "reported" }]);
+  });
+});
+
+describe("a kernel whose uniform buffer changes after its commands are encoded", () => {
+  const words = 41;
+  /** A program whose kernel is known to access all words, as its uniform buffer says. */
+  const known = async (policy?: Policy, change?: (device: GPUDevice) => GPUDevice) => {
+    const program = await Program.create(kernel("u32", LIMITED), words, [6], policy, change);
+    expect(await passedOver(program)).toEqual([false, false, false]);
+    return program;
+  };
+  const submitWithout = (program: Program, missing: number, how?: { isRead: boolean }) => {
+    const submit = program.encodeStep(0, how);
+    program.limit(words - missing);
+    submit();
+  };
+
+  it("computes the right results without an alarm, and is expected to change from then on", async () => {
+    using program = await known();
+    for (const missing of [1, 0, 30]) submitWithout(program, missing, { isRead: missing === 1 });
+    program.limit(words);
+    program.run();
+    expect(await program.read()).toEqual(contents(words));
+    expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+  });
+
+  it("raises a false alarm if its sums are not ignored", async () => {
+    using program = await known({ onFault: "report" }, (device) =>
+      changeKernel(device, "isIgnored = words.w", "isIgnored = 0u", "all"),
+    );
+    const submit = program.encodeStep(0, { isRead: true });
+    program.limit(words - 1);
+    submit();
+    await program.report();
+    expect(program.faults).toMatchObject([{ buffer: "second" }]);
+  });
+
+  it.each(["first", "second"])("finds earlier flips in the %s buffer, and later ones", async (label) => {
+    const at = ["first", "second"].indexOf(label);
+    for (const isEarlier of [true, false]) {
+      using program = await known({ onFault: "report" });
+      if (isEarlier) await program.flip(at, words - 1, 1 << 9);
+      submitWithout(program, 1);
+      if (!isEarlier) await program.flip(at, words - 1, 1 << 9);
+      program.limit(words);
+      program.runStep(at);
+      await program.report();
+      expect(program.faults.map(({ buffer }) => buffer)).toContain(label);
+    }
   });
 });
 

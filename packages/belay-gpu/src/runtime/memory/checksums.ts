@@ -4,6 +4,7 @@ import { flags } from "../webgpu/nativeObjects.ts";
 import { OwnKernel } from "../webgpu/ownKernel.ts";
 import { type BufferRange, whole } from "../webgpu/resources.ts";
 import {
+  byteOfIgnoring,
   bytesOfSlots,
   partsAtOnce,
   SETTLE,
@@ -16,6 +17,7 @@ import {
 import type { CheckWordPasses, EncodingPoint } from "./checkWordEncoder.ts";
 import type { Constants } from "./constants.ts";
 import type { GranuleRange, ProtectedBuffer } from "./granules.ts";
+import type { EncoderPoint } from "./memoryCommands.ts";
 import type { MemoryState, PendingSum } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
@@ -59,9 +61,18 @@ export class Checksums implements CheckWordPasses {
       buffers: [write, write, read, write],
     });
     this.slots = whole(
-      device.createBuffer({ label: "belay: sums", size: bytesOfSlots, usage: flags.bufferStorage }),
+      device.createBuffer({
+        label: "belay: sums",
+        size: bytesOfSlots,
+        usage: flags.bufferStorage | flags.bufferCopyDst,
+      }),
     );
     this.#bindable = Math.floor(device.limits.maxStorageBufferBindingSize / 256) * 256;
+  }
+
+  /** Makes the device ignore the sums of commands that are encoded after this point, or not. */
+  ignore(point: EncoderPoint, isIgnored: boolean): void {
+    point.copy(this.#parts.constants.of([Number(isIgnored)]), this.slots.buffer, byteOfIgnoring);
   }
 
   encode(point: EncodingPoint, { owner }: GranuleRange): void {
@@ -160,7 +171,7 @@ export class Checksums implements CheckWordPasses {
     });
     const words = pending.flatMap((sum, i) => {
       if (!sum) return settleRecord({ checksum: 0, weight: 0, isCompared: false, kept: "nothing" });
-      const { owner, kind, weight, doubt, isVerified, standsInFor: instead } = sum;
+      const { owner, kind, weight, doubt, isVerified, places, standsInFor: instead } = sum;
       return settleRecord({
         checksum: owner.first,
         weight,
@@ -168,6 +179,7 @@ export class Checksums implements CheckWordPasses {
         reference: references[i],
         isCompared: (kind === "loaded" && !doubt) || (kind === "begun" && !isVerified),
         kept: latest.get(owner) === i ? keptOf[kind] : "nothing",
+        places,
         ...(doubt ?? pending[instead ?? -1]?.doubt),
         trial: doubt?.trial,
       });

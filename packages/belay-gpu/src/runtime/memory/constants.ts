@@ -57,7 +57,7 @@ export class Constants {
     const buffer = this.#device.createBuffer({
       label: "belay: constants",
       size: Math.max(PAGE_BYTES, size),
-      usage: flags.bufferStorage | flags.bufferUniform | flags.bufferCopyDst,
+      usage: flags.bufferStorage | flags.bufferUniform | flags.bufferCopyDst | flags.bufferCopySrc,
     });
     const page = { buffer, known: new Map(), used: 0 };
     this.#pages = [page, ...this.#pages.slice(0, KEPT_PAGES - 1)];

@@ -14,7 +14,13 @@ import { EccPasses } from "./eccPasses.ts";
 import { allOf, bytesOf, type ProtectedBuffer } from "./granules.ts";
 import { GuardedTransfers, type StandIns, type Transfer } from "./guardedTransfers.ts";
 import { HostWrites } from "./hostWrites.ts";
-import { type DispatchSums, KernelSums, type SummingDispatch, type SumsOnGrid } from "./kernelSums.ts";
+import {
+  type DispatchSums,
+  KernelSums,
+  type KnownUniforms,
+  type SummingDispatch,
+  type SumsOnGrid,
+} from "./kernelSums.ts";
 import { Mappings } from "./mappings.ts";
 import { EncoderPoint, MemoryCommands, type RecordedCommands } from "./memoryCommands.ts";
 import {
@@ -71,7 +77,7 @@ export class EccMemory implements MemoryProtection {
       return checksums;
     });
     const transfers = new GuardedTransfers(buffers, words);
-    const commands = new MemoryCommands(device, buffers, words);
+    const commands = new MemoryCommands(device, { buffers, words, transfers, checksums });
     const submit = (encode: (point: EncoderPoint) => void) => commands.submit(encode);
     const writes = new HostWrites({ queue: device.queue, scheme, buffers, words, transfers, submit });
     this.#strict = policy.strict;
@@ -182,8 +188,8 @@ export class EccMemory implements MemoryProtection {
     return this.#sums.decisions;
   }
 
-  sumsOn(dispatch: SummingDispatch, grid: readonly number[]): SumsOnGrid {
-    return this.#sums.on(dispatch, grid);
+  sumsOn(dispatch: SummingDispatch, grid: readonly number[], uniforms: KnownUniforms): SumsOnGrid {
+    return this.#sums.on(dispatch, grid, uniforms);
   }
 
   guarded(dispatch: UsingDispatch, sums: DispatchSums | undefined): readonly GuardedUse[] {

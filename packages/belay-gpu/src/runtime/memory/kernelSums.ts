@@ -13,7 +13,7 @@ import { weightOf } from "../../transforms/memory/summedAccesses.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import { type SumTrial, trialCells } from "./checksumKernels.ts";
 import type { ProtectedBuffer } from "./granules.ts";
-import type { PendingSum } from "./memoryState.ts";
+import type { ExpectedUniforms, PendingSum, UniformVersions } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 /**
@@ -25,6 +25,12 @@ export type DispatchSums = ReadonlyMap<number, PendingSum | undefined>;
 /** A kernel with its use of memory. */
 interface SummingKernel {
   readonly memory: MemorySummary | undefined;
+}
+
+/** Tells the contents of uniform buffers, as far as they are known. */
+export interface KnownUniforms extends UniformVersions {
+  /** Returns the bytes of a range as a text; undefined if they are unknown. */
+  textOf(range: BufferRange): string | undefined;
 }
 
 /** A kernel with the buffers that are bound for it. */
@@ -53,6 +59,8 @@ export interface SumsOnGrid {
   readonly variant: readonly BindingScheme[] | undefined;
   /** The sums, if the kernel itself is used. Undefined if it has none. */
   readonly sums: DispatchSums | undefined;
+  /** The contents of uniform buffers on which this result depends, if it does. */
+  readonly expected: ExpectedUniforms | undefined;
 }
 
 /** The results of trials of a kernel, for one grid and one set of array sizes. */
@@ -70,14 +78,36 @@ interface TrialResults {
 interface KnownKernel {
   /** Its bindings, in the order of their rows. */
   readonly bindings: readonly ProtectedBinding[];
-  /** The results of trials by grid, sizes of arrays, and the bindings that are whole buffers. */
+  /**
+   * The results of trials by grid, sizes of arrays, the bindings that are whole buffers, and the
+   * contents of uniform buffers.
+   */
   readonly results: Map<string, TrialResults>;
+  /** True if the contents of uniform buffers distinguish results. */
+  isByUniforms: boolean;
+  /** The different contents of uniform buffers so far. */
+  readonly uniforms: Set<string>;
+}
+
+/** A dispatch with the results of its kernel's trials. */
+interface KnownDispatch {
+  /** The bindings to sum. */
+  readonly summed: readonly Summed[];
+  readonly results: TrialResults;
+  readonly expected: ExpectedUniforms | undefined;
 }
 
 /**
+ * The most contents of uniform buffers for which trials of a kernel are made. A kernel with more
+ * gets other arguments each time.
+ */
+const mostUniforms = 32;
+
+/**
  * The dispatches of which a kernel accesses each word of a buffer equally often. The device
- * compares the count of places. One comparison decides if the accesses depend only on the grid and
- * the sizes of arrays. If they also depend on uniform buffers, each dispatch is compared.
+ * compares the count of places. One comparison decides if the accesses depend only on the grid, the
+ * sizes of arrays, and uniform buffers that the host wrote. If they depend on other memory, each
+ * dispatch is compared.
  */
 export class KernelSums {
   readonly #buffers: ProtectedBuffers;
@@ -103,11 +133,12 @@ export class KernelSums {
   }
 
   /** Returns the sums of a kernel on a grid, or the schemes of the variant to use instead. */
-  on(bound: SummingDispatch, grid: readonly number[]): SumsOnGrid {
-    const { summed, results } = this.#dispatchOf(bound, grid);
+  on(bound: SummingDispatch, grid: readonly number[], uniforms: KnownUniforms): SumsOnGrid {
+    const dispatch = this.#dispatchOf(bound, grid, uniforms);
+    const { summed, results, expected } = dispatch;
     results.variant ??= { schemes: this.#variantOf(bound.kernel, summed, results) };
     const variant = results.variant.schemes;
-    return { variant, sums: variant ? undefined : this.#sumsOf(summed, results, grid) };
+    return { variant, sums: variant ? undefined : this.#sumsOf(dispatch, grid), expected };
   }
 
   #variantOf(kernel: SummingKernel | undefined, summed: readonly Summed[], { outcomes }: TrialResults) {
@@ -132,20 +163,18 @@ export class KernelSums {
     return same;
   }
 
-  #sumsOf(
-    summed: readonly Summed[],
-    results: TrialResults,
-    grid: readonly number[],
-  ): DispatchSums | undefined {
+  #sumsOf({ summed, results, expected }: KnownDispatch, grid: readonly number[]): DispatchSums | undefined {
     const sums = new Map<number, PendingSum | undefined>();
     for (const { binding, size, owner } of summed) {
-      const { index, stores, sums: weights = [], isKnown } = binding;
+      const { index, stores, sums: weights = [] } = binding;
       sums.set(index, undefined);
       if (!owner) continue;
       const sum = { owner, kind: stores ? "stored" : "loaded", weight: weightOf(weights, grid) } as const;
       const places = Math.imul(sum.weight, this.#placesIn(size / 4)) >>> 0;
       const trial = results.outcomes.has(index) ? undefined : this.#trialOf(results, index);
-      sums.set(index, isKnown ? sum : { ...sum, doubt: { places, trial } });
+      const isExpected = expected && binding.varies === "uniforms" && results.outcomes.get(index) === true;
+      if (binding.isKnown) sums.set(index, sum);
+      else sums.set(index, isExpected ? { ...sum, places } : { ...sum, doubt: { places, trial } });
     }
     return [...sums.values()].some((sum) => sum) ? sums : undefined;
   }
@@ -164,15 +193,10 @@ export class KernelSums {
       this.#trials.pop();
   }
 
-  /**
-   * Returns the bindings to sum by table row, and the known trials. The owner is present if the
-   * whole buffer is bound.
-   */
-  #dispatchOf(
-    bound: SummingDispatch,
-    grid: readonly number[],
-  ): { summed: readonly Summed[]; results: TrialResults } {
-    const { bindings, results } = this.#kernelOf(bound.kernel);
+  /** Returns the bindings to sum, and the results of the kernel's trials. */
+  #dispatchOf(bound: SummingDispatch, grid: readonly number[], uniforms: KnownUniforms): KnownDispatch {
+    const known = this.#kernelOf(bound.kernel);
+    const { bindings, results } = known;
     const summed: Summed[] = [];
     // Accesses may depend on the size of any array.
     let key = grid.join();
@@ -184,16 +208,59 @@ export class KernelSums {
       if (owner) key += " whole";
       summed.push({ binding, size: range?.size ?? 0, owner });
     }
-    const known = results.get(key) ?? { outcomes: new Map<number, boolean>() };
-    results.set(key, known);
-    return { summed, results: known };
+    const expected = this.#expectedOf(known, bound, uniforms);
+    const full = expected ? `${key} ${expected.text}` : key;
+    const own = results.get(full) ?? { outcomes: new Map<number, boolean>() };
+    results.set(full, own);
+    return { summed, results: own, expected };
+  }
+
+  /**
+   * Returns the contents of the uniform buffers that decide which elements a kernel accesses.
+   * Undefined if none do, or if trials cannot be made for all contents.
+   */
+  #expectedOf(
+    known: KnownKernel,
+    bound: SummingDispatch,
+    uniforms: KnownUniforms,
+  ): (ExpectedUniforms & { readonly text: string }) | undefined {
+    if (!known.isByUniforms) return undefined;
+    const contents: { readonly buffer: GPUBuffer; readonly version: number }[] = [];
+    let text = "";
+    for (const { of, isUniform } of known.bindings) {
+      if (!isUniform) continue;
+      const range = bound.rangeAt(of);
+      const [own, version] = range ? [uniforms.textOf(range), uniforms.versionOf(range.buffer)] : [];
+      if (!range || own === undefined || version === undefined) return undefined;
+      text += ` ${own}`;
+      contents.push({ buffer: range.buffer, version });
+    }
+    known.uniforms.add(text);
+    if (known.uniforms.size <= mostUniforms) return { contents, text, missed: () => this.#forget(known) };
+    this.#forget(known);
+    return undefined;
+  }
+
+  /** Makes trials of a kernel for each dispatch from now on, whatever uniform buffers contain. */
+  #forget(known: KnownKernel): void {
+    known.isByUniforms = false;
+    const all = new Set(known.results.values());
+    for (const { results, row } of this.#trials) if (all.has(results)) results.outcomes.set(row, false);
+    known.results.clear();
+    this.#decisions++;
   }
 
   #kernelOf(kernel: SummingKernel | undefined): KnownKernel {
     const known = kernel && this.#known.get(kernel);
     if (known) return known;
     const bindings = (kernel?.memory?.bindings ?? []).toSorted((a, b) => a.index - b.index);
-    const made = { bindings, results: new Map<string, TrialResults>() };
+    const isByUniforms = bindings.some(({ varies }) => varies === "uniforms");
+    const made = {
+      bindings,
+      results: new Map<string, TrialResults>(),
+      isByUniforms,
+      uniforms: new Set<string>(),
+    };
     if (kernel) this.#known.set(kernel, made);
     return made;
   }

@@ -1,8 +1,10 @@
 import { PassCommands } from "../webgpu/passCommands.ts";
 import type { ReplayStep } from "../webgpu/replayStep.ts";
-import type { BufferRange } from "../webgpu/resources.ts";
+import { type BufferRange, type GpuResource, isTexture } from "../webgpu/resources.ts";
+import type { Checksums } from "./checksums.ts";
 import type { CheckWordEncoder, EncodingPoint } from "./checkWordEncoder.ts";
 import { allOf } from "./granules.ts";
+import type { GuardedTransfers } from "./guardedTransfers.ts";
 import { MemoryState } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
@@ -10,6 +12,7 @@ import type { ProtectedBuffers } from "./protectedBuffers.ts";
 export interface RecordedCommands {
   readonly memory: MemoryState;
   readonly steps: ReplayStep<GPUCommandEncoder>[];
+  readonly written: Iterable<GpuResource>;
 }
 
 /**
@@ -23,7 +26,11 @@ export class EncoderPoint implements EncodingPoint {
   readonly #steps: ReplayStep<GPUCommandEncoder>[];
 
   /** `native` has the encoder's original methods. */
-  constructor(encoder: GPUCommandEncoder, native: GPUCommandEncoder, { memory, steps }: RecordedCommands) {
+  constructor(
+    encoder: GPUCommandEncoder,
+    native: GPUCommandEncoder,
+    { memory, steps }: Omit<RecordedCommands, "written">,
+  ) {
     this.#encoder = encoder;
     this.#native = native;
     this.#steps = steps;
@@ -54,19 +61,25 @@ export class EncoderPoint implements EncodingPoint {
   }
 }
 
+interface MemoryCommandParts {
+  readonly buffers: ProtectedBuffers;
+  readonly words: CheckWordEncoder;
+  readonly transfers: GuardedTransfers;
+  /** The passes of checksums, if the code is one. */
+  readonly checksums: Checksums | undefined;
+}
+
 /**
  * The command buffers that update check words: some of their own, and some before or after one of
  * the program's.
  */
 export class MemoryCommands {
   readonly #device: GPUDevice;
-  readonly #buffers: ProtectedBuffers;
-  readonly #words: CheckWordEncoder;
+  readonly #parts: MemoryCommandParts;
 
-  constructor(device: GPUDevice, buffers: ProtectedBuffers, words: CheckWordEncoder) {
+  constructor(device: GPUDevice, parts: MemoryCommandParts) {
     this.#device = device;
-    this.#buffers = buffers;
-    this.#words = words;
+    this.#parts = parts;
   }
 
   submit(encode: (point: EncoderPoint) => void): void {
@@ -79,27 +92,42 @@ export class MemoryCommands {
    */
   withUpdates(commands: GPUCommandBuffer, record: RecordedCommands | undefined): readonly GPUCommandBuffer[] {
     if (!record) return [commands];
-    const { firstArena, arena, verifiedFirst } = record.memory;
-    const { buffer } = this.#buffers.arena;
+    const { firstArena, arena, verifiedFirst, ignoresSums } = record.memory;
+    const { buffers, words, checksums } = this.#parts;
+    const { buffer } = buffers.arena;
     const isOutdated = firstArena !== undefined && firstArena !== buffer;
-    const owners = [...verifiedFirst].flatMap((each) => this.#buffers.of(each) ?? []);
+    const owners = [...verifiedFirst].flatMap((each) => buffers.of(each) ?? []);
     const before = (point: EncoderPoint) => {
-      for (const owner of owners) this.#words.ensureVerified(point, allOf(owner));
+      for (const owner of owners) words.ensureVerified(point, allOf(owner));
       if (isOutdated) point.copy(common(buffer, firstArena), firstArena, 0);
     };
     const after = (point: EncoderPoint) => point.copy(common(arena!, buffer), buffer, 0);
     return [
       ...(isOutdated || owners.length > 0 ? [this.#encode(before)] : []),
+      ...(ignoresSums ? [this.#encode((point) => checksums!.ignore(point, true))] : []),
       commands,
       ...(arena !== undefined && arena !== buffer ? [this.#encode(after)] : []),
+      ...(ignoresSums ? [this.#encode((point) => this.#encodeWritten(point, record))] : []),
     ];
+  }
+
+  /** Encodes all that commands wrote whose sums the device ignored. */
+  #encodeWritten(point: EncoderPoint, { written }: RecordedCommands): void {
+    const { buffers, words, transfers, checksums } = this.#parts;
+    checksums!.ignore(point, false);
+    for (const each of written) {
+      const owner = isTexture(each) ? undefined : buffers.of(each);
+      if (!owner) continue;
+      words.encode(point, allOf(owner));
+      if (owner.mapped) transfers.flush(point, allOf(owner));
+    }
   }
 
   #encode(encode: (point: EncoderPoint) => void): GPUCommandBuffer {
     const encoder = this.#device.createCommandEncoder({ label: "belay: memory" });
     const point = new EncoderPoint(encoder, encoder, { memory: new MemoryState(), steps: [] });
     encode(point);
-    this.#words.finish(point);
+    this.#parts.words.finish(point);
     return encoder.finish();
   }
 }

@@ -7,7 +7,7 @@ import type { EncodingPoint } from "./checkWordEncoder.ts";
 import type { GuardedUse, Use } from "./dispatchGuard.ts";
 import type { ProtectedBuffer } from "./granules.ts";
 import type { StandIns, Transfer } from "./guardedTransfers.ts";
-import type { DispatchSums, SummingDispatch, SumsOnGrid } from "./kernelSums.ts";
+import type { DispatchSums, KnownUniforms, SummingDispatch, SumsOnGrid } from "./kernelSums.ts";
 import type { RecordedCommands } from "./memoryCommands.ts";
 import type { Corrected, Damage, Damaged, KernelDamaged, MemoryReport } from "./memoryLog.ts";
 import type { MemoryState } from "./memoryState.ts";
@@ -55,7 +55,7 @@ export interface CommandGuard {
   /** A number that changes when `sumsOn` may give another answer. */
   readonly decisions: number;
   /** Returns the sums of a kernel on a grid, or the schemes of the variant to use instead. */
-  sumsOn(dispatch: SummingDispatch, grid: readonly number[]): SumsOnGrid;
+  sumsOn(dispatch: SummingDispatch, grid: readonly number[], uniforms: KnownUniforms): SumsOnGrid;
   /** Returns the buffer ranges to guard around a dispatch. */
   guarded(dispatch: UsingDispatch, sums: DispatchSums | undefined): readonly GuardedUse[];
   /** Encodes updates before a dispatch, which probably overwrites the buffers of `filled`. */

@@ -27,8 +27,31 @@ export interface PendingSum {
    * and where to record the outcome. Nothing relies on such a sum but its stand-in.
    */
   readonly doubt?: { readonly places: number; readonly trial?: SumTrial | undefined };
+  /**
+   * The count of places that uniform buffers imply. A sum of loads with another count is not
+   * compared: such a uniform buffer is damaged, and its own verification finds that.
+   */
+  readonly places?: number;
   /** The index of the sum in doubt that this sum replaces if words were accessed unequally. */
   readonly standsInFor?: number;
+}
+
+/** Tells which contents uniform buffers have, if only the host wrote them. */
+export interface UniformVersions {
+  /** Returns a number that changes with the contents of a buffer; undefined if they are unknown. */
+  versionOf(buffer: GPUBuffer): number | undefined;
+}
+
+/** The contents of uniform buffers with which the sums of a dispatch mean what is expected. */
+export interface ExpectedUniforms {
+  readonly contents: readonly { readonly buffer: GPUBuffer; readonly version: number }[];
+  /** Call it if a uniform buffer had other contents when the commands were submitted. */
+  readonly missed: () => void;
+}
+
+/** Returns whether uniform buffers have the expected contents. */
+export function isAsExpected({ contents }: ExpectedUniforms, uniforms: UniformVersions): boolean {
+  return contents.every(({ buffer, version }) => uniforms.versionOf(buffer) === version);
 }
 
 /**
@@ -60,6 +83,14 @@ export class MemoryState {
   pending: (PendingSum | undefined)[] = [];
   /** The buffers to verify before one of them changes, at the latest at the end of the pass. */
   readonly waiting: ProtectedBuffer[] = [];
+  /** The contents of uniform buffers on which the sums rely. */
+  readonly expected = new Set<ExpectedUniforms>();
+  /**
+   * True if uniform buffers had other contents when the commands were submitted. The sums of the
+   * command buffer are then ignored. Other command buffers verify what it uses before it, and
+   * encode what it writes after it.
+   */
+  ignoresSums = false;
 
   /**
    * Corrects the expectations. `filled` has the buffers that the commands overwrite completely.
@@ -67,6 +98,19 @@ export class MemoryState {
    */
   verifyUnfilled(filled: Members<GpuResource>): void {
     for (const buffer of this.overwritten) if (!filled.has(buffer)) this.verifiedFirst.add(buffer);
+  }
+
+  /**
+   * Compares uniform buffers with the expected contents. `used` has the buffers whose earlier
+   * contents matter to the commands. Call it when the commands are submitted.
+   */
+  confirm(uniforms: UniformVersions, used: () => Iterable<GPUBuffer>): void {
+    for (const each of this.expected) {
+      if (isAsExpected(each, uniforms)) continue;
+      each.missed();
+      this.ignoresSums = true;
+    }
+    if (this.ignoresSums) for (const buffer of used()) this.verifiedFirst.add(buffer);
   }
 
   /** Marks granules as raw, after a write that computed no check words. */

@@ -6,7 +6,7 @@ import type { SumsOnGrid } from "./kernelSums.ts";
 import type { Corrected, Damaged, KernelDamaged } from "./memoryLog.ts";
 import type { MemoryProtection } from "./memoryProtection.ts";
 
-const noSums: SumsOnGrid = { variant: undefined, sums: undefined };
+const noSums: SumsOnGrid = { variant: undefined, sums: undefined, expected: undefined };
 const noneCorrected: Corrected = { count: 0, places: [] };
 const undamaged: Damaged = { count: 0, damage: [], corrected: noneCorrected };
 const undamagedByKernel: KernelDamaged = { ...undamaged, owners: new Set(), leavesDoubt: false };

@@ -1,7 +1,8 @@
 import type { BindingPoint, ProtectedBinding } from "../../compiler/contract.ts";
 import type { Use } from "../memory/dispatchGuard.ts";
-import type { DispatchSums } from "../memory/kernelSums.ts";
+import type { DispatchSums, KnownUniforms } from "../memory/kernelSums.ts";
 import type { CheckWordBindings, CommandGuard } from "../memory/memoryProtection.ts";
+import { type ExpectedUniforms, isAsExpected } from "../memory/memoryState.ts";
 import type { BindGroups, KeptUses } from "../pipelines/bindGroups.ts";
 import type { PipelineRecord, PipelineVariant } from "../pipelines/pipelineRecord.ts";
 import type { MemoryVariant, ProtectedKernel } from "../pipelines/protectedKernels.ts";
@@ -23,6 +24,8 @@ interface BoundRange {
 interface Summing {
   readonly runs: BoundPipeline;
   readonly sums: DispatchSums | undefined;
+  /** The contents of uniform buffers on which this choice depends. */
+  readonly expected: readonly ExpectedUniforms[];
 }
 
 /** The sums of the latest dispatch, and everything on which they depend. */
@@ -34,14 +37,16 @@ class KeptSums {
   /** The variant to run. */
   readonly runs: PipelineRecord;
   readonly sums: DispatchSums | undefined;
+  readonly expected: readonly ExpectedUniforms[];
 
-  constructor({ record, groups, grid, decisions, runs, sums }: KeptSums) {
+  constructor({ record, groups, grid, decisions, runs, sums, expected }: KeptSums) {
     this.record = record;
     this.groups = groups;
     this.grid = grid;
     this.decisions = decisions;
     this.runs = runs;
     this.sums = sums;
+    this.expected = expected;
   }
 }
 
@@ -81,16 +86,19 @@ export class BoundPipeline {
    * Returns the variant of the pipeline whose sums are useful on a grid, as far as trials tell,
    * together with the sums.
    */
-  summing(memory: CommandGuard, grid: readonly number[]): Summing {
+  summing(memory: CommandGuard, grid: readonly number[], uniforms: KnownUniforms): Summing {
     const kept = this.#kept;
     const known = kept?.sums;
-    if (known instanceof KeptSums && this.#isFor(known, memory, grid)) {
-      return { runs: new BoundPipeline(known.runs, this.#groups, this.#bindGroups), sums: known.sums };
+    if (known instanceof KeptSums && this.#isFor(known, memory, grid, uniforms)) {
+      const { sums, expected } = known;
+      return { runs: new BoundPipeline(known.runs, this.#groups, this.#bindGroups), sums, expected };
     }
     const { decisions } = memory;
+    const expected: ExpectedUniforms[] = [];
     let runs: BoundPipeline = this;
     for (;;) {
-      const { variant, sums } = memory.sumsOn(runs, grid);
+      const { variant, sums, expected: own } = memory.sumsOn(runs, grid, uniforms);
+      if (own) expected.push(own);
       if (!variant) {
         const { record } = this;
         if (kept && memory.decisions === decisions)
@@ -101,17 +109,24 @@ export class BoundPipeline {
             decisions,
             runs: runs.record,
             sums,
+            expected,
           });
-        return { runs, sums };
+        return { runs, sums, expected };
       }
       runs = this.#with(variant);
     }
   }
 
-  #isFor(known: KeptSums, { decisions }: CommandGuard, [x, y, z]: readonly number[]): boolean {
+  #isFor(
+    known: KeptSums,
+    { decisions }: CommandGuard,
+    [x, y, z]: readonly number[],
+    uniforms: KnownUniforms,
+  ): boolean {
     const { record, groups, grid } = known;
     const isSame = record === this.record && grid[0] === x && grid[1] === y && grid[2] === z;
-    return isSame && known.decisions === decisions && this.#isBound(groups);
+    if (!isSame || known.decisions !== decisions || !this.#isBound(groups)) return false;
+    return known.expected.every((each) => isAsExpected(each, uniforms));
   }
 
   #with(memory: MemoryVariant): BoundPipeline {

@@ -1,4 +1,4 @@
-import { MemoryState } from "../memory/memoryState.ts";
+import { MemoryState, type UniformVersions } from "../memory/memoryState.ts";
 import type { ResourceAccess } from "../pipelines/bindGroups.ts";
 import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import { GrowingSet } from "../webgpu/growingSet.ts";
@@ -169,7 +169,7 @@ export class CommandRecord extends UsedResources {
    * Finds the ranges that dispatches overwrite completely. Call it when the commands are submitted,
    * as the contents of uniform buffers decide it.
    */
-  findFilled(ranges: FilledRanges, contents: UniformWords): void {
+  findFilled(ranges: FilledRanges, contents: UniformWords & UniformVersions): void {
     for (const [i, effect] of this.effects.entries()) {
       if (!(effect instanceof DispatchEffect)) continue;
       const filling = effect.filling(ranges, contents);
@@ -177,6 +177,13 @@ export class CommandRecord extends UsedResources {
       for (const buffer of overwritten(filling.replaced, this.#unused[i]!)) this.filled.add(buffer);
     }
     this.#memory?.verifyUnfilled(this.filled);
+    this.#memory?.confirm(contents, () => this.#usedBuffers());
+  }
+
+  /** Yields the buffers that commands use before they overwrite all of them. */
+  *#usedBuffers(): Generator<GPUBuffer> {
+    for (const resource of [...this.read, ...this.written])
+      if (!isTexture(resource) && !this.filled.has(resource) && !this.replaced.has(resource)) yield resource;
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { EncodingPoint } from "../memory/checkWordEncoder.ts";
 import type { GuardedUse } from "../memory/dispatchGuard.ts";
-import type { DispatchSums } from "../memory/kernelSums.ts";
+import type { DispatchSums, KnownUniforms } from "../memory/kernelSums.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import type { MemoryState } from "../memory/memoryState.ts";
 import type { BoundGroups } from "../pipelines/addedBindings.ts";
@@ -73,6 +73,11 @@ class ComputePass implements EncodingPoint {
   #unused: (number | "pipeline")[] = [];
   /** The sums of the dispatch that is being encoded. */
   #sums: DispatchSums | undefined;
+  /** The contents of the uniform buffers that no earlier command writes. */
+  readonly #uniforms: KnownUniforms = {
+    versionOf: (buffer) => this.#unwritten(buffer)?.versionOf(buffer),
+    textOf: (range) => this.#unwritten(range.buffer)?.textOf(range),
+  };
 
   constructor(commands: PassCommands, record: CommandRecord, parts: PassParts) {
     this.#commands = commands;
@@ -82,6 +87,10 @@ class ComputePass implements EncodingPoint {
 
   get state(): MemoryState {
     return this.record.memory;
+  }
+
+  #unwritten(buffer: GPUBuffer): KnownUniforms | undefined {
+    return this.record.written.has(buffer) ? undefined : this.#parts.filled.uniforms;
   }
 
   run(encode: (commands: PassCommands) => void): void {
@@ -204,7 +213,8 @@ class ComputePass implements EncodingPoint {
     const own = this.#pipeline;
     const { memory } = this.#parts;
     if (own?.isSumming) {
-      const summing = grid && own.summing(memory, grid);
+      const summing = grid && own.summing(memory, grid, this.#uniforms);
+      for (const each of summing?.expected ?? []) this.state.expected.add(each);
       this.#sums = summing?.sums;
       const running = summing?.sums ? summing.runs : own.verifiedByPasses;
       // The sums may change between dispatches, and the slots always do.

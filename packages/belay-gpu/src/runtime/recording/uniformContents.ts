@@ -1,3 +1,4 @@
+import type { KnownUniforms } from "../memory/kernelSums.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import { Overlay } from "../webgpu/overlay.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
@@ -11,12 +12,19 @@ interface MappedAtCreation {
   isMapped: boolean;
 }
 
+/** The known bytes of a buffer, and a number that changes with them. */
+interface KnownContents {
+  readonly bytes: DataView<ArrayBuffer>;
+  version: number;
+}
+
 /**
- * The contents of small uniform buffers, as far as only the host wrote them. They decide what many
- * kernels store to.
+ * The contents of small uniform buffers, as far as only the host wrote them. They decide which
+ * elements many kernels access.
  */
-export class UniformContents {
-  #contents = new WeakMap<GPUBuffer, DataView<ArrayBuffer>>();
+export class UniformContents implements KnownUniforms {
+  #contents = new WeakMap<GPUBuffer, KnownContents>();
+  #versions = 0;
 
   /** Reads what the program writes to buffers that are mapped at their creation. */
   readonly #mapped = new Overlay<GPUBuffer, MappedAtCreation>((native, stateOf) => {
@@ -44,7 +52,11 @@ export class UniformContents {
     const isUniform = (buffer.usage & (flags.bufferUniform | mappable)) === flags.bufferUniform;
     if (!isUniform || buffer.size > MOST_BYTES || buffer.size % 4 !== 0) return;
     if (isMapped) this.#mapped.attach(buffer, { ranges: [], isMapped });
-    else this.#contents.set(buffer, new DataView(new ArrayBuffer(buffer.size)));
+    else this.#know(buffer, new ArrayBuffer(buffer.size));
+  }
+
+  #know(buffer: GPUBuffer, bytes: ArrayBuffer): void {
+    this.#contents.set(buffer, { bytes: new DataView(bytes), version: this.#versions++ });
   }
 
   #unmapped(buffer: GPUBuffer, ranges: MappedAtCreation["ranges"]): void {
@@ -52,13 +64,17 @@ export class UniformContents {
     if (ranges.some(({ size, bytes }) => bytes.byteLength !== size)) return;
     const contents = new Uint8Array(buffer.size);
     for (const { offset, bytes } of ranges) contents.set(new Uint8Array(bytes), offset);
-    this.#contents.set(buffer, new DataView(contents.buffer));
+    this.#know(buffer, contents.buffer);
   }
 
   /** Records that the host writes a range of a buffer. */
   recordWrite({ buffer, offset }: BufferRange, bytes: Uint8Array): void {
     const known = this.#contents.get(buffer);
-    if (known) new Uint8Array(known.buffer).set(bytes, offset);
+    if (!known) return;
+    const own = new Uint8Array(known.bytes.buffer, offset, bytes.length);
+    if (bytes.every((byte, i) => byte === own[i])) return;
+    own.set(bytes);
+    known.version = this.#versions++;
   }
 
   /** Records that something else writes to a buffer. */
@@ -74,12 +90,22 @@ export class UniformContents {
   /** Returns a copy of the contents of a buffer; undefined if they are not known. */
   copyOf(buffer: GPUBuffer): Uint8Array<ArrayBuffer> | undefined {
     const known = this.#contents.get(buffer);
-    return known && new Uint8Array(known.buffer.slice(0));
+    return known && new Uint8Array(known.bytes.buffer.slice(0));
   }
 
   /** Returns the word at a byte of a range; undefined if it is not known. */
   wordAt({ buffer, offset }: BufferRange, byte: number): number | undefined {
     const known = this.#contents.get(buffer);
-    return known && offset + byte + 4 <= known.byteLength ? known.getUint32(offset + byte, true) : undefined;
+    const isInside = known && offset + byte + 4 <= known.bytes.byteLength;
+    return isInside ? known.bytes.getUint32(offset + byte, true) : undefined;
+  }
+
+  versionOf(buffer: GPUBuffer): number | undefined {
+    return this.#contents.get(buffer)?.version;
+  }
+
+  textOf({ buffer, offset, size }: BufferRange): string | undefined {
+    const known = this.#contents.get(buffer);
+    return known && new Uint8Array(known.bytes.buffer).subarray(offset, offset + size).join();
   }
 }

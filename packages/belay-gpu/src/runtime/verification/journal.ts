@@ -3,6 +3,7 @@ import { recovers } from "../context/policy.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { Signal } from "../context/signal.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
+import type { UniformVersions } from "../memory/memoryState.ts";
 import { CommandRecord } from "../recording/commandRecord.ts";
 import type { FilledRanges, UniformWords } from "../recording/filled.ts";
 import type { UniformContents } from "../recording/uniformContents.ts";
@@ -215,11 +216,12 @@ export class Journal {
     return isBefore || this.#memory.canFindDamage || records.some((record) => record?.isProtected);
   }
 
-  /** Returns the words of uniform buffers that none of the commands writes. */
-  #wordsBefore(records: readonly (CommandRecord | undefined)[]): UniformWords {
+  /** Returns the contents of uniform buffers that none of the commands writes. */
+  #wordsBefore(records: readonly (CommandRecord | undefined)[]): UniformWords & UniformVersions {
     const isWritten = (buffer: GPUBuffer) => records.some((record) => !record || record.written.has(buffer));
     return {
       wordAt: (range, byte) => (isWritten(range.buffer) ? undefined : this.#uniforms.wordAt(range, byte)),
+      versionOf: (buffer) => (isWritten(buffer) ? undefined : this.#uniforms.versionOf(buffer)),
     };
   }
 

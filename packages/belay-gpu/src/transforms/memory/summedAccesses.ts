@@ -2,7 +2,12 @@
 
 import type { MemoryAccess } from "../../analysis/memoryAccesses.ts";
 import { containsAtomic, type Place } from "../../analysis/places.ts";
-import { type Dependences, dependence } from "../../analysis/valueDependences.ts";
+import {
+  type DecidingMemory,
+  type Dependences,
+  decidingMemory,
+  dependence,
+} from "../../analysis/valueDependences.ts";
 import { knownWorkgroupSize } from "../../analysis/workgroupSize.ts";
 import type { Expression, FunctionDeclaration, GlobalVariable } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
@@ -25,8 +30,8 @@ export interface SumClass {
 /** The accesses to one variable that a kernel sums. */
 export interface SummedAccesses {
   readonly kind: "load" | "store";
-  /** True if the contents of memory also decide what is accessed. */
-  readonly varies: boolean;
+  /** The memory whose contents also decide what is accessed, if any. */
+  readonly varies: DecidingMemory | undefined;
   readonly classes: readonly SumClass[];
   /** The number of each access's class. */
   readonly classOf: ReadonlyMap<Expression, number>;
@@ -59,7 +64,7 @@ export function summedAccesses(
   if (!sizes) return { why: "an override decides the size of its workgroups" };
   const classes: SumClass[] = [];
   const classOf = new Map<Expression, number>();
-  let varies = false;
+  let all: Dependences = 0;
   if (site !== undefined && (kind === "store" || accesses.length === 1))
     return { why: "what is accessed of it differs from word to word" };
   const summed = site === undefined ? accesses : accesses.slice(0, mostSites).slice(site, site + 1);
@@ -67,13 +72,13 @@ export function summedAccesses(
   for (const { expression, place } of summed) {
     if (!place || !isSummable(place.type)) return { why: "values of its types are not added up" };
     const ids = dependsOn(expression);
-    varies ||= (ids & dependence.contents) !== 0;
+    all |= ids;
     const own = kind === "store" ? { lanes: 1, dimensions: [], ids: 0 } : classWithout(ids, sizes);
     const known = classes.findIndex((each) => each.ids === own.ids);
     classOf.set(expression, known < 0 ? classes.push(own) - 1 : known);
   }
   if (classes.length > mostClasses) return { why: "it is accessed in too many ways" };
-  return { kind, varies, classes, classOf };
+  return { kind, varies: decidingMemory(all), classes, classOf };
 }
 
 /** Returns true for 32-bit numbers, and for vectors of two or four. */
