@@ -11,3 +11,6 @@ export interface PreparedProgram {
   /** Runs the program once. Resolves to some of its results when the program may use them. */
   run(): Promise<ArrayLike<number>>;
 }
+
+/** The number of operations or dispatches between two reads, as in a network. */
+export const dispatchesPerRun = 20;

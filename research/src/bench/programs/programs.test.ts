@@ -9,6 +9,8 @@ import type { UsedProgram } from "./program.ts";
 import { isSound, measurePrograms, type ProgramsOptions } from "./programs.ts";
 import { samplePrograms } from "./samples.ts";
 import { tensorflowPrograms } from "./tensorflow.ts";
+import { threePrograms } from "./three.ts";
+import { typegpuPrograms } from "./typegpu.ts";
 
 let opened: OpenedGpu;
 beforeAll(async () => {
@@ -22,6 +24,7 @@ const measure = (programs: readonly UsedProgram[], changes: Partial<ProgramsOpti
     programs,
     policies: ["default", "unprotected"],
     runs: 1,
+    warmup: 1,
     calls: 0,
     progress: () => {},
     save: async () => {},
@@ -31,19 +34,24 @@ const measure = (programs: readonly UsedProgram[], changes: Partial<ProgramsOpti
 it("finds programs of a library and of a paper the same under each policy", async () => {
   const library = (await tensorflowPrograms(64)).filter(({ name }) => name === "add" || name === "network");
   const samples = samplePrograms("small").filter(({ name }) => name === "binarySearch");
-  const { ok, programs } = await measure([...library, ...samples]);
-  expect(ok).toBe(true);
+  const others = [...typegpuPrograms(64), ...threePrograms(64)];
+  const { ok, programs } = await measure([...library, ...others, ...samples]);
   expect(programs.map(({ name, failure }) => [name, failure])).toEqual([
     ["add", undefined],
     ["network", undefined],
+    ["particles", undefined],
+    ["smoothing", undefined],
+    ["bouncing", undefined],
     ["binarySearch", undefined],
   ]);
+  expect(ok).toBe(true);
   for (const { policies } of programs) {
     expect(policies).toMatchObject([
       { policy: "default", identical: true, faults: 0 },
-      // Nothing can be detected, so nothing is saved.
-      { policy: "unprotected", identical: true, faults: 0, copies: 0, peakBytes: 0 },
+      // Nothing can be detected, so nothing is saved, and no report is kept.
+      { policy: "unprotected", identical: true, faults: 0, copies: 0, peakBytes: 0, heldBytes: 0 },
     ]);
+    expect(policies[0]!.heldBytes).toBeGreaterThan(0);
   }
 });
 
@@ -85,4 +93,20 @@ it("measures the host time of calls on each device", async () => {
 it("takes the geometric mean of ratios", () => {
   expect(geometricMean([1, 4])).toBeCloseTo(2);
   expect(geometricMean([])).toBeUndefined();
+});
+
+it.each([
+  ["particles", typegpuPrograms],
+  ["smoothing", typegpuPrograms],
+  ["bouncing", threePrograms],
+] as const)("computes %s anew in each run", async (name, programs) => {
+  const device = await requestFullDevice((await opened.gpu.requestAdapter())!);
+  const { run } = await programs(64)
+    .find((each) => each.name === name)!
+    .prepare(device);
+  const [first, second] = [Array.from(await run()), Array.from(await run())];
+  expect(first.length).toBe(16);
+  expect(first.some((number) => Number.isFinite(number) && number !== 0)).toBe(true);
+  expect(second).toEqual(first);
+  device.destroy();
 });

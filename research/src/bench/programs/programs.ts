@@ -6,6 +6,7 @@ import type { Policy } from "belay-gpu";
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
+import { median } from "simple-statistics";
 import { summarize, type Times } from "../measuring/timing.ts";
 import { type HostTimes, measureHostTimes } from "./hostTime.ts";
 import type { UsedProgram } from "./program.ts";
@@ -29,6 +30,8 @@ export interface PolicyTimes {
   readonly ratio: number;
   /** The milliseconds from hardening to the first result, with compilation. */
   readonly first: number;
+  /** The ratio of medians of the first runs after it, during which JavaScript is compiled. */
+  readonly early: number;
   /** True if each result had the same bits as on the plain device. */
   readonly identical: boolean;
   /** The number of detected faults. No fault is injected. */
@@ -36,6 +39,8 @@ export interface PolicyTimes {
   /** The copies of earlier contents, and the most GPU memory for them in bytes. */
   readonly copies: number;
   readonly peakBytes: number;
+  /** The bytes of all buffers that Belay created beside the program's. */
+  readonly heldBytes: number;
 }
 
 export interface ProgramTimes {
@@ -58,8 +63,10 @@ export interface ProgramsOptions {
   readonly newDevice: () => Promise<GPUDevice>;
   readonly programs: readonly UsedProgram[];
   readonly policies: readonly PolicyName[];
-  /** The runs on each device. The first one is not counted. */
+  /** The runs on each device, in alternation. */
   readonly runs: number;
+  /** The runs before them, after the first one. They do not count. */
+  readonly warmup: number;
   /** The calls of which host time is measured. */
   readonly calls: number;
   readonly progress: (doing: string) => void;
@@ -99,15 +106,29 @@ const deviceFor = (name: PolicyName | "plain", device: GPUDevice): GPUDevice =>
 interface Runner {
   readonly name: PolicyName | "plain";
   readonly device: GPUDevice;
+  /** Returns the bytes of all buffers that the device has created. */
+  readonly allocated: () => number;
   readonly run: () => Promise<ArrayLike<number>>;
   readonly first: number;
+  readonly early: number[];
   readonly milliseconds: number[];
   identical: boolean;
 }
 
+/** Returns a function that returns the bytes of all buffers that a device creates from now on. */
+function countAllocations(device: GPUDevice): () => number {
+  const { createBuffer } = device;
+  let bytes = 0;
+  device.createBuffer = (descriptor) => {
+    bytes += descriptor.size;
+    return createBuffer.call(device, descriptor);
+  };
+  return () => bytes;
+}
+
 async function measureProgram(
   program: UsedProgram,
-  { newDevice, policies, runs }: ProgramsOptions,
+  { newDevice, policies, runs, warmup }: ProgramsOptions,
 ): Promise<ProgramTimes> {
   const { name, source } = program;
   const runners: Runner[] = [];
@@ -115,6 +136,7 @@ async function measureProgram(
     let expected: ArrayLike<number> = [];
     for (const policy of ["plain", ...policies] as const) {
       const native = await newDevice();
+      const allocated = countAllocations(native);
       const start = performance.now();
       const device = deviceFor(policy, native);
       const { run } = await program.prepare(device);
@@ -124,17 +146,20 @@ async function measureProgram(
       runners.push({
         name: policy,
         device,
+        allocated,
         run,
         first,
+        early: [],
         milliseconds: [],
         identical: isSame(result, expected),
       });
     }
-    for (let i = 0; i < runs; i++) {
+    for (let i = 0; i < warmup + runs; i++) {
       for (const runner of runners) {
         const start = performance.now();
         const result = await runner.run();
-        runner.milliseconds.push(performance.now() - start);
+        const times = i < warmup ? runner.early : runner.milliseconds;
+        times.push(performance.now() - start);
         runner.identical &&= isSame(result, expected);
       }
     }
@@ -162,12 +187,20 @@ async function timesOf(runner: Runner, plain: Runner): Promise<PolicyTimes> {
     times,
     ratio: times.median / summarize(plain.milliseconds).median,
     first: runner.first,
+    early: earlyMedian(runner) / earlyMedian(plain),
     identical: runner.identical,
     faults: faults.length,
     copies: snapshots.taken,
     peakBytes: snapshots.peak,
+    heldBytes: runner.allocated() - plain.allocated(),
   };
 }
+
+/** The runs after the first one that show how a program begins. */
+const EARLY_RUNS = 7;
+
+const earlyMedian = ({ early, milliseconds }: Runner): number =>
+  median([...early, ...milliseconds].slice(0, EARLY_RUNS));
 
 function isSame(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
   return a.length === b.length && Array.from(a).every((each, i) => Object.is(each, b[i]));

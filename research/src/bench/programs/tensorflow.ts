@@ -1,6 +1,6 @@
 /** Operations and a network of TensorFlow.js, which does not know Belay. */
 import { createRequire } from "node:module";
-import type { UsedProgram } from "./program.ts";
+import { dispatchesPerRun, type UsedProgram } from "./program.ts";
 
 // The types of the library are not imported, as they bring an older copy of WebGPU's types.
 interface Tensor {
@@ -19,8 +19,6 @@ type Library = Record<string, (...args: unknown[]) => Tensor> & {
   setBackend(name: string): Promise<boolean>;
 };
 
-/** The number of operations between two reads, as in a network whose result is shown. */
-const OPERATIONS_PER_RUN = 20;
 /** The number of elements that are read. The time of a long transfer would hide all others. */
 const READ = 16;
 
@@ -46,7 +44,7 @@ export async function tensorflowPrograms(elements: number, read = READ): Promise
         run: async () => {
           await tf.setBackend(backend);
           let last = tf.tidy(operation);
-          for (let i = 1; i < OPERATIONS_PER_RUN; i++) {
+          for (let i = 1; i < dispatchesPerRun; i++) {
             const next = tf.tidy(operation);
             last.dispose();
             last = next;

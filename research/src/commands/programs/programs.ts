@@ -14,6 +14,8 @@ import {
 } from "../../bench/programs/programs.ts";
 import { samplePrograms } from "../../bench/programs/samples.ts";
 import { tensorflowPrograms } from "../../bench/programs/tensorflow.ts";
+import { threePrograms } from "../../bench/programs/three.ts";
+import { typegpuPrograms } from "../../bench/programs/typegpu.ts";
 import { shapes } from "../../workloads/model/shape.ts";
 import type { ProgramsRun } from "../results/results.ts";
 import { addOutputOptions, type OutputFlags, publishRun, saveRun } from "../results/run.ts";
@@ -22,6 +24,7 @@ import { describePrograms, summaryTable } from "./report.ts";
 interface Flags extends OutputFlags {
   readonly size: "small" | "full";
   readonly runs: number;
+  readonly warmup: number;
   readonly calls: number;
   readonly only?: readonly string[];
   readonly policies: readonly PolicyName[];
@@ -44,6 +47,7 @@ export function benchProgramsCommand(io: Io, finish: (status: number) => void): 
         .default("small"),
     )
     .option("--runs <count>", "runs on each device, in alternation", count, 9)
+    .option("--warmup <count>", "runs before them that do not count", whole, 20)
     .option("--calls <count>", "calls of which host time is measured", whole, 10_000)
     .option("--only <programs>", "names of programs, with commas between", (text: string) => text.split(","))
     .option(
@@ -68,10 +72,12 @@ export function benchProgramsCommand(io: Io, finish: (status: number) => void): 
 
 /** Measures according to the flags. The output directory always holds the result so far. */
 async function runPrograms(flags: Flags, { doing }: ProgressDisplay): Promise<ProgramsRun> {
-  const { size, runs, calls, only, policies } = flags;
+  const { size, runs, warmup, calls, only, policies } = flags;
   using opened = await openGpu({ nvidiaHalves: true });
   const all = [
     ...(await tensorflowPrograms(elements[size])),
+    ...typegpuPrograms(elements[size]),
+    ...threePrograms(elements[size]),
     ...samplePrograms(size === "full" ? "benchmark" : "small"),
     ...modelPrograms(shapes[size], opened.adapter.features.has("shader-f16") ? ["f32", "f16"] : ["f32"]),
   ];
@@ -86,6 +92,7 @@ async function runPrograms(flags: Flags, { doing }: ProgressDisplay): Promise<Pr
     ...measuredOn(opened.choice),
     size,
     runs,
+    warmup,
   });
   return about(
     await measurePrograms({
@@ -93,6 +100,7 @@ async function runPrograms(flags: Flags, { doing }: ProgressDisplay): Promise<Pr
       programs,
       policies,
       runs,
+      warmup,
       calls,
       progress: doing,
       save: (sofar) => saveRun(name, about(sofar), flags),

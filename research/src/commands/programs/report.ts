@@ -7,7 +7,7 @@ import { judge, milliseconds, type ProgramsRun, ratio } from "../results/results
 
 /** Returns the measurements as a report. */
 export function describePrograms(run: ProgramsRun): ReportDocument {
-  const { programs, adapter, size, runs } = run;
+  const { programs, adapter, size, runs, warmup } = run;
   return {
     title: "belay bench programs",
     verdict: {
@@ -19,7 +19,7 @@ export function describePrograms(run: ProgramsRun): ReportDocument {
         right: "every result bit-identical, no false alarm",
         next: "belay tune measures which protection costs a program of your own least.",
       }),
-      detail: `Size ${size}, ${plural(runs, "run")} each, on ${adapter.description}.${caveatOf(adapter)}`,
+      detail: `Size ${size}, ${plural(runs, "run")} each after ${warmup} others, on ${adapter.description}.${caveatOf(adapter)}`,
     },
     sections: [
       {
@@ -33,7 +33,7 @@ export function describePrograms(run: ProgramsRun): ReportDocument {
         kind: "commands",
         title: "Reproduce",
         commands: [
-          `belay bench programs --size ${size} --runs ${runs} --policies ${policiesIn(run).join(",")}`,
+          `belay bench programs --size ${size} --warmup ${warmup} --runs ${runs} --policies ${policiesIn(run).join(",")}`,
         ],
       },
     ],
@@ -75,19 +75,25 @@ const policiesIn = ({ programs }: ProgramsRun): PolicyName[] => [
 function firstSection({ programs }: ProgramsRun) {
   return tableSection(
     {
-      title: "First result, and memory",
-      lead: "The time from hardening a device to the first result, with the compilation of all kernels. Copies: how often earlier contents were copied, and the most GPU memory for them.",
+      title: "First results, and memory",
+      lead: "The time from hardening a device to the first result, with the compilation of all kernels, and the ratio of the seven runs after it. Copies: how often earlier contents were copied, and the most GPU memory for them. Held: the buffers that Belay created beside the program's.",
     },
-    columnsOf(["Program", "Policy"], ["Plain", "Hardened", "Ratio", "Copies", "MB"], []),
+    columnsOf(
+      ["Program", "Policy"],
+      ["Plain", "Hardened", "Ratio", "Next runs", "Copies", "Copies, MB", "Held, MB"],
+      [],
+    ),
     programs.flatMap(({ name, plainFirst, policies }) =>
-      policies.map(({ policy, first, copies, peakBytes }) => [
+      policies.map(({ policy, first, early, copies, peakBytes, heldBytes }) => [
         { text: name },
         { text: policy },
         { text: milliseconds(plainFirst) },
         { text: milliseconds(first) },
         { text: ratio(first / plainFirst) },
+        { text: ratio(early) },
         { text: String(copies) },
         { text: (peakBytes / 1e6).toFixed(1) },
+        { text: (heldBytes / 1e6).toFixed(1) },
       ]),
     ),
   );

@@ -23,6 +23,7 @@ export interface EccRun extends EccResult, MeasuredOn {
 export interface ProgramsRun extends ProgramsResult, MeasuredOn {
   readonly size: "small" | "full";
   readonly runs: number;
+  readonly warmup: number;
 }
 
 /** The result that `belay bench rmt --json` prints. */

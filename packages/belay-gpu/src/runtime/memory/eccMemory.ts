@@ -77,7 +77,12 @@ export class EccMemory implements MemoryProtection {
       return checksums;
     });
     const transfers = new GuardedTransfers(buffers, words);
-    const commands = new MemoryCommands(device, { buffers, words, transfers, checksums });
+    const commands = new MemoryCommands(device, {
+      buffers,
+      words,
+      flush: (point, granules) => transfers.flush(point, granules),
+      ignoreSums: (point, isIgnored) => checksums?.ignore(point, isIgnored),
+    });
     const submit = (encode: (point: EncoderPoint) => void) => commands.submit(encode);
     const writes = new HostWrites({ queue: device.queue, scheme, buffers, words, transfers, submit });
     this.#strict = policy.strict;

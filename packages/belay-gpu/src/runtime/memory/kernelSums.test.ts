@@ -8,7 +8,7 @@ import type { ProtectedBuffers } from "./protectedBuffers.ts";
 const buffer = { size: 16 } as GPUBuffer;
 const grid = [1, 1, 1];
 
-/** A kernel that loads a buffer. With `varies`, a uniform buffer or the buffer decides its loads. */
+/** A kernel that loads a buffer. `varies` names the memory that decides what it loads. */
 function loading(varies?: "uniforms" | "any") {
   const of = { group: 0, binding: 0 };
   const sums = [{ lanes: 1, dimensions: [] }];

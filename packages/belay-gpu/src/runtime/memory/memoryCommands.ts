@@ -1,10 +1,8 @@
 import { PassCommands } from "../webgpu/passCommands.ts";
 import type { ReplayStep } from "../webgpu/replayStep.ts";
 import { type BufferRange, type GpuResource, isTexture } from "../webgpu/resources.ts";
-import type { Checksums } from "./checksums.ts";
 import type { CheckWordEncoder, EncodingPoint } from "./checkWordEncoder.ts";
-import { allOf } from "./granules.ts";
-import type { GuardedTransfers } from "./guardedTransfers.ts";
+import { allOf, type GranuleRange } from "./granules.ts";
 import { MemoryState } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
@@ -64,9 +62,10 @@ export class EncoderPoint implements EncodingPoint {
 interface MemoryCommandParts {
   readonly buffers: ProtectedBuffers;
   readonly words: CheckWordEncoder;
-  readonly transfers: GuardedTransfers;
-  /** The passes of checksums, if the code is one. */
-  readonly checksums: Checksums | undefined;
+  /** Copies data and check words into a buffer that the host is going to read. */
+  readonly flush: (point: EncoderPoint, granules: GranuleRange) => void;
+  /** Makes the device ignore sums of commands from a point on, or not. */
+  readonly ignoreSums: (point: EncoderPoint, isIgnored: boolean) => void;
 }
 
 /**
@@ -93,7 +92,7 @@ export class MemoryCommands {
   withUpdates(commands: GPUCommandBuffer, record: RecordedCommands | undefined): readonly GPUCommandBuffer[] {
     if (!record) return [commands];
     const { firstArena, arena, verifiedFirst, ignoresSums } = record.memory;
-    const { buffers, words, checksums } = this.#parts;
+    const { buffers, words, ignoreSums } = this.#parts;
     const { buffer } = buffers.arena;
     const isOutdated = firstArena !== undefined && firstArena !== buffer;
     const owners = [...verifiedFirst].flatMap((each) => buffers.of(each) ?? []);
@@ -104,7 +103,7 @@ export class MemoryCommands {
     const after = (point: EncoderPoint) => point.copy(common(arena!, buffer), buffer, 0);
     return [
       ...(isOutdated || owners.length > 0 ? [this.#encode(before)] : []),
-      ...(ignoresSums ? [this.#encode((point) => checksums!.ignore(point, true))] : []),
+      ...(ignoresSums ? [this.#encode((point) => ignoreSums(point, true))] : []),
       commands,
       ...(arena !== undefined && arena !== buffer ? [this.#encode(after)] : []),
       ...(ignoresSums ? [this.#encode((point) => this.#encodeWritten(point, record))] : []),
@@ -113,13 +112,13 @@ export class MemoryCommands {
 
   /** Encodes all that commands wrote whose sums the device ignored. */
   #encodeWritten(point: EncoderPoint, { written }: RecordedCommands): void {
-    const { buffers, words, transfers, checksums } = this.#parts;
-    checksums!.ignore(point, false);
+    const { buffers, words, flush, ignoreSums } = this.#parts;
+    ignoreSums(point, false);
     for (const each of written) {
       const owner = isTexture(each) ? undefined : buffers.of(each);
       if (!owner) continue;
       words.encode(point, allOf(owner));
-      if (owner.mapped) transfers.flush(point, allOf(owner));
+      if (owner.mapped) flush(point, allOf(owner));
     }
   }
 
