@@ -187,7 +187,11 @@ export function drawRanges({ title, across, axis, series, ranges }: RangesSectio
     color: { domain: series, range: series.map((_, i) => `var(--series-${i + 1})`) },
     marks: [
       Plot.ruleX(ranges, {
-        ...{ fx: "at", x: "series", y1: "low", y2: "high", stroke: "series" },
+        fx: "at",
+        x: "series",
+        y1: "low",
+        y2: "high",
+        stroke: "series",
         strokeWidth: 3,
         strokeOpacity: 0.35,
       }),
