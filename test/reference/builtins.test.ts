@@ -93,7 +93,7 @@ const f32Kernels: Readonly<Record<string, string>> = {
     "f32(x < y)",
   ),
   packing: store(
-    "unpack4x8snorm(pack4x8snorm(vec4(0.5, -1.0, 0.25, 2.0))).y",
+    "unpack4x8snorm(pack4x8snorm(vec4(0.3, -1.0, 0.25, 2.0))).y",
     "unpack2x16unorm(id.x * 77777u).x",
     "unpack4x8unorm(id.x * 77777777u).z",
     "f32(pack2x16snorm(vec2(1.0, -1.0)))",

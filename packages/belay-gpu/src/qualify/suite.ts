@@ -150,7 +150,7 @@ const functions = [
   "modf(x).fract + modf(x).whole",
   "frexp(x).fract + f32(frexp(x).exp)",
   "degrees(x)",
-  "unpack4x8snorm(pack4x8snorm(vec4(0.5, -1.0, 0.25, 2.0))).y",
+  "unpack4x8snorm(pack4x8snorm(vec4(0.3, -1.0, 0.25, 2.0))).y",
   "unpack2x16unorm(i * 77777u).x",
   "unpack2x16float((i * 1300u) & 0x7bffu).x",
 ];

@@ -329,8 +329,11 @@ function emitPacking(code: CodeWriter, name: string, value: ScalarsValue): reado
   }
   const parts = value.scalars.map((x) => {
     const clamped = f.min(f.max(x, least), f.number(1));
-    const rounded = f.call("floor", f.add(f.number(0.5), f.mul(factor, clamped)));
-    return code.floatTo(f32Type, "toI32", rounded)[0]!;
+    // A driver may round numbers halfway between two integers to either of them.
+    const scaled = f.mul(factor, clamped);
+    const up = f.call("floor", f.add(scaled, f.number(0.5)));
+    const down = f.call("ceil", f.sub(scaled, f.number(0.5)));
+    return code.floatTo(f32Type, "toI32", f.call("hull", up, down))[0]!;
   });
   return joined(parts, bits);
 }

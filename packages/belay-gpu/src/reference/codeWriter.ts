@@ -1,7 +1,17 @@
 /** Writes the JavaScript of one kernel, from scalars up: temporaries, arithmetic, memory. */
+import { concretize } from "../wgsl/conversion.ts";
 import { alignOf, memberOffsets, sizeOf, strideOf } from "../wgsl/layout.ts";
-import type { ArrayType, ScalarType, StructType, Type, VectorType } from "../wgsl/types.ts";
+import {
+  type ArrayType,
+  abstractFloatType,
+  f32Type,
+  type ScalarType,
+  type StructType,
+  type Type,
+  type VectorType,
+} from "../wgsl/types.ts";
 import type { Value } from "../wgsl/values.ts";
+import type { FloatRange } from "./buffers.ts";
 import { f16Format, f32Format } from "./floatFormat.ts";
 import type { FloatOperation } from "./nearest.ts";
 import {
@@ -47,7 +57,7 @@ export class CodeWriter {
   /** The names of library functions that the code uses. */
   readonly used = new Set<string>();
   /** The values of the constants' arena. */
-  readonly constants: number[] = [];
+  readonly constants: FloatRange[] = [];
   /** The subgroup operations, in the order of their numbers. */
   readonly sites: SubgroupSite[] = [];
   /** The cells of an invocation, and of a workgroup. */
@@ -111,10 +121,11 @@ export class CodeWriter {
 
   // Numbers
 
-  /** Returns the atoms of a number. */
+  /** Returns the atoms of a number. A subnormal one may count as zero. */
   number(type: ScalarType, value: number): Scalar {
-    const text = Object.is(value, -0) ? "-0" : String(value);
-    return Array.from({ length: this.width(type) }, () => text);
+    if (this.width(type) === 1) return [textOf(value)];
+    const { low, high } = withZero(type, value);
+    return [textOf(low), textOf(high)];
   }
 
   /** Returns the atoms of a real number, which an implementation may round in either direction. */
@@ -300,28 +311,42 @@ export class CodeWriter {
     return { kind: "scalars", type, scalars: Array.from({ length: cellCount(type) }, () => zero) };
   }
 
-  /** Returns the value of a constant. Arrays and structures get cells among the constants. */
+  /**
+   * Returns the value of a constant. Arrays and structures get cells among the constants. A real
+   * number that has no concrete type is one of f32.
+   */
   constant(value: Value): EmittedValue {
     const { type } = value;
     if (type.kind !== "array" && type.kind !== "struct") {
       const scalar = scalarOf(type);
-      return {
-        kind: "scalars",
-        type,
-        scalars: numbersOf(value).map((each) => this.number(scalar, each)),
-      };
+      const scalars = scalarsOf(value).map(([, each]) =>
+        scalar === abstractFloatType ? this.realNumber(f32Type, each) : this.number(scalar, each),
+      );
+      return { kind: "scalars", type: concretize(type), scalars };
     }
     let place = this.#knownConstants.get(value);
     if (!place) {
       place = { kind: "cells", type, arena: "constants", at: { constant: this.constants.length, atoms: [] } };
-      for (const each of numbersOf(value)) this.constants.push(each);
+      for (const [scalar, each] of scalarsOf(value))
+        this.constants.push(this.width(scalar) === 2 ? withZero(scalar, each) : { low: each, high: each });
       this.#knownConstants.set(value, place);
     }
     return { kind: "cells", type, place };
   }
 }
 
-/** Returns the scalars of a constant in order; booleans are 0 and 1. */
-function numbersOf(value: Value): number[] {
-  return "elements" in value ? value.elements.flatMap(numbersOf) : [Number(value.value)];
+/** Returns the scalars of a constant in order, with their types; booleans are 0 and 1. */
+function scalarsOf(value: Value): (readonly [type: ScalarType, value: number])[] {
+  if ("elements" in value) return value.elements.flatMap(scalarsOf);
+  return [[value.type, Number(value.value)]];
+}
+
+/** Returns the text of a number in JavaScript. */
+export const textOf = (value: number): string => (Object.is(value, -0) ? "-0" : String(value));
+
+/** Returns the interval of a number of a type. */
+function withZero(type: ScalarType, value: number): FloatRange {
+  const { minNormal } = type.name === "f16" ? f16Format : f32Format;
+  const isSubnormal = Math.abs(value) < minNormal;
+  return { low: isSubnormal ? Math.min(value, 0) : value, high: isSubnormal ? Math.max(value, 0) : value };
 }

@@ -8,13 +8,15 @@ import type {
   MemberExpression,
   UnaryExpression,
 } from "../wgsl/ast.ts";
+import { concretize } from "../wgsl/conversion.ts";
 import { strideOf } from "../wgsl/layout.ts";
 import type { Program, VariableDeclaration } from "../wgsl/program.ts";
 import type { ArrayType, PointerType, StructType, Type, VectorType } from "../wgsl/types.ts";
 import { u32Type } from "../wgsl/types.ts";
 import { emitBuiltin, emitParts } from "./builtinFunctions.ts";
 import type { CodeWriter } from "./codeWriter.ts";
-import { emitBinary, emitBitcast, emitConstructor, emitUnary } from "./operators.ts";
+import { isInexact } from "./inexactConstants.ts";
+import { emitBinary, emitBitcast, emitConstructor, emitConversion, emitUnary } from "./operators.ts";
 import type { OrderedSpace } from "./races.ts";
 import { Unsupported } from "./unsupported.ts";
 import {
@@ -51,7 +53,26 @@ export interface KernelTranslation {
 export function emitExpression(cx: KernelTranslation, expression: Expression): EmittedValue {
   const { program, code } = cx;
   const constant = program.constantOf(expression);
-  if (constant) return code.constant(constant);
+  if (!constant) return emitEvaluation(cx, expression);
+  if (code.mode === "nearest" || !isInexact(program, expression)) return code.constant(constant);
+  const value = emitEvaluation(cx, expression);
+  return value.kind === "scalars" ? converted(code, value, program.valueTypeOf(expression)) : value;
+}
+
+/** Converts a number to the type that the context of an abstract one gives it. */
+function converted(code: CodeWriter, value: ScalarsValue, wanted: Type): ScalarsValue {
+  const type = concretize(wanted);
+  const [from, to] = [scalarOf(value.type), scalarOf(type)];
+  return {
+    kind: "scalars",
+    type,
+    scalars: value.scalars.map((each) => emitConversion(code, each, from, to)),
+  };
+}
+
+/** Emits the evaluation of an expression. Numbers of abstract types are numbers of f32. */
+function emitEvaluation(cx: KernelTranslation, expression: Expression): EmittedValue {
+  const { program, code } = cx;
   if (program.typeOf(expression).kind === "reference") {
     const place = emitPlace(cx, expression);
     if (place.kind === "swizzle") throw new Unsupported("this swizzle", expression.span);
@@ -67,7 +88,7 @@ export function emitExpression(cx: KernelTranslation, expression: Expression): E
         return emitShortCircuit(cx, expression.operator, expression.left, expression.right);
       const left = emitScalars(cx, expression.left);
       const right = emitScalars(cx, expression.right);
-      return emitBinary(code, expression.operator, left, right, program.valueTypeOf(expression));
+      return emitBinary(code, expression.operator, left, right, typeOf(cx, expression));
     }
     case "index":
       return emitIndex(cx, expression);
@@ -78,6 +99,11 @@ export function emitExpression(cx: KernelTranslation, expression: Expression): E
     default:
       throw new Unsupported("this expression", expression.span);
   }
+}
+
+/** Returns the type of a value as it is evaluated, before its context converts it. */
+function typeOf({ program }: KernelTranslation, expression: Expression): Type {
+  return concretize(program.typeOf(expression));
 }
 
 /** Emits an expression of a scalar, vector or matrix type. */
@@ -94,6 +120,7 @@ export function emitAtom(cx: KernelTranslation, expression: Expression): string 
 
 function namedValue(cx: KernelTranslation, identifier: Identifier): EmittedValue {
   const target = cx.program.targetOf(identifier) as VariableDeclaration;
+  if (target.kind === "const") return emitExpression(cx, target.initializer);
   const value = cx.values.get(target);
   if (!value) throw new Unsupported(`the value of "${identifier.name}"`, identifier.span);
   return value;
@@ -304,8 +331,8 @@ export function emitCall(cx: KernelTranslation, call: CallExpression): EmittedVa
 
 /** Emits a constructor of any type. */
 function emitConstruction(cx: KernelTranslation, call: CallExpression): EmittedValue {
-  const { program, code } = cx;
-  const type = program.valueTypeOf(call);
+  const { code } = cx;
+  const type = typeOf(cx, call);
   if (type.kind !== "array" && type.kind !== "struct") {
     const args = call.args.map((arg) => emitScalars(cx, arg));
     return emitConstructor(code, type, args);
@@ -432,7 +459,7 @@ function isPolled(program: Program, { callee, args }: CallExpression): boolean {
 }
 
 function emitBuiltinCall(cx: KernelTranslation, call: CallExpression): EmittedValue | undefined {
-  const { code, program } = cx;
+  const { code } = cx;
   const { name } = call.callee;
   if (barriers.has(name)) {
     const space = name === "textureBarrier" ? undefined : name === "storageBarrier" ? "storage" : "workgroup";
@@ -457,7 +484,7 @@ function emitBuiltinCall(cx: KernelTranslation, call: CallExpression): EmittedVa
   if (name.startsWith("atomic")) return emitAtomic(cx, call);
   if (isSubgroup(name)) return emitSubgroup(cx, call);
   if (/^(texture|subgroupMatrix|buffer|print|dpd|fwidth)/.test(name)) throw new Unsupported(name, call.span);
-  const type = program.valueTypeOf(call);
+  const type = typeOf(cx, call);
   const args = call.args.map((arg) => emitScalars(cx, arg));
   if (name === "bitcast") return emitBitcast(code, args[0]!, type);
   if (name === "frexp" || name === "modf") return emitPair(code, emitParts(code, name, args[0]!), type);

@@ -145,8 +145,12 @@ export function intervalArithmetic(format: FloatFormat, r: Bounds) {
     mul: multiply,
     div: divide,
     neg: (low: number, high: number) => exactly(-high, -low),
-    abs: (low: number, high: number) =>
-      low >= 0 ? exactly(low, high) : exactly(high <= 0 ? -high : 0, Math.max(-low, high)),
+    abs: (low: number, high: number) => {
+      if (low >= 0) exactly(low, high);
+      else if (high <= 0) exactly(-high, -low);
+      else if (isUnknown(low)) unknown();
+      else exactly(0, Math.max(-low, high));
+    },
     min: (al: number, ah: number, bl: number, bh: number) => exactly(Math.min(al, bl), Math.min(ah, bh)),
     max: (al: number, ah: number, bl: number, bh: number) => exactly(Math.max(al, bl), Math.max(ah, bh)),
     sign: (low: number, high: number) => exactly(Math.sign(low), Math.sign(high)),
@@ -184,8 +188,9 @@ export function intervalArithmetic(format: FloatFormat, r: Bounds) {
       increasing(-high, -low, (x) => Math.acos(-x), accuracy.arcCosine, accuracy.arc);
     },
     atan2: (yl: number, yh: number, xl: number, xh: number) => {
-      // Beyond the negative x axis the angle jumps; near the origin it is not specified.
-      if (!(xl >= minNormal || yl >= minNormal || yh <= -minNormal)) return unknown();
+      // The accuracy is specified for a normal y, and an x of a magnitude from 2**-126 to 2**126.
+      const isNormal = (low: number, high: number) => low >= minNormal || high <= -minNormal;
+      if (!(isNormal(yl, yh) && isNormal(xl, xh)) || Math.max(-xl, xh) > 1 / minNormal) return unknown();
       const angles = [Math.atan2(yl, xl), Math.atan2(yl, xh), Math.atan2(yh, xl), Math.atan2(yh, xh)];
       within(Math.min(...angles), Math.max(...angles), accuracy.arc);
     },

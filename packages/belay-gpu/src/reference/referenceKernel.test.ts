@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { f32Format } from "./floatFormat.ts";
 import {
   createReference,
   createReferenceBuffer,
@@ -6,6 +7,10 @@ import {
   type ReferenceKernel,
   type ReferenceOptions,
 } from "./index.ts";
+import { intervalArithmetic } from "./intervals.ts";
+import { Undecided } from "./undecided.ts";
+
+const result = new Float64Array(2);
 
 const header = "@group(0) @binding(0) var<storage, read_write> x: array<f32, 8>;\n";
 const out = "@group(0) @binding(1) var<storage, read_write> out: array<u32, 8>;\n";
@@ -62,10 +67,55 @@ describe("intervals", () => {
     expect(x.rangeAt(8)!.high).toBeGreaterThan(1);
   });
 
+  it("knows nothing about a function of an unknown number, and of atan2 at a zero", () => {
+    const { x } = run("x[i] = select(abs(log(x[i])), atan2(x[i], 5.0), i < 2u);", [-0, 1e-40, 0, -1]);
+    for (const i of [0, 1, 2, 3]) expect(x.rangeAt(4 * i)).toEqual({ low: Number.NaN, high: Number.NaN });
+  });
+
+  it.each(
+    Object.entries(intervalArithmetic(f32Format, result)).filter(([name]) => !/^from|loaded/.test(name)),
+  )("gives for an unknown operand of %s an unknown result, or none", (_, operation) => {
+    for (const at of operation.length > 2 ? [0, 2] : [0]) {
+      const operands = [1, 1, 1, 1].with(at, Number.NaN).with(at + 1, Number.NaN);
+      result.fill(1);
+      try {
+        (operation as (...operands: number[]) => void)(...operands);
+      } catch (error) {
+        expect(error).toBeInstanceOf(Undecided);
+        continue;
+      }
+      expect([...result]).toEqual([Number.NaN, Number.NaN]);
+    }
+  });
+
+  it.each([
+    ["f32", "tanh(f32(0.3))", "tanh(x[i])", 0.3],
+    ["an abstract number", "tanh(0.3)", "tanh(x[i])", 0.3],
+    ["a declaration", "angle", "atan2(x[i], 0.9)", 0.3],
+    ["a vector", "degrees(vec2(0.7, 0.3)).x", "degrees(x[i])", 0.7],
+    ["an operand", "(2.0 * exp(0.5)) / 3.0", "(2.0 * exp(x[i])) / 3.0", 0.5],
+    ["a number below all normal ones", "f32(1e-39)", "x[i]", 1e-39],
+  ])("is as wide for a constant as for the same number at run time: %s", (_, constant, same, value) => {
+    const [one, other] = [constant, same].map(
+      (expression) =>
+        run(`const angle = atan2(0.3, 0.9); x[i] = ${expression} + 0.0;`, [value]).x.rangeAt(0)!,
+    );
+    expect(one!.low).toBeLessThan(one!.high);
+    expect(Math.abs(one!.low - other!.low)).toBeLessThanOrEqual(2 * f32Format.ulp(other!.low));
+    expect(Math.abs(one!.high - other!.high)).toBeLessThanOrEqual(2 * f32Format.ulp(other!.high));
+  });
+
+  it("holds zero beside a subnormal number of a constant array", () => {
+    const { x } = run("const table = array(1e-39, 1.0); x[i] = table[i % 2] * 1.5;", []);
+    expect(x.rangeAt(0)!.low).toBe(0);
+    expect(x.rangeAt(4)).toBeUndefined();
+  });
+
   it.each([
     ["a branch", "if (x[i] + 1.0 > 1.0) { out[i] = 1u; }", "a comparison depends on rounding"],
     ["an integer", "out[i] = u32(1.0 - x[i]);", "an integer depends on rounding"],
     ["bits", "out[i] = bitcast<u32>(x[i] + 1.0);", "the bits of a number depends on rounding"],
+    ["a packed number", "out[i] = pack2x16unorm(vec2f(f32(0.3)));", "an integer depends on rounding"],
   ])("is undecided where rounding decides %s", (_, body, reason) => {
     const { undecided } = run(body, [2 ** -30]);
     expect(undecided).toMatchObject({ reason, workgroup: [0, 0, 0] });

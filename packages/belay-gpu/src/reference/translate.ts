@@ -7,7 +7,7 @@ import type { FunctionDeclaration, GlobalVariable, Parameter } from "../wgsl/ast
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import type { Type } from "../wgsl/types.ts";
-import { CodeWriter, type FloatMode, type SubgroupSite } from "./codeWriter.ts";
+import { CodeWriter, type FloatMode, type SubgroupSite, textOf } from "./codeWriter.ts";
 import { emitExpression, type KernelTranslation, parameterValue, waits } from "./expressions.ts";
 import { emitBlock } from "./statements.ts";
 import { Unsupported } from "./unsupported.ts";
@@ -88,10 +88,12 @@ export function translateKernel(
   const buffers = bindings.flatMap((_, i) => [`B${i}`, `O${i}`, `E${i}`]);
   const { workgroup } = code.cells;
   const upper = (cells: string) => (mode === "intervals" ? `new Float64Array(${cells})` : "null");
+  const lows = code.constants.map(({ low }) => textOf(low)).join(", ");
+  const highs = code.constants.map(({ high }) => textOf(high)).join(", ");
   const text = [
     '"use strict";',
-    `const { ${["r", "K", ...(detectsRaces ? ["races"] : []), ...code.used].join(", ")} } = lib;`,
-    "const KH = K, ret = new Float64Array(64);",
+    `const { ${["r", ...(detectsRaces ? ["races"] : []), ...code.used].join(", ")} } = lib;`,
+    `const K = [${lows}], KH = [${highs}], ret = new Float64Array(64);`,
     `const W = new Float64Array(${workgroup}), WH = ${upper(String(workgroup))};`,
     `let at = 0, fuel = 0${buffers.map((name) => `, ${name}`).join("")};`,
     ...bodies,
@@ -105,7 +107,7 @@ export function translateKernel(
     "};",
   ].join("\n");
   return {
-    text: text.replace("lib;", `{ ...lib, K: [${code.constants.join(", ")}] };`),
+    text,
     bindings,
     sites: code.sites,
     waits: waiting.has(kernel),
