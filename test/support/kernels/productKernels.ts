@@ -67,6 +67,35 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_id) 
   return { name: "tiled", source, grid, buffers: [floats(m * k), floats(k * n), floats(m * n)] };
 }
 
+/** A product that loads each tile early, and at the end one that it does not use. */
+export function prefetchedProduct(m: number, n: number, k: number): ProductKernel {
+  const source = `${abc()}
+var<workgroup> aTile: array<array<f32, 8>, 8>;
+var<workgroup> bTile: array<array<f32, 8>, 8>;
+fn early(row: u32, column: u32) -> f32 {
+  if (row < ${m}u && column < ${k}u) { return a[row * ${k}u + column]; }
+  return 0.0;
+}
+@compute @workgroup_size(8, 8)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_id) local: vec3u) {
+  var sum = 0.0;
+  var x = early(id.y, local.x);
+  var y = b[local.y * ${n}u + id.x];
+  for (var start = 8u; start < ${k + 8}u; start += 8u) {
+    aTile[local.y][local.x] = x;
+    bTile[local.y][local.x] = y;
+    workgroupBarrier();
+    x = early(id.y, start + local.x);
+    y = b[(start + local.y) * ${n}u + id.x];
+    for (var i = 0u; i < 8u; i++) { sum += aTile[local.y][i] * bTile[i][local.x]; }
+    workgroupBarrier();
+  }
+  if (id.x < ${n}u && id.y < ${m}u) { c[id.y * ${n}u + id.x] = sum; }
+}`;
+  const grid = [Math.ceil(n / 8), Math.ceil(m / 8), 1] as const;
+  return { name: "loaded early", source, grid, buffers: [floats(m * k), floats(k * n), floats(m * n)] };
+}
+
 /** A product of vectors of four, with four rows for each invocation. */
 function vectorizedProduct(m: number, n: number, k: number): ProductKernel {
   const source = `${abc("vec4f")}

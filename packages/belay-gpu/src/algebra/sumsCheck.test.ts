@@ -5,6 +5,7 @@ import {
   batchedProduct,
   convolution,
   type ProductKernel,
+  prefetchedProduct,
   productKernels,
   tiledProduct,
 } from "../../../../test/support/kernels/productKernels.ts";
@@ -163,11 +164,13 @@ describe("the check of sums of products", () => {
     expect(verdict).toMatchObject({ outcome: "mismatch", mismatch: "outside" });
   });
 
-  it("finds a wrong result of a convolution, a batch and a sum with a bias", async () => {
+  it("finds a wrong result of a convolution, a batch with a bias and a kernel that loads early", async () => {
     const device = await sharedDevice();
     const image = { images: 2, size: 6, channels: 2, filters: 70, window: 3, stride: 1, padding: 1 };
-    for (const kernel of [convolution(image), batchedProduct(3, 9, 17, 6)]) {
-      const verdict = await new CheckedProgram(device, kernel).run(random, (output) =>
+    for (const kernel of [convolution(image), batchedProduct(3, 9, 17, 6), prefetchedProduct(19, 16, 12)]) {
+      const program = new CheckedProgram(device, kernel);
+      expect((await program.run()).outcome).toBe("agreed");
+      const verdict = await program.run(random, (output) =>
         device.queue.writeBuffer(output, 4 * 201, Float32Array.of(7)),
       );
       expect(verdict).toMatchObject({ outcome: "mismatch" });

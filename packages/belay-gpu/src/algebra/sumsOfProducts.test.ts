@@ -3,7 +3,9 @@ import { findIn, sumsIn } from "../../../../test/support/kernels/foundSums.ts";
 import {
   type ProductKernel,
   plainProduct,
+  prefetchedProduct,
   productKernels,
+  tiledProduct,
 } from "../../../../test/support/kernels/productKernels.ts";
 import { createReference, createReferenceBuffer } from "../reference/index.ts";
 import type { Dimension, SumsOfProducts } from "./sumsOfProducts.ts";
@@ -81,6 +83,10 @@ describe("sums of products", () => {
     expect([...computed(found, contents)]).toEqual(executed(kernel, contents));
   });
 
+  it("are found in a kernel that loads beyond the end of a buffer what it does not use", () => {
+    expect(sumsIn(prefetchedProduct(19, 16, 12))).toEqual(sumsIn(tiledProduct(19, 16, 12)));
+  });
+
   const bodyOf = (body: string): ProductKernel => ({
     name: "",
     source: `@group(0) @binding(0) var<storage, read> a: array<f32>;
@@ -101,7 +107,8 @@ describe("sums of products", () => {
     ["if (i > 99) { c[i] = a[i]; }", "the sampled workgroups store nothing"],
     ["c[i] = a[i] * a[(i * i) % 13];", "the addresses of its results have no pattern"],
     ["for (var j = 0u; j < 1u; ) { c[i] = a[j]; }", "too many iterations and calls"],
-    ["c[i * 16] = a[i] * a[i];", "an index is out of bounds"],
+    ["c[i * 16] = a[i] * a[i];", "it stores out of bounds"],
+    ["c[i] = a[i + 60] * a[i];", "its results are no sums of products, or too long ones"],
   ])("are not found in a kernel with %s", (body, reason) => {
     expect(findIn(bodyOf(body))).toEqual({ reason });
   });

@@ -105,6 +105,9 @@ export interface Unrecognized {
 const mostIterations = 2 ** 22;
 /** The most terms of all sampled results together. */
 const mostTerms = 2 ** 20;
+/** The nodes of expressions after which no further workgroup is sampled, and the least of these. */
+const mostNodes = 2 ** 21;
+const leastWorkgroups = 5;
 /** The most results that are sampled of each workgroup. */
 const mostOfWorkgroup = 48;
 
@@ -175,7 +178,9 @@ class Sampler {
     let terms = 0;
     let least = Number.POSITIVE_INFINITY;
     let most = 0;
-    for (const workgroup of sampledWorkgroups(this.#dispatch.grid)) {
+    let nodes = 0;
+    for (const [i, workgroup] of sampledWorkgroups(this.#dispatch.grid).entries()) {
+      if (i >= leastWorkgroups && nodes > mostNodes) break;
       const { buffers, stores } = this.#execute(workgroup);
       for (const [i, { formats: used }] of buffers.entries()) {
         for (const format of used) {
@@ -196,6 +201,7 @@ class Sampler {
         terms += sum.terms.length;
         samples.push({ offset: offset / bytes, sum });
       }
+      nodes += this.#symbols.count;
     }
     if (samples.length === 0) throw new NoFit("the sampled workgroups store nothing");
     return { formats, samples, least, most };
@@ -223,20 +229,20 @@ class Sampler {
   }
 }
 
-/** Returns workgroups at the corners of a grid, next to its origin, and some between. */
+/** Returns workgroups at the corners of a grid, some between, and those next to its origin. */
 function sampledWorkgroups(grid: readonly number[]): (readonly [number, number, number])[] {
   const [x, y, z] = grid.map((count) => count - 1) as [number, number, number];
   const middle = (last: number, by: number) => Math.floor(last * by);
   const chosen: (readonly [number, number, number])[] = [
     [0, 0, 0],
-    [1, 0, 0],
-    [0, 1, 0],
-    [0, 0, 1],
+    [x, y, z],
+    [middle(x, 0.38), middle(y, 0.62), middle(z, 0.5)],
     [x, 0, 0],
     [0, y, 0],
     [0, 0, z],
-    [x, y, z],
-    [middle(x, 0.38), middle(y, 0.62), middle(z, 0.5)],
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
     [middle(x, 0.71), middle(y, 0.29), middle(z, 0.86)],
   ];
   const inside = chosen.filter(([i, j, k]) => i <= x && j <= y && k <= z);

@@ -2,7 +2,7 @@
 import { BufferContents } from "../reference/buffers.ts";
 import type { FloatFormat } from "../reference/floatFormat.ts";
 import { Undecided } from "../reference/undecided.ts";
-import type { Symbols } from "./symbols.ts";
+import { opaque, type Symbols } from "./symbols.ts";
 
 /** The format of the numbers that a kernel accesses in a buffer. */
 export type Format = "f32" | "f16";
@@ -44,6 +44,8 @@ export class SymbolicBuffer extends BufferContents {
   }
 
   override loadFloat(offset: number, format: FloatFormat): number {
+    // Kernels load beyond the end what they do not use.
+    if (!(offset >= 0 && offset < this.#size)) return opaque;
     const word = this.#wordAt(offset & ~3);
     if (word !== undefined)
       return format.name === "f32"
@@ -58,6 +60,7 @@ export class SymbolicBuffer extends BufferContents {
   }
 
   override storeFloat(offset: number, format: FloatFormat, value: number): void {
+    if (!(offset >= 0 && offset < this.#size)) throw new Undecided("it stores out of bounds");
     this.formats.add(format.name);
     this.stores.set(offset, value);
   }

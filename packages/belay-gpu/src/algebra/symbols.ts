@@ -13,7 +13,7 @@ const unit = 2 ** 200;
 const isSymbol = (x: number): boolean => Math.abs(x) >= unit && Number.isFinite(x);
 
 /** The number that stands for all expressions that are no sums of products. */
-const opaque = unit;
+export const opaque = unit;
 
 /** The kinds of nodes. */
 const kinds = ["opaque", "load", "add", "multiply", "divide", "negate", "narrow"] as const;
@@ -60,6 +60,11 @@ export class Symbols {
 
   constructor() {
     this.clear();
+  }
+
+  /** The number of nodes. */
+  get count(): number {
+    return this.#count;
   }
 
   /** Forgets all expressions. */

@@ -17,7 +17,7 @@ export type Arithmetic = (format: FloatFormat, r: Bounds) => Record<FloatOperati
 export function createLibrary(
   arithmetic: Arithmetic,
   races: RaceDetector | undefined,
-): Readonly<Record<string, unknown>> {
+): Record<string, unknown> {
   const r = new Float64Array(2);
   return {
     ...integers,

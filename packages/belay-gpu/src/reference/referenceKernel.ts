@@ -159,7 +159,8 @@ export function resolveKernel({ source, entryPoint, constants = {} }: ReferenceS
 
 /**
  * Translates a typed kernel, as `createReference` does. With `arithmetic`, its operations compute
- * all floats in place of those of `floats`; subgroups then add up and multiply none.
+ * all floats in place of those of `floats`. Subgroups then add up and multiply none, and an access
+ * out of bounds is left to the buffer.
  */
 export function referenceOf(
   { program, declaration, size }: ResolvedKernel,
@@ -178,6 +179,7 @@ export function referenceOf(
     const races = detectRaces ? new RaceDetector() : undefined;
     const usual = floats === "intervals" ? intervalArithmetic : nearestArithmetic;
     const library = createLibrary(arithmetic ?? usual, races);
+    if (arithmetic) library.outOfBounds = () => {};
     return new GeneratedReference(translated, size, library, !arithmetic && floats === "intervals", races);
   } catch (error) {
     if (error instanceof Unsupported) return { construct: error.message, span: error.span };

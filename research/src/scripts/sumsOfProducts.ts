@@ -1,0 +1,174 @@
+/**
+ * Measures checks by algebra: the dispatches of programs in which sums of products are found, their
+ * time alone and with the check, and the verdicts on numbers without a fault.
+ *
+ *   node research/dist/scripts/sumsOfProducts.js [--sizes 1024,2048,4096] [--elements 4194304]
+ *       [--seconds 1] [--fault-free 20] [--json FILE]
+ *
+ * The dispatches are captured from the own product of matrices and from TensorFlow.js, and each
+ * runs by itself. `--seconds` are those of each dispatch. `--fault-free` are the seconds of runs on
+ * numbers that cancel, are huge, tiny, mixed or not finite.
+ */
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { alignColumns } from "belay-cli/internal/shared/terminal/table";
+import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
+import { openGpu } from "belay-node/internal/adapter";
+import { tensorflowPrograms } from "../bench/programs/tensorflow.js";
+import { create } from "../workloads/samples/matrixProduct.js";
+import { type CapturedDispatch, captureDispatches } from "./sumsOfProducts/captured.js";
+import { Runnable, sumsIn } from "./sumsOfProducts/runnable.js";
+
+const { values: flags } = parseArgs({
+  options: {
+    sizes: { type: "string", default: "1024,2048,4096" },
+    elements: { type: "string", default: String(2 ** 22) },
+    seconds: { type: "string", default: "1" },
+    "fault-free": { type: "string", default: "20" },
+    json: { type: "string" },
+  },
+});
+const seconds = Number(flags.seconds);
+
+/** A dispatch, and what was found of it. */
+interface Row {
+  readonly program: string;
+  readonly reason?: string;
+  readonly results?: number;
+  readonly terms?: number;
+  /** The milliseconds that finding the sums took. */
+  readonly finding: number;
+  readonly alone?: number;
+  readonly checked?: number;
+  readonly ratio?: number;
+  readonly work?: number;
+  readonly verdict?: string;
+  readonly bound?: number;
+}
+
+const { gpu, close } = await openGpu();
+const newDevice = async () => {
+  const adapter = await gpu.requestAdapter();
+  if (!adapter) throw new Error("there is no adapter");
+  return requestFullDevice(adapter);
+};
+const rows: Row[] = [];
+
+for (const size of flags.sizes.split(",").filter(Boolean).map(Number))
+  for (const dispatch of await dispatchesOf(async (device) => {
+    await create({ rows: size }).workload(device);
+  }))
+    await measure(`own product, ${size}`, dispatch);
+for (const { name, prepare } of await tensorflowPrograms(Number(flags.elements))) {
+  if (name !== "matMul" && name !== "conv2d") continue;
+  const dispatches = await dispatchesOf(async (device) => {
+    await (await prepare(device)).run();
+  });
+  for (const dispatch of dispatches) await measure(`TensorFlow.js ${name}`, dispatch);
+}
+const faultFree = await runWithoutFaults(Number(flags["fault-free"]));
+const columns = ["program", "ms alone", "ms checked", "ratio", "found in ms", "verdict, or why not"];
+console.log(
+  alignColumns([
+    columns,
+    ...rows.map(({ program, alone, checked, ratio, finding, verdict, reason }) => [
+      program,
+      alone?.toFixed(3) ?? "",
+      checked?.toFixed(3) ?? "",
+      ratio?.toFixed(3) ?? "",
+      finding.toFixed(0),
+      verdict ?? reason ?? "",
+    ]),
+  ]),
+);
+console.log("runs without a fault:", JSON.stringify(faultFree));
+if (flags.json) writeFileSync(flags.json, JSON.stringify({ rows, faultFree }));
+close();
+
+/** Returns the different dispatches of a program. */
+async function dispatchesOf(run: (device: GPUDevice) => Promise<void>): Promise<CapturedDispatch[]> {
+  const device = await newDevice();
+  const dispatches = captureDispatches(device);
+  await run(device);
+  device.destroy();
+  const key = (each: CapturedDispatch) => JSON.stringify([each.source, each.grid, each.constants]);
+  return [...new Map(dispatches.map((each) => [key(each), each])).values()];
+}
+
+async function measure(program: string, dispatch: CapturedDispatch): Promise<void> {
+  const start = performance.now();
+  const sums = sumsIn(dispatch);
+  const finding = performance.now() - start;
+  if ("reason" in sums) {
+    rows.push({ program, finding, reason: sums.reason });
+    return;
+  }
+  const device = await newDevice();
+  const runnable = new Runnable(device, dispatch, sums);
+  const { outcome, bound } = await runnable.verdict();
+  const { alone, checked } = await runnable.times(seconds);
+  const terms = sums.terms.reduce((product, { size }) => product * size, 1);
+  const { work } = runnable;
+  const ratio = checked / alone;
+  rows.push({
+    program,
+    results: sums.count,
+    terms,
+    finding,
+    alone,
+    checked,
+    ratio,
+    work,
+    verdict: outcome,
+    bound,
+  });
+  runnable.destroy();
+  device.destroy();
+}
+
+/** Runs a product on adversarial numbers, and counts the verdicts of each kind of numbers. */
+async function runWithoutFaults(limit: number): Promise<Record<string, Record<string, number>>> {
+  const [dispatch] = await dispatchesOf(async (device) => {
+    await create({ rows: 96, columns: 160, inner: 200 }).workload(device);
+  });
+  const sums = sumsIn(dispatch!);
+  if ("reason" in sums) throw new Error(sums.reason);
+  const device = await newDevice();
+  const runnable = new Runnable(device, dispatch!, sums);
+  const random = () => Math.random() * 2 - 1;
+  let sign = 1;
+  let last = 0;
+  const kinds: Readonly<Record<string, (operand: number) => number>> = {
+    random,
+    cancelling: (operand) => {
+      if (operand !== 0) return 1;
+      sign = -sign;
+      last = sign > 0 ? random() : -last;
+      return last;
+    },
+    huge: () => random() * 1e16,
+    tiny: () => random() * 1e-20,
+    subnormal: (operand) => random() * (operand === 0 ? 1e-39 : 1e30),
+    mixed: () => random() * 10 ** Math.floor(Math.random() * 31 - 15),
+    equal: () => 0.1,
+    "with NaN": () => (Math.random() < 1e-4 ? Number.NaN : random()),
+    "with infinities": () => (Math.random() < 1e-4 ? Number.POSITIVE_INFINITY : random()),
+  };
+  const counts: Record<string, Record<string, number>> = {};
+  const end = performance.now() + 1000 * limit;
+  while (performance.now() < end) {
+    for (const [kind, next] of Object.entries(kinds)) {
+      runnable.fill(next);
+      counts[kind] ??= {};
+      const of = counts[kind];
+      // The weights differ each time.
+      for (let i = 0; i < 50; i++) {
+        const { outcome } = await runnable.verdict();
+        of[outcome] = (of[outcome] ?? 0) + 1;
+      }
+    }
+  }
+  runnable.destroy();
+  device.destroy();
+  return counts;
+}
