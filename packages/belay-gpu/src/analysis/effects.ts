@@ -14,11 +14,16 @@ export function builtinFunction(program: Program, call: CallExpression): string 
 
 /**
  * Returns true for calls of built-in functions that act on shared memory and return a value: atomic
- * operations and `workgroupUniformLoad`.
+ * operations, `workgroupUniformLoad`, and loads of subgroup matrices from buffers that kernels may
+ * change.
  */
 export function isMemoryOperation(program: Program, expression: Expression): boolean {
   if (expression.kind !== "call") return false;
   const name = builtinFunction(program, expression);
+  if (name === "subgroupMatrixLoad") {
+    const type = program.typeOf(expression.args[0]!);
+    return type.kind === "pointer" && type.space === "storage" && type.access !== "read";
+  }
   return name !== undefined && (name.startsWith("atomic") || name === "workgroupUniformLoad");
 }
 

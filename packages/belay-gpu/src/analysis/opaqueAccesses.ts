@@ -1,10 +1,11 @@
-/** Finds accesses without a place in a variable: those of views and of subgroup matrices. */
+/** Finds accesses without a place in a variable: those of views, and of some subgroup matrices. */
 import type { Span } from "../diagnostics/diagnostic.ts";
-import type { Expression, FunctionDeclaration } from "../wgsl/ast.ts";
+import type { CallExpression, Expression, FunctionDeclaration } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import { functionsOf } from "./callGraph.ts";
 import { builtinFunction } from "./effects.ts";
+import { type MatrixAccess, matrixAccess, needsStaging } from "./matrixAccesses.ts";
 
 /** A call of a function that accesses memory as a whole, or as another type. */
 export interface OpaqueAccess {
@@ -18,6 +19,13 @@ export const matrixOperations = (
   program: Program,
   functions: Iterable<FunctionDeclaration>,
 ): OpaqueAccess[] => callsOf(program, functions, (name) => name.startsWith("subgroupMatrix"));
+
+/** Returns the loads and stores of subgroup matrices whose numbers have to be seen. */
+export const stagedMatrices = (program: Program, functions: Iterable<FunctionDeclaration>): MatrixAccess[] =>
+  callsIn(functions).flatMap((call) => {
+    const access = matrixAccess(program, call);
+    return access && needsStaging(access) ? [access] : [];
+  });
 
 /**
  * Returns the views of buffers in a module. The length of opaque workgroup memory counts as one:
@@ -35,12 +43,17 @@ function callsOf(
   functions: Iterable<FunctionDeclaration>,
   isOpaque: (name: string, args: readonly Expression[]) => boolean,
 ): OpaqueAccess[] {
-  const found: OpaqueAccess[] = [];
+  return callsIn(functions).flatMap((call) => {
+    const operation = builtinFunction(program, call);
+    return operation && isOpaque(operation, call.args) ? [{ span: call.span, operation }] : [];
+  });
+}
+
+function callsIn(functions: Iterable<FunctionDeclaration>): CallExpression[] {
+  const found: CallExpression[] = [];
   for (const fn of functions)
     walk(fn.body, (node) => {
-      const operation = node.kind === "call" ? builtinFunction(program, node) : undefined;
-      if (node.kind === "call" && operation && isOpaque(operation, node.args))
-        found.push({ span: node.span, operation });
+      if (node.kind === "call") found.push(node);
     });
   return found;
 }

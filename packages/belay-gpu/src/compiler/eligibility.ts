@@ -1,19 +1,23 @@
 /** Decides whether an entry point can be protected on a device, before anything is changed. */
 
+import { stagedBytes } from "../analysis/matrixAccesses.ts";
 import { containsAtomic } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { leftAlone, moreBindings } from "../diagnostics/protection.ts";
 import type { DiagnosticName } from "../diagnostics/registry.ts";
 import type { GlobalVariable } from "../wgsl/ast.ts";
+import { sizeOf } from "../wgsl/layout.ts";
 import type { Channel, KernelLimits, Pairing, Redundancy } from "./contract.ts";
 import type { KernelFacts, ProgramFacts } from "./facts.ts";
-import { mostInvocations, workgroupBytes } from "./workgroups.ts";
+import { bytesOfVariables, mostInvocations, workgroupBytes } from "./workgroups.ts";
 
 /** The configuration and the device to check for. */
 export interface EligibilityOptions {
   readonly redundancy: Redundancy;
   readonly pairing: Pairing;
   readonly channel: Channel;
+  /** True if the device has subgroups. */
+  readonly subgroups: boolean;
   readonly limits: KernelLimits;
 }
 
@@ -32,12 +36,44 @@ export function obstacles(
   const obstacle = (diagnostic: DiagnosticName, span: Span, reason: string, help?: string) =>
     found.push(leftAlone(diagnostic, span, name, reason, help));
 
-  const [matrix] = kernel.matrixOperations;
-  if (matrix)
+  const [matrix] = kernel.stagedMatrices;
+  if (matrix && !options.subgroups)
     obstacle(
       "opaque-access",
-      matrix.span,
-      `"${matrix.operation}" works on subgroup matrices, which replicas cannot compare`,
+      matrix.call.span,
+      "replicas compare the numbers of a subgroup matrix in its lanes, for which the device lacks subgroups",
+      'request the device with the feature "subgroups"',
+    );
+  if (matrix && kernel.invocations === undefined)
+    obstacle(
+      "opaque-access",
+      nameSpan,
+      "an override decides how many subgroups store their matrices in turn",
+      "write the size of the workgroup as a constant",
+    );
+  const unknown = kernel.stagedMatrices.find(({ layout }) => !layout);
+  if (unknown)
+    obstacle(
+      "opaque-access",
+      unknown.call.span,
+      "the places of the numbers of this matrix are not certain",
+      "name the order as a template argument, and store to an array of scalars",
+    );
+  const memory = matrix && bytesOfVariables(sized, (_, type) => sizeOf(type));
+  const needed = (memory ?? 0) + stagedBytes(kernel.stagedMatrices);
+  if (matrix && needed > options.limits.maxComputeWorkgroupStorageSize)
+    obstacle(
+      "workgroup-memory-too-large",
+      nameSpan,
+      `its matrices go through workgroup memory, of which it would need ${needed} bytes, and the device allows ${options.limits.maxComputeWorkgroupStorageSize}`,
+    );
+  const alone = kernel.stagedMatrices.find(({ call }) => facts.partlyReached.has(call));
+  if (alone)
+    obstacle(
+      "opaque-access",
+      alone.call.span,
+      "only some subgroups may reach this access of a matrix, whose numbers go through workgroup memory",
+      "move it to where all invocations of the workgroup get",
     );
   const [view] = facts.bufferViews;
   if (view)
@@ -56,6 +92,15 @@ export function obstacles(
         span,
         `${what} would see the replicas as neighbors`,
         "use the pairing passes, or a flavor that replicates whole workgroups",
+      );
+    }
+    const [product] = options.pairing === "passes" ? kernel.matrixOperations : [];
+    if (product) {
+      obstacle(
+        "subgroup-operations",
+        product.span,
+        `"${product.operation}" has the same operands in both passes, so a driver may compute it once`,
+        "use a flavor that replicates whole workgroups",
       );
     }
     // Plain workgroup variables need two copies; atomics may have one.

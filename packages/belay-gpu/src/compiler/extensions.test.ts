@@ -66,10 +66,33 @@ const followed: Record<string, string> = {
     ${main("out[i] = sizes[i % 5];")}`,
   chromium_experimental_resource_table: `enable chromium_experimental_resource_table; ${out}
     ${main("if (hasResource<texture_2d<u32>>(i)) { out[i] = textureLoad(getResource<texture_2d<u32>>(i), vec2(i), 0).x; }")}`,
+  chromium_experimental_subgroup_matrix: `${matrices}
+    ${main(`let a = subgroupMatrixLoad<${left}>(&floats, 0, false, 8); var b: ${right};
+      b = subgroupMatrixScalarAdd(b, 1); b = subgroupMatrixScalarMultiply(subgroupMatrixScalarSubtract(b, 0.5f), 2f);
+      let c = subgroupMatrixMultiplyAccumulate(a, b, subgroupMatrixMultiply<f32>(a, b));
+      var list = array<${sum}, 2>(c, ${sum}()); list[1] = ${sum}(3);
+      subgroupMatrixStore(&floats, 64, list[i % 2], true, 8);`)}`,
+  "subgroup matrices of bytes": `${matrices} ${out}
+    ${main(`let a = subgroupMatrixLoad<subgroup_matrix_left<u8, 8, 8>, row_major>(&out, 0, 2);
+      let b = subgroup_matrix_right<u8, 8, 8>(); subgroupMatrixStore<row_major>(&out, 0, subgroupMatrixMultiply<u32>(a, b), 8);`)}`,
+  "orders of subgroup matrices": `${matrices}
+    ${main(`let a = subgroupMatrixLoad<${left}, row_major>(&floats, 0, 8); subgroupMatrixStore<col_major>(&floats, 64, a, 8);`)}`,
+  "a product of subgroup matrices in place": `enable chromium_experimental_subgroup_matrix; ${floats}
+    fn product(at: u32) -> ${sum} {
+      return subgroupMatrixMultiplyAccumulate(subgroupMatrixLoad<${left}>(&floats, at, false, 8), ${right}(), subgroupMatrixLoad<${sum}>(&floats, at + 64, true, 8));
+    }
+    ${main("for (var k = 0u; k < group.x; k++) { subgroupMatrixStore(&floats, k * 64, product(k * 64), false, 8); }", ", @builtin(workgroup_id) group: vec3u, @builtin(subgroup_id) id: u32")}`,
 };
 
 /** The kernels that are left alone (BELAY220). */
 const opaque: Record<string, string> = {
+  "subgroup matrices of bytes without a named order": `${matrices} ${out}
+    ${main(`let a = subgroupMatrixLoad<subgroup_matrix_left<u8, 8, 8>>(&out, 0, false, 8);
+      let b = subgroup_matrix_right<u8, 8, 8>(); subgroupMatrixStore(&out, 0, subgroupMatrixMultiply<u32>(a, b), false, 8);`)}`,
+  "a subgroup matrix that few store": `${matrices}
+    ${main(`var m: ${sum}; if (i < 4) { subgroupMatrixStore(&floats, 64, m, true, 8); }`)}`,
+  "a subgroup matrix after some have left": `${matrices}
+    ${main(`var m: ${sum}; if (i == 7) { return; } subgroupMatrixStore(&floats, 64, m, true, 8);`)}`,
   buffer_view: `requires buffer_view;
     struct Part { count: u32, rest: array<u32> }
     @group(0) @binding(0) var<storage, read_write> memory: buffer;
@@ -79,17 +102,6 @@ const opaque: Record<string, string> = {
     ${main(`let part = bufferView<Part>(&memory, 16); store(part, i); part.count = bufferLength(&header);
       let list = bufferArrayView<array<f32>>(&memory, i * 4, 32u);
       list[0] = bufferView<vec4f>(&header, 0).y + *bufferView<f32>(&scratch, 4);`)}`,
-  chromium_experimental_subgroup_matrix: `${matrices}
-    ${main(`let a = subgroupMatrixLoad<${left}>(&floats, 0, false, 8); var b: ${right};
-      b = subgroupMatrixScalarAdd(b, 1); b = subgroupMatrixScalarMultiply(subgroupMatrixScalarSubtract(b, 0.5f), 2f);
-      let c = subgroupMatrixMultiplyAccumulate(a, b, subgroupMatrixMultiply<f32>(a, b));
-      var list = array<${sum}, 2>(c, ${sum}()); list[1] = ${sum}(3);
-      subgroupMatrixStore(&floats, 64, list[i % 2], true, 8);`)}`,
-  "subgroup matrices of bytes": `${matrices} ${out}
-    ${main(`let a = subgroupMatrixLoad<subgroup_matrix_left<u8, 8, 8>>(&out, 0, false, 8);
-      let b = subgroup_matrix_right<u8, 8, 8>(); subgroupMatrixStore(&out, 0, subgroupMatrixMultiply<u32>(a, b), false, 8);`)}`,
-  "orders of subgroup matrices": `${matrices}
-    ${main(`let a = subgroupMatrixLoad<${left}, row_major>(&floats, 0, 8); subgroupMatrixStore<col_major>(&floats, 64, a, 8);`)}`,
 };
 
 const features = ["subgroups", "shader-f16"];

@@ -11,12 +11,19 @@ import {
 import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/callGraph.ts";
 import type { ConflictingAccesses } from "../analysis/conflictingAccesses.ts";
 import { loadsAfterStores } from "../analysis/hazards.ts";
-import { bufferViews, matrixOperations, type OpaqueAccess } from "../analysis/opaqueAccesses.ts";
+import type { MatrixAccess } from "../analysis/matrixAccesses.ts";
+import {
+  bufferViews,
+  matrixOperations,
+  type OpaqueAccess,
+  stagedMatrices,
+} from "../analysis/opaqueAccesses.ts";
 import { orderDependentVariables } from "../analysis/orderDependentVariables.ts";
+import { partlyReachedCalls } from "../analysis/partlyReached.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import { type SubgroupUse, subgroupUses } from "../analysis/subgroupUses.ts";
 import { knownWorkgroupSize } from "../analysis/workgroupSize.ts";
-import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
+import type { CallExpression, FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import type { AccessMode } from "../wgsl/types.ts";
 
@@ -24,6 +31,7 @@ export class ProgramFacts {
   readonly program: Program;
   readonly #kernels: ReadonlyMap<string, KernelFacts>;
   #bufferViews: readonly OpaqueAccess[] | undefined;
+  #partlyReached: ReadonlySet<CallExpression> | undefined;
 
   constructor(program: Program) {
     this.program = program;
@@ -35,6 +43,12 @@ export class ProgramFacts {
   get bufferViews(): readonly OpaqueAccess[] {
     this.#bufferViews ??= bufferViews(this.program);
     return this.#bufferViews;
+  }
+
+  /** The calls that only some invocations of a workgroup may reach. */
+  get partlyReached(): ReadonlySet<CallExpression> {
+    this.#partlyReached ??= partlyReachedCalls(this.program);
+    return this.#partlyReached;
   }
 
   /** Returns the compute entry points with these names, or all of them, in source order. */
@@ -109,6 +123,11 @@ export class KernelFacts {
   /** The operations on subgroup matrices. */
   get matrixOperations(): readonly OpaqueAccess[] {
     return this.#once("matrixOperations", () => matrixOperations(this.program, this.functions));
+  }
+
+  /** The accesses of subgroup matrices to buffers that go through workgroup memory. */
+  get stagedMatrices(): readonly MatrixAccess[] {
+    return this.#once("stagedMatrices", () => stagedMatrices(this.program, this.functions));
   }
 
   /** The subgroup operations, and the uses of built-in values of subgroups. */

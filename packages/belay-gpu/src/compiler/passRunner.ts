@@ -85,9 +85,12 @@ export class PassRunner {
     const groups = isApart ? [...entryPoints].map((name) => new Set([name])) : [entryPoints];
     runner.#entryPoints = entryPoints;
     runner.#groups = groups;
+    // Each invocation is a lane, and a kernel with matrices knows how many it has.
+    const invocations = this.#facts.kernels(entryPoints).map((kernel) => kernel.invocations ?? 1);
+    const subgroups = Math.ceil(Math.max(...invocations) / Math.max(1, settings.subgroupSize));
     for (const pass of passes)
       if (pass.phase === "normal form")
-        runner.#run(pass, () => pass.run({ program: runner.program, names: this.#names, groups }));
+        runner.#run(pass, () => pass.run({ program: runner.program, names: this.#names, groups, subgroups }));
     return runner;
   }
 

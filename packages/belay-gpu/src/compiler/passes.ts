@@ -14,6 +14,7 @@ import { keepBindings } from "../transforms/normalize/keepBindings.ts";
 import { normalizeAccesses } from "../transforms/normalize/normalizeAccesses.ts";
 import { resolvePointers } from "../transforms/normalize/resolvePointers.ts";
 import { splitSharedFunctions } from "../transforms/normalize/splitSharedFunctions.ts";
+import { stageMatrices } from "../transforms/normalize/stageMatrices.ts";
 import { uniqueNames } from "../transforms/normalize/uniqueNames.ts";
 import { compareStores } from "../transforms/redundancy/compareStores.ts";
 import type { Comparison } from "../transforms/redundancy/comparison/comparison.ts";
@@ -54,6 +55,8 @@ export interface SourceInput extends Input {
 export interface FormInput extends Input {
   /** The sets of entry points that need functions of their own. */
   readonly groups: readonly ReadonlySet<string>[];
+  /** The most subgroups in a workgroup. */
+  readonly subgroups: number;
 }
 
 /** The input of a pass that protects. */
@@ -182,6 +185,18 @@ export const passes: readonly Pass[] = [
     requires: ["accessNormalForm"],
     ensures: ["wholeStores"],
     run: ({ program, names }) => expandSwizzles(program, names),
+  },
+  {
+    // Stores the numbers of subgroup matrices one by one, through workgroup memory.
+    name: "stageMatrices",
+    phase: "normal form",
+    requires: ["accessNormalForm", "wholeStores"],
+    ensures: [],
+    run: ({ program, names, subgroups, groups }) =>
+      stageMatrices(program, names, {
+        turns: subgroups,
+        kernels: new Set(groups.flatMap((group) => [...group])),
+      }),
   },
 
   // Report, arrivals, and faults in the source

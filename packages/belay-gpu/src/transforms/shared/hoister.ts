@@ -1,4 +1,5 @@
 import { containsMemoryOperation, isMemoryOperation, isTextureStore } from "../../analysis/effects.ts";
+import { matrixAccess } from "../../analysis/matrixAccesses.ts";
 import type { Expression, Statement, TypeExpression } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
@@ -27,7 +28,11 @@ export class Hoister {
   operation(expression: Expression, before: Statement[]): Expression {
     if (
       expression.kind !== "call" ||
-      !(isMemoryOperation(this.#program, expression) || isTextureStore(this.#program, expression))
+      !(
+        isMemoryOperation(this.#program, expression) ||
+        isTextureStore(this.#program, expression) ||
+        matrixAccess(this.#program, expression)
+      )
     ) {
       return this.value(expression, before);
     }
