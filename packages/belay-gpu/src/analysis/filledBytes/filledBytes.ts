@@ -287,23 +287,24 @@ class Interpreter {
       for (const target of changed) this.#values.delete(target);
     };
     forget();
-    const last = counter && condition && this.#lastOf(condition, counter.target);
+    const lasts = counter && condition && this.#lastsOf(condition, counter.target);
     const exits = exitsOf(body);
     // A `continue` is one end of an iteration. Other exits end later iterations too.
     exits.delete("continue");
-    if (!counter || !last || exits.size > 0) {
+    if (!counter || !lasts || exits.size > 0) {
       exits.delete("break");
       this.#mayLeave(exits);
       return "next";
     }
     const { target, start, step } = counter;
-    const left = minus(last, start);
-    if (left.max < 0) return "next";
-    const steps = times(this.#unknowns.independent(Math.floor(left.max / step) + 1), step);
+    const left = lasts.map((last) => minus(last, start));
+    const most = Math.min(...left.map(({ max }) => max));
+    if (most < 0) return "next";
+    const steps = times(this.#unknowns.independent(Math.floor(most / step) + 1), step);
     const path = this.#path;
     const type = scalarOf(this.#program.declaredTypeOf(target));
     this.#set(target, type && fitted(plus(start, steps), type));
-    this.#path = [...path, minus(left, steps)];
+    this.#path = [...path, ...left.map((each) => minus(each, steps))];
     this.#loops++;
     this.#execute(body);
     this.#loops--;
@@ -343,8 +344,8 @@ class Interpreter {
     return step?.kind === "sum" && isConstant(step) ? step.constant : undefined;
   }
 
-  /** Returns the largest value of a counter for which a loop goes on. */
-  #lastOf(condition: Expression, counter: Target): Sum | undefined {
+  /** Returns values such that a loop goes on while its counter is larger than none of them. */
+  #lastsOf(condition: Expression, counter: Target): readonly Sum[] | undefined {
     if (condition.kind !== "binary") return undefined;
     const { operator, left, right } = condition;
     const isCounter = (each: Expression) =>
@@ -354,9 +355,17 @@ class Interpreter {
       : isCounter(right)
         ? [left, mirrored[operator]]
         : [];
-    const value = bound && this.#evaluate(bound);
-    if (value?.kind !== "sum") return undefined;
-    return holds === "<" ? minus(value, constantSum(1)) : holds === "<=" ? value : undefined;
+    if (!bound || (holds !== "<" && holds !== "<=")) return undefined;
+    const sums = this.#boundsIn(bound).map((each) => this.#evaluate(each));
+    if (!sums.every((each) => each?.kind === "sum")) return undefined;
+    return holds === "<" ? sums.map((each) => minus(each, constantSum(1))) : sums;
+  }
+
+  /** Returns the expressions of which a bound is the smallest. */
+  #boundsIn(bound: Expression): readonly Expression[] {
+    const callee = bound.kind === "call" ? this.#program.targetOf(bound.callee) : undefined;
+    const isMin = bound.kind === "call" && callee?.kind === "builtin" && callee.name === "min";
+    return isMin ? bound.args.flatMap((each) => this.#boundsIn(each)) : [bound];
   }
 
   // Assignments

@@ -1,14 +1,15 @@
 /** Integers that are sums of multiples of unknowns, with exact ranges. */
 
-/** An unknown integer with the values 0, 1, … `count - 1`. */
+/**
+ * An unknown integer with the values 0, 1, … `count - 1`. Each of its values occurs together with
+ * all values of the others, in some invocation or iteration, unless it is a quotient.
+ */
 export interface Unknown {
+  /** The number of unknowns that were created before. */
   readonly number: number;
   readonly count: number;
-  /**
-   * True if each of its values occurs together with all values of the other independent unknowns,
-   * in some invocation or iteration.
-   */
-  readonly isIndependent: boolean;
+  /** The division that it is the result of, rounded down, if it is a quotient. */
+  readonly division?: { readonly dividend: Sum; readonly divisor: number };
 }
 
 /** A constant plus multiples of unknowns. No factor is zero. */
@@ -75,7 +76,7 @@ export class Unknowns {
 
   /** Returns an independent unknown as a sum. Zero is the only value of a count of 1. */
   independent(count: number): Sum {
-    return this.#create(count, true);
+    return this.#create(count);
   }
 
   /** Returns the quotient of a sum that is not negative, rounded down. */
@@ -93,7 +94,8 @@ export class Unknowns {
     const key = `${keyOf(sum)}/${divisor}`;
     const known = this.#quotients.get(key);
     if (known) return known;
-    const quotient = plus(this.#create(most - least + 1, false), constantSum(least));
+    const dividend = minus(sum, constantSum(least * divisor));
+    const quotient = plus(this.#create(most - least + 1, { dividend, divisor }), constantSum(least));
     const { constant: first, terms } = minus(sum, times(quotient, divisor));
     const remainder = sumOf(first, terms, 0, divisor - 1);
     this.#quotients.set(key, quotient);
@@ -112,8 +114,8 @@ export class Unknowns {
     return this.#remainders.get(keyOf(difference)) ?? difference;
   }
 
-  #create(count: number, isIndependent: boolean): Sum {
+  #create(count: number, division?: Unknown["division"]): Sum {
     if (count <= 1) return constantSum(0);
-    return sumOf(0, new Map([[{ number: this.#created++, count, isIndependent }, 1]]));
+    return sumOf(0, new Map([[{ number: this.#created++, count, ...(division && { division }) }, 1]]));
   }
 }

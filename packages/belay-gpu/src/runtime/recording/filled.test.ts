@@ -245,7 +245,7 @@ const shapes: Record<string, Shape> = {
   "a store in a loop": { body: "for (var i = 0u; i < 64; i++) { out[i] = 1; }", filled: all },
   "a store in a switch": { body: "switch (id.x) { default: { out[id.x] = 1; } }", filled: nothing },
   "an index that wraps": { body: "out[id.x - 1] = 1;", filled: nothing },
-  "an index modulo": { body: "out[id.x % 8] = 1;", filled: nothing },
+  "an index modulo": { body: "out[id.x % 8] = 1;", filled: [[0, 32]] },
   "an index from contents": { body: "out[out[id.x]] = 1;", filled: nothing },
   "an update": { body: "out[id.x] += 1;", filled: nothing },
   atomics: {
@@ -364,7 +364,41 @@ const shapes: Record<string, Shape> = {
   },
   "other coordinates": {
     body: "let row = id.x / 7; let column = id.x % 7; out[row * 8 + column] = 1;",
-    filled: nothing,
+    filled: [[0, 28]],
+  },
+  "coordinates that change places": {
+    body: "out[id.x % 4 * 16 + id.x / 4] = 1;",
+    filled: all,
+  },
+  "four columns each, by digits of an index": {
+    body: "let d = id.x % 2; let c = id.x / 2 % 4 * 4; let r = id.x / 2 / 4; for (var i = 0u; i < 4; i++) { if (r < 2) { out[r * 32 + (c + i) * 2 + d] = 1; } }",
+    grid: [1],
+    filled: all,
+  },
+  "columns that end before": {
+    body: "let c = id.x % 4 * 4; let r = id.x / 4; for (var i = 0u; i < 4; i++) { if (c + i < 13) { out[r * 13 + c + i] = 1; } }",
+    grid: [1],
+    filled: [[0, 208]],
+  },
+  "rows of which the last is not whole": { body: "out[id.x / 7 + id.x % 7 * 9] = 1;", filled: [[0, 252]] },
+  "rows of which the last is needed": { body: "out[id.x % 7 * 10 + id.x / 7] = 1;", filled: [[0, 36]] },
+  "digits of several ids": { body: "let i = wid.x * 16 + lid.x; out[i % 8 * 8 + i / 8] = 1;", filled: all },
+  "digits of a number with gaps": { body: "let i = lid.x * 3; out[i / 2] = 1;", filled: nothing },
+  "a digit, and the number itself": { body: "out[id.x % 4 + id.x] = 1;", filled: [[0, 4]] },
+  "digits of a sum that does not begin at zero": {
+    body: "let i = id.x + 3; out[i / 4 * 4 + i % 4] = 1;",
+    filled: [[12, 244]],
+  },
+  "a loop up to the smaller of two bounds": {
+    body: "for (var i = id.x * 8; i < min(id.x * 8 + 8, 61); i++) { out[i] = 1; }",
+    grid: [1],
+    filled: [[0, 244]],
+  },
+  "halves of blocks in pairs": {
+    body: "let i = wid.x * 32 + 2 * lid.x; out[i] = 1; out[i + 1] = 1; out[i + 16] = 1; out[i + 17] = 1;",
+    size: "8",
+    grid: [2],
+    filled: all,
   },
   "a dot product with strides": {
     body: "let at = vec3i(i32(wid.x), i32(lid.x), 0); out[dot(at, vec3i(16, 1, 1))] = 1;",
