@@ -94,6 +94,7 @@ describe("a hardened device", () => {
   it("accepts methods that the program puts around its own", async () => {
     const device = await newHardened();
     const { createBuffer } = device;
+    const properties = Object.keys(device);
     const sizes: number[] = [];
     device.createBuffer = (descriptor) => {
       sizes.push(descriptor.size);
@@ -104,7 +105,7 @@ describe("a hardened device", () => {
     expect(await runInPlace(device)).toEqual(squares);
     expect(sizes).toEqual([64, 64]);
     expect(submit).toHaveBeenCalledOnce();
-    expect(Object.keys(device)).toEqual(["createBuffer"]);
+    expect(Object.keys(device)).toEqual([...properties, "createBuffer"]);
     expect(delete (device as Partial<GPUDevice>).createBuffer).toBe(true);
     expect(device.createBuffer).toBe(createBuffer);
     device.destroy();

@@ -207,6 +207,32 @@ it("lets tools wrap the methods of a class, for both kinds of devices", async ()
   device.destroy();
 });
 
+it.each([{}, { redundancy: "none" }] as const)(
+  "has the device's properties, and throws its errors for descriptors of other shapes, %o",
+  async (policy) => {
+    const native = await newDevice();
+    const device = harden(native, policy);
+    expect(Object.keys(device)).toEqual(Object.keys(native));
+    expect({ ...device }.limits).toBe(native.limits);
+    const mistakes = [
+      (of: GPUDevice) => of.createComputePipeline({} as GPUComputePipelineDescriptor),
+      (of: GPUDevice) => of.queue.submit(null as unknown as GPUCommandBuffer[]),
+      (of: GPUDevice) => of.queue.submit({} as GPUCommandBuffer[]),
+    ];
+    for (const mistake of mistakes) {
+      let plain: unknown;
+      try {
+        mistake(native);
+      } catch (error) {
+        plain = error;
+      }
+      expect(plain).toBeInstanceOf(TypeError);
+      expect(() => mistake(device)).toThrow(plain as TypeError);
+    }
+    native.destroy();
+  },
+);
+
 it("rejects objects of other classes as before", () => {
   const { mapAsync } = GPUBuffer.prototype;
   for (const wrong of [{}, undefined, 5, plainDevice]) {

@@ -46,15 +46,17 @@ export class PipelinePlans {
    * fully covered.
    */
   plan(descriptor: GPUComputePipelineDescriptor, memoryVariant?: MemoryVariant): PipelinePlan {
-    const { compute, layout, label } = descriptor;
-    const source = this.#sources.get(compute.module);
+    const { layout, label } = descriptor;
+    // The device rejects a descriptor without these members in its own words.
+    const { module, entryPoint, constants = {} }: Partial<GPUProgrammableStage> = descriptor.compute ?? {};
+    const source = module && this.#sources.get(module);
     const explicit = layout === "auto" ? undefined : this.#layouts.recordOf(layout);
     const room = explicit && this.#layouts.roomIn(explicit);
     const request: KernelRequest = {
       source: source ?? "",
-      entryPoint: compute.entryPoint,
+      entryPoint,
       label: label ?? "",
-      constants: membersOf(compute.constants ?? {}),
+      constants: membersOf(constants),
       room,
       ...(memoryVariant && { memoryVariant }),
     };

@@ -2,7 +2,7 @@ import type { PipelineRecord } from "../pipelines/pipelineRecord.ts";
 import type { RunCounts } from "../pipelines/protectedKernels.ts";
 import { dataOf, dataOn } from "../webgpu/attachedData.ts";
 import type { ErrorScopes } from "../webgpu/errorScopes.ts";
-import { proxyOf } from "../webgpu/nativeObjects.ts";
+import { isIterable, proxyOf } from "../webgpu/nativeObjects.ts";
 import { Overlay } from "../webgpu/overlay.ts";
 import { DispatchTally } from "./dispatchTally.ts";
 
@@ -71,6 +71,7 @@ export class DispatchCounts {
   queueOf({ queue }: GPUDevice, scopes: ErrorScopes): GPUQueue {
     return proxyOf(queue, {
       submit: (commandBuffers: Iterable<GPUCommandBuffer>): undefined => {
+        if (!isIterable(commandBuffers)) return queue.submit(commandBuffers);
         const submitted = [...commandBuffers];
         const all = submitted.flatMap((each) => this.#tallyOf(each) ?? []);
         if (all.length === 0) {

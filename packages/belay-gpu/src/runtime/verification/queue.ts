@@ -5,7 +5,7 @@ import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import { auditableCommands } from "../recording/auditableCommands.ts";
 import type { Commands } from "../recording/commands.ts";
 import { coversTexture } from "../recording/transfers.ts";
-import { flags, proxyOf } from "../webgpu/nativeObjects.ts";
+import { flags, isIterable, proxyOf } from "../webgpu/nativeObjects.ts";
 import { copyDescriptor } from "../webgpu/replayStep.ts";
 import { type BufferRange, type GpuResource, isTexture } from "../webgpu/resources.ts";
 import type { Journal } from "./journal.ts";
@@ -60,6 +60,8 @@ export function hardenedQueue({
   let lastWait: Promise<unknown> = Promise.resolve();
   const queue = proxyOf(native, {
     submit: (commandBuffers: Iterable<GPUCommandBuffer>): undefined => {
+      // The device rejects other arguments in its own words.
+      if (!isIterable(commandBuffers)) return native.submit(commandBuffers);
       const submitted = [...commandBuffers].map((each) => owners.accept(each));
       const records = submitted.map((each) => commands.recordOf(each));
       const isUnusable = (each: GpuResource) => isMapped(each) || owners.isInvalid(each);

@@ -75,8 +75,13 @@ export function proxyOf<T extends object, M extends object>(native: T, members: 
     has: (_, name) => [own, members].some((each) => Object.hasOwn(each, name)) || Reflect.has(native, name),
     defineProperty: (_, name, descriptor) => Reflect.defineProperty(own, name, descriptor),
     deleteProperty: (_, name) => Reflect.deleteProperty(own, name),
-    getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(own, name),
-    ownKeys: () => Reflect.ownKeys(own),
+    // Node.js keeps attributes such as `limits` as own properties of a device.
+    getOwnPropertyDescriptor: (_, name) => {
+      const descriptor = Reflect.getOwnPropertyDescriptor(own, name);
+      if (descriptor || !Object.hasOwn(native, name)) return descriptor;
+      return { ...Reflect.getOwnPropertyDescriptor(native, name), value: get(name) };
+    },
+    ownKeys: () => [...new Set([...Reflect.ownKeys(native), ...Reflect.ownKeys(own)])],
   }) as T & M;
   // The class's own methods, called on the proxy, do not see the properties that the program set on
   // it.
@@ -86,6 +91,11 @@ export function proxyOf<T extends object, M extends object>(native: T, members: 
     return Object.getOwnPropertyDescriptor(members, name) ?? { value: get(name) };
   });
   return shown;
+}
+
+/** Returns true for a value that WebGPU takes as a sequence. */
+export function isIterable(value: unknown): value is Iterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.iterator in value;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { dataOf, dataOn } from "./attachedData.ts";
-import { makeSilently, membersOf } from "./nativeObjects.ts";
+import { isIterable, makeSilently, membersOf } from "./nativeObjects.ts";
 
 /**
  * Creates an object of each class that the device finds invalid. Each rejected creation has an
@@ -131,8 +131,4 @@ export class Owners {
     const accepted = this.#acceptAt(member, rest);
     return accepted === member ? value : { ...membersOf(value), [name]: accepted };
   }
-}
-
-function isIterable(value: object): value is Iterable<unknown> {
-  return Symbol.iterator in value;
 }
