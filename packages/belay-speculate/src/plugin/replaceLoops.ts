@@ -103,7 +103,9 @@ function aroundTranslated(
 ): [before: string, after: string] {
   const turn = `${prefix}turn`;
   const named = (isRead: boolean) =>
-    loop.loop.arrays.filter(({ role }) => (role === "read") === isRead).map(({ name }) => name);
+    loop.loop.arrays
+      .filter(({ role }) => (role === "read") === isRead)
+      .map(({ name }) => loop.host.arrays[name]!.replaceAll(".", "?."));
   const uses = `{ changed: [${named(false).join(", ")}], read: [${named(true).join(", ")}], variables: [${loop.shared
     .map((variable) => `${prefix}shared${variable}`)
     .join(", ")}] }`;
@@ -152,12 +154,11 @@ function callOf(
     const members = Object.entries(pairs).map(([name, code]) => (name === code ? name : `${name}: ${code}`));
     return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
   };
-  const arrays = Object.fromEntries(loop.arrays.map(({ name }) => [name, name]));
   const hasDoubles = [...everyExpression(loop)].some(({ type }) => type === "f64");
   const call = `await ${engine("speculate")}(${object({
     loop: `${prefix}loop${at}`,
     sequential: `${prefix}sequential${at}`,
-    arrays: object(arrays),
+    arrays: object(host.arrays),
     inputs: object(host.inputs),
     carried: object(host.carried),
     reductions: object(host.reductions),
@@ -170,6 +171,10 @@ function callOf(
   const results = (["carried", "reductions"] as const).flatMap((kind) =>
     Object.entries(host[kind]).map(([name, variable]) => `${variable} = ${prefix}result.${kind}.${name};`),
   );
+  if (host.final !== null) {
+    const done = `(${prefix}result.next - (${prefix}result.ended ? 1 : 0))`;
+    results.unshift(`${host.final} = ${host.first} + ${done} * ${host.step};`);
+  }
   const statements = results.length > 0 ? [`const ${prefix}result = ${call};`, ...results] : [`${call};`];
   return statements.join(" ");
 }

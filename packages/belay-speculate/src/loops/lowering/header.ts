@@ -1,16 +1,39 @@
-import type { ForStatement, Node, Expression as Source } from "oxc-parser";
+import type { ForStatement, Node, Expression as Source, VariableDeclarator } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
-import { countedLoop, isInside, onlyHeaderChanges } from "../source/countedLoop.ts";
-import { lookUp } from "../source/scopes.ts";
+import {
+  type CountedLoop,
+  countedLoop,
+  type Follower,
+  isInside,
+  onlyHeaderChanges,
+} from "../source/countedLoop.ts";
+import { type Binding, lookUp, type Scope } from "../source/scopes.ts";
+import type { LoopExpression } from "../tree/ir.ts";
 import type { Lowering } from "./lowering.ts";
-import { requireInteger } from "./numbers/conversions.ts";
-import { add, codeOf, constant, type Linear, subtract } from "./numbers/linear.ts";
-import { between, type HostValue, hostConstant, hostNumber, int32, integer } from "./numbers/values.ts";
+import { asInteger, requireInteger } from "./numbers/conversions.ts";
+import { add, codeOf, constant, type Linear, scale, subtract } from "./numbers/linear.ts";
+import {
+  as,
+  between,
+  type HostValue,
+  hostConstant,
+  hostNumber,
+  hull,
+  type Interval,
+  int32,
+  integer,
+  isFloatConstant,
+  literal,
+} from "./numbers/values.ts";
 import { refuse } from "./refusal.ts";
 
 /** The counting of a loop, as JavaScript that the host evaluates before it. */
 export interface LoopHeader {
   readonly name: string;
+  /** The variable of the program that has the last index after the loop; null if none has. */
+  readonly final: string | null;
+  /** The conditions that end the loop before an iteration, besides the bound. */
+  readonly conditions: readonly Source[];
   readonly first: string;
   readonly step: string;
   readonly count: string;
@@ -24,25 +47,20 @@ export interface LoopHeader {
 export function loopHeader(lowering: Lowering, node: ForStatement): LoopHeader {
   const counted = countedLoop(node);
   if (!counted) return refuse(loopError.notCounted("its header does not count", headerOf(node)));
-  const binding = lookUp(lowering.scope, counted.name)!;
-  if (!onlyHeaderChanges(binding, node, lowering.scopes)) {
-    const other = binding.assignments.find((one) => one !== node.update && isInside(node, one));
-    return refuse(
-      other
-        ? loopError.notCounted(
-            `\`${counted.name}\` changes in its body`,
-            other,
-            "let only the header change it",
-          )
-        : loopError.notCounted("its index is used outside of it", node.init ?? node, "declare it with `let`"),
-    );
-  }
+  const binding = lookUp(lowering.scope, counted.name);
+  if (!binding) return refuse(loopError.undeclared(counted.name, node));
+  const isOwn =
+    counted.declarator !== null && onlyHeaderChanges(binding, node, counted.update, lowering.scopes);
+  if (!isOwn) requireKnownEnd(lowering, node, counted, binding);
+  const followers = counted.followers.map((follower) => ownFollower(lowering, node, follower));
   // The header may not use the index. If it does, the index is any integer.
   lowering.index = int32;
   lowering.meanings.set(binding, { kind: "value", value: index });
-  declareOthers(lowering, node, counted.declarator);
+  declareOthers(lowering, node, [counted.declarator, ...followers.map(({ declarator }) => declarator)]);
 
-  const first = onHost(lowering, counted.from, "where it starts");
+  const first = counted.from
+    ? onHost(lowering, counted.from, "where it starts")
+    : valueBefore(lowering, counted.name);
   const to = onHost(lowering, counted.to, "where it ends");
   const size = counted.step ? onHost(lowering, counted.step, "its step") : hostConstant(1);
   const { operator, isDown } = counted;
@@ -58,7 +76,7 @@ export function loopHeader(lowering: Lowering, node: ForStatement): LoopHeader {
   // The first integer that is not reached, in the direction of counting.
   const inclusive = operator.endsWith("=") && operator !== "!=" ? 1 : 0;
   const end =
-    to.nature === "integer" || isPlain(to)
+    to.nature === "integer" || isVariable(to)
       ? to
       : rounded(to, isDown === (inclusive === 0) ? "floor" : "ceil");
   requireWhole(lowering, first, node);
@@ -73,13 +91,17 @@ export function loopHeader(lowering: Lowering, node: ForStatement): LoopHeader {
     return refuse(loopError.notCounted("its index may have more than 32 bits", headerOf(node)));
   }
   const sizeNumber = typeof size.constant === "number" ? size.constant : null;
+  const stepSize = sizeNumber === null ? null : isDown ? -sizeNumber : sizeNumber;
   const iterations = isDown ? subtract(first.linear, limit) : subtract(limit, first.linear);
+  for (const follower of followers) follow(lowering, follower, { first, stepSize, iterations }, node);
   return {
     name: counted.name,
+    final: isOwn ? null : counted.name,
+    conditions: counted.conditions,
     first: first.code,
     step: isDown ? negated(size) : size.code,
     count: countOf(iterations, size),
-    stepSize: sizeNumber === null ? null : isDown ? -sizeNumber : sizeNumber,
+    stepSize,
     iterations,
   };
 }
@@ -92,11 +114,130 @@ const headerOf = ({ update, test, init, body }: ForStatement) => ({
   end: (update ?? test ?? init ?? body).end,
 });
 
+/** Refuses an index that the body changes, or whose last value belongs to other code. */
+function requireKnownEnd(
+  lowering: Lowering,
+  node: ForStatement,
+  { name, update, declarator }: CountedLoop,
+  binding: Binding,
+): void {
+  const other = binding.assignments.find(
+    (one) => one !== update && isInside(node, one) && !(node.init && isInside(node.init, one)),
+  );
+  if (other) {
+    refuse(loopError.notCounted(`\`${name}\` changes in its body`, other, "let only the header change it"));
+  }
+  const { container } = lowering.loop;
+  let isLocal = false;
+  for (let at: Scope | undefined = lowering.loop.scope; at && !isLocal; at = at.parent) {
+    isLocal = at === binding.scope;
+    if (at.node === container) break;
+  }
+  if (!isLocal || (declarator && binding.kind !== "var")) {
+    refuse(
+      loopError.notCounted("its index is used outside of it", node.init ?? node, "declare it with `let`"),
+    );
+  }
+}
+
+/** Returns the value that a variable has before the loop. */
+function valueBefore({ guards }: Lowering, name: string): HostValue {
+  guards.requireType(`typeof ${name} === "number"`);
+  return hostNumber(name, "any");
+}
+
+/** A follower with its declaration in the header. */
+interface OwnFollower extends Follower {
+  readonly declarator: VariableDeclarator;
+  readonly binding: Binding;
+}
+
+/** Returns a follower that only the header changes, and that no other code sees. */
+function ownFollower(lowering: Lowering, node: ForStatement, follower: Follower): OwnFollower {
+  const { name, update } = follower;
+  const binding = lookUp(lowering.scope, name);
+  const declarator = binding?.declaration;
+  const isDeclared =
+    declarator?.type === "VariableDeclarator" && declarator.init && isInside(node, declarator);
+  if (!isDeclared || binding?.kind !== "let" || binding.assignments.some((one) => one !== update)) {
+    return refuse(
+      loopError.notCounted(
+        `its header changes \`${name}\` too`,
+        update,
+        "declare it in the header with `let`",
+      ),
+    );
+  }
+  return { ...follower, declarator, binding };
+}
+
+/** Sets the meaning of a follower: it is an integer that follows from the index. */
+function follow(
+  lowering: Lowering,
+  { binding, declarator, change }: OwnFollower,
+  {
+    first,
+    stepSize,
+    iterations,
+  }: { readonly first: HostValue; readonly stepSize: number | null; readonly iterations: Linear },
+  node: ForStatement,
+): void {
+  const before = onHost(lowering, declarator.init!, "where it starts");
+  const isKnown = stepSize !== null && [before, first].every((value) => !isFloatConstant(value));
+  if (!isKnown) refuse(loopError.notCounted("its step may change", headerOf(node)));
+  const [start, from] = [before, first].map((value) => as("i32", asInteger(lowering, value, node)!.ir));
+  const operation = (
+    operator: "+" | "-" | "*" | "/",
+    left: LoopExpression,
+    right: LoopExpression,
+  ): LoopExpression => ({
+    kind: "binary",
+    type: "i32",
+    operator,
+    left,
+    right,
+    ...(operator === "*" ? { small: true } : {}),
+  });
+  const place: LoopExpression = { kind: "index", type: "i32" };
+  const range = (ends: Interval) => {
+    if (lowering.guards.requireWithin(ends, int32)) return ends;
+    return refuse(
+      loopError.notCounted("a variable of its header may have more than 32 bits", headerOf(node)),
+    );
+  };
+  if (change === null) {
+    const isFirst: LoopExpression = {
+      kind: "binary",
+      type: "bool",
+      operator: "==",
+      left: place,
+      right: from!,
+    };
+    const no = operation("-", place, literal("i32", stepSize!));
+    const ends = range(hull({ low: before.linear, high: before.linear }, lowering.index));
+    const ir: LoopExpression = { kind: "conditional", type: "i32", test: isFirst, yes: start!, no };
+    lowering.meanings.set(binding, { kind: "value", value: integer(ir, ends) });
+    return;
+  }
+  const done = operation("/", operation("-", place, from!), literal("i32", stepSize!));
+  const ends = range(
+    hull(
+      { low: before.linear, high: before.linear },
+      {
+        low: add(before.linear, scale(iterations, change)),
+        high: add(before.linear, scale(iterations, change)),
+      },
+    ),
+  );
+  const ir = operation("+", start!, operation("*", done, literal("i32", change)));
+  lowering.meanings.set(binding, { kind: "value", value: integer(ir, ends) });
+}
+
 /** Declares further variables of the header, which are constants in the loop. */
-function declareOthers(lowering: Lowering, node: ForStatement, index: Node): void {
+function declareOthers(lowering: Lowering, node: ForStatement, changing: readonly (Node | null)[]): void {
   if (node.init?.type !== "VariableDeclaration") return;
   for (const declarator of node.init.declarations) {
-    if (declarator === index) continue;
+    if (changing.includes(declarator)) continue;
     const { id, init } = declarator;
     const binding = id.type === "Identifier" ? lookUp(lowering.scope, id.name) : undefined;
     if (!binding || !init || binding.assignments.length > 0) {
@@ -137,7 +278,7 @@ function checkDirection(
 }
 
 /** Returns true for a variable. It is taken to be an integer, which the host checks. */
-const isPlain = ({ code, constant }: HostValue) =>
+const isVariable = ({ code, constant }: HostValue) =>
   constant === undefined && /^[\p{ID_Continue}$]+$/u.test(code);
 
 /** Returns an end rounded to an integer. The loop has the same iterations. */

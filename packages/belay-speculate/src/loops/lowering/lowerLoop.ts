@@ -1,5 +1,6 @@
 import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import { nameOf } from "belay-gpu/internal/diagnostics/registry";
+import type { ForOfStatement, Expression as Source } from "oxc-parser";
 import { loopError, loopWarning } from "../../diagnostics/loops.ts";
 import { accessCounts } from "../analysis/accessCounts.ts";
 import { addressesAreFixed } from "../analysis/fixedAddresses.ts";
@@ -7,15 +8,28 @@ import { classOf } from "../source/declaredTypes.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import { type Binding, lookUp, type Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
-import type { BodyStatement, FloatType, Loop, LoopArray, NumberType, Reduction } from "../tree/ir.ts";
-import { spanOf } from "./expressions/elements.ts";
+import type {
+  BodyStatement,
+  FloatType,
+  Loop,
+  LoopArray,
+  LoopExpression,
+  NumberType,
+  Reduction,
+} from "../tree/ir.ts";
+import { condition } from "./expressions/choices.ts";
+import { arrayOf, spanOf } from "./expressions/elements.ts";
 import { expression } from "./expressions/expressions.ts";
 import { type LoopHeader, loopHeader } from "./header.ts";
 import { Lowering } from "./lowering.ts";
+import { toBoolean } from "./numbers/conversions.ts";
+import { constant } from "./numbers/linear.ts";
 import { ambiguousScalars } from "./numbers/scalarUses.ts";
+import { between, integer } from "./numbers/values.ts";
 import { prune } from "./prune.ts";
 import { roleOf } from "./roles.ts";
 import { body } from "./statements/branches.ts";
+import { declareElement } from "./statements/innerLoops.ts";
 import { declareEmpty } from "./statements/setVariables.ts";
 import { statements } from "./statements/statements.ts";
 import { typeOfVariable, type Variable, Variables } from "./variables.ts";
@@ -32,8 +46,12 @@ export interface HostExpressions {
   readonly first: string;
   readonly step: string;
   readonly count: string;
+  /** The program's variable that has the index after the loop; null if none has. */
+  readonly final: string | null;
   /** The JavaScript of each input's value. */
   readonly inputs: Readonly<Record<string, string>>;
+  /** The JavaScript of each array. */
+  readonly arrays: Readonly<Record<string, string>>;
   /** The program's variable for each carried variable or reduction. */
   readonly carried: Readonly<Record<string, string>>;
   readonly reductions: Readonly<Record<string, string>>;
@@ -108,7 +126,7 @@ interface Translated {
 }
 
 function translateOnce(lowering: Lowering): Translated | undefined {
-  const { node, label } = lowering.loop;
+  const { node, label, elements } = lowering.loop;
   let translated: Translated | undefined;
   lowering.attempt(() =>
     lowering.within(node, () => {
@@ -119,7 +137,11 @@ function translateOnce(lowering: Lowering): Translated | undefined {
         leave: () => ({ kind: "endLoop" }),
         goOn: () => ({ kind: "endIteration" }),
       });
-      const statements = lowering.collect(() => body(lowering, node.body, (node.update ?? node).end));
+      const statements = lowering.collect(() => {
+        for (const condition of header.conditions) endUnless(lowering, condition);
+        if (elements) declareElementOf(lowering, elements);
+        body(lowering, node.body, (node.update ?? node).end);
+      });
       const hoisted = lowering.collect(() => {
         for (const variable of lowering.hoisted) declareEmpty(lowering, variable);
       });
@@ -127,6 +149,21 @@ function translateOnce(lowering: Lowering): Translated | undefined {
     }),
   );
   return translated;
+}
+
+/** Ends the loop before the iteration unless the condition holds. */
+function endUnless(lowering: Lowering, node: Source): void {
+  const operand = toBoolean(lowering, condition(lowering, node), node);
+  const test: LoopExpression = { kind: "unary", type: "bool", operator: "!", operand };
+  lowering.emit({ kind: "if", test, yes: [{ kind: "endLoop" }], no: [] });
+}
+
+/** Declares the element of a loop over a typed array. */
+function declareElementOf(lowering: Lowering, elements: ForOfStatement): void {
+  const array = arrayOf(lowering, elements.right);
+  const ir: LoopExpression = { kind: "index", type: "i32" };
+  const index = integer(ir, between(0, 0), constant(1));
+  declareElement(lowering, elements, { array, ir, index, span: spanOf(elements.right) });
 }
 
 function finish(
@@ -180,6 +217,8 @@ function finish(
     first: header.first,
     step: header.step,
     count: header.count,
+    final: header.final,
+    arrays: Object.fromEntries([...lowering.arrays.values()].map(({ name, code }) => [name, code])),
     inputs: Object.fromEntries([...lowering.inputs].map(({ name, code }) => [name, code])),
     carried: Object.fromEntries(carried.map(({ name, variable }) => [variable.name, name])),
     reductions: Object.fromEntries(reduced.map(({ name, variable }) => [variable.name, name])),
@@ -239,7 +278,8 @@ function guardOutside(
   // A length is never −0.
   const integers = [...lowering.hostIntegers].filter((code) => !code.endsWith(".length"));
   if (lowering.observesZeros) for (const code of integers) guards.require(`!Object.is(${code}, -0)`);
-  for (const { name, element } of arrays) guards.requireType(`${name} instanceof ${classOf(element)}`);
+  for (const { name, element } of arrays)
+    guards.requireType(`${lowering.arrays.get(name)!.code} instanceof ${classOf(element)}`);
   for (const { name, variable } of written) {
     const type = typeOfVariable(variable);
     if (type === "f64") continue;

@@ -24,6 +24,8 @@ import type { Variable, Variables } from "./variables.ts";
 /** An array that the loop accesses, with all its accesses. */
 export interface AccessedArray {
   readonly name: string;
+  /** JavaScript that gives the array before the loop. */
+  readonly code: string;
   readonly element: ElementType;
   readonly accesses: ElementAccess[];
 }
@@ -98,6 +100,8 @@ export class Lowering {
   /** The variables from outside that the loop changes, by their names outside. */
   readonly written = new Map<string, Variable>();
   readonly meanings = new Map<Binding, Meaning>();
+  /** The meanings of properties of objects, by their code. */
+  readonly properties = new Map<string, Meaning>();
   /** The variables whose declaration was refused. Their uses need no diagnostic. */
   readonly refused = new Set<Binding>();
   readonly jumpTargets: JumpTarget[] = [];

@@ -54,7 +54,13 @@ function targetOf(declaration: Node): [Node | undefined, Expression | null] {
   return [declaration, null];
 }
 
-function typeOfAnnotation(type: TSType, scope: Scope, file: ParsedFile, distance: number): DeclaredType {
+/** Returns the type that an annotation says. */
+export function typeOfAnnotation(
+  type: TSType,
+  scope: Scope,
+  file: ParsedFile,
+  distance: number,
+): DeclaredType {
   switch (type.type) {
     case "TSNumberKeyword":
       return { kind: "number" };
@@ -91,7 +97,8 @@ function typeNamed(name: string, scope: Scope): DeclaredType {
   return element && !lookUp(scope, name) ? { kind: "array", element } : { kind: "other", name };
 }
 
-function typeOfInitializer(
+/** Returns the type that the initial value of a variable says. */
+export function typeOfInitializer(
   value: Expression,
   scope: Scope,
   file: ParsedFile,

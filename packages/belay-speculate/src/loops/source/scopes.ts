@@ -18,7 +18,7 @@ export interface Scope {
 }
 
 /** The scopes of a file, by the node that makes each: the program, functions, blocks, loops. */
-export type Scopes = ReadonlyMap<Node, Scope>;
+export type Scopes = Map<Node, Scope>;
 
 export const isFunction = (node: Node) =>
   node.type === "FunctionDeclaration" ||

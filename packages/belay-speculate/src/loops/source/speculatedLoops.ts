@@ -1,5 +1,5 @@
 import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
-import type { CallExpression, ForStatement, Node } from "oxc-parser";
+import type { CallExpression, ForOfStatement, ForStatement, Node } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import { callNames, parseCalls } from "../directives/calls.ts";
 import { parseComment } from "../directives/comments.ts";
@@ -14,6 +14,8 @@ export interface SpeculatedLoop {
   /** The name of the function around the loop, with a number if the function has several loops. */
   readonly name: string;
   readonly node: ForStatement;
+  /** The loop over a typed array, if the loop is written so. */
+  readonly elements: ForOfStatement | undefined;
   readonly label: string | undefined;
   /**
    * The span from the directive's first call, or from the loop or its label, to the end of the
@@ -120,7 +122,8 @@ function numbered(loops: readonly { readonly container: Node }[], at: number, sc
 const contains = (outer: Span, inner: Span) => outer.start <= inner.start && inner.end <= outer.end;
 
 function loopAt(place: ForLoop, directive: LoopDirective, start: number): Omit<SpeculatedLoop, "name"> {
-  return { ...undirected(place, start), label: place.label, directive, branchDirectives: [] };
+  const { label, elements } = place;
+  return { ...undirected(place, start), label, elements, directive, branchDirectives: [] };
 }
 
 function undirected(place: ForLoop, start: number): UndirectedLoop {

@@ -16,7 +16,7 @@ import {
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { indexOf } from "./indices.ts";
-import { meaningOf } from "./names.ts";
+import { meaningOf, propertyMeaning } from "./names.ts";
 
 /** An element of an array, with its index as an expression and as a range. */
 export interface ElementPlace {
@@ -60,6 +60,8 @@ export function element(lowering: Lowering, node: MemberExpression): ElementPlac
 export function arrayOf(lowering: Lowering, node: Source): AccessedArray {
   if (node.type === "TSNonNullExpression" || node.type === "TSAsExpression")
     return arrayOf(lowering, node.expression);
+  const property = propertyMeaning(lowering, node);
+  if (property?.kind === "array") return property.array;
   if (node.type !== "Identifier") {
     return refuse(
       loopError.unsupported(

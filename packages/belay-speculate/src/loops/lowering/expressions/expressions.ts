@@ -10,7 +10,7 @@ import { call } from "./calls.ts";
 import { condition, conditional, logical } from "./choices.ts";
 import { arrayOf, element, loadOf } from "./elements.ts";
 import { inOrder } from "./evaluationOrder.ts";
-import { meaningOf, read } from "./names.ts";
+import { meaningOf, propertyMeaning, read } from "./names.ts";
 import { binary, unary } from "./operators.ts";
 
 /**
@@ -112,10 +112,17 @@ function member(lowering: Lowering, node: MemberExpression): LoweredValue {
     if (constant !== undefined) return hostConstant(constant);
     if (name === "length") {
       const array = arrayOf(lowering, node.object);
-      const code = `${array.name}.length`;
+      const code = `${array.code}.length`;
       return hostNumber(code, "integer", { range: between(0, 2 ** 52) });
     }
   }
+  if (!node.computed && node.property.type === "Identifier" && node.property.name === "length") {
+    const object = propertyMeaning(lowering, node.object);
+    if (object?.kind === "array")
+      return hostNumber(`${object.array.code}.length`, "integer", { range: between(0, 2 ** 52) });
+  }
+  const property = propertyMeaning(lowering, node);
+  if (property?.kind === "value") return property.value;
   return loadOf(lowering, element(lowering, node));
 }
 

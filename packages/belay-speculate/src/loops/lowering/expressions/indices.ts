@@ -95,6 +95,6 @@ function saturated(lowering: Lowering, array: AccessedArray, a: IntegerValue, b:
   return { ir: { kind: "conditional", type: "u32", test, yes, no }, known: null };
 }
 
-function requireLength({ guards }: Lowering, { name }: AccessedArray, most: number): void {
-  guards.requireNotPositive(subtract(hostValue(`${name}.length`), constant(most)));
+function requireLength({ guards }: Lowering, { code }: AccessedArray, most: number): void {
+  guards.requireNotPositive(subtract(hostValue(`${code}.length`), constant(most)));
 }

@@ -1,6 +1,7 @@
 import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import { declaredType } from "../../source/declaredTypes.ts";
+import { type DeclaredType, declaredType } from "../../source/declaredTypes.ts";
+import { propertyPath, typeOfPath } from "../../source/propertyPaths.ts";
 import { type Binding, lookUp } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering, Meaning } from "../lowering.ts";
@@ -49,7 +50,7 @@ function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning 
   const type = declaredType(binding, lowering.file);
   switch (type.kind) {
     case "array": {
-      const array: AccessedArray = { name, element: type.element, accesses: [] };
+      const array: AccessedArray = { name, code: name, element: type.element, accesses: [] };
       lowering.arrays.set(name, array);
       return { kind: "array", array };
     }
@@ -62,6 +63,57 @@ function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning 
       lowering.guards.requireType(`typeof ${name} === "number"`);
       return scalar(lowering, binding);
   }
+}
+
+/**
+ * Returns the meaning of a property of an object from outside, such as `options.gain`; undefined
+ * for other expressions. The loop cannot change the property. The host checks that it is a plain
+ * one, and reads it once.
+ */
+export function propertyMeaning(lowering: Lowering, node: Node): Meaning | undefined {
+  const path = propertyPath(node);
+  if (!path || path.names.length === 0) return undefined;
+  const binding = path.root === null ? undefined : lookUp(lowering.scope, path.root);
+  if (path.root === null ? lowering.calls.length > 0 : !isConstantObject(lowering, binding)) return undefined;
+  const code = [path.root ?? "this", ...path.names].join(".");
+  const known = lowering.properties.get(code);
+  if (known) return known;
+
+  const type = typeOfPath(path, binding, lowering.loop.scope, lowering.file, lowering.scopes);
+  if (type.kind === "other") return refuse(loopError.unsupportedType(code, type.name, node));
+  const { guards } = lowering;
+  let object = path.root ?? "this";
+  for (const name of path.names) {
+    guards.requireType(`${object} != null`);
+    // A getter may give something else each time.
+    if (!name.startsWith("#"))
+      guards.requireType(`Object.getOwnPropertyDescriptor(${object}, "${name}")?.writable !== undefined`);
+    object += `.${name}`;
+  }
+  const meaning = meaningOfProperty(lowering, code, type);
+  lowering.properties.set(code, meaning);
+  return meaning;
+}
+
+function meaningOfProperty(lowering: Lowering, code: string, type: DeclaredType): Meaning {
+  if (type.kind === "array") {
+    const name = code.replace(/[.#]+/g, "$");
+    const array: AccessedArray = { name, code, element: type.element, accesses: [] };
+    lowering.arrays.set(name, array);
+    return { kind: "array", array };
+  }
+  const isBoolean = type.kind === "boolean";
+  lowering.guards.requireType(`typeof ${code} === "${isBoolean ? "boolean" : "number"}"`);
+  return { kind: "value", value: isBoolean ? hostBoolean(code) : hostNumber(code, "any") };
+}
+
+/** Returns true for a variable from outside that holds the same object in all iterations. */
+function isConstantObject({ loop, file, scope }: Lowering, binding: Binding | undefined): boolean {
+  if (!binding || lookUp(loop.scope, binding.name) !== binding || lookUp(scope, binding.name) !== binding)
+    return false;
+  if (binding.kind === "import" || binding.kind === "class" || binding.kind === "function") return false;
+  if (declaredType(binding, file).kind === "array") return false;
+  return binding.assignments.every(({ start, end }) => end <= loop.node.start || loop.node.end <= start);
 }
 
 /**

@@ -9,6 +9,7 @@ import type { BodyStatement, LoopExpression, LoopOperator } from "../../tree/ir.
 import type { Lowering } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
 import type { Variable } from "../variables.ts";
+import { refuseWithoutDoubles } from "./accuracy.ts";
 import { exact, rangeOfInteger } from "./exactIntegers.ts";
 import { constant, scale, subtract } from "./linear.ts";
 import { as, boolean, type IntegerValue, literal, type Signed } from "./values.ts";
@@ -192,13 +193,10 @@ export function zeroOfVariable(lowering: Lowering, variable: Variable, ir: LoopE
 export function refuseMinusZero(lowering: Lowering, name: string, value: IntegerValue, node: Node): void {
   lowering.observesZeros = true;
   if (!value.minusZero) return;
-  refuse(
-    loopError.inexactInteger(
-      `\`${name}\` may become −0, and integers that go from iteration to iteration have one zero`,
-      node,
-      "coerce the value, as in `(a * b) | 0`, which is never −0",
-    ),
-  );
+  const reason = `\`${name}\` may become −0, and integers that go from iteration to iteration have one zero`;
+  const help = "coerce the value, as in `(a * b) | 0`, which is never −0";
+  if (lowering.floats === "f32") refuseWithoutDoubles(lowering, reason, node, help);
+  refuse(loopError.inexactInteger(reason, node, help));
 }
 
 /** Computes an integer and its zero from operands that are evaluated once. */

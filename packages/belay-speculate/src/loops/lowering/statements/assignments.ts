@@ -7,8 +7,8 @@ import type {
   UpdateExpression,
 } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
+import { hasEffects } from "../../source/countedLoop.ts";
 import { withoutTypes } from "../../source/declaredTypes.ts";
-import { childrenOf } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import { element, loadOf } from "../expressions/elements.ts";
 import { afterwards, held, inOrder } from "../expressions/evaluationOrder.ts";
@@ -20,7 +20,7 @@ import { accuracyOf, requireDoubles } from "../numbers/accuracy.ts";
 import { asInteger, settled, toFloat } from "../numbers/conversions.ts";
 import { exact } from "../numbers/exactIntegers.ts";
 import { refuseMinusZero, zeroOfVariable } from "../numbers/minusZeros.ts";
-import { hostConstant, type LoweredValue } from "../numbers/values.ts";
+import { hostConstant, int32, type LoweredValue } from "../numbers/values.ts";
 import { LoopRefusal, refuse } from "../refusal.ts";
 import { typeOfVariable } from "../variables.ts";
 import { reduce } from "./reductions.ts";
@@ -97,12 +97,6 @@ function assignLogically(
   const right: AssignmentExpression = { ...node, operator: "=" };
   return lowering.expression({ ...node, type: "LogicalExpression", operator, left, right });
 }
-
-const hasEffects = (node: Node): boolean =>
-  node.type === "AssignmentExpression" ||
-  node.type === "UpdateExpression" ||
-  node.type === "CallExpression" ||
-  childrenOf(node).some(hasEffects);
 
 /** Translates `[x, a[i]] = [value, other]`. All values are computed before the first assignment. */
 function assignEach(
@@ -228,7 +222,10 @@ function setName(
       const type = typeOfVariable(variable);
       if (type === "bool") return refuse(loopError.mixedTypes(name, "boolean", "number", node));
       const integer = variable.kind === "integer" ? asInteger(lowering, value, node) : undefined;
-      if (integer) refuseMinusZero(lowering, name, integer, node);
+      // A double keeps −0. The next pass translates the variable as one.
+      if (integer?.minusZero && lowering.floats === "f64")
+        lowering.variables.set(variable, "float", int32, node);
+      else if (integer) refuseMinusZero(lowering, name, integer, node);
       if (!integer && accuracyOf(lowering, value) !== "exact")
         requireDoubles(lowering, `\`${name}\` keeps a double from iteration to iteration`, node);
       const ir = integer ? exact(lowering, integer, type) : toFloat(lowering, value, node);

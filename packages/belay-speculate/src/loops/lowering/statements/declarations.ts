@@ -10,7 +10,7 @@ import { withoutTypes } from "../../source/declaredTypes.ts";
 import { type Binding, isFunction, isUsedOnlyIn, lookUp, namesOf } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import { held } from "../expressions/evaluationOrder.ts";
-import { meaningOf, refuseAssignment } from "../expressions/names.ts";
+import { meaningOf, propertyMeaning, refuseAssignment } from "../expressions/names.ts";
 import type { Lowering, Meaning } from "../lowering.ts";
 import { zeroOfVariable } from "../numbers/minusZeros.ts";
 import type { LoweredValue } from "../numbers/values.ts";
@@ -100,6 +100,8 @@ function declareVar(
 
 /** Returns the meaning of an expression that is just the name of an array; undefined for others. */
 export function arrayNamed(lowering: Lowering, node: Source): Meaning | undefined {
+  const property = propertyMeaning(lowering, node);
+  if (property) return property.kind === "array" ? property : undefined;
   const name = withoutTypes(node);
   if (name.type !== "Identifier" || !lookUp(lowering.scope, name.name)) return undefined;
   const meaning = meaningOf(lowering, name.name, name);

@@ -3,10 +3,11 @@ import type {
   ForOfStatement,
   ForStatement,
   Expression as Source,
+  VariableDeclarator,
   WhileStatement,
 } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import { type CountedLoop, countedLoop, onlyHeaderChanges } from "../../source/countedLoop.ts";
+import { type CountedLoop, countedLoop, isPlain, onlyHeaderChanges } from "../../source/countedLoop.ts";
 import { lookUp } from "../../source/scopes.ts";
 import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
 import { condition } from "../expressions/choices.ts";
@@ -33,6 +34,9 @@ import { effects } from "./assignments.ts";
 import { body } from "./branches.ts";
 import { declaration, declareWith } from "./declarations.ts";
 import { setInteger } from "./setVariables.ts";
+
+/** A counted loop whose header declares its only variable. */
+type PlainLoop = CountedLoop & { readonly declarator: VariableDeclarator; readonly from: Source };
 
 interface Parts {
   readonly label: string | undefined;
@@ -95,8 +99,8 @@ export function forOfLoop(lowering: Lowering, node: ForOfStatement, label: strin
 }
 
 /** Returns the number of an array's elements, which the host requires to be an i32. */
-export function elementCount(lowering: Lowering, { name }: AccessedArray): Linear {
-  const length = hostValue(`${name}.length`);
+export function elementCount(lowering: Lowering, { code }: AccessedArray): Linear {
+  const length = hostValue(`${code}.length`);
   lowering.guards.requireNotPositive(subtract(length, int32.high));
   return length;
 }
@@ -213,10 +217,12 @@ export interface Counting {
  * nothing for them.
  */
 function countingOf(lowering: Lowering, node: ForStatement): Counting | undefined {
-  const counted = countedLoop(node);
+  const found = countedLoop(node);
+  const counted = found && isPlain(found) ? (found as PlainLoop) : undefined;
   const size = counted && stepSize(lowering, counted.step);
   const binding = counted && lookUp(lowering.scope, counted.name);
-  if (!counted || !size || !binding || !onlyHeaderChanges(binding, node, lowering.scopes)) return undefined;
+  if (!counted || !size || !binding || !onlyHeaderChanges(binding, node, counted.update, lowering.scopes))
+    return undefined;
 
   const counter = lowering.declare(counted.name, counted.declarator);
   const { name } = counter;
@@ -296,7 +302,7 @@ function stepSize(lowering: Lowering, step: Source | null): number | undefined {
 /** Returns both ends as integers, without emitting statements. */
 function endsOf(
   lowering: Lowering,
-  counted: CountedLoop,
+  counted: PlainLoop,
 ): { readonly from: IntegerValue; readonly to: IntegerValue } | undefined {
   let ends: (IntegerValue | undefined)[] = [];
   lowering.collect(() => {

@@ -1,0 +1,116 @@
+/** Headers, `while`, loops over elements, and properties of objects, against the source. */
+import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
+import { expect, it } from "vitest";
+import { evaluate, evaluateTranslated } from "../support/loops/loopPrograms.ts";
+
+/** Returns the loop in a function of arrays `a` and `b`, and of `n`. */
+const around = (before: string, loop: string, after = "") => `class Grid {
+  cells = new Int32Array(8);
+  #hidden = Int32Array.of(3, 1, 4, 1, 5, 9, 2, 6);
+  width = 3;
+  async run(n: number) {
+    "use speculate";
+    //#pragma omp for target(webgpu)
+    for (let i = 0; i < n; i++) this.cells[i] = this.#hidden[i]! * this.width + i;
+    return this.cells;
+  }
+}
+export const ofClass = (a: unknown, b: unknown, n: number) => new Grid().run(n);
+interface Pair { readonly left: Int32Array; right: Int32Array; gain: number; inner: { shift: number } }
+export async function run(a: Int32Array, b: Int32Array, n: number, pair: Pair) {
+  "use speculate";
+  ${before}
+  //#pragma omp for target(webgpu)
+  ${loop}
+  return [${after}];
+}`;
+
+const forms: [before: string, loop: string, after?: string][] = [
+  ["let i;", "for (i = 0; i < n; i++) b[i] = a[i]!;", "i"],
+  ["let i = 9;", "for (i = n; i > 2; i -= 2) b[i] = a[i]! + i;", "i"],
+  ["let i = 1;", "for (; i < n; i += 3) { if (a[i] === 5) break; b[i] = i; }", "i"],
+  ["", "for (var i = 0; i < n; i++) b[i] = 1;", "i"],
+  ["let i = 2;", "while (i < n) { b[i] = a[i]! * 2; i++; }", "i"],
+  ["let i = n;", "while (i >= 0 && a[i] !== 4) { b[i] = 7; i--; }", "i"],
+  ["let i = 0;", "while (i < n) { if (a[i] === 3) { i += 2; continue; } b[i] = 1; i++; }", "i"],
+  ["let i = 0;", "while (a[i]! > 0 && i < n) { b[i] = 1; i += 1; }", "i"],
+  ["let k = 0;", "for (let i = 0; k++ < 3 && i < n; i++) b[i] = k;", "k"],
+  ["let k = 0;", "for (let i = 0; i < n && k++ < 3; i++) b[i] = k;", "k"],
+  ["", "for (let i = 0; i + 1 < n; i += 2) b[i] = a[i + 1]!;"],
+  ["", "for (let i = n; i - 1 >= 0; i--) b[i] = a[i - 1]!;"],
+  ["", "for (let i = 0, j = 5; i < n; i += 2, j--) b[i] = j;"],
+  ["", "for (let i = n, j = -4; i > 0; i--, j += 3) b[i] = j;"],
+  ["", "for (let i = 0, j = n - 1; i < n; j = i++) b[i] = a[j]!;"],
+  ["let s = 0;", "for (const x of a) s += x;", "s"],
+  ["let s = 0;", "for (let x of a) { if (x === 5) continue; x *= 2; s += x; if (s > 30) break; }", "s"],
+  ["", "for (let i = 0; i < n; i++) pair.right[i] = pair.left[i]! * pair.gain + pair.inner.shift;"],
+  ["", "for (let i = 0; i < pair.left.length; i++) b[i] = pair.left[i]!;"],
+  ["", "for (const x of pair.left) b[x & 7] = x;"],
+];
+
+it.each(forms)("are translated and give what the source gives: %s %s", async (before, loop, after) => {
+  const source = around(before, loop, after);
+  const isRefused = loop.includes("continue; } b") || loop.includes("k++ < 3 && i");
+  const { exports, calls, diagnostics } = evaluateTranslated(source);
+  expect(diagnostics.some(({ severity }) => severity === "error")).toBe(isRefused);
+  for (const n of [0, 1, 5, 8]) {
+    const resultOf = async ({ run }: typeof exports) => {
+      const [a, b] = [Int32Array.of(3, 1, 4, 1, 5, 9, 2, 6), new Int32Array(8)];
+      const shared = Int32Array.of(1, 2, 3, 4, 5, 6, 7, 8);
+      const pair = { left: shared, right: n === 5 ? shared : b, gain: 3, inner: { shift: 1 } };
+      return { returned: await run!(...([a, b, n, pair] as never[])), a, b, shared };
+    };
+    expect(await resultOf(exports), loop).toEqual(await resultOf(evaluate(source)));
+  }
+  expect(calls.length > 0).toBe(!isRefused);
+});
+
+it("read properties of `this`, private ones too", async () => {
+  const source = around("", "for (let i = 0; i < n; i++) b[i] = 0;");
+  const { exports, calls } = evaluateTranslated(source);
+  const written = evaluate(source);
+  expect(await exports.ofClass!(...([0, 0, 8] as never[]))).toEqual(
+    await written.ofClass!(...([0, 0, 8] as never[])),
+  );
+  expect(calls.map(({ loop }) => loop.arrays.map(({ name }) => name))).toEqual([
+    ["this$cells", "this$hidden"],
+  ]);
+});
+
+it("run as written if a property is computed, or an object does not exist", async () => {
+  const source = around("", "for (let i = 0; i < n; i++) pair.right[i] = pair.gain;");
+  const { exports, calls } = evaluateTranslated(source);
+  const written = evaluate(source);
+  for (const run of [exports.run!, written.run!]) {
+    let reads = 0;
+    const right = new Int32Array(8);
+    const counting = {
+      right,
+      get gain() {
+        return ++reads;
+      },
+    };
+    await run(...([right, right, 4, counting] as never[]));
+    expect([...right]).toEqual([1, 2, 3, 4, 0, 0, 0, 0]);
+    await run(...([right, right, 0, null] as never[]));
+    await expect(run(...([right, right, 1, null] as never[]))).rejects.toThrow(TypeError);
+    class Inherits {
+      get gain() {
+        return ++reads;
+      }
+      right = right;
+    }
+    await run(...([right, right, 2, new Inherits()] as never[]));
+    expect([...right]).toEqual([5, 6, 3, 4, 0, 0, 0, 0]);
+  }
+  expect(calls).toEqual([]);
+});
+
+it("refuse a property that the loop changes, or whose object may change", () => {
+  const errorsOf = (loop: string) =>
+    replaceLoops(around("let other = pair;", loop), "f.ts").diagnostics.flatMap(({ code, severity }) =>
+      severity === "error" ? [code] : [],
+    );
+  expect(errorsOf("for (let i = 0; i < n; i++) pair.gain += i;")).toEqual(["BELAY511"]);
+  expect(errorsOf("for (let i = 0; i < n; i++) { b[i] = other.gain; other = pair; }")).not.toEqual([]);
+});
