@@ -39,7 +39,11 @@ export function describeEcc(run: EccRun): ReportDocument {
       {
         kind: "facts",
         title: "Machine",
-        facts: [...machineFacts(run), ...(run.ceilings ? ceilingFacts(run.ceilings) : [])],
+        facts: [
+          ["Paper", "Maruyama, Nukada and Matsuoka, Software-based ECC for GPUs, 2009"],
+          ...machineFacts(run),
+          ...(run.ceilings ? ceilingFacts(run.ceilings) : []),
+        ],
       },
       {
         kind: "commands",

@@ -100,7 +100,7 @@ function firstSection({ programs }: ProgramsRun) {
 }
 
 function hostSection({ host }: ProgramsRun) {
-  const text = (microseconds: number) => ({ text: `${microseconds.toFixed(2)} us` });
+  const text = (microseconds: number) => ({ text: `${microseconds.toFixed(2)} µs` });
   return tableSection(
     { title: "Host time of calls", lead: "Medians of the time that the host spends on each call." },
     columnsOf(["Device"], ["Dispatch and submit", "Dispatch in a pass", "createBuffer", "writeBuffer"], []),

@@ -43,6 +43,10 @@ export function describeRmt(run: RmtRun): ReportDocument {
         kind: "facts",
         title: "Machine",
         facts: [
+          [
+            "Paper",
+            "Wadden et al., Real-world design and evaluation of compiler-managed GPU redundant multithreading, ISCA 2014",
+          ],
           ...machineFacts(run),
           ...(run.ceilings ? ceilingFacts(run.ceilings) : []),
           ...(run.measure.includes("power") ? [powerFact(run)] : []),

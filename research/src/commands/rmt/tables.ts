@@ -103,7 +103,7 @@ export function summaryTable({ programs, ceilings }: RmtRun): TableSection {
     title: "Programs",
     columns: [
       ...columnsOf(["Program", "Result"], ["Unprotected", "of the ceiling", "Intra-Group+LDS"]),
-      ...columnsOf(["which is"], ["Intra-Group-LDS", "Inter-Group", "Limit", "over it"]),
+      ...columnsOf(["Configured"], ["Intra-Group-LDS", "Inter-Group", "Limit", "Over the limit"]),
     ],
     rows: programs.length > 1 ? [...rows, means] : rows,
   };
@@ -157,7 +157,7 @@ export function automaticTable({ programs }: RmtRun): TableSection[] {
     },
     [
       ...columnsOf(["Program"], ["From the text", "By measurement", "Best"]),
-      ...columnsOf(["which is", "Chosen from the text", "because it is", "By measurement"], []),
+      ...columnsOf(["Configured", "Chosen from the text", "Reason", "By measurement"], []),
     ],
     known.map(({ name, automatic: { predicted, tuned }, least }) => [
       { text: name },

@@ -43,6 +43,7 @@ export function describeSpeculation(run: SpeculationRun): ReportDocument {
         kind: "facts",
         title: "Machine",
         facts: [
+          ["Paper", "Feng, Gupta and Bhuyan, Optimistic parallelism on GPUs, LCPC 2013 (proceedings 2014)"],
           ...machineFacts(run),
           ["Threads", String(threads)],
           ...(compiler ? [["C compiler", compiler] as const] : []),
