@@ -68,7 +68,9 @@ export const milliseconds = (value: number | undefined) =>
 /** Returns a rate in units per second, as in `3.40 TB/s`, `12.5 GB/s` or `25 MB/s`. */
 export function rate(value: number, unit: string): string {
   if (value >= 1e12) return `${(value / 1e12).toFixed(2)} T${unit}`;
-  return value >= 1e9 ? `${(value / 1e9).toFixed(1)} G${unit}` : `${Number((value / 1e6).toPrecision(2))} M${unit}`;
+  return value >= 1e9
+    ? `${(value / 1e9).toFixed(1)} G${unit}`
+    : `${Number((value / 1e6).toPrecision(2))} M${unit}`;
 }
 
 export const share = (value: number, of: number) => `${((100 * value) / of).toFixed(0)} %`;
