@@ -61,11 +61,13 @@ export function obstacles(
     );
   const memory = matrix && bytesOfVariables(sized, (_, type) => sizeOf(type));
   const needed = (memory ?? 0) + stagedBytes(kernel.stagedMatrices);
-  if (matrix && needed > options.limits.maxComputeWorkgroupStorageSize)
+  const most = options.limits.maxComputeWorkgroupStorageSize;
+  // The device itself rejects a kernel that needs more without the matrices.
+  if (matrix && (memory ?? 0) <= most && needed > most)
     obstacle(
       "workgroup-memory-too-large",
       nameSpan,
-      `its matrices go through workgroup memory, of which it would need ${needed} bytes, and the device allows ${options.limits.maxComputeWorkgroupStorageSize}`,
+      `its matrices go through workgroup memory, of which it would need ${needed} bytes, and the device allows ${most}`,
     );
   const alone = kernel.stagedMatrices.find(({ call }) => facts.partlyReached.has(call));
   if (alone)

@@ -1,16 +1,22 @@
 /** A transformer with 4-bit weights, as a program that shows each token uses it. */
 
 import type { Precision, Shape } from "../../workloads/model/shape.ts";
-import { createTransformer, makeModel } from "../../workloads/model/transformer.ts";
+import { createTransformer, type Made, makeModel } from "../../workloads/model/transformer.ts";
 import type { PreparedProgram, UsedProgram } from "./program.ts";
 
 /** Returns the two halves of a model's work for each precision. */
 export function modelPrograms(shape: Shape, precisions: readonly Precision[]): UsedProgram[] {
+  // All devices get the same weights, which take seconds to make.
+  let made: Made | undefined;
+  const weights = () => {
+    made ??= makeModel(shape, 1);
+    return made;
+  };
   return precisions.flatMap((precision) => {
     const program = (name: string, tokensOfRun: number): UsedProgram => ({
       name: precision === "f16" ? `${name}Half` : name,
       source: "transformer",
-      prepare: (device) => prepareModel(device, shape, precision, tokensOfRun),
+      prepare: (device) => prepareModel(device, { shape, precision, made: weights() }, tokensOfRun),
     });
     return [program("prefill", 0), program("decode", shape.tokens)];
   });
@@ -22,11 +28,11 @@ export function modelPrograms(shape: Shape, precisions: readonly Precision[]): U
  */
 async function prepareModel(
   device: GPUDevice,
-  shape: Shape,
-  precision: Precision,
+  options: { readonly shape: Shape; readonly precision: Precision; readonly made: Made },
   tokensOfRun: number,
 ): Promise<PreparedProgram> {
-  const model = createTransformer(device, { shape, precision, made: makeModel(shape, 1) });
+  const model = createTransformer(device, options);
+  const { shape } = options;
   const size = 4 * shape.vocabulary;
   const staging = device.createBuffer({ size, usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ });
   /** Submits a step. Resolves to its token, or to all logits. */

@@ -4,11 +4,11 @@ import { contextOf, headWidth, type MatrixShape, matricesOf, type Precision, typ
 import {
   BLOCK,
   chanceAt,
+  halfBits,
   makeGain,
   makeMatrix,
   makePrompt,
   makeRotations,
-  numbersOver,
   type QuantizedMatrix,
   WEIGHTS_PER_WORD,
 } from "./weights.ts";
@@ -33,7 +33,7 @@ export interface MadeLayer {
   readonly contracted: QuantizedMatrix;
 }
 
-/** Makes all weights and inputs. Matrices are made number by number when they are used. */
+/** Makes all weights and inputs. */
 export function makeModel(shape: Shape, seed: number): Made {
   let stream = seed;
   // A matrix takes two streams.
@@ -258,30 +258,18 @@ interface UploadedMatrix extends MatrixShape {
 }
 
 function uploadMatrix(device: GPUDevice, matrix: QuantizedMatrix, precision: Precision): UploadedMatrix {
-  const { rows, columns } = matrix;
-  const size = (rows * columns) / 2;
-  const words = device.createBuffer({ size, usage: GPUBufferUsage.STORAGE, mappedAtCreation: true });
-  const mapped = new Uint32Array(words.getMappedRange());
-  for (let i = 0; i < mapped.length; i++) mapped[i] = matrix.word(i);
-  words.unmap();
-  const blocks = (rows * columns) / BLOCK;
-  const scales = fillNumbers(device, blocks, precision, (block) => matrix.scale(block));
-  return { rows, columns, words, scales };
+  const { rows, columns, words, scales } = matrix;
+  return {
+    rows,
+    columns,
+    words: uploadBuffer(device, words),
+    scales: uploadNumbers(device, scales, precision),
+  };
 }
 
-const uploadNumbers = (device: GPUDevice, data: Float32Array, precision: Precision): GPUBuffer =>
-  fillNumbers(device, data.length, precision, (i) => data[i]!);
-
-function fillNumbers(
-  device: GPUDevice,
-  count: number,
-  precision: Precision,
-  at: (i: number) => number,
-): GPUBuffer {
-  const size = 4 * Math.ceil((count * (precision === "f16" ? 2 : 4)) / 4);
-  const buffer = device.createBuffer({ size, usage: GPUBufferUsage.STORAGE, mappedAtCreation: true });
-  const mapped = numbersOver(buffer.getMappedRange(), precision);
-  for (let i = 0; i < count; i++) mapped.set(i, at(i));
-  buffer.unmap();
-  return buffer;
+function uploadNumbers(device: GPUDevice, data: Float32Array, precision: Precision): GPUBuffer {
+  if (precision === "f32") return uploadBuffer(device, data);
+  const halves = new Uint16Array(2 * Math.ceil(data.length / 2));
+  for (let i = 0; i < data.length; i++) halves[i] = halfBits(data[i]!);
+  return uploadBuffer(device, new Uint32Array(halves.buffer));
 }

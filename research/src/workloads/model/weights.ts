@@ -1,5 +1,5 @@
-import { randomBelow, randomWord } from "../random.ts";
-import { headWidth, type MatrixShape, type Precision, type Shape } from "./shape.ts";
+import { randomBelow, randomWord, randomWords } from "../random.ts";
+import { headWidth, type MatrixShape, type Shape } from "./shape.ts";
 
 /** The weights that share a scale. */
 export const BLOCK = 32;
@@ -10,10 +10,10 @@ export const ZERO = 8;
 
 /** A matrix of 4-bit weights. Row after row, each block has four words and a scale. */
 export interface QuantizedMatrix extends MatrixShape {
-  /** Returns the eight weights at a word's index, lowest bits first. */
-  word(index: number): number;
-  /** Returns the scale of a block, which 16-bit floats hold exactly. */
-  scale(block: number): number;
+  /** The words with eight weights each, lowest bits first. */
+  readonly words: Uint32Array;
+  /** The scales of all blocks, which 16-bit floats hold exactly. */
+  readonly scales: Float32Array;
 }
 
 /**
@@ -23,20 +23,17 @@ export interface QuantizedMatrix extends MatrixShape {
 export function makeMatrix({ rows, columns }: MatrixShape, seed: number): QuantizedMatrix {
   // Numbers from -8 to 7 have a standard deviation of 4.6. A scale is up to 1.9 times `least`.
   const least = 2 ** Math.floor(-Math.log2(4.6 * Math.sqrt(columns)));
-  return {
-    rows,
-    columns,
-    word: (index) => randomWord(seed, index),
-    scale: (block) => least * (1 + randomBelow(8, seed + 1, block) / 8),
-  };
+  const scales = new Float32Array((rows * columns) / BLOCK);
+  for (let i = 0; i < scales.length; i++) scales[i] = least * (1 + randomBelow(8, seed + 1, i) / 8);
+  return { rows, columns, words: randomWords((rows * columns) / WEIGHTS_PER_WORD, seed), scales };
 }
 
 /** Returns the weight at a row and a column. */
 export function weightAt(matrix: QuantizedMatrix, row: number, column: number): number {
   const index = row * matrix.columns + column;
   const shift = 4 * (index % WEIGHTS_PER_WORD);
-  const bits = (matrix.word(Math.floor(index / WEIGHTS_PER_WORD)) >>> shift) & 15;
-  return (bits - ZERO) * matrix.scale(Math.floor(index / BLOCK));
+  const bits = (matrix.words[Math.floor(index / WEIGHTS_PER_WORD)]! >>> shift) & 15;
+  return (bits - ZERO) * matrix.scales[Math.floor(index / BLOCK)]!;
 }
 
 /** Makes the factors of a norm, which 16-bit floats hold exactly. */
@@ -68,29 +65,11 @@ export function makeRotations(shape: Shape, positions: number): Float32Array {
 export const chanceAt = (seed: number, position: number): number =>
   (randomWord(seed, position) >>> 8) / 2 ** 24;
 
-/** Returns an array for numbers of the precision, over the bytes of a buffer. */
-export function numbersOver(bytes: ArrayBuffer, precision: Precision): { set(i: number, x: number): void } {
-  if (precision === "f32") {
-    const numbers = new Float32Array(bytes);
-    return {
-      set: (i, x) => {
-        numbers[i] = x;
-      },
-    };
-  }
-  const halves = new Uint16Array(bytes);
-  return {
-    set: (i, x) => {
-      halves[i] = halfBits(x);
-    },
-  };
-}
-
 const float = new Float32Array(1);
 const floatBits = new Uint32Array(float.buffer);
 
 /** Returns the bits of a number that is exact and normal as a 16-bit float, or zero. */
-function halfBits(x: number): number {
+export function halfBits(x: number): number {
   float[0] = x;
   const bits = floatBits[0]!;
   if (x === 0) return bits >>> 16;
