@@ -15,7 +15,13 @@ const published: DemoResult = JSON.parse(
 );
 
 describe("demonstrate", () => {
-  const policy = { redundancy: "intra+lds", check: "store", channel: "auto", pairing: "adjacent" } as const;
+  const policy = {
+    redundancy: "intra+lds",
+    check: "store",
+    channel: "auto",
+    pairing: "adjacent",
+    diversity: false,
+  } as const;
   const entry = catalog.find(({ name }) => name === "reduction")!;
 
   it("protects a program and recovers it from a fault", async () => {
@@ -50,7 +56,13 @@ describe("describeDemo", () => {
 
   it("lists the non-default options of a policy, in words and as flags", () => {
     const said = (redundancy: DemoResult["policy"]["redundancy"]) => {
-      const policy = { redundancy, check: "store", channel: "auto", pairing: "adjacent" } as const;
+      const policy = {
+        redundancy,
+        check: "store",
+        channel: "auto",
+        pairing: "adjacent",
+        diversity: false,
+      } as const;
       const { verdict, sections } = describeDemo({ ...published, policy });
       const command = sections.find((section) => section.kind === "commands")!.commands.at(-1)!;
       return [verdict.detail.replace(/, on .*/, ""), command.replace(/^npm start -- | --size .*/g, "")];

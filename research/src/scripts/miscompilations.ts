@@ -1,8 +1,9 @@
 /**
  * Measures who finds the mistakes of a compiler: `qualify` with its built-in kernels and with those
- * of the program, the twins of a hardened device, and audits at several rates.
+ * of the program, twins with one text and with two, and audits at several rates.
  *
  *   node research/dist/scripts/miscompilations.js --out FILE [--seconds 600] [--only REGEXP]
+ *     [--judges qualify,twins,diverse,audits]
  *
  * A mistake is made at all places of one shape, such as `>> i32`. An application is a program of
  * the catalog whose results are wrong on such a device. The file has a line for each trial. A
@@ -32,14 +33,19 @@ const { values: flags } = parseArgs({
     out: { type: "string" },
     seconds: { type: "string", default: "600" },
     only: { type: "string", default: "" },
+    judges: { type: "string", default: "qualify,twins,diverse,audits" },
   },
 });
 if (!flags.out) throw new Error("--out FILE is needed");
 const out = flags.out;
+const judges = new Set(flags.judges.split(","));
 /** The rates of audits, and the most dispatches of each. */
 const rates = [1, 0.1, 0.01];
 const mostDispatches = 1000;
 const end = performance.now() + 1000 * Number(flags.seconds);
+
+/** The outcome of a program on a hardened device: a detected fault, or else its results. */
+type Outcome = "detected" | "wrong" | "right";
 
 /** The outcome of one mistake of one shape, in the built-in kernels or in a program. */
 interface Trial {
@@ -51,7 +57,8 @@ interface Trial {
   readonly wrong?: boolean;
   readonly builtIn?: boolean;
   readonly own?: boolean;
-  readonly twins?: "detected" | "wrong" | "right";
+  readonly twins?: Outcome;
+  readonly diverse?: Outcome;
   /** The dispatches until an audit has found the mistake, for each rate; null if it has not. */
   readonly audits?: readonly (number | null)[];
 }
@@ -123,9 +130,10 @@ async function twinsOn(
   program: VerifiableProgram,
   mistake: Mistake,
   shape: string,
-): Promise<NonNullable<Trial["twins"]>> {
+  diversity: boolean,
+): Promise<Outcome> {
   const device = await newDevice(opened);
-  const hardened = harden(lyingDevice(device, mistake, shape), { onFault: "report" });
+  const hardened = harden(lyingDevice(device, mistake, shape), { onFault: "report", diversity });
   let isDetected = false;
   hardened.belay.addEventListener("detection", () => {
     isDetected = true;
@@ -197,10 +205,13 @@ async function tryProgram(
   save({
     ...trial,
     wrong,
-    builtIn: await tryBuiltIn(mistake, shape),
-    own: await finds(kernelsOf(program), mistake, shape),
-    twins: await twinsOn(program, mistake, shape),
-    audits: await auditsOn(program, mistake, shape),
+    ...(judges.has("qualify") && {
+      builtIn: await tryBuiltIn(mistake, shape),
+      own: await finds(kernelsOf(program), mistake, shape),
+    }),
+    ...(judges.has("twins") && { twins: await twinsOn(program, mistake, shape, false) }),
+    ...(judges.has("diverse") && { diverse: await twinsOn(program, mistake, shape, true) }),
+    ...(judges.has("audits") && { audits: await auditsOn(program, mistake, shape) }),
   });
 }
 
@@ -216,7 +227,7 @@ async function tryBuiltIn(mistake: Mistake, shape: string): Promise<boolean> {
   return wrong;
 }
 
-for (const mistake of mistakes)
+for (const mistake of judges.has("qualify") ? mistakes : [])
   for (const shape of shapesIn(
     builtIn.map(({ kernel }) => kernel.source),
     mistake,
@@ -251,10 +262,12 @@ const table = new Table({
     "own",
     "both",
     "twins",
+    "diverse twins",
+    "right under them",
     ...rates.map((rate) => `audit, ${100 * rate} %`),
   ],
 });
-const total = [0, 0, 0, 0, 0, 0, 0, ...rates.map(() => 0)];
+const total = [0, 0, 0, 0, 0, 0, 0, 0, 0, ...rates.map(() => 0)];
 for (const { name } of mistakes) {
   const all = [...known.values()].filter(({ mistake, wrong }) => mistake === name && wrong !== undefined);
   const own = all.filter(({ where, wrong }) => where !== "built-in" && wrong);
@@ -268,6 +281,8 @@ for (const { name } of mistakes) {
     count((each) => each.own),
     count((each) => each.builtIn || each.own),
     count(({ twins }) => twins === "detected"),
+    count(({ diverse }) => diverse === "detected"),
+    count(({ diverse }) => diverse === "right"),
     ...rates.map((_, i) => count(({ audits }) => typeof audits?.[i] === "number")),
   ];
   row.forEach((each, i) => {

@@ -29,6 +29,7 @@ interface Flags {
   readonly check: Check;
   readonly channel: Channel | "auto";
   readonly pairing: Pairing | "auto";
+  readonly diversity: boolean;
   readonly memory: MemoryCode | "none" | "auto" | "auto-detect";
   readonly feature: string[];
   readonly constant: Record<string, number>;
@@ -171,13 +172,14 @@ function toJson(result: CompilerResult, source: string): string {
 }
 
 function toProtectOptions(source: string, flags: Flags): CompilerOptions {
-  const { feature, constant, redundancy, check, channel, pairing, strict } = flags;
+  const { feature, constant, redundancy, check, channel, pairing, diversity, strict } = flags;
   const memory = memoryCodeFor(flags.memory, [source]);
   return {
     redundancy,
     check,
     channel,
     pairing,
+    diversity,
     memory,
     strict,
     features: feature,

@@ -82,7 +82,9 @@ export const timeoutOption = () =>
     .argParser(patience)
     .default(300);
 
-export type PolicyFlags = Required<Pick<Policy, "redundancy" | "check" | "channel" | "pairing">>;
+export type PolicyFlags = Required<
+  Pick<Policy, "redundancy" | "check" | "channel" | "pairing" | "diversity">
+>;
 
 /**
  * Adds the flags for the protection of kernels. Refuses flags that have no meaning with the given
@@ -97,6 +99,7 @@ export function addPolicyOptions(
     .addOption(checkOption(standard.check))
     .addOption(channelOption())
     .addOption(anyPairingOption())
+    .option("--diversity", "give the second replica another text with the same meaning", false)
     .hook("preAction", (_, action) => {
       const { redundancy } = action.opts<PolicyFlags>();
       // A given check restricts the automatic choice. A command's own default must not restrict it.
@@ -115,15 +118,19 @@ export function refuseBeside(command: Command, other: string, flags: readonly st
 
 /** Returns the flags that select a policy. */
 export const flagsFor = (policy: PolicyFlags): string =>
-  meaningful(policy)
-    .map(([flag, value]) => `--${flag} ${value}`)
-    .join(" ");
+  [
+    ...meaningful(policy).map(([flag, value]) => `--${flag} ${value}`),
+    ...(policy.diversity ? ["--diversity"] : []),
+  ].join(" ");
 
 /** Returns a policy in words, such as "inter redundancy, store check, auto channel". */
 export const describePolicy = (policy: PolicyFlags): string =>
-  meaningful(policy)
-    .map(([flag, value]) => (flag === "redundancy" && inWords[value]) || `${value} ${flag}`)
-    .join(", ");
+  [
+    ...meaningful(policy).map(
+      ([flag, value]) => (flag === "redundancy" && inWords[value]) || `${value} ${flag}`,
+    ),
+    ...(policy.diversity ? ["replicas of different texts"] : []),
+  ].join(", ");
 
 const inWords: Record<string, string> = {
   none: "no redundancy",
@@ -139,7 +146,7 @@ function meaningful(policy: PolicyFlags) {
 }
 
 const meaningless: Partial<Record<PolicyFlags["redundancy"], { flags: readonly string[]; why: string }>> = {
-  none: { flags: ["check", "channel", "pairing"], why: "there are no replicas" },
+  none: { flags: ["check", "channel", "pairing", "diversity"], why: "there are no replicas" },
   inter: { flags: ["pairing"], why: "replicas are in workgroups of their own" },
 };
 
@@ -178,6 +185,6 @@ const features = [
 ];
 
 /** Returns the policy's part of a command's flags. */
-export function policyOf({ redundancy, check, channel, pairing }: PolicyFlags): PolicyFlags {
-  return { redundancy, check, channel, pairing };
+export function policyOf({ redundancy, check, channel, pairing, diversity }: PolicyFlags): PolicyFlags {
+  return { redundancy, check, channel, pairing, diversity };
 }

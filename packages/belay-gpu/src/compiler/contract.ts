@@ -240,6 +240,11 @@ export interface ProtectOptions {
    * `"workgroup"`.
    */
   readonly channel?: Channel | "auto";
+  /**
+   * True to give the second replica another text with the same meaning, so that it also finds
+   * mistakes of compilers. Its replicas run in passes or in workgroups of their own. Default false.
+   */
+  readonly diversity?: boolean;
   /** The features of the device that the code is for. Default: none. */
   readonly features?: Iterable<string>;
   /**

@@ -13,6 +13,7 @@ import { type LoadStoreFrontier, loadStoreFrontierIn } from "../analysis/loadSto
 import { addressSpaceOf, rootVariable } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { leftAlone, moreBindings } from "../diagnostics/protection.ts";
+import { finalBytes } from "../transforms/redundancy/comparison/conclusion.ts";
 import { arrivalWorkgroupBytes, wordsOfWorkgroup } from "../transforms/redundancy/lastArriverCommit.ts";
 import { wrapperBytes } from "../transforms/redundancy/replicateWorkgroups.ts";
 import type { CallExpression, GlobalVariable } from "../wgsl/ast.ts";
@@ -40,6 +41,8 @@ export interface KernelPlan {
   readonly sequentialReplicas: boolean;
   /** True if both replicas of an invocation run on one lane. */
   readonly keepsLanes: boolean;
+  /** True if the kernel has room for one more word of workgroup memory. */
+  readonly isRoomy: boolean;
   /** The plan for a last-arriver commit, with which such replicas may also run at the same time. */
   readonly arrival?: ArrivalPlan;
   /** The reasons why the kernel must be left unprotected. */
@@ -58,7 +61,7 @@ interface ArrivalPlan {
 /** Plans an Inter-Group kernel: its needs of the host and of the other replica. */
 export function interGroupPlan(
   kernel: KernelFacts,
-  { check, limits, memory }: Pick<Settings, "check" | "limits" | "memory">,
+  { check, limits, memory, diversity }: Pick<Settings, "check" | "limits" | "memory" | "diversity">,
 ): KernelPlan {
   const inPlace = kernel.buffersInPlace;
   const once = variablesExecutedOnce(kernel);
@@ -69,7 +72,7 @@ export function interGroupPlan(
   const sequentialReplicas = !blocking && inPlace.size > 0 && kernel.loadsAfterStores.length === 0;
   // Lanes that check memory together may load words that their neighbors stored.
   const arrives = sequentialReplicas && memory.coded.length === 0;
-  const arrival = arrives ? arrivalPlan(kernel, limits) : undefined;
+  const arrival = arrives ? arrivalPlan(kernel, limits, diversity) : undefined;
   const shadowed = sequentialReplicas ? new Set<GlobalVariable>() : inPlace;
   return {
     shadowed: namesOf(shadowed),
@@ -77,13 +80,18 @@ export function interGroupPlan(
     blocking,
     sequentialReplicas,
     keepsLanes: false,
+    isRoomy: hasRoom(
+      kernel,
+      limits,
+      wrapperBytes(kernel.program, kernel.declaration, { blocking, texts: true }) + arrivalWorkgroupBytes,
+    ),
     ...(arrival && { arrival }),
     obstacles: [
       ...unreplicable(kernel, memoryOperations).map(({ span, why }) =>
         leftAlone("single-copy-state", span, kernel.name, why),
       ),
       ...tooManyBuffers(kernel, shadowed.size, limits.maxStorageBuffersPerShaderStage),
-      ...tooMuchMemory(kernel, blocking, limits.maxComputeWorkgroupStorageSize),
+      ...tooMuchMemory(kernel, { blocking, texts: diversity }, limits.maxComputeWorkgroupStorageSize),
     ],
   };
 }
@@ -92,11 +100,11 @@ export function interGroupPlan(
  * Plans the arrival of replicas if the frontier and the size of workgroups are known, and the
  * device has the memory for it.
  */
-function arrivalPlan(kernel: KernelFacts, limits: KernelLimits): ArrivalPlan | undefined {
+function arrivalPlan(kernel: KernelFacts, limits: KernelLimits, texts: boolean): ArrivalPlan | undefined {
   const { program, declaration, invocations, buffersInPlace } = kernel;
   const at = loadStoreFrontierIn(program, declaration);
   if (!at || invocations === undefined) return undefined;
-  const added = at.together ? wrapperBytes(program, declaration, false) + arrivalWorkgroupBytes : 0;
+  const added = at.together ? wrapperBytes(program, declaration, { texts }) + arrivalWorkgroupBytes : 0;
   if (bytesWith(kernel, added) > limits.maxComputeWorkgroupStorageSize) return undefined;
   return { at, inPlace: namesOf(buffersInPlace), words: wordsOfWorkgroup(at, invocations) };
 }
@@ -134,13 +142,23 @@ function tooManyBuffers(
  * Returns an obstacle if a kernel's wrapper needs too much workgroup memory. The kernel's own
  * workgroup memory is not copied.
  */
-function tooMuchMemory(kernel: KernelFacts, blocking: boolean, most: number): Diagnostic[] {
+function tooMuchMemory(
+  kernel: KernelFacts,
+  needs: { readonly blocking: boolean; readonly texts: boolean },
+  most: number,
+): Diagnostic[] {
   const { program, declaration } = kernel;
-  const bytes = bytesWith(kernel, wrapperBytes(program, declaration, blocking));
+  const bytes = bytesWith(kernel, wrapperBytes(program, declaration, needs));
   if (bytes <= most) return [];
   const why = `it would need ${bytes} bytes of workgroup memory, and the device allows ${most}`;
-  const help = blocking ? "use the check signature" : undefined;
+  const help = needs.blocking ? "use the check signature" : undefined;
   return [leftAlone("workgroup-memory-too-large", declaration.nameSpan, kernel.name, why, help)];
+}
+
+/** Returns true if a word fits beside a kernel's own workgroup memory and `added` bytes. */
+function hasRoom(kernel: KernelFacts, limits: KernelLimits, added: number): boolean {
+  const own = bytesOfVariables(kernel, (_, type) => sizeOf(type));
+  return own !== undefined && own + added + 16 <= limits.maxComputeWorkgroupStorageSize;
 }
 
 /**
@@ -158,7 +176,7 @@ function bytesWith(kernel: KernelFacts, added: number): number {
  * change: a stored value, or the result of an atomic operation that is executed once. Both passes
  * use the same workgroup memory, which must hold the same values in both.
  */
-export function passesPlan(kernel: KernelFacts): KernelPlan {
+export function passesPlan(kernel: KernelFacts, { limits }: Pick<Settings, "limits">): KernelPlan {
   const once = variablesExecutedOnce(kernel);
   const found = new Map<string, Span>();
   const add = (span: Span, why: string) => found.set(why, found.get(why) ?? span);
@@ -179,6 +197,11 @@ export function passesPlan(kernel: KernelFacts): KernelPlan {
     blocking: false,
     sequentialReplicas: false,
     keepsLanes: kernel.dependsOnLanes,
+    isRoomy: hasRoom(
+      kernel,
+      limits,
+      finalBytes * (kernel.invocations ?? limits.maxComputeInvocationsPerWorkgroup),
+    ),
     obstacles: [...found].map(([why, span]) =>
       leftAlone(
         "not-repeatable",

@@ -174,7 +174,8 @@ function sharedBy(
   names: Names,
   source: Program,
 ): Omit<ProtectionInput, "program" | "kernel" | "functions"> {
-  const { redundancy, check, uncompared, pairing, channel, subgroups, injectFaults } = plan.settings;
+  const { redundancy, check, uncompared, pairing, channel, subgroups, injectFaults, diversity } =
+    plan.settings;
   const { cells } = plan.report.layout;
   const trigger =
     injectFaults === "profile"
@@ -190,6 +191,7 @@ function sharedBy(
       uncompared,
       pairing,
       lanes: plan.lanes,
+      hasOneNaN: diversity,
       ...(cells > 0 && { cells: { count: cells } }),
     }),
     sites: new CheckSites(),

@@ -1,4 +1,7 @@
 /** The passes of a protection in their order, each with its requirements and guarantees. */
+
+import { diversifyReplicas } from "../transforms/diversity/diversifyReplicas.ts";
+import { keepRounding } from "../transforms/diversity/keepRounding.ts";
 import type { FaultSites } from "../transforms/faults/faultSites.ts";
 import { injectFaults } from "../transforms/faults/injectFaults.ts";
 import { injectionMembers } from "../transforms/faults/injectionWords.ts";
@@ -117,6 +120,7 @@ interface ProtectionPass extends Described {
 export type Pass = SourcePass | FormPass | ProtectionPass;
 
 const isDoubled = ({ settings }: ProtectionPlan) => settings.redundancy !== "none";
+const isDiverse = (plan: ProtectionPlan) => isDoubled(plan) && plan.settings.diversity;
 const injects = ({ settings }: ProtectionPlan) => settings.injectFaults !== false;
 
 /** Returns the pairing of replicas that run at the same time. */
@@ -286,6 +290,7 @@ export const passes: readonly Pass[] = [
         blocking: kernelsWhere(plan, ({ blocking }) => blocking),
         sequentialReplicas: kernelsWhere(plan, ({ sequentialReplicas }) => sequentialReplicas),
         arriving: kernelsWhere(plan, ({ arrival }) => arrival),
+        texts: plan.settings.diversity,
       }),
   },
   {
@@ -300,6 +305,7 @@ export const passes: readonly Pass[] = [
         entryPoints: plan.entryPoints,
         keepingLanes: kernelsWhere(plan, ({ keepsLanes }) => keepsLanes),
         comparison,
+        texts: plan.settings.diversity,
       }),
   },
   {
@@ -485,6 +491,32 @@ export const passes: readonly Pass[] = [
         functions: functions(),
         source: faults.sourceNodes,
         isReplicated: (variable) => isDoubled(plan) && plan.replicated.has(variable),
+      }),
+  },
+
+  // Another text for the second replica, with the places that all other passes have numbered
+  {
+    // Makes each operation on floats round by itself.
+    name: "keepRounding",
+    phase: "protection",
+    requires: ["ids"],
+    ensures: [],
+    ends: ["accessNormalForm"],
+    when: isDiverse,
+    run: ({ program, names, plan: { entryPoints } }) => keepRounding(program, names, { entryPoints }),
+  },
+  {
+    // Gives the second replica another text with the same meaning.
+    name: "diversifyReplicas",
+    phase: "protection",
+    requires: ["ids"],
+    ensures: [],
+    ends: ["shortChains"],
+    when: isDiverse,
+    run: ({ program, names, plan }) =>
+      diversifyReplicas(program, names, {
+        entryPoints: plan.entryPoints,
+        roomy: kernelsWhere(plan, ({ isRoomy }) => isRoomy),
       }),
   },
 ];

@@ -116,7 +116,7 @@ export function planProtection(
 
 function kernelPlan(kernel: KernelFacts, settings: Settings): KernelPlan | undefined {
   if (!plansEachKernel(settings)) return undefined;
-  return settings.pairing === "passes" ? passesPlan(kernel) : interGroupPlan(kernel, settings);
+  return settings.pairing === "passes" ? passesPlan(kernel, settings) : interGroupPlan(kernel, settings);
 }
 
 function memoryPlans(

@@ -179,12 +179,13 @@ function candidatesFor(
   program: Program,
   kernels: readonly KernelFacts[],
   cover: readonly Structure[],
-  { features = [], check, channel = "auto", pairing = "auto" }: CompilerOptions,
+  { features = [], check, channel = "auto", pairing = "auto", diversity = false }: CompilerOptions,
 ): RankedConfiguration[] {
   const isGiven = (value: string, given: string) => given === "auto" || value === given;
   const allowed = configurationsFor(features).filter((each) => {
     if (each.check !== (check === "store" ? "store" : "signature")) return false;
     if (each.redundancy === "inter") return true;
+    if (diversity && each.pairing !== "passes") return false;
     return isGiven(each.pairing, pairing) && (each.channel === "auto" || isGiven(each.channel, channel));
   });
   // Inter-Group kernels have neither pairing nor channel, so they come last if one of these is

@@ -55,6 +55,7 @@ const publicOptions: { readonly [Name in keyof Required<ProtectOptions>]: Values
   check: oneOf(choices.check),
   pairing: oneOf(choices.pairing),
   channel: oneOf(choices.channel),
+  diversity: flag,
   memory: anyCodeOf(schemes),
   strict: flag,
   features: null,
@@ -111,6 +112,8 @@ export interface Settings {
   readonly uncompared?: Uncompared | undefined;
   readonly pairing: Pairing;
   readonly channel: Channel;
+  /** True if the second replica has another text. */
+  readonly diversity: boolean;
   readonly limits: KernelLimits;
   readonly report: BindingPoint;
   readonly injectFaults: boolean | "profile";
@@ -135,7 +138,10 @@ export interface CodedPoint extends Pick<ProtectedBinding, "of" | "scheme" | "in
 }
 
 /** The options that decide when, where and through which channel replicas are compared. */
-type Places = Pick<Settings, "redundancy" | "check" | "uncompared" | "pairing" | "channel" | "subgroups">;
+type Places = Pick<
+  Settings,
+  "redundancy" | "check" | "uncompared" | "pairing" | "channel" | "diversity" | "subgroups"
+>;
 
 /**
  * Options with a fixed redundancy. Without one, that of Intra-Group kernels, which have all
@@ -144,15 +150,18 @@ type Places = Pick<Settings, "redundancy" | "check" | "uncompared" | "pairing" |
 export type FixedOptions = CompilerOptions & { redundancy?: Redundancy };
 
 export function placesOf(options: FixedOptions): Places {
-  const { redundancy = "intra+lds", check = "signature", channel = "auto" } = options;
+  const { check = "signature", channel = "auto", diversity = false } = options;
+  // Replicas with different texts meet before stores in workgroups of their own only.
+  const { redundancy = diversity && check === "store" ? "inter" : "intra+lds" } = options;
   // Only Intra-Group replicas have a position in a workgroup.
   const given = redundancy.startsWith("intra") ? options.pairing : undefined;
-  const pairing = given === undefined || given === "auto" ? "adjacent" : given;
+  const usualPairing = diversity && redundancy.startsWith("intra") ? "passes" : "adjacent";
+  const pairing = given === undefined || given === "auto" ? usualPairing : given;
   const subgroups = new Set(options.features).has("subgroups");
   // Replicas in different subgroups cannot exchange registers.
   const exchanges = subgroups && pairing !== "subgroups";
   const usual = exchanges ? "subgroup" : "workgroup";
-  return { redundancy, check, pairing, channel: channel === "auto" ? usual : channel, subgroups };
+  return { redundancy, check, pairing, channel: channel === "auto" ? usual : channel, diversity, subgroups };
 }
 
 export function settingsOf(
@@ -209,6 +218,13 @@ export function conflictIn(settings: Places): Diagnostic | undefined {
       "passes",
       "check",
       "of replicas that run one after the other, one can leave no more than a signature",
+    );
+  if (settings.diversity && settings.redundancy.startsWith("intra") && settings.pairing !== "passes")
+    return pairingConflict(
+      settings.pairing,
+      "diversity",
+      "replicas that run together cannot have different texts",
+      "use the pairing passes, or the redundancy inter",
     );
   return undefined;
 }

@@ -41,10 +41,13 @@ export const subgroupsMissing = (what: string): Diagnostic =>
     help: "add subgroups to the features of the device, or use the channel auto or workgroup with the pairing adjacent",
   });
 
-export const pairingConflict = (pairing: string, option: string, why: string): Diagnostic =>
-  error("pairing-conflict", `the pairing ${pairing} excludes this ${option}: ${why}`, nowhere, {
-    help: "use the pairing adjacent or half-subgroup, or the check signature and the channel auto or workgroup",
-  });
+export const pairingConflict = (
+  pairing: string,
+  option: string,
+  why: string,
+  help = "use the pairing adjacent or half-subgroup, or the check signature and the channel auto or workgroup",
+): Diagnostic =>
+  error("pairing-conflict", `the pairing ${pairing} excludes this ${option}: ${why}`, nowhere, { help });
 
 export const outsideSphere = (
   span: Span,

@@ -32,6 +32,11 @@ export interface KernelPolicy {
    */
   readonly pairing?: Pairing | "auto";
   /**
+   * True to give the second replica another text with the same meaning, which also finds mistakes
+   * of compilers. Replicas then run in passes or in workgroups of their own. Default false.
+   */
+  readonly diversity?: boolean;
+  /**
    * True if the creation of a pipeline fails when its kernel, or a part of the kernel, would be
    * unprotected. Default false.
    */
@@ -116,6 +121,7 @@ const kernelFields: { readonly [Name in keyof Required<KernelPolicy>]: Values } 
   check: oneOf(["store", "signature"]),
   channel: oneOf(choices.channel),
   pairing: oneOf(choices.pairing),
+  diversity: flag,
   strict: flag,
 };
 
@@ -160,6 +166,7 @@ const defaults: ResolvedPolicy = {
   check: "signature",
   channel: "auto",
   pairing: "auto",
+  diversity: false,
   onFault: "recover",
   memory: "none",
   memoryFor: [],
@@ -215,10 +222,10 @@ export function policyFor(
  */
 export function refuseConflicts(policy: ResolvedPolicy, features: Iterable<string>): void {
   for (const exception of [{}, ...Object.values(policy.kernels)]) {
-    const { redundancy, check, channel, pairing } = { ...policy, ...exception };
+    const { redundancy, check, channel, pairing, diversity } = { ...policy, ...exception };
     if (redundancy === "none") continue;
     const flavor = redundancy === "auto" ? {} : { redundancy };
-    const conflict = conflictIn(placesOf({ ...flavor, check, channel, pairing, features }));
+    const conflict = conflictIn(placesOf({ ...flavor, check, channel, pairing, diversity, features }));
     if (conflict) throw new TypeError(`the policy protects no kernel: ${conflict.message}; ${conflict.help}`);
   }
 }

@@ -160,7 +160,7 @@ class Protections {
 
   #once(
     { source, constants, room, entryPoint }: KernelRequest,
-    { redundancy, cover, check, channel, pairing }: Required<KernelPolicy>,
+    { redundancy, cover, check, channel, pairing, diversity }: Required<KernelPolicy>,
     memory: NonNullable<CompilerOptions["memory"]>,
   ): Protection {
     const reportBinding = room?.reportBinding;
@@ -170,7 +170,7 @@ class Protections {
       redundancy === "auto"
         ? { ...(entryPoint && { entryPoint }), ...(room && { room: room.storageBuffers }) }
         : {};
-    const policy = [redundancy, cover, check, channel, pairing, memory, chosenFor];
+    const policy = [redundancy, cover, check, channel, pairing, diversity, memory, chosenFor];
     const key = JSON.stringify([reportBinding, Object.entries(constants).sort(), policy, source]);
     let protection = this.#made.get(key);
     if (!protection) {
@@ -185,6 +185,7 @@ class Protections {
         check,
         channel,
         pairing,
+        diversity,
         memory,
         injectFaults,
         strikeMachinery,
@@ -448,6 +449,8 @@ export class Kernels {
     // Replicas in different subgroups or passes cannot compare before stores. Adjacent replicas run
     // on the same grid.
     const isApart = redundancy !== "inter" && (pairing === "subgroups" || pairing === "passes");
+    // They would have one text, and agree where two texts do not.
+    if (isApart && policy.diversity) return undefined;
     const places = isApart
       ? ({ redundancy: "intra+lds", pairing: "adjacent", channel: "auto" } as const)
       : { redundancy, pairing, channel };

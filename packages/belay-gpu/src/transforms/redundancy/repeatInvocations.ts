@@ -40,6 +40,7 @@ import { printType } from "../../wgsl/printer.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import { typeExpressionOf } from "../../wgsl/typeNames.ts";
+import { hiddenZero, secondTextOf, zeroOf } from "../diversity/bodies.ts";
 import { invocationsOf, workgroupSizeOf, wrapEntryPoint } from "../shared/entryPointWrapper.ts";
 import type { Names } from "../shared/names.ts";
 import type { Comparison } from "./comparison/comparison.ts";
@@ -53,17 +54,23 @@ export interface RepeatInvocationsOptions {
   /** The names of those whose invocations stay on their lanes. */
   readonly keepingLanes: ReadonlySet<string>;
   readonly comparison: Comparison;
+  /** True if replicas will have different texts. Default false. */
+  readonly texts?: boolean;
 }
 
 /** Returns the module whose entry points run each invocation twice. */
 export function repeatInvocations(
   program: Program,
   names: Names,
-  { entryPoints, keepingLanes, comparison }: RepeatInvocationsOptions,
+  { entryPoints, keepingLanes, comparison, texts = false }: RepeatInvocationsOptions,
 ): Module {
   const declarations = program.module.declarations.flatMap((declaration) =>
     declaration.kind === "function" && entryPoints.has(declaration.name)
-      ? wrap(program, names, comparison, declaration, keepingLanes.has(declaration.name))
+      ? wrap(program, names, declaration, {
+          comparison,
+          keepsLanes: keepingLanes.has(declaration.name),
+          texts,
+        })
       : [declaration],
   );
   return { ...program.module, declarations: [...declarations, ...comparison.takeDeclarations()] };
@@ -82,31 +89,35 @@ const inputs: ReadonlyMap<string, string> = new Map([
 function wrap(
   program: Program,
   names: Names,
-  comparison: Comparison,
   fn: FunctionDeclaration,
-  keepsLanes: boolean,
+  {
+    comparison,
+    keepsLanes,
+    texts,
+  }: { readonly comparison: Comparison; readonly keepsLanes: boolean; readonly texts: boolean },
 ): FunctionDeclaration[] {
   const { statements } = quote(fn.nameSpan);
-  const [pass, zero] = [names.the("pass"), names.the("zero")];
+  const [pass, zero] = [names.the("pass"), zeroOf(names)];
   const { local, derived } = keepsLanes
     ? keptWorkgroup(names, `(${pass} * ${zero})`)
     : swappedWorkgroup(names, workgroupSizeOf(program, fn));
   return wrapEntryPoint(program, names, fn, {
     inputs,
     derived,
-    // No workgroup is beyond the last one, but no compiler knows it.
     before: statements`
       ${names.the("workgroup")} = ${names.the("in_workgroup_id")};
       ${comparison.lane()} = ${names.the("in_local_invocation_index")};
-      let ${zero} = u32(${names.the("in_workgroup_id")}.x >= ${names.the("in_num_workgroups")}.x);`,
+      let ${zero} = ${hiddenZero(names)};`,
     around: (call) => statements`
       for (var ${pass} = 0u; ${pass} < 2u + ${zero}; ${pass}++) {
         ${names.the("replica")} = (1u - ${pass}) ^ ${zero};
         ${names.the("local")} = ${local};
+        ${texts ? `let ${secondTextOf(names)} = ${pass} == 0u;` : ""}
         ${call}
         if (${pass} == 0u) { ${comparison.keepFinal()} ${restored(program, names, fn, keepsLanes)} }
       }`,
     repeats: true,
+    ...(texts && { secondText: secondTextOf(names) }),
     attributes: fn.attributes,
   });
 }

@@ -30,10 +30,11 @@
  * Order:    before the comparing transforms.
  * Source:   Wadden et al. 2014, section 7 (Inter-Group).
  */
-import { uniformVariables } from "../../analysis/uniformity.ts";
+import { uniformity } from "../../analysis/uniformity.ts";
 import type { FunctionDeclaration, Module } from "../../wgsl/ast.ts";
-import type { Program, Target } from "../../wgsl/program.ts";
+import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
+import { hiddenZero, secondTextOf, zeroOf } from "../diversity/bodies.ts";
 import { invocationsOf, wrapEntryPoint } from "../shared/entryPointWrapper.ts";
 import type { Names } from "../shared/names.ts";
 import { sequentialReplicasOf } from "./lastArriverCommit.ts";
@@ -54,18 +55,29 @@ export interface ReplicateWorkgroupsOptions {
   readonly arriving?: ReadonlySet<string>;
   /** The words of mail (mailbox.ts). Default 0. */
   readonly mail?: number;
+  /** True if replicas will have different texts. Default false. */
+  readonly texts?: boolean;
 }
 
 /** Returns the name of the override that selects the doubled dimension of the grid. */
 export const doublingOf = (names: Names): string => names.the("doubling");
 
 /** Returns the bytes of workgroup memory that the wrapper of an entry point needs. */
-export function wrapperBytes(program: Program, fn: FunctionDeclaration, isBlocking: boolean): number {
-  return (needsUniformIds(fn, uniformVariables(program)) ? 16 : 0) + (isBlocking ? mailboxWorkgroupBytes : 0);
+export function wrapperBytes(
+  program: Program,
+  fn: FunctionDeclaration,
+  { blocking = false, texts = false }: { readonly blocking?: boolean; readonly texts?: boolean },
+): number {
+  return (needsUniformIds(program, fn, texts) ? 16 : 0) + (blocking ? mailboxWorkgroupBytes : 0);
 }
 
-const needsUniformIds = (fn: FunctionDeclaration, uniform: ReadonlySet<Target>) =>
-  fn.parameters.some((parameter) => uniform.has(parameter));
+/** Returns true if ids, or the choice of a text, decide something that must be uniform. */
+function needsUniformIds(program: Program, fn: FunctionDeclaration, texts: boolean): boolean {
+  const { variables, uniformlyReached } = uniformity(program);
+  return (
+    fn.parameters.some((parameter) => variables.has(parameter)) || (texts && uniformlyReached.has(fn.body))
+  );
+}
 
 /** Returns the module whose entry points run as twins. */
 export function replicateWorkgroups(
@@ -77,19 +89,20 @@ export function replicateWorkgroups(
     sequentialReplicas = new Set(),
     arriving = new Set(),
     mail = 0,
+    texts = false,
   }: ReplicateWorkgroupsOptions,
 ): Module {
-  const uniform = uniformVariables(program);
   let readsDimension = false;
   const wrapped = program.module.declarations.flatMap((declaration) => {
     if (declaration.kind !== "function" || !entryPoints.has(declaration.name)) return [declaration];
-    const isUniform = needsUniformIds(declaration, uniform);
+    const isUniform = needsUniformIds(program, declaration, texts);
     readsDimension ||= isUniform;
     const { name } = declaration;
     return wrap(program, names, declaration, {
       isUniform,
       isBlocking: blocking.has(name),
       isArriving: arriving.has(name),
+      hasTexts: texts,
     });
   });
   const { declarations } = quote();
@@ -115,7 +128,12 @@ function wrap(
   program: Program,
   names: Names,
   fn: FunctionDeclaration,
-  { isUniform, isBlocking, isArriving }: Record<"isUniform" | "isBlocking" | "isArriving", boolean>,
+  {
+    isUniform,
+    isBlocking,
+    isArriving,
+    hasTexts,
+  }: Record<"isUniform" | "isBlocking" | "isArriving" | "hasTexts", boolean>,
 ): FunctionDeclaration[] {
   const n = (thing: string) => names.the(thing);
   const { statements } = quote(fn.nameSpan);
@@ -131,6 +149,9 @@ function wrap(
       let ${n("twin")} = ${n("twin_with")}(${n("ticket")}.x, ${n("groups")});`
     : statements`let ${n("twin")} = ${start};`;
   const [id, groups] = [`${n("twin")}.id`, `${n("twin")}.groups`];
+  const texts = `
+    let ${zeroOf(names)} = ${hiddenZero(names)};
+    let ${secondTextOf(names)} = ${n("twin")}.replica != 0u;`;
   const before = [
     ...statements`
       ${n("local")} = ${n("in_local_invocation_index")};
@@ -140,7 +161,8 @@ function wrap(
     ...statements`
       ${n("replica")} = ${n("twin")}.replica;
       ${numbered(names, id, groups)}
-      ${isArriving ? `${sequentialReplicasOf(names)} = ${n("doubled")} > 3u;` : ""}`,
+      ${isArriving ? `${sequentialReplicasOf(names)} = ${n("doubled")} > 3u;` : ""}
+      ${hasTexts ? texts : ""}`,
   ];
   const enter = statements`${n("enter_place")}(${n("ticket")}.y, ${invocationsOf(program, fn)});`;
   const leave = statements`${n("leave_place")}();`;
@@ -149,6 +171,7 @@ function wrap(
     derived: { workgroup_id: id, num_workgroups: groups },
     before: isBlocking ? [...before, ...enter] : before,
     after: isBlocking ? leave : [],
+    ...(hasTexts && { secondText: secondTextOf(names) }),
     attributes: fn.attributes,
   });
 }

@@ -26,6 +26,11 @@ export interface EntryPointWrapper {
    * Default false.
    */
   readonly repeats?: boolean;
+  /**
+   * The condition, as WGSL, under which the body will have its second text. The body is then a
+   * function, called in both branches. Default: one text.
+   */
+  readonly secondText?: string;
   readonly attributes: readonly Attribute[];
 }
 
@@ -84,7 +89,10 @@ export function wrapEntryPoint(
   const { declarations, statements } = quote(fn.nameSpan);
   // In a function of its own, a variable that a loop declares without initializer behaves as in the
   // program.
-  const isCalled = returnsEarly(fn) || (wrapper.repeats && uninitializedInLoops(fn.body).size > 0);
+  const isCalled =
+    wrapper.secondText !== undefined ||
+    returnsEarly(fn) ||
+    (wrapper.repeats && uninitializedInLoops(fn.body).size > 0);
   const body = isCalled ? asFunction(names, fn) : undefined;
   const block = wrapper.repeats ? initialized(fn.body) : fn.body;
   const values = fn.parameters.map((parameter) => ({ parameter, value: argumentOf(parameter) }));
@@ -97,8 +105,9 @@ export function wrapEntryPoint(
     }),
   );
   const copied = values.filter(({ value }) => !kept.has(value));
+  const called = body ? `loop { ${body.name}(${values.map(({ value }) => value).join(", ")}); break; }` : "";
   const run = body
-    ? statements`loop { ${body.name}(${values.map(({ value }) => value).join(", ")}); break; }`
+    ? statements`${wrapper.secondText ? `if (${wrapper.secondText}) { ${called} } else { ${called} }` : called}`
     : statements`{ ${copied.map(({ parameter, value }) => declared(parameter, value)).join("\n")} ${block.statements} }`;
   const parameters = [...inputs]
     .filter(([builtin]) => !kept.has(inputOf(builtin)))

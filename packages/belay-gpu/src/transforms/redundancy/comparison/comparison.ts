@@ -70,6 +70,8 @@ export interface ComparisonOptions {
    * The cells to which replicas add their results if they do not wait for each other at the end.
    */
   readonly cells?: Cells;
+  /** True if all bits of NaN count as one value. Default false. */
+  readonly hasOneNaN?: boolean;
 }
 
 /** The code of output comparison in one module. Declarations are generated on first use. */
@@ -87,9 +89,17 @@ export class Comparison {
 
   constructor(
     names: Names,
-    { channel, check = "signature", uncompared, pairing = "adjacent", lanes, cells }: ComparisonOptions,
+    {
+      channel,
+      check = "signature",
+      uncompared,
+      pairing = "adjacent",
+      lanes,
+      cells,
+      hasOneNaN,
+    }: ComparisonOptions,
   ) {
-    const library = new Library(names);
+    const library = new Library(names, hasOneNaN);
     const distance = distanceOf(pairing, names);
     this.#library = library;
     this.#check = check;

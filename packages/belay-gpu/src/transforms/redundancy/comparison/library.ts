@@ -8,12 +8,15 @@ import type { Names } from "../../shared/names.ts";
  */
 export class Library {
   readonly names: Names;
+  /** True if all bits of NaN count as one value, because two texts may compute different ones. */
+  readonly hasOneNaN: boolean;
   /** Names by thing. */
   readonly #emitted = new Map<string, string>();
   #pending: Declaration[] = [];
 
-  constructor(names: Names) {
+  constructor(names: Names, hasOneNaN = false) {
     this.names = names;
+    this.hasOneNaN = hasOneNaN;
   }
 
   /** Emits the declaration of a thing unless it exists, and returns the name it has. */

@@ -9,11 +9,11 @@ import { fold, foldText, valueWords } from "./valueWords.ts";
 const golden = goldens("valueWords", { withLibrary: true });
 
 /** The words of a value `v` of the type that `text` denotes. */
-function wordsOf(text: string) {
+function wordsOf(text: string, hasOneNaN = false) {
   const program = typed(`enable f16; struct S { a: u32, b: vec2f } var<private> v: ${text};`);
   const variable = program.module.declarations.at(-1)!;
   if (variable.kind !== "globalVariable") throw new Error("v is a variable");
-  const library = new Library(new Names(program));
+  const library = new Library(new Names(program), hasOneNaN);
   const { expression, count, scalar } = valueWords(library, "v", program.declaredTypeOf(variable));
   return { words: printExpression(expression), count, scalar, functions: library.takeDeclarations().length };
 }
@@ -34,6 +34,15 @@ describe("the words of a value", () => {
     ["vec4h", "bitcast<vec2<u32>>(v)", 2, "f16"],
   ])("are exact for %s", (type, words, count, scalar) => {
     expect(wordsOf(type)).toEqual({ words, count, scalar, functions: 0 });
+  });
+
+  it.each([
+    ["f32", "belay_one_nan1_f32(bitcast<u32>(v))", 1],
+    ["vec3f", "belay_one_nan3_f32(bitcast<vec3<u32>>(v))", 1],
+    ["vec4h", "belay_one_nan2_f16(bitcast<vec2<u32>>(v))", 1],
+    ["vec2u", "bitcast<vec2<u32>>(v)", 0],
+  ])("take each NaN of %s for the same", (type, words, functions) => {
+    expect(wordsOf(type, true)).toMatchObject({ words, functions });
   });
 
   it.each(["mat2x3f", "array<u32, 3>", "S"])("are a hash for %s", (type) => {

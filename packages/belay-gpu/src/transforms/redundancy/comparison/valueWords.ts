@@ -25,7 +25,35 @@ export function valueWords(library: Library, name: string, type: Type): Words {
   return { expression: quote().expression`${text}`, count, scalar };
 }
 
-function wordsText(library: Library, name: string, type: Type): Omit<Words, "expression"> & { text: string } {
+function wordsText(library: Library, name: string, type: Type): WordsText {
+  const words = bitsText(library, name, type);
+  const isFloat = words.scalar === "f32" || words.scalar === "f16";
+  return library.hasOneNaN && isFloat
+    ? { ...words, text: `${oneNaN(library, words.scalar, words.count)}(${words.text})` }
+    : words;
+}
+
+type WordsText = Omit<Words, "expression"> & { readonly text: string };
+
+/** A function that returns the bits of floats, and the same bits for each NaN. */
+function oneNaN(library: Library, scalar: "f32" | "f16", count: Words["count"]): string {
+  const type = wordType(count);
+  const words = (bits: string) => `${type}(${bits}u)`;
+  /** Replaces a float, in the bits of a mask, if its magnitude is beyond infinity. */
+  const replace = (mask: string, magnitude: string, infinity: string, nan: string) =>
+    `bits = select(bits, (bits & ~${words(mask)}) | ${words(nan)}, (bits & ${words(magnitude)}) > ${words(infinity)});`;
+  const body =
+    scalar === "f32"
+      ? replace("0xffffffff", "0x7fffffff", "0x7f800000", "0x7fc00000")
+      : `${replace("0xffff", "0x7fff", "0x7c00", "0x7e00")}
+         ${replace("0xffff0000", "0x7fff0000", "0x7c000000", "0x7e000000")}`;
+  return library.once(
+    `one_nan${count}_${scalar}`,
+    (name) => `fn ${name}(words: ${type}) -> ${type} { var bits = words; ${body} return bits; }`,
+  );
+}
+
+function bitsText(library: Library, name: string, type: Type): WordsText {
   if (type.kind === "scalar")
     return { text: scalarWord(name, type.name), count: 1, scalar: comparable(type.name) };
   if (type.kind !== "vector")
