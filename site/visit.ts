@@ -106,9 +106,11 @@ async function measure(name: string): Promise<string> {
     if (url.startsWith(address)) files.add(decodeURI(url.slice(address.length)));
   });
   await page.goto(`${address}${name}`, { waitUntil: "load" });
-  const paint = await page.evaluate(
-    () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Number.NaN,
+  // The page may be painted after it is loaded.
+  const painted = await page.waitForFunction(
+    () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
   );
+  const paint = Number(await painted.jsonValue());
   await page.close();
   const contents = await Promise.all([...files].map((file) => readFile(join(folder, file)).catch(() => "")));
   const bytes = contents.reduce((sum, content) => sum + gzipSync(content).length, 0);

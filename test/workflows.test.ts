@@ -16,7 +16,7 @@ function missingIn(workflow: string): string[] {
   const paths = [...workflow.matchAll(/(?<![\w@./-])(?:\.ci|\.changeset|[a-z]+)\/[\w.*/-]*\w/g)].map(
     ([path]) => path,
   );
-  const known = ["actions", "changesets"];
+  const known = ["actions", "changesets", "denoland"];
   const files = paths.filter((path) => !known.includes(path.split("/")[0]!));
   const runs = [...workflow.matchAll(/\bnpm (?:run (?:--silent )?)?([\w:-]+)/g)].map(([, name]) => name!);
   const own = ["ci", "publish", "install"];
