@@ -2,27 +2,28 @@
  * Measures checks by algebra: the dispatches of programs in which sums of products are found, their
  * time alone and with the check, and the verdicts on numbers without a fault.
  *
- *   node research/dist/scripts/sumsOfProducts.js [--sizes 1024,2048,4096] [--elements 4194304]
+ *   node research/dist/scripts/sumsOfProducts.js [--sizes 1024,2048,4096] [--side 1024]
  *       [--seconds 1] [--fault-free 20] [--json FILE]
  *
- * The dispatches are captured from the own product of matrices and from TensorFlow.js, and each
- * runs by itself. `--seconds` are those of each dispatch. `--fault-free` are the seconds of runs on
- * numbers that cancel, are huge, tiny, mixed or not finite.
+ * The dispatches are captured from the own product of matrices and from operations of
+ * TensorFlow.js, and each runs by itself. `--side` is the side of their matrices. `--seconds` are
+ * those of each dispatch. `--fault-free` are the seconds of runs on numbers that cancel, are huge,
+ * tiny, mixed or not finite.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
-import { tensorflowPrograms } from "../bench/programs/tensorflow.js";
 import { create } from "../workloads/samples/matrixProduct.js";
 import { type CapturedDispatch, captureDispatches } from "./sumsOfProducts/captured.js";
+import { sumOperations } from "./sumsOfProducts/operations.js";
 import { Runnable, sumsIn } from "./sumsOfProducts/runnable.js";
 
 const { values: flags } = parseArgs({
   options: {
     sizes: { type: "string", default: "1024,2048,4096" },
-    elements: { type: "string", default: String(2 ** 22) },
+    side: { type: "string", default: "1024" },
     seconds: { type: "string", default: "1" },
     "fault-free": { type: "string", default: "20" },
     json: { type: "string" },
@@ -59,13 +60,8 @@ for (const size of flags.sizes.split(",").filter(Boolean).map(Number))
     await create({ rows: size }).workload(device);
   }))
     await measure(`own product, ${size}`, dispatch);
-for (const { name, prepare } of await tensorflowPrograms(Number(flags.elements))) {
-  if (name !== "matMul" && name !== "conv2d") continue;
-  const dispatches = await dispatchesOf(async (device) => {
-    await (await prepare(device)).run();
-  });
-  for (const dispatch of dispatches) await measure(`TensorFlow.js ${name}`, dispatch);
-}
+for (const { name, run } of await sumOperations(Number(flags.side)))
+  for (const dispatch of await dispatchesOf(run)) await measure(`TensorFlow.js ${name}`, dispatch);
 const faultFree = await runWithoutFaults(Number(flags["fault-free"]));
 const columns = ["program", "ms alone", "ms checked", "ratio", "found in ms", "verdict, or why not"];
 console.log(

@@ -108,6 +108,8 @@ const mostTerms = 2 ** 20;
 /** The nodes of expressions after which no further workgroup is sampled, and the least of these. */
 const mostNodes = 2 ** 21;
 const leastWorkgroups = 5;
+/** The workgroups at irregular places that are sampled where that is quick. */
+const moreWorkgroups = 16;
 /** The most results that are sampled of each workgroup. */
 const mostOfWorkgroup = 48;
 
@@ -243,7 +245,10 @@ function sampledWorkgroups(grid: readonly number[]): (readonly [number, number, 
     [1, 0, 0],
     [0, 1, 0],
     [0, 0, 1],
-    [middle(x, 0.71), middle(y, 0.29), middle(z, 0.86)],
+    ...Array.from({ length: moreWorkgroups }, (_, i) => {
+      const [u, v, w] = [0.618, 0.755, 0.57].map((by) => ((i + 1) * by) % 1) as [number, number, number];
+      return [middle(x, u), middle(y, v), middle(z, w)] as const;
+    }),
   ];
   const inside = chosen.filter(([i, j, k]) => i <= x && j <= y && k <= z);
   return [...new Map(inside.map((each) => [each.join(), each])).values()];

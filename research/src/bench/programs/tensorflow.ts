@@ -3,14 +3,15 @@ import { createRequire } from "node:module";
 import { dispatchesPerRun, type UsedProgram } from "./program.ts";
 
 // The types of the library are not imported, as they bring an older copy of WebGPU's types.
-interface Tensor {
+export interface Tensor {
   readonly shape: readonly number[];
   data(): Promise<ArrayLike<number>>;
   dispose(): void;
 }
 type Operation = () => Tensor;
 /** The parts of the library that are used. Each operation takes and returns tensors. */
-type Library = Record<string, (...args: unknown[]) => Tensor> & {
+export type Library = Record<string, (...args: unknown[]) => Tensor> & {
+  readonly fused: Record<string, (...args: unknown[]) => Tensor>;
   readonly image: Record<string, (...args: unknown[]) => Tensor>;
   tidy(compute: () => Tensor): Tensor;
   env(): { set(flag: string, value: unknown): void };
@@ -61,7 +62,8 @@ export async function tensorflowPrograms(elements: number, read = READ): Promise
   }));
 }
 
-async function loadLibrary() {
+/** Loads the library and its backend. */
+export async function loadLibrary() {
   const require = createRequire(import.meta.url);
   // The library needs this global when it is loaded. Browsers have it.
   if (!globalThis.navigator?.gpu)
