@@ -19,7 +19,6 @@ import type {
 } from "../tree/ir.ts";
 import { condition } from "./expressions/choices.ts";
 import { arrayOf, spanOf } from "./expressions/elements.ts";
-import { expression } from "./expressions/expressions.ts";
 import { type LoopHeader, loopHeader } from "./header.ts";
 import { Lowering } from "./lowering.ts";
 import { toBoolean } from "./numbers/conversions.ts";
@@ -32,6 +31,7 @@ import { body } from "./statements/branches.ts";
 import { declareElement } from "./statements/innerLoops.ts";
 import { declareEmpty } from "./statements/setVariables.ts";
 import { statements } from "./statements/statements.ts";
+import { translateExpression } from "./translateExpression.ts";
 import { typeOfVariable, type Variable, Variables } from "./variables.ts";
 
 /**
@@ -110,7 +110,10 @@ function lowerWith(
   const variables = new Variables(floats);
   for (let pass = 0; pass < mostPasses; pass++) {
     variables.startPass();
-    const lowering = new Lowering(file, scopes, loop, directiveNames, variables, { expression, statements });
+    const lowering = new Lowering(file, scopes, loop, directiveNames, variables, {
+      expression: translateExpression,
+      statements,
+    });
     const translated = translateOnce(lowering);
     if (variables.changed) continue;
     const accessesDoubles = [...lowering.arrays.values()].some(({ element }) => element === "f64");

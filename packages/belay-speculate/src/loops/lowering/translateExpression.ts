@@ -1,23 +1,23 @@
 import type { MemberExpression, Node, Expression as Source } from "oxc-parser";
-import { loopError } from "../../../diagnostics/loops.ts";
-import { constantProperty } from "../../source/constantProperties.ts";
-import { lookUp } from "../../source/scopes.ts";
-import type { Lowering } from "../lowering.ts";
-import { between, hostConstant, hostNumber, type LoweredValue } from "../numbers/values.ts";
-import { refuse } from "../refusal.ts";
-import { assign, effects, update } from "../statements/assignments.ts";
+import { loopError } from "../../diagnostics/loops.ts";
+import { constantProperty } from "../source/constantProperties.ts";
+import { lookUp } from "../source/scopes.ts";
 import { call } from "./calls.ts";
-import { condition, conditional, logical } from "./choices.ts";
-import { arrayOf, element, loadOf } from "./elements.ts";
-import { inOrder } from "./evaluationOrder.ts";
-import { meaningOf, propertyMeaning, read } from "./names.ts";
-import { binary, unary } from "./operators.ts";
+import { condition, conditional, logical } from "./expressions/choices.ts";
+import { arrayOf, element, loadOf } from "./expressions/elements.ts";
+import { inOrder } from "./expressions/evaluationOrder.ts";
+import { meaningOf, propertyMeaning, read } from "./expressions/names.ts";
+import { binary, unary } from "./expressions/operators.ts";
+import type { Lowering } from "./lowering.ts";
+import { between, hostConstant, hostNumber, type LoweredValue } from "./numbers/values.ts";
+import { refuse } from "./refusal.ts";
+import { assign, effects, update } from "./statements/assignments.ts";
 
 /**
  * Translates an expression. Parts with effects, or parts that must be evaluated first, are emitted
  * as statements before it.
  */
-export function expression(lowering: Lowering, node: Source): LoweredValue {
+export function translateExpression(lowering: Lowering, node: Source): LoweredValue {
   return lowering.nested(node, () => translate(lowering, node));
 }
 
@@ -35,7 +35,7 @@ function translate(lowering: Lowering, node: Source): LoweredValue {
       return lowering.expression(node.expression);
     case "UnaryExpression":
       if (node.operator === "-" || node.operator === "+" || node.operator === "~" || node.operator === "!") {
-        const translate = node.operator === "!" ? condition : expression;
+        const translate = node.operator === "!" ? condition : translateExpression;
         return unary(lowering, node.operator, translate(lowering, node.argument), node);
       }
       return refuse(loopError.unsupported(`\`${node.operator}\``, node));

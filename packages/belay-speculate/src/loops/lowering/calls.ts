@@ -6,18 +6,18 @@ import type {
   Expression as Source,
   Statement as SourceStatement,
 } from "oxc-parser";
-import { loopError } from "../../../diagnostics/loops.ts";
-import { type Binding, isFunction, lookUp } from "../../source/scopes.ts";
-import type { Lowering, Meaning } from "../lowering.ts";
-import { hostConstant, type LoweredValue } from "../numbers/values.ts";
-import { refuse } from "../refusal.ts";
-import { arrayNamed, declareWith } from "../statements/declarations.ts";
-import { alwaysReturns, returns } from "../statements/returns.ts";
-import { declareEmpty } from "../statements/setVariables.ts";
-import { afterwards, held } from "./evaluationOrder.ts";
-import { isMathFunction, mathCall } from "./mathFunctions.ts";
-import { read } from "./names.ts";
-import { isNumberTest, numberTest } from "./numberTests.ts";
+import { loopError } from "../../diagnostics/loops.ts";
+import { type Binding, isFunction, lookUp } from "../source/scopes.ts";
+import { afterwards, held } from "./expressions/evaluationOrder.ts";
+import { isMathFunction, mathCall } from "./expressions/mathFunctions.ts";
+import { read } from "./expressions/names.ts";
+import { isNumberTest, numberTest } from "./expressions/numberTests.ts";
+import type { Lowering, Meaning } from "./lowering.ts";
+import { hostConstant, type LoweredValue } from "./numbers/values.ts";
+import { refuse } from "./refusal.ts";
+import { arrayNamed, declareWith } from "./statements/declarations.ts";
+import { alwaysReturns, returns } from "./statements/returns.ts";
+import { declareEmpty } from "./statements/setVariables.ts";
 
 /** Translates a call of a function of Math, or of a function of the file, which is inlined. */
 export function call(lowering: Lowering, node: CallExpression): LoweredValue {
