@@ -195,7 +195,7 @@ export const loopWarning = {
       span,
       {
         notes: reason === undefined ? [] : [reason],
-        help: "if 32 bits will do, write `precision(f32)` in the directive, or round here with `Math.fround`",
+        help: "if 32 bits will do, write `precision(f32)`, or round each sum and product with `Math.fround`",
       },
     ),
 

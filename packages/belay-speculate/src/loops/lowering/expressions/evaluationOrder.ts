@@ -1,7 +1,9 @@
 /** Keeps the order in which operands are evaluated. */
 import type { Expression as Source } from "oxc-parser";
+import type { NumberType } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
-import { as, type IntegerValue, type LoweredValue } from "../numbers/values.ts";
+import { exact } from "../numbers/exactIntegers.ts";
+import type { IntegerValue, LoweredValue } from "../numbers/values.ts";
 
 /**
  * Translates operands from left to right. Values that a later operand might change are held in
@@ -55,6 +57,10 @@ export function held(lowering: Lowering, value: LoweredValue): LoweredValue {
   const { ir } = value;
   if (ir.kind !== "binary") throw new Error("what is pending is the result of an operator");
   const [a, b] = value.operands.map((operand) => heldInteger(lowering, operand));
-  const [left, right] = [as(ir.left.type, a!.ir), as(ir.right.type, b!.ir)];
+  // The result depends on all bits of both.
+  const [left, right] = [
+    exact(lowering, a!, ir.left.type as NumberType),
+    exact(lowering, b!, ir.right.type as NumberType),
+  ];
   return { ...value, ir: { ...ir, left, right }, operands: [a!, b!] };
 }

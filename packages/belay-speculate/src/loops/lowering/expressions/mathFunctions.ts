@@ -33,6 +33,7 @@ import {
   numbers,
   type PendingValue,
   sum,
+  uint32,
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { held, inOrder } from "./evaluationOrder.ts";
@@ -202,16 +203,20 @@ function extreme(
 function magnitude(lowering: Lowering, name: "abs" | "sign", value: IntegerValue): IntegerValue {
   const range = numbers(rangeOfInteger(lowering, value));
   const argument = exact(lowering, value, name === "sign" ? "i32" : undefined);
-  if (argument.type === "u32") return { ...value, ir: argument, minusZero: undefined };
+  const isPositive = lowering.guards.within(rangeOfInteger(lowering, value), uint32) === "known";
+  if (argument.type === "u32" && isPositive) return { ...value, ir: argument, minusZero: undefined };
+  const type = argument.type === "u32" ? "u32" : "i32";
   const make = (arg: LoopExpression): LoopExpression => ({
     kind: "call",
-    type: "i32",
+    type,
     callee: name,
-    args: [as("i32", arg)],
+    args: [as(type, arg)],
   });
   if (name === "sign") {
     return integer(make(argument), between(-1, 1), linearZero, zeroOfSign(lowering, value, make));
   }
+  // The CPU takes the absolute value of an integer that bails out because it is negative.
+  if (type === "u32") return integer(make(argument), uint32);
   return integer(make(argument), range ? between(0, Math.max(-range[0], range[1])) : between(0, 2 ** 31));
 }
 
