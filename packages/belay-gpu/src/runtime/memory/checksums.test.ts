@@ -60,7 +60,14 @@ class Program {
     );
     this.limit(words);
     const compute = { module: device.createShaderModule({ code }) };
-    this.#pipelines = [0, 1].map(() => device.createComputePipeline({ layout: "auto", compute }));
+    this.#pipelines = [0, 1].map(() => {
+      const descriptor: GPUComputePipelineDescriptor = { layout: "auto", compute: { ...compute } };
+      const pipeline = device.createComputePipeline(descriptor);
+      // Programs may change a descriptor later. Belay makes variants of the pipeline then.
+      Object.assign(descriptor.compute, { module: undefined });
+      Object.assign(descriptor, { compute: undefined });
+      return pipeline;
+    });
     device.queue.writeBuffer(this.buffers[0]!, 0, Uint32Array.from(contents(words)));
   }
 

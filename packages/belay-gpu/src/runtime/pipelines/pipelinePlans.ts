@@ -24,6 +24,17 @@ export interface PipelinePlan {
   readonly guarded?: GuardedPipeline;
 }
 
+/** Returns a descriptor that the program cannot change. Variants are made of it later. */
+function copyOf(descriptor: GPUComputePipelineDescriptor): GPUComputePipelineDescriptor {
+  const { compute, ...members } = membersOf(descriptor);
+  if (!compute) return descriptor;
+  const { constants } = compute;
+  return {
+    ...members,
+    compute: { ...membersOf(compute), ...(constants && { constants: membersOf(constants) }) },
+  };
+}
+
 /**
  * Plans pipelines: their kernels, and the bindings that their layouts have besides the program's.
  */
@@ -45,7 +56,8 @@ export class PipelinePlans {
    * Returns the plan for a pipeline. Throws a `ProtectionError` in strict mode if the kernel is not
    * fully covered.
    */
-  plan(descriptor: GPUComputePipelineDescriptor, memoryVariant?: MemoryVariant): PipelinePlan {
+  plan(given: GPUComputePipelineDescriptor, memoryVariant?: MemoryVariant): PipelinePlan {
+    const descriptor = copyOf(given);
     const { layout, label } = descriptor;
     // The device rejects a descriptor without these members in its own words.
     const { module, entryPoint, constants = {} }: Partial<GPUProgrammableStage> = descriptor.compute ?? {};
@@ -56,7 +68,7 @@ export class PipelinePlans {
       source: source ?? "",
       entryPoint,
       label: label ?? "",
-      constants: membersOf(constants),
+      constants,
       room,
       ...(memoryVariant && { memoryVariant }),
     };
