@@ -2,10 +2,9 @@
 import { functionsOf, stageOf } from "../analysis/callGraph.ts";
 import { type FilledRange, filledBytes, type KnownDispatch } from "../analysis/filledBytes/filledBytes.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
-import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
-import { resolve } from "../wgsl/resolve/index.ts";
 import { withConstants } from "./overrides.ts";
+import { resolvedSource } from "./resolvedSource.ts";
 
 export type { FilledRange, KnownDispatch } from "../analysis/filledBytes/filledBytes.ts";
 
@@ -43,11 +42,9 @@ export class FilledBytesFinder {
 }
 
 function read({ source, entryPoint, constants }: KernelSource): Kernel | undefined {
-  const { module, diagnostics } = parse(source);
-  if (diagnostics.some(({ severity }) => severity === "error")) return undefined;
-  const resolved = resolve(module);
-  if (resolved.diagnostics.some(({ severity }) => severity === "error")) return undefined;
-  const program = withConstants(resolved, constants);
+  const resolved = resolvedSource(source);
+  if ("diagnostics" in resolved) return undefined;
+  const program = withConstants(resolved.program, constants);
   const declaration = functionsOf(program).find(
     (fn) => stageOf(fn) === "compute" && (entryPoint === undefined || fn.name === entryPoint),
   );

@@ -8,10 +8,8 @@ import { countedWords } from "../transforms/faults/countingTrigger.ts";
 import { SpecializationLimit } from "../transforms/normalize/resolvePointers.ts";
 import { Names } from "../transforms/shared/names.ts";
 import type { GlobalVariable } from "../wgsl/ast.ts";
-import { parse } from "../wgsl/parser.ts";
 import { print } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
-import { resolve } from "../wgsl/resolve/index.ts";
 import { rank } from "./choice.ts";
 import {
   type Configuration,
@@ -28,6 +26,7 @@ import { type KernelFacts, ProgramFacts } from "./facts.ts";
 import { withConstants } from "./overrides.ts";
 import { type PassOptions, type PassRecord, PassRunner } from "./passRunner.ts";
 import { type ProtectionPlan, planProtection } from "./plan.ts";
+import { resolvedSource } from "./resolvedSource.ts";
 import {
   conflictIn,
   type FixedOptions,
@@ -88,10 +87,9 @@ function read(
   { constants = {} }: CompilerOptions,
   passOptions: PassOptions,
 ): Source | { readonly diagnostics: readonly Diagnostic[] } {
-  const parsed = parse(wgsl);
-  if (hasError(parsed.diagnostics)) return { diagnostics: parsed.diagnostics };
-  const program = resolve(parsed.module);
-  if (hasError(program.diagnostics)) return { diagnostics: program.diagnostics };
+  const resolved = resolvedSource(wgsl);
+  if ("diagnostics" in resolved) return resolved;
+  const { program } = resolved;
   const facts = new ProgramFacts(program);
   if (facts.kernels().length === 0) return { diagnostics: [noComputeEntryPoint()] };
   const sized = withConstants(program, constants);
@@ -388,5 +386,3 @@ function sphereOf(program: Program, { replicated, kernels: plans }: ProtectionPl
       plans.size > 0 ? once.has(names.get(variable.nameSpan.start) ?? "") : !isReplicated(variable),
   };
 }
-
-const hasError = (diagnostics: readonly Diagnostic[]) => diagnostics.some((d) => d.severity === "error");
