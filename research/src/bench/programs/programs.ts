@@ -39,7 +39,7 @@ export interface PolicyTimes {
   /** The copies of earlier contents, and the most GPU memory for them in bytes. */
   readonly copies: number;
   readonly peakBytes: number;
-  /** The bytes of all buffers that Belay created beside the program's. */
+  /** The bytes of buffers that Belay holds at the end, beside the program's. */
   readonly heldBytes: number;
 }
 
@@ -106,8 +106,8 @@ const deviceFor = (name: PolicyName | "plain", device: GPUDevice): GPUDevice =>
 interface Runner {
   readonly name: PolicyName | "plain";
   readonly device: GPUDevice;
-  /** Returns the bytes of all buffers that the device has created. */
-  readonly allocated: () => number;
+  /** Returns the bytes of all buffers that exist on the device. */
+  readonly held: () => number;
   readonly run: () => Promise<ArrayLike<number>>;
   readonly first: number;
   readonly early: number[];
@@ -115,15 +115,24 @@ interface Runner {
   identical: boolean;
 }
 
-/** Returns a function that returns the bytes of all buffers that a device creates from now on. */
-function countAllocations(device: GPUDevice): () => number {
+/**
+ * Returns a function that returns the bytes of all buffers that a device creates from now on,
+ * without those that were destroyed.
+ */
+function countHeld(device: GPUDevice): () => number {
   const { createBuffer } = device;
-  let bytes = 0;
+  const sizes = new Map<GPUBuffer, number>();
   device.createBuffer = (descriptor) => {
-    bytes += descriptor.size;
-    return createBuffer.call(device, descriptor);
+    const buffer = createBuffer.call(device, descriptor);
+    const { destroy } = Object.getPrototypeOf(buffer) as GPUBuffer;
+    buffer.destroy = () => {
+      sizes.delete(buffer);
+      return destroy.call(buffer);
+    };
+    sizes.set(buffer, descriptor.size);
+    return buffer;
   };
-  return () => bytes;
+  return () => [...sizes.values()].reduce((sum, size) => sum + size, 0);
 }
 
 async function measureProgram(
@@ -136,7 +145,7 @@ async function measureProgram(
     let expected: ArrayLike<number> = [];
     for (const policy of ["plain", ...policies] as const) {
       const native = await newDevice();
-      const allocated = countAllocations(native);
+      const held = countHeld(native);
       const start = performance.now();
       const device = deviceFor(policy, native);
       const { run } = await program.prepare(device);
@@ -146,7 +155,7 @@ async function measureProgram(
       runners.push({
         name: policy,
         device,
-        allocated,
+        held,
         run,
         first,
         early: [],
@@ -192,7 +201,7 @@ async function timesOf(runner: Runner, plain: Runner): Promise<PolicyTimes> {
     faults: faults.length,
     copies: snapshots.taken,
     peakBytes: snapshots.peak,
-    heldBytes: runner.allocated() - plain.allocated(),
+    heldBytes: runner.held() - plain.held(),
   };
 }
 

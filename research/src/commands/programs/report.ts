@@ -76,7 +76,7 @@ function firstSection({ programs }: ProgramsRun) {
   return tableSection(
     {
       title: "First results, and memory",
-      lead: "The time from hardening a device to the first result, with the compilation of all kernels, and the ratio of the seven runs after it. Copies: how often earlier contents were copied, and the most GPU memory for them. Held: the buffers that Belay created beside the program's.",
+      lead: "The time from hardening a device to the first result, with the compilation of all kernels, and the ratio of the seven runs after it. Copies: how often earlier contents were copied, and the most GPU memory for them. Held: the buffers that Belay has at the end, beside the program's.",
     },
     columnsOf(
       ["Program", "Policy"],
