@@ -1,9 +1,11 @@
 /**
  * Measures the time of the front end and of the compiler for the kernels of all workloads in one
- * module. Each kernel occurs `--copies` times.
+ * module. Each kernel occurs `--copies` times. With `--generated`, measures one long generated
+ * kernel or many constants in place of them.
  *
  *     npx tsc -p tsconfig.build.json
- *     node research/dist/scripts/frontEnd.js [--copies 1] [--runs 40] [--json]
+ *     node research/dist/scripts/frontEnd.js [--copies 1] [--generated kernel|constants]
+ *         [--runs 40] [--json]
  */
 import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";
@@ -15,6 +17,7 @@ import { catalog } from "../workloads/samples/index.ts";
 const { values: flags } = parseArgs({
   options: {
     copies: { type: "string", default: "1" },
+    generated: { type: "string" },
     runs: { type: "string", default: "40" },
     json: { type: "boolean", default: false },
   },
@@ -39,6 +42,27 @@ function joinKernels(): string {
     .flat()
     .map((source, i) => numberNames(source, `_${i}`))
     .join("\n");
+}
+
+const GENERATED_LINES = 1500;
+
+/** Returns a kernel of 80 kB, or one after as many kB of constants. */
+function generate(what: string): string {
+  const line = (i: number) =>
+    what === "kernel"
+      ? `  let v${i + 1} = v${i} * ${i}.5 + a[(id.x + ${i}u) % 64u];`
+      : `const c${i} = atan2(${i}.25, ${(i % 7) + 1}.5) + sin(${i}.0) * exp(-${i % 20}.0);`;
+  const lines = Array.from({ length: GENERATED_LINES }, (_, i) => line(i)).join("\n");
+  const [before, inside, result] =
+    what === "kernel" ? ["", `  let v0 = 1.0;\n${lines}`, `v${GENERATED_LINES}`] : [lines, "", "c7"];
+  return `@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read_write> b: array<f32>;
+${before}
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+${inside}
+  b[id.x] = a[id.x] + ${result};
+}`;
 }
 
 /** Appends `suffix` to every name that a module declares at its outermost level. */
@@ -67,7 +91,7 @@ function time(name: string, runs: number, work: () => unknown): Timing {
   return { name, runs, medianMs: times[runs >> 1]!, p95Ms: times[Math.floor(runs * 0.95)]! };
 }
 
-const source = joinKernels();
+const source = flags.generated === undefined ? joinKernels() : generate(flags.generated);
 const { module } = parse(source);
 const configurations: Record<string, CompilerOptions> = {
   "protect, signature": { check: "signature" },
@@ -75,6 +99,7 @@ const configurations: Record<string, CompilerOptions> = {
   "protect, store, fault sites": { check: "store", injectFaults: true },
   "protect, Inter-Group": { redundancy: "inter" },
   "protect, memory": { redundancy: "none", memory: "secded128" },
+  ...(flags.generated !== undefined && { "protect, auto": { redundancy: "auto", features: ["subgroups"] } }),
 };
 for (const [name, options] of Object.entries(configurations)) {
   const { diagnostics, entryPoints } = protect(source, options);
