@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +15,7 @@ import { belay } from "../support/processes/belay.ts";
 import { typescript } from "../support/processes/processes.ts";
 import { areInstalled, freePort, RedisServer } from "../support/processes/servers.ts";
 import { until } from "../support/until.ts";
+import { root } from "../support/workspaces.ts";
 import { campaignSettings, planTestCampaign, runTestCampaign, workOnTestCampaign } from "./settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-queue-"));
@@ -250,6 +251,51 @@ describe("the address of Redis", () => {
     expect(stderr).toContain(`cannot use redis://127.0.0.1:${port}: connect ECONNREFUSED`);
     expect(stdout + stderr).not.toContain("secret");
   });
+
+  it.runIf(areInstalled("a queue over TLS", "redis-server", "openssl"))(
+    "is reached over TLS with a user and a password, which nothing shows",
+    async () => {
+      const [key, certificate] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
+      const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
+      const files = ["-keyout", key, "-out", certificate];
+      execFileSync("openssl", ["req", "-x509", "-newkey", "ed25519", "-nodes", ...files, ...subject], {
+        stdio: "ignore",
+      });
+      const port = await freePort();
+      await using _ = await RedisServer.start(
+        ...["--tls-port", String(port), "--tls-auth-clients", "no"],
+        ...["--tls-cert-file", certificate, "--tls-key-file", key, "--tls-ca-cert-file", certificate],
+        ...["--user", "default", "off", "--user", "belay", "on", ">secret", "~*", "&*", "+@all"],
+      );
+      const wait = (user: string, env: NodeJS.ProcessEnv) => {
+        const bin = join(root, "packages/belay-cli/bin/belay.js");
+        const url = `rediss://${user}@127.0.0.1:${port}`;
+        const child = spawn(process.execPath, [bin, "campaign", "work", url, "--software"], {
+          env: { ...process.env, ...env },
+        });
+        return new Promise<string>((resolve) => {
+          let text = "";
+          const add = (chunk: Buffer) => {
+            text += chunk;
+            if (text.includes("waits for")) child.kill("SIGKILL");
+          };
+          child.stdout.on("data", add);
+          child.stderr.on("data", add);
+          child.once("close", () => resolve(text));
+        });
+      };
+      const env = { NODE_EXTRA_CA_CERTS: certificate };
+      const [right, wrong, unknown] = await Promise.all([
+        wait("belay:secret", env),
+        wait("belay:secrets", env),
+        wait("belay:secret", {}),
+      ]);
+      expect(right).toContain(`waits for a campaign in rediss://127.0.0.1:${port}`);
+      expect(wrong).toContain(`cannot use rediss://127.0.0.1:${port}: WRONGPASS`);
+      expect(unknown).toContain("self-signed certificate");
+      expect(right + wrong + unknown).not.toContain("secret");
+    },
+  );
 
   it("needs packages, which a message has the command to install", async () => {
     const missing = async (name: string) => {
