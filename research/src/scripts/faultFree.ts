@@ -3,11 +3,11 @@
  * their results with the plain device's.
  *
  *   node research/dist/scripts/faultFree.js [--seed 1] [--runs 1000000] [--time-limit 480]
- *       [--jobs 1] [--dispatches 256] [--out FILE]
+ *       [--jobs 1] [--dispatches 256] [--only REGEXP] [--out FILE]
  *
- * A run is a dispatch of a protected kernel. The runs are shared by `--jobs` processes, with seeds
- * of their own. Ends with an error when a result differs or anything is reported, and then prints
- * the kernel.
+ * A run is a dispatch of a protected kernel. `--only` selects policies by their text as JSON. The
+ * runs are shared by `--jobs` processes, with seeds of their own. Ends with an error when a result
+ * differs or anything is reported, and then prints the kernel.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,6 +29,7 @@ const { values: flags } = parseArgs({
     "time-limit": { type: "string", default: "480" },
     jobs: { type: "string", default: "1" },
     dispatches: { type: "string", default: "256" },
+    only: { type: "string", default: "" },
     out: { type: "string" },
   },
 });
@@ -72,10 +73,11 @@ function policies(): ComparedPolicy[] {
           ways.push({ redundancy, check, channel, pairing });
   }
   for (const check of checks) ways.push({ redundancy: "inter", check });
+  ways.push({ redundancy: "auto", diversity: true }, { redundancy: "inter", diversity: true });
   const coded = [...ways, { redundancy: "none" } as const].flatMap((way) =>
     comparedCodes.map((memory) => ({ ...way, memory })),
   );
-  return [...ways, ...coded];
+  return [...ways, ...coded].filter((policy) => new RegExp(flags.only).test(JSON.stringify(policy)));
 }
 
 /** Returns the words of a kernel's buffers after some dispatches. */
@@ -221,6 +223,8 @@ async function share(): Promise<Result> {
         flags["time-limit"],
         "--dispatches",
         `${dispatches}`,
+        "--only",
+        flags.only,
       ];
       return new Promise<Result>((resolve, reject) => {
         forkGuarded(new URL(import.meta.url), args).on("exit", (status) => {
