@@ -32,7 +32,7 @@ const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["compiler"],
     ["reference"],
     ["qualify", "runtime"],
-    ["audit", "algebra"],
+    ["audit", "algebra", "blame"],
   ],
   "belay-node": [],
   "belay-speculate": [["diagnostics"], ["loops"], ["engine", "plugin"]],

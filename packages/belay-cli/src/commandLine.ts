@@ -50,6 +50,11 @@ const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/campaign/campaign.ts")).campaignCommand,
   },
   {
+    name: "blame",
+    summary: "find who makes the results of a dispatch wrong",
+    load: async () => (await import("./commands/blame.ts")).blameCommand,
+  },
+  {
     name: "doctor",
     summary: "show the adapter that is used, and test it",
     load: async () => (await import("./commands/doctor.ts")).doctorCommand,

@@ -12,7 +12,7 @@ import {
 } from "../reference/referenceKernel.ts";
 import { compare, type WordComparison } from "./comparison.ts";
 import type { TriedDevice } from "./deviceRun.ts";
-import type { KernelCase } from "./qualification.ts";
+import type { Dispute, KernelCase } from "./qualification.ts";
 import { subgroupSizes } from "./subgroupSizes.ts";
 import { laneKernel } from "./suite.ts";
 import { builtInTrial, type Trial } from "./trials.ts";
@@ -106,10 +106,23 @@ async function examineTrials(
     // Of several sizes of subgroups, the nearest one says most.
     const wrong = comparisons.flatMap((each) => each.wrong ?? []).sort((a, b) => a.wrong - b.wrong)[0]!;
     const reason = `${wrong.place} is ${wrong.actual}, not ${wrong.expected}`;
-    return { outcome: "differs", words, reason, wrong };
+    return { outcome: "differs", words, reason, wrong, dispute: disputeOf(kernel, trial) };
   }
   return words > 0 ? { outcome: "agrees", words } : { outcome: "undecided", words, reason: undecided };
 }
+
+/** Returns a dispatch of a kernel as plain data. */
+export const disputeOf = (kernel: ReferenceSource, { workgroups, buffers }: Trial): Dispute => ({
+  source: kernel.source,
+  ...(kernel.entryPoint !== undefined && { entryPoint: kernel.entryPoint }),
+  ...(kernel.constants && { constants: kernel.constants }),
+  workgroups,
+  buffers: buffers.map(({ group, binding, bytes }) => ({
+    group,
+    binding,
+    words: [...new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)],
+  })),
+});
 
 /** Returns the features that a module enables, by their names in WebGPU. */
 function featuresOf({ program }: ResolvedKernel): string[] {

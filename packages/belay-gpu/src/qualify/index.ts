@@ -2,6 +2,7 @@
 
 export type { ReferenceSource } from "../reference/referenceKernel.ts";
 export type {
+  Dispute,
   KernelBuffer,
   KernelCase,
   KernelToQualify,

@@ -35,6 +35,18 @@ export interface WrongWord {
   readonly wrong: number;
 }
 
+/** A dispatch whose results are disputed, as plain data. `belay blame` reads it as JSON. */
+export interface Dispute extends ReferenceSource {
+  /** The size of the grid in workgroups. */
+  readonly workgroups: readonly [x: number, y: number, z: number];
+  /** The contents of all buffers, as 32-bit words. */
+  readonly buffers: readonly {
+    readonly group: number;
+    readonly binding: number;
+    readonly words: readonly number[];
+  }[];
+}
+
 /** A kernel that was tried on the device. */
 export interface KernelCase {
   /** The area of a built-in kernel, or the name of a kernel of the program. */
@@ -53,6 +65,8 @@ export interface KernelCase {
   readonly reason?: string;
   /** The first wrong word. */
   readonly wrong?: WrongWord;
+  /** The dispatch that computed the wrong word. */
+  readonly dispute?: Dispute;
 }
 
 /** The result of `qualify`. It holds for the device object that was tried. */

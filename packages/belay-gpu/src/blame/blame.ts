@@ -1,0 +1,233 @@
+/**
+ * Finds who is to blame for wrong results of a kernel: the kernel, the implementation of WebGPU,
+ * the driver, or the hardware. Cuts the kernel down first.
+ */
+import { messageOf } from "../diagnostics/messageOf.ts";
+import { TriedDevice } from "../qualify/deviceRun.ts";
+import { type Candidate, examine } from "../qualify/examine.ts";
+import type { Dispute, KernelCase } from "../qualify/qualification.ts";
+import { type Trial, trialsOf } from "../qualify/trials.ts";
+import { createReferenceBuffer } from "../reference/buffers.ts";
+import { type ResolvedKernel, referenceOf, resolveKernel } from "../reference/referenceKernel.ts";
+import { otherText } from "./otherText.ts";
+import { smallerModules } from "./smaller.ts";
+
+/** Whoever makes the results wrong, or `"nobody"` if they are right. */
+export type Culprit =
+  | "nobody"
+  | "kernel"
+  | "implementation"
+  | "driver"
+  | "driver or implementation"
+  | "hardware";
+
+/** The outcome of a dispatch on one device. */
+export type Testimony = Pick<KernelCase, "outcome" | "reason" | "wrong">;
+
+/** The verdict on a disputed dispatch, with its evidence. */
+export interface Verdict {
+  readonly culprit: Culprit;
+  /** The dispatch, as small as it could be cut. */
+  readonly dispute: Dispute;
+  readonly evidence: {
+    /** The reason why the specification does not fix the results of the kernel, if it does not. */
+    readonly kernel?: string;
+    /** The runs of the kernel on the device. */
+    readonly device: readonly Testimony[];
+    /** The kernel with another text of the same meaning, on the same device. */
+    readonly otherText?: Testimony;
+    /** The kernel on a device that computes on the CPU. */
+    readonly software?: Testimony;
+  };
+}
+
+/** The devices and the limits of `blame`. */
+export interface BlameOptions {
+  readonly device: GPUDevice;
+  /** A device with another driver, which computes on the CPU. */
+  readonly software?: GPUDevice | undefined;
+  /** The time for cutting the kernel down, in milliseconds. Default: 20,000. */
+  readonly milliseconds?: number;
+  readonly onProgress?: ((doing: string) => void) | undefined;
+}
+
+/** The number of runs that show whether results are the same in each. */
+const runs = 5;
+
+/**
+ * Blames somebody for the results of a dispatch. Rejects with a `TypeError` for a dispatch that
+ * cannot be executed, with the construct that the executor lacks or the error of the module.
+ */
+export async function blame(
+  dispute: Dispute,
+  { device, software, milliseconds = 20_000, onProgress = () => {} }: BlameOptions,
+): Promise<Verdict> {
+  const tried = new TriedDevice(device, undefined);
+  const other = software && new TriedDevice(software, undefined);
+  try {
+    const repeated: Testimony[] = [];
+    onProgress("running the kernel");
+    const doubt = doubtAbout(dispute);
+    for (let run = 0; run < runs; run++) repeated.push(await testimonyOf(tried, dispute));
+    const isWrong = repeated.some(({ outcome }) => outcome === "differs");
+    const isSteady = new Set(repeated.map((each) => JSON.stringify(each))).size === 1;
+    onProgress("cutting the kernel down");
+    const small =
+      doubt !== undefined
+        ? await cutDown(dispute, milliseconds, async (each) => doubtAbout(each) === doubt)
+        : isWrong && isSteady
+          ? await cutDown(dispute, milliseconds, async (each) => {
+              const { outcome } = await testimonyOf(tried, each);
+              return outcome === "differs" && doubtAbout(each) === undefined;
+            })
+          : dispute;
+    onProgress("asking others");
+    const again = isSteady && small !== dispute ? [await testimonyOf(tried, small)] : [];
+    const second = otherTextOf(small);
+    const evidence: Verdict["evidence"] = {
+      ...(doubt !== undefined && { kernel: doubt }),
+      device: again.length > 0 ? repeated.map(() => again[0]!) : repeated,
+      ...(second && { otherText: await testimonyOf(tried, second) }),
+      ...(other && { software: await testimonyOf(other, small) }),
+    };
+    return { culprit: culpritOf(evidence, isSteady), dispute: small, evidence };
+  } finally {
+    tried.end();
+    other?.end();
+  }
+}
+
+/** Returns whom the evidence speaks against. */
+export function culpritOf({ kernel, device, software }: Verdict["evidence"], isSteady: boolean): Culprit {
+  if (kernel !== undefined) return "kernel";
+  if (device.every(({ outcome }) => outcome !== "differs" && outcome !== "failed")) return "nobody";
+  if (!isSteady) return "hardware";
+  if (!software) return "driver or implementation";
+  return software.outcome === "agrees" ? "driver" : "implementation";
+}
+
+function otherTextOf(dispute: Dispute): Dispute | undefined {
+  const source = otherText(dispute.source);
+  return source === undefined ? undefined : { ...dispute, source };
+}
+
+async function testimonyOf(tried: TriedDevice, dispute: Dispute): Promise<Testimony> {
+  const { outcome, reason, wrong } = await examine(tried, candidateOf(dispute));
+  return { outcome, ...(reason !== undefined && { reason }), ...(wrong && { wrong }) };
+}
+
+const candidateOf = (dispute: Dispute): Candidate => ({
+  name: dispute.entryPoint ?? "kernel",
+  kernel: dispute,
+  isBuiltIn: false,
+  trials: (resolved) => [trialOf(dispute, resolved)],
+});
+
+function trialOf({ source, workgroups, buffers }: Dispute, resolved: ResolvedKernel): Trial {
+  const given = buffers.map(({ group, binding, words }) => ({
+    group,
+    binding,
+    data: Uint32Array.from(words),
+  }));
+  const [trial] = trialsOf({ source, workgroups, buffers: given }, resolved, 32);
+  return trial!;
+}
+
+/**
+ * Returns the reason why the specification does not fix what a dispatch computes, with its line:
+ * a race, an index out of bounds, rounding. Undefined if it does.
+ */
+function doubtAbout(dispute: Dispute): string | undefined {
+  const resolved = resolveKernel(dispute);
+  const reference = referenceOf(resolved, { detectRaces: true });
+  if ("construct" in reference) throw new TypeError(`the executor does not have ${reference.construct}`);
+  const buffers = trialOf(dispute, resolved).buffers.map(({ group, binding, bytes }) => ({
+    group,
+    binding,
+    buffer: createReferenceBuffer(bytes),
+  }));
+  return reference.run({ workgroups: dispute.workgroups, buffers, iterations: 2 ** 22 }).undecided?.reason;
+}
+
+/** Cuts a dispatch down while `isDisputed` holds and time is left: grid, text and inputs. */
+async function cutDown(
+  dispute: Dispute,
+  milliseconds: number,
+  isDisputed: (dispute: Dispute) => Promise<boolean>,
+): Promise<Dispute> {
+  const end = performance.now() + milliseconds;
+  const stays = async (each: Dispute) => {
+    try {
+      return await isDisputed(each);
+    } catch {
+      // Smaller texts may be invalid, or have a construct that the executor lacks.
+      return false;
+    }
+  };
+  let small = dispute;
+  for (let isSmaller = true; isSmaller && performance.now() < end; ) {
+    isSmaller = false;
+    for (const each of smallerDispatches(small)) {
+      if (performance.now() >= end) break;
+      if (!(await stays(each))) continue;
+      small = each;
+      isSmaller = true;
+      break;
+    }
+  }
+  return small;
+}
+
+function* smallerDispatches(dispute: Dispute): Generator<Dispute> {
+  const { workgroups, buffers } = dispute;
+  const [x, y, z] = workgroups;
+  if (x * y * z > 1) yield { ...dispute, workgroups: [1, 1, 1] };
+  for (const at of [0, 1, 2])
+    if (workgroups[at]! > 1)
+      yield {
+        ...dispute,
+        workgroups: workgroups.map((each, i) => (i === at ? each >> 1 : each)) as [number, number, number],
+      };
+  for (const source of smallerModules(dispute.source)) yield withUsedBuffers({ ...dispute, source });
+  for (const [i, { words }] of buffers.entries()) {
+    const change = (changed: readonly number[]) => ({
+      ...dispute,
+      buffers: buffers.map((each, at) => (at === i ? { ...each, words: changed } : each)),
+    });
+    if (words.length > 4) yield change(words.slice(0, Math.max(4, words.length >> 1)));
+    if (words.some((word) => word !== 0)) yield change(words.map(() => 0));
+  }
+}
+
+/** Returns a dispatch without the buffers that its kernel does not use. */
+function withUsedBuffers(dispute: Dispute): Dispute {
+  const resolved = resolveKernel(dispute);
+  const { buffers } = trialOf({ ...dispute, buffers: [] }, resolved);
+  const isUsed = (each: Dispute["buffers"][number]) =>
+    buffers.some(({ group, binding }) => group === each.group && binding === each.binding);
+  return { ...dispute, buffers: dispute.buffers.filter(isUsed) };
+}
+
+/** Reads a dispatch from JSON. Throws a `TypeError` that names what is wrong. */
+export function disputeFrom(text: string): Dispute {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new TypeError(`the dispute is no JSON: ${messageOf(error)}`);
+  }
+  const { source, workgroups, buffers } = (value ?? {}) as Partial<Dispute>;
+  if (typeof source !== "string") throw new TypeError("the dispute has no `source`");
+  const isWhole = (each: unknown) => Number.isInteger(each) && (each as number) >= 0;
+  if (
+    !Array.isArray(workgroups) ||
+    workgroups.length !== 3 ||
+    !workgroups.every((each) => isWhole(each) && each > 0)
+  )
+    throw new TypeError("`workgroups` of the dispute are no three sizes");
+  const isBuffer = (each: Dispute["buffers"][number] | null) =>
+    isWhole(each?.group) && isWhole(each?.binding) && Array.isArray(each?.words) && each.words.every(isWhole);
+  if (!Array.isArray(buffers) || !buffers.every(isBuffer))
+    throw new TypeError("`buffers` of the dispute are no list of `group`, `binding` and `words`");
+  return value as Dispute;
+}
