@@ -1,4 +1,4 @@
-import { blame } from "belay-gpu/internal/blame/blame";
+import { blame, disputeFrom } from "belay-gpu/internal/blame/blame";
 import type { Dispute } from "belay-gpu/qualify";
 import { expect, it } from "vitest";
 import { testDevices } from "../../../test/support/devices/testDevices.ts";
@@ -75,4 +75,12 @@ it("blames a kernel with a race, and says where", async () => {
 it("blames nobody if the results are right", async () => {
   const device = await devices.newDevice();
   expect((await blame(dispute, { device, software: device })).culprit).toBe("nobody");
+});
+
+it("reads a dispute as JSON, and says what is wrong with one", () => {
+  expect(disputeFrom(JSON.stringify(dispute))).toEqual(dispute);
+  expect(() => disputeFrom("{")).toThrow("the dispute is no JSON");
+  expect(() => disputeFrom('{"source":1}')).toThrow("the dispute has no `source`");
+  expect(() => disputeFrom('{"source":"","workgroups":[1,0,1]}')).toThrow("`workgroups`");
+  expect(() => disputeFrom('{"source":"","workgroups":[1,1,1],"buffers":[{}]}')).toThrow("`buffers`");
 });

@@ -4,7 +4,7 @@ import { newDevice } from "belay-node/internal/newDevice";
 import { Command, Option } from "commander";
 import { readSource } from "../shared/files/input.ts";
 import { patience } from "../shared/options.ts";
-import { exitStatus } from "../shared/terminal/failure.ts";
+import { CommandFailure, exitStatus } from "../shared/terminal/failure.ts";
 import { type Io, printJson, tell } from "../shared/terminal/io.ts";
 import { withProgress } from "../shared/terminal/progress.ts";
 
@@ -27,7 +27,8 @@ export function blameCommand(io: Io, finish: (status: number) => void): Command 
     )
     .option("--json", "print the verdict as JSON", false)
     .action(async (file: string, { timeout, json }: Flags) => {
-      const dispute = disputeFrom(await readSource(file, io));
+      const text = await readSource(file, io);
+      const dispute = orFailure(() => disputeFrom(text));
       const opened = await openGpu();
       const software = opened.choice.kind === "hardware" ? await openedSoftware() : undefined;
       try {
@@ -47,6 +48,18 @@ export function blameCommand(io: Io, finish: (status: number) => void): Command 
         software?.close();
       }
     });
+}
+
+/** Returns the result of a function. Turns a `TypeError` about its input into a failure. */
+function orFailure<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new CommandFailure("usage", error.message, {
+      help: "write `dispute` of a case of qualify to a file as JSON",
+    });
+  }
 }
 
 /** Opens a software adapter, or returns undefined where there is none. */
