@@ -18,7 +18,7 @@ import { openGpu } from "belay-node/internal/adapter";
 import { create } from "../workloads/samples/matrixProduct.js";
 import { type CapturedDispatch, captureDispatches } from "./sumsOfProducts/captured.js";
 import { sumOperations } from "./sumsOfProducts/operations.js";
-import { Runnable, sumsIn } from "./sumsOfProducts/runnable.js";
+import { RunnableProduct, sumsIn } from "./sumsOfProducts/runnableProduct.js";
 
 const { values: flags } = parseArgs({
   options: {
@@ -100,7 +100,7 @@ async function measure(program: string, dispatch: CapturedDispatch): Promise<voi
     return;
   }
   const device = await newDevice();
-  const runnable = new Runnable(device, dispatch, sums);
+  const runnable = new RunnableProduct(device, dispatch, sums);
   const { outcome, bound } = await runnable.verdict();
   const { alone, checked } = await runnable.times(seconds);
   const terms = sums.terms.reduce((product, { size }) => product * size, 1);
@@ -130,7 +130,7 @@ async function runWithoutFaults(limit: number): Promise<Record<string, Record<st
   const sums = sumsIn(dispatch!);
   if ("reason" in sums) throw new Error(sums.reason);
   const device = await newDevice();
-  const runnable = new Runnable(device, dispatch!, sums);
+  const runnable = new RunnableProduct(device, dispatch!, sums);
   const random = () => Math.random() * 2 - 1;
   let sign = 1;
   let last = 0;

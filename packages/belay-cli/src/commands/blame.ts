@@ -1,4 +1,4 @@
-import { blame, disputeFrom, type Testimony, type Verdict } from "belay-gpu/internal/blame/blame";
+import { type BlameVerdict, blame, disputeFrom, type Testimony } from "belay-gpu/internal/blame/blame";
 import { type OpenedGpu, openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import { Command, Option } from "commander";
@@ -73,7 +73,7 @@ async function openedSoftware(): Promise<OpenedGpu | undefined> {
 
 /** Returns the report, as text for the tracker of the owner of the mistake. */
 function reportOf(
-  { culprit, dispute, evidence }: Verdict,
+  { culprit, dispute, evidence }: BlameVerdict,
   adapter: string,
   software: string | undefined,
 ): string {

@@ -16,7 +16,7 @@ export interface DigitMap {
 }
 
 /** The known addresses of one index. */
-export interface Fact {
+export interface KnownAddresses {
   readonly index: number;
   readonly at: readonly number[];
 }
@@ -53,7 +53,7 @@ const mostTries = 500;
  * Returns a map of `count` indices that gives all facts; undefined if none is found. One fact is
  * about index 0. The sizes of the digits have `count` as their product.
  */
-export function fitDigits(facts: readonly Fact[], count: number): DigitMap | undefined {
+export function fitDigits(facts: readonly KnownAddresses[], count: number): DigitMap | undefined {
   const sorted = [...facts].sort((a, b) => a.index - b.index);
   const [first] = sorted;
   if (first?.index !== 0) return undefined;
@@ -86,7 +86,7 @@ export function fitDigits(facts: readonly Fact[], count: number): DigitMap | und
 }
 
 /** Returns the number of facts before the first that a map does not give. */
-function firstUnexplained(map: DigitMap, sorted: readonly Fact[], stride: number): number {
+function firstUnexplained(map: DigitMap, sorted: readonly KnownAddresses[], stride: number): number {
   const position = sorted.findIndex(
     ({ index, at }) => index >= stride || addressesAt(map, index).some((each, i) => each !== at[i]),
   );

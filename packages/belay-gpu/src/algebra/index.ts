@@ -2,7 +2,7 @@
 
 export type { BindingPoint } from "../analysis/bindings.ts";
 export type { KnownDispatch } from "../analysis/filledBytes/filledBytes.ts";
-export { type CheckedBuffers, type Mismatch, SumsCheck, type Verdict } from "./sumsCheck.ts";
+export { type CheckedBuffers, type Mismatch, SumsCheck, type SumsVerdict } from "./sumsCheck.ts";
 export {
   type Dimension,
   findSumsOfProducts,

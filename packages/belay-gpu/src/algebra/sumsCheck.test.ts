@@ -9,7 +9,7 @@ import {
   productKernels,
   tiledProduct,
 } from "../../../../test/support/kernels/productKernels.ts";
-import { SumsCheck, type Verdict } from "./sumsCheck.ts";
+import { SumsCheck, type SumsVerdict } from "./sumsCheck.ts";
 import type { SumsOfProducts } from "./sumsOfProducts.ts";
 
 const { newDevice } = testDevices();
@@ -54,7 +54,7 @@ class CheckedProgram {
   }
 
   /** Runs the kernel on some numbers, damages its results, and returns the verdict. */
-  async run(numbers: Numbers = random, damage?: (output: GPUBuffer) => void): Promise<Verdict> {
+  async run(numbers: Numbers = random, damage?: (output: GPUBuffer) => void): Promise<SumsVerdict> {
     const { queue } = this.#device;
     for (const [binding, each] of this.#kernel.buffers.entries()) {
       const data =

@@ -15,7 +15,7 @@ export interface CheckedBuffers {
 }
 
 /** The verdict on the results of a dispatch. */
-export interface Verdict {
+export interface SumsVerdict {
   /**
    * `"agreed"` means that no result is wrong by more than the bound. `"undecided"` means that sums
    * are or may be no finite numbers, so that nothing is known.
@@ -132,7 +132,7 @@ export class SumsCheck {
   }
 
   /** Returns the verdict on all dispatches since the last one, which have been submitted. */
-  async verdict(): Promise<Verdict> {
+  async verdict(): Promise<SumsVerdict> {
     const { report } = this.#buffers;
     const expected = this.#kernels.compared * this.#checked;
     this.#checked = 0;
@@ -158,11 +158,11 @@ export class SumsCheck {
     for (const buffer of Object.values(this.#buffers)) buffer.destroy();
   }
 
-  #read(report: DataView, expected: number): Verdict {
+  #read(report: DataView, expected: number): SumsVerdict {
     const word = (name: keyof typeof reportWords) => report.getUint32(4 * reportWords[name], true);
     const number = (name: keyof typeof reportWords) => report.getFloat32(4 * reportWords[name], true);
     const bound = number("largest");
-    const found = (mismatch: NonNullable<Verdict["mismatch"]>): Verdict => ({
+    const found = (mismatch: NonNullable<SumsVerdict["mismatch"]>): SumsVerdict => ({
       outcome: "mismatch",
       bound,
       mismatch,

@@ -14,9 +14,9 @@ import {
   referenceOf,
   resolveKernel,
 } from "../reference/referenceKernel.ts";
-import { type Digit, type DigitMap, digitsOf, divisorsOf, type Fact, fitDigits } from "./digits.ts";
+import { type Digit, type DigitMap, digitsOf, divisorsOf, fitDigits, type KnownAddresses } from "./digits.ts";
 import { type Format, SymbolicBuffer } from "./symbolicBuffer.ts";
-import { type Sum, Symbols, type Term } from "./symbols.ts";
+import { type SymbolicSum, Symbols, type Term } from "./symbols.ts";
 
 /** A buffer of a sum of products. Its addresses count numbers from the start of the binding. */
 export interface Operand {
@@ -117,7 +117,7 @@ const mostOfWorkgroup = 48;
 interface Sample {
   /** The offset in the output, in numbers. */
   readonly offset: number;
-  readonly sum: Sum;
+  readonly sum: SymbolicSum;
 }
 
 /** Returns the sums of products that a dispatch stores, or the reason why none are known. */
@@ -320,7 +320,7 @@ class Fit {
       throw new NoFit("it adds a number to some results only, or several");
     const pattern = new Pattern(sums.map(({ pairs }) => pairs));
     const terms = pattern.map();
-    const facts: Fact[] = [];
+    const facts: KnownAddresses[] = [];
     const present: { readonly index: number; readonly terms: ReadonlySet<number> }[] = [];
     for (const { index, pairs, plus } of sums) {
       if (pairs.length === 0) throw new NoFit("a result has no terms");
@@ -391,7 +391,7 @@ class Fit {
   }
 
   /** Returns the addresses of the products of a sum, in ascending order. */
-  #pairsOf({ terms }: Sum, left: number): Pair[] {
+  #pairsOf({ terms }: SymbolicSum, left: number): Pair[] {
     const pairs = terms.flatMap(({ factors }): Pair[] => {
       const [x, y] = factors;
       if (!x || !y) return [];

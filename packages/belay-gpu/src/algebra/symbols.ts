@@ -35,7 +35,7 @@ export interface Term {
 }
 
 /** A sum of terms, with what computing it rounded to. */
-export interface Sum {
+export interface SymbolicSum {
   readonly terms: readonly Term[];
   /** True if an operation in between rounded to f16. */
   readonly isHalf: boolean;
@@ -123,7 +123,7 @@ export class Symbols {
   }
 
   /** Returns a number as a sum of at most `most` products; undefined if it is something else. */
-  sumOf(number: number, most: number): Sum | undefined {
+  sumOf(number: number, most: number): SymbolicSum | undefined {
     const terms: Term[] = [];
     let isHalf = false;
     const waiting: { x: number; coefficient: number; roundings: number }[] = [

@@ -25,7 +25,7 @@ export type Culprit =
 export type Testimony = Pick<KernelCase, "outcome" | "reason" | "wrong">;
 
 /** The verdict on a disputed dispatch, with its evidence. */
-export interface Verdict {
+export interface BlameVerdict {
   readonly culprit: Culprit;
   /** The dispatch, as small as it could be cut. */
   readonly dispute: Dispute;
@@ -61,7 +61,7 @@ const runs = 5;
 export async function blame(
   dispute: Dispute,
   { device, software, milliseconds = 20_000, onProgress = () => {} }: BlameOptions,
-): Promise<Verdict> {
+): Promise<BlameVerdict> {
   const tried = new TriedDevice(device, undefined);
   const other = software && new TriedDevice(software, undefined);
   try {
@@ -84,7 +84,7 @@ export async function blame(
     onProgress("asking others");
     const again = isSteady && small !== dispute ? [await testimonyOf(tried, small)] : [];
     const second = otherTextOf(small);
-    const evidence: Verdict["evidence"] = {
+    const evidence: BlameVerdict["evidence"] = {
       ...(doubt !== undefined && { kernel: doubt }),
       device: again.length > 0 ? repeated.map(() => again[0]!) : repeated,
       ...(second && { otherText: await testimonyOf(tried, second) }),
@@ -98,7 +98,10 @@ export async function blame(
 }
 
 /** Returns whom the evidence speaks against. */
-export function culpritOf({ kernel, device, software }: Verdict["evidence"], isSteady: boolean): Culprit {
+export function culpritOf(
+  { kernel, device, software }: BlameVerdict["evidence"],
+  isSteady: boolean,
+): Culprit {
   if (kernel !== undefined) return "kernel";
   if (device.every(({ outcome }) => outcome !== "differs" && outcome !== "failed")) return "nobody";
   if (!isSteady) return "hardware";

@@ -10,7 +10,7 @@ export interface Tensor {
 }
 type Operation = () => Tensor;
 /** The parts of the library that are used. Each operation takes and returns tensors. */
-export type Library = Record<string, (...args: unknown[]) => Tensor> & {
+export type TensorFlowLibrary = Record<string, (...args: unknown[]) => Tensor> & {
   readonly fused: Record<string, (...args: unknown[]) => Tensor>;
   readonly image: Record<string, (...args: unknown[]) => Tensor>;
   tidy(compute: () => Tensor): Tensor;
@@ -68,7 +68,7 @@ export async function loadLibrary() {
   // The library needs this global when it is loaded. Browsers have it.
   if (!globalThis.navigator?.gpu)
     Object.defineProperty(globalThis, "navigator", { value: { gpu: {} }, configurable: true });
-  const tf: Library = require("@tensorflow/tfjs-core");
+  const tf: TensorFlowLibrary = require("@tensorflow/tfjs-core");
   const { WebGPUBackend }: { WebGPUBackend: new (device: GPUDevice) => unknown } =
     require("@tensorflow/tfjs-backend-webgpu");
   // Small tensors would otherwise not use the GPU.
@@ -96,7 +96,11 @@ class RandomNumbers {
 }
 
 /** Returns functions that create the inputs of an operation, and return the operation. */
-function operationsOf(tf: Library, elements: number, random: RandomNumbers): Record<string, () => Operation> {
+function operationsOf(
+  tf: TensorFlowLibrary,
+  elements: number,
+  random: RandomNumbers,
+): Record<string, () => Operation> {
   const side = Math.floor(Math.sqrt(elements));
   const matrix = Math.min(1024, side);
   const image = Math.max(8, Math.floor(Math.sqrt(elements / 16)));

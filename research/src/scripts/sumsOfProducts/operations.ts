@@ -1,11 +1,11 @@
 /** Operations of TensorFlow.js that compute sums of products. */
-import { type Library, loadLibrary, type Tensor } from "../../bench/programs/tensorflow.js";
+import { loadLibrary, type Tensor, type TensorFlowLibrary } from "../../bench/programs/tensorflow.js";
 
 /**
  * Returns operations by name. Sides of matrices are multiples of `side`, and images have sides of
  * `side / 16` and more.
  */
-function operationsOf(tf: Library, side: number): Record<string, () => Tensor> {
+function operationsOf(tf: TensorFlowLibrary, side: number): Record<string, () => Tensor> {
   const ones = (...shape: number[]) => tf.ones!(shape);
   const [s, image] = [side, Math.max(16, side / 16)];
   const odd = s - 5;

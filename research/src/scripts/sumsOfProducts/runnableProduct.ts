@@ -4,7 +4,7 @@ import {
   type Operand,
   SumsCheck,
   type SumsOfProducts,
-  type Verdict,
+  type SumsVerdict,
 } from "belay-gpu/algebra";
 import { GpuTimer } from "../../bench/measuring/gpuTimer.js";
 import type { CapturedDispatch } from "./captured.js";
@@ -27,13 +27,13 @@ export function sumsIn({ source, entryPoint, constants, grid, bindings }: Captur
 }
 
 /** The GPU's own times of a dispatch, in milliseconds. */
-export interface Times {
+export interface ProductTimes {
   readonly alone: number;
   readonly checked: number;
 }
 
 /** A dispatch with buffers of its own. */
-export class Runnable {
+export class RunnableProduct {
   readonly #device: GPUDevice;
   readonly #dispatch: CapturedDispatch;
   readonly #sums: SumsOfProducts;
@@ -95,7 +95,7 @@ export class Runnable {
   }
 
   /** Runs the dispatch with its check, and returns the verdict. */
-  async verdict(): Promise<Verdict> {
+  async verdict(): Promise<SumsVerdict> {
     const encoder = this.#device.createCommandEncoder();
     this.#encode(encoder, true, 1);
     this.#device.queue.submit([encoder.finish()]);
@@ -103,7 +103,7 @@ export class Runnable {
   }
 
   /** Returns the least times of a dispatch within some seconds. */
-  async times(seconds: number): Promise<Times> {
+  async times(seconds: number): Promise<ProductTimes> {
     const timer = new GpuTimer(this.#device);
     const least = { alone: Number.POSITIVE_INFINITY, checked: Number.POSITIVE_INFINITY };
     const end = performance.now() + 1000 * seconds;
