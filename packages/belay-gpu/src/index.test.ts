@@ -7,10 +7,10 @@ const KERNEL = `
 
 it("protects kernels, and refuses the options that only the runtime and campaigns need", () => {
   expect(protect(KERNEL, { memory: "checksum" }).checks).not.toEqual([]);
-  for (const name of ["injectFaults", "strikeMachinery", "room", "reportBinding", "memoryBindings"])
+  for (const name of ["injectFaults", "strikeMachinery", "copies", "room", "reportBinding", "memoryBindings"])
     expect(() => protect(KERNEL, { [name]: true } as ProtectOptions)).toThrow(
       `there is no option ${name}: the options are redundancy, cover, entryPoint, check, pairing, channel, ` +
-        "memory, strict, features, subgroupSize, limits, constants",
+        "diversity, memory, strict, features, subgroupSize, limits, constants",
     );
   expect(() => protect(KERNEL, { memory: {} } as never)).toThrow('it is one of "none", "secded32"');
 });

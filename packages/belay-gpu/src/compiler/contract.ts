@@ -290,6 +290,12 @@ export interface CompilerOptions extends Omit<ProtectOptions, "memory"> {
    * Default false.
    */
   readonly strikeMachinery?: boolean;
+  /**
+   * True if under `inter` each buffer that a kernel changes in place is copied, even if replicas
+   * need no copies. A kernel whose replicas wait for nobody then has the bindings and grids of one
+   * whose replicas wait. Default false.
+   */
+  readonly copies?: boolean;
 }
 
 /** The protection of one compute entry point. */

@@ -61,7 +61,13 @@ interface ArrivalPlan {
 /** Plans an Inter-Group kernel: its needs of the host and of the other replica. */
 export function interGroupPlan(
   kernel: KernelFacts,
-  { check, limits, memory, diversity }: Pick<Settings, "check" | "limits" | "memory" | "diversity">,
+  {
+    check,
+    limits,
+    memory,
+    diversity,
+    copies,
+  }: Pick<Settings, "check" | "limits" | "memory" | "diversity" | "copies">,
 ): KernelPlan {
   const inPlace = kernel.buffersInPlace;
   const once = variablesExecutedOnce(kernel);
@@ -69,7 +75,8 @@ export function interGroupPlan(
   const needsResult = memoryOperations.some(({ name, isUsed }) => isUsed && name.startsWith("atomic"));
   const blocking = check === "store" || needsResult;
   // Second replicas store nothing. After all of them have run, the first ones load the same values.
-  const sequentialReplicas = !blocking && inPlace.size > 0 && kernel.loadsAfterStores.length === 0;
+  const needsCopies = copies || blocking || kernel.loadsAfterStores.length > 0;
+  const sequentialReplicas = !needsCopies && inPlace.size > 0;
   // Lanes that check memory together may load words that their neighbors stored.
   const arrives = sequentialReplicas && memory.coded.length === 0;
   const arrival = arrives ? arrivalPlan(kernel, limits, diversity) : undefined;

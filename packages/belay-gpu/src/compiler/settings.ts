@@ -72,6 +72,7 @@ const options: { readonly [Name in keyof Required<CompilerOptions>]: Values | nu
   reportBinding: null,
   injectFaults: oneOf(choices.injectFaults),
   strikeMachinery: flag,
+  copies: flag,
 };
 
 /** Throws a `TypeError` for options and values that `protect` does not have. */
@@ -118,6 +119,7 @@ export interface Settings {
   readonly report: BindingPoint;
   readonly injectFaults: boolean | "profile";
   readonly strikeMachinery: boolean;
+  readonly copies: boolean;
   /** True if the device has subgroups. */
   readonly subgroups: boolean;
   /** The number of lanes that a subgroup has at least; 0 without subgroups. */
@@ -181,6 +183,7 @@ export function settingsOf(
     report,
     injectFaults: options.injectFaults ?? false,
     strikeMachinery: options.strikeMachinery ?? false,
+    copies: options.copies ?? false,
     subgroupSize: places.subgroups ? (options.subgroupSize ?? usualSubgroup) : 0,
     memory: {
       ...(options.memoryBindings ?? bindingsBehind(source, report)),

@@ -118,6 +118,9 @@ interface Protection {
   module?: ReturnType<typeof makeSilently<GPUShaderModule>>;
 }
 
+/** The part of a policy that decides how a kernel is compiled. */
+type Configuration = Required<KernelPolicy> & Pick<CompilerOptions, "copies">;
+
 /** The compiled sources of a device, each compiled once. */
 class Protections {
   readonly #device: GPUDevice;
@@ -143,7 +146,7 @@ class Protections {
    * Returns the protection of a kernel and the diagnostics about its memory. If the layout has no
    * room for check words, passes verify the kernel's memory instead.
    */
-  protectionFor(request: KernelRequest, policy: Required<KernelPolicy>): [Protection, ...Diagnostic[]] {
+  protectionFor(request: KernelRequest, policy: Configuration): [Protection, ...Diagnostic[]] {
     const { room, memoryVariant } = request;
     if (memoryVariant === "none")
       return [this.#once(request, policy, "none"), leftAlone.boundWithoutChecks()];
@@ -160,7 +163,7 @@ class Protections {
 
   #once(
     { source, constants, room, entryPoint }: KernelRequest,
-    { redundancy, cover, check, channel, pairing, diversity }: Required<KernelPolicy>,
+    { redundancy, cover, check, channel, pairing, diversity, copies = false }: Configuration,
     memory: NonNullable<CompilerOptions["memory"]>,
   ): Protection {
     const reportBinding = room?.reportBinding;
@@ -170,7 +173,7 @@ class Protections {
       redundancy === "auto"
         ? { ...(entryPoint && { entryPoint }), ...(room && { room: room.storageBuffers }) }
         : {};
-    const policy = [redundancy, cover, check, channel, pairing, diversity, memory, chosenFor];
+    const policy = [redundancy, cover, check, channel, pairing, diversity, copies, memory, chosenFor];
     const key = JSON.stringify([reportBinding, Object.entries(constants).sort(), policy, source]);
     let protection = this.#made.get(key);
     if (!protection) {
@@ -189,6 +192,7 @@ class Protections {
         memory,
         injectFaults,
         strikeMachinery,
+        copies,
         constants,
         ...chosenFor,
         ...(room && { reportBinding: room.reportBinding, memoryBindings: room.memoryBindings }),
@@ -238,6 +242,8 @@ export class Kernels {
   readonly #requests = new WeakMap<ProtectedKernel, KernelRequest>();
   /** The variants of kernels that compare before each store; null if there is none. */
   readonly #storing = new WeakMap<ProtectedKernel, ProtectedKernel | null>();
+  /** The variants of kernels whose replicas wait for nobody; null if there is none. */
+  readonly #unhurried = new WeakMap<ProtectedKernel, ProtectedKernel | null>();
   /** Settles when it is known for each pipeline so far whether the device accepted it. */
   #told: Promise<unknown> = Promise.resolve();
 
@@ -432,12 +438,36 @@ export class Kernels {
    * kernel with the same bind groups. Undefined if there is none.
    */
   withStoreChecks(kernel: ProtectedKernel): ProtectedKernel | undefined {
-    let storing = this.#storing.get(kernel);
-    if (storing === undefined) {
-      storing = this.#makeStoring(kernel) ?? null;
-      this.#storing.set(kernel, storing);
+    return this.#once(this.#storing, kernel, () => this.#makeStoring(kernel));
+  }
+
+  /**
+   * Returns the variant of a kernel whose replicas do not wait for each other, as they compare
+   * signatures. It can run in place of the kernel with the same bind groups. Undefined if there is
+   * none.
+   */
+  withoutWaits(kernel: ProtectedKernel): ProtectedKernel | undefined {
+    return this.#once(this.#unhurried, kernel, () => {
+      const request = this.#requests.get(kernel);
+      const policy = request && policyFor(this.#policy, this.#named(request));
+      if (policy?.check !== "store" || !kernel.interGroup) return undefined;
+      const changed = { ...policy, redundancy: "inter", check: "signature", copies: true } as const;
+      const variant = this.#variantOf(kernel, request!, changed);
+      return variant?.interGroup?.blocking === false ? variant : undefined;
+    });
+  }
+
+  #once(
+    made: WeakMap<ProtectedKernel, ProtectedKernel | null>,
+    kernel: ProtectedKernel,
+    make: () => ProtectedKernel | undefined,
+  ): ProtectedKernel | undefined {
+    let variant = made.get(kernel);
+    if (variant === undefined) {
+      variant = make() ?? null;
+      made.set(kernel, variant);
     }
-    return storing ?? undefined;
+    return variant ?? undefined;
   }
 
   #makeStoring(kernel: ProtectedKernel): ProtectedKernel | undefined {
@@ -454,7 +484,16 @@ export class Kernels {
     const places = isApart
       ? ({ redundancy: "intra+lds", pairing: "adjacent", channel: "auto" } as const)
       : { redundancy, pairing, channel };
-    const [protection] = this.#protections.protectionFor(request, { ...policy, ...places, check: "store" });
+    return this.#variantOf(kernel, request, { ...policy, ...places, check: "store" });
+  }
+
+  /** Returns a kernel with another configuration if it can run in place of the kernel. */
+  #variantOf(
+    kernel: ProtectedKernel,
+    request: KernelRequest,
+    configuration: Configuration,
+  ): ProtectedKernel | undefined {
+    const [protection] = this.#protections.protectionFor(request, configuration);
     const { result } = protection;
     const summary = summaryOf(result, request);
     const failed = result.diagnostics.some(({ severity }) => severity === "error");

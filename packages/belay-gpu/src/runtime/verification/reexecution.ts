@@ -67,10 +67,10 @@ export class Reexecution {
     let last = found;
     let attempts = 0;
     let comesBack = false;
-    let storing: Substitution | undefined;
+    let before: Substitution | undefined;
     while (attempts < retries && !isClean(last)) {
-      storing = comesBack ? await search.prepare(epochs, last, storing) : undefined;
-      const substitution = storing;
+      const substitution = await search.prepare(epochs, last, { before, comesBack });
+      before = substitution;
       // A rejected event is no obstacle.
       if (journal.obstacle !== undefined) await journal.settled();
       if (journal.obstacle !== undefined) break;
@@ -85,15 +85,15 @@ export class Reexecution {
       const searched = this.#search(epochs, last);
       const faulty = searched.map(({ places }) => readStored(device, places));
       onReplay();
-      let before: Promise<ReportSnapshot> | undefined;
+      let erasing: Promise<ReportSnapshot> | undefined;
       const accepted = journal.replay(
         epochs,
         () => {
           // Errors that are still in memory are removed first, so that re-executed work does not
           // find them.
           memory.scrub(epochs.flatMap(({ touched }) => memory.ownersOf(touched)));
-          before = reports.takeSnapshot([]);
-          if (substitution) search.copyArmedFaults(substitution);
+          erasing = reports.takeSnapshot([]);
+          if (substitution) search.prepareReports(substitution);
         },
         substitution && ((encoder) => search.substituteIn(encoder, substitution)),
       );
@@ -101,7 +101,7 @@ export class Reexecution {
       const taking = reports.takeSnapshot(epochs, substitution?.kernels);
       const clean = searched.map(({ places }) => readStored(device, places));
       for (const mapping of this.mappings) mapping.resume();
-      const [discarded, restored, snapshot, ran] = await Promise.all([discarding, before, taking, accepted]);
+      const [discarded, restored, snapshot, ran] = await Promise.all([discarding, erasing, taking, accepted]);
       log.record(reports.read(epochs, discarded));
       // Errors that are still in memory are found again, so this result is dropped.
       reports.read([], restored);
@@ -114,8 +114,8 @@ export class Reexecution {
       }
       const again = await reports.scrubSuspects(reports.read(epochs, snapshot, substitution?.kernels));
       comesBack = true;
-      // Substitutes whose replicas waited in vain for each other say less than the previous result.
-      if (substitution && isUndecided(again)) search.giveUpOn(substitution);
+      // Substitutes whose replicas waited in vain for each other say less than a known fault.
+      if (substitution && isUndecided(again) && !isUndecided(last)) search.giveUpOn(substitution);
       else last = again;
       log.recordReturned(last);
       for (const [i, { kernel, places }] of searched.entries()) {

@@ -1,7 +1,11 @@
 /**
- * Finds the store that a recurring fault strikes, if replicas are compared by hashes. Re-executed
- * work then runs kernels that compare before each store. These kernels are created only when a
- * fault has come back.
+ * Replaces kernels in re-executed work, for two purposes. These replacements are created only when
+ * they are needed.
+ *
+ * - A recurring fault whose store is unknown, as replicas compare hashes: the replacement compares
+ *   before each store.
+ * - A wait that ran out, which is no fault: the replicas of the replacement wait for nobody. They
+ *   wait much longer if they need each other's results, or if only the device knows the grid.
  */
 
 import { type ReportArena, rangeOf } from "../context/reportArena.ts";
@@ -20,7 +24,7 @@ import { type AnyMethod, copyOffsets } from "../webgpu/replayStep.ts";
 import { type CheckResult, isHashed } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
 
-/** A pipeline that compares before each store, for use in place of one that compares hashes. */
+/** A pipeline for use in place of another one. */
 interface Substitute {
   readonly kernel: ProtectedKernel;
   readonly pipeline: GPUComputePipeline;
@@ -30,7 +34,10 @@ interface Substitute {
 
 /** The kernels and pipelines that run in place of others. */
 export interface Substitution {
+  /** The replaced kernels, with the kernels that have a report of their own. */
   readonly kernels: ReadonlyMap<ProtectedKernel, ProtectedKernel>;
+  /** The kernels that run with more patience. */
+  readonly patient: ReadonlySet<ProtectedKernel>;
   readonly pipelines: ReadonlyMap<GPUComputePipeline, Substitute>;
 }
 
@@ -41,12 +48,18 @@ interface PassAgain {
   readonly groups: Map<number, SetGroup>;
 }
 
+/**
+ * The number of polls of a replica that has waited in vain before: about a quarter of a minute on a
+ * GPU.
+ */
+const longPatience = 2 ** 24;
+
 export class StoreSearch {
   readonly #device: GPUDevice;
   readonly #kernels: Kernels;
   readonly #bindGroups: BindGroups;
   readonly #arena: ReportArena;
-  readonly #made = new WeakMap<GPUComputePipeline, Promise<Substitute | undefined>>();
+  readonly #made = new WeakMap<GPUComputePipeline, Map<ProtectedKernel, Promise<Substitute | undefined>>>();
   readonly #excluded = new WeakSet<ProtectedKernel>();
   readonly #encoders: Overlay<GPUCommandEncoder, Substitution>;
 
@@ -84,43 +97,68 @@ export class StoreSearch {
   }
 
   /**
-   * Creates substitutes for kernels whose faults are known only by hashes, and for those that had a
-   * substitute `before`. Undefined if none can be created.
+   * Creates substitutes for kernels whose replicas waited in vain, and for those that had a
+   * substitute `before`. If the fault `comesBack`, also for kernels whose faults are known only by
+   * hashes. Undefined if none can be created.
    */
   async prepare(
     epochs: readonly Epoch[],
     { kernels: found }: CheckResult,
-    before: Substitution | undefined,
+    { before, comesBack }: { readonly before: Substitution | undefined; readonly comesBack: boolean },
   ): Promise<Substitution | undefined> {
-    const hashed = [...found].flatMap(([kernel, { faults }]) => (faults.some(isHashed) ? [kernel] : []));
-    const wanted = new Set([...hashed, ...(before?.kernels.keys() ?? [])]);
+    const candidatesFor = (kernel: ProtectedKernel) => {
+      const { faults = [], unverified = [] } = found.get(kernel) ?? {};
+      const isSought = comesBack && faults.some(isHashed);
+      const usual = before?.kernels.get(kernel) ?? (isSought && this.#kernels.withStoreChecks(kernel));
+      const waited = before?.patient.has(kernel) || unverified.some(({ cause }) => cause === "waitedTooLong");
+      return [
+        !this.#excluded.has(kernel) && usual,
+        waited && this.#kernels.withoutWaits(kernel),
+        waited && kernel.interGroup?.patience !== undefined && kernel,
+      ];
+    };
     const variants = new Map<PipelineVariant, ProtectedKernel>();
     for (const event of epochs.flatMap(({ events }) => events))
       if ("record" in event)
         for (const { variant, kernel } of event.record.uses) if (kernel) variants.set(variant, kernel);
     const kernels = new Map<ProtectedKernel, ProtectedKernel>();
+    const patient = new Set<ProtectedKernel>();
     const pipelines = new Map<GPUComputePipeline, Substitute>();
     for (const [variant, kernel] of variants) {
-      const isSought = wanted.has(kernel) && !this.#excluded.has(kernel);
-      const storing = isSought ? this.#kernels.withStoreChecks(kernel) : undefined;
-      if (!storing) continue;
-      const { pipeline } = variant;
-      const making = this.#made.get(pipeline) ?? this.#substitute(variant, kernel, storing);
-      this.#made.set(pipeline, making);
-      const made = await making;
-      if (!made) continue;
-      pipelines.set(pipeline, made);
-      kernels.set(kernel, storing);
+      for (const candidate of candidatesFor(kernel)) {
+        const made = candidate && (await this.#madeFor(variant, kernel, candidate));
+        if (!made) continue;
+        pipelines.set(variant.pipeline, made);
+        if (candidate === kernel) patient.add(kernel);
+        else kernels.set(kernel, candidate);
+        break;
+      }
     }
-    return pipelines.size > 0 ? { kernels, pipelines } : undefined;
+    return pipelines.size > 0 ? { kernels, patient, pipelines } : undefined;
+  }
+
+  #madeFor(
+    variant: PipelineVariant,
+    kernel: ProtectedKernel,
+    substitute: ProtectedKernel,
+  ): Promise<Substitute | undefined> {
+    const made =
+      this.#made.get(variant.pipeline) ?? new Map<ProtectedKernel, Promise<Substitute | undefined>>();
+    this.#made.set(variant.pipeline, made);
+    const making = made.get(substitute) ?? this.#substitute(variant, kernel, substitute);
+    made.set(substitute, making);
+    return making;
   }
 
   /**
-   * Copies the armed faults of kernels to their substitutes. Call it before the substitutes run.
+   * Copies the armed faults of kernels to their substitutes, and lets replicas wait again. Call it
+   * before the substitutes run.
    */
-  copyArmedFaults({ kernels }: Substitution): void {
-    for (const [kernel, storing] of kernels)
-      if (kernel.protection.faultSites.length > 0) this.#arena.copy(kernel.slot, storing.slot, armingWords);
+  prepareReports({ kernels, patient }: Substitution): void {
+    for (const [kernel, substitute] of kernels)
+      if (kernel.protection.faultSites.length > 0)
+        this.#arena.copy(kernel.slot, substitute.slot, armingWords);
+    for (const { slot } of patient) this.#arena.forgetExchange(slot);
   }
 
   /** Excludes kernels from substitution, as their substitutes gave no result. */
@@ -136,23 +174,28 @@ export class StoreSearch {
   async #substitute(
     { descriptor }: PipelineVariant,
     kernel: ProtectedKernel,
-    storing: ProtectedKernel,
+    substitute: ProtectedKernel,
   ): Promise<Substitute | undefined> {
     if (!descriptor) return undefined;
-    const { doubling } = kernel.interGroup ?? {};
-    // The substitute's own report does not contain the grid on which it runs.
-    if (doubling !== undefined && descriptor.compute.constants?.[doubling] === namedByReport)
-      return undefined;
-    const compute = { ...membersOf(descriptor.compute), module: storing.module };
+    const { doubling, patience } = kernel.interGroup ?? {};
+    const isPatient = substitute === kernel && patience !== undefined;
+    const own = descriptor.compute.constants;
+    // A substitute's own report does not contain the grid on which it runs.
+    if (!isPatient && doubling !== undefined && own?.[doubling] === namedByReport) return undefined;
+    const compute = {
+      ...membersOf(descriptor.compute),
+      module: substitute.module,
+      ...(isPatient && { constants: { ...own, [patience]: longPatience } }),
+    };
     const making = this.#device.createComputePipelineAsync({ ...descriptor, compute });
     const pipeline = await making.catch(() => undefined);
     if (!pipeline) return undefined;
     // Pipelines share an explicit layout. A default layout belongs to one pipeline.
-    const own = descriptor.layout === "auto" ? this.#kernels.groupsOf(kernel) : [];
+    const groups = descriptor.layout === "auto" ? this.#kernels.groupsOf(kernel) : [];
     const { group } = kernel.protection.layout!;
-    const indices = new Set([group, ...addedPoints(kernel).map((point) => point.group), ...own]);
+    const indices = new Set([group, ...addedPoints(kernel).map((point) => point.group), ...groups]);
     const layouts = new Map([...indices].map((index) => [index, pipeline.getBindGroupLayout(index)]));
-    return { kernel: storing, pipeline, layouts };
+    return { kernel: substitute, pipeline, layouts };
   }
 
   /**

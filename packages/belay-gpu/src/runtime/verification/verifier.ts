@@ -167,9 +167,12 @@ export class Verifier {
     const milliseconds = performance.now() - start;
     this.#recoveryMs += milliseconds;
     if (isClean(last)) {
-      this.#recoveries++;
       const errors = log.damage.map(({ error }) => error);
-      this.#events.emit("recovery", { faults: log.faults, damage: errors, attempts, milliseconds });
+      // A wait that ran out is no fault, so there is nothing to recover from.
+      if (log.faults.length + errors.length > 0) {
+        this.#recoveries++;
+        this.#events.emit("recovery", { faults: log.faults, damage: errors, attempts, milliseconds });
+      }
       return this.#settle(epochs, last, log, "recovered");
     }
     this.#giveUps++;
