@@ -52,6 +52,8 @@ export class CheckWordEncoder {
   readonly #passes: CheckWordPasses;
   readonly #move: OwnKernel;
   readonly #carryOver: OwnKernel;
+  /** True if the latest command buffer with compute passes had only one. */
+  #expectsOnePass = false;
 
   constructor(
     device: GPUDevice,
@@ -82,8 +84,25 @@ export class CheckWordEncoder {
     }
   }
 
-  /** Encodes all raw ranges, at the end of a command buffer. */
+  /**
+   * Encodes the verifications that wait, at the end of a compute pass. If the pass is probably the
+   * last one, it also does what `finish` would do in a pass of its own.
+   */
+  endPass(point: EncodingPoint): void {
+    this.#passes.verifyWaiting(point);
+    const { state } = point;
+    state.passes++;
+    if (this.#expectsOnePass && state.passes === 1) this.#complete(point);
+  }
+
+  /** Encodes all raw ranges and settles, at the end of a command buffer. */
   finish(point: EncodingPoint): void {
+    const { passes } = point.state;
+    if (passes > 0) this.#expectsOnePass = passes === 1;
+    this.#complete(point);
+  }
+
+  #complete(point: EncodingPoint): void {
     for (const range of [...point.state.raw]) this.encodeRaw(point, this.#buffers.granulesIn(range)!);
     this.#passes.settle(point);
   }

@@ -542,6 +542,34 @@ it.each([0, 1])("verifies a loaded buffer before the same pass overwrites it, %i
   expect(memory!.uncorrectable).toBe(flips);
 });
 
+it("watches only submissions with dispatches or sums that the device has not accepted before", async () => {
+  let watched = 0;
+  const change = (native: GPUDevice) =>
+    new Proxy(native, {
+      get: (_, name) => {
+        const value: unknown = Reflect.get(native, name, native);
+        if (name === "pushErrorScope") watched++;
+        return typeof value === "function" ? value.bind(native) : value;
+      },
+    });
+  using program = await Program.create(COPY, 41, [6], {}, change);
+  const watchedIn = async (act: () => void) => {
+    const before = watched;
+    act();
+    const after = watched;
+    await program.read();
+    return after - before;
+  };
+  // The results of trials change the kernel, and a pass of its own compares the sums at first.
+  for (let i = 0; i < 4; i++) await watchedIn(() => program.runStep(i % 2));
+  for (let i = 0; i < 2; i++) expect(await watchedIn(() => program.runStep(i))).toBe(0);
+  // These dispatches add to other slots: Belay makes two bind groups and watches the submission.
+  expect(await watchedIn(() => program.run())).toBe(3);
+  expect(await watchedIn(() => program.run())).toBe(0);
+  expect(await program.read()).toEqual(contents(41));
+  expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+});
+
 it("handles more sums than there are slots", async () => {
   using program = await Program.create(COPY, 41, [6]);
   program.run();

@@ -206,7 +206,7 @@ export class EccMemory implements MemoryProtection {
   }
 
   endPass(point: EncodingPoint): void {
-    this.#words.verifyWaiting(point);
+    this.#words.endPass(point);
   }
 
   overwritten({ filled, memory: { overwritten } }: Parameters<MemoryProtection["overwritten"]>[0]) {

@@ -83,6 +83,8 @@ export class MemoryState {
   pending: (PendingSum | undefined)[] = [];
   /** The buffers to verify before one of them changes, at the latest at the end of the pass. */
   readonly waiting: ProtectedBuffer[] = [];
+  /** The number of compute passes that have ended. */
+  passes = 0;
   /** The contents of uniform buffers on which the sums rely. */
   readonly expected = new Set<ExpectedUniforms>();
   /**
@@ -91,6 +93,11 @@ export class MemoryState {
    * encode what it writes after it.
    */
   ignoresSums = false;
+
+  /** True if other command buffers verify or encode memory before or after the commands. */
+  get isUpdated(): boolean {
+    return this.verifiedFirst.size > 0 || this.ignoresSums || this.firstArena !== this.arena;
+  }
 
   /**
    * Corrects the expectations. `filled` has the buffers that the commands overwrite completely.

@@ -29,6 +29,12 @@ export class UsedResources implements ResourceAccess {
 const noResources: ReadonlySet<GpuResource> = new Set();
 
 /**
+ * The bind groups of Belay's own that the device has accepted. Each belongs to one pipeline, so the
+ * device accepts all dispatches with it.
+ */
+const acceptedGroups = new WeakSet<GPUBindGroup>();
+
+/**
  * The record of a command buffer: its effects, for verification, and its commands, to encode them
  * again.
  */
@@ -58,6 +64,8 @@ export class CommandRecord extends UsedResources {
    */
   readonly shadowSync = new RangeSet();
   #memory: MemoryState | undefined = undefined;
+  /** The bind groups of Belay's own that the device has to accept, too. */
+  #added: Set<GPUBindGroup> | undefined = undefined;
   /**
    * True between the beginning and the end of a pass. WebGPU validation rejects the command buffer
    * if the encoder is used in between.
@@ -94,7 +102,15 @@ export class CommandRecord extends UsedResources {
   get isFamiliar(): boolean {
     const isComplete = !this.isInPass && this.obstacle === undefined;
     const isPlain = !this.isUnusual && this.steps.length === this.plainPasses;
-    return isComplete && isPlain && this.effects.every(({ dispatch }) => dispatch?.isAccepted);
+    if (!isComplete || !isPlain || this.#memory?.isUpdated) return false;
+    for (const group of this.#added ?? []) if (!acceptedGroups.has(group)) return false;
+    return this.effects.every(({ dispatch }) => dispatch?.isAccepted);
+  }
+
+  /** Records the bind groups of Belay's own that commands use. */
+  addGroups(groups: Set<GPUBindGroup> | undefined): void {
+    if (this.#added) for (const group of groups ?? []) this.#added.add(group);
+    else this.#added = groups;
   }
 
   /** Frees the memory that is kept for more commands. Call it at the end of the commands. */
@@ -115,6 +131,7 @@ export class CommandRecord extends UsedResources {
   accept(): void {
     this.dispatches.accept();
     for (const { dispatch } of this.effects) if (dispatch) dispatch.isAccepted = true;
+    for (const group of this.#added ?? []) acceptedGroups.add(group);
   }
 
   /** Yields the protected kernel of each use. */

@@ -94,7 +94,6 @@ class ComputePass implements EncodingPoint {
   }
 
   run(encode: (commands: PassCommands) => void): void {
-    this.record.isUnusual = true;
     encode(this.#commands);
   }
 
@@ -136,6 +135,7 @@ class ComputePass implements EncodingPoint {
   end(): void {
     if (this.#unused.length > 0) this.record.isUnusual = true;
     this.#parts.memory.endPass(this);
+    this.record.addGroups(this.#commands.added);
     this.#commands.end();
     this.record.isInPass = false;
   }
@@ -282,7 +282,10 @@ class ComputePass implements EncodingPoint {
   /** Encodes the dispatch, or one dispatch for each replica if they run one after the other. */
   #run({ runs: { kernel }, variant, bound }: Prepared, isSequential: boolean, dispatch: () => void): void {
     const { counter } = this.#parts;
-    if (counter || isSequential || bound?.shadowed.length || this.#sums) this.record.isUnusual = true;
+    if (counter || isSequential || bound?.shadowed.length) this.record.isUnusual = true;
+    // The slots of the sums differ from dispatch to dispatch.
+    if (this.#sums && bound)
+      for (const { group } of bound.groups.values()) if (group) this.#commands.noteAdded(group);
     if (kernel) counter?.count(this.#commands, kernel.slot);
     const run = () => {
       this.#commands.use(variant.pipeline, this.#groups, bound?.groups);

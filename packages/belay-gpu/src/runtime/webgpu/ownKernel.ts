@@ -40,6 +40,7 @@ export class OwnKernel {
       placesOf(buffers),
       () => this.#makeGroup(layout, buffers),
     );
+    commands.noteAdded(group);
     commands.setPipeline(pipeline);
     commands.setBindGroup(0, { group, offsets: noOffsets });
     commands.dispatchWorkgroups(workgroups);

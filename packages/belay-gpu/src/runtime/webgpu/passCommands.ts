@@ -42,6 +42,8 @@ export class RecordedPass {
  */
 export class PassCommands {
   readonly recorded = new RecordedPass();
+  /** The bind groups of Belay's own that depend on more than the dispatches of the program. */
+  added: Set<GPUBindGroup> | undefined = undefined;
   readonly #pass: GPUComputePassEncoder;
   readonly #native: GPUComputePassEncoder;
   #pipeline: GPUComputePipeline | undefined;
@@ -63,6 +65,11 @@ export class PassCommands {
     (this.#native.setBindGroup as AnyMethod).call(this.#pass, index, group, ...offsets);
     this.recorded.push("setBindGroup", index, group, ...offsets);
     this.#groups.set(index, set);
+  }
+
+  noteAdded(group: GPUBindGroup): void {
+    this.added ??= new Set();
+    this.added.add(group);
   }
 
   /**
