@@ -9,17 +9,16 @@
  * runs are shared by `--jobs` processes, with seeds of their own. Ends with an error when a result
  * differs or anything is reported, and then prints the kernel.
  */
-import { readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { forkGuarded, guardProcess } from "belay-cli/internal/shared/workloads/guard";
+import { guardProcess } from "belay-cli/internal/shared/workloads/guard";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
 import { type ComparedPolicy, comparedCodes, hardenWithCodes } from "../ecc/index.ts";
-import { randomBelow, randomFloats, randomWords } from "../workloads/random.ts";
-import { type RandomKernel, randomKernel } from "./faultFree/kernels.ts";
+import { randomBelow } from "../workloads/random.ts";
+import { runJobs } from "./faultFree/jobs.ts";
+import { inputsOf, type RandomKernel, randomKernel } from "./faultFree/kernels.ts";
 
 guardProcess();
 const { values: flags } = parseArgs({
@@ -83,10 +82,11 @@ function policies(): ComparedPolicy[] {
 /** Returns the words of a kernel's buffers after some dispatches. */
 async function resultsOf(
   device: GPUDevice,
-  { code, workgroups, sizes }: RandomKernel,
+  kernel: RandomKernel,
   label: string,
   seed: number,
 ): Promise<Uint32Array[]> {
+  const { code, workgroups } = kernel;
   const { STORAGE, UNIFORM, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
   const module = device.createShaderModule({ code });
   const pipeline = await device.createComputePipelineAsync({ label, layout: "auto", compute: { module } });
@@ -96,17 +96,11 @@ async function resultsOf(
     made.push(buffer);
     return buffer;
   };
-  const count = sizes[0]! / 4;
-  const buffers = sizes.map((size, binding) => {
-    const isUniform = binding === sizes.length - 1;
+  const inputs = inputsOf(kernel, seed);
+  const buffers = kernel.sizes.map((size, binding) => {
+    const isUniform = binding === inputs.length - 1;
     const buffer = create(size, (isUniform ? UNIFORM : STORAGE) | COPY_SRC | COPY_DST);
-    const floats = () => randomFloats(size / 4, seed).map((value) => Math.trunc(8 * value));
-    const words = isUniform
-      ? Uint32Array.of(seed, count, workgroups, 7)
-      : binding === 1
-        ? floats()
-        : randomWords(size / 4, seed + binding);
-    device.queue.writeBuffer(buffer, 0, words);
+    device.queue.writeBuffer(buffer, 0, inputs[binding]!);
     return buffer;
   });
   const entries = ["a", "f", "o", "p", "v", "s", "n", "h", "size"].flatMap((name, binding) =>
@@ -209,33 +203,12 @@ async function work(): Promise<Result> {
 
 /** Runs processes with a share of the runs each, and merges their results. */
 async function share(): Promise<Result> {
-  const results = await Promise.all(
-    Array.from({ length: jobs }, (_, job) => {
-      const out = join(tmpdir(), `faultFree-${process.pid}-${job}.json`);
-      const args = [
-        "--seed",
-        `${seed * 1000 + job}`,
-        "--runs",
-        `${Math.ceil(runs / jobs)}`,
-        "--out",
-        out,
-        "--time-limit",
-        flags["time-limit"],
-        "--dispatches",
-        `${dispatches}`,
-        "--only",
-        flags.only,
-      ];
-      return new Promise<Result>((resolve, reject) => {
-        forkGuarded(new URL(import.meta.url), args).on("exit", (status) => {
-          if (status !== 0 && status !== 1) reject(new Error(`a process ended with status ${status}`));
-          else resolve((JSON.parse(readFileSync(out, "utf8")) as { result: Result }).result);
-        });
-      });
-    }),
-  );
-  const whole: Result = { counts: {}, failures: results.flatMap(({ failures }) => failures) };
-  for (const { counts } of results)
+  const results = await runJobs<{ result: Result }>(new URL(import.meta.url), jobs, (job) => [
+    ...["--seed", `${seed * 1000 + job}`, "--runs", `${Math.ceil(runs / jobs)}`],
+    ...["--time-limit", flags["time-limit"], "--dispatches", `${dispatches}`, "--only", flags.only],
+  ]);
+  const whole: Result = { counts: {}, failures: results.flatMap(({ result }) => result.failures) };
+  for (const { counts } of results.map(({ result }) => result))
     for (const [policy, count] of Object.entries(counts)) {
       whole.counts[policy] ??= { runs: 0, kernels: 0, leftAlone: 0, different: 0, alarms: 0 };
       const sum = whole.counts[policy];

@@ -1,7 +1,8 @@
 /**
- * Random kernels without races. No schedule of invocations and no rounding changes their results.
+ * Random kernels without races. No schedule of invocations changes their results, and no rounding
+ * either if their floats are whole.
  */
-import { randomBelow } from "../../workloads/random.ts";
+import { randomBelow, randomFloats, randomWords } from "../../workloads/random.ts";
 
 export interface RandomKernel {
   readonly code: string;
@@ -36,13 +37,31 @@ const atomics = [
   "atomicSub",
 ];
 
+/** The floats of a kernel: whole numbers that no operation rounds, or numbers that each rounds. */
+export type Floats = "whole" | "rounded";
+
 /** Returns the kernel of a seed. */
-export function randomKernel(seed: number): RandomKernel {
-  return new Writer(seed).kernel();
+export function randomKernel(seed: number, floats: Floats = "whole"): RandomKernel {
+  return new Writer(seed, floats).kernel();
+}
+
+/** Returns the contents of a kernel's buffers before its dispatch, by binding. */
+export function inputsOf(
+  { sizes, workgroups }: RandomKernel,
+  seed: number,
+  floats: Floats = "whole",
+): (Uint32Array<ArrayBuffer> | Float32Array<ArrayBuffer>)[] {
+  const toNumber =
+    floats === "whole" ? (value: number) => Math.trunc(8 * value) : (value: number) => 8 * value;
+  return sizes.map((size, binding) => {
+    if (binding === sizes.length - 1) return Uint32Array.of(seed, sizes[0]! / 4, workgroups, 7);
+    return binding === 1 ? randomFloats(size / 4, seed).map(toNumber) : randomWords(size / 4, seed + binding);
+  });
 }
 
 class Writer {
   readonly #seed: number;
+  readonly #kind: Floats;
   #drawn = 0;
   #names = 0;
   /** The names of integers in scope; below, the variables among them. */
@@ -50,8 +69,9 @@ class Writer {
   #variables: string[] = [];
   #floats: string[] = [];
 
-  constructor(seed: number) {
+  constructor(seed: number, floats: Floats) {
     this.#seed = seed;
+    this.#kind = floats;
   }
 
   kernel(): RandomKernel {
@@ -255,7 +275,7 @@ workgroupBarrier();`;
     }
   }
 
-  /** Returns an expression over whole numbers so small that no operation rounds. */
+  /** Returns an expression over floats. No operation rounds whole ones, which stay small. */
   #float(depth: number): string {
     if (depth === 0) {
       if (this.#floats.length > 0 && this.#chance(30)) return `clamp(${this.#one(this.#floats)}, -8.0, 8.0)`;
@@ -267,6 +287,20 @@ workgroupBarrier();`;
       `(${left} - ${right})`,
       `(${left} * ${right})`,
       `max(${left}, ${right})`,
+      ...(this.#kind === "whole"
+        ? []
+        : [
+            `(${left} / (2.5 + abs(${right})))`,
+            `fma(${left}, ${right}, 0.3)`,
+            `sqrt(abs(${left}))`,
+            `sin(clamp(${left}, -3.0, 3.0))`,
+            `exp2(min(${left}, 4.0))`,
+            `log2(1.5 + abs(${left}))`,
+            `mix(${left}, ${right}, 0.25)`,
+            `dot(vec3f(${left}, 0.5, ${right}), vec3f(0.7, ${right}, -1.1))`,
+            `length(vec2f(${left}, ${right}))`,
+            `select(${left}, ${right}, ${left} < ${right})`,
+          ]),
     ]);
   }
 

@@ -1,0 +1,172 @@
+/**
+ * Compares random kernels on a device with the reference executor. Half of them have floats that
+ * each operation rounds.
+ *
+ *   node research/dist/scripts/randomKernels.js [--seed 1] [--seconds 60] [--jobs 1]
+ *       [--kernels 1000000] [--out FILE]
+ *
+ * The processes of `--jobs` share the kernels. A kernel whose results differ is tried again with an
+ * initializer for each variable, because drivers are known to forget that variables in loops start
+ * at zero. Other differences are cut down. Their disputes are in the file, for `belay blame`, and
+ * the script ends with an error.
+ */
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { guardProcess } from "belay-cli/internal/shared/workloads/guard";
+import { blame } from "belay-gpu/internal/blame/blame";
+import { TriedDevice } from "belay-gpu/internal/qualify/deviceRun";
+import { type Candidate, examine } from "belay-gpu/internal/qualify/examine";
+import type { Dispute, KernelCase } from "belay-gpu/internal/qualify/qualification";
+import { trialsOf } from "belay-gpu/internal/qualify/trials";
+import { openGpu } from "belay-node/internal/adapter";
+import { newDevice } from "belay-node/internal/newDevice";
+import { randomBelow } from "../workloads/random.ts";
+import { runJobs } from "./faultFree/jobs.ts";
+import { type Floats, inputsOf, randomKernel } from "./faultFree/kernels.ts";
+
+guardProcess();
+const { values: flags } = parseArgs({
+  options: {
+    seed: { type: "string", default: "1" },
+    seconds: { type: "string", default: "60" },
+    jobs: { type: "string", default: "1" },
+    kernels: { type: "string", default: "1000000" },
+    out: { type: "string" },
+  },
+});
+const [seed, seconds, jobs, most] = (["seed", "seconds", "jobs", "kernels"] as const).map((flag) =>
+  Number(flags[flag]),
+) as [number, number, number, number];
+const end = performance.now() + 1000 * seconds;
+/** The kernels in work at the same time, and the most differences that are cut down. */
+const concurrent = 4;
+const mostCutDown = 3;
+
+/** The number of kernels with each outcome, and the words that were compared. */
+type Counts = Record<KernelCase["outcome"] | "words", number>;
+
+interface Difference {
+  readonly floats: Floats;
+  readonly seed: number;
+  readonly reason: string;
+  /** True if the results agree once all variables have initializers. */
+  readonly isInitializer: boolean;
+  readonly culprit?: string;
+  readonly dispute?: Dispute;
+}
+
+interface Result {
+  readonly adapter: string;
+  readonly counts: Record<Floats, Counts>;
+  /** The reasons for which kernels are undecided or not checked. */
+  readonly reasons: Record<string, number>;
+  readonly differences: Difference[];
+}
+
+const noCounts = (): Counts => ({
+  agrees: 0,
+  undecided: 0,
+  differs: 0,
+  failed: 0,
+  "not-checked": 0,
+  words: 0,
+});
+
+/** Returns the kernel of a seed with its inputs, perhaps with an initializer for each variable. */
+function candidateOf(kernelSeed: number, floats: Floats, initializers: boolean): Candidate {
+  const kernel = randomKernel(kernelSeed, floats);
+  const initialized = () => kernel.code.replace(/\bvar (\w+): ([^;={]+);/g, "var $1 = $2();");
+  const source = { source: initializers ? initialized() : kernel.code };
+  const inputs = inputsOf(kernel, kernelSeed, floats);
+  return {
+    name: `kernel ${kernelSeed}`,
+    kernel: source,
+    // The generator makes no kernel in which the order of invocations decides a result.
+    isBuiltIn: true,
+    trials: (resolved) => {
+      const [made] = trialsOf({ ...source, workgroups: [kernel.workgroups, 1, 1] }, resolved, 32);
+      const buffers = made!.buffers.map((each) => ({
+        ...each,
+        bytes: new Uint8Array(inputs[each.binding]!.buffer),
+      }));
+      return [{ ...made!, buffers }];
+    },
+  };
+}
+
+async function work(): Promise<Result> {
+  const opened = await openGpu();
+  const result: Result = {
+    adapter: opened.choice.description,
+    counts: { whole: noCounts(), rounded: noCounts() },
+    reasons: {},
+    differences: [],
+  };
+  const device = await newDevice(opened);
+  const tried = new TriedDevice(device, undefined);
+  let drawn = 0;
+  const tryKernels = async () => {
+    while (drawn < most && performance.now() < end) {
+      const floats = drawn % 2 === 0 ? "whole" : "rounded";
+      const kernelSeed = randomBelow(2 ** 32, seed, drawn++);
+      const candidate = candidateOf(kernelSeed, floats, false);
+      const { outcome, words, reason, dispute } = await examine(tried, candidate);
+      const counts = result.counts[floats];
+      counts[outcome]++;
+      counts.words += words;
+      if (outcome === "agrees") continue;
+      if (outcome === "differs" || outcome === "failed") {
+        const again = await examine(tried, candidateOf(kernelSeed, floats, true));
+        const isInitializer = outcome === "differs" && again.outcome === "agrees";
+        result.differences.push({
+          floats,
+          seed: kernelSeed,
+          reason: reason!,
+          isInitializer,
+          ...(dispute && !isInitializer && { dispute }),
+        });
+      } else result.reasons[reason!] = (result.reasons[reason!] ?? 0) + 1;
+    }
+  };
+  await Promise.all(Array.from({ length: concurrent }, tryKernels));
+  tried.end();
+  const disputed = [...result.differences.entries()].filter(([, { dispute }]) => dispute);
+  for (const [i, each] of disputed.slice(0, mostCutDown)) {
+    const { culprit, dispute } = await blame(each.dispute!, { device, milliseconds: 4000 });
+    result.differences[i] = { ...each, culprit, dispute };
+  }
+  opened.close();
+  return result;
+}
+
+/** Runs processes with a share of the kernels each, and adds their results up. */
+async function share(): Promise<Result> {
+  const results = await runJobs<Result>(new URL(import.meta.url), jobs, (job) => [
+    ...["--seed", `${seed * 1000 + job}`, "--seconds", flags.seconds],
+    ...["--kernels", `${Math.ceil(most / jobs)}`],
+  ]);
+  const [whole, ...others] = results as [Result, ...Result[]];
+  for (const { counts, reasons, differences } of others) {
+    for (const floats of ["whole", "rounded"] as const) add(whole.counts[floats], counts[floats]);
+    add(whole.reasons, reasons);
+    whole.differences.push(...differences);
+  }
+  return whole;
+}
+
+function add(sums: Record<string, number>, numbers: Readonly<Record<string, number>>): void {
+  for (const [name, number] of Object.entries(numbers)) sums[name] = (sums[name] ?? 0) + number;
+}
+
+const result = await (jobs > 1 ? share() : work());
+const text = JSON.stringify(result, null, 2);
+if (flags.out) writeFileSync(flags.out, text);
+const { differences, ...summary } = result;
+const unexplained = differences.filter(({ isInitializer }) => !isInitializer);
+const numbers = { initializers: differences.length - unexplained.length, unexplained: unexplained.length };
+console.log(JSON.stringify({ ...summary, ...numbers }));
+// The processes of several jobs have named theirs.
+if (jobs === 1)
+  for (const { floats, seed: drawn, reason, culprit } of unexplained)
+    console.error(`kernel ${drawn} (${floats}): ${reason}${culprit ? `; ${culprit}` : ""}`);
+process.exit(unexplained.length === 0 ? 0 : 1);
