@@ -1,8 +1,8 @@
 /** Finds loads and stores of subgroup matrices, and the numbers in memory that they touch. */
 import type { CallExpression, Expression } from "../wgsl/ast.ts";
-import { sizeOf } from "../wgsl/layout.ts";
+import { sizeOf, strideOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
-import type { AddressSpace, ScalarType, Type } from "../wgsl/types.ts";
+import { type AddressSpace, type ScalarType, type Type, u32Type } from "../wgsl/types.ts";
 import { builtinFunction } from "./effects.ts";
 
 /** One load or store of a whole matrix. */
@@ -22,9 +22,14 @@ export interface MatrixAccess {
 
 /** The elements of an array that a matrix occupies. */
 export interface MatrixLayout {
-  /** The type of the array's elements. */
+  /** The type of the array's elements, or of the words of vectors. */
   readonly element: ScalarType;
-  /** The elements that lie next to each other, and the number of such runs. */
+  /**
+   * The words of each vector in an array of vectors, with the padding of `vec3`, which a matrix may
+   * cover. Undefined for an array of scalars.
+   */
+  readonly words?: number;
+  /** The elements or words that lie next to each other, and the number of such runs. */
   readonly length: number;
   readonly runs: number;
 }
@@ -63,8 +68,10 @@ function layoutOf(
   memory: Type,
   matrix: Type,
 ): MatrixLayout | undefined {
-  if (memory.kind !== "array" || memory.element.kind !== "scalar" || matrix.kind !== "subgroupMatrix")
-    return undefined;
+  if (memory.kind !== "array" || matrix.kind !== "subgroupMatrix") return undefined;
+  const isOfVectors = memory.element.kind === "vector";
+  const element = memory.element.kind === "scalar" ? memory.element : isOfVectors ? u32Type : undefined;
+  if (!element) return undefined;
   const order = callee.kind === "identifier" ? callee.templateArgs?.at(-1) : undefined;
   const isNamed = order?.kind === "identifier" && order.name.endsWith("_major");
   const flag = isNamed ? undefined : program.constantOf(args.at(-2)!);
@@ -72,9 +79,9 @@ function layoutOf(
   if (typeof isByColumns !== "boolean") return undefined;
   const [minor, runs] = isByColumns ? [matrix.rows, matrix.columns] : [matrix.columns, matrix.rows];
   const each = bytes[matrix.component]!;
-  const length = (minor * each) / sizeOf(memory.element);
-  if (!Number.isInteger(length) || (each === 1 && !isNamed)) return undefined;
-  return { element: memory.element, length, runs };
+  const length = (minor * each) / sizeOf(element);
+  if (!Number.isInteger(length) || ((each === 1 || isOfVectors) && !isNamed)) return undefined;
+  return { element, length, runs, ...(isOfVectors && { words: strideOf(memory) / sizeOf(element) }) };
 }
 
 /** Returns the bytes of workgroup memory for accesses, which has one array for each type. */

@@ -1,6 +1,6 @@
 /** Finds accesses without a place in a variable: those of views, and of some subgroup matrices. */
 import type { Span } from "../diagnostics/diagnostic.ts";
-import type { CallExpression, Expression, FunctionDeclaration } from "../wgsl/ast.ts";
+import type { CallExpression, Expression, FunctionDeclaration, Identifier } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import { functionsOf } from "./callGraph.ts";
@@ -26,6 +26,35 @@ export const stagedMatrices = (program: Program, functions: Iterable<FunctionDec
     const access = matrixAccess(program, call);
     return access && needsStaging(access) ? [access] : [];
   });
+
+/**
+ * Returns the accesses of matrices to arrays of vectors that cannot become arrays of words. In such
+ * an array, `functions` name no vector, and other functions of the module do not name it.
+ */
+export function matricesAmongVectors(
+  program: Program,
+  functions: ReadonlySet<FunctionDeclaration>,
+): MatrixAccess[] {
+  const accesses = stagedMatrices(program, functions).filter(({ layout }) => layout?.words !== undefined);
+  if (accesses.length === 0) return [];
+  const lengths = callsIn(functions).filter((call) => builtinFunction(program, call) === "arrayLength");
+  const pointers = [...accesses.map(({ pointer }) => pointer), ...lengths.map(({ args }) => args[0]!)];
+  const whole = new Set(pointers.map(namedArray));
+  const named = new Set<unknown>();
+  walk(program.module, (node) => {
+    if (node.kind === "identifier" && !whole.has(node)) named.add(program.targetOf(node));
+  });
+  return accesses.filter(({ pointer }) => {
+    const array = namedArray(pointer);
+    return !array || named.has(program.targetOf(array));
+  });
+}
+
+/** Returns the name in `&name`. */
+function namedArray(pointer: Expression): Identifier | undefined {
+  if (pointer.kind !== "unary" || pointer.operator !== "&") return undefined;
+  return pointer.operand.kind === "identifier" ? pointer.operand : undefined;
+}
 
 /**
  * Returns the views of buffers in a module. The length of opaque workgroup memory counts as one:

@@ -57,7 +57,15 @@ export function obstacles(
       "opaque-access",
       unknown.call.span,
       "the places of the numbers of this matrix are not certain",
-      "name the order as a template argument, and store to an array of scalars",
+      "name the order as a template argument, and store to an array of scalars or vectors",
+    );
+  const [mixed] = kernel.matricesAmongVectors;
+  if (mixed)
+    obstacle(
+      "opaque-access",
+      mixed.call.span,
+      "this matrix goes to an array of vectors that other code names, so the array cannot become one of words",
+      "store to an array of scalars, or access the array by matrices alone, through its name",
     );
   const memory = matrix && bytesOfVariables(sized, (_, type) => sizeOf(type));
   const needed = (memory ?? 0) + stagedBytes(kernel.stagedMatrices);

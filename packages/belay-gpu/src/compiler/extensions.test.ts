@@ -77,6 +77,13 @@ const followed: Record<string, string> = {
       let b = subgroup_matrix_right<u8, 8, 8>(); subgroupMatrixStore<row_major>(&out, 0, subgroupMatrixMultiply<u32>(a, b), 8);`)}`,
   "orders of subgroup matrices": `${matrices}
     ${main(`let a = subgroupMatrixLoad<${left}, row_major>(&floats, 0, 8); subgroupMatrixStore<col_major>(&floats, 64, a, 8);`)}`,
+  "subgroup matrices in arrays of vectors": `enable f16; ${matrices}
+    @group(0) @binding(2) var<storage, read_write> pairs: array<vec2i, 512>;
+    @group(0) @binding(3) var<storage, read_write> triples: array<vec3f>;
+    @group(0) @binding(4) var<storage, read_write> halves: array<vec3h>;
+    ${main(`subgroupMatrixStore<row_major>(&pairs, 0, ${left}(), arrayLength(&triples));
+      subgroupMatrixStore<col_major>(&triples, i * 0, subgroupMatrixLoad<${sum}, row_major>(&triples, 64, 4), 4i);
+      subgroupMatrixStore<row_major>(&halves, 0, subgroup_matrix_left<u8, 8, 8>(), 4);`)}`,
   "a product of subgroup matrices in place": `enable chromium_experimental_subgroup_matrix; ${floats}
     fn product(at: u32) -> ${sum} {
       return subgroupMatrixMultiplyAccumulate(subgroupMatrixLoad<${left}>(&floats, at, false, 8), ${right}(), subgroupMatrixLoad<${sum}>(&floats, at + 64, true, 8));
@@ -89,6 +96,13 @@ const opaque: Record<string, string> = {
   "subgroup matrices of bytes without a named order": `${matrices} ${out}
     ${main(`let a = subgroupMatrixLoad<subgroup_matrix_left<u8, 8, 8>>(&out, 0, false, 8);
       let b = subgroup_matrix_right<u8, 8, 8>(); subgroupMatrixStore(&out, 0, subgroupMatrixMultiply<u32>(a, b), false, 8);`)}`,
+  "a subgroup matrix among vectors": `${matrices} @group(0) @binding(2) var<storage, read_write> triples: array<vec3f>;
+    ${main(`subgroupMatrixStore<row_major>(&triples, 0, ${sum}(), 4); triples[i] = vec3f();`)}`,
+  "a subgroup matrix at a pointer to vectors": `${matrices} @group(0) @binding(2) var<storage, read_write> triples: array<vec3f>;
+    ${main(`let p = &triples; subgroupMatrixStore<row_major>(p, 0, ${sum}(), 4);`)}`,
+  "a subgroup matrix among vectors of another kernel": `${matrices} @group(0) @binding(2) var<storage, read_write> triples: array<vec3f>;
+    ${main(`subgroupMatrixStore<row_major>(&triples, 0, ${sum}(), 4);`)}
+    fn other() { triples[0].x = 1; }`,
   "a subgroup matrix that few store": `${matrices}
     ${main(`var m: ${sum}; if (i < 4) { subgroupMatrixStore(&floats, 64, m, true, 8); }`)}`,
   "a subgroup matrix after some have left": `${matrices}

@@ -14,6 +14,7 @@ import { loadsAfterStores } from "../analysis/hazards.ts";
 import type { MatrixAccess } from "../analysis/matrixAccesses.ts";
 import {
   bufferViews,
+  matricesAmongVectors,
   matrixOperations,
   type OpaqueAccess,
   stagedMatrices,
@@ -128,6 +129,11 @@ export class KernelFacts {
   /** The accesses of subgroup matrices to buffers that go through workgroup memory. */
   get stagedMatrices(): readonly MatrixAccess[] {
     return this.#once("stagedMatrices", () => stagedMatrices(this.program, this.functions));
+  }
+
+  /** The accesses of subgroup matrices to arrays of vectors that other code names. */
+  get matricesAmongVectors(): readonly MatrixAccess[] {
+    return this.#once("matricesAmongVectors", () => matricesAmongVectors(this.program, this.functions));
   }
 
   /** The subgroup operations, and the uses of built-in values of subgroups. */

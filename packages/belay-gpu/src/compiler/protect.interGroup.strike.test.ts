@@ -291,3 +291,41 @@ it("does not wait where nothing needs it", () => {
   expect(entryPoints[0]!.interGroup).toMatchObject({ blocking: false });
   expect(guard({ check: "signature" }).code).not.toContain("mail");
 });
+
+describe("the words of a matrix among vectors of three", () => {
+  // The software adapter has no subgroup matrices, so lanes put the numbers where the matrix goes.
+  const matrix = "subgroup_matrix_result<f32, 8, 8>";
+  const wgsl = `enable chromium_experimental_subgroup_matrix;
+    @group(0) @binding(0) var<storage, read_write> c: array<vec3f>;
+    @compute @workgroup_size(8) fn main() { subgroupMatrixStore<row_major>(&c, 5, ${matrix}(), 3); }`;
+  const fill = (number: string) =>
+    [
+      [/enable chromium[^;]*;|diagnostic[^;]*;|let \w+ = subgroup_matrix[^;]*;/g, ""],
+      [/subgroupMatrixStore[^;]*;/g, `for (var k = 0u; k < 64u; k++) { belay_staged_u32[k] = ${number}; }`],
+    ] as const;
+  const filled = (number: string) =>
+    fill(number).reduce(
+      (kernel, [text, replacement]) => change(kernel, text, replacement),
+      guard({ check: "store", features: ["subgroups"] }, wgsl),
+    );
+  const words = { buffers: { 0: new Uint32Array(28 * 4) }, workgroups: [1, 1, 1] } as const;
+  // Word 3 of a run is the padding of its first vector.
+  const wrong = "1000u + k + select(0u, 1u, belay_replica == 1u && k == 19u)";
+
+  it("lie where the matrix has them, padding included", async () => {
+    const output = await runTwins(device, filled("1000u + k"), words);
+    const expected = new Uint32Array(28 * 4);
+    for (let row = 0; row < 8; row++)
+      for (let column = 0; column < 8; column++)
+        expected[((5 + 3 * row) * 16 + 4 * column) / 4] = 1000 + 8 * row + column;
+    expect([detections(output), output.buffers[0]]).toEqual([0, expected]);
+  });
+
+  it("are compared in the padding too, and missed if they are not", async () => {
+    const struck = filled(wrong);
+    const found = records(await runTwins(device, struck, words));
+    expect(found.map(({ cause }) => cause)).toContain(recordCause.mismatch);
+    const blind = change(struck, "theirs == word", "true");
+    expect(detections(await runTwins(device, blind, words))).toBe(0);
+  });
+});

@@ -33,6 +33,20 @@ it("packs several numbers into an element of the array", () =>
     stage,
   ));
 
+it("turns an array of vectors into one of words, with the padding of vectors of three", () =>
+  golden(
+    "an array of vectors",
+    `enable chromium_experimental_subgroup_matrix, f16;
+      @group(0) @binding(0) var<storage, read_write> c: array<vec3f>;
+      @group(0) @binding(1) var<storage, read_write> halves: array<vec3h, 64>;
+      @compute @workgroup_size(64) fn main() {
+        subgroupMatrixStore<row_major>(&c, 5, ${result}(), arrayLength(&c) / 8);
+        subgroupMatrixStore<col_major>(&halves, 0, subgroup_matrix_left<f16, 8, 8>(), 4);
+      }`,
+    normalizeAccesses,
+    stage,
+  ));
+
 it("leaves matrices in workgroup memory and functions of other kernels alone", () => {
   const wgsl = `${memory} var<workgroup> tile: array<f32, 64>;
     @compute @workgroup_size(64) fn main() { subgroupMatrixStore(&tile, 0, ${result}(), false, 8); c[0] = tile[1]; }

@@ -17,12 +17,16 @@
  *             workgroupBarrier();
  *           }
  *
+ * An array of vectors becomes one of arrays of words, as `array<array<u32, 4>>`. Matrices may cover
+ * the padding of `vec3`, which no vector names. Lanes also store words of one vector independently.
+ *
  * Replicas then compare these numbers, and memory codes cover them, as those of any other store.
  * A module with subgroup matrices turns off the diagnostics for the uniformity of subgroups. They
  * would reject a turn, which a subgroup has as a whole, and each fault site before a matrix.
  *
  * Requires: access normal form. All invocations of a workgroup reach the accesses, and workgroups
- *           have at most `turns` subgroups.
+ *           have at most `turns` subgroups. Only such accesses and `arrayLength`, in functions that
+ *           `kernels` reach, name an array of vectors that takes matrices.
  * Ensures:  a valid module in access normal form, without such accesses.
  * Order:    right after expandSwizzles.
  * Source:   WGSL proposal, "Subgroup Matrix".
@@ -37,12 +41,21 @@ import {
   needsStaging,
 } from "../../analysis/matrixAccesses.ts";
 import { matrixOperations } from "../../analysis/opaqueAccesses.ts";
-import type { Directive, FunctionDeclaration, Module, Statement, TypeExpression } from "../../wgsl/ast.ts";
+import { rootVariable } from "../../analysis/places.ts";
+import type {
+  Declaration,
+  Directive,
+  FunctionDeclaration,
+  Module,
+  Statement,
+  TypeExpression,
+} from "../../wgsl/ast.ts";
 import { printType } from "../../wgsl/printer.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import { mapStatements } from "../../wgsl/traverse.ts";
 import { typeExpressionOf } from "../../wgsl/typeNames.ts";
+import { u32Type } from "../../wgsl/types.ts";
 import { mapBodies, mapFunctions, withDeclarations } from "../shared/mapFunctions.ts";
 import type { Names } from "../shared/names.ts";
 
@@ -62,6 +75,8 @@ export function stageMatrices(
   const reached = reachableFrom(program, entryPoints);
   /** The numbers of the largest staged matrix, by the type of array elements. */
   const sizes = new Map<string, number>();
+  /** The words of each vector, by the variables of arrays of vectors. */
+  const vectors = new Map<Declaration, number>();
   const staged = mapBodies(program.module, (body, fn) => {
     if (!reached.has(fn)) return body;
     return mapStatements(body, (statement) => {
@@ -71,7 +86,9 @@ export function stageMatrices(
         statement.kind === "callStatement" ? statement.call : (value ?? noCall),
       );
       if (!access?.layout || !needsStaging(access)) return statement;
-      const { element, length, runs } = access.layout;
+      const { element, length, runs, words } = access.layout;
+      const root = rootVariable(program, access.pointer);
+      if (words !== undefined && root) vectors.set(root.variable, words);
       sizes.set(element.name, Math.max(sizes.get(element.name) ?? 0, length * runs));
       return stage(names, turns, { ...access, ...access.layout }, statement);
     });
@@ -85,7 +102,10 @@ export function stageMatrices(
       ([type, size]) => declarations`var<workgroup> ${names.the(`staged_${type}`)}: array<${type}, ${size}>;`,
     ),
   ];
-  const identified = mapFunctions(staged, (fn) => (kernels.has(fn.name) ? identify(program, names, fn) : fn));
+  const inWords = withWords(program, staged, vectors);
+  const identified = mapFunctions(inWords, (fn) =>
+    kernels.has(fn.name) ? identify(program, names, fn) : fn,
+  );
   return withSubgroups(withFreeSubgroups(withDeclarations(identified, added)));
 }
 
@@ -99,7 +119,7 @@ function stage(
   statement: Statement,
 ): Statement[] {
   const { statements, expression } = quote(statement.span);
-  const { call, element, length, runs, offset, stride, pointer } = access;
+  const { call, element, length, runs, words, offset, stride, pointer } = access;
   const type = printType(typeExpressionOf(element));
   const memory = names.the(`staged_${element.name}`);
   const [turn, at, index, value] = ["turn", "element", "index", "value"].map((name) => names.fresh(name)) as [
@@ -113,9 +133,13 @@ function stage(
     ...call,
     args: [expression`&${memory}`, expression`0u`, ...call.args.slice(2, -1), expression`${length}u`],
   };
+  const inRun = `${at} % ${length}u`;
+  const number = words === undefined ? inRun : `(${inRun}) / ${words}u`;
+  const target = expression`${place}[${index}]`;
+  const accessed = words === undefined ? target : expression`${target}[${inRun} % ${words}u]`;
   const elements = (copy: Statement[]) => statements`
     for (var ${at} = ${names.the("own_lane")}; ${at} < ${length * runs}u; ${at} += ${names.the("lane_count")}) {
-      let ${index} = u32(${offset}) + ${at} / ${length}u * u32(${stride}) + ${at} % ${length}u;
+      let ${index} = u32(${offset}) + ${at} / ${length}u * u32(${stride}) + ${number};
       ${copy}
     }`;
   const inTurns = (first: Statement[], second: Statement[]) => statements`
@@ -128,7 +152,7 @@ function stage(
   if (access.kind === "store")
     return inTurns(
       statements`${inner};`,
-      elements(statements`let ${value}: ${type} = ${memory}[${at}]; ${place}[${index}] = ${value};`),
+      elements(statements`let ${value}: ${type} = ${memory}[${at}]; ${accessed} = ${value};`),
     );
   if (statement.kind !== "let" || call.callee.kind !== "identifier") return [statement];
   const matrix = names.fresh("matrix");
@@ -136,11 +160,24 @@ function stage(
   return [
     ...statements`var ${matrix}: ${loaded};`,
     ...inTurns(
-      elements(statements`let ${value}: ${type} = ${place}[${index}]; ${memory}[${at}] = ${value};`),
+      elements(statements`let ${value}: ${type} = ${accessed}; ${memory}[${at}] = ${value};`),
       statements`${matrix} = ${inner};`,
     ),
     { ...statement, initializer: expression`${matrix}` },
   ];
+}
+
+/** Gives arrays of vectors the type of arrays of words. */
+function withWords(program: Program, module: Module, vectors: ReadonlyMap<Declaration, number>): Module {
+  const declarations = module.declarations.map((each) => {
+    const words = vectors.get(each);
+    if (words === undefined || each.kind !== "globalVariable") return each;
+    const type = program.declaredTypeOf(each);
+    if (type.kind !== "array") return each;
+    const element = { kind: "array", element: u32Type, count: words } as const;
+    return { ...each, type: typeExpressionOf({ ...type, element }) };
+  });
+  return { ...module, declarations };
 }
 
 /** Sets the private variables at the beginning of an entry point. */
