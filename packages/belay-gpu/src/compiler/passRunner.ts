@@ -191,7 +191,7 @@ function sharedBy(
       uncompared,
       pairing,
       lanes: plan.lanes,
-      hasOneNaN: diversity,
+      isCanonical: diversity,
       ...(cells > 0 && { cells: { count: cells } }),
     }),
     sites: new CheckSites(),

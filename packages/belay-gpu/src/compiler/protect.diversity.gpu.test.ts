@@ -62,6 +62,40 @@ it("rounds floats of all kinds alike, also subnormal ones, infinities and NaN", 
   }
 });
 
+it("takes zeros for the same whose signs a compiler ignores in one text, but no other values", async () => {
+  const code = `
+    struct Pair { one: f32, two: vec2f }
+    @group(0) @binding(0) var<storage, read> x: array<vec3f, 64>;
+    @group(0) @binding(1) var<storage, read_write> vectors: array<vec3f, 64>;
+    @group(0) @binding(2) var<storage, read_write> pairs: array<Pair, 64>;
+    @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
+      let v = x[id.x];
+      let zeros = v - (v.yzx - v.zxy);
+      vectors[id.x] = zeros;
+      pairs[id.x] = Pair(zeros.x, zeros.yz);
+    }`;
+  const input = {
+    buffers: {
+      0: Uint32Array.from({ length: 256 }, (_, i) => (i % 3 === 0 ? 0x80000000 : 0)),
+      1: new Uint32Array(256),
+      2: new Uint32Array(256),
+    },
+    workgroups: [1, 1, 1] as const,
+  };
+  const device = await newDevice();
+  for (const flavor of flavors) {
+    const made = protect(code, { ...flavor, diversity: true });
+    const differs = async (compiled: string) => {
+      expect(made.code).toContain("v - (v.yzx - v.zxy)");
+      const compiledOnce = made.code.replace("v - (v.yzx - v.zxy)", compiled);
+      const { report, cells } = await runTwins(device, { ...made, code: compiledOnce }, input);
+      return report[reportWords.detections]! > 0 || cells.some((cell) => cell !== 0);
+    };
+    expect(await differs("v + (v.zxy - v.yzx)")).toBe(false);
+    expect(await differs("v + (v.zxy - v.yzx) + vec3f(0, 0.5, 0)")).toBe(true);
+  }
+});
+
 it("keeps uniform what barriers depend on", async () => {
   const dawn = await startDawn();
   try {

@@ -70,8 +70,8 @@ export interface ComparisonOptions {
    * The cells to which replicas add their results if they do not wait for each other at the end.
    */
   readonly cells?: Cells;
-  /** True if all bits of NaN count as one value. Default false. */
-  readonly hasOneNaN?: boolean;
+  /** True if all bits of NaN count as one value, and so do both zeros. Default false. */
+  readonly isCanonical?: boolean;
 }
 
 /** The code of output comparison in one module. Declarations are generated on first use. */
@@ -96,10 +96,10 @@ export class Comparison {
       pairing = "adjacent",
       lanes,
       cells,
-      hasOneNaN,
+      isCanonical,
     }: ComparisonOptions,
   ) {
-    const library = new Library(names, hasOneNaN);
+    const library = new Library(names, isCanonical);
     const distance = distanceOf(pairing, names);
     this.#library = library;
     this.#check = check;

@@ -8,15 +8,18 @@ import type { Names } from "../../shared/names.ts";
  */
 export class Library {
   readonly names: Names;
-  /** True if all bits of NaN count as one value, because two texts may compute different ones. */
-  readonly hasOneNaN: boolean;
+  /**
+   * True if all bits of NaN count as one value, and so do both zeros. Two texts may compute
+   * different ones.
+   */
+  readonly isCanonical: boolean;
   /** Names by thing. */
   readonly #emitted = new Map<string, string>();
   #pending: Declaration[] = [];
 
-  constructor(names: Names, hasOneNaN = false) {
+  constructor(names: Names, isCanonical = false) {
     this.names = names;
-    this.hasOneNaN = hasOneNaN;
+    this.isCanonical = isCanonical;
   }
 
   /** Emits the declaration of a thing unless it exists, and returns the name it has. */

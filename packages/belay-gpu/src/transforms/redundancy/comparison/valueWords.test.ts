@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { runReference, translated } from "../../../../../../test/support/kernels/reference.ts";
 import { goldens, type Step, typed } from "../../../../../../test/support/wgsl/goldens.ts";
-import { printExpression } from "../../../wgsl/printer.ts";
+import { print, printExpression } from "../../../wgsl/printer.ts";
 import { quote } from "../../../wgsl/quote.ts";
 import { Names } from "../../shared/names.ts";
 import { Library } from "./library.ts";
@@ -9,13 +10,13 @@ import { fold, foldText, valueWords } from "./valueWords.ts";
 const golden = goldens("valueWords", { withLibrary: true });
 
 /** The words of a value `v` of the type that `text` denotes. */
-function wordsOf(text: string, hasOneNaN = false) {
+function wordsOf(text: string, isCanonical = false) {
   const program = typed(`enable f16; struct S { a: u32, b: vec2f } var<private> v: ${text};`);
   const variable = program.module.declarations.at(-1)!;
   if (variable.kind !== "globalVariable") throw new Error("v is a variable");
-  const library = new Library(new Names(program), hasOneNaN);
+  const library = new Library(new Names(program), isCanonical);
   const { expression, count, scalar } = valueWords(library, "v", program.declaredTypeOf(variable));
-  return { words: printExpression(expression), count, scalar, functions: library.takeDeclarations().length };
+  return { words: printExpression(expression), count, scalar, library };
 }
 
 describe("the words of a value", () => {
@@ -33,21 +34,44 @@ describe("the words of a value", () => {
     ["vec3h", "bitcast<vec2<u32>>(vec4<f16>(v, 0h))", 2, "f16"],
     ["vec4h", "bitcast<vec2<u32>>(v)", 2, "f16"],
   ])("are exact for %s", (type, words, count, scalar) => {
-    expect(wordsOf(type)).toEqual({ words, count, scalar, functions: 0 });
+    const { library, ...found } = wordsOf(type);
+    expect(found).toEqual({ words, count, scalar });
+    expect(library.takeDeclarations()).toEqual([]);
   });
 
   it.each([
-    ["f32", "belay_one_nan1_f32(bitcast<u32>(v))", 1],
-    ["vec3f", "belay_one_nan3_f32(bitcast<vec3<u32>>(v))", 1],
-    ["vec4h", "belay_one_nan2_f16(bitcast<vec2<u32>>(v))", 1],
+    ["f32", "belay_canonical1_f32(bitcast<u32>(v))", 1],
+    ["vec3f", "belay_canonical3_f32(bitcast<vec3<u32>>(v))", 1],
+    ["vec4h", "belay_canonical2_f16(bitcast<vec2<u32>>(v))", 1],
     ["vec2u", "bitcast<vec2<u32>>(v)", 0],
-  ])("take each NaN of %s for the same", (type, words, functions) => {
-    expect(wordsOf(type, true)).toMatchObject({ words, functions });
+  ])("take each NaN of %s for the same, and both zeros", (type, words, functions) => {
+    const { library, ...found } = wordsOf(type, true);
+    expect(found).toMatchObject({ words });
+    expect(library.takeDeclarations()).toHaveLength(functions);
   });
 
   it.each(["mat2x3f", "array<u32, 3>", "S"])("are a hash for %s", (type) => {
     expect(wordsOf(type)).toMatchObject({ words: "belay_hash_1(v)", count: 1, scalar: "hash" });
   });
+});
+
+it.each([
+  ["f32", { 0x80000000: 0, 0xffc00001: 0x7fc00000, 0x80000001: 0x80000001, 0xff800000: 0xff800000 }],
+  ["vec2h", { 0x80008000: 0, 0x8000fe01: 0x7e00, 0xfc008000: 0xfc000000, 0x80010001: 0x80010001 }],
+] as const)("are equal for values of %s between which compilers may choose", (type, equal) => {
+  const { words, library } = wordsOf(type, true);
+  const module = { ...typed("").module, declarations: library.takeDeclarations() };
+  const source = `${print(module)}
+    @group(0) @binding(0) var<storage, read_write> x: array<u32, 4>;
+    @compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) {
+      x[i] = ${words.replace("bitcast<u32>(v)", "x[i]")};
+    }`;
+  const input = {
+    buffers: { 0: Uint32Array.from(Object.keys(equal).map(Number)) },
+    workgroups: [1, 1, 1] as const,
+  };
+  const { buffers } = runReference(translated(source, input), input);
+  expect([...new Uint32Array(buffers[0]!.bytes.buffer)]).toEqual(Object.values(equal));
 });
 
 /** Functions that hash the store types of all private variables, and one that folds. */

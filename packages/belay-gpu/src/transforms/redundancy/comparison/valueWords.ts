@@ -28,27 +28,32 @@ export function valueWords(library: Library, name: string, type: Type): Words {
 function wordsText(library: Library, name: string, type: Type): WordsText {
   const words = bitsText(library, name, type);
   const isFloat = words.scalar === "f32" || words.scalar === "f16";
-  return library.hasOneNaN && isFloat
-    ? { ...words, text: `${oneNaN(library, words.scalar, words.count)}(${words.text})` }
+  return library.isCanonical && isFloat
+    ? { ...words, text: `${canonical(library, words.scalar, words.count)}(${words.text})` }
     : words;
 }
 
 type WordsText = Omit<Words, "expression"> & { readonly text: string };
 
-/** A function that returns the bits of floats, and the same bits for each NaN. */
-function oneNaN(library: Library, scalar: "f32" | "f16", count: Words["count"]): string {
+/**
+ * A function that returns the bits of floats, but the same bits for each NaN, and for both zeros.
+ * Implementations may ignore the sign of a zero, such as when they turn x - (y - z) into
+ * x + (z - y).
+ */
+function canonical(library: Library, scalar: "f32" | "f16", count: Words["count"]): string {
   const type = wordType(count);
   const words = (bits: string) => `${type}(${bits}u)`;
-  /** Replaces a float, in the bits of a mask, if its magnitude is beyond infinity. */
+  /** Replaces a float, in the bits of a mask, if its magnitude is beyond infinity or zero. */
   const replace = (mask: string, magnitude: string, infinity: string, nan: string) =>
-    `bits = select(bits, (bits & ~${words(mask)}) | ${words(nan)}, (bits & ${words(magnitude)}) > ${words(infinity)});`;
+    `bits = select(bits, (bits & ~${words(mask)}) | ${words(nan)}, (bits & ${words(magnitude)}) > ${words(infinity)});
+     bits = select(bits, bits & ~${words(mask)}, (bits & ${words(magnitude)}) == ${words("0")});`;
   const body =
     scalar === "f32"
       ? replace("0xffffffff", "0x7fffffff", "0x7f800000", "0x7fc00000")
       : `${replace("0xffff", "0x7fff", "0x7c00", "0x7e00")}
          ${replace("0xffff0000", "0x7fff0000", "0x7c000000", "0x7e000000")}`;
   return library.once(
-    `one_nan${count}_${scalar}`,
+    `canonical${count}_${scalar}`,
     (name) => `fn ${name}(words: ${type}) -> ${type} { var bits = words; ${body} return bits; }`,
   );
 }
