@@ -114,3 +114,48 @@ it("refuse a property that the loop changes, or whose object may change", () => 
   expect(errorsOf("for (let i = 0; i < n; i++) pair.gain += i;")).toEqual(["BELAY511"]);
   expect(errorsOf("for (let i = 0; i < n; i++) { b[i] = other.gain; other = pair; }")).not.toEqual([]);
 });
+
+/**
+ * Stores at an index that is an element, and once at one that does not exist. That sets a property
+ * `undefined`, which keeps the number unrounded.
+ */
+const unroundedStores = [
+  "f[e[i]!] = f[i]! * 0.1;",
+  "f[e[i]!] = Math.fround(f[i]! * 3.3);",
+  "const t = Math.abs(f[i]! * 3.5); const u = t; f[e[i]!] = -u;",
+  "f[e[i]!] = 0.1;",
+  "f[e[i]!] = scale;",
+  "f[e[i]!] = i + f[i]! + 0.7;",
+  "f[e[i]!] = e[i]!;",
+  "a[e[i]!] = f[i]!;",
+  "a[e[i]!] = -2.5;",
+  "a[e[i]!] = f[i]! > 1 ? 1 : 0;",
+  "a[e[i]!] = i / 3;",
+  "a[e[i]!] = 2 ** 40;",
+  "c[e[i]!] = f[i]!;",
+  "c[e[i]!] = 3.25;",
+];
+
+it.each(unroundedStores)("store what the source stores where no element exists: %s", async (body) => {
+  const source = `
+export async function run(a: Uint32Array, c: Uint8ClampedArray, e: Uint8Array, f: Float32Array, scale: number) {
+  "use speculate";
+  //#pragma omp for target(webgpu)
+  for (let i = 0; i < 5; i++) { ${body} }
+}`;
+  const { exports, calls } = evaluateTranslated(source);
+  const resultOf = async ({ run }: typeof exports) => {
+    const arrays = [
+      new Uint32Array(5),
+      new Uint8ClampedArray(5),
+      Uint8Array.of(0, 2, 3, 1),
+      Float32Array.of(0.1, 1.7, 3.3, 5.1, 2.9),
+    ];
+    await run!(...([...arrays, 0.3] as never[]));
+    return arrays.map((array) => [array, Object.getOwnPropertyDescriptor(array, "undefined")]);
+  };
+  const expected = await resultOf(evaluate(source));
+  expect(expected.some(([, property]) => property !== undefined)).toBe(true);
+  expect(await resultOf(exports)).toEqual(expected);
+  expect(calls).toHaveLength(1);
+});

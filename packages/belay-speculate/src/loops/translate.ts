@@ -76,7 +76,7 @@ export function translate(
       refused.push(place);
       continue;
     }
-    const sequential = sequentialSource(lowered.result.loop);
+    const sequential = sequentialSource(lowered.result.loop, one.directive.precision === "f32");
     const hidden =
       hiddenGlobal(hostTexts(lowered.result.host), one.scope) ??
       hiddenGlobal([sequential], scopes.get(file.program)!);

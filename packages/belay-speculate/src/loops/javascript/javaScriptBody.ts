@@ -13,10 +13,11 @@ export interface SharedAccesses extends SharedLoads {
 
 /**
  * Writes the body of an iteration. It requires a loop around it that is labeled `iterations`, with
- * the index in `index` and a variable `ended`.
+ * the index in `index` and a variable `ended`. Without `roundsFloats`, an f32 is the double that
+ * the source computes, and stores and `Math.fround` round it.
  */
-export function writeBody(writer: Writer, loop: Loop, accesses: SharedAccesses): void {
-  new BodyWriter(writer, loop, accesses).list(loop.body);
+export function writeBody(writer: Writer, loop: Loop, accesses: SharedAccesses, roundsFloats = true): void {
+  new BodyWriter(writer, loop, accesses, roundsFloats).list(loop.body);
 }
 
 class BodyWriter {
@@ -25,11 +26,11 @@ class BodyWriter {
   readonly #accesses: SharedAccesses;
   readonly #expressions: JavaScriptExpressions;
 
-  constructor(writer: Writer, loop: Loop, accesses: SharedAccesses) {
+  constructor(writer: Writer, loop: Loop, accesses: SharedAccesses, roundsFloats: boolean) {
     this.#writer = writer;
     this.#loop = loop;
     this.#accesses = accesses;
-    this.#expressions = new JavaScriptExpressions(accesses);
+    this.#expressions = new JavaScriptExpressions(accesses, roundsFloats);
   }
 
   list(statements: readonly BodyStatement[]): void {
@@ -176,9 +177,11 @@ export interface SharedLoads {
  */
 class JavaScriptExpressions {
   readonly #loads: SharedLoads;
+  readonly #roundsFloats: boolean;
 
-  constructor(loads: SharedLoads) {
+  constructor(loads: SharedLoads, roundsFloats: boolean) {
     this.#loads = loads;
+    this.#roundsFloats = roundsFloats;
   }
 
   /**
@@ -216,7 +219,7 @@ class JavaScriptExpressions {
         if (node.operator === ">") return `(${right} < ${left})`;
         const operator = operators[node.operator] ?? node.operator;
         const result = `(${left} ${operator} ${right})`;
-        return node.type === "f32" ? `Math.fround${result}` : result;
+        return node.type === "f32" ? this.#rounded(result) : result;
       }
       case "conditional":
         return `(${this.operand(node.test)} ? ${this.operand(node.yes)} : ${this.operand(node.no)})`;
@@ -225,11 +228,17 @@ class JavaScriptExpressions {
           node.callee,
           node.args.map((each) => this.operand(each)),
         );
-        return node.type === "f32" && !exactFunctions.has(node.callee) ? `Math.fround(${result})` : result;
+        return node.type === "f32" && !exactFunctions.has(node.callee) ? this.#rounded(result) : result;
       }
       case "convert":
         return this.#converted(node);
     }
+  }
+
+  /** Returns the result of an operation of f32, rounded if this version rounds. */
+  #rounded(result: string): string {
+    if (!this.#roundsFloats) return result;
+    return result.startsWith("(") ? `Math.fround${result}` : `Math.fround(${result})`;
   }
 
   #converted({ type, operand, implicit }: Extract<LoopExpression, { kind: "convert" }>): string {
@@ -238,7 +247,7 @@ class JavaScriptExpressions {
       case "bool":
         return `!!${value}`;
       case "f32":
-        return `Math.fround(${value})`;
+        return implicit ? this.#rounded(value) : `Math.fround(${value})`;
       case "f64":
         return value;
       default:
@@ -256,8 +265,8 @@ function call(callee: string, args: readonly string[]): string {
   return callee === "exp2" ? `(2 ** ${args[0]})` : `Math.${callee}(${args.join(", ")})`;
 }
 
-function literal({ type, value }: Extract<LoopExpression, { kind: "literal" }>): string {
+function literal({ type, value, written }: Extract<LoopExpression, { kind: "literal" }>): string {
   if (type === "bool") return value === 0 ? "false" : "true";
-  const text = String(value);
+  const text = written ?? String(value);
   return text.startsWith("-") ? `(${text})` : text;
 }

@@ -2,14 +2,14 @@
  * The loop on the CPU. A speculated loop falls back to it, recovers with it, and is compared with
  * it.
  * A `SequentialLoop` executes the iterations `from` to `to - 1` in order and exactly as JavaScript
- * does, with f32 arithmetic rounded after each operation. Iterations count from 0. Iteration `k`
- * sees the index `$first + k * $step`, which the caller gives among the inputs. The function
- * changes arrays in place, and updates the values in `carried` and `reductions`. It returns the
- * first iteration that it did not execute, and whether the loop ended by a `break`. After a
- * `break`, no further iteration may be executed.
+ * does. If 32 bits will do, f32 arithmetic is rounded after each operation. Iterations count from
+ * 0. Iteration `k` sees the index `$first + k * $step`, which the caller gives among the inputs.
+ * The function changes arrays in place, and updates the values in `carried` and `reductions`. It
+ * returns the first iteration that it did not execute, and whether the loop ended by a `break`.
+ * After a `break`, no further iteration may be executed.
  * The tree of a loop has the shape of its source. Each operator therefore becomes JavaScript's
- * operator, and elements that do not exist are `undefined` as in the source. Only f32 arithmetic is
- * rounded, and only the source's coercions are applied.
+ * operator, and elements that do not exist are `undefined` as in the source. Only the source's
+ * coercions are applied.
  */
 import type { Loop } from "../tree/ir.ts";
 import { Writer } from "../tree/writer.ts";
@@ -55,8 +55,9 @@ const directly: SharedAccesses = {
 
 /**
  * Returns the CPU version of a loop as JavaScript: an expression that is a {@link SequentialLoop}.
+ * It rounds after each operation of an f32 if `roundsFloats`.
  */
-export function sequentialSource(loop: Loop): string {
+export function sequentialSource(loop: Loop, roundsFloats = true): string {
   const writer = new Writer();
   const unpack = (
     kind: string,
@@ -78,7 +79,7 @@ export function sequentialSource(loop: Loop): string {
   writer.line("let k = from;");
   writer.open("iterations: for (; k < to; k++) {");
   writer.line("const index = $first + k * $step;");
-  writeBody(writer, loop, directly);
+  writeBody(writer, loop, directly, roundsFloats);
   writer.close("}");
   for (const { name } of loop.carried) writer.line(`carried.${name} = c_${name};`);
   for (const { name } of loop.reductions) writer.line(`reductions.${name} = r_${name};`);

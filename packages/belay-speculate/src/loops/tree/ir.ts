@@ -6,7 +6,8 @@
  * Numbers follow the rules of asm.js. An expression of type `i32` or `u32` has the bits that the
  * JavaScript expression has after `|0` or `>>>0`; its consumer applies that coercion. An expression
  * of type `f32` has the value of `Math.fround` around each operation, within the freedom that WGSL
- * leaves. An expression of type `f64` has JavaScript's value, exactly.
+ * leaves; its consumer does not tell it from the double, unless the directive says that 32 bits
+ * will do. An expression of type `f64` has JavaScript's value, exactly.
  * The tree has the shape of the source. JavaScript that applies the tree's operators therefore
  * gives the source's results, also when an element does not exist and is `undefined`. In kernels an
  * iteration that loads such an element bails out to the CPU. A store to an element that does not
@@ -90,6 +91,8 @@ export type LoopExpression =
       readonly kind: "literal";
       readonly type: ValueType;
       readonly value: number | "NaN" | "Infinity" | "-Infinity";
+      /** The constant of the source, as JavaScript, if a store takes these bits of it. */
+      readonly written?: string;
       /** True if the iteration bails out because the type does not hold the integer. */
       readonly checked?: true;
     }

@@ -100,7 +100,7 @@ export function mathCall(
     case "fround":
       return {
         kind: "float",
-        ir: as(lowering.floats, toSingle(lowering, first, node)),
+        ir: toSingle(lowering, first, node),
         accuracy: frounded(accuracies[0]!),
       };
     case "imul":

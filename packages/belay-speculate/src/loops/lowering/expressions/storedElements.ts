@@ -2,9 +2,9 @@ import type { Node } from "oxc-parser";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
 import { accuracyOf, recordDecision, refuseWithoutDoubles, requireDoubles } from "../numbers/accuracy.ts";
-import { asInteger, toBits, toFloat, toSingle } from "../numbers/conversions.ts";
+import { asInteger, toBits, toFloat } from "../numbers/conversions.ts";
 import { exact } from "../numbers/exactIntegers.ts";
-import { as, isFloatConstant, type LoweredValue } from "../numbers/values.ts";
+import { as, isFloatConstant, type LoweredValue, literalCode } from "../numbers/values.ts";
 import { type ElementPlace, spanOf } from "./elements.ts";
 
 /** Emits the store of a value to an element. */
@@ -27,7 +27,8 @@ export function storeElement(
 
 /**
  * Returns the value to store: the bits that the array keeps, or the value itself for arrays that
- * clamp.
+ * clamp. JavaScript stores the number that the program computes. At the index `undefined` that is
+ * no element but a property, which keeps the number as it is.
  */
 function elementValue(
   lowering: Lowering,
@@ -37,22 +38,34 @@ function elementValue(
 ): LoopExpression {
   if (element === "f64") return toFloat(lowering, value, node);
   if (element === "f32") {
-    const stored = toSingle(lowering, value, node);
+    const stored = as("f32", toFloat(lowering, value, node));
     if (accuracyOf(lowering, value) === "other") {
       requireDoubles(lowering, "this number is computed in several steps, each a double", node);
       lowering.variables.storeOther(name);
     }
     return stored;
   }
-  if (element !== "u8c") return as(element === "u32" ? "u32" : "i32", toBits(lowering, value, node));
+  if (element !== "u8c") return as(element === "u32" ? "u32" : "i32", storedBits(lowering, value, node));
   const whole =
     value.kind !== "float" && value.kind !== "boolean" ? asClamped(lowering, value, node) : undefined;
-  if (value.kind === "boolean") return toBits(lowering, value, node);
+  if (value.kind === "boolean") return storedBits(lowering, value, node);
   // A clamping store rounds, and an f32 in place of the double may round to another integer.
   if (lowering.floats === "f32" && value.kind === "pending" && value.what === "quotient")
     return refuseWithoutDoubles(lowering, "this may be no integer", node, "coerce it: `(a / b) | 0`");
   if (!whole) recordDecision(lowering, [value], node);
   return whole ?? toFloat(lowering, value, node);
+}
+
+/** Returns the low 32 bits of a value, which only the store takes. */
+function storedBits(lowering: Lowering, value: LoweredValue, node: Node): LoopExpression {
+  const bits = toBits(lowering, value, node);
+  if (bits.kind === "literal" && value.kind === "host" && !Object.is(bits.value, value.constant))
+    return { ...bits, written: literalCode(value.constant!) };
+  // A boolean from outside is a number in the loop.
+  if (value.kind === "host" && value.type === "boolean")
+    return as("i32", { kind: "convert", type: "bool", operand: bits });
+  const isCoerced = value.kind === "float" || value.kind === "boolean";
+  return isCoerced && bits.kind === "convert" ? { ...bits, implicit: true } : bits;
 }
 
 function asClamped(lowering: Lowering, value: LoweredValue, node: Node): LoopExpression | undefined {

@@ -4,7 +4,7 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
-import { recordDecision, refuseWithoutDoubles, requireSameRounding } from "./accuracy.ts";
+import { accuracyOf, recordDecision, refuseWithoutDoubles, requireSameRounding } from "./accuracy.ts";
 import { checkedAs } from "./checkedIntegers.ts";
 import { exact, fitsFloat, rangeOfType } from "./exactIntegers.ts";
 import { zero } from "./linear.ts";
@@ -106,7 +106,7 @@ export function toFloat(lowering: Lowering, value: LoweredValue, node: Node): Lo
     case "integer": {
       recordUse(lowering, value.ir, "float");
       lowering.observesZeros = true;
-      if (floats === "f32" && lowering.loop.directive.precision === "exact" && !fitsFloat(lowering, value))
+      if (floats === "f32" && isExact(lowering) && !fitsFloat(lowering, value))
         requireSameRounding(lowering, "this integer", node);
       if (!value.minusZero) return as(floats, exact(lowering, value));
       const { ir, isMinusZero } = value.minusZero();
@@ -115,14 +115,16 @@ export function toFloat(lowering: Lowering, value: LoweredValue, node: Node): Lo
     }
     case "host": {
       if (value.type === "boolean") break;
-      if (typeof value.constant !== "number") return lowering.inputs.of(value, floats);
+      if (typeof value.constant !== "number") {
+        return lowering.inputs.of(value, floats, floats === "f32" && !isExact(lowering));
+      }
       if (floats === "f64") return literal(floats, value.constant);
       const rounded = Math.fround(value.constant);
       if (Number.isFinite(value.constant) && !Number.isFinite(rounded)) {
         const reason = `an f32 does not hold ${value.constant}`;
         refuseWithoutDoubles(lowering, reason, node, "use a smaller number");
       }
-      return literal("f32", rounded);
+      return literal("f32", isExact(lowering) ? value.constant : rounded);
     }
     case "pending": {
       if (value.what === "product" && floats === "f32")
@@ -146,14 +148,16 @@ export function toFloat(lowering: Lowering, value: LoweredValue, node: Node): Lo
 
 const operators = { quotient: "/", remainder: "%", product: "*" } as const;
 
-/**
- * Returns the value rounded to an f32, as `Math.fround` and a store to a `Float32Array` do. It has
- * the type of f32 also where the loop computes in doubles.
- */
+/** Returns the value rounded as by `Math.fround`, as a float of the loop. */
 export function toSingle(lowering: Lowering, value: LoweredValue, node: Node): LoopExpression {
+  const { floats } = lowering;
   const operand = toFloat(lowering, value, node);
-  return operand.type === "f32" ? operand : { kind: "convert", type: "f32", operand };
+  const isRounded = floats === "f32" && (!isExact(lowering) || accuracyOf(lowering, value) === "exact");
+  return isRounded ? operand : as(floats, { kind: "convert", type: "f32", operand });
 }
+
+/** Returns true if the loop gives the numbers that JavaScript's doubles give. */
+const isExact = ({ loop }: Lowering) => loop.directive.precision === "exact";
 
 /** Returns the value as a condition. */
 export function toBoolean(lowering: Lowering, value: LoweredValue, node: Node): LoopExpression {

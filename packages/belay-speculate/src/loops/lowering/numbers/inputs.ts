@@ -20,14 +20,14 @@ export class Inputs {
   }
 
   /**
-   * Returns the input that holds a host value. Integers and booleans become i32; f32 inputs are
-   * rounded.
+   * Returns the input that holds a host value. Integers and booleans become i32. A kernel rounds
+   * f32 inputs, and the host does so before if `isRounded`.
    */
-  of(value: HostValue, type: "i32" | FloatType): LoopExpression {
+  of(value: HostValue, type: "i32" | FloatType, isRounded = false): LoopExpression {
     const code =
       value.type === "boolean"
         ? `(${value.code} ? 1 : 0)`
-        : type === "f32"
+        : isRounded
           ? `Math.fround(${value.code})`
           : value.code;
     const key = `${type} ${code}`;

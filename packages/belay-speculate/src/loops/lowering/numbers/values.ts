@@ -130,7 +130,8 @@ export function hostConstant(value: number | boolean): HostValue {
   };
 }
 
-const literalCode = (value: number | boolean) => (Object.is(value, -0) ? "-0" : String(value));
+/** Returns a constant as JavaScript. */
+export const literalCode = (value: number | boolean) => (Object.is(value, -0) ? "-0" : String(value));
 
 export function hostNumber(
   code: string,
