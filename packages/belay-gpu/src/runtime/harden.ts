@@ -1,4 +1,4 @@
-import { protect } from "../compiler/protect.ts";
+import { protectOnce } from "../compiler/keptResults.ts";
 import { type CampaignPolicy, type Policy, refuseUnknownPolicy } from "./context/policy.ts";
 import { type CampaignDevice, type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 
@@ -13,7 +13,7 @@ export function harden(device: GPUDevice, policy?: Policy): HardenedDevice {
   if (typeof device?.createComputePipeline !== "function")
     throw new TypeError("only a GPUDevice can be hardened");
   refuseUnknownPolicy(policy);
-  return hardenWith(protect, device, policy);
+  return hardenWith(protectOnce, device, policy);
 }
 
 /**
@@ -21,5 +21,5 @@ export function harden(device: GPUDevice, policy?: Policy): HardenedDevice {
  * code that protection adds. Throws as {@link harden} does.
  */
 export function hardenForCampaign(device: GPUDevice, policy: CampaignPolicy): CampaignDevice {
-  return hardenWith(protect, device, policy);
+  return hardenWith(protectOnce, device, policy);
 }
