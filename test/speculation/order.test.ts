@@ -260,7 +260,7 @@ describe("without the operation order", () => {
 describe("a value that is refused at once", () => {
   it.each([
     ["a plain array: make it a typed array", [1, 2]],
-    ["of the class Float64Array", new Float64Array(2)],
+    ["of the class BigInt64Array", new BigInt64Array(2)],
     ["of the class DataView", new DataView(new ArrayBuffer(8))],
     ["null", null],
   ])("is an array to keep that is %s", (words, value) => {
