@@ -1,5 +1,5 @@
 import { parseHTML } from "linkedom";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { drawBars } from "./bars.ts";
 import type { BarsSection } from "./report.ts";
 
@@ -17,10 +17,16 @@ const section: BarsSection = {
 
 const rectanglesOf = (section: BarsSection) => {
   const { document } = parseHTML(`<html><body>${drawBars(section).markup}</body></html>`);
-  return [...document.querySelectorAll('[aria-label="bar"] rect, [aria-label="bar"] path')].map((bar) => ({
-    x: Number(bar.getAttribute("x")),
-    width: Number(bar.getAttribute("width")),
-  }));
+  return [...document.querySelectorAll('[aria-label="bar"] rect, [aria-label="bar"] path')].map((bar) => {
+    // A bar with round corners is a path, whose arcs end at its corners.
+    const ends = [...(bar.getAttribute("d") ?? "").matchAll(/A\S+ 0 0 1 ([\d.]+),/g)].map(([, x]) =>
+      Number(x),
+    );
+    const x = Math.min(...ends);
+    return ends.length > 0
+      ? { x, width: Math.max(...ends) - x }
+      : { x: Number(bar.getAttribute("x")), width: Number(bar.getAttribute("width")) };
+  });
 };
 
 it("puts the parts of a bar one behind the other", () => {
@@ -52,4 +58,57 @@ it("leaves room for the longest label", () => {
 it("draws a reference", () => {
   expect(drawBars({ ...section, reference: 1 }).markup).toContain("stroke-dasharray");
   expect(drawBars(section).markup).not.toContain("stroke-dasharray");
+});
+
+describe("a whisker", () => {
+  const interval = { low: 0.5, high: 1.5 };
+  const [first, ...others] = section.bars;
+  const withInterval = { ...section, bars: [{ ...first!, label: "1.00", interval }, ...others] };
+  const elementsOf = (section: BarsSection, selector: string) => {
+    const { document } = parseHTML(`<html><body>${drawBars(section).markup}</body></html>`);
+    return [...document.querySelectorAll(selector)];
+  };
+  const whiskersOf = (section: BarsSection) =>
+    elementsOf(section, ".whisker line").map((line) =>
+      ["x1", "x2"].map((name) => Number(line.getAttribute(name))),
+    );
+
+  it("spans the interval of its bar, with an end at each bound", () => {
+    const [bar] = rectanglesOf(withInterval);
+    const [line, low, high] = whiskersOf(withInterval);
+    expect(line![0]).toBeCloseTo(bar!.x + bar!.width / 2, 0);
+    expect(line![1]).toBeCloseTo(bar!.x + 1.5 * bar!.width, 0);
+    expect([low![0], high![0]]).toEqual(line);
+    expect(whiskersOf(section)).toEqual([]);
+  });
+
+  it("stands left of the label of its bar", () => {
+    const label = elementsOf(withInterval, '[aria-label="text"] text').find(
+      ({ textContent }) => textContent === "1.00",
+    )!;
+    const x = Number(/translate\(([\d.]+)/.exec(label.getAttribute("transform")!)![1]);
+    const [, end] = whiskersOf(withInterval)[0]!;
+    const [bar] = rectanglesOf(withInterval);
+    expect(end).toBeGreaterThan(bar!.x + bar!.width);
+    // A group of the SVG adds the distance between them.
+    expect(x).toBeGreaterThanOrEqual(end! - 1);
+  });
+
+  it("ends with the axis where it is an outlier, and the label says so", () => {
+    const bars = [1, 2, 1, 2, 1, 2, 3, 1, 2].map((value, i) => ({
+      group: `g${i}`,
+      series: "one",
+      value,
+      label: `${value}.00`,
+      ...(i === 8 && { interval: { low: 1, high: 900 } }),
+    }));
+    const drawn = { ...section, series: ["one"], bars };
+    const longest = Math.max(...rectanglesOf(drawn).map(({ x, width }) => x + width));
+    expect(whiskersOf(drawn)[0]![1]).toBeCloseTo(longest, 0);
+    expect(elementsOf(drawn, "text").filter(({ textContent }) => textContent?.endsWith("›")).length).toBe(1);
+  });
+
+  it("is not drawn on the parts of a bar", () => {
+    expect(whiskersOf({ ...withInterval, stacked: true })).toEqual([]);
+  });
 });

@@ -1,6 +1,6 @@
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
-import type { Bar, BarsSection } from "./report.ts";
+import type { Bar, BarsSection, Interval } from "./report.ts";
 
 /** The height of one bar and of the gap between groups, in pixels. */
 const barHeight = 16;
@@ -62,7 +62,7 @@ export function drawBars({ title, axis, series, bars, stacked, reference }: Bars
         ...(!stacked && { rx2: 3 }),
       }),
       Plot.text(drawn, {
-        x: "to",
+        x: "reach",
         ...y,
         fy: "group",
         text: "label",
@@ -70,6 +70,7 @@ export function drawBars({ title, axis, series, bars, stacked, reference }: Bars
         dx: 6,
         fontSize: 11,
       }),
+      ...whiskers(drawn),
       Plot.ruleX([0]),
       ...(reference === undefined ? [] : [Plot.ruleX([reference], { strokeDasharray: "3 3" })]),
     ],
@@ -78,39 +79,72 @@ export function drawBars({ title, axis, series, bars, stacked, reference }: Bars
   return { markup: svg.outerHTML, width, height };
 }
 
+/** A bar at its place, and the end of its whisker, or of the bar if that is longer. */
+interface PlacedBar extends Bar {
+  readonly from: number;
+  readonly to: number;
+  readonly reach: number;
+}
+
+/** The space above and below the ends of a whisker within the height of its bar, in pixels. */
+const whiskerInset = 4;
+
+/** Returns the marks for the intervals of bars: a line, and an end at each bound. */
+function whiskers(bars: readonly PlacedBar[]): Plot.Markish[] {
+  const drawn = bars.flatMap(({ interval, ...bar }) => (interval ? [{ ...bar, ...interval }] : []));
+  if (drawn.length === 0) return [];
+  const common = { y: "series", fy: "group", strokeWidth: 1.25, className: "whisker" };
+  const ends = { ...common, insetTop: whiskerInset, insetBottom: whiskerInset };
+  return [
+    Plot.ruleY(drawn, { ...common, x1: "low", x2: "high" }),
+    Plot.tickX(drawn, { ...ends, x: "low" }),
+    Plot.tickX(drawn, { ...ends, x: "high" }),
+  ];
+}
+
 /** The number of bars from which on some can be outliers. */
 const fewBars = 8;
 
-/** The end of the label of a bar that is longer than the axis. */
+/** The end of the label of a bar, or of a whisker, that is longer than the axis. */
 const beyond = " ›";
 
 /**
- * Places all bars at zero. A bar more than five times as long as nine tenths of the others ends
- * with the axis, so that the others can be seen.
+ * Places all bars at zero. Bars and whiskers more than five times as long as nine tenths of the
+ * others end with the axis, so that the others can be seen.
  */
-function fromZero(bars: readonly Bar[]): (Bar & { readonly from: number; readonly to: number })[] {
-  const sorted = bars.map(({ value }) => value).sort((a, b) => a - b);
-  if (sorted.length < fewBars) return bars.map((bar) => ({ ...bar, from: 0, to: bar.value }));
+function fromZero(bars: readonly Bar[]): PlacedBar[] {
+  const placed = bars.map((bar) => ({
+    ...bar,
+    from: 0,
+    to: bar.value,
+    reach: Math.max(bar.value, bar.interval?.high ?? bar.value),
+  }));
+  const sorted = placed.map(({ reach }) => reach).sort((a, b) => a - b);
+  if (sorted.length < fewBars) return placed;
   const most = 5 * sorted[Math.ceil(0.9 * (sorted.length - 1)) - 1]!;
-  const end = sorted.findLast((value) => value <= most) ?? sorted.at(-1)!;
-  return bars.map((bar) => {
-    const isBeyond = bar.value > end;
-    return {
-      ...bar,
-      from: 0,
-      to: isBeyond ? end : bar.value,
-      label: `${bar.label}${isBeyond ? beyond : ""}`,
-    };
-  });
+  const end = sorted.findLast((reach) => reach <= most) ?? sorted.at(-1)!;
+  return placed.map((bar) => (bar.reach > end ? cut(bar, end) : bar));
+}
+
+/** Ends a bar and its whisker with the axis, and says so in the label. */
+function cut({ interval, ...bar }: PlacedBar, end: number): PlacedBar {
+  const within = ({ low, high }: Interval) => ({ low: Math.min(low, end), high: Math.min(high, end) });
+  return {
+    ...bar,
+    to: Math.min(bar.to, end),
+    reach: end,
+    label: `${bar.label}${beyond}`,
+    ...(interval && { interval: within(interval) }),
+  };
 }
 
 /** Places each bar at the end of the previous bar of its group. */
-function oneBehindTheOther(bars: readonly Bar[]): (Bar & { readonly from: number; readonly to: number })[] {
+function oneBehindTheOther(bars: readonly Bar[]): PlacedBar[] {
   const ends = new Map<string, number>();
-  return bars.map((bar) => {
+  return bars.map(({ interval: _, ...bar }) => {
     const from = ends.get(bar.group) ?? 0;
     const to = from + bar.value;
     ends.set(bar.group, to);
-    return { ...bar, from, to };
+    return { ...bar, from, to, reach: to };
   });
 }

@@ -26,6 +26,7 @@ const report: ReportDocument = {
       title: "Time",
       axis: "milliseconds",
       series: ["plain", "protected"],
+      noise: "Of one run.",
       bars: [
         { group: "scale", series: "plain", value: 1, label: "1.0" },
         { group: "scale", series: "protected", value: 1.5, label: "1.5" },
@@ -90,6 +91,12 @@ describe("renderPage", () => {
 
   it("draws one bar per value", () => {
     expect(document.querySelectorAll('svg [aria-label="bar"] :is(path, rect)').length).toBe(2);
+  });
+
+  it("tells the noise of bars below them", () => {
+    expect([...document.querySelectorAll("figcaption")].map(({ textContent }) => textContent)).toEqual([
+      "Of one run.",
+    ]);
   });
 
   it("draws an interval around each value of a range", () => {

@@ -57,7 +57,7 @@ function renderBody(section: Section): Html {
     case "table":
       return renderTable(section.title, section.columns, section.rows);
     case "bars":
-      return renderFigure(section, drawBars(section).markup);
+      return renderFigure(section, drawBars(section).markup, section.noise);
     case "ranges":
       return renderFigure(section, drawRanges(section));
     case "listings":
@@ -103,9 +103,9 @@ function renderTable(
 /** The number of rows that a page shows before a reader opens the table. */
 const FOLDED_ROWS = 40;
 
-function renderFigure({ series }: BarsSection | RangesSection, markup: string): Html {
+function renderFigure({ series }: BarsSection | RangesSection, markup: string, caption?: string): Html {
   const keys = series.map((name, i) => html`<li class="series-${i + 1}">${name}</li>`);
-  return html`<figure><ul class="legend">${keys}</ul><div class="scroll">${trusted(markup)}</div></figure>`;
+  return html`<figure><ul class="legend">${keys}</ul><div class="scroll">${trusted(markup)}</div>${caption && html`<figcaption>${caption}</figcaption>`}</figure>`;
 }
 
 function renderFault({ title, source, span, facts }: ReportedFault, isOpen: boolean): Html {

@@ -73,6 +73,8 @@ export interface BarsSection extends SectionBase {
   readonly stacked?: true;
   /** The value of a line that is drawn across the bars for comparison. */
   readonly reference?: number;
+  /** A sentence on the noise of the values: the meaning of the whiskers, or why there are none. */
+  readonly noise?: string;
 }
 
 export interface Bar {
@@ -81,6 +83,14 @@ export interface Bar {
   readonly value: number;
   /** The text at the end of the bar; may be empty. */
   readonly label: string;
+  /** The interval of the value, drawn as a whisker. Parts of a stacked bar have none. */
+  readonly interval?: Interval;
+}
+
+/** An interval, in the unit of the value that it belongs to. */
+export interface Interval {
+  readonly low: number;
+  readonly high: number;
 }
 
 /** A section with values and their intervals, side by side in groups. */
@@ -93,13 +103,11 @@ export interface RangesSection extends SectionBase {
   readonly ranges: readonly Range[];
 }
 
-export interface Range {
+export interface Range extends Interval {
   readonly series: string;
   /** The name of the group. Groups stand in the order of the ranges. */
   readonly at: string;
   readonly value: number;
-  readonly low: number;
-  readonly high: number;
 }
 
 /** A section with whole sources and remarks on some of their lines. */

@@ -56,6 +56,7 @@ thead th { color: var(--muted); font-size: 0.85rem; font-weight: 600; }
   td:empty { display: none; }
 }
 figure { margin: 0; }
+figcaption { margin-top: 0.25rem; max-width: 45rem; color: var(--muted); font-size: 0.9rem; }
 .bars { color: var(--text); width: 100%; min-width: 32rem; max-width: 60rem; height: auto; font-family: inherit; }
 .legend { display: flex; flex-wrap: wrap; gap: 1.25rem; margin: 0.5rem 0; padding: 0; list-style: none; font-size: 0.9rem; }
 .legend li::before {

@@ -1,6 +1,7 @@
 /** The figures of the paper on software ECC, and one that it lacks, as sections of a report. */
 import type { BarsSection, Section, TableSection } from "belay-cli/internal/report/report";
-import { barsSection, columnsOf, tableSection } from "belay-cli/internal/report/sections";
+import { barOf, barsSection, columnsOf, tableSection } from "belay-cli/internal/report/sections";
+import { noiseOf, ofRatios, quartilesOf } from "../results/noise.ts";
 import type { EccRun } from "../results/results.ts";
 import { rate, ratio } from "../results/results.ts";
 
@@ -48,23 +49,23 @@ export function figures(run: EccRun): Section[] {
   ];
 }
 
-function overheadSection({ programs, schemes, size }: EccRun, figure: Figure): BarsSection[] {
+function overheadSection({ programs, schemes, size, runs }: EccRun, figure: Figure): BarsSection[] {
   const bars = programs
     .filter(({ name }) => figure.programs.test(name))
     .flatMap(({ name, overheads }) =>
-      overheads.map((each) => ({
-        group: size === "full" ? figure.named(name) : name,
-        series: each.scheme,
-        value: each.ratio,
-        label: ratio(each.ratio),
-      })),
+      overheads.map((each) => {
+        const group = size === "full" ? figure.named(name) : name;
+        const spread = quartilesOf(each.protected, runs, (time) => time / each.unprotected.median);
+        return barOf(group, each.scheme, each.ratio, ratio(each.ratio), spread);
+      }),
     );
   const { title, lead } = figure;
   const axis = "protected / unprotected time";
-  return barsSection({ title, ...(lead && { lead }), axis, series: schemes, bars });
+  const noise = noiseOf(runs, ofRatios);
+  return barsSection({ title, ...(lead && { lead }), axis, series: schemes, bars, noise });
 }
 
-function transferSection({ transfers, transferBytes }: EccRun): BarsSection[] {
+function transferSection({ transfers, transferBytes, runs }: EccRun): BarsSection[] {
   const bars = transfers.flatMap(({ scheme, upload, mappedUpload, download }) =>
     (
       [
@@ -72,9 +73,11 @@ function transferSection({ transfers, transferBytes }: EccRun): BarsSection[] {
         ["written mapped", mappedUpload],
         ["read mapped", download],
       ] as const
-    ).map(([group, { median }]) => {
-      const perSecond = (1000 * transferBytes) / median;
-      return { group, series: scheme, value: perSecond / 1e9, label: rate(perSecond, "B/s") };
+    ).map(([group, times]) => {
+      const perSecond = (milliseconds: number) => (1000 * transferBytes) / milliseconds;
+      const gigabytes = (milliseconds: number) => perSecond(milliseconds) / 1e9;
+      const label = rate(perSecond(times.median), "B/s");
+      return barOf(group, scheme, gigabytes(times.median), label, quartilesOf(times, runs, gigabytes));
     }),
   );
   return barsSection({
@@ -83,6 +86,7 @@ function transferSection({ transfers, transferBytes }: EccRun): BarsSection[] {
     axis: "GB/s",
     series: transfers.map(({ scheme }) => scheme),
     bars,
+    noise: noiseOf(runs, "the rates at the quartiles of the time"),
   });
 }
 

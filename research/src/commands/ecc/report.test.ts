@@ -1,58 +1,8 @@
 import { renderPage } from "belay-cli/internal/report/page";
 import { expect, it } from "vitest";
-import type { MemoryOverhead } from "../../bench/ecc/overhead.ts";
 import type { EccRun } from "../results/results.ts";
+import { eccSample as run } from "./eccSample.ts";
 import { describeEcc, summaryTable } from "./report.ts";
-
-const times = (median: number) => ({ median, lower: median, upper: median });
-const overhead: MemoryOverhead = {
-  scheme: "secded128",
-  unprotected: times(2),
-  protected: times(2.5),
-  ratio: 1.25,
-  predicted: 1.31,
-  kernels: [
-    { name: "main", predicted: 1.31, reason: "bound by memory; something", checked: 2, passVerified: 0 },
-  ],
-  storage: 0.25,
-  errors: 0,
-  identical: true,
-};
-const counts = { struck: 10, corrected: 12, uncorrectable: 0, runs: 1, different: 0, left: 0 };
-
-const run: EccRun = {
-  ok: false,
-  date: "2000-01-01",
-  node: "v20",
-  platform: "linux x64",
-  adapter: { kind: "hardware", description: "a GPU", reason: "", tried: [] },
-  size: "full",
-  runs: 7,
-  schemes: ["secded128", "secded32"],
-  redundancy: "none",
-  ceilings: { memory: 4e12, cache: 8e12, flops: 5e13, integers: 1e13, invocations: 2e11 },
-  host: [{ scheme: "secded128", storage: 0.25, encode: 3e9, verify: 2.5e9 }],
-  transfers: [
-    { scheme: "none", upload: times(10), mappedUpload: times(15), download: times(20) },
-    { scheme: "secded128", upload: times(40), mappedUpload: times(45), download: times(50) },
-  ],
-  transferBytes: 2 ** 27,
-  programs: [
-    {
-      name: "nBody2048",
-      verdict: { ok: true, message: "" },
-      work: { bytes: 1, flops: 1 },
-      overheads: [
-        overhead,
-        { ...overhead, scheme: "secded32", ratio: 1.5, predicted: 1.2, identical: false },
-      ],
-      automatic: { fromText: "secded32", tried: ["secded128", "secded32"], measured: "secded128" },
-      faultFree: [{ scheme: "secded128", runs: 20, reports: 3, different: 0 }],
-      flips: [{ scheme: "secded128", single: counts, double: { ...counts, corrected: 0, uncorrectable: 9 } }],
-      failures: ["secded64: the device is lost"],
-    },
-  ],
-};
 
 it("shows every figure of the paper, what it lacks, and every problem", () => {
   const report = describeEcc(run);
@@ -96,4 +46,15 @@ it("leaves out what was not measured", () => {
     "right",
     ...Array(5).fill(""),
   ]);
+});
+
+it("draws the quartiles of ratios and of rates", () => {
+  const bars = describeEcc(run).sections.flatMap((section) => (section.kind === "bars" ? section.bars : []));
+  const intervalOf = (group: string) =>
+    bars.find((bar) => bar.group === group && bar.series === "secded128")!.interval!;
+  expect(intervalOf("2048").low).toBeCloseTo(0.9 * 1.25);
+  expect(intervalOf("2048").high).toBeCloseTo(1.2 * 1.25);
+  // A rate is high where the time is short.
+  expect(intervalOf("writeBuffer").low).toBeCloseTo(2 ** 27 / 1e6 / 48);
+  expect(intervalOf("writeBuffer").high).toBeCloseTo(2 ** 27 / 1e6 / 36);
 });

@@ -1,8 +1,9 @@
-import type { ReportDocument, TableSection } from "belay-cli/internal/report/report";
-import { columnsOf, tableSection } from "belay-cli/internal/report/sections";
+import type { BarsSection, ReportDocument, TableSection } from "belay-cli/internal/report/report";
+import { barOf, barsSection, columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import { caveatOf, machineFacts } from "belay-cli/internal/shared/machine";
 import { plural } from "belay-gpu/internal/diagnostics/plural";
 import { isSound, type PolicyName, type ProgramTimes } from "../../bench/programs/programs.ts";
+import { noiseOf, quartilesOf } from "../results/noise.ts";
 import { judge, milliseconds, type ProgramsRun, ratio } from "../results/results.ts";
 
 /** Returns the measurements as a report. */
@@ -26,6 +27,7 @@ export function describePrograms(run: ProgramsRun): ReportDocument {
         ...summaryTable(run),
         lead: "Medians of wall time from the first call to a verified result; ratios of hardened to plain, run alternately. The last row has the geometric means.",
       },
+      ...overheadSection(run),
       ...firstSection(run),
       ...hostSection(run),
       { kind: "facts", title: "Machine", facts: machineFacts(run) },
@@ -71,6 +73,28 @@ export function geometricMean(ratios: readonly number[]): number | undefined {
 const policiesIn = ({ programs }: ProgramsRun): PolicyName[] => [
   ...new Set(programs.flatMap(({ policies }) => policies.map(({ policy }) => policy))),
 ];
+
+function overheadSection(run: ProgramsRun): BarsSection[] {
+  const { programs, runs } = run;
+  return barsSection({
+    title: "Overhead of each policy",
+    axis: "hardened / plain time",
+    series: policiesIn(run),
+    reference: 1,
+    noise: noiseOf(runs, "the quartiles of hardened time, over the median of plain time"),
+    bars: programs.flatMap(({ name, plain, policies }) =>
+      policies.map(({ policy, times, ratio }) =>
+        barOf(
+          name,
+          policy,
+          ratio,
+          ratio.toFixed(2),
+          quartilesOf(times, runs, (time) => time / plain.median),
+        ),
+      ),
+    ),
+  });
+}
 
 function firstSection({ programs }: ProgramsRun) {
   return tableSection(

@@ -3,7 +3,9 @@ import type { BarsSection, Section, TableCell } from "belay-cli/internal/report/
 import { barOf, barsSection, columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import type { Check } from "belay-gpu/internal/compiler/contract";
 import { type Configuration, flavors } from "../../bench/measuring/configurations.ts";
+import type { Overhead } from "../../bench/measuring/overhead.ts";
 import type { ProgramResult } from "../../bench/rmt/program.ts";
+import { noiseOf, ofRatios, quartilesOf } from "../results/noise.ts";
 import type { RmtRun } from "../results/results.ts";
 import { milliseconds, rate, ratio, share } from "../results/results.ts";
 import { bestCovering, compared, measured, usual } from "./best.ts";
@@ -35,6 +37,8 @@ export function componentsSections({ programs }: RmtRun, check: Check): Section[
       axis: "added time / unprotected time",
       series: parts,
       stacked: true,
+      noise:
+        "Parts are differences of medians. One that is shorter than the whiskers of figures 2 and 6 may be noise.",
       bars: known.flatMap(({ name, added, all }) =>
         parts.map((part, i) => {
           const value = added[i];
@@ -69,6 +73,10 @@ export function powerSections({ programs, powerSource }: RmtRun): Section[] {
         lead: about,
         axis: "watts",
         series,
+        noise:
+          kind === "average"
+            ? "Averages of all readings, of which the results hold no spread."
+            : "The highest reading of each: a single one, so that a short rise shows.",
         bars: known.flatMap(({ name, power }) =>
           power.map((each) => barOf(name, each.redundancy, each[kind], each[kind].toFixed(0))),
         ),
@@ -113,8 +121,16 @@ export function figures(run: RmtRun): Section[] {
   ];
 }
 
+/** Returns a bar with the ratio of an overhead, if there is one, and with its quartiles. */
+function overheadBar(group: string, series: string, overhead: Overhead | undefined, runs: number) {
+  if (!overhead) return undefined;
+  const { ratio, unprotected, protected: times } = overhead;
+  const spread = quartilesOf(times, runs, (time) => time / unprotected.median);
+  return barOf(group, series, ratio, ratio.toFixed(2), spread);
+}
+
 /** Returns figures 2 and 6. */
-function flavorSection({ programs }: RmtRun, check: Check): BarsSection[] {
+function flavorSection({ programs, runs }: RmtRun, check: Check): BarsSection[] {
   const lead =
     check === "store"
       ? "As published: what a replica stores is compared before it leaves. Inter-Group replicas wait for each other."
@@ -125,14 +141,15 @@ function flavorSection({ programs }: RmtRun, check: Check): BarsSection[] {
     axis: overUnprotected,
     series: flavors,
     reference: 1,
+    noise: noiseOf(runs, ofRatios),
     bars: programs.flatMap((program) =>
-      flavors.map((flavor) => barOf(program.name, flavor, usual(program, flavor, check)?.ratio)),
+      flavors.map((flavor) => overheadBar(program.name, flavor, usual(program, flavor, check), runs)),
     ),
   });
 }
 
 /** Returns figure 3. */
-function rooflineSections({ programs, ceilings }: RmtRun): Section[] {
+function rooflineSections({ programs, ceilings, runs }: RmtRun): Section[] {
   if (!ceilings) return [];
   const known = programs.flatMap(({ roofline, ...program }) => (roofline ? [{ ...program, roofline }] : []));
   const percent = (value: number) => `${(100 * value).toFixed(0)} %`;
@@ -143,6 +160,7 @@ function rooflineSections({ programs, ceilings }: RmtRun): Section[] {
       axis: "part of the unprotected time",
       series: ["memory", "without memory"],
       reference: 1,
+      noise: "Of medians, of which the results hold no spread.",
       bars: known.flatMap(({ name, roofline: { memoryTime, computeTime, time } }) => [
         barOf(name, "memory", memoryTime / time, percent(memoryTime / time)),
         barOf(name, "without memory", computeTime / time, percent(computeTime / time)),
@@ -192,9 +210,10 @@ function rooflineSections({ programs, ceilings }: RmtRun): Section[] {
       axis: overUnprotected,
       series: ["limit", "measured best"],
       reference: 1,
+      noise: noiseOf(runs, ofRatios),
       bars: known.flatMap((program) => [
         barOf(program.name, "limit", program.roofline.limit),
-        barOf(program.name, "measured best", bestCovering(program)?.ratio),
+        overheadBar(program.name, "measured best", bestCovering(program), runs),
       ]),
     }),
   ];
@@ -230,8 +249,8 @@ interface Places {
   readonly places: Readonly<Record<string, Pick<Configuration, "channel" | "pairing">>>;
 }
 
-function placeSection({ programs }: RmtRun, { title, check, places }: Places): BarsSection[] {
-  const ratioIn = (
+function placeSection({ programs, runs }: RmtRun, { title, check, places }: Places): BarsSection[] {
+  const overheadIn = (
     program: ProgramResult,
     { channel, pairing }: Pick<Configuration, "channel" | "pairing">,
   ) =>
@@ -241,15 +260,18 @@ function placeSection({ programs }: RmtRun, { title, check, places }: Places): B
         each.check === check &&
         each.channel === channel &&
         each.pairing === pairing,
-    )?.ratio;
+    );
   return barsSection({
     title,
     lead: `Intra-Group+LDS, ${compared(check)}. What is missing, the device or the kernel does not allow.`,
     axis: overUnprotected,
     series: Object.keys(places),
     reference: 1,
+    noise: noiseOf(runs, ofRatios),
     bars: programs.flatMap((program) =>
-      Object.entries(places).map(([name, place]) => barOf(program.name, name, ratioIn(program, place))),
+      Object.entries(places).map(([name, place]) =>
+        overheadBar(program.name, name, overheadIn(program, place), runs),
+      ),
     ),
   });
 }

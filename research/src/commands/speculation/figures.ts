@@ -1,7 +1,9 @@
 import type { Bar, BarsSection, Section } from "belay-cli/internal/report/report";
 import { barsSection, columnsOf, tableSection } from "belay-cli/internal/report/sections";
+import type { TimedRuns } from "../../bench/measuring/attempt.ts";
 import type { SpeculationProgram } from "../../bench/speculation/program.ts";
 import { type Variant, variants } from "../../bench/speculation/variants.ts";
+import { quartilesOf } from "../results/noise.ts";
 import type { SpeculationRun } from "../results/results.ts";
 import {
   bySize,
@@ -48,7 +50,7 @@ function speedupSection(
     if (!isTimed(before)) return [];
     return series.flatMap((variant) => {
       const after = timesOf(program.variants[variant], "moved");
-      return isTimed(after) ? [bar(program.name, variant, before.median / after.median)] : [];
+      return isTimed(after) ? [bar(program.name, variant, after, (time) => before.median / time)] : [];
     });
   });
   return barsSection({
@@ -57,6 +59,7 @@ function speedupSection(
     axis: "speedup",
     series: drawn(series, bars),
     bars,
+    noise: whiskers,
   });
 }
 
@@ -79,7 +82,7 @@ function besideSection(
       const after = measured[name];
       const { javascript } = program;
       return isTimed(after) && isTimed(javascript)
-        ? [bar(program.name, name, javascript.median / after.median)]
+        ? [bar(program.name, name, after, (time) => javascript.median / time)]
         : [];
     });
   });
@@ -89,6 +92,7 @@ function besideSection(
     axis: "speedup over JavaScript",
     series: drawn(series, bars),
     bars,
+    noise: whiskers,
   });
 }
 
@@ -98,7 +102,7 @@ function growthSections(growth: readonly SpeculationProgram[]): Section[] {
     shown.flatMap((variant) => {
       const times = timesOf(program.variants[variant], "resident");
       return isTimed(times)
-        ? [bar(program.size, variant, (1e6 * times.median) / program.iterations, " ns")]
+        ? [bar(program.size, variant, times, (time) => (1e6 * time) / program.iterations, " ns")]
         : [];
     }),
   );
@@ -109,6 +113,7 @@ function growthSections(growth: readonly SpeculationProgram[]): Section[] {
       axis: "nanoseconds for each iteration",
       series: drawn(shown, bars),
       bars,
+      noise: whiskers,
     }),
     ...tableSection(
       {
@@ -131,9 +136,20 @@ function growthSections(growth: readonly SpeculationProgram[]): Section[] {
 const drawn = (series: readonly string[], bars: readonly Bar[]) =>
   series.filter((each) => bars.some((bar) => bar.series === each));
 
-const bar = (group: string, series: string, value: number, unit = "×"): Bar => ({
-  group,
-  series,
-  value,
-  label: `${digits(value)}${unit}`,
-});
+/** The sentence on the noise of a figure. Measurements that take long have fewer runs. */
+const whiskers =
+  "A whisker spans the middle half of the runs: the value at the quartiles of the time that is measured, with the median of the time that it is compared with. A bar of one run says so.";
+
+/** Returns a bar with the value of the median time, and with those of the quartiles. */
+function bar(
+  group: string,
+  series: string,
+  times: TimedRuns,
+  toValue: (milliseconds: number) => number,
+  unit = "×",
+): Bar {
+  const value = toValue(times.median);
+  const interval = quartilesOf(times, times.runs, toValue);
+  const label = `${digits(value)}${unit}${interval ? "" : ", one run"}`;
+  return { group, series, value, label, ...(interval && { interval }) };
+}

@@ -2,56 +2,8 @@ import type { TableSection } from "belay-cli/internal/report/report";
 import { expect, it } from "vitest";
 import type { TimedRuns } from "../../bench/measuring/attempt.ts";
 import type { SpeculationProgram } from "../../bench/speculation/program.ts";
-import type { Measured } from "../../bench/speculation/variant.ts";
-import type { SpeculationRun } from "../results/results.ts";
 import { describeSpeculation } from "./report.ts";
-
-const times = (median: number, runs = 20): TimedRuns => ({ median, lower: median, upper: median, runs });
-
-const measured = (moved: TimedRuns, resident: TimedRuns): Measured => ({
-  moved,
-  resident,
-  right: true,
-  rounds: 3,
-  misspeculation: 0.25,
-  onCpu: 0,
-  plans: ["logged"],
-  first: { milliseconds: 9, rounds: 4, misspeculation: 1, plans: ["logged"] },
-  phases: null,
-  bytes: { uploaded: 60e6, downloaded: 40e6 },
-  workingBytes: 0,
-});
-
-const program: SpeculationProgram = {
-  name: "trfd",
-  size: "scaled",
-  iterations: 192,
-  took: {},
-  c: times(200, 3),
-  javascript: times(400, 3),
-  // 5 GB/s.
-  fastestCopy: 5e6,
-  variants: {
-    default: measured(times(40), times(10)),
-    unchecked: measured(times(0), times(5)),
-    hardened: measured(times(60), times(30)),
-  },
-};
-
-const run: SpeculationRun = {
-  ok: true,
-  programs: [program],
-  growth: [],
-  size: "scaled",
-  runs: 20,
-  threads: 2,
-  commands: [],
-  compiler: "gcc",
-  date: "",
-  node: "",
-  platform: "",
-  adapter: { kind: "hardware", description: "a GPU", reason: "", tried: [] },
-};
+import { measured, program, speculationSample as run, times } from "./speculationSample.ts";
 
 function rowOf(title: string): string[] {
   const { sections } = describeSpeculation(run);
@@ -113,4 +65,18 @@ it("keeps what took too long apart from what went wrong", () => {
     const { verdict } = withPublished(bad);
     expect(verdict).toMatchObject({ ok: false, headline: "1 loop of 1 went wrong: trfd, scaled" });
   }
+});
+
+it("draws the quartiles of speedups, and says where there was one run", () => {
+  const speedupOf = (moved: TimedRuns) => {
+    const variants = { default: measured(moved, times(10)) };
+    const { sections } = describeSpeculation({ ...run, programs: [{ ...program, variants }] });
+    return sections.find((section) => section.kind === "bars")!.bars[0]!;
+  };
+  const { value, interval } = speedupOf(times(40));
+  // 200 ms in C; the GPU takes 40, and from 36 to 48.
+  expect([value, interval!.low, interval!.high]).toEqual([5, 200 / 48, 200 / 36]);
+  const once = speedupOf(times(40, 1));
+  expect(once).toMatchObject({ value: 5, label: "5.00×, one run" });
+  expect(once).not.toHaveProperty("interval");
 });

@@ -30,7 +30,10 @@ function programBars(summary: Summary): Section[] {
       const [events, trials] = [sum(of, ({ sdc }) => sdc.events), sum(of, ({ sdc }) => sdc.trials)];
       if (trials === 0) return [];
       const rate = wilson(events, trials, settings.confidence);
-      return [{ group: program, series: configuration, value: 100 * rate.rate, label: percents(rate) }];
+      const interval = { low: 100 * rate.low, high: 100 * rate.high };
+      return [
+        { group: program, series: configuration, value: 100 * rate.rate, label: percents(rate), interval },
+      ];
     }),
   );
   if (bars.length === 0) return [];
@@ -42,6 +45,7 @@ function programBars(summary: Summary): Section[] {
       axis: "percent of the faults that struck",
       series,
       bars,
+      noise: `A whisker is the interval at ${100 * settings.confidence} % confidence.`,
     },
   ];
 }

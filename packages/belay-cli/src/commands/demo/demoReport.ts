@@ -103,6 +103,8 @@ function timesSection({ programs, adapter, size }: DemoResult): BarsSection {
     title: "Time",
     lead: `Of a run at size ${size}, the median of five submissions, from each until its results may be read, verification included; short runs are submitted many at once.${caveatOf(adapter)}`,
     axis: "milliseconds",
+    noise:
+      "Of the five, only the median is kept. Small differences may be noise; belay bench measures them with their spread.",
     series: ["unprotected", "protected"],
     bars: programs.flatMap(({ name, milliseconds }) =>
       (["unprotected", "protected"] as const).map((series) => ({
