@@ -55,6 +55,11 @@ it("leaves room for the longest label", () => {
   expect(bar!.x + bar!.width + 6 + 6 * label.length).toBeLessThan(drawBars(section).width);
 });
 
+it("draws a lone series in its color, also one with the name of a color", () => {
+  const bars = [{ group: "a", series: "none", value: 1, label: "1" }];
+  expect(drawBars({ ...section, series: ["none"], bars }).markup).toContain('fill="var(--series-1)"');
+});
+
 it("draws a reference", () => {
   expect(drawBars({ ...section, reference: 1 }).markup).toContain("stroke-dasharray");
   expect(drawBars(section).markup).not.toContain("stroke-dasharray");

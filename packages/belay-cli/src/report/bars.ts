@@ -58,7 +58,8 @@ export function drawBars({ title, axis, series, bars, stacked, reference }: Bars
         x2: "to",
         ...y,
         fy: "group",
-        fill: "series",
+        // Without a scale, Plot would take a series named "none" for a color.
+        fill: { value: "series", scale: "color" },
         ...(!stacked && { rx2: 3 }),
       }),
       Plot.text(drawn, {

@@ -1,0 +1,59 @@
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+
+/**
+ * Opens a report's page `width` pixels wide and returns what does not fit: a page or a table that
+ * is wider, and texts of figures that are cut off or overlap. With `BELAY_PICTURES` set to a
+ * folder, it leaves a picture there.
+ */
+export async function misfitsOf(
+  browser: Browser,
+  html: string,
+  name: string,
+  width: number,
+): Promise<string[]> {
+  const page = await browser.newPage({ viewport: { width, height: 900 } });
+  await page.setContent(html);
+  if (process.env.BELAY_PICTURES) {
+    const path = join(process.env.BELAY_PICTURES, `${name}-${width}.png`);
+    await page.screenshot({ path, fullPage: true });
+  }
+  const misfits = await page.evaluate(() => {
+    const tables = [...document.querySelectorAll(".scroll:has(table)")];
+    const wide = [document.documentElement, ...tables].flatMap(({ tagName, scrollWidth, clientWidth }) =>
+      scrollWidth > clientWidth ? [`${tagName} is ${scrollWidth} wide, not ${clientWidth}`] : [],
+    );
+    // The box of a text is higher than its letters, by up to two pixels at each end.
+    const slack = 2;
+    const figures = [...document.querySelectorAll("figure svg")].flatMap((figure) => {
+      const frame = figure.getBoundingClientRect();
+      const texts = [...figure.querySelectorAll("text")].map((text) => ({
+        text: text.textContent,
+        box: text.getBoundingClientRect(),
+      }));
+      const cut = texts.filter(
+        ({ box }) =>
+          box.left < frame.left ||
+          box.right > frame.right ||
+          box.top + slack < frame.top ||
+          box.bottom - slack > frame.bottom,
+      );
+      const overlapping = texts.flatMap((one, i) =>
+        texts
+          .slice(i + 1)
+          .filter(
+            ({ box }) =>
+              box.left < one.box.right &&
+              one.box.left < box.right &&
+              box.top + slack < one.box.bottom - slack &&
+              one.box.top + slack < box.bottom - slack,
+          )
+          .map(({ text }) => `${one.text} overlaps ${text}`),
+      );
+      return [...cut.map(({ text }) => `${text} is cut off`), ...overlapping];
+    });
+    return [...(tables.length === 0 ? ["there is no table"] : []), ...wide, ...figures];
+  });
+  await page.close();
+  return misfits;
+}
