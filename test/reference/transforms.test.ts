@@ -10,12 +10,13 @@ import { print } from "belay-gpu/internal/wgsl/printer";
 import { createReferenceBuffer } from "belay-gpu/reference";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { kernel, kernelInput } from "../support/kernels/arbitraryKernels.ts";
+import { halfKernel, kernel, kernelInput } from "../support/kernels/arbitraryKernels.ts";
 import { runReference, translated } from "../support/kernels/reference.ts";
 import { applySteps } from "../support/wgsl/goldens.ts";
 
 /** The number can be raised beyond the time of a test run. */
 const numRuns = Number(process.env.REFERENCE_KERNELS ?? 12);
+const anyKernel = fc.oneof(kernel, halfKernel);
 const nearest = { floats: "nearest" } as const;
 
 function original(code: string): Uint8Array[] {
@@ -33,7 +34,7 @@ it("keeps what kernels compute in access normal form", () => {
     expandSwizzles,
   ] satisfies Parameters<typeof applySteps>[1];
   fc.assert(
-    fc.property(kernel, (code) => {
+    fc.property(anyKernel, (code) => {
       const { after } = applySteps(code, steps);
       const run = runReference(translated(print(after.module), kernelInput, nearest), kernelInput);
       expect(run.undecided).toBeUndefined();
@@ -52,7 +53,7 @@ const policies: readonly CompilerOptions[] = [
 describe("protection keeps what kernels compute, and reports nothing", () => {
   it.each(policies)("$redundancy $check $channel $pairing", (options) => {
     fc.assert(
-      fc.property(kernel, (code) => {
+      fc.property(anyKernel, (code) => {
         const { code: text, layout } = protect(code, options);
         const kernelOnCpu = translated(text, kernelInput, nearest);
         const buffers = Object.entries(kernelInput.buffers).map(([binding, words]) => ({

@@ -1,6 +1,6 @@
 /**
  * Random kernels of one invocation in which order matters. Calls, atomics and pointers change the
- * next operand.
+ * next operand. Other random kernels compute with 16-bit floats.
  */
 import fc from "fast-check";
 import type { KernelInput } from "./kernelRunner.ts";
@@ -104,5 +104,67 @@ export const kernel: fc.Arbitrary<string> = fc.array(body, { minLength: 2, maxLe
     trace[0] = atomicLoad(&n[0]) + parts[0].at.x;
     ${bodies.join("\n")}
     trace[63] = i * 3u + k + local[1] + tile[3] + u32(flags.x);
+  }`,
+);
+
+const halfPrelude = `
+  enable f16;
+  struct Part { at: vec3h, scale: f16, sum: f32, words: u32 }
+  @group(0) @binding(0) var<storage, read_write> trace: array<u32, 64>;
+  @group(0) @binding(1) var<storage, read_write> triples: array<vec3h, 8>;
+  @group(0) @binding(2) var<storage, read_write> halves: array<f16, 8>;
+  @group(0) @binding(3) var<storage, read_write> parts: array<Part, 12>;
+  var<workgroup> tile: array<vec3h, 4>;
+  fn near(x: f16) -> f16 { return clamp(x, -64h, 64h); }
+  fn next(p: ptr<function, f16>) -> f16 { *p = near(*p + 0.75h); return *p; }
+`;
+
+const halfBody = fc.letrec<Record<"h" | "f" | "w" | "place" | "statement", string>>((tie) => {
+  const [h, f, w, place] = [tie("h"), tie("f"), tie("w"), tie("place")];
+  const bounded = { maxDepth: 2, depthSize: "xsmall", depthIdentifier: "expression" } as const;
+  return {
+    h: fc.oneof(
+      bounded,
+      oneOf("0.1h", "k", "next(&k)"),
+      text`near(${h} ${oneOf("+", "-", "*")} ${h})`,
+      text`f16(clamp(${f}, -64f, 64f))`,
+      text`dot(vec3h(${h}, 0.5h, ${h}), vec3h(0.25h))`,
+      text`bitcast<vec2h>(${w} & 0x3bff3bffu).${oneOf("x", "y")}`,
+      place,
+    ),
+    f: fc.oneof(
+      bounded,
+      oneOf("0.1f", "parts[1].sum"),
+      text`f32(${h})`,
+      text`unpack2x16float(${w} & 0x3bff3bffu).${oneOf("x", "y")}`,
+      text`clamp(${f} ${oneOf("+", "*")} f32(${h}), -64f, 64f)`,
+    ),
+    w: fc.oneof(
+      bounded,
+      oneOf("3u", "parts[2].words"),
+      text`pack2x16float(vec2f(${f}, ${f}))`,
+      text`bitcast<u32>(vec2h(${h}, ${h}))`,
+      text`u32(abs(${h}))`,
+    ),
+    place: text`${oneOf("halves[", "triples[1][", "tile[2][", "parts[3].at[")}${w} % 3u]`,
+    statement: fc.oneof(
+      text`${place} = ${h};`,
+      text`triples[${w} % 8u] = vec3h(${h}, ${h}, ${h});`,
+      text`tile[${w} % 4u].${oneOf("x", "y", "z")} = ${h};`,
+      text`parts[${w} % 12u].sum = ${f};`,
+      text`parts[${w} % 12u] = Part(triples[${w} % 8u], ${h}, ${f}, ${w});`,
+      text`trace[${w} % 64u] = ${w};`,
+      text`if (${h} < ${h}) { ${place} = ${h}; }`,
+    ),
+  };
+}).statement;
+
+/** A kernel with 16-bit floats, vectors of three, 32-bit sums and packed words on `kernelInput`. */
+export const halfKernel: fc.Arbitrary<string> = fc.array(halfBody, { minLength: 3, maxLength: 6 }).map(
+  (statements) => `${halfPrelude}
+  @compute @workgroup_size(1) fn main() {
+    var k = 1.5h;
+    ${statements.join("\n")}
+    halves[7] = k + tile[1].y;
   }`,
 );
