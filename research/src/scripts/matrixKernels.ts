@@ -218,6 +218,11 @@ const policies: readonly Policy[] = [
 ];
 
 const trials: Record<string, unknown>[] = [];
+/** Keeps a trial, and prints it at once: a later one may not end. */
+function keep(trial: Record<string, unknown>): void {
+  trials.push(trial);
+  console.error(JSON.stringify(trial));
+}
 let isSound = configs.length > 0;
 for (const config of configs) {
   const product = productOf(config);
@@ -238,13 +243,13 @@ for (const config of configs) {
       isSound = false;
       trial.failure = messageOf(error);
     }
-    trials.push(trial);
+    keep(trial);
   }
   if (flags.validate) continue;
   const device = harden(native, { injectFaults: true });
   const run = prepare(device, product);
   const before = isSame(await run(), product.expected);
-  trials.push({ ...config, injected: true, before, ...(await strike(device, run, product.expected)) });
+  keep({ ...config, injected: true, before, ...(await strike(device, run, product.expected)) });
 }
 console.log(JSON.stringify({ isSound, configs: configs.length, errors: errors.slice(0, 3), trials }));
 if (flags.out) writeFileSync(flags.out, JSON.stringify({ isSound, listed, errors, trials }));
