@@ -135,6 +135,18 @@ describe("the check of sums of products", () => {
     expect((await program.run()).outcome).toBe("agreed");
   });
 
+  it("finds wrong results that share a weighted sum and whose errors have the sum 0", async () => {
+    const device = await sharedDevice();
+    const program = new CheckedProgram(device, product);
+    for (let i = 0; i < 8; i++) {
+      // The larger of the two is hidden with a probability of 2 * bound / 1e6.
+      const verdict = await program.run(random, (output) =>
+        device.queue.writeBuffer(output, 4 * (17 * 72 + 5 + i), Float32Array.of(1e6, -1e6)),
+      );
+      expect(verdict).toMatchObject({ outcome: "mismatch", mismatch: { result: 17 * 72, block: 0 } });
+    }
+  });
+
   it("finds an invocation that computes something else and was not sampled", async () => {
     const source = product.source.replace("= sum;", "= select(sum, 2.0 * sum, id.x == 50u && id.y == 13u);");
     const verdict = await new CheckedProgram(await sharedDevice(), { ...product, source }).run();

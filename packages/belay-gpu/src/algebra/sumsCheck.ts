@@ -17,8 +17,9 @@ export interface CheckedBuffers {
 /** The verdict on the results of a dispatch. */
 export interface SumsVerdict {
   /**
-   * `"agreed"` means that no result is wrong by more than the bound. `"undecided"` means that sums
-   * are or may be no finite numbers, so that nothing is known.
+   * `"agreed"` means that no result with an error above twice the bound is alone in its weighted
+   * sum. Several may cancel, with a probability of at most 2 * bound / error. `"undecided"` means
+   * that sums are or may be no finite numbers, so that nothing is known.
    */
   readonly outcome: "agreed" | "mismatch" | "undecided";
   /** The largest bound: an error of a result below it may go unnoticed. */

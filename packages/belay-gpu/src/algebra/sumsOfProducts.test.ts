@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { findIn, sumsIn } from "../../../../test/support/kernels/foundSums.ts";
 import {
+  convolution,
   type ProductKernel,
   plainProduct,
   prefetchedProduct,
@@ -85,6 +86,20 @@ describe("sums of products", () => {
 
   it("are found in a kernel that loads beyond the end of a buffer what it does not use", () => {
     expect(sumsIn(prefetchedProduct(19, 16, 12))).toEqual(sumsIn(tiledProduct(19, 16, 12)));
+  });
+
+  it.each([
+    { images: 1, size: 257, channels: 3, filters: 32, window: 3, stride: 2, padding: 1 },
+    { images: 1, size: 64, channels: 1, filters: 32, window: 3, stride: 1, padding: 1 },
+    { images: 3, size: 45, channels: 2, filters: 4, window: 3, stride: 1, padding: 1 },
+    { images: 2, size: 64, channels: 1, filters: 8, window: 5, stride: 1, padding: 2 },
+  ])("are found with terms that are missing at the edges only of $images images of $size", (shape) => {
+    const { windows, count } = sumsIn(convolution(shape));
+    const { images, size, filters, stride, padding } = shape;
+    const out = Math.floor((size + 2 * padding - shape.window) / stride) + 1;
+    const edges = windows.map(({ unit, size: period }) => unit * period);
+    expect(edges).toEqual([filters * out, filters * out * out]);
+    expect(images * filters * out * out).toBe(count);
   });
 
   const bodyOf = (body: string): ProductKernel => ({

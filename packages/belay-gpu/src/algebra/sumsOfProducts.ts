@@ -151,6 +151,9 @@ export function findSumsOfProducts(
 /** Ends the search for sums of products. */
 class NoFit extends Error {}
 
+/** A place in a grid. */
+type Workgroup = readonly [number, number, number];
+
 /** Executes workgroups with symbols. */
 class Sampler {
   readonly #symbols: Symbols;
@@ -158,6 +161,14 @@ class Sampler {
   readonly #bindings: readonly BindingAccess[];
   readonly #dispatch: KnownDispatch;
   readonly #output: BindingAccess;
+  readonly #formats = new Map<number, Format>();
+  readonly #samples: Sample[] = [];
+  /** The least offset that each workgroup stores to, by its place in the grid. */
+  readonly #firsts = new Map<string, number>();
+  #least = Number.POSITIVE_INFINITY;
+  #most = 0;
+  #terms = 0;
+  #nodes = 0;
 
   constructor(
     symbols: Symbols,
@@ -175,41 +186,79 @@ class Sampler {
 
   /** Returns the formats of the buffers and the sampled results. */
   samples() {
-    const formats = new Map<number, Format>();
-    const samples: Sample[] = [];
-    let terms = 0;
-    let least = Number.POSITIVE_INFINITY;
-    let most = 0;
-    let nodes = 0;
     for (const [i, workgroup] of sampledWorkgroups(this.#dispatch.grid).entries()) {
-      if (i >= leastWorkgroups && nodes > mostNodes) break;
-      const { buffers, stores } = this.#execute(workgroup);
-      for (const [i, { formats: used }] of buffers.entries()) {
-        for (const format of used) {
-          if (format === "integer" || (formats.get(i) ?? format) !== format)
-            throw new NoFit("it accesses a buffer in several formats");
-          formats.set(i, format);
-        }
-      }
-      const bytes = formats.get(this.#bindings.indexOf(this.#output)) === "f16" ? 2 : 4;
-      const offsets = [...stores.keys()].sort((a, b) => a - b);
-      for (const offset of offsets) {
-        least = Math.min(least, offset / bytes);
-        most = Math.max(most, offset / bytes);
-      }
-      for (const offset of sampledOffsets(offsets)) {
-        const sum = this.#symbols.sumOf(stores.get(offset)!, mostTerms - terms);
-        if (!sum) throw new NoFit("its results are no sums of products, or too long ones");
-        terms += sum.terms.length;
-        samples.push({ offset: offset / bytes, sum });
-      }
-      nodes += this.#symbols.count;
+      if (i >= leastWorkgroups && this.#nodes > mostNodes) break;
+      this.#sample(workgroup, sampledOffsets);
     }
+    const samples = this.#samples;
     if (samples.length === 0) throw new NoFit("the sampled workgroups store nothing");
-    return { formats, samples, least, most };
+    const count = this.#most - this.#least + 1;
+    const longest = samples.reduce((most, { sum }) => Math.max(most, sum.terms.length), 0);
+    if (samples.some(({ sum }) => sum.terms.length < longest)) this.#sampleEdges(count);
+    return { formats: this.#formats, samples, least: this.#least, count };
   }
 
-  #execute(workgroup: readonly [number, number, number]) {
+  /** Samples the results that tell where terms are missing. */
+  #sampleEdges(count: number): void {
+    const limit = this.#nodes + mostNodes;
+    const known = new Set(this.#samples.map(({ offset }) => offset));
+    const edges = new Set(edgesOf(count).map((index) => this.#least + index));
+    for (const offset of edges) {
+      if (this.#nodes > limit) return;
+      if (known.has(offset)) continue;
+      const stored = this.#sample(this.#workgroupOf(offset), (offsets, bytes) =>
+        offsets.filter((each) => edges.has(each / bytes) && !known.has(each / bytes)),
+      );
+      for (const each of stored) known.add(each);
+    }
+  }
+
+  /** Returns the workgroup that stores a result, if steps in the grid move results equally far. */
+  #workgroupOf(offset: number): Workgroup {
+    const origin = this.#firsts.get("0,0,0") ?? 0;
+    const steps = ["1,0,0", "0,1,0", "0,0,1"].map((each) => (this.#firsts.get(each) ?? origin) - origin);
+    const workgroup: [number, number, number] = [0, 0, 0];
+    let rest = offset - origin;
+    for (const axis of [0, 1, 2].sort((a, b) => steps[b]! - steps[a]!)) {
+      const step = steps[axis]!;
+      if (step <= 0) continue;
+      workgroup[axis] = Math.max(0, Math.min(Math.floor(rest / step), this.#dispatch.grid[axis]! - 1));
+      rest -= workgroup[axis]! * step;
+    }
+    return workgroup;
+  }
+
+  /** Executes a workgroup, samples some of its results, and returns their offsets in numbers. */
+  #sample(
+    workgroup: Workgroup,
+    chosen: (offsets: readonly number[], bytes: number) => readonly number[],
+  ): readonly number[] {
+    const { buffers, stores } = this.#execute(workgroup);
+    this.#nodes += this.#symbols.count;
+    for (const [i, { formats: used }] of buffers.entries()) {
+      for (const format of used) {
+        if (format === "integer" || (this.#formats.get(i) ?? format) !== format)
+          throw new NoFit("it accesses a buffer in several formats");
+        this.#formats.set(i, format);
+      }
+    }
+    const bytes = this.#formats.get(this.#bindings.indexOf(this.#output)) === "f16" ? 2 : 4;
+    const offsets = [...stores.keys()].sort((a, b) => a - b);
+    if (offsets.length > 0) this.#firsts.set(workgroup.join(), offsets[0]! / bytes);
+    for (const offset of offsets) {
+      this.#least = Math.min(this.#least, offset / bytes);
+      this.#most = Math.max(this.#most, offset / bytes);
+    }
+    return chosen(offsets, bytes).map((offset) => {
+      const sum = this.#symbols.sumOf(stores.get(offset)!, mostTerms - this.#terms);
+      if (!sum) throw new NoFit("its results are no sums of products, or too long ones");
+      this.#terms += sum.terms.length;
+      this.#samples.push({ offset: offset / bytes, sum });
+      return offset / bytes;
+    });
+  }
+
+  #execute(workgroup: Workgroup) {
     const { grid } = this.#dispatch;
     this.#symbols.clear();
     const buffers = this.#bindings.map(({ group, binding, kind, name }, i) => {
@@ -232,10 +281,10 @@ class Sampler {
 }
 
 /** Returns workgroups at the corners of a grid, some between, and those next to its origin. */
-function sampledWorkgroups(grid: readonly number[]): (readonly [number, number, number])[] {
+function sampledWorkgroups(grid: readonly number[]): Workgroup[] {
   const [x, y, z] = grid.map((count) => count - 1) as [number, number, number];
   const middle = (last: number, by: number) => Math.floor(last * by);
-  const chosen: (readonly [number, number, number])[] = [
+  const chosen: Workgroup[] = [
     [0, 0, 0],
     [x, y, z],
     [middle(x, 0.38), middle(y, 0.62), middle(z, 0.5)],
@@ -266,6 +315,22 @@ function sampledOffsets(offsets: readonly number[]): number[] {
   return [...chosen].filter((i) => offsets[i] !== undefined).map((i) => offsets[i]!);
 }
 
+/**
+ * Returns the indices at `count / q`, and those before, for each prime power `q` that divides
+ * `count`. Two coordinates of different periods that divide `count` do not both begin at all of
+ * them: some `q` has more of a prime than one period leaves.
+ */
+function edgesOf(count: number): number[] {
+  const powers = divisorsOf(count).filter((each) => each > 1 && isPrimePower(each));
+  return powers.flatMap((power) => [count / power, count / power - 1]);
+}
+
+/** Returns true for a power of one prime. */
+function isPrimePower(number: number): boolean {
+  const prime = divisorsOf(number)[1]!;
+  return prime ** Math.round(Math.log(number) / Math.log(prime)) === number;
+}
+
 /** The addresses of a product's two factors. */
 type Pair = readonly [left: number, right: number];
 
@@ -281,14 +346,14 @@ class Fit {
   constructor(
     bindings: readonly BindingAccess[],
     output: BindingAccess,
-    { formats, samples, least, most }: ReturnType<Sampler["samples"]>,
+    { formats, samples, least, count }: ReturnType<Sampler["samples"]>,
   ) {
     this.#bindings = bindings;
     this.#output = output;
     this.#formats = formats;
     this.#samples = samples;
     this.#least = least;
-    this.#count = most - least + 1;
+    this.#count = count;
   }
 
   /** Returns the fitted sums. Throws `NoFit` if there are none. */
@@ -330,8 +395,9 @@ class Fit {
     }
     const results = fitDigits(facts, this.#count);
     if (!results) throw new NoFit("the addresses of its results have no pattern");
-    const windows = windowsOf(results.digits, terms.digits, present);
+    const windows = windowsOf(results.digits, terms.digits, present, edgesOf(this.#count));
     if (!windows) throw new NoFit("some of its terms are missing without a pattern");
+    if (windows === "ambiguous") throw new NoFit("it is not clear where its terms are missing");
     const [startLeft, startRight, startAdded] = results.start as [number, number, number];
     const operand = (i: number): Operand => {
       const { group, binding, name } = this.#bindings[i]!;
@@ -493,14 +559,16 @@ interface Range {
 
 /**
  * Returns the conditions that the existing terms meet and that each missing term fails; undefined
- * if there are none. A result's coordinate may be a part of one of its digits only, since the rows
- * of an image often follow each other without a gap.
+ * if there are none, and `"ambiguous"` if several differ at the given edges. A result's coordinate
+ * may be a part of one of its digits only, since the rows of an image often follow each other
+ * without a gap.
  */
 function windowsOf(
   results: readonly Digit[],
   terms: readonly Digit[],
   present: readonly Present[],
-): readonly Window[] | undefined {
+  edges: readonly number[],
+): readonly Window[] | "ambiguous" | undefined {
   const count = terms.reduce((product, { size }) => product * size, 1);
   if (present.every((each) => each.terms.size === count)) return [];
   const numbers = Array.from({ length: count }, (_, t) => digitsOf(terms, t));
@@ -515,16 +583,17 @@ function windowsOf(
   const windows: Window[] = [];
   for (const [n, { size }] of terms.entries()) {
     if (ranges.every((each) => each[n]!.low === 0 && each[n]!.high === size - 1)) continue;
-    const window = coordinatesOf(results, terms[n]!, n)
+    const existing = (each: Window, index: number): Range => {
+      const at = each.scale * coordinateAt(each, index);
+      return { low: Math.max(0, each.low - at), high: Math.min(size - 1, each.high - at) };
+    };
+    const isSame = (a: Range, b: Range) => a.low === b.low && a.high === b.high;
+    const [window, ...others] = coordinatesOf(results, terms[n]!, n)
       .map((each) => limited(each, present, ranges))
-      .find((each) =>
-        present.every(({ index }, i) => {
-          const at = each.scale * coordinateAt(each, index);
-          const { low, high } = ranges[i]![n]!;
-          return Math.max(0, each.low - at) === low && Math.min(size - 1, each.high - at) === high;
-        }),
-      );
+      .filter((each) => present.every(({ index }, i) => isSame(existing(each, index), ranges[i]![n]!)));
     if (!window) return undefined;
+    if (others.some((each) => edges.some((i) => !isSame(existing(window, i), existing(each, i)))))
+      return "ambiguous";
     windows.push(window);
   }
   return windows;
