@@ -49,7 +49,7 @@ const compiler = ["analysis", "compiler", "diagnostics", "ecc", "transforms", "w
 describe("a page", () => {
   it.each([
     ["protect", "belay-gpu", compiler, 370_000],
-    ["harden", "belay-gpu", [...compiler, "runtime"].sort(), 572_000],
+    ["harden", "belay-gpu", [...compiler, "runtime"].sort(), 575_000],
     ["parse, resolve, print", "belay-gpu/wgsl", ["diagnostics", "wgsl"], 130_000],
     [
       "speculate, takeTurn",
