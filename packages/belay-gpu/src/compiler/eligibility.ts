@@ -7,13 +7,16 @@ import { leftAlone, moreBindings } from "../diagnostics/protection.ts";
 import type { DiagnosticName } from "../diagnostics/registry.ts";
 import type { GlobalVariable } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
-import type { Channel, KernelLimits, Pairing, Redundancy } from "./contract.ts";
+import type { Channel, Check, KernelLimits, Pairing, Redundancy } from "./contract.ts";
 import type { KernelFacts, ProgramFacts } from "./facts.ts";
 import { bytesOfVariables, mostInvocations, workgroupBytes } from "./workgroups.ts";
 
 /** The configuration and the device to check for. */
 export interface EligibilityOptions {
   readonly redundancy: Redundancy;
+  readonly check: Check;
+  /** The bindings with a code for memory. */
+  readonly memory: { readonly coded: readonly unknown[] };
   readonly pairing: Pairing;
   readonly channel: Channel;
   /** True if the device has subgroups. */
@@ -36,6 +39,17 @@ export function obstacles(
   const obstacle = (diagnostic: DiagnosticName, span: Span, reason: string, help?: string) =>
     found.push(leftAlone(diagnostic, span, name, reason, help));
 
+  const [operation] = kernel.matrixOperations;
+  if (
+    operation &&
+    (options.redundancy !== "inter" || options.check !== "store" || options.memory.coded.length > 0)
+  )
+    obstacle(
+      "opaque-access",
+      operation.span,
+      `"${operation.operation}" accesses a subgroup matrix, and such kernels are protected only by "inter" that compares before stores`,
+      'use { redundancy: "inter", check: "store" } without a code for memory',
+    );
   const [matrix] = kernel.stagedMatrices;
   if (matrix && !options.subgroups)
     obstacle(
