@@ -1,6 +1,6 @@
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
-import type { Bar, BarsSection, Interval } from "./report.ts";
+import type { Bar, BarsSection, ValueInterval } from "./report.ts";
 
 /** The height of one bar and of the gap between groups, in pixels. */
 const barHeight = 16;
@@ -129,7 +129,7 @@ function fromZero(bars: readonly Bar[]): PlacedBar[] {
 
 /** Ends a bar and its whisker with the axis, and says so in the label. */
 function cut({ interval, ...bar }: PlacedBar, end: number): PlacedBar {
-  const within = ({ low, high }: Interval) => ({ low: Math.min(low, end), high: Math.min(high, end) });
+  const within = ({ low, high }: ValueInterval) => ({ low: Math.min(low, end), high: Math.min(high, end) });
   return {
     ...bar,
     to: Math.min(bar.to, end),

@@ -84,11 +84,11 @@ export interface Bar {
   /** The text at the end of the bar; may be empty. */
   readonly label: string;
   /** The interval of the value, drawn as a whisker. Parts of a stacked bar have none. */
-  readonly interval?: Interval;
+  readonly interval?: ValueInterval;
 }
 
 /** An interval, in the unit of the value that it belongs to. */
-export interface Interval {
+export interface ValueInterval {
   readonly low: number;
   readonly high: number;
 }
@@ -103,7 +103,7 @@ export interface RangesSection extends SectionBase {
   readonly ranges: readonly Range[];
 }
 
-export interface Range extends Interval {
+export interface Range extends ValueInterval {
   readonly series: string;
   /** The name of the group. Groups stand in the order of the ranges. */
   readonly at: string;

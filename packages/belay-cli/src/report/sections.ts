@@ -1,5 +1,5 @@
 /** The sections of reports that several commands share. */
-import type { Bar, BarsSection, Column, Interval, TableCell, TableSection } from "./report.ts";
+import type { Bar, BarsSection, Column, TableCell, TableSection, ValueInterval } from "./report.ts";
 
 interface Titled {
   readonly title: string;
@@ -44,6 +44,6 @@ export const barOf = (
   series: string,
   value: number | undefined,
   label = value?.toFixed(2),
-  interval?: Interval,
+  interval?: ValueInterval,
 ): Bar | undefined =>
   value === undefined ? undefined : { group, series, value, label: label!, ...(interval && { interval }) };

@@ -12,7 +12,7 @@ import { type ResolvedKernel, referenceOf, resolveKernel } from "../reference/re
 import { otherText } from "./otherText.ts";
 import { smallerModules } from "./smaller.ts";
 
-/** Whoever makes the results wrong, or `"nobody"` if they are right. */
+/** The party that makes the results wrong, or `"nobody"` if they are right. */
 export type Culprit =
   | "nobody"
   | "kernel"

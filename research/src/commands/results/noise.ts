@@ -1,5 +1,5 @@
 /** The noise of measurements, as figures show it: whiskers on bars, and a sentence about them. */
-import type { Interval } from "belay-cli/internal/report/report";
+import type { ValueInterval } from "belay-cli/internal/report/report";
 import type { Times } from "../../bench/measuring/timing.ts";
 
 /**
@@ -10,7 +10,7 @@ export function quartilesOf(
   { lower, upper }: Times,
   runs: number,
   toValue: (milliseconds: number) => number,
-): Interval | undefined {
+): ValueInterval | undefined {
   if (runs === 1) return undefined;
   const [first, second] = [toValue(lower), toValue(upper)];
   return { low: Math.min(first, second), high: Math.max(first, second) };
