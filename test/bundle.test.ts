@@ -48,8 +48,9 @@ const compiler = ["analysis", "compiler", "diagnostics", "ecc", "transforms", "w
 
 describe("a page", () => {
   it.each([
-    ["protect", "belay-gpu", compiler, 370_000],
-    ["harden", "belay-gpu", [...compiler, "runtime"].sort(), 575_000],
+    ["protect", "belay-gpu", compiler, 358_000],
+    ["harden", "belay-gpu", [...compiler, "runtime"].sort(), 563_000],
+    ["twoTexts", "belay-gpu/diversity", ["analysis", "diagnostics", "transforms", "wgsl"], 100_000],
     ["parse, resolve, print", "belay-gpu/wgsl", ["diagnostics", "wgsl"], 130_000],
     [
       "speculate, takeTurn",

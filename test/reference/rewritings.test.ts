@@ -1,9 +1,9 @@
 /** The second text of kernels computes the same bits as the first, on the reference executor. */
 import { functionsOf } from "belay-gpu/internal/analysis/callGraph";
-import { hiddenZero, secondTextOf, zeroOf } from "belay-gpu/internal/transforms/diversity/bodies";
 import { diversifyReplicas } from "belay-gpu/internal/transforms/diversity/diversifyReplicas";
 import { keepRounding } from "belay-gpu/internal/transforms/diversity/keepRounding";
 import { functionOf, type Rewriting, rewritings } from "belay-gpu/internal/transforms/diversity/rewritings";
+import { hiddenZero, secondTextOf, zeroOf } from "belay-gpu/internal/transforms/shared/diversity";
 import { wrapEntryPoint } from "belay-gpu/internal/transforms/shared/entryPointWrapper";
 import { print } from "belay-gpu/internal/wgsl/printer";
 import { statements } from "belay-gpu/internal/wgsl/quote";

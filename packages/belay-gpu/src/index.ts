@@ -14,6 +14,7 @@ export type {
   Channel,
   Check,
   CheckSite,
+  Diversity,
   EntryPointSummary,
   FaultSite,
   KernelLimits,

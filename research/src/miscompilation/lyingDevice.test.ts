@@ -1,4 +1,5 @@
 import { harden, type Policy } from "belay-gpu";
+import { twoTexts } from "belay-gpu/diversity";
 import { TriedDevice } from "belay-gpu/internal/qualify/deviceRun";
 import { examine } from "belay-gpu/internal/qualify/examine";
 import { builtInCandidates } from "belay-gpu/internal/qualify/qualify";
@@ -126,7 +127,7 @@ describe("on a lying device", () => {
     expect((await run(lying)).words).not.toEqual((await run(device)).words);
     // Without barriers, a second pass may find what the first one has left in workgroup memory.
     const policy = name === "barrier dropped" ? ({ redundancy: "inter" } as const) : {};
-    expect((await run(lying, { ...policy, diversity: true })).found).toBe(true);
+    expect((await run(lying, { ...policy, diversity: twoTexts })).found).toBe(true);
   });
 
   it("replicas with one text agree", async () => {
@@ -138,6 +139,6 @@ describe("on a lying device", () => {
   it("replicas with two texts agree on a right device", async () => {
     const device = await devices.newDevice();
     const { words } = await run(device);
-    expect(await run(device, { diversity: true })).toEqual({ words, found: false });
+    expect(await run(device, { diversity: twoTexts })).toEqual({ words, found: false });
   });
 });

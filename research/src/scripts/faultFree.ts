@@ -12,6 +12,7 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { guardProcess } from "belay-cli/internal/shared/workloads/guard";
+import { twoTexts } from "belay-gpu/diversity";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
@@ -72,7 +73,7 @@ function policies(): ComparedPolicy[] {
           ways.push({ redundancy, check, channel, pairing });
   }
   for (const check of checks) ways.push({ redundancy: "inter", check });
-  ways.push({ redundancy: "auto", diversity: true }, { redundancy: "inter", diversity: true });
+  for (const redundancy of ["auto", "inter"] as const) ways.push({ redundancy, diversity: twoTexts });
   const coded = [...ways, { redundancy: "none" } as const].flatMap((way) =>
     comparedCodes.map((memory) => ({ ...way, memory })),
   );

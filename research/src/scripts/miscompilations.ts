@@ -11,8 +11,9 @@
  */
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { harden } from "belay-gpu";
+import { type Diversity, harden } from "belay-gpu";
 import { auditor } from "belay-gpu/audit";
+import { twoTexts } from "belay-gpu/diversity";
 import { stageOf } from "belay-gpu/internal/analysis/callGraph";
 import { TriedDevice } from "belay-gpu/internal/qualify/deviceRun";
 import { type Candidate, examine } from "belay-gpu/internal/qualify/examine";
@@ -130,7 +131,7 @@ async function twinsOn(
   program: VerifiableProgram,
   mistake: Mistake,
   shape: string,
-  diversity: boolean,
+  diversity: Diversity | false,
 ): Promise<Outcome> {
   const device = await newDevice(opened);
   const hardened = harden(lyingDevice(device, mistake, shape), { onFault: "report", diversity });
@@ -210,7 +211,7 @@ async function tryProgram(
       own: await finds(kernelsOf(program), mistake, shape),
     }),
     ...(judges.has("twins") && { twins: await twinsOn(program, mistake, shape, false) }),
-    ...(judges.has("diverse") && { diverse: await twinsOn(program, mistake, shape, true) }),
+    ...(judges.has("diverse") && { diverse: await twinsOn(program, mistake, shape, twoTexts) }),
     ...(judges.has("audits") && { audits: await auditsOn(program, mistake, shape) }),
   });
 }

@@ -12,6 +12,7 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { openTimedGpu } from "belay-cli/internal/shared/workloads/openTimedGpu";
 import type { Policy } from "belay-gpu";
+import { twoTexts } from "belay-gpu/diversity";
 import { newDevice } from "belay-node/internal/newDevice";
 import Table from "cli-table3";
 import { measureCost, withGuarded } from "../bench/measuring/overhead.ts";
@@ -30,9 +31,9 @@ const { values: flags } = parseArgs({
 const end = performance.now() + 1000 * Number(flags["time-limit"]);
 const policies: Readonly<Record<string, Policy>> = {
   passes: { redundancy: "intra+lds", pairing: "passes" },
-  "passes, two texts": { redundancy: "intra+lds", pairing: "passes", diversity: true },
+  "passes, two texts": { redundancy: "intra+lds", pairing: "passes", diversity: twoTexts },
   inter: { redundancy: "inter" },
-  "inter, two texts": { redundancy: "inter", diversity: true },
+  "inter, two texts": { redundancy: "inter", diversity: twoTexts },
 };
 
 /** The outcome of a program under a policy. */

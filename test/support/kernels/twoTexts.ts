@@ -1,5 +1,5 @@
 /** Kernels that call their bodies in two places, as the wrappers of diverse kernels leave them. */
-import { hiddenZero, secondTextOf, zeroOf } from "belay-gpu/internal/transforms/diversity/bodies";
+import { hiddenZero, secondTextOf, zeroOf } from "belay-gpu/internal/transforms/shared/diversity";
 import type { Names } from "belay-gpu/internal/transforms/shared/names";
 import type { Module } from "belay-gpu/internal/wgsl/ast";
 import type { Program } from "belay-gpu/internal/wgsl/program";

@@ -1,3 +1,4 @@
+import { twoTexts } from "belay-gpu/diversity";
 import { describeConfiguration } from "belay-gpu/internal/compiler/configurations";
 import type {
   Channel,
@@ -179,7 +180,7 @@ function toProtectOptions(source: string, flags: Flags): CompilerOptions {
     check,
     channel,
     pairing,
-    diversity,
+    diversity: diversity && twoTexts,
     memory,
     strict,
     features: feature,

@@ -1,8 +1,8 @@
 import type { Check } from "belay-gpu/internal/compiler/contract";
 import { memoryCodes } from "belay-gpu/internal/ecc/scheme";
-import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { longestWait } from "belay-gpu/internal/runtime/context/timers";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { SentPolicy } from "./workloads/runWorkload.ts";
 
 /** The flags that several commands share, and their values. */
 
@@ -83,7 +83,7 @@ export const timeoutOption = () =>
     .default(300);
 
 export type PolicyFlags = Required<
-  Pick<Policy, "redundancy" | "check" | "channel" | "pairing" | "diversity">
+  Pick<SentPolicy, "redundancy" | "check" | "channel" | "pairing" | "diversity">
 >;
 
 /**

@@ -1,8 +1,8 @@
 import { functionsOf, stageOf } from "../analysis/callGraph.ts";
-import { hiddenZero, secondTextOf, zeroOf } from "../transforms/diversity/bodies.ts";
 import { diversifyReplicas } from "../transforms/diversity/diversifyReplicas.ts";
 import { keepRounding } from "../transforms/diversity/keepRounding.ts";
 import { uniqueNames } from "../transforms/normalize/uniqueNames.ts";
+import { hiddenZero, secondTextOf, zeroOf } from "../transforms/shared/diversity.ts";
 import { wrapEntryPoint } from "../transforms/shared/entryPointWrapper.ts";
 import { Names } from "../transforms/shared/names.ts";
 import type { Module } from "../wgsl/ast.ts";

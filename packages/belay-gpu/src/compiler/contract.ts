@@ -9,6 +9,7 @@ import type { MemoryCode, SchemeName } from "../ecc/scheme.ts";
 import type { CampaignSite, FaultSite } from "../transforms/faults/faultSites.ts";
 import type { Pairing } from "../transforms/redundancy/pairing.ts";
 import type { CheckSite, ReportLayout } from "../transforms/redundancy/reportBuffer.ts";
+import type { Diversity } from "../transforms/shared/diversity.ts";
 import type { Channel, Check, RankedConfiguration, Redundancy, Structure } from "./configurations.ts";
 
 export { countWords, sampleCapacity } from "../transforms/faults/countingTrigger.ts";
@@ -27,6 +28,7 @@ export type {
   Channel,
   Check,
   CheckSite,
+  Diversity,
   FaultSite,
   MemoryCode,
   Pairing,
@@ -241,10 +243,11 @@ export interface ProtectOptions {
    */
   readonly channel?: Channel | "auto";
   /**
-   * True to give the second replica another text with the same meaning, so that it also finds
-   * mistakes of compilers. Its replicas run in passes or in workgroups of their own. Default false.
+   * Another text with the same meaning for the second replica, so that replicas also find mistakes
+   * of compilers: `twoTexts` of `belay-gpu/diversity`. Replicas then run in passes or in workgroups
+   * of their own. Default false: both have one text.
    */
-  readonly diversity?: boolean;
+  readonly diversity?: Diversity | false;
   /** The features of the device that the code is for. Default: none. */
   readonly features?: Iterable<string>;
   /**

@@ -79,7 +79,7 @@ export function interGroupPlan(
   const sequentialReplicas = !needsCopies && inPlace.size > 0;
   // Lanes that check memory together may load words that their neighbors stored.
   const arrives = sequentialReplicas && memory.coded.length === 0;
-  const arrival = arrives ? arrivalPlan(kernel, limits, diversity) : undefined;
+  const arrival = arrives ? arrivalPlan(kernel, limits, diversity !== undefined) : undefined;
   const shadowed = sequentialReplicas ? new Set<GlobalVariable>() : inPlace;
   return {
     shadowed: namesOf(shadowed),
@@ -98,7 +98,11 @@ export function interGroupPlan(
         leftAlone("single-copy-state", span, kernel.name, why),
       ),
       ...tooManyBuffers(kernel, shadowed.size, limits.maxStorageBuffersPerShaderStage),
-      ...tooMuchMemory(kernel, { blocking, texts: diversity }, limits.maxComputeWorkgroupStorageSize),
+      ...tooMuchMemory(
+        kernel,
+        { blocking, texts: diversity !== undefined },
+        limits.maxComputeWorkgroupStorageSize,
+      ),
     ],
   };
 }

@@ -191,7 +191,7 @@ function sharedBy(
       uncompared,
       pairing,
       lanes: plan.lanes,
-      isCanonical: diversity,
+      isCanonical: diversity !== undefined,
       ...(cells > 0 && { cells: { count: cells } }),
     }),
     sites: new CheckSites(),

@@ -1,7 +1,5 @@
 /** The passes of a protection in their order, each with its requirements and guarantees. */
 
-import { diversifyReplicas } from "../transforms/diversity/diversifyReplicas.ts";
-import { keepRounding } from "../transforms/diversity/keepRounding.ts";
 import type { FaultSites } from "../transforms/faults/faultSites.ts";
 import { injectFaults } from "../transforms/faults/injectFaults.ts";
 import { injectionMembers } from "../transforms/faults/injectionWords.ts";
@@ -120,7 +118,7 @@ interface ProtectionPass extends Described {
 export type Pass = SourcePass | FormPass | ProtectionPass;
 
 const isDoubled = ({ settings }: ProtectionPlan) => settings.redundancy !== "none";
-const isDiverse = (plan: ProtectionPlan) => isDoubled(plan) && plan.settings.diversity;
+const isDiverse = (plan: ProtectionPlan) => isDoubled(plan) && plan.settings.diversity !== undefined;
 const injects = ({ settings }: ProtectionPlan) => settings.injectFaults !== false;
 
 /** Returns the pairing of replicas that run at the same time. */
@@ -290,7 +288,7 @@ export const passes: readonly Pass[] = [
         blocking: kernelsWhere(plan, ({ blocking }) => blocking),
         sequentialReplicas: kernelsWhere(plan, ({ sequentialReplicas }) => sequentialReplicas),
         arriving: kernelsWhere(plan, ({ arrival }) => arrival),
-        texts: plan.settings.diversity,
+        texts: isDiverse(plan),
       }),
   },
   {
@@ -305,7 +303,7 @@ export const passes: readonly Pass[] = [
         entryPoints: plan.entryPoints,
         keepingLanes: kernelsWhere(plan, ({ keepsLanes }) => keepsLanes),
         comparison,
-        texts: plan.settings.diversity,
+        texts: isDiverse(plan),
       }),
   },
   {
@@ -503,7 +501,8 @@ export const passes: readonly Pass[] = [
     ensures: [],
     ends: ["accessNormalForm"],
     when: isDiverse,
-    run: ({ program, names, plan: { entryPoints } }) => keepRounding(program, names, { entryPoints }),
+    run: ({ program, names, plan: { settings, entryPoints } }) =>
+      settings.diversity!.keepRounding(program, names, { entryPoints }),
   },
   {
     // Gives the second replica another text with the same meaning.
@@ -514,7 +513,7 @@ export const passes: readonly Pass[] = [
     ends: ["shortChains"],
     when: isDiverse,
     run: ({ program, names, plan }) =>
-      diversifyReplicas(program, names, {
+      plan.settings.diversity!.diversifyReplicas(program, names, {
         entryPoints: plan.entryPoints,
         roomy: kernelsWhere(plan, ({ isRoomy }) => isRoomy),
       }),

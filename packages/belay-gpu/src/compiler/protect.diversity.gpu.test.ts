@@ -6,6 +6,7 @@ import { featureKernels } from "../../../../test/support/kernels/featureKernels.
 import { runTwins } from "../../../../test/support/kernels/kernelRunner.ts";
 import { everything, sample } from "../../../../test/support/sample.ts";
 import { startDawn } from "../../../../test/support/wgsl/dawnValidator.ts";
+import { twoTexts } from "../transforms/diversity/index.ts";
 import { type CompilerOptions, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
@@ -20,7 +21,7 @@ it.each(everything ? kernels : kernels.filter((_, i) => i % 2 === 0))(
   "$redundancy, $name: same bits, no detection",
   async ({ flavor, ...kernel }) => {
     const { code, constants = {} } = kernel;
-    const result = protect(code, { ...flavor, diversity: true, features: ["subgroups"], constants });
+    const result = protect(code, { ...flavor, diversity: twoTexts, features: ["subgroups"], constants });
     expect(result.diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
     if (result.entryPoints.some(({ redundancy }) => redundancy === "none")) return;
     expect(result.code).toContain("second_text");
@@ -56,7 +57,7 @@ it("rounds floats of all kinds alike, also subnormal ones, infinities and NaN", 
   };
   const device = await newDevice();
   for (const flavor of flavors) {
-    const output = await runTwins(device, protect(code, { ...flavor, diversity: true }), input);
+    const output = await runTwins(device, protect(code, { ...flavor, diversity: twoTexts }), input);
     expect(output.report[reportWords.detections]).toBe(0);
     expect(output.cells.every((cell) => cell === 0)).toBe(true);
   }
@@ -84,7 +85,7 @@ it("takes zeros for the same whose signs a compiler ignores in one text, but no 
   };
   const device = await newDevice();
   for (const flavor of flavors) {
-    const made = protect(code, { ...flavor, diversity: true });
+    const made = protect(code, { ...flavor, diversity: twoTexts });
     const differs = async (compiled: string) => {
       expect(made.code).toContain("v - (v.yzx - v.zxy)");
       const compiledOnce = made.code.replace("v - (v.yzx - v.zxy)", compiled);
@@ -103,7 +104,7 @@ it("keeps uniform what barriers depend on", async () => {
     const all = Array.from({ length: 16 }, (_, seed) => barrierKernel(seed));
     const accepted = await valid(all);
     const sources = all.filter((_, i) => accepted[i]);
-    const made = sources.map((code, i) => protect(code, { ...flavors[i % 2]!, diversity: true }));
+    const made = sources.map((code, i) => protect(code, { ...flavors[i % 2]!, diversity: twoTexts }));
     expect(made.filter(({ code }) => code.includes("second_text")).length).toBeGreaterThan(4);
     expect(await valid(made.map(({ code }) => code))).toEqual(sources.map(() => true));
   } finally {
@@ -114,7 +115,7 @@ it("keeps uniform what barriers depend on", async () => {
 describe("diversity", () => {
   const code =
     "@group(0) @binding(0) var<storage, read_write> x: array<u32>; @compute @workgroup_size(64) fn f(@builtin(global_invocation_id) id: vec3u) { x[id.x] += 1u; }";
-  const chosen = (options: CompilerOptions) => protect(code, { ...options, diversity: true });
+  const chosen = (options: CompilerOptions) => protect(code, { ...options, diversity: twoTexts });
 
   it.each([{ redundancy: "auto" }, {}, { redundancy: "auto", cover: ["SU"] }] as const)(
     "with %o runs in passes",

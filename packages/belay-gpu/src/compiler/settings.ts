@@ -6,6 +6,7 @@ import { flag, listOf, oneOf, refuseUnknown, shown, type Values, wholeFrom } fro
 import { pairingConflict, subgroupsMissing } from "../diagnostics/protection.ts";
 import { type MemoryScheme, type Schemes, schemeOf, schemes } from "../ecc/scheme.ts";
 import type { Uncompared } from "../transforms/redundancy/comparison/comparison.ts";
+import type { DiversityPasses } from "../transforms/shared/diversity.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type Structure, structures } from "./configurations.ts";
 import type {
@@ -47,6 +48,13 @@ export const choices = {
   injectFaults: [true, false, "profile"],
 } as const satisfies { readonly [K in keyof CompilerOptions]?: readonly CompilerOptions[K][] };
 
+/** The set of the texts that replicas can have. */
+export const diversities: Values = {
+  what: "false, or twoTexts of belay-gpu/diversity",
+  has: (value) =>
+    value === false || typeof (value as DiversityPasses | null)?.diversifyReplicas === "function",
+};
+
 /** The options of `protect`, with the values that they take. */
 const publicOptions: { readonly [Name in keyof Required<ProtectOptions>]: Values | null } = {
   redundancy: oneOf(choices.redundancy),
@@ -55,7 +63,7 @@ const publicOptions: { readonly [Name in keyof Required<ProtectOptions>]: Values
   check: oneOf(choices.check),
   pairing: oneOf(choices.pairing),
   channel: oneOf(choices.channel),
-  diversity: flag,
+  diversity: diversities,
   memory: anyCodeOf(schemes),
   strict: flag,
   features: null,
@@ -113,8 +121,8 @@ export interface Settings {
   readonly uncompared?: Uncompared | undefined;
   readonly pairing: Pairing;
   readonly channel: Channel;
-  /** True if the second replica has another text. */
-  readonly diversity: boolean;
+  /** Set if the second replica has another text: the passes that write it. */
+  readonly diversity: DiversityPasses | undefined;
   readonly limits: KernelLimits;
   readonly report: BindingPoint;
   readonly injectFaults: boolean | "profile";
@@ -152,7 +160,9 @@ type Places = Pick<
 export type FixedOptions = CompilerOptions & { redundancy?: Redundancy };
 
 export function placesOf(options: FixedOptions): Places {
-  const { check = "signature", channel = "auto", diversity = false } = options;
+  const { check = "signature", channel = "auto" } = options;
+  // Options accept only diversities that have passes.
+  const diversity = (options.diversity || undefined) as DiversityPasses | undefined;
   // Replicas with different texts meet before stores in workgroups of their own only.
   const { redundancy = diversity && check === "store" ? "inter" : "intra+lds" } = options;
   // Only Intra-Group replicas have a position in a workgroup.

@@ -11,7 +11,7 @@ import { median } from "simple-statistics";
 import type { PolicyFlags } from "../../shared/options.ts";
 import type { CatalogEntry } from "../../shared/research.ts";
 import { rememberPipelines } from "../../shared/workloads/rememberPipelines.ts";
-import { runUnlessRefused, runWorkload } from "../../shared/workloads/runWorkload.ts";
+import { policyFrom, runUnlessRefused, runWorkload } from "../../shared/workloads/runWorkload.ts";
 
 /** The result of a demo: the output of `belay demo --json` and the source of its report. */
 export interface DemoResult {
@@ -75,7 +75,7 @@ export async function demonstrate(
   const expected = await runWorkload(program.workload, plain);
 
   const native = await newDevice(opened);
-  const device = await harden(native, policy);
+  const device = await harden(native, policyFrom(policy));
   const results = judge(program, expected, await runWorkload(program.workload, device));
   const milliseconds = await timeAlternately(program, plain, device);
   const { kernels } = await device.belay.report();
@@ -83,7 +83,7 @@ export async function demonstrate(
   native.destroy();
 
   const struckNative = await newDevice(opened);
-  const struckDevice = await harden(struckNative, { ...policy, injectFaults: true });
+  const struckDevice = await harden(struckNative, { ...policyFrom(policy), injectFaults: true });
   const injection = await injectOne(program, struckDevice);
   struckNative.destroy();
 

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { twoTexts } from "belay-gpu/diversity";
 import { BelayError } from "belay-gpu/internal/diagnostics/belayError";
 import { isA } from "belay-gpu/internal/diagnostics/isA";
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
@@ -104,12 +105,21 @@ function copyOf(view: ArrayBufferView): ArrayBufferView {
   return view instanceof DataView ? new DataView(bytes) : (view as Uint8Array).slice();
 }
 
+/** A policy as JSON: its diversity is a flag. */
+export type SentPolicy = Omit<Policy, "diversity"> & { readonly diversity: boolean };
+
+/** Returns the policy for `harden`. */
+export const policyFrom = ({ diversity, ...policy }: SentPolicy): Policy => ({
+  ...policy,
+  diversity: diversity && twoTexts,
+});
+
 /** The result of `belay run`, which `--json` prints. */
 export interface RunResult {
   /** True if the protected run gave the same bytes and no fault was detected. */
   readonly ok: boolean;
   readonly adapter: AdapterChoice;
-  readonly policy: Policy;
+  readonly policy: SentPolicy;
   /** The sizes of the unprotected results in bytes, by name. */
   readonly outputs: Readonly<Record<string, number>>;
   /**
@@ -126,14 +136,14 @@ export interface RunResult {
 }
 
 /** Runs a workload plain and hardened, and compares the results. */
-export async function runTwice(workload: Workload, policy: Policy): Promise<RunResult> {
+export async function runTwice(workload: Workload, policy: SentPolicy): Promise<RunResult> {
   using opened = await openGpu();
   const plain = await newDevice(opened);
   const expected = await runWorkload(workload, plain);
   plain.destroy();
 
   const native = await newDevice(opened);
-  const device = await harden(native, policy);
+  const device = await harden(native, policyFrom(policy));
   const actual = await runUnlessRefused(workload, device);
   const { kernels, faults, memory, memoryFaults } = await device.belay.report();
   native.destroy();

@@ -75,6 +75,9 @@ describe("exceptions for kernels", () => {
       'there is no option onFault of the policy for kernel "main": the options are redundancy, cover,',
     );
     expect(() => resolvePolicy({ kernels: "main" as never })).toThrow("it is an object of policies by label");
+    expect(() => resolvePolicy({ diversity: true as never })).toThrow(
+      "the option diversity of the policy cannot be true: it is false, or twoTexts of belay-gpu/diversity",
+    );
     expect(() => resolvePolicy({ retries: 3n as never })).toThrow("cannot be 3: it is a whole number from 0");
     expect(() => resolvePolicy({ scrubIntervalMs: 2 ** 31 })).toThrow("from 0 to 2147483647");
     expect(resolvePolicy({ scrubIntervalMs: 2 ** 31 - 1 })).toMatchObject({ scrubIntervalMs: 2147483647 });

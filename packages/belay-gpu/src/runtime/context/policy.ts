@@ -1,6 +1,14 @@
-import type { Channel, Check, MemoryCode, Pairing, Redundancy, Structure } from "../../compiler/contract.ts";
+import type {
+  Channel,
+  Check,
+  Diversity,
+  MemoryCode,
+  Pairing,
+  Redundancy,
+  Structure,
+} from "../../compiler/contract.ts";
 import { type MemoryChoiceOptions, memoryCodeFor } from "../../compiler/memoryChoice.ts";
-import { choices, conflictIn, placesOf, structureList } from "../../compiler/settings.ts";
+import { choices, conflictIn, diversities, placesOf, structureList } from "../../compiler/settings.ts";
 import { flag, listOf, oneOf, refuseUnknown, type Values, wholeFrom } from "../../diagnostics/options.ts";
 import { type Schemes, schemes } from "../../ecc/scheme.ts";
 import type { Auditor } from "./auditing.ts";
@@ -32,10 +40,11 @@ export interface KernelPolicy {
    */
   readonly pairing?: Pairing | "auto";
   /**
-   * True to give the second replica another text with the same meaning, which also finds mistakes
-   * of compilers. Replicas then run in passes or in workgroups of their own. Default false.
+   * Another text with the same meaning for the second replica, which also finds mistakes of
+   * compilers: `twoTexts` of `belay-gpu/diversity`. Replicas then run in passes or in workgroups of
+   * their own. Default false: both have one text.
    */
-  readonly diversity?: boolean;
+  readonly diversity?: Diversity | false;
   /**
    * True if the creation of a pipeline fails when its kernel, or a part of the kernel, would be
    * unprotected. Default false.
@@ -121,7 +130,7 @@ const kernelFields: { readonly [Name in keyof Required<KernelPolicy>]: Values } 
   check: oneOf(["store", "signature"]),
   channel: oneOf(choices.channel),
   pairing: oneOf(choices.pairing),
-  diversity: flag,
+  diversity: diversities,
   strict: flag,
 };
 

@@ -4,22 +4,8 @@ import type { CallExpression, Expression, FunctionDeclaration, IfStatement } fro
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import { type AnyNode, mapChildren, walk } from "../../wgsl/traverse.ts";
+import { type DiversityOptions, secondTextOf, zeroOf } from "../shared/diversity.ts";
 import type { Names } from "../shared/names.ts";
-
-/** The entry points whose bodies have two texts. */
-export interface DiversityOptions {
-  readonly entryPoints: ReadonlySet<string>;
-}
-
-/** Returns the name of the boolean with which an entry point chooses the text of its body. */
-export const secondTextOf = (names: Names): string => names.the("second_text");
-
-/** Returns the name of the zero whose value no compiler knows. */
-export const zeroOf = (names: Names): string => names.the("zero");
-
-/** Returns that zero, as WGSL: no workgroup is beyond the last one. */
-export const hiddenZero = (names: Names): string =>
-  `u32(${names.the("in_workgroup_id")}.x >= ${names.the("in_num_workgroups")}.x)`;
 
 /** Returns true for the statement that chooses the text of a body. */
 export const choosesText = (names: Names, node: AnyNode): node is IfStatement =>

@@ -36,29 +36,16 @@ import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import { type AnyNode, mapStatements, walk } from "../../wgsl/traverse.ts";
 import type { ScalarType, Type, VectorType } from "../../wgsl/types.ts";
+import { type DiversifyReplicasOptions, zeroOf } from "../shared/diversity.ts";
 import { withDeclarations } from "../shared/mapFunctions.ts";
 import type { Names } from "../shared/names.ts";
-import {
-  calledBy,
-  calling,
-  choosesText,
-  type DiversityOptions,
-  functionsOfBodies,
-  isOfSource,
-  rewriteTyped,
-  zeroOf,
-} from "./bodies.ts";
+import { calledBy, calling, choosesText, functionsOfBodies, isOfSource, rewriteTyped } from "./bodies.ts";
 import { isCompound, writtenOut } from "./compoundAssignments.ts";
 import { keeperOf } from "./keepRounding.ts";
 import { functionOf, functionOfVectors, ofOperators, type RewritingName, rewritings } from "./rewritings.ts";
 
 /** The early returns of a function whose rest becomes a branch. More would nest too deeply. */
 const mostBranches = 8;
-
-export interface DiversifyReplicasOptions extends DiversityOptions {
-  /** The entry points with room for a word of workgroup memory, which barriers need. */
-  readonly roomy: ReadonlySet<string>;
-}
 
 /** Returns the module whose second replicas run another text. */
 export function diversifyReplicas(program: Program, names: Names, options: DiversifyReplicasOptions): Module {

@@ -25,16 +25,10 @@ import type { AnyNode } from "../../wgsl/traverse.ts";
 import { elementScalar } from "../../wgsl/typeFamilies.ts";
 import { describeType } from "../../wgsl/typeNames.ts";
 import type { Type } from "../../wgsl/types.ts";
+import { type DiversityOptions, zeroOf } from "../shared/diversity.ts";
 import { withDeclarations } from "../shared/mapFunctions.ts";
 import type { Names } from "../shared/names.ts";
-import {
-  calledBy,
-  calling,
-  type DiversityOptions,
-  functionsOfBodies,
-  rewriteTyped,
-  zeroOf,
-} from "./bodies.ts";
+import { calledBy, calling, functionsOfBodies, rewriteTyped } from "./bodies.ts";
 import { isCompound, writtenOut } from "./compoundAssignments.ts";
 
 /** Returns the module whose bodies round alike in each text. */

@@ -40,7 +40,7 @@ import { printType } from "../../wgsl/printer.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import { typeExpressionOf } from "../../wgsl/typeNames.ts";
-import { hiddenZero, secondTextOf, zeroOf } from "../diversity/bodies.ts";
+import { hiddenZero, secondTextOf, zeroOf } from "../shared/diversity.ts";
 import { invocationsOf, workgroupSizeOf, wrapEntryPoint } from "../shared/entryPointWrapper.ts";
 import type { Names } from "../shared/names.ts";
 import type { Comparison } from "./comparison/comparison.ts";

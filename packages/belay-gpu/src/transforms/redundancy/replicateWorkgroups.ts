@@ -34,7 +34,7 @@ import { uniformity } from "../../analysis/uniformity.ts";
 import type { FunctionDeclaration, Module } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
-import { hiddenZero, secondTextOf, zeroOf } from "../diversity/bodies.ts";
+import { hiddenZero, secondTextOf, zeroOf } from "../shared/diversity.ts";
 import { invocationsOf, wrapEntryPoint } from "../shared/entryPointWrapper.ts";
 import type { Names } from "../shared/names.ts";
 import { sequentialReplicasOf } from "./lastArriverCommit.ts";
