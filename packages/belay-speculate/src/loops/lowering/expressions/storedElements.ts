@@ -4,7 +4,7 @@ import type { AccessedArray, Lowering } from "../lowering.ts";
 import { accuracyOf, recordDecision, refuseWithoutDoubles, requireDoubles } from "../numbers/accuracy.ts";
 import { asInteger, toBits, toFloat } from "../numbers/conversions.ts";
 import { exact } from "../numbers/exactIntegers.ts";
-import { as, isFloatConstant, type LoweredValue, literalCode } from "../numbers/values.ts";
+import { as, isBooleanValue, type LoweredValue, literal, literalCode } from "../numbers/values.ts";
 import { type ElementPlace, spanOf } from "./elements.ts";
 
 /** Emits the store of a value to an element. */
@@ -45,22 +45,14 @@ function elementValue(
     }
     return stored;
   }
-  if (element !== "u8c") return as(element === "u32" ? "u32" : "i32", storedBits(lowering, value, node));
-  const whole =
-    value.kind !== "float" && value.kind !== "boolean" ? asClamped(lowering, value, node) : undefined;
-  if (value.kind === "boolean") return storedBits(lowering, value, node);
-  // A clamping store rounds, and an f32 in place of the double may round to another integer.
-  if (lowering.floats === "f32" && value.kind === "pending" && value.what === "quotient")
-    return refuseWithoutDoubles(lowering, "this may be no integer", node, "coerce it: `(a / b) | 0`");
-  if (!whole) recordDecision(lowering, [value], node);
-  return whole ?? toFloat(lowering, value, node);
+  if (element === "u8c" && !isBooleanValue(value)) return clamped(lowering, value, node);
+  return as(element === "u32" ? "u32" : "i32", storedBits(lowering, value, node));
 }
 
 /** Returns the low 32 bits of a value, which only the store takes. */
 function storedBits(lowering: Lowering, value: LoweredValue, node: Node): LoopExpression {
   const bits = toBits(lowering, value, node);
-  if (bits.kind === "literal" && value.kind === "host" && !Object.is(bits.value, value.constant))
-    return { ...bits, written: literalCode(value.constant!) };
+  if (value.kind === "host" && value.constant !== undefined) return constantElement(bits, value.constant);
   // A boolean from outside is a number in the loop.
   if (value.kind === "host" && value.type === "boolean")
     return as("i32", { kind: "convert", type: "bool", operand: bits });
@@ -68,8 +60,27 @@ function storedBits(lowering: Lowering, value: LoweredValue, node: Node): LoopEx
   return isCoerced && bits.kind === "convert" ? { ...bits, implicit: true } : bits;
 }
 
-function asClamped(lowering: Lowering, value: LoweredValue, node: Node): LoopExpression | undefined {
-  if (value.kind === "host" && (value.constant === undefined || isFloatConstant(value))) return undefined;
-  const whole = asInteger(lowering, value, node);
-  return whole && exact(lowering, whole);
+/** Returns the stored form of a constant, with the constant as it is written if it differs. */
+const constantElement = (stored: LoopExpression, constant: number | boolean): LoopExpression =>
+  stored.kind === "literal" && !Object.is(stored.value, constant)
+    ? { ...stored, written: literalCode(constant) }
+    : stored;
+
+/**
+ * Returns a number for a store that clamps and rounds. An f32 in place of a double may round to
+ * another integer.
+ */
+function clamped(lowering: Lowering, value: LoweredValue, node: Node): LoopExpression {
+  if (value.kind === "host" && typeof value.constant === "number") {
+    const element = Uint8ClampedArray.of(value.constant)[0]!;
+    return constantElement(literal("i32", element), value.constant);
+  }
+  if (lowering.floats === "f32" && value.kind === "pending" && value.what === "quotient")
+    return refuseWithoutDoubles(lowering, "this may be no integer", node, "coerce it: `(a / b) | 0`");
+  const isWhole = value.kind !== "host" || value.nature === "integer";
+  const whole = isWhole ? asInteger(lowering, value, node) : undefined;
+  if (whole) return exact(lowering, whole);
+  const ir = toFloat(lowering, value, node);
+  recordDecision(lowering, [{ kind: "float", ir, accuracy: accuracyOf(lowering, value) }], node);
+  return ir;
 }

@@ -1,0 +1,85 @@
+/**
+ * Stores of numbers at which conversions change their result, to arrays of each class. Both
+ * processors leave what the source leaves as it is written.
+ */
+import type { SpeculateCall } from "belay-speculate/internal/engine/call/call";
+import { speculate } from "belay-speculate/internal/engine/speculate";
+import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
+import { expect, it } from "vitest";
+import { testDevices } from "../support/devices/testDevices.ts";
+import { evaluate, executeInParts } from "../support/loops/loopPrograms.ts";
+import { sample } from "../support/sample.ts";
+
+const devices = testDevices({ full: true });
+
+const classes = [
+  Int8Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  Float32Array,
+  Float64Array,
+];
+
+const halves = [0.5, -0.5, 1.5, 2.5, 254.5, 254.5 + 2 ** -40, 255.5, -128.5, 32767.5, 65535.9];
+const integers = [0, -0, -1, 128, 256, 1e5, 2 ** 24 + 1, 2 ** 31 - 1, 2 ** 31, -(2 ** 31) - 1, 2 ** 32 - 1];
+const wide = [2 ** 32, 2 ** 32 + 3.5, -(2 ** 32) - 1, 2 ** 53 - 1, -(2 ** 53), 2 ** 63 + 2 ** 40, 1e20];
+const special = [1e-45, 5e-324, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+const singles = [...halves, ...integers, ...wide, ...special];
+/** Further numbers, which only doubles hold. */
+const numbers = [...singles, 1e39, 1e300, -1e300];
+
+const constantStores = (values: readonly number[]) =>
+  values.map((value, at) => `out[64 * i + ${at}] = ${Object.is(value, -0) ? "-0" : value};`).join(" ");
+
+/** Bodies of loops of so many iterations, with the numbers from outside for which they run. */
+const stores: readonly (readonly [body: string, iterations: number, outside: readonly number[]])[] = [
+  [constantStores(singles), 1, [0]],
+  [constantStores(numbers), 1, [0]],
+  ["out[i] = x;", 1, numbers],
+  ["out[i] = i > 0 ? x / 3 : -x;", 2, [0, 3.3, 254.4 * 3, -768, 1e30]],
+  [
+    "out[4 * i] = f[i]!; out[4 * i + 1] = d[i]!; out[4 * i + 2] = f[i]! * x; out[4 * i + 3] = i / 2;",
+    numbers.length,
+    [0.5],
+  ],
+];
+
+it.each(classes.map((one, row) => [one.name, one, row] as const))(
+  "leave in a %s what JavaScript leaves",
+  async (name, arrayClass, row) => {
+    const device = await devices.newDevice();
+    const source = stores
+      .map(
+        ([body], at) => `
+export async function run${at}(out: ${name}, f: Float32Array, d: Float64Array, x: number, n: number) {
+  "use speculate";
+  //#pragma omp for target(webgpu)
+  for (let i = 0; i < n; i++) { ${body} }
+}`,
+      )
+      .join("");
+    const { code, diagnostics } = replaceLoops(source, "stores.ts");
+    expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+    const written = evaluate(source);
+    const executions = [
+      evaluate(code!, executeInParts),
+      evaluate(code!, (call: SpeculateCall) => speculate(call, { device, fallback: "never" })),
+    ];
+    for (const [at, [body, n, outside]] of stores.entries()) {
+      for (const x of name.startsWith("Uint8C") ? outside : sample(outside, row, 5)) {
+        const resultOf = async (exports: typeof written) => {
+          const out = new arrayClass(4 * numbers.length);
+          const data = [out, Float32Array.from(numbers), Float64Array.from(numbers), x, n];
+          await exports[`run${at}`]!(...(data as never[]));
+          return out;
+        };
+        const expected = await resultOf(written);
+        for (const one of executions) expect(await resultOf(one), `${body} for ${x}`).toEqual(expected);
+      }
+    }
+  },
+);
