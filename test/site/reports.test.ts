@@ -48,7 +48,7 @@ it.each(Object.keys(reports).flatMap((name) => [1400, 400].map((width) => [name,
   },
 );
 
-it("a clipped text, two texts in one place and a wide table are misfits", async () => {
+it("a clipped text, two texts in one place, a text without size and a wide table are misfits", async () => {
   const figure = (text: string) => `<figure><svg width="90" height="40">${text}</svg></figure>`;
   const text = (x: number, label: string) => `<text x="${x}" y="20">${label}</text>`;
   const table = (width: number) => `<table><tr><td style="min-width: ${width}px">cell</td></tr></table>`;
@@ -65,4 +65,6 @@ it("a clipped text, two texts in one place and a wide table are misfits", async 
     "three is cut off",
     "one overlaps two",
   ]);
+  const sizeless = '<text font-size="0">four</text>';
+  expect(await misfits(figure(sizeless), 100)).toEqual(["four has no size"]);
 });

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -34,8 +34,9 @@ export async function launchChromium(): Promise<LaunchedChromium> {
 }
 
 /**
- * Unpacks the browser, its software adapter, and the libraries that a machine without a desktop
- * lacks.
+ * Unpacks the browser, its software adapter, and what a machine without a desktop lacks: libraries
+ * and fonts. Without a font, texts have no size, and a control that shows only text cannot be
+ * clicked.
  */
 async function unpackChromium(folder: string): Promise<LaunchOptions> {
   const executablePath = join(folder, "chromium");
@@ -47,6 +48,22 @@ async function unpackChromium(folder: string): Promise<LaunchOptions> {
     ),
     unpackArchive("swiftshader", folder),
     unpackArchive("al2023", folder),
+    unpackArchive("fonts", folder),
   ]);
-  return { executablePath, env: { ...process.env, LD_LIBRARY_PATH: join(folder, "lib") } };
+  const fontSettings = join(folder, "fontSettings.xml");
+  await writeFile(fontSettings, fontSettingsOf(folder));
+  const env = { ...process.env, LD_LIBRARY_PATH: join(folder, "lib"), FONTCONFIG_FILE: fontSettings };
+  return { executablePath, env };
+}
+
+/** Returns settings of fontconfig: the machine's own, if it has any, and the fonts in `folder`. */
+function fontSettingsOf(folder: string): string {
+  return `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
+<fontconfig>
+  <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
+  <dir>${join(folder, "fonts")}</dir>
+  <cachedir>${join(folder, "fontCache")}</cachedir>
+</fontconfig>
+`;
 }

@@ -3,8 +3,8 @@ import type { Browser } from "playwright-core";
 
 /**
  * Opens a report's page `width` pixels wide and returns what does not fit: a page or a table that
- * is wider, and texts of figures that are cut off or overlap. With `BELAY_PICTURES` set to a
- * folder, it leaves a picture there.
+ * is wider, and texts of figures that are cut off, overlap, or have no size. With `BELAY_PICTURES`
+ * set to a folder, it leaves a picture there.
  */
 export async function misfitsOf(
   browser: Browser,
@@ -50,7 +50,13 @@ export async function misfitsOf(
           )
           .map(({ text }) => `${one.text} overlaps ${text}`),
       );
-      return [...cut.map(({ text }) => `${text} is cut off`), ...overlapping];
+      // A browser without a font draws no text, which then fits everywhere.
+      const unseen = texts.filter(({ box }) => box.width === 0);
+      return [
+        ...unseen.map(({ text }) => `${text} has no size`),
+        ...cut.map(({ text }) => `${text} is cut off`),
+        ...overlapping,
+      ];
     });
     return [...(tables.length === 0 ? ["there is no table"] : []), ...wide, ...figures];
   });
