@@ -77,6 +77,22 @@ it("blames nobody if the results are right", async () => {
   expect((await blame(dispute, { device, software: device })).culprit).toBe("nobody");
 });
 
+it("takes the sign of a zero and the rounding of a quotient in another text for right", async () => {
+  const source = `
+    @group(0) @binding(0) var<storage, read> a: array<f32>;
+    @group(0) @binding(1) var<storage, read_write> out: array<f32>;
+    @compute @workgroup_size(8) fn main(@builtin(global_invocation_id) id: vec3u) {
+      let x = a[id.x] * -0.0;
+      out[id.x] = (x - (a[id.x] - a[id.x])) / 3.0 + sin(x);
+    }`;
+  const words = [...new Uint32Array(Float32Array.of(0, -0, 1, -1, 7, -7, 0.1, 1e6).buffer)];
+  const buffers = [0, 1].map((binding) => ({ group: 0, binding, words }));
+  const device = await devices.newDevice();
+  const { culprit, evidence } = await blame({ source, workgroups: [1, 1, 1], buffers }, { device });
+  expect(culprit).toBe("nobody");
+  expect(evidence.otherText).toEqual({ outcome: "agrees" });
+});
+
 it("reads a dispute as JSON, and says what is wrong with one", () => {
   expect(disputeFrom(JSON.stringify(dispute))).toEqual(dispute);
   expect(() => disputeFrom("{")).toThrow("the dispute is no JSON");

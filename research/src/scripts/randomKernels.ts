@@ -3,17 +3,20 @@
  * each operation rounds.
  *
  *   node research/dist/scripts/randomKernels.js [--seed 1] [--seconds 60] [--jobs 1]
- *       [--kernels 1000000] [--out FILE]
+ *       [--kernels 1000000] [--text first] [--only SEED,SEED] [--out FILE]
  *
- * The processes of `--jobs` share the kernels. A kernel whose results differ is tried again with an
- * initializer for each variable, because drivers are known to forget that variables in loops start
- * at zero. Other differences are cut down. Their disputes are in the file, for `belay blame`, and
- * the script ends with an error.
+ * The processes of `--jobs` share the kernels. With `--text second`, the device runs the second
+ * text that `diversity` gives a kernel. `--only` tries the kernels of some seeds.
+ *
+ * A kernel whose results differ is tried again with an initializer for each variable, as drivers
+ * are known to forget that variables in loops start at zero. Other differences are cut down.
+ * Their disputes are in the file, for `belay blame`, and the script ends with an error.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { guardProcess } from "belay-cli/internal/shared/workloads/guard";
 import { blame } from "belay-gpu/internal/blame/blame";
+import { otherText } from "belay-gpu/internal/blame/otherText";
 import { TriedDevice } from "belay-gpu/internal/qualify/deviceRun";
 import { type Candidate, examine } from "belay-gpu/internal/qualify/examine";
 import type { Dispute, KernelCase } from "belay-gpu/internal/qualify/qualification";
@@ -31,12 +34,16 @@ const { values: flags } = parseArgs({
     seconds: { type: "string", default: "60" },
     jobs: { type: "string", default: "1" },
     kernels: { type: "string", default: "1000000" },
+    text: { type: "string", default: "first" },
+    only: { type: "string" },
     out: { type: "string" },
   },
 });
 const [seed, seconds, jobs, most] = (["seed", "seconds", "jobs", "kernels"] as const).map((flag) =>
   Number(flags[flag]),
 ) as [number, number, number, number];
+if (flags.text !== "first" && flags.text !== "second") throw new Error("--text is first or second");
+const only = flags.only?.split(",").map(Number);
 const end = performance.now() + 1000 * seconds;
 /** The kernels in work at the same time, and the most differences that are cut down. */
 const concurrent = 4;
@@ -76,11 +83,13 @@ const noCounts = (): Counts => ({
 function candidateOf(kernelSeed: number, floats: Floats, initializers: boolean): Candidate {
   const kernel = randomKernel(kernelSeed, floats);
   const initialized = () => kernel.code.replace(/\bvar (\w+): ([^;={]+);/g, "var $1 = $2();");
-  const source = { source: initializers ? initialized() : kernel.code };
+  const code = initializers ? initialized() : kernel.code;
+  const source = { source: code };
   const inputs = inputsOf(kernel, kernelSeed, floats);
   return {
     name: `kernel ${kernelSeed}`,
     kernel: source,
+    onDevice: { source: flags.text === "second" ? otherText(code)! : code },
     // The generator makes no kernel in which the order of invocations decides a result.
     isBuiltIn: true,
     trials: (resolved) => {
@@ -106,9 +115,10 @@ async function work(): Promise<Result> {
   const tried = new TriedDevice(device, undefined);
   let drawn = 0;
   const tryKernels = async () => {
-    while (drawn < most && performance.now() < end) {
+    while (drawn < (only ? 2 * only.length : most) && performance.now() < end) {
       const floats = drawn % 2 === 0 ? "whole" : "rounded";
-      const kernelSeed = randomBelow(2 ** 32, seed, drawn++);
+      const kernelSeed = only?.[drawn >> 1] ?? randomBelow(2 ** 32, seed, drawn);
+      drawn++;
       const candidate = candidateOf(kernelSeed, floats, false);
       const { outcome, words, reason, dispute } = await examine(tried, candidate);
       const counts = result.counts[floats];
@@ -142,7 +152,7 @@ async function work(): Promise<Result> {
 /** Runs processes with a share of the kernels each, and adds their results up. */
 async function share(): Promise<Result> {
   const results = await runJobs<Result>(new URL(import.meta.url), jobs, (job) => [
-    ...["--seed", `${seed * 1000 + job}`, "--seconds", flags.seconds],
+    ...["--seed", `${seed * 1000 + job}`, "--seconds", flags.seconds, "--text", flags.text],
     ...["--kernels", `${Math.ceil(most / jobs)}`],
   ]);
   const [whole, ...others] = results as [Result, ...Result[]];

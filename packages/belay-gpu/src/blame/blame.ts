@@ -4,7 +4,7 @@
  */
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { TriedDevice } from "../qualify/deviceRun.ts";
-import { type Candidate, examine } from "../qualify/examine.ts";
+import { examine } from "../qualify/examine.ts";
 import type { Dispute, KernelCase } from "../qualify/qualification.ts";
 import { type Trial, trialsOf } from "../qualify/trials.ts";
 import { createReferenceBuffer } from "../reference/buffers.ts";
@@ -83,11 +83,11 @@ export async function blame(
           : dispute;
     onProgress("asking others");
     const again = isSteady && small !== dispute ? [await testimonyOf(tried, small)] : [];
-    const second = otherTextOf(small);
+    const second = otherText(small.source);
     const evidence: BlameVerdict["evidence"] = {
       ...(doubt !== undefined && { kernel: doubt }),
       device: again.length > 0 ? repeated.map(() => again[0]!) : repeated,
-      ...(second && { otherText: await testimonyOf(tried, second) }),
+      ...(second !== undefined && { otherText: await testimonyOf(tried, small, second) }),
       ...(other && { software: await testimonyOf(other, small) }),
     };
     return { culprit: culpritOf(evidence, isSteady), dispute: small, evidence };
@@ -109,22 +109,21 @@ export function culpritOf(
   return software.outcome === "agrees" ? "driver" : "implementation";
 }
 
-function otherTextOf(dispute: Dispute): Dispute | undefined {
-  const source = otherText(dispute.source);
-  return source === undefined ? undefined : { ...dispute, source };
-}
-
-async function testimonyOf(tried: TriedDevice, dispute: Dispute): Promise<Testimony> {
-  const { outcome, reason, wrong } = await examine(tried, candidateOf(dispute));
+/** Runs a dispatch on a device, perhaps with another text of its kernel. */
+async function testimonyOf(
+  tried: TriedDevice,
+  dispute: Dispute,
+  text: string = dispute.source,
+): Promise<Testimony> {
+  const { outcome, reason, wrong } = await examine(tried, {
+    name: dispute.entryPoint ?? "kernel",
+    kernel: dispute,
+    onDevice: { ...dispute, source: text },
+    isBuiltIn: false,
+    trials: (resolved) => [trialOf(dispute, resolved)],
+  });
   return { outcome, ...(reason !== undefined && { reason }), ...(wrong && { wrong }) };
 }
-
-const candidateOf = (dispute: Dispute): Candidate => ({
-  name: dispute.entryPoint ?? "kernel",
-  kernel: dispute,
-  isBuiltIn: false,
-  trials: (resolved) => [trialOf(dispute, resolved)],
-});
 
 function trialOf({ source, workgroups, buffers }: Dispute, resolved: ResolvedKernel): Trial {
   const given = buffers.map(({ group, binding, words }) => ({

@@ -27,6 +27,8 @@ const mostIterations = 2 ** 20;
 export interface Candidate {
   readonly name: string;
   readonly kernel: ReferenceSource;
+  /** Another text of the same meaning, which the device runs. Default: that of the kernel. */
+  readonly onDevice?: ReferenceSource;
   /** The features that the kernel needs. Default: those that its module enables. */
   readonly needs?: readonly string[];
   /** True if the results are known not to depend on the order of invocations. */
@@ -71,12 +73,12 @@ export async function examine(tried: TriedDevice, candidate: Candidate): Promise
 
 async function examineTrials(
   tried: TriedDevice,
-  { kernel, isBuiltIn, trials }: Candidate,
+  { kernel, onDevice = kernel, isBuiltIn, trials }: Candidate,
   resolved: ResolvedKernel,
   reference: ReferenceKernel,
   needs: readonly string[],
 ): Promise<Omit<KernelCase, "name" | "needs">> {
-  const pipeline = await tried.compile(kernel);
+  const pipeline = await tried.compile(onDevice);
   const hasSubgroups = needs.includes("subgroups");
   const sizes = hasSubgroups ? subgroupSizes(tried.device) : [32];
   let words = 0;
@@ -106,7 +108,7 @@ async function examineTrials(
     // Of several sizes of subgroups, the nearest one says most.
     const wrong = comparisons.flatMap((each) => each.wrong ?? []).sort((a, b) => a.wrong - b.wrong)[0]!;
     const reason = `${wrong.place} is ${wrong.actual}, not ${wrong.expected}`;
-    return { outcome: "differs", words, reason, wrong, dispute: disputeOf(kernel, trial) };
+    return { outcome: "differs", words, reason, wrong, dispute: disputeOf(onDevice, trial) };
   }
   return words > 0 ? { outcome: "agrees", words } : { outcome: "undecided", words, reason: undecided };
 }

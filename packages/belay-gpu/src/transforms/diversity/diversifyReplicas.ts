@@ -234,12 +234,12 @@ class SecondText {
 
   #call(node: Expression & { kind: "call" }, mapped: Expression & { kind: "call" }): Expression {
     const [argument] = node.args;
-    // A product that is kept from being fused: a fused operation is not fused again.
+    // Fused operations are not fused again, so their results need not be kept.
     const isKept =
       argument && node.callee.name === keeperOf(this.#names, this.#program.valueTypeOf(argument));
-    const product = mapped.args[0];
-    if (isKept && argument.kind === "binary" && argument.operator === "*" && product?.kind === "call")
-      return product;
+    const fused = mapped.args[0];
+    if (isKept && argument.kind === "binary" && /^[-+*]$/.test(argument.operator) && fused?.kind === "call")
+      return fused;
     const name = builtinFunction(this.#program, node);
     if (name === undefined || !(name in rewritings) || this.#program.stageOf(node) !== "runtime")
       return mapped;

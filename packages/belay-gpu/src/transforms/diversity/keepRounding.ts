@@ -1,16 +1,17 @@
 /**
  * Makes each operation on floats round by itself, with operands that no compiler knows. Two texts
- * of a kernel then compute the same bits. A compiler may fuse a product with a sum in one text and
- * not in the other.
+ * of a kernel then compute the same bits. A compiler may fuse a product with a sum, or group sums
+ * in another way, in one text and not in the other.
  *
  * Before:   fn body(x: f32) { sum += x * x / 3.0; }
- * After:    fn body(x: f32, zero: u32) { sum += kept(kept(kept(x * x, zero), zero) / 3.0, zero); }
+ * After:    fn body(x: f32, zero: u32) {
+ *             sum = kept(sum + kept(kept(kept(x * x, zero), zero) / 3.0, zero), zero);
+ *           }
  *           fn kept(x: f32, zero: u32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ zero); }
  *
- * Products, quotients and the results of inexact functions are kept, because each may end in a
- * product. The operands of quotients and inexact functions are kept too. A compiler that knows them
- * in one text could compute the result itself, and round it in another way. Sums need nothing, as
- * nothing is fused with a sum before it.
+ * The results of operations and inexact functions are kept, and so are the operands of quotients
+ * and inexact functions. A compiler that knows them in one text could compute the result itself,
+ * and round it in another way.
  *
  * Requires: replicateWorkgroups or repeatInvocations with `texts`, which call bodies in two places.
  * Ensures:  a valid module whose bodies, and the functions of the source that they reach, take the
@@ -126,10 +127,9 @@ class Keeper {
       : `bitcast<f32>(bitcast<u32>(x) ^ ${zero})`;
   }
 
-  /** Returns true if an operation, with the type of `result`, rounds and may end in a product. */
+  /** Returns true if an operation, with the type of `result`, rounds. */
   #rounds(operator: BinaryOperator, result: Expression): boolean {
-    const isInexact = operator === "*" || operator === "/" || operator === "%";
-    return isInexact && this.#typeToKeep(result) !== undefined;
+    return /^[-+*/%]$/.test(operator) && this.#typeToKeep(result) !== undefined;
   }
 
   #rounded(
@@ -140,7 +140,7 @@ class Keeper {
   ): Expression {
     const { expression } = quote(left.span);
     const keep = (operand: Expression, type: Type | undefined) =>
-      operator === "*" ? operand : this.#kept(operand, type);
+      operator === "/" || operator === "%" ? this.#kept(operand, type) : operand;
     const value = expression`(${keep(left, leftType)}) ${operator} (${keep(right, rightType)})`;
     return this.#kept(value, this.#typeToKeep(result));
   }

@@ -40,9 +40,9 @@ fn body(i: u32, x: u32, belay_zero: u32) {
     let belay_index_1 = next(belay_zero);
     v[belay_index_1] = belay_kept_f32(belay_kept_f32(v[belay_index_1], belay_zero) / belay_kept_f32(f32(i), belay_zero), belay_zero);
   }
-  v[1] += 1.5;
+  v[1] = belay_kept_f32(v[1] + 1.5, belay_zero);
   for (var f = 1.0; f < 9.0; f = belay_kept_f32(f * 1.5, belay_zero)) {
-    v.x += f;
+    v.x = belay_kept_f32(v.x + f, belay_zero);
   }
   out[i] = u32(v.x);
 }

@@ -27,7 +27,7 @@ fn half(x: f32, belay_zero: u32) -> f32 {
 
 fn body(i: u32, x: u32, belay_zero: u32) {
   var f = half(f32(x), belay_zero);
-  f += belay_kept_f32(sin(belay_kept_f32(f * 3.0, belay_zero)), belay_zero) - belay_kept_f32(belay_kept_f32(f, belay_zero) / belay_kept_f32(f32(i), belay_zero), belay_zero) + belay_kept_f32(belay_kept_f32(fract(f), belay_zero) % 2.0, belay_zero);
+  f = belay_kept_f32(f + belay_kept_f32(belay_kept_f32(belay_kept_f32(sin(belay_kept_f32(f * 3.0, belay_zero)), belay_zero) - belay_kept_f32(belay_kept_f32(f, belay_zero) / belay_kept_f32(f32(i), belay_zero), belay_zero), belay_zero) + belay_kept_f32(belay_kept_f32(fract(f), belay_zero) % 2.0, belay_zero), belay_zero), belay_zero);
   out[i] = u32(max(f, -f)) * (i / 3u);
 }
 
