@@ -5,6 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { download, upload } from "../../../../test/support/devices/storageBuffers.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
+import { sample } from "../../../../test/support/sample.ts";
 import { type Protect, recordCause } from "../compiler/contract.ts";
 import { protect } from "../compiler/protect.ts";
 import { describeFault } from "./context/detectedFault.ts";
@@ -397,6 +398,120 @@ describe("a twin that is late", () => {
     expect(await device.belay.report()).toMatchObject({ faults: [], recoveries: 0, replays: 1, giveUps: 0 });
     plain.destroy();
     done();
+  });
+
+  describe("on a device that never runs two workgroups at the same time", () => {
+    /** Makes every wait run out at once, with any patience. */
+    const alone: Protect = (wgsl, options) => {
+      const result = protect(wgsl, options);
+      return { ...result, code: result.code.replaceAll("i < belay_patience", "i < 0u") };
+    };
+    const kernel = (declarations: string, body: string) => `
+      ${declarations}
+      @compute @workgroup_size(2) fn count(
+        @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) i: u32
+      ) {
+        let at = 2 * (group.x + groups.x * (group.y + groups.y * group.z)) + i;
+        ${body}
+      }`;
+    const resultOfStorage = kernel(
+      "@group(0) @binding(0) var<storage, read_write> out: array<atomic<u32>>;",
+      "let before = atomicAdd(&out[at], 100 * groups.x + at); atomicStore(&out[at], 3 * before + groups.y);",
+    );
+    const resultInPlace = kernel(
+      `@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+       var<workgroup> n: array<atomic<u32>, 2>;`,
+      "out[at] += atomicAdd(&n[i], at + 100 * groups.x) + atomicAdd(&n[i], 1u);",
+    );
+    const loadsStored = kernel(
+      "@group(0) @binding(0) var<storage, read_write> out: array<u32>;",
+      "out[at] += 5 * at + groups.x; out[at] = 3 * out[at];",
+    );
+
+    /** Dispatches kernels one after another, each on the same grid. */
+    async function run(
+      device: GPUDevice,
+      codes: readonly string[],
+      { grid = [4, 2, 1] as Grid, isIndirect = false, hasLayout = false } = {},
+    ) {
+      const out = upload(device, new Array(64).fill(1));
+      const asked = upload(device, grid, GPUBufferUsage.INDIRECT);
+      const declared = device.createBindGroupLayout({
+        entries: [{ binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: { type: "storage" } }],
+      });
+      const layout = hasLayout
+        ? device.createPipelineLayout({ bindGroupLayouts: [declared] })
+        : ("auto" as const);
+      const encoder = device.createCommandEncoder();
+      const pass = encoder.beginComputePass();
+      for (const code of codes) {
+        const pipeline = device.createComputePipeline({
+          layout,
+          compute: { module: device.createShaderModule({ code }) },
+        });
+        pass.setPipeline(pipeline);
+        const entries = [{ binding: 0, resource: { buffer: out } }];
+        pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
+        if (isIndirect) pass.dispatchWorkgroupsIndirect(asked, 0);
+        else pass.dispatchWorkgroups(...grid);
+      }
+      pass.end();
+      device.queue.submit([encoder.finish()]);
+      return download(device, out);
+    }
+
+    const kernels = {
+      "needs a result of storage": [resultOfStorage],
+      "needs a result of workgroup memory, and changes a buffer in place": [resultInPlace],
+      "needs a result, before one that loads what it stored": [resultInPlace, loadsStored],
+      "compares before stores": [loadsStored],
+    };
+    const ways: readonly (Parameters<typeof run>[2] & { policy?: Policy; limit?: number })[] = [
+      {},
+      { grid: [8, 3, 1], limit: 8, hasLayout: true },
+      { isIndirect: true, policy: { retries: 1 } },
+      { isIndirect: true, grid: [8, 3, 1], limit: 8, policy: { retries: 0 } },
+      { policy: { onFault: "throw" }, hasLayout: true },
+      { policy: { check: "store" } },
+      { isIndirect: true, policy: { check: "store", retries: 0 } },
+      { isIndirect: true, grid: [8, 3, 1], limit: 8, policy: { check: "store", onFault: "throw" } },
+    ];
+    const cases = Object.entries(kernels).flatMap(([name, codes], row) =>
+      sample(ways, row, 4).map((way) => [name, JSON.stringify(way), codes, way] as const),
+    );
+
+    it.each(cases)("is not needed by a kernel that %s: %s", async (_, __, codes, way) => {
+      const { policy, limit, ...on } = way;
+      const { device, done } = await hardened(policy, { compiler: alone, ...(limit && { limit }) });
+      const told: string[] = [];
+      for (const event of ["detection", "fault", "recovery", "giveUp"] as const)
+        device.belay.addEventListener(event, ({ message }) => told.push(message));
+      const plain = await newDevice();
+      const expected = await run(plain, codes, on);
+      for (let i = 0; i < 2; i++) expect(await run(device, codes, on)).toEqual(expected);
+      expect(told).toEqual([]);
+      const { faults, kernels } = await device.belay.report();
+      expect(faults).toEqual([]);
+      const waits = codes[0] !== loadsStored || policy?.check === "store";
+      expect((kernels[0]!.unverified ?? 0) > 0).toBe(waits);
+      plain.destroy();
+      done();
+    });
+
+    it("does not hide a fault in a kernel that needs a result", async () => {
+      const { device, done } = await hardened({ retries: 1, injectFaults: true }, { compiler: alone });
+      const expected = await run(device, [resultOfStorage]);
+      const [{ kernel, sites } = { kernel: "", sites: [] }] = device.belay.faultSites();
+      const { id } = sites.find(
+        ({ kind, span }) => kind === "value" && resultOfStorage.startsWith("3 * before", span.start),
+      )!;
+      const where = { replica: 1, workgroup: [1, 0, 0], localIndex: 1 } as const;
+      device.belay.arm({ kernel, site: id, effect: { xor: 4 }, permanent: true, ...where });
+      await expect(run(device, [resultOfStorage])).rejects.toMatchObject({ name: "FaultError" });
+      device.belay.disarm();
+      expect(await run(device, [resultOfStorage])).toEqual(expected);
+      done();
+    });
   });
 
   it("keeps results from being released if re-execution does not help", async () => {

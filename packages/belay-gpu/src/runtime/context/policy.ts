@@ -91,7 +91,10 @@ export interface Policy extends KernelPolicy {
    * a fault, and its results are refused.
    */
   readonly snapshotBytes?: number;
-  /** The most re-executions before work is given up. Default 3. */
+  /**
+   * The most re-executions before work is given up. Default 3. Those after replicas waited in vain
+   * for each other, which is no fault, do not count.
+   */
   readonly retries?: number;
   /** True to instrument kernels, so that `device.belay.arm` can inject faults. Default false. */
   readonly injectFaults?: boolean;
@@ -252,6 +255,13 @@ const detects = (policy: ResolvedPolicy): boolean =>
 
 /** Returns whether work that a fault may have reached is executed again. */
 export const recovers = (policy: ResolvedPolicy): boolean => policy.onFault === "recover" && detects(policy);
+
+/**
+ * Returns whether unverified work may be executed again: after faults, or after replicas waited in
+ * vain for each other, which is no fault.
+ */
+export const mayRunAgain = (policy: ResolvedPolicy): boolean =>
+  recovers(policy) || (policy.onFault === "throw" && doublesGrids(policy));
 
 /** Returns whether data that a fault may have reached is refused if it is not recovered. */
 export const refusesFaults = ({ onFault }: Pick<ResolvedPolicy, "onFault">): boolean => onFault !== "report";

@@ -7,8 +7,8 @@ import { Events } from "./events.ts";
 import {
   type CampaignPolicy,
   doublesGrids,
+  mayRunAgain,
   type ResolvedPolicy,
-  recovers,
   refuseConflicts,
   resolvePolicy,
 } from "./policy.ts";
@@ -48,7 +48,7 @@ export function createContext(
   const owners = new Owners(device);
   const scopes = new ErrorScopes(device);
   const usages = new DeclaredUsages(device, scopes, {
-    copies: recovers(policy) || policy.injectFaults === true || policy.audit !== undefined,
+    copies: mayRunAgain(policy) || policy.injectFaults === true || policy.audit !== undefined,
     readsArguments: doublesGrids(policy),
   });
   return {

@@ -336,7 +336,7 @@ export class BindGroups {
  * Returns the range of a buffer that an entry binds, without dynamic offsets. Undefined for another
  * resource.
  */
-function boundRange(bound: GPUBindingResource): BufferRange | undefined {
+export function boundRange(bound: GPUBindingResource): BufferRange | undefined {
   if ("buffer" in bound) {
     const { buffer, offset = 0, size = buffer.size - offset } = bound;
     return { buffer, offset, size };

@@ -1,3 +1,4 @@
+import { uncoveredBy } from "../../compiler/configurations.ts";
 import type {
   BindingAccess,
   BindingPoint,
@@ -244,6 +245,8 @@ export class Kernels {
   readonly #storing = new WeakMap<ProtectedKernel, ProtectedKernel | null>();
   /** The variants of kernels whose replicas wait for nobody; null if there is none. */
   readonly #unhurried = new WeakMap<ProtectedKernel, ProtectedKernel | null>();
+  /** The variants of Inter-Group kernels with both replicas in one workgroup; null if none fits. */
+  readonly #gathered = new WeakMap<ProtectedKernel, ProtectedKernel | null>();
   /** Settles when it is known for each pipeline so far whether the device accepted it. */
   #told: Promise<unknown> = Promise.resolve();
 
@@ -457,6 +460,29 @@ export class Kernels {
     });
   }
 
+  /**
+   * Returns the variant of an Inter-Group kernel whose replicas run in one workgroup, on the grid
+   * of the program and without shadows. Undefined if there is none that covers what the policy asks
+   * for.
+   */
+  withinWorkgroups(kernel: ProtectedKernel): ProtectedKernel | undefined {
+    return this.#once(this.#gathered, kernel, () => {
+      const request = this.#requests.get(kernel);
+      const policy = request && policyFor(this.#policy, this.#named(request));
+      // Replicas in one workgroup would have one text, and agree where two texts do not.
+      if (!policy || !kernel.interGroup?.blocking || policy.diversity) return undefined;
+      const places = { pairing: "adjacent", channel: "auto", check: "signature" } as const;
+      const flavors = (["intra+lds", "intra-lds"] as const)
+        .map((redundancy) => ({ ...policy, redundancy, ...places }))
+        .filter((each) => uncoveredBy(each, policy.cover).length === 0);
+      for (const flavor of flavors) {
+        const variant = this.#variantOf(kernel, request!, flavor);
+        if (variant) return variant;
+      }
+      return undefined;
+    });
+  }
+
   #once(
     made: WeakMap<ProtectedKernel, ProtectedKernel | null>,
     kernel: ProtectedKernel,
@@ -520,12 +546,16 @@ export class Kernels {
   }
 }
 
-/** Returns whether two kernels are interchangeable: same bindings, same grids, same names. */
+/**
+ * Returns whether a kernel can run in place of another one: same bindings, same names, and the same
+ * grids unless only the replaced kernel is Inter-Group.
+ */
 function fits(
   { protection, interGroup, memory }: ProtectedKernel,
   result: CompilerResult,
   other: CompiledEntryPoint,
 ) {
+  const replaced = other.interGroup ? interGroup : undefined;
   const boundBy = (
     { layout, renamed }: CompilerResult,
     inter: InterGroup | undefined,
@@ -540,7 +570,7 @@ function fits(
       codes,
       renamed,
     ]);
-  return boundBy(protection, interGroup, memory) === boundBy(result, other.interGroup, other.memory);
+  return boundBy(protection, replaced, memory) === boundBy(result, other.interGroup, other.memory);
 }
 
 function keyOf({ source, entryPoint, label, constants, room, memoryVariant }: KernelRequest): string {

@@ -95,6 +95,12 @@ export class CommandRecord extends UsedResources {
     return false;
   }
 
+  /** True if replicas of a kernel of the commands wait for each other. */
+  get hasWaits(): boolean {
+    for (const { kernel } of this.uses) if (kernel?.interGroup?.blocking) return true;
+    return false;
+  }
+
   /**
    * True if the device has accepted each of the commands before, with the same objects. It accepts
    * them again unless a resource is destroyed or mapped.

@@ -58,6 +58,13 @@ export const isHashed = ({ site, difference }: Detection): boolean =>
 export const isUndecided = (found: CheckResult): boolean =>
   !isClean(found) && found.damaged === 0 && faultsIn(found).length === 0;
 
+/** Returns whether a check found waits that ran out, and nothing else. */
+export const hasWaited = (found: CheckResult): boolean =>
+  isUndecided(found) &&
+  [...found.kernels.values()].every(({ unverified }) =>
+    unverified.every(({ cause }) => cause === "waitedTooLong"),
+  );
+
 /** Returns the faults of all kernels. */
 export function faultsIn({ kernels }: CheckResult): Detection[] {
   return [...kernels.values()].flatMap(({ faults }) => faults);

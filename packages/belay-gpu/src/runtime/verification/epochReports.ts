@@ -67,8 +67,14 @@ export class EpochReports {
       const substitute = substitutes.get(kernel);
       return [{ kernel, by: kernel }, ...(substitute ? [{ kernel, by: substitute }] : [])];
     });
-    for (const { kernel, by } of ran) {
-      const words = snapshot(by.slot);
+    const readings = ran.map((each) => {
+      const words = snapshot(each.by.slot);
+      return { ...each, words, findings: readReport(each.by, words) };
+    });
+    const late = readings.flatMap(({ findings }) =>
+      findings.unverified.filter(({ cause }) => cause === "waitedTooLong"),
+    );
+    for (const { kernel, by, words, findings: own } of readings) {
       if (kernel.memory?.checks) {
         const damaged = this.#memory.readKernel(words, kernel.name);
         reports.push(damaged);
@@ -80,13 +86,14 @@ export class EpochReports {
         }
       }
       if (kernel.protection.faultSites.length > 0) kernel.observed = observedIn(words);
-      const findings = readReport(by, words);
-      if (findings.count === 0) continue;
+      if (own.count === 0) continue;
+      const findings =
+        own.unverified.length === 0 && by.interGroup?.shadows.length ? withLate(own, late) : own;
       kernel.detections += findings.detections;
       kernel.unverified += findings.undecided;
       this.#arena.forgetExchange(by.slot);
       for (const fault of findings.faults) this.#events.emit("detection", fault);
-      for (const each of findings.unverified) this.#events.emit("unverified", each);
+      for (const each of own.unverified) this.#events.emit("unverified", each);
       found.set(kernel, mergeFindings(found.get(kernel), findings));
     }
     // Kernels come first, as their errors say more about a granule.
@@ -148,6 +155,16 @@ function mergeFindings(before: KernelFindings | undefined, more: KernelFindings)
     detections: before.detections + more.detections,
     undecided: before.undecided + more.undecided,
   };
+}
+
+/**
+ * Returns the findings of a kernel with shadows, beside waits of other kernels that ran out.
+ * Replicas that did not meet may have stored other values than their twins. The shadows then differ
+ * from the buffers, and later replicas disagree without a fault.
+ */
+function withLate(findings: KernelFindings, late: KernelFindings["unverified"]): KernelFindings {
+  if (late.length === 0) return findings;
+  return { ...findings, faults: [], unverified: late, detections: 0, undecided: findings.count };
 }
 
 /** Adds up damaged granules, and counts each once if several checks found it. */

@@ -1,5 +1,5 @@
 import type { Submitted } from "../context/auditing.ts";
-import { recovers } from "../context/policy.ts";
+import { recovers, refusesFaults } from "../context/policy.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { Signal } from "../context/signal.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
@@ -40,8 +40,9 @@ export class Journal {
   /** Emitted when a check would free memory. */
   readonly pressure = new Signal();
   readonly #device: GPUDevice;
-  /** True if unverified work can be executed again at all. */
-  readonly recoverable: boolean;
+  /** True if data that could not be verified is refused. */
+  readonly #refuses: boolean;
+  #recoverable: boolean;
   readonly #budget: number;
   readonly #closed: Epoch[] = [];
   #open: Epoch = newEpoch();
@@ -66,7 +67,8 @@ export class Journal {
     this.#usages = usages;
     this.#memory = memory;
     this.#scopes = scopes;
-    this.recoverable = recovers(policy);
+    this.#refuses = refusesFaults(policy);
+    this.#recoverable = recovers(policy);
     const isNeeded = (resource: GpuResource) => this.recoverable && this.#isTouched(resource);
     this.#destruction = new DeferredDestruction(device, isNeeded, () => this.pressure.emit());
     // No commands can use a buffer while it is mapped.
@@ -74,6 +76,15 @@ export class Journal {
       this.#recordWrite(range.buffer, range);
       this.#uniforms.forget(range.buffer);
     });
+  }
+
+  /**
+   * True if unverified work can be executed again, once earlier work is verified. This is so under
+   * a policy that recovers from faults. Otherwise it becomes so with the first kernel whose
+   * replicas wait for each other: a wait that runs out is no fault.
+   */
+  get recoverable(): boolean {
+    return this.#recoverable;
   }
 
   /** The unverified epochs, oldest first. The last one is open. */
@@ -166,6 +177,11 @@ export class Journal {
    * record stands for unknown commands.
    */
   submit(records: readonly (CommandRecord | undefined)[], call: () => void): Submitted {
+    if (!this.#recoverable && this.#refuses && records.some((record) => record?.hasWaits)) {
+      // Nothing was saved for the open epoch, so it is checked alone.
+      this.pressure.emit();
+      this.#recoverable = true;
+    }
     const accepted = this.#isChecked(records)
       ? this.#submitChecked(records, call)
       : this.#submitUnchecked(records, call);

@@ -1,12 +1,12 @@
 import type { ReportSnapshot } from "../context/reportArena.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
-import { type CheckResult, isClean, isHashed, isUndecided } from "./checkResult.ts";
+import { type CheckResult, hasWaited, isClean, isHashed, isUndecided } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
 import type { EpochReports } from "./epochReports.ts";
 import type { FaultLog } from "./faultLog.ts";
 import type { Journal } from "./journal.ts";
 import { compareStored, placesOf, readStored } from "./storedDifference.ts";
-import type { StoreSearch, Substitution } from "./storeSearch.ts";
+import { differs, type StoreSearch, type Substitution } from "./storeSearch.ts";
 
 /**
  * A pending mapping of a buffer. It is suspended while work that uses the buffer is executed again.
@@ -68,9 +68,11 @@ export class Reexecution {
     let attempts = 0;
     let comesBack = false;
     let before: Substitution | undefined;
-    while (attempts < retries && !isClean(last)) {
+    // Waits that ran out are no fault. Their work runs again as long as there is another way.
+    while (!isClean(last) && (attempts < retries || hasWaited(last))) {
       const substitution = await search.prepare(epochs, last, { before, comesBack });
-      before = substitution;
+      const mayRun = attempts < retries || (substitution !== undefined && differs(substitution, before));
+      if (!mayRun) break;
       // A rejected event is no obstacle.
       if (journal.obstacle !== undefined) await journal.settled();
       if (journal.obstacle !== undefined) break;
@@ -106,13 +108,14 @@ export class Reexecution {
       // Errors that are still in memory are found again, so this result is dropped.
       reports.read([], restored);
       // The next attempt leaves out events that turned out to be rejected.
-      if (!ran && journal.obstacle === undefined && journal.rejections > refusals && attempts < retries)
-        continue;
+      const runsWithout = journal.rejections > refusals && (attempts < retries || hasWaited(last));
+      if (!ran && journal.obstacle === undefined && runsWithout) continue;
       if (!ran) {
         const failure = journal.obstacle ?? "the device rejected the re-executed commands";
         return { epochs, last, attempts, failure };
       }
       const again = await reports.scrubSuspects(reports.read(epochs, snapshot, substitution?.kernels));
+      before = substitution;
       comesBack = true;
       // Substitutes whose replicas waited in vain for each other say less than a known fault.
       if (substitution && isUndecided(again) && !isUndecided(last)) search.giveUpOn(substitution);

@@ -4,32 +4,42 @@
  *
  * - A recurring fault whose store is unknown, as replicas compare hashes: the replacement compares
  *   before each store.
- * - A wait that ran out, which is no fault: the replicas of the replacement wait for nobody. They
- *   wait much longer if they need each other's results, or if only the device knows the grid.
+ * - A wait that ran out, which is no fault: the replicas of the replacement wait for nobody. If
+ *   they need each other's results, they first wait much longer. If that does not help, both
+ *   replicas run in one workgroup, on the grid of the program.
  */
 
+import type { BindingPoint } from "../../compiler/contract.ts";
 import { type ReportArena, rangeOf } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { armingWords } from "../injection/injector.ts";
 import { addedPoints } from "../pipelines/addedPoints.ts";
-import type { BindGroups } from "../pipelines/bindGroups.ts";
+import { type BindGroups, boundRange } from "../pipelines/bindGroups.ts";
 import { namedByReport } from "../pipelines/doubledGrid.ts";
 import type { PipelineVariant } from "../pipelines/pipelineRecord.ts";
 import type { ProtectedPipelines } from "../pipelines/pipelines.ts";
 import type { Kernels, ProtectedKernel } from "../pipelines/protectedKernels.ts";
+import type { ShadowBuffers } from "../pipelines/shadowBuffers.ts";
 import { makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
 import { Overlay } from "../webgpu/overlay.ts";
-import type { SetGroup, SetGroups } from "../webgpu/passCommands.ts";
-import { type AnyMethod, copyOffsets } from "../webgpu/replayStep.ts";
+import { PassCommands, type SetGroup, type SetGroups } from "../webgpu/passCommands.ts";
+import { copyOffsets } from "../webgpu/replayStep.ts";
+import type { BufferRange } from "../webgpu/resources.ts";
 import { type CheckResult, isHashed } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
+import { SubstituteGrids } from "./substituteGrids.ts";
 
 /** A pipeline for use in place of another one. */
 interface Substitute {
   readonly kernel: ProtectedKernel;
+  readonly replaced: ProtectedKernel;
   readonly pipeline: GPUComputePipeline;
+  /** The dimension in which the dispatches of the replaced pipeline are doubled, if they are. */
+  readonly doubled: number | undefined;
   /** The layouts of bind groups that must be created anew for the pipeline. */
   readonly layouts: ReadonlyMap<number, GPUBindGroupLayout>;
+  /** True if these layouts have no bindings for the shadows of the replaced kernel. */
+  readonly lacksShadows: boolean;
 }
 
 /** The kernels and pipelines that run in place of others. */
@@ -41,12 +51,20 @@ export interface Substitution {
   readonly pipelines: ReadonlyMap<GPUComputePipeline, Substitute>;
 }
 
+/** Returns whether a substitution runs a pipeline that an earlier one did not. */
+export function differs({ pipelines }: Substitution, before: Substitution | undefined): boolean {
+  return [...pipelines].some(([replaced, made]) => before?.pipelines.get(replaced) !== made);
+}
+
 /** The state of a compute pass that is encoded again. */
 interface PassAgain {
   readonly substitution: Substitution;
+  readonly commands: PassCommands;
   pipeline: GPUComputePipeline | undefined;
   readonly groups: Map<number, SetGroup>;
 }
+
+type Grid = Parameters<GPUComputePassEncoder["dispatchWorkgroups"]>;
 
 /**
  * The number of polls of a replica that has waited in vain before: about a quarter of a minute on a
@@ -58,39 +76,49 @@ export class StoreSearch {
   readonly #device: GPUDevice;
   readonly #kernels: Kernels;
   readonly #bindGroups: BindGroups;
+  readonly #shadows: ShadowBuffers;
   readonly #arena: ReportArena;
+  readonly #grids: SubstituteGrids;
   readonly #made = new WeakMap<GPUComputePipeline, Map<ProtectedKernel, Promise<Substitute | undefined>>>();
   readonly #excluded = new WeakSet<ProtectedKernel>();
+  /** The kernels whose replicas waited in vain even with long patience. */
+  readonly #hopeless = new WeakSet<ProtectedKernel>();
   readonly #encoders: Overlay<GPUCommandEncoder, Substitution>;
 
-  constructor({ device, reports }: RuntimeContext, { kernels, bindGroups }: ProtectedPipelines) {
+  constructor({ device, reports }: RuntimeContext, { kernels, bindGroups, shadows }: ProtectedPipelines) {
     this.#device = device;
     this.#kernels = kernels;
     this.#bindGroups = bindGroups;
+    this.#shadows = shadows;
     this.#arena = reports;
-    const dispatchSubstitute = this.#dispatchSubstitute.bind(this);
-    const passes = new Overlay<GPUComputePassEncoder, PassAgain>((native, stateOf) => ({
+    this.#grids = new SubstituteGrids(device);
+    const dispatch = this.#dispatch.bind(this);
+    const dispatchIndirect = this.#dispatchIndirect.bind(this);
+    // Dispatches set what they need.
+    const passes = new Overlay<GPUComputePassEncoder, PassAgain>((_, stateOf) => ({
       setPipeline(pipeline) {
         stateOf(this).pipeline = pipeline;
-        native.setPipeline.call(this, pipeline);
       },
       setBindGroup(index: number, group: GPUBindGroup | null | undefined, ...offsets: unknown[]): undefined {
         stateOf(this).groups.set(index, { group: group ?? null, offsets: copyOffsets(offsets) });
-        (native.setBindGroup as AnyMethod).call(this, index, group, ...offsets);
       },
       dispatchWorkgroups(...grid) {
-        dispatchSubstitute(this, native, stateOf(this), () => native.dispatchWorkgroups.call(this, ...grid));
+        dispatch(stateOf(this), grid);
       },
       dispatchWorkgroupsIndirect(buffer, offset) {
-        dispatchSubstitute(this, native, stateOf(this), () =>
-          native.dispatchWorkgroupsIndirect.call(this, buffer, offset),
-        );
+        dispatchIndirect(stateOf(this), buffer, offset);
       },
     }));
     this.#encoders = new Overlay((native, stateOf) => ({
       beginComputePass(descriptor) {
         const pass = native.beginComputePass.call(this, descriptor);
-        passes.attach(pass, { substitution: stateOf(this), pipeline: undefined, groups: new Map() });
+        const commands = new PassCommands(pass);
+        passes.attach(pass, {
+          substitution: stateOf(this),
+          commands,
+          pipeline: undefined,
+          groups: new Map(),
+        });
         return pass;
       },
     }));
@@ -110,11 +138,16 @@ export class StoreSearch {
       const { faults = [], unverified = [] } = found.get(kernel) ?? {};
       const isSought = comesBack && faults.some(isHashed);
       const usual = before?.kernels.get(kernel) ?? (isSought && this.#kernels.withStoreChecks(kernel));
-      const waited = before?.patient.has(kernel) || unverified.some(({ cause }) => cause === "waitedTooLong");
+      const isPatient = before?.patient.has(kernel) ?? false;
+      const waitsInVain = unverified.some(({ cause }) => cause === "waitedTooLong");
+      if (isPatient && waitsInVain) this.#hopeless.add(kernel);
+      const waited = isPatient || waitsInVain;
+      const mayWait = kernel.interGroup?.patience !== undefined && !this.#hopeless.has(kernel);
       return [
         !this.#excluded.has(kernel) && usual,
         waited && this.#kernels.withoutWaits(kernel),
-        waited && kernel.interGroup?.patience !== undefined && kernel,
+        waited && mayWait && kernel,
+        waited && this.#kernels.withinWorkgroups(kernel),
       ];
     };
     const variants = new Map<PipelineVariant, ProtectedKernel>();
@@ -179,13 +212,14 @@ export class StoreSearch {
     if (!descriptor) return undefined;
     const { doubling, patience } = kernel.interGroup ?? {};
     const isPatient = substitute === kernel && patience !== undefined;
-    const own = descriptor.compute.constants;
-    // A substitute's own report does not contain the grid on which it runs.
-    if (!isPatient && doubling !== undefined && own?.[doubling] === namedByReport) return undefined;
+    const constants = { ...descriptor.compute.constants };
+    const doubled = doubling === undefined ? undefined : constants[doubling];
+    if (isPatient) constants[patience] = longPatience;
+    if (doubling !== undefined && !substitute.interGroup) delete constants[doubling];
     const compute = {
       ...membersOf(descriptor.compute),
       module: substitute.module,
-      ...(isPatient && { constants: { ...own, [patience]: longPatience } }),
+      constants,
     };
     const making = this.#device.createComputePipelineAsync({ ...descriptor, compute });
     const pipeline = await making.catch(() => undefined);
@@ -195,51 +229,96 @@ export class StoreSearch {
     const { group } = kernel.protection.layout!;
     const indices = new Set([group, ...addedPoints(kernel).map((point) => point.group), ...groups]);
     const layouts = new Map([...indices].map((index) => [index, pipeline.getBindGroupLayout(index)]));
-    return { kernel: substitute, pipeline, layouts };
+    const lacksShadows = descriptor.layout === "auto" && !substitute.interGroup;
+    return { kernel: substitute, replaced: kernel, pipeline, doubled, layouts, lacksShadows };
+  }
+
+  /** Encodes a dispatch of the current pipeline or its substitute, with the current bind groups. */
+  #dispatch(state: PassAgain, grid: Grid): void {
+    const { commands } = state;
+    const found = this.#substituteIn(state);
+    this.#use(state, found);
+    if (found && !sharesGrid(found.substitute)) {
+      const { doubled } = found.substitute;
+      const halved = grid.map((size, i) => (i === doubled ? size! / 2 : size));
+      commands.dispatchWorkgroups(...(halved as unknown as Grid));
+      this.#bringShadowsUpToDate(state, found.substitute);
+    } else commands.dispatchWorkgroups(...grid);
+  }
+
+  /** Encodes the same for a grid that only the GPU knows. */
+  #dispatchIndirect(state: PassAgain, buffer: GPUBuffer, offset: number): void {
+    const { commands } = state;
+    const found = this.#substituteIn(state);
+    const { replaced, kernel, doubled } = found?.substitute ?? {};
+    if (!found || !replaced || !kernel || replaced === kernel || doubled !== namedByReport) {
+      this.#use(state, found);
+      commands.dispatchWorkgroupsIndirect(buffer, offset);
+    } else if (sharesGrid(found.substitute)) {
+      this.#grids.tell(commands, replaced.slot, kernel.slot);
+      this.#use(state, found);
+      commands.dispatchWorkgroupsIndirect(buffer, offset);
+    } else {
+      const asked = this.#grids.undouble(commands, buffer, replaced.slot);
+      this.#use(state, found);
+      commands.dispatchWorkgroupsIndirect(asked, 0);
+      this.#bringShadowsUpToDate(state, found.substitute);
+    }
+  }
+
+  #use({ commands, pipeline, groups }: PassAgain, found: FoundSubstitute | undefined): void {
+    const runs = found?.substitute.pipeline ?? pipeline;
+    if (runs) commands.use(runs, groups, found?.regrouped);
+  }
+
+  /** Returns the substitute of the current pipeline, if one fits the current bind groups. */
+  #substituteIn({ substitution, pipeline, groups }: PassAgain): FoundSubstitute | undefined {
+    const substitute = pipeline && substitution.pipelines.get(pipeline);
+    const regrouped = substitute && this.#regroup(substitute, groups);
+    return regrouped && { substitute, regrouped };
   }
 
   /**
-   * Dispatches the substitute of the current pipeline, if there is one, with the current bind
-   * groups.
+   * Encodes updates of the shadows of a replaced kernel, to which its substitute has not stored.
+   * Later kernels rely on them.
    */
-  #dispatchSubstitute(
-    pass: GPUComputePassEncoder,
-    native: GPUComputePassEncoder,
-    { substitution, pipeline, groups }: PassAgain,
-    dispatch: () => void,
-  ): void {
-    const substitute = pipeline && substitution.pipelines.get(pipeline);
-    const regrouped = substitute && this.#regroup(substitute, groups);
-    if (!pipeline || !regrouped) {
-      dispatch();
-      return;
+  #bringShadowsUpToDate({ commands, groups }: PassAgain, { replaced }: Substitute): void {
+    for (const { of, at } of replaced.interGroup?.shadows ?? []) {
+      const [original, shadow] = [this.#rangeAt(of, groups), this.#rangeAt(at, groups)];
+      if (original && shadow) this.#shadows.bringUpToDate(commands, { ...shadow, buffer: original.buffer });
     }
-    const set = (pipeline: GPUComputePipeline, wanted: SetGroups) => {
-      native.setPipeline.call(pass, pipeline);
-      for (const [index, { group, offsets }] of wanted)
-        (native.setBindGroup as AnyMethod).call(pass, index, group, ...offsets);
-    };
-    set(substitute.pipeline, regrouped);
-    dispatch();
-    set(pipeline, new Map([...regrouped.keys()].map((index) => [index, groups.get(index)!])));
+  }
+
+  /** Returns the range that is bound at a binding point, without its dynamic offset. */
+  #rangeAt({ group, binding }: BindingPoint, groups: SetGroups): BufferRange | undefined {
+    const set = groups.get(group)?.group;
+    const entries = set && this.#bindGroups.nativeEntriesOf(set);
+    const entry = entries?.find((each) => each.binding === binding);
+    return entry && boundRange(entry.resource);
   }
 
   /**
    * Returns the current bind groups for the layouts of a substitute, with its report. Undefined if
    * a bind group is unknown.
    */
-  #regroup({ kernel, layouts }: Substitute, groups: SetGroups): SetGroups | undefined {
+  #regroup(
+    { kernel, replaced, layouts, lacksShadows }: Substitute,
+    groups: SetGroups,
+  ): SetGroups | undefined {
     const { group: reportGroup, binding } = kernel.protection.layout!;
+    const shadows = lacksShadows ? (replaced.interGroup?.shadows ?? []) : [];
     const regrouped = new Map<number, SetGroup>();
     for (const [index, layout] of layouts) {
       const set = groups.get(index);
       const entries = set?.group && this.#bindGroups.nativeEntriesOf(set.group);
       if (!entries) return undefined;
-      const own = entries.map((entry) =>
-        index === reportGroup && entry.binding === binding
-          ? { binding, resource: rangeOf(kernel.slot) }
-          : entry,
-      );
+      const own = entries
+        .filter((entry) => !shadows.some(({ at }) => at.group === index && at.binding === entry.binding))
+        .map((entry) =>
+          index === reportGroup && entry.binding === binding
+            ? { binding, resource: rangeOf(kernel.slot) }
+            : entry,
+        );
       const { made } = makeSilently(this.#device, () =>
         this.#device.createBindGroup({ label: "belay: run again", layout, entries: own }),
       );
@@ -248,3 +327,13 @@ export class StoreSearch {
     return regrouped;
   }
 }
+
+/** A substitute, and the bind groups to set for it. */
+interface FoundSubstitute {
+  readonly substitute: Substitute;
+  readonly regrouped: SetGroups;
+}
+
+/** Returns whether a substitute runs on the doubled grid of the pipeline that it replaces. */
+const sharesGrid = ({ kernel, doubled }: Substitute): boolean =>
+  kernel.interGroup !== undefined || doubled === undefined;

@@ -7,7 +7,7 @@ import { Signal } from "../context/signal.ts";
 import { UnverifiedError } from "../context/unverified.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
 import type { ResourceRange } from "../webgpu/resources.ts";
-import { blameOf, type CheckResult, errorOf, firstOf, isClean } from "./checkResult.ts";
+import { blameOf, type CheckResult, errorOf, firstOf, hasWaited, isClean } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
 import { EpochReports, kernelsOf } from "./epochReports.ts";
 import { FaultLog } from "./faultLog.ts";
@@ -85,7 +85,7 @@ export class Verifier {
       reports: this.#reports,
       journal,
       memory,
-      retries: policy.retries,
+      retries: policy.onFault === "recover" ? policy.retries : 0,
       search,
       comparesStores: policy.comparesStores,
       onReplay: () => this.replaying.emit(),
@@ -159,7 +159,9 @@ export class Verifier {
 
   async #judge(epoch: Epoch, found: CheckResult): Promise<VerificationOutcome> {
     const log = new FaultLog(found);
-    if (isClean(found) || this.#onFault !== "recover") {
+    // A wait that ran out is no fault, and refuses nothing that another way can verify.
+    const runsAgain = this.#onFault === "recover" || (this.#onFault === "throw" && hasWaited(found));
+    if (isClean(found) || !runsAgain || !this.#journal.recoverable) {
       return this.#settle([epoch], found, log, this.#onFault === "report" ? "reported" : "refused");
     }
     const start = performance.now();
