@@ -43,6 +43,7 @@ const bodies: readonly (readonly [string, boolean])[] = [
   ["x[i] = 1 / (a[i]! % b[i]!);", true],
   ["total += a[i]!; if (total > 100) total -= 50; out[i] = total > 3 ? 1 : 2;", true],
   ["out[i] = (i & 1 ? a[i]! : u[i]!) + 1 > 7 ? 1 : 2;", true],
+  ["let k = 0; out[i] = (u[a[i]! & 15] ?? (k = i)) - b[i]! > k ? 1 : 2;", true],
   ["let s = i; if (a[i]! > 3) s = a[i]! + b[i]!; out[i] = s >= 0 ? 1 : 2;", true],
 ];
 

@@ -222,10 +222,11 @@ function choose(
     return { kind: "conditional", type: a.ir.type, test, yes: a.ir, no: b.ir };
   }
   const result = lowering.newLocal(a.ir.type);
-  const arm = ({ statements, ir }: Arm): BodyStatement[] => [
-    ...statements,
-    { kind: "assign", name: result.name, value: ir },
-  ];
+  const arm = ({ statements, ir }: Arm): BodyStatement[] =>
+    lowering.collect(() => {
+      lowering.block.push(...statements);
+      lowering.emit({ kind: "assign", name: result.name, value: ir });
+    });
   lowering.emit({ kind: "if", test, yes: arm(a), no: arm(b) });
   return result;
 }
