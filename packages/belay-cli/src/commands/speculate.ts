@@ -68,7 +68,10 @@ function describe(translated: TranslatedLoop, source: string, file: string, { wg
   const bound = (most: number | null) => (most === null ? "not counted" : String(most));
   const variables = [
     ...loop.carried.map(({ name, type }) => [name, type, "carried: goes from each iteration to the next"]),
-    ...loop.reductions.map(({ name, type, operator }) => [name, type, `reduced with ${operator}`]),
+    ...loop.reductions.flatMap(({ name, type, operator, companions = [] }) => [
+      [name, type, `reduced with ${operator}`],
+      ...companions.map((one) => [one.name, one.type, `set together with ${name}`]),
+    ]),
     ...loop.inputs.map(({ name, type }) => [name, type, `input: ${host.inputs[name]}`]),
   ];
   const facts = [

@@ -167,7 +167,9 @@ export const loopWarning = {
       "sequential-variable",
       `${quoted(name)} passes from each iteration to the next, so iterations wait for each other`,
       span,
-      { help: `if it only sums up, declare it: \`reduction(+:${name})\`` },
+      {
+        help: `if it only adds up floats, and 32 bits will do, write \`precision(f32) reduction(+:${name})\``,
+      },
     ),
 
   floatDecides: (span: Span) =>

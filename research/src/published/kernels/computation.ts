@@ -1,6 +1,7 @@
 import type { Effects } from "belay-speculate/internal/loops/kernels/code/body";
 import { numberInGrid, placeInGrid, workgroupSize } from "belay-speculate/internal/loops/kernels/code/kernel";
 import { wgslName } from "belay-speculate/internal/loops/kernels/code/names";
+import { contribute as contributeAt } from "belay-speculate/internal/loops/kernels/execute";
 import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 import { stateWords } from "./layout.ts";
 
@@ -97,11 +98,4 @@ ${contribute(loop)}
  * Returns code that stores the iteration's part of each reduction. An iteration that runs again
  * stores another one.
  */
-export function contribute(loop: Loop): string {
-  return loop.reductions
-    .map(
-      ({ name }, n) =>
-        `  contributions[${n}u * params.count + params.base + rank] = reduced_${wgslName(name)};`,
-    )
-    .join("\n");
-}
+export const contribute = (loop: Loop): string => `  ${contributeAt(loop, "params.base + rank")}`;

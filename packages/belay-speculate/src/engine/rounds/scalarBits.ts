@@ -16,11 +16,12 @@ export function numberOf(type: NumberType, bits: number): number {
   return type === "i32" ? word.getInt32(0) : bits;
 }
 
-/** Returns the combination of two values of a reduction. */
-export function reduceValues({ operator, type }: Reduction, a: number, b: number): number {
+/** Returns the combination of two values of a reduction, of which `a` comes before `b`. */
+export function reduceValues(reduction: Reduction, a: number, b: number): number {
+  const { operator, type, wraps } = reduction;
   switch (operator) {
     case "+":
-      return numberOf(type, bitsOf(type, a + b));
+      return type === "f32" || wraps ? numberOf(type, bitsOf(type, a + b)) : a + b;
     case "*":
       return type === "f32" ? Math.fround(a * b) : numberOf(type, Math.imul(a, b) >>> 0);
     case "min":
@@ -33,5 +34,23 @@ export function reduceValues({ operator, type }: Reduction, a: number, b: number
       return numberOf(type, (a | b) >>> 0);
     case "^":
       return numberOf(type, (a ^ b) >>> 0);
+    default:
+      return isChosen(reduction, a, b) ? b : a;
+  }
+}
+
+/** Returns true if a choice takes the value `b` in place of `a`, which comes before. */
+export function isChosen({ operator }: Reduction, a: number, b: number): boolean {
+  switch (operator) {
+    case ">":
+      return b > a;
+    case ">=":
+      return b >= a;
+    case "<":
+      return b < a;
+    case "<=":
+      return b <= a;
+    default:
+      return operator === "=";
   }
 }

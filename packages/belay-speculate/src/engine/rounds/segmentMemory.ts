@@ -5,6 +5,7 @@ import { controlSize, longestWindow } from "../../loops/kernels/control.ts";
 import { engineParameters, markedElements, offsetsOf } from "../../loops/kernels/marks.ts";
 import { mostWindows, shortestWindow } from "../../loops/kernels/scheduling.ts";
 import { bitmapShift } from "../../loops/kernels/writeBitmap.ts";
+import { mayReorder } from "../../loops/tree/walk.ts";
 import type { Workspace } from "../device/workspace.ts";
 import type { PlanName, Possible } from "../policy/planChoice.ts";
 import { rounds } from "../policy/tuning.ts";
@@ -32,7 +33,7 @@ export class SegmentMemory {
   get possible(): Possible {
     const addresses = addressLoop(this.#execution.loop);
     return {
-      reserve: this.#hasMarks(2) && addresses?.isPredicted === false,
+      reserve: this.#hasMarks(2) && addresses?.isPredicted === false && mayReorder(this.#execution.loop),
       isExact: addresses?.isExact === true,
       version: this.#versions > 0,
     };

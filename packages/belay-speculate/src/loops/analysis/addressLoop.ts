@@ -135,9 +135,19 @@ class LoadHoister {
       case "declare":
       case "assign":
       case "assignCarried":
-      case "reduce":
       case "store":
         return [...this.#loads(statement.value), { ...statement, value: this.#value(statement.value) }];
+      case "reduce": {
+        const { value, companions = [] } = statement;
+        return [
+          ...[value, ...companions].flatMap((each) => this.#loads(each)),
+          {
+            ...statement,
+            value: this.#value(value),
+            companions: companions.map((each) => this.#value(each)),
+          },
+        ];
+      }
       case "if": {
         const { test, yes, no } = statement;
         if (!this.#varies(test))

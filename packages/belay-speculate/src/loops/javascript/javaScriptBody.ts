@@ -55,9 +55,7 @@ class BodyWriter {
         break;
       }
       case "reduce": {
-        const reduction = this.#loop.reductions.find(({ name }) => name === statement.name)!;
-        const result = reduced(reduction, `r_${statement.name}`, this.#expressions.operand(statement.value));
-        writer.line(`r_${statement.name} = ${result};`);
+        this.#reduce(statement);
         break;
       }
       case "if":
@@ -87,6 +85,25 @@ class BodyWriter {
         break;
       case "misspeculate":
         break; // In order, no iteration misspeculates.
+    }
+  }
+
+  #reduce({ name, value, companions = [] }: Extract<BodyStatement, { kind: "reduce" }>): void {
+    const writer = this.#writer;
+    const reduction = this.#loop.reductions.find((one) => one.name === name)!;
+    const { operator } = reduction;
+    if (operator === ">" || operator === ">=" || operator === "<" || operator === "<=") {
+      writer.open("{");
+      writer.line(`const value = ${this.#whole(value)};`);
+      writer.open(`if (r_${name} ${turned[operator]} value) {`);
+      writer.line(`r_${name} = value;`);
+      for (const [at, companion] of reduction.companions!.entries())
+        writer.line(`r_${companion.name} = ${this.#whole(companions[at]!)};`);
+      writer.close("}");
+      writer.close("}");
+    } else {
+      const result = reduced(reduction, `r_${name}`, this.#expressions.operand(value));
+      writer.line(`r_${name} = ${result};`);
     }
   }
 
@@ -142,13 +159,18 @@ const negated = (test: LoopExpression): LoopExpression =>
     ? test.operand
     : { kind: "unary", type: "bool", operator: "!", operand: test };
 
-function reduced({ operator, type }: Reduction, before: string, value: string): string {
+/** The comparisons with their sides exchanged. */
+const turned = { ">": "<", ">=": "<=", "<": ">", "<=": ">=" } as const;
+
+function reduced({ operator, type, wraps }: Reduction, before: string, value: string): string {
   switch (operator) {
+    case "=":
+      return value;
     case "min":
     case "max":
       return `Math.${operator}(${before}, ${value})`;
     case "+":
-      return coerced(type, `${before} + ${value}`);
+      return type === "f32" || wraps ? coerced(type, `${before} + ${value}`) : `${before} + ${value}`;
     case "*":
       return type === "f32"
         ? `Math.fround(${before} * ${value})`

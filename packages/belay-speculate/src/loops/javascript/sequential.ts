@@ -12,6 +12,7 @@
  * coercions are applied.
  */
 import type { Loop } from "../tree/ir.ts";
+import { reducedVariables } from "../tree/walk.ts";
 import { Writer } from "../tree/writer.ts";
 import { type SharedAccesses, writeBody } from "./javaScriptBody.ts";
 
@@ -73,7 +74,7 @@ export function sequentialSource(loop: Loop, roundsFloats = true): string {
   unpack("const", "arrays", "a_", loop.arrays);
   unpack("const", "inputs", "i_", loop.inputs);
   unpack("let", "carried", "c_", loop.carried);
-  unpack("let", "reductions", "r_", loop.reductions);
+  unpack("let", "reductions", "r_", reducedVariables(loop));
   writer.line("const { $first, $step } = inputs;");
   writer.line("let ended = false;");
   writer.line("let k = from;");
@@ -82,7 +83,7 @@ export function sequentialSource(loop: Loop, roundsFloats = true): string {
   writeBody(writer, loop, directly, roundsFloats);
   writer.close("}");
   for (const { name } of loop.carried) writer.line(`carried.${name} = c_${name};`);
-  for (const { name } of loop.reductions) writer.line(`reductions.${name} = r_${name};`);
+  for (const { name } of reducedVariables(loop)) writer.line(`reductions.${name} = r_${name};`);
   writer.line("return { next: ended ? k + 1 : k, ended };");
   writer.close("}");
   return writer.text;

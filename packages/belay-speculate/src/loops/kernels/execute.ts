@@ -11,6 +11,7 @@ import {
   workgroupSize,
 } from "./code/kernel.ts";
 import { wgslName } from "./code/names.ts";
+import { wordsOf } from "./code/reduced.ts";
 import { declareControl } from "./control.ts";
 import { engineParameters, identify, indexAt } from "./marks.ts";
 import { valuePrediction } from "./valuePrediction.ts";
@@ -93,18 +94,17 @@ fn ${name}(${placeInGrid}) {
 }
 
 /**
- * The contributions to the reductions, by reduction and iteration. They are combined at the end of
+ * The contributions to the reductions, by word and iteration. They are combined at the end of
  * the loop.
  */
 export function contributions({ reductions }: Loop): EngineBuffer[] {
   return reductions.length > 0 ? [{ name: "contributions", access: "write", type: "array<u32>" }] : [];
 }
 
-/** Returns the statements that keep the contributions of the iteration `iteration`. */
-export function contribute({ reductions }: Loop): string {
+/** Returns the statements that keep the contributions of an iteration. */
+export function contribute({ reductions }: Loop, iteration = "iteration"): string {
   return reductions
-    .map(
-      ({ name }, place) => `contributions[${place}u * params.count + iteration] = reduced_${wgslName(name)};`,
-    )
+    .flatMap(wordsOf)
+    .map((word, place) => `contributions[${place}u * params.count + ${iteration}] = ${word};`)
     .join("\n  ");
 }

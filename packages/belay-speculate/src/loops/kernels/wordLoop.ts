@@ -52,8 +52,11 @@ class Splitter {
     switch (statement.kind) {
       case "declare":
       case "assign":
-      case "reduce":
         return [{ ...statement, value: split(statement.value) }];
+      case "reduce": {
+        const companions = statement.companions?.map(split);
+        return [{ ...statement, value: split(statement.value), ...(companions && { companions }) }];
+      }
       case "assignCarried": {
         const value = split(statement.value);
         if (value.type !== "f64") return [{ ...statement, value }];

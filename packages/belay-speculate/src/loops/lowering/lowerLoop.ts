@@ -3,6 +3,7 @@ import { nameOf } from "belay-gpu/internal/diagnostics/registry";
 import type { ForOfStatement, Expression as Source } from "oxc-parser";
 import { loopError, loopWarning } from "../../diagnostics/loops.ts";
 import { accessCounts } from "../analysis/accessCounts.ts";
+import { findReductions } from "../analysis/findReductions.ts";
 import { addressesAreFixed } from "../analysis/fixedAddresses.ts";
 import { classOf } from "../source/declaredTypes.ts";
 import type { ParsedFile } from "../source/parse.ts";
@@ -17,11 +18,13 @@ import type {
   NumberType,
   Reduction,
 } from "../tree/ir.ts";
+import { isChoice, reducedVariables } from "../tree/walk.ts";
 import { condition } from "./expressions/choices.ts";
 import { arrayOf, spanOf } from "./expressions/elements.ts";
 import { type LoopHeader, loopHeader } from "./header.ts";
 import { Lowering } from "./lowering.ts";
 import { toBoolean } from "./numbers/conversions.ts";
+import { safe } from "./numbers/exactIntegers.ts";
 import { constant } from "./numbers/linear.ts";
 import { ambiguousScalars } from "./numbers/scalarUses.ts";
 import { between, integer } from "./numbers/values.ts";
@@ -32,7 +35,7 @@ import { declareElement } from "./statements/innerLoops.ts";
 import { declareEmpty } from "./statements/setVariables.ts";
 import { statements } from "./statements/statements.ts";
 import { translateExpression } from "./translateExpression.ts";
-import { typeOfVariable, type Variable, Variables } from "./variables.ts";
+import { assignedRange, typeOfVariable, type Variable, Variables } from "./variables.ts";
 
 /**
  * The JavaScript that the host evaluates before it runs a loop, written for the place of the loop.
@@ -103,11 +106,32 @@ export function lowerLoop(
   };
 }
 
-function lowerWith(
+/**
+ * Translates a loop, and once more if reductions set variables to values of the loop: the values of
+ * these variables before the loop are then not among those that the loop computes with.
+ */
+function lowerWith(floats: FloatType, ...parameters: Parameters<typeof lowerLoop>): LoweredLoop {
+  const first = lowerOnce(floats, new Set(), ...parameters);
+  const chosen = chosenBy(first);
+  if (chosen.size === 0) return first;
+  const second = lowerOnce(floats, chosen, ...parameters);
+  const isSame = [...chosen].every((name) => chosenBy(second).has(name));
+  return isSame ? second : first;
+}
+
+/** Returns the variables of the program that reductions set to values of iterations. */
+function chosenBy({ result }: LoweredLoop): ReadonlySet<string> {
+  if (!result) return new Set();
+  const reductions = result.loop.reductions.filter(keepsValues);
+  return new Set(reducedVariables({ reductions }).map(({ name }) => result.host.reductions[name]!));
+}
+
+function lowerOnce(
   floats: FloatType,
+  chosen: ReadonlySet<string>,
   ...[file, scopes, loop, directiveNames]: Parameters<typeof lowerLoop>
 ): LoweredLoop {
-  const variables = new Variables(floats);
+  const variables = new Variables(floats, chosen);
   for (let pass = 0; pass < mostPasses; pass++) {
     variables.startPass();
     const lowering = new Lowering(file, scopes, loop, directiveNames, variables, {
@@ -182,21 +206,44 @@ function finish(
   if (!translated || diagnostics.length > 0) return { diagnostics };
 
   const { header, statements } = translated;
-  const pruned = prune(statements);
+  const typed = (variable: Variable) => ({
+    name: variable.name,
+    type: typeOfVariable(variable) as NumberType,
+  });
+  const written = [...lowering.written].map(([name, variable]) => ({ name, variable }));
+  const isDeclared = ({ name }: { name: string }) => directive.reductions.some((one) => one.name === name);
+  const declared = written.filter(isDeclared).map(
+    ({ name, variable }): Reduction => ({
+      ...(typed(variable) as Pick<Reduction, "name" | "type">),
+      operator: directive.reductions.find((one) => one.name === name)!.operator,
+      ...(lowering.wrappingSums.has(variable.name) && { wraps: true }),
+    }),
+  );
+  const found = findReductions(
+    prune(statements),
+    written.filter((one) => !isDeclared(one)).map(({ variable }) => typed(variable)),
+    (name) => isSafe(lowering, written.find(({ variable }) => variable.name === name)!.variable),
+  );
+  const pruned = found.body;
   const arrays = [...lowering.arrays.values()].map((array): LoopArray => {
     const { name, element } = array;
     return { name, element, role: roleOf(array, header.stepSize) };
   });
   const bounds = accessCounts(pruned, arrays);
-  const written = [...lowering.written].map(([name, variable]) => ({ name, variable }));
-  const isReduced = ({ name }: { name: string }) => directive.reductions.some((one) => one.name === name);
-  const typed = (variable: Variable) => ({
-    name: variable.name,
-    type: typeOfVariable(variable) as NumberType,
-  });
-  const carried = written.filter((one) => !isReduced(one));
-  const reduced = written.filter(isReduced);
-  guardOutside(lowering, arrays, written);
+  const isCarried = ({ variable }: { variable: Variable }) =>
+    found.carried.some(({ name }) => name === variable.name);
+  const carried = written.filter(isCarried);
+  const reduced = written.filter((one) => !isCarried(one));
+  const reductions = [...declared, ...found.reductions];
+  // The host compares and sets any number.
+  const isAny = new Set(
+    reducedVariables({ reductions: reductions.filter(keepsValues) }).map(({ name }) => name),
+  );
+  guardOutside(
+    lowering,
+    arrays,
+    written.filter(({ variable }) => !isAny.has(variable.name)),
+  );
 
   const loop: Loop = {
     name: lowering.loop.name,
@@ -204,11 +251,8 @@ function finish(
     index: { name: header.name, type: "i32" },
     arrays,
     inputs: [...lowering.inputs].map(({ name, type }) => ({ name, type })),
-    carried: carried.map(({ variable }) => typed(variable)),
-    reductions: reduced.map(({ name, variable }) => ({
-      ...(typed(variable) as Pick<Reduction, "name" | "type">),
-      operator: directive.reductions.find((one) => one.name === name)!.operator,
-    })),
+    carried: found.carried,
+    reductions,
     body: pruned,
     addressesAreFixed: addressesAreFixed(pruned, arrays),
     mostLoads: smaller(bounds.loads, directive.accesses),
@@ -243,6 +287,14 @@ function finish(
     ),
   };
 }
+
+/** Returns true if a reduction gives a value of an iteration, or leaves the variable as it was. */
+const keepsValues = (reduction: Reduction) =>
+  isChoice(reduction) || reduction.operator === "min" || reduction.operator === "max";
+
+/** Returns true if the host checks that a double holds all integers of a variable. */
+const isSafe = ({ guards }: Lowering, variable: Variable) =>
+  guards.within(assignedRange(variable), safe) === "known";
 
 /** Returns diagnostics with only the first of those that ask for the precision of the loop. */
 const oncePerLoopOf = (diagnostics: readonly Diagnostic[]): readonly Diagnostic[] => {

@@ -114,6 +114,8 @@ export class Lowering {
   index: Interval = between(0, 0);
   scope: Scope;
   block: BodyStatement[] = [];
+  /** The sums of clauses that the program takes modulo 2^32, by their names in the loop. */
+  readonly wrappingSums = new Set<string>();
   /** The variables that are declared where the iteration begins. */
   readonly hoisted = new Set<Variable>();
   /** The variables that have a value at the current place. */

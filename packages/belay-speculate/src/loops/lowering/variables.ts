@@ -71,6 +71,8 @@ export class Variables {
   readonly #names = new Set<string>();
   readonly #byName = new Map<string, Variable>();
   readonly #exact = new Set<string>();
+  /** The variables from outside of which the loop does not need the value before it. */
+  readonly #chosen: ReadonlySet<string>;
   readonly #definitions = new Map<string, Set<LoopExpression>>();
   readonly #uses = new Map<string, Set<ScalarUse>>();
   /** The uses in all earlier passes, so that the order of uses does not matter. */
@@ -81,9 +83,13 @@ export class Variables {
   #kindChanged = false;
   changed = true;
 
-  /** Makes the facts of a loop that computes floats in this type. */
-  constructor(floats: FloatType) {
+  /**
+   * Makes the facts of a loop that computes floats in this type. `chosen` are the variables from
+   * outside that reductions set to values of the loop, and whose value before only the host needs.
+   */
+  constructor(floats: FloatType, chosen: ReadonlySet<string>) {
     this.floats = floats;
+    this.#chosen = chosen;
   }
 
   startPass(): void {
@@ -166,7 +172,7 @@ export class Variables {
    * uses.
    */
   getOutside(name: string, before: Interval): Variable {
-    return this.get(`outside ${name}`, name, 0, before);
+    return this.get(`outside ${name}`, name, 0, this.#chosen.has(name) ? undefined : before);
   }
 
   /** Records an assignment of a value of a kind, in an interval. */
@@ -256,7 +262,8 @@ export function rangeOf(variable: Variable): Interval {
   return range[0] >= -(2 ** 31) && range[1] < 2 ** 31 ? all : int32;
 }
 
-function assignedRange({ base, added, outside }: Variable): Interval {
+/** Returns the range of all values assigned to a variable, whatever its type holds. */
+export function assignedRange({ base, added, outside }: Variable): Interval {
   const before = base && outside && isUnsigned(base) ? uint32 : outside;
   const set = base && before ? hull(before, base) : (base ?? before);
   return [...added.values()].reduce(sum, set ?? between(0, 0));

@@ -68,14 +68,29 @@ export interface LoopArray {
   readonly role: "read" | "tracked" | "owned";
 }
 
-export interface Reduction {
+export interface Reduction extends ReducedVariable {
+  readonly operator: ReductionOperator | ChoiceOperator;
+  /** True for a sum of integers that the program takes modulo 2^32. */
+  readonly wraps?: true;
+  /** True for a sum of integers that may exceed their type. A double holds it. */
+  readonly isWide?: true;
+  /** The variables that are set together with a chosen value. */
+  readonly companions?: readonly ReducedVariable[];
+}
+
+export interface ReducedVariable {
   readonly name: string;
   readonly type: Exclude<NumberType, "f64">;
-  readonly operator: ReductionOperator;
 }
 
 /** An operator by which iterations change a variable and nothing else. */
 export type ReductionOperator = "+" | "*" | "min" | "max" | "&" | "|" | "^";
+
+/**
+ * The comparison of a choice, as in `if (value > x) x = value`: the first of the largest values for
+ * `>`, and the last of them for `>=`. The choice `=` is the last value of all.
+ */
+export type ChoiceOperator = ">" | ">=" | "<" | "<=" | "=";
 
 /** The number of iterations of a round. Null lets the engine decide and adapt. */
 export interface Schedule {
@@ -248,7 +263,13 @@ export type BodyStatement =
       /** True if the element is known to exist. */
       readonly inside?: true;
     }
-  | { readonly kind: "reduce"; readonly name: string; readonly value: LoopExpression }
+  /** `companions` are the values of the reduction's companions, evaluated in any case. */
+  | {
+      readonly kind: "reduce";
+      readonly name: string;
+      readonly value: LoopExpression;
+      readonly companions?: readonly LoopExpression[];
+    }
   | {
       readonly kind: "if";
       readonly test: LoopExpression;

@@ -1,4 +1,4 @@
-import type { BodyStatement, Loop, LoopExpression, Misspeculated } from "./ir.ts";
+import type { BodyStatement, Loop, LoopExpression, Misspeculated, ReducedVariable, Reduction } from "./ir.ts";
 import { oncePerLoop } from "./oncePerLoop.ts";
 
 /** Returns the direct operands of an expression. */
@@ -65,8 +65,9 @@ export function expressionsOf(statement: BodyStatement): readonly LoopExpression
     case "declare":
     case "assign":
     case "assignCarried":
-    case "reduce":
       return [statement.value];
+    case "reduce":
+      return [statement.value, ...(statement.companions ?? [])];
     case "store":
       return [statement.index, statement.value];
     case "if":
@@ -88,6 +89,17 @@ function indicesOf(which: Misspeculated): readonly LoopExpression[] {
       return [];
   }
 }
+
+/** Returns the variables that the reductions of a loop set. */
+export function reducedVariables({ reductions }: Pick<Loop, "reductions">): readonly ReducedVariable[] {
+  return reductions.flatMap((reduction) => [reduction, ...(reduction.companions ?? [])]);
+}
+
+/** Returns true for a reduction that keeps one of the values, with its companions. */
+export const isChoice = ({ operator }: Reduction): boolean => [">", ">=", "<", "<=", "="].includes(operator);
+
+/** Returns true if iterations may commit in another order, which choices of equal values tell. */
+export const mayReorder = ({ reductions }: Loop): boolean => !reductions.some(isChoice);
 
 /** Yields every expression of a loop, outer ones before those inside them. */
 export function* everyExpression(loop: Loop): Generator<LoopExpression> {

@@ -9,7 +9,7 @@ import { Worker } from "node:worker_threads";
 import { builtModule } from "belay-cli/internal/shared/workloads/guard";
 import { reduceValues } from "belay-speculate/internal/engine/rounds/scalarBits";
 import type { LoopData } from "belay-speculate/internal/loops/javascript/sequential";
-import { identityOf } from "belay-speculate/internal/loops/kernels/code/body";
+import { identityOf } from "belay-speculate/internal/loops/kernels/code/reduced";
 import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 import { emitTrackedLoop } from "./trackedLoop.ts";
 import type { SharedWords, ThreadArray, ThreadJob, ThreadResult } from "./worker.ts";

@@ -108,8 +108,12 @@ class Specializer {
         return { ...statement, value };
       }
       case "assignCarried":
-      case "reduce":
         return { ...statement, value: this.#prove(statement.value)[0] };
+      case "reduce": {
+        const [value] = this.#prove(statement.value);
+        const companions = statement.companions?.map((each) => this.#prove(each)[0]);
+        return { ...statement, value, ...(companions && { companions }) };
+      }
       case "store": {
         const [index, range] = this.#prove(statement.index);
         const [value] = this.#prove(statement.value);

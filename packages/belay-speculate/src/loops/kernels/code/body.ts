@@ -1,7 +1,8 @@
-import type { Loop, LoopArray, NumberType, Reduction } from "../../tree/ir.ts";
-import { emitLiteral } from "./expressions.ts";
+import type { Loop, LoopArray, NumberType } from "../../tree/ir.ts";
+import { reducedVariables } from "../../tree/walk.ts";
 import { emitGet, emitPut, emitTake } from "./memory.ts";
-import { fromBits, toBits, wgslName } from "./names.ts";
+import { wgslName } from "./names.ts";
+import { emitReductions } from "./reduced.ts";
 import { StatementWriter } from "./statements.ts";
 
 /**
@@ -53,8 +54,13 @@ export const bailOuts = { outside: 1, fuel: 2, overflow: 3, inexact: 4 } as cons
  */
 export function emitBody(loop: Loop, effects: Effects): string {
   const types = new Map<string, NumberType>();
-  for (const { name, type } of [...loop.carried, ...loop.reductions]) types.set(name, type);
-  const writer = new StatementWriter({ typeOf: (name) => types.get(name)!, indexType: loop.index.type });
+  for (const { name, type } of [...loop.carried, ...reducedVariables(loop)]) types.set(name, type);
+  const writer = new StatementWriter({
+    typeOf: (name) => types.get(name)!,
+    companionsOf: (name) =>
+      loop.reductions.find((one) => one.name === name)?.companions?.map(({ type }) => type) ?? [],
+    indexType: loop.index.type,
+  });
   writer.block(loop.body);
   const iterate = [`fn iterate(index: ${loop.index.type}) {`, ...indent(writer.lines), "}"].join("\n");
 
@@ -97,55 +103,6 @@ function emitAccessors(array: LoopArray, effects: Effects, iterate: string): str
     ...taken.map((type) => emitTake(array, type)),
     ...put.map((type) => emitPut(array, type)),
   ];
-}
-
-/**
- * Returns the operator's neutral value. For f32 sums it is −0: with 0, a sum of minus zeros would
- * become 0.
- */
-export function identityOf({ type, operator }: Reduction): number {
-  switch (operator) {
-    case "+":
-      return type === "f32" ? -0 : 0;
-    case "*":
-      return 1;
-    case "&":
-      return type === "i32" ? -1 : 0xffffffff;
-    case "|":
-    case "^":
-      return 0;
-    case "min":
-      return { i32: 0x7fffffff, u32: 0xffffffff, f32: Infinity }[type];
-    case "max":
-      return { i32: -0x80000000, u32: 0, f32: -Infinity }[type];
-  }
-}
-
-/** Returns the bits of the operator's neutral value. */
-export function identityBits(reduction: Reduction): string {
-  return toBits(reduction.type, emitLiteral(reduction.type, identityOf(reduction)));
-}
-
-/** Returns the combination of two values of a reduction. */
-export function combine({ type, operator }: Reduction, a: string, b: string): string {
-  if (operator === "min" || operator === "max")
-    return `${operator}${type === "f32" ? "_f32" : ""}(${a}, ${b})`;
-  return `(${a} ${operator} ${b})`;
-}
-
-/** Returns `reduced_x` of each reduction, `fn reduce_x(value: …)`, and `fn start_reductions()`. */
-function emitReductions(reductions: readonly Reduction[]): string[] {
-  const reduces = reductions.map((reduction) => {
-    const reduced = `reduced_${wgslName(reduction.name)}`;
-    const { type, name } = reduction;
-    const combined = toBits(type, combine(reduction, fromBits(type, reduced), "value"));
-    return `var<private> ${reduced}: u32;
-fn reduce_${wgslName(name)}(value: ${type}) { ${reduced} = ${combined}; }`;
-  });
-  const starts = reductions.map(
-    (reduction) => `  reduced_${wgslName(reduction.name)} = ${identityBits(reduction)};`,
-  );
-  return [...reduces, ["fn start_reductions() {", ...starts, "}"].join("\n")];
 }
 
 function indent(lines: readonly string[]): string[] {

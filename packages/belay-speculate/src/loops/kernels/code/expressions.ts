@@ -1,4 +1,4 @@
-import type { FloatType, LoopExpression, ValueType } from "../../tree/ir.ts";
+import type { FloatType, LoopExpression, NumberType, ValueType } from "../../tree/ir.ts";
 import { isLoad, operandsOf, someExpression } from "../../tree/walk.ts";
 import { fromBits, fromVariable, toBits, toVariable, variableType, wgslName, zero } from "./names.ts";
 
@@ -215,6 +215,11 @@ function withConstant(
   if (operator === "+" && Object.is(right, 0)) return `plus_zero_f32(${a})`;
   if (operator === "+" && Object.is(left, 0)) return `plus_zero_f32(${b})`;
   return undefined;
+}
+
+/** Returns the comparison of two values of a number type. */
+export function compare(type: NumberType, operator: string, a: string, b: string): string {
+  return isFloat(type) ? compareFloats(type, operator, a, b) : `(${a} ${operator} ${b})`;
 }
 
 function compareFloats(type: FloatType, operator: string, a: string, b: string): string {

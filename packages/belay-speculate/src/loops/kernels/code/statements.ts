@@ -7,6 +7,8 @@ import { toBits, toVariable, variableType, wgslName } from "./names.ts";
 export interface Surroundings {
   /** Returns the type of a variable that outlives the iteration: carried or reduced. */
   typeOf(name: string): NumberType;
+  /** Returns the types of a reduction's companions. */
+  companionsOf(name: string): readonly NumberType[];
   readonly indexType: "i32" | "u32";
 }
 
@@ -78,9 +80,12 @@ export class StatementWriter implements StatementTarget {
         break;
       }
       case "reduce": {
-        const type = this.#surroundings.typeOf(statement.name);
-        const value = convert(statement.value.type, type, emitExpression(statement.value, this));
-        this.line(`reduce_${wgslName(statement.name)}(${value});`);
+        const { name, value, companions = [] } = statement;
+        const types = [this.#surroundings.typeOf(name), ...this.#surroundings.companionsOf(name)];
+        const values = [value, ...companions].map((one, at) =>
+          convert(one.type, types[at]!, emitExpression(one, this)),
+        );
+        this.line(`reduce_${wgslName(name)}(${values.join(", ")});`);
         break;
       }
       case "if":

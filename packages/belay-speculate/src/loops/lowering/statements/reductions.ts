@@ -93,6 +93,7 @@ export function reduce(
   }
 
   function bits(value: LoweredValue): LoopExpression {
+    if (operator === "+") lowering.wrappingSums.add(variable.name);
     lowering.variables.set(variable, "integer", found!.unsigned ? uint32 : int32, node);
     const type = typeOfVariable(variable);
     const low = as(type, toBits(lowering, value, node));

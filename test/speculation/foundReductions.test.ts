@@ -1,0 +1,130 @@
+/**
+ * Loops whose reductions are found in their statements, on the GPU: every variable is what
+ * JavaScript leaves, on hostile data.
+ */
+import type { SpeculateCall, Speculated } from "belay-speculate/internal/engine/call/call";
+import { speculate } from "belay-speculate/internal/engine/speculate";
+import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
+import { expect, it } from "vitest";
+import { testDevices } from "../support/devices/testDevices.ts";
+import { evaluate } from "../support/loops/loopPrograms.ts";
+import { sample } from "../support/sample.ts";
+
+const devices = testDevices({ full: true });
+
+/** Bodies of loops over `x` and `y`, with the operators of the reductions found in them. */
+const bodies: readonly (readonly [body: string, operators: string])[] = [
+  ["x += a[i]!;", "+"],
+  ["x -= a[i]!;", "+"],
+  ["x += u[i]!; y -= u[i]!;", "+ +"],
+  ["x = (x + a[i]!) | 0; y++;", "+ +"],
+  ["if (a[i]! > 3) x++; else y--;", "+ +"],
+  ["for (let j = 0; j < c[i]!; j++) x += c[j]!;", "+"],
+  ["x = Math.imul(x, a[i]! | 1); y ^= a[i]!;", "* ^"],
+  ["x |= a[i]!; y = y & ~a[i]!;", "| &"],
+  ["x = Math.max(x, a[i]!); y = Math.min(u[i]! >>> 1, y);", "max min"],
+  ["if (a[i]! > x) x = a[i]!;", ">"],
+  ["if (x > a[i]!) x = a[i]!;", "<"],
+  ["x = a[i]! >= x ? a[i]! : x;", ">="],
+  ["if (f[i]! > x) { x = f[i]!; y = i; }", ">"],
+  ["if (f[i]! >= x) { x = f[i]!; y = i; }", ">="],
+  ["if (f[i]! < x) { y = i * 2; x = f[i]!; }", "<"],
+  ["if (f[i]! <= x) { x = f[i]!; y = f[n - 1 - i]!; }", "<="],
+  ["x = Math.max(x, f[i]!); y = Math.min(y, f[i]!, f[0]!);", "max min"],
+  ["const v = a[i]!; if (c[i]! > 2 && v > x) { const w = c[i]!; x = v; y = w; }", ">"],
+  ["for (let j = 0; j < 3; j++) if (f[i * 3 + j]! > x) { x = f[i * 3 + j]!; y = j; }", ">"],
+  ["if (f[i]! > 0) x = f[i]!; if (a[i]! === 3) y = i;", "= ="],
+  ["if (f[i]! > x) { x = f[i]!; y = i; } if (i > 20 && a[i]! === 7) break;", ">"],
+  ["if (a[i]! === 7) continue; if (a[2 * i]! > x) { x = a[2 * i]!; y = i; }", ">"],
+  ["out[i] = a[i]!; out[c[i]!] = i; x += out[i]!; if (out[i]! > y) y = out[i]!;", "+ >"],
+  // Other uses of the variable keep the order.
+  ["if (a[i]! > x) x = a[i]!; out[i] = x;", ""],
+  ["if (a[i]! > x) { x = a[i]!; break; }", ""],
+  ["if (a[i]! > x) x = a[i]!; else if (a[i]! < y) y = a[i]!;", "<"],
+  ["if (a[y]! > x) { x = a[y]!; y = i & 7; }", ""],
+  ["if (a[i]! > x) x = a[i]! + 1;", ""],
+  ["x += a[i]!; if (i === 9) x = 0;", ""],
+  ["if (a[i]! > x) { x = a[i]!; y = i; } if (i === 30) y = -1;", ""],
+  ["x += f[i]!;", ""],
+];
+
+const source = bodies
+  .map(
+    ([body], at) => `
+export async function run${at}(a: Int32Array, u: Uint32Array, c: Uint8Array, f: Float32Array,
+  out: Int32Array, n: number, x: number, y: number) {
+  "use speculate";
+  //#pragma omp for target(webgpu)
+  for (let i = 0; i < n; i++) { ${body} }
+  return [x, y];
+}`,
+  )
+  .join("\n");
+
+const whole = [0, 1, -1, 7, 3, 2 ** 31 - 1, -(2 ** 31), 5, -100, 7];
+const single = [0, -0, Number.NaN, 1, -1, Number.POSITIVE_INFINITY, 1e-40, -0, 0, Number.NEGATIVE_INFINITY];
+
+/** Returns the arrays of a call with `n` iterations. Some are short, and some have few values. */
+function arraysOf(n: number, kind: number) {
+  const at = <Value>(values: readonly Value[], place: number) =>
+    values[(place * 7 + ((place * place) >> 3) + kind) % (kind % 2 === 0 ? values.length : 3)]!;
+  const filled = <Type extends Int32Array | Uint32Array | Uint8Array | Float32Array>(
+    array: Type,
+    values: readonly number[],
+  ): Type => {
+    for (let place = 0; place < array.length; place++) array[place] = at(values, place);
+    return array;
+  };
+  const length = kind === 3 ? Math.max(0, n - 2) : 3 * n;
+  return [
+    filled(new Int32Array(length), whole),
+    filled(new Uint32Array(length), whole),
+    filled(new Uint8Array(length), whole),
+    filled(new Float32Array(length), single),
+    new Int32Array(length),
+  ] as const;
+}
+
+const starts = [
+  [0, -1],
+  [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY],
+  [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+  [-0, Number.NaN],
+  [5, 2 ** 31 - 1],
+] as const;
+
+it("finds the reductions of a loop, which leave what JavaScript leaves", async () => {
+  const device = await devices.newDevice();
+  const { code, diagnostics } = replaceLoops(source, "loops.ts");
+  expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+  let calls: SpeculateCall[] = [];
+  const onDevice = new Set<string>();
+  const translated = evaluate(code!, async (call) => {
+    calls.push(call);
+    const done: Speculated = await speculate(call, { device, fallback: "never" });
+    if (done.statistics.rounds > 0) onDevice.add(call.loop.name);
+    return done;
+  });
+  const written = evaluate(source);
+  for (const [at, [body, operators]] of bodies.entries()) {
+    calls = [];
+    for (const n of [0, 1, 40, 1100]) {
+      const [first, ...others] = [...starts.entries()];
+      for (const [kind, [x, y]] of [first!, ...(n > 40 ? [] : sample(others, at, 2))]) {
+        const [expected, given] = [arraysOf(n, kind), arraysOf(n, kind)];
+        const returned = await written[`run${at}`]!(...([...expected, n, x, y] as never[]));
+        const result = await translated[`run${at}`]!(...([...given, n, x, y] as never[]));
+        expect({ body, n, kind, result, given }).toEqual({
+          body,
+          n,
+          kind,
+          result: returned,
+          given: expected,
+        });
+      }
+    }
+    const found = calls[0]!.loop.reductions.map(({ operator }) => operator).join(" ");
+    expect(`${body} ${found}`).toBe(`${body} ${operators}`);
+  }
+  expect(onDevice.size).toBe(bodies.length);
+});
