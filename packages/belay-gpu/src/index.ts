@@ -55,7 +55,9 @@ export {
 } from "./runtime/context/memoryFault.ts";
 export type { KernelPolicy, OnFault, Policy } from "./runtime/context/policy.ts";
 export type { GiveUp, Recovery, Refusal } from "./runtime/context/recovery.ts";
+export type { Repair } from "./runtime/context/repair.ts";
 export type { SourcePosition } from "./runtime/context/sourcePosition.ts";
+export type { SumsChecker, SumsReport } from "./runtime/context/sumsChecker.ts";
 export { type Unverified, UnverifiedError } from "./runtime/context/unverified.ts";
 export { harden } from "./runtime/harden.ts";
 export type { HardenedDevice } from "./runtime/hardenedDevice.ts";

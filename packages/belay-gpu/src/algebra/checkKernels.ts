@@ -33,6 +33,9 @@ export const reportWords = {
 } as const;
 export const reportSize = 64;
 
+/** The size of the uniform buffer with the seed of the weights, in bytes. */
+export const drawSize = 8;
+
 /** The kernels of a check, and what they need. */
 export interface CheckKernels {
   readonly source: string;
@@ -97,7 +100,9 @@ ${declarationOf(output, 2, "results")}
 ${sums.added ? declarationOf(sums.added, 3, "added") : ""}
 @group(0) @binding(4) var<storage, read_write> combined: array<vec2f>;
 @group(0) @binding(5) var<storage, read_write> report: array<atomic<u32>, 16>;
-@group(0) @binding(6) var<uniform> seed: u32;
+/** The seed of the weights, and a number that is not 0 if \`compare\` has nothing to do. */
+struct Draw { seed: u32, isOver: u32 }
+@group(0) @binding(6) var<uniform> draw: Draw;
 
 const terms = ${terms}u;
 const rows = ${rowCount}u;
@@ -109,7 +114,7 @@ fn linear(id: vec3u, groups: vec3u) -> u32 { return id.x + id.y * groups.x; }
 
 /** Returns a random number of either sign, whose magnitude is in [1, 2). */
 fn weight(column: u32) -> f32 {
-  var x = (column + seed) * 747796405u + 2891336453u;
+  var x = (column + draw.seed) * 747796405u + 2891336453u;
   x = ((x >> ((x >> 28u) + 4u)) ^ x) * 277803737u;
   x = (x >> 22u) ^ x;
   return bitcast<f32>((x & 0x807fffffu) | 0x3f800000u);
@@ -147,7 +152,7 @@ var<workgroup> partial: array<array<vec4f, ${lanes}>, ${2 * groupBlocks}>;
 @compute @workgroup_size(${lanes})
 fn compare(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) lane: u32) {
   let group = linear(id, groups);
-  if (group >= ${workgroups}u) { return; }
+  if (group >= ${workgroups}u || draw.isOver != 0u) { return; }
   let firstBlock = group % ${blockGroups}u * ${groupBlocks}u;
   let firstRow = group / ${blockGroups}u % ${rowGroups}u * ${groupRows}u;
   let batch = group / ${blockGroups * rowGroups}u;

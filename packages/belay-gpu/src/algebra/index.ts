@@ -2,7 +2,9 @@
 
 export type { BindingPoint } from "../analysis/bindings.ts";
 export type { KnownDispatch } from "../analysis/filledBytes/filledBytes.ts";
-export { type CheckedBuffers, type Mismatch, SumsCheck, type SumsVerdict } from "./sumsCheck.ts";
+export type { SumsChecker } from "../runtime/context/sumsChecker.ts";
+export { type AlgebraOptions, algebra } from "./algebra.ts";
+export { type Mismatch, SumsCheck, type SumsVerdict } from "./sumsCheck.ts";
 export {
   type Dimension,
   findSumsOfProducts,
@@ -11,4 +13,5 @@ export {
   type Unrecognized,
   type Window,
 } from "./sumsOfProducts.ts";
+export type { CheckedBuffers } from "./sumsPipelines.ts";
 export type { Format } from "./symbolicBuffer.ts";

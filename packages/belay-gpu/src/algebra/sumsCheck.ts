@@ -1,18 +1,13 @@
 /** The check of a dispatch whose results are sums of products. */
-import { type CheckKernels, checkKernels, obstacleToCheck, reportSize, reportWords } from "./checkKernels.ts";
+import { drawSize, reportSize, reportWords } from "./checkKernels.ts";
 import type { SumsOfProducts } from "./sumsOfProducts.ts";
-
-/** The buffers of a dispatch. Their ranges are those that the kernel sees. */
-export interface CheckedBuffers {
-  /** The range of the left operand. */
-  readonly left: GPUBufferBinding;
-  /** The range of the right operand. */
-  readonly right: GPUBufferBinding;
-  /** The range of the results. */
-  readonly output: GPUBufferBinding;
-  /** The range of the numbers that are added, if there is one. */
-  readonly added?: GPUBufferBinding;
-}
+import {
+  type CheckedBuffers,
+  type CheckWork,
+  newWork,
+  type StepName,
+  SumsPipelines,
+} from "./sumsPipelines.ts";
 
 /** The verdict on the results of a dispatch. */
 export interface SumsVerdict {
@@ -49,12 +44,8 @@ export interface Mismatch {
  */
 export class SumsCheck {
   readonly #device: GPUDevice;
-  readonly #kernels: CheckKernels;
-  readonly #layout: GPUBindGroupLayout;
-  readonly #pipelines: Readonly<Record<"combine" | "compare", GPUComputePipeline>>;
-  /** The digests before and after a dispatch; absent if all of the output are results. */
-  readonly #digests: { readonly before: GPUComputePipeline; readonly after: GPUComputePipeline } | undefined;
-  readonly #buffers: Readonly<Record<"combined" | "report" | "seed", GPUBuffer>>;
+  readonly #pipelines: SumsPipelines;
+  readonly #work: CheckWork;
   /** The dispatches since the last verdict. */
   #checked = 0;
 
@@ -63,79 +54,38 @@ export class SumsCheck {
    * sums of this kind cannot be checked.
    */
   constructor(device: GPUDevice, sums: SumsOfProducts, outputBytes: number) {
-    const obstacle = obstacleToCheck(sums);
-    if (obstacle !== undefined) throw new TypeError(`these sums cannot be checked: ${obstacle}`);
-    const kernels = checkKernels(sums, outputBytes);
-    const { maxStorageBufferBindingSize, maxComputeWorkgroupsPerDimension: most } = device.limits;
-    if (kernels.combinedBytes > maxStorageBufferBindingSize)
-      throw new TypeError(
-        `these sums cannot be checked: a buffer of ${kernels.combinedBytes} bytes is needed`,
-      );
-    if (Math.max(...kernels.combine, ...kernels.compare) > most)
-      throw new TypeError("these sums cannot be checked: the grid of the check is too large");
     this.#device = device;
-    this.#kernels = kernels;
-    const entry = (binding: number, type: GPUBufferBindingType): GPUBindGroupLayoutEntry => ({
-      binding,
-      visibility: GPUShaderStage.COMPUTE,
-      buffer: { type },
+    this.#pipelines = new SumsPipelines(device, sums, outputBytes);
+    const draw = device.createBuffer({
+      label: "belay: check of sums",
+      size: drawSize,
+      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
     });
-    const read = sums.added ? [0, 1, 2, 3] : [0, 1, 2];
-    this.#layout = device.createBindGroupLayout({
-      entries: [
-        ...read.map((binding) => entry(binding, "read-only-storage")),
-        entry(4, "storage"),
-        entry(5, "storage"),
-        entry(6, "uniform"),
-      ],
-    });
-    const layout = device.createPipelineLayout({ bindGroupLayouts: [this.#layout] });
-    const module = device.createShaderModule({ label: "belay: check of sums", code: kernels.source });
-    const pipeline = (entryPoint: string, constants: Record<string, number> = {}) =>
-      device.createComputePipeline({ layout, compute: { module, entryPoint, constants } });
-    this.#pipelines = { combine: pipeline("combine"), compare: pipeline("compare") };
-    this.#digests =
-      kernels.outside > 0
-        ? { before: pipeline("digest"), after: pipeline("digest", { factor: 2 ** 32 - 1 }) }
-        : undefined;
-    const { STORAGE, COPY_DST, COPY_SRC, UNIFORM } = GPUBufferUsage;
-    const buffer = (size: number, usage: number) =>
-      device.createBuffer({ label: "belay: check of sums", size, usage });
-    this.#buffers = {
-      combined: buffer(kernels.combinedBytes, STORAGE),
-      report: buffer(reportSize, STORAGE | COPY_SRC | COPY_DST),
-      seed: buffer(4, UNIFORM | COPY_DST),
-    };
+    this.#work = newWork(device, this.#pipelines.kernels, draw);
   }
 
   /** The multiplications of the check, as a fraction of those of the sums. */
   get work(): number {
-    return this.#kernels.work;
+    return this.#pipelines.kernels.work;
   }
 
   /** Encodes what the check needs before a dispatch: a digest of the words that are no results. */
   before(pass: GPUComputePassEncoder, buffers: CheckedBuffers): void {
-    if (this.#digests) this.#digest(pass, buffers, this.#digests.before);
+    this.#encode(pass, buffers, ["digestBefore"]);
   }
 
   /** Encodes the check after a dispatch. It draws other weights each time. */
   after(pass: GPUComputePassEncoder, buffers: CheckedBuffers): void {
-    const { combine, compare } = this.#pipelines;
     const seed = crypto.getRandomValues(new Uint32Array(1));
-    this.#device.queue.writeBuffer(this.#buffers.seed, 0, seed);
-    if (this.#digests) this.#digest(pass, buffers, this.#digests.after);
-    pass.setBindGroup(0, this.#bind(buffers));
-    pass.setPipeline(combine);
-    pass.dispatchWorkgroups(...this.#kernels.combine);
-    pass.setPipeline(compare);
-    pass.dispatchWorkgroups(...this.#kernels.compare);
+    this.#device.queue.writeBuffer(this.#work.draw, 0, seed);
+    this.#encode(pass, buffers, ["digestAfter", "combine", "compare"]);
     this.#checked++;
   }
 
   /** Returns the verdict on all dispatches since the last one, which have been submitted. */
   async verdict(): Promise<SumsVerdict> {
-    const { report } = this.#buffers;
-    const expected = this.#kernels.compared * this.#checked;
+    const { report } = this.#work;
+    const expected = this.#pipelines.kernels.compared * this.#checked;
     this.#checked = 0;
     const staging = this.#device.createBuffer({
       label: "belay: check of sums",
@@ -156,7 +106,7 @@ export class SumsCheck {
 
   /** Destroys the buffers of the check. */
   destroy(): void {
-    for (const buffer of Object.values(this.#buffers)) buffer.destroy();
+    for (const buffer of Object.values(this.#work)) buffer.destroy();
   }
 
   #read(report: DataView, expected: number): SumsVerdict {
@@ -178,25 +128,12 @@ export class SumsCheck {
     return { outcome: word("undecided") > 0 ? "undecided" : "agreed", bound };
   }
 
-  #digest(pass: GPUComputePassEncoder, buffers: CheckedBuffers, pipeline: GPUComputePipeline): void {
-    pass.setBindGroup(0, this.#bind(buffers));
-    pass.setPipeline(pipeline);
-    pass.dispatchWorkgroups(...this.#kernels.digest);
-  }
-
-  #bind({ left, right, output, added }: CheckedBuffers): GPUBindGroup {
-    const { combined, report, seed } = this.#buffers;
-    const [first, second] = this.#kernels.isMirrored ? [right, left] : [left, right];
-    const resources = [
-      first,
-      second,
-      output,
-      added,
-      { buffer: combined },
-      { buffer: report },
-      { buffer: seed },
-    ];
-    const entries = resources.flatMap((resource, binding) => (resource ? [{ binding, resource }] : []));
-    return this.#device.createBindGroup({ layout: this.#layout, entries });
+  #encode(pass: GPUComputePassEncoder, buffers: CheckedBuffers, names: readonly StepName[]): void {
+    const group = this.#pipelines.group(buffers, this.#work);
+    for (const step of this.#pipelines.stepsOf(names)) {
+      pass.setBindGroup(0, group);
+      pass.setPipeline(step.pipeline);
+      pass.dispatchWorkgroups(...step.workgroups);
+    }
   }
 }

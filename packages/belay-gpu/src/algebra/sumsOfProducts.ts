@@ -125,6 +125,21 @@ export function findSumsOfProducts(
   kernel: ReferenceSource,
   dispatch: KnownDispatch,
 ): SumsOfProducts | Unrecognized {
+  const search = searchSumsOfProducts(kernel, dispatch);
+  for (;;) {
+    const { done, value } = search.next();
+    if (done) return value;
+  }
+}
+
+/**
+ * Looks for the sums of products that a dispatch stores, as `findSumsOfProducts` does. The search
+ * pauses after each workgroup that it executes.
+ */
+export function* searchSumsOfProducts(
+  kernel: ReferenceSource,
+  dispatch: KnownDispatch,
+): Generator<void, SumsOfProducts | Unrecognized, void> {
   let resolved: ReturnType<typeof resolveKernel>;
   try {
     resolved = resolveKernel(kernel);
@@ -139,8 +154,9 @@ export function findSumsOfProducts(
   const outputs = bindings.filter(({ access }) => access !== "read");
   const [output] = outputs;
   if (!output || outputs.length > 1) return { reason: "it does not store to exactly one buffer" };
+  yield;
   try {
-    const samples = new Sampler(symbols, reference, bindings, dispatch, output).samples();
+    const samples = yield* new Sampler(symbols, reference, bindings, dispatch, output).samples();
     return new Fit(bindings, output, samples).result();
   } catch (error) {
     if (error instanceof NoFit) return { reason: error.message };
@@ -150,6 +166,15 @@ export function findSumsOfProducts(
 
 /** Ends the search for sums of products. */
 class NoFit extends Error {}
+
+/** The sampled results, and the formats of the buffers. */
+interface SampledResults {
+  readonly formats: ReadonlyMap<number, Format>;
+  readonly samples: readonly Sample[];
+  /** The least offset of a result, and the number of offsets up to the largest. */
+  readonly least: number;
+  readonly count: number;
+}
 
 /** A place in a grid. */
 type Workgroup = readonly [number, number, number];
@@ -185,21 +210,22 @@ class Sampler {
   }
 
   /** Returns the formats of the buffers and the sampled results. */
-  samples() {
+  *samples(): Generator<void, SampledResults, void> {
     for (const [i, workgroup] of sampledWorkgroups(this.#dispatch.grid).entries()) {
       if (i >= leastWorkgroups && this.#nodes > mostNodes) break;
       this.#sample(workgroup, sampledOffsets);
+      yield;
     }
     const samples = this.#samples;
     if (samples.length === 0) throw new NoFit("the sampled workgroups store nothing");
     const count = this.#most - this.#least + 1;
     const longest = samples.reduce((most, { sum }) => Math.max(most, sum.terms.length), 0);
-    if (samples.some(({ sum }) => sum.terms.length < longest)) this.#sampleEdges(count);
+    if (samples.some(({ sum }) => sum.terms.length < longest)) yield* this.#sampleEdges(count);
     return { formats: this.#formats, samples, least: this.#least, count };
   }
 
   /** Samples the results that tell where terms are missing. */
-  #sampleEdges(count: number): void {
+  *#sampleEdges(count: number): Generator<void, void, void> {
     const limit = this.#nodes + mostNodes;
     const known = new Set(this.#samples.map(({ offset }) => offset));
     const edges = new Set(edgesOf(count).map((index) => this.#least + index));
@@ -210,6 +236,7 @@ class Sampler {
         offsets.filter((each) => edges.has(each / bytes) && !known.has(each / bytes)),
       );
       for (const each of stored) known.add(each);
+      yield;
     }
   }
 
@@ -346,7 +373,7 @@ class Fit {
   constructor(
     bindings: readonly BindingAccess[],
     output: BindingAccess,
-    { formats, samples, least, count }: ReturnType<Sampler["samples"]>,
+    { formats, samples, least, count }: SampledResults,
   ) {
     this.#bindings = bindings;
     this.#output = output;

@@ -12,8 +12,8 @@ import {
   referenceOf,
   resolveKernel,
 } from "../reference/referenceKernel.ts";
-import type { AuditableCall } from "../runtime/context/auditing.ts";
 import type { Disagreement } from "../runtime/context/disagreement.ts";
+import type { DispatchCall } from "../runtime/context/dispatchCall.ts";
 import { sourcePosition } from "../runtime/context/sourcePosition.ts";
 import type { BufferRange } from "../runtime/webgpu/resources.ts";
 import type { Type } from "../wgsl/types.ts";
@@ -120,7 +120,7 @@ export class AuditedDispatch {
 
   constructor(
     kernel: AuditedKernel,
-    { grid }: AuditableCall,
+    { grid }: DispatchCall,
     copies: readonly BindingCopy[],
     { read, timed, subgroupSizes }: AuditParts & { readonly subgroupSizes: readonly number[] },
   ) {

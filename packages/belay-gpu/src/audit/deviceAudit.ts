@@ -5,13 +5,13 @@ import { messageOf } from "../diagnostics/messageOf.ts";
 import { subgroupSizes } from "../qualify/subgroupSizes.ts";
 import type {
   Audit,
-  AuditableCall,
   AuditableCommands,
   AuditableEffect,
   AuditReport,
   Submitted,
 } from "../runtime/context/auditing.ts";
 import type { Disagreement } from "../runtime/context/disagreement.ts";
+import type { DispatchCall } from "../runtime/context/dispatchCall.ts";
 import type { Events } from "../runtime/context/events.ts";
 import { SnapshotMemory } from "../runtime/verification/snapshotMemory.ts";
 import { flags, makeSilently } from "../runtime/webgpu/nativeObjects.ts";
@@ -43,7 +43,7 @@ interface Settings {
 
 /** Sampled workgroups of one dispatch. */
 interface Sample {
-  readonly call: AuditableCall;
+  readonly call: DispatchCall;
   readonly workgroups: readonly (readonly [number, number, number])[];
   readonly copies: readonly BindingCopy[];
 }

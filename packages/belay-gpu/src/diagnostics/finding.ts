@@ -44,5 +44,13 @@ export const warning = (
   explanation?: DiagnosticDetails,
 ): Diagnostic => finding("warning", name, message, span, explanation);
 
+/** Returns a fact about protection that is no gap. */
+export const info = (
+  name: DiagnosticName,
+  message: string,
+  span: Span,
+  explanation?: DiagnosticDetails,
+): Diagnostic => finding("info", name, message, span, explanation);
+
 /** The span of a diagnostic without a place in the source. */
 export const nowhere: Span = { start: 0, end: 0 };

@@ -85,6 +85,8 @@ export const diagnosticCodes = {
   "bound-without-checks": "BELAY337",
   "not-fully-protected": "BELAY338",
   "already-hardened": "BELAY339",
+  "not-checked-by-algebra": "BELAY340",
+  "sums-refuted": "BELAY341",
   // Command line
   usage: "BELAY400",
   "unreadable-input": "BELAY401",

@@ -5,6 +5,7 @@ import type { DetectedFault } from "./context/detectedFault.ts";
 import type { BelayEvent, BelayEventDetails, BelayEventType, Events } from "./context/events.ts";
 import type { MemoryFault } from "./context/memoryFault.ts";
 import type { RuntimeContext } from "./context/runtimeContext.ts";
+import type { SumsReport } from "./context/sumsChecker.ts";
 import { BitFlips } from "./injection/bitFlips.ts";
 import type { ArmedFault, Injector, Observed } from "./injection/injector.ts";
 import { type KernelProfile, Profiler } from "./injection/profiler.ts";
@@ -12,6 +13,7 @@ import type { MemoryReport } from "./memory/memoryLog.ts";
 import type { MemoryProtection } from "./memory/memoryProtection.ts";
 import type { ProtectedPipelines } from "./pipelines/pipelines.ts";
 import type { ShadowReport } from "./pipelines/shadowBuffers.ts";
+import type { SumsChecking } from "./recording/sumsChecking.ts";
 import type { Journal } from "./verification/journal.ts";
 import type { Scrubber } from "./verification/scrubber.ts";
 import type { SnapshotReport } from "./verification/snapshots.ts";
@@ -32,6 +34,8 @@ export interface KernelReport extends KernelCoverage {
    * that could not be doubled.
    */
   readonly unverified: number;
+  /** The results of the checks by algebra. Absent without a checker in the policy. */
+  readonly sums?: SumsReport;
 }
 
 /** The coverage and the findings of a hardened device. */
@@ -97,8 +101,8 @@ export interface Belay extends EventTarget {
    */
   verify(): Promise<void>;
   /**
-   * Verifies, and returns the coverage and the findings. Waits for the audit of verified work. Does
-   * not reject for a fault.
+   * Verifies, and returns the coverage and the findings. Waits for the audit of verified work, and
+   * until sums were looked for in all dispatches. Does not reject for a fault.
    */
   report(): Promise<Report>;
   /**
@@ -155,6 +159,7 @@ export interface BelayParts {
   readonly scrubber: Scrubber;
   readonly framesShown: () => number;
   readonly audit: Audit | undefined;
+  readonly algebra: SumsChecking | undefined;
   /** Resolves when the dispatches of all submits so far are counted. */
   readonly counted: () => Promise<void>;
 }
@@ -188,8 +193,10 @@ export function belayOf(parts: BelayParts): CampaignBelay {
       await verifier.verify();
       await parts.counted();
       await parts.audit?.finished();
-      const kernelReports = (await kernels.accepted()).map(({ coverage, kernel, runs }) => ({
+      await parts.algebra?.finished();
+      const kernelReports = (await kernels.accepted()).map(({ coverage, kernel, runs, source }) => ({
         ...coverage,
+        ...(coverage.redundancy !== "none" && parts.algebra?.reportOn(coverage, source)),
         dispatches: runs.dispatches,
         detections: kernel?.detections ?? 0,
         unverified: kernel?.unverified ?? 0,

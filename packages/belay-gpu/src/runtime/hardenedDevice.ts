@@ -13,6 +13,7 @@ import { showOnCanvases } from "./recording/canvases.ts";
 import { Commands } from "./recording/commands.ts";
 import { DispatchCounts } from "./recording/dispatchCounts.ts";
 import { FilledRanges } from "./recording/filled.ts";
+import type { SumsCheckStarter } from "./recording/sumsChecking.ts";
 import { Journal } from "./verification/journal.ts";
 import { MappingGate } from "./verification/mappingGate.ts";
 import { hardenedQueue } from "./verification/queue.ts";
@@ -56,14 +57,16 @@ export function hardenWith(
   const memory = code === "none" ? new NoMemoryProtection() : new EccMemory(context, code);
   const pipelines = new ProtectedPipelines(context, memory, protect);
   const filled = new FilledRanges();
-  const commands = new Commands(context, memory, pipelines, filled);
+  // The policy accepts only checkers and auditors that can begin.
+  const checker = context.policy.algebra as SumsCheckStarter | undefined;
+  const algebra = checker?.beginChecks(device, context.events, context.reports);
+  const commands = new Commands(context, memory, pipelines, filled, algebra);
   const journal = new Journal(context, memory, filled);
   const verifier = new Verifier(context, memory, journal, new StoreSearch(context, pipelines));
   const scrubber = new Scrubber(context, memory, verifier);
   const mappings = new MappingGate(context, memory, journal, verifier);
   const injector = new Injector(context, pipelines.kernels);
   verifier.replaying.subscribe(() => injector.workRunsAgain());
-  // The policy accepts only auditors that can begin.
   const auditor = context.policy.audit as AuditStarter | undefined;
   const audit = auditor?.begin(device, context.events);
   if (audit) verifier.settled.subscribe(({ epochs, isClean }) => audit.settle(epochs, isClean));
@@ -84,6 +87,7 @@ export function hardenWith(
     scrubber,
     framesShown,
     audit,
+    algebra,
     counted,
   });
   const { owners, scopes, textures } = context;

@@ -2,10 +2,9 @@
  * The audit of dispatches, as the runtime sees it. The audit itself has the executor, and is an
  * entry of its own: pages without it do not load it.
  */
-import type { BindingAccess, BindingPoint } from "../../compiler/contract.ts";
-import type { KernelSource } from "../../compiler/filledBytes.ts";
-import type { BufferRange, ResourceRange } from "../webgpu/resources.ts";
+import type { ResourceRange } from "../webgpu/resources.ts";
 import type { Disagreement } from "./disagreement.ts";
+import type { DispatchCall } from "./dispatchCall.ts";
 import type { Events } from "./events.ts";
 
 /** The audit of dispatches on the CPU. `auditor` of `belay-gpu/audit` returns one. */
@@ -43,25 +42,11 @@ export interface AuditReport {
   readonly disagreements: readonly Disagreement[];
 }
 
-/** A dispatch of a known kernel on a known grid, with its buffers. */
-export interface AuditableCall {
-  readonly kernel: KernelSource;
-  readonly grid: readonly number[];
-  readonly bound: readonly BoundResource[];
-}
-
-/** A resource that a dispatch uses. */
-export interface BoundResource {
-  readonly of: BindingPoint;
-  readonly place: BufferRange | GPUTexture;
-  readonly mode: BindingAccess["access"];
-}
-
 /** The effect of a command of a submission. */
 export interface AuditableEffect {
   readonly written: Iterable<ResourceRange>;
   /** The dispatch, if it is one of a known kernel on a known grid. */
-  readonly call?: AuditableCall | undefined;
+  readonly call?: DispatchCall | undefined;
   /** True if the command is a dispatch that the submission has several times. */
   readonly isRepeated: boolean;
 }

@@ -29,6 +29,7 @@ const details: BelayEventDetails = {
   memoryFault: { ...damage, outcome: "refused" },
   recovery: { faults: [detection], damage: [], attempts: 1, milliseconds: 3 },
   giveUp: { error: new UnverifiedError("gone"), attempts: 0, reason: "gone" },
+  repair: { kernel: "k", entryPoint: "k", count: 1, message: "computed again" },
   disagreement: {
     kernel: "square",
     entryPoint: "main",
@@ -55,6 +56,7 @@ describe("an event", () => {
     ["memoryFault", `${damaged} (refused)`],
     ["recovery", "work ran again 1 time until its check was clean"],
     ["giveUp", "results could not be verified: gone"],
+    ["repair", "computed again"],
     [
       "disagreement",
       'kernel "square" is computed wrong in workgroup (1, 0, 0): x[65], stored in line 7, is 5, not 4, and 2 more words are wrong',

@@ -4,6 +4,7 @@ import { type DetectedFault, type Detection, describeFault } from "./detectedFau
 import { type Disagreement, describeDisagreement } from "./disagreement.ts";
 import { type Correction, describeMemoryError, type MemoryFault } from "./memoryFault.ts";
 import type { GiveUp, Recovery } from "./recovery.ts";
+import type { Repair } from "./repair.ts";
 import { describeUnverified, type Unverified } from "./unverified.ts";
 
 /** The details of the events of a hardened device, by the type of the event. */
@@ -34,6 +35,8 @@ export interface BelayEventDetails {
   readonly recovery: Recovery;
   /** Work could not be recovered, and its results are refused. */
   readonly giveUp: GiveUp;
+  /** A check by algebra found wrong results, and they were computed again before their next use. */
+  readonly repair: Repair;
   /** An audit found a workgroup whose words the WGSL specification does not allow. */
   readonly disagreement: Disagreement;
 }
@@ -53,6 +56,7 @@ const descriptions: { readonly [Type in BelayEventType]: (detail: BelayEventDeta
   giveUp: ({ error }) => error.message,
   unprotected: describeShortfall,
   disagreement: describeDisagreement,
+  repair: ({ message }) => message,
 };
 
 /** An event of a hardened device. */

@@ -12,6 +12,7 @@ import { choices, conflictIn, diversities, placesOf, structureList } from "../..
 import { flag, listOf, oneOf, refuseUnknown, type Values, wholeFrom } from "../../diagnostics/options.ts";
 import { type Schemes, schemes } from "../../ecc/scheme.ts";
 import type { Auditor } from "./auditing.ts";
+import type { SumsChecker } from "./sumsChecker.ts";
 import { longestWait } from "./timers.ts";
 
 /** The treatment of a detected fault. */
@@ -103,6 +104,12 @@ export interface Policy extends KernelPolicy {
    * computed again, and wrong words are the event `disagreement`. Default: none.
    */
   readonly audit?: Auditor;
+  /**
+   * The checker of sums of products: a checker of `belay-gpu/algebra`. Dispatches of kernels under
+   * redundancy whose results are such sums run once, and their results are checked by an identity.
+   * Default: none.
+   */
+  readonly algebra?: SumsChecker;
 }
 
 /** The policy of a device for campaigns, which draw faults and count what becomes of them. */
@@ -121,9 +128,10 @@ export interface CampaignPolicy extends Omit<Policy, "injectFaults"> {
   readonly comparesStores?: boolean;
 }
 
-export interface ResolvedPolicy extends Required<Omit<CampaignPolicy, "audit">> {
+export interface ResolvedPolicy extends Required<Omit<CampaignPolicy, "audit" | "algebra">> {
   readonly memory: MemoryCode | "none";
   readonly audit: Auditor | undefined;
+  readonly algebra: SumsChecker | undefined;
 }
 
 /** The fields of a policy for a kernel, with their valid values. */
@@ -153,6 +161,10 @@ const policyFields = (codes: Schemes): { readonly [Name in keyof Required<Policy
   audit: {
     what: "an auditor of belay-gpu/audit",
     has: (value) => typeof (value as { begin?: unknown } | null)?.begin === "function",
+  },
+  algebra: {
+    what: "a checker of belay-gpu/algebra",
+    has: (value) => typeof (value as { beginChecks?: unknown } | null)?.beginChecks === "function",
   },
   kernels: {
     what: "an object of policies by label or entry point",
@@ -190,6 +202,7 @@ const defaults: ResolvedPolicy = {
   strikeMachinery: false,
   comparesStores: true,
   audit: undefined,
+  algebra: undefined,
   kernels: {},
 };
 
@@ -233,6 +246,8 @@ export function policyFor(
  * device lacks. Such a policy would protect no kernel.
  */
 export function refuseConflicts(policy: ResolvedPolicy, features: Iterable<string>): void {
+  if (policy.algebra && redundanciesIn(policy).every((redundancy) => redundancy === "none"))
+    throw new TypeError('algebra checks no kernel: redundancy is "none"');
   for (const exception of [{}, ...Object.values(policy.kernels)]) {
     const { redundancy, check, channel, pairing, diversity } = { ...policy, ...exception };
     if (redundancy === "none") continue;

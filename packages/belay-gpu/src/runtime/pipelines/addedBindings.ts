@@ -15,7 +15,8 @@ const noGranules: ReadonlyMap<number, number> = new Map();
 
 export interface AddedBindingsDescriptor {
   readonly pipeline: GPUComputePipeline;
-  readonly kernel: ProtectedKernel;
+  /** The protected kernel; undefined for the program's own, to which no buffers are added. */
+  readonly kernel: ProtectedKernel | undefined;
   /**
    * The program's bind groups that are replaced by extended ones. Their layout in this pipeline has
    * more entries, or differs from the layout that the program knows. All other added buffers have
@@ -63,10 +64,11 @@ export class AddedBindings {
     this.#bindGroups = bindGroups;
     this.#shadows = shadows;
     this.#descriptor = descriptor;
-    this.#pairs = descriptor.kernel.interGroup?.shadows ?? [];
     const { pipeline, kernel, replaced } = descriptor;
-    this.#checked = checkedGranules(kernel);
-    const indices = new Set([...addedPoints(kernel).map(({ group }) => group), ...replaced]);
+    this.#pairs = kernel?.interGroup?.shadows ?? [];
+    this.#checked = kernel ? checkedGranules(kernel) : new Map();
+    const points = kernel ? addedPoints(kernel) : [];
+    const indices = new Set([...points.map(({ group }) => group), ...replaced]);
     // The program gets the error about an invalid pipeline, but no errors that follow from it.
     const { made } = makeSilently(device, () =>
       [...indices].map((index) => [index, pipeline.getBindGroupLayout(index)] as const),
@@ -157,7 +159,7 @@ export class AddedBindings {
 
   /** Returns the arena, and the table of where the check words of the kernel's bindings are. */
   #checks(own: SetGroups): readonly BoundPoint[] {
-    const { memory } = this.#descriptor.kernel;
+    const memory = this.#descriptor.kernel?.memory;
     if (!memory?.checks) return [];
     const rows = memory.bindings.flatMap(({ of, index, mode }) => {
       const range = mode === "checked" ? this.#rangeAt(of, own) : undefined;
@@ -167,14 +169,14 @@ export class AddedBindings {
   }
 
   #sums(slot: number): readonly BoundPoint[] {
-    const checks = this.#descriptor.kernel.memory?.checks;
+    const checks = this.#descriptor.kernel?.memory?.checks;
     return checks ? this.#memory.bindSlots(checks, slot) : [];
   }
 
   #report(index: number): GPUBindGroupEntry[] {
-    const { protection, slot } = this.#descriptor.kernel;
-    const { group, binding } = protection.layout!;
-    return index === group ? [{ binding, resource: rangeOf(slot) }] : [];
+    const { kernel } = this.#descriptor;
+    const { group, binding } = kernel?.protection.layout ?? {};
+    return kernel && index === group ? [{ binding: binding!, resource: rangeOf(kernel.slot) }] : [];
   }
 
   #rangeAt({ group, binding }: BindingPoint, own: SetGroups): BufferRange | undefined {
@@ -186,10 +188,10 @@ export class AddedBindings {
     const { kernel } = this.#descriptor;
     const { buffer, failed } = this.#shadows.of(original);
     const known = failed.then((error) => {
-      if (error)
+      if (error && kernel)
         kernel.rejection = `no memory for a shadow of a buffer that the kernel changes in place: ${error.message}`;
     });
-    awaitAcceptance(kernel, known);
+    if (kernel) awaitAcceptance(kernel, known);
     return buffer;
   }
 }

@@ -48,6 +48,8 @@ export interface UsedResourceRange {
 /** The kept facts about the latest dispatches with a bind group. */
 export interface KeptUses {
   use?: object;
+  /** The use without redundancy. */
+  alone?: object;
   sums?: object;
 }
 

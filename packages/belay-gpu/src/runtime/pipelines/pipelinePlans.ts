@@ -9,7 +9,7 @@ import type {
   KernelChoice,
   KernelRequest,
   Kernels,
-  MemoryVariant,
+  KernelVariant,
   ProtectedKernel,
 } from "./protectedKernels.ts";
 
@@ -56,7 +56,7 @@ export class PipelinePlans {
    * Returns the plan for a pipeline. Throws a `ProtectionError` in strict mode if the kernel is not
    * fully covered.
    */
-  plan(given: GPUComputePipelineDescriptor, memoryVariant?: MemoryVariant): PipelinePlan {
+  plan(given: GPUComputePipelineDescriptor, variant?: KernelVariant): PipelinePlan {
     const descriptor = copyOf(given);
     const { layout, label } = descriptor;
     // The device rejects a descriptor without these members in its own words.
@@ -70,12 +70,13 @@ export class PipelinePlans {
       label: label ?? "",
       constants,
       room,
-      ...(memoryVariant && { memoryVariant }),
+      ...(variant && { variant }),
     };
     if (source === undefined) return this.leaveAlone(descriptor, request, leftAlone.unknownModule());
     if (layout !== "auto" && !room) return this.leaveAlone(descriptor, request, leftAlone.unknownLayout());
     const choice = this.#kernels.choose(request);
-    this.#checkStrict(choice, request);
+    // Results of a kernel that runs alone are checked by algebra.
+    if (variant !== "alone") this.#checkStrict(choice, request);
     const { kernel, bindings = [] } = choice;
     if (!kernel) return { descriptor, choice, request, explicit };
     const guarded = this.#guard(descriptor, kernel, explicit, bindings);

@@ -1,11 +1,11 @@
-import type { BindingAccess } from "../../compiler/contract.ts";
+import type { BindingAccess, Redundancy } from "../../compiler/contract.ts";
 import type { KernelSource } from "../../compiler/filledBytes.ts";
 import type { AddedBindings } from "./addedBindings.ts";
 import { addedPoints } from "./addedPoints.ts";
 import { type BindingKinds, type GroupAccess, kindsIn } from "./bindGroups.ts";
 import type { Doubling } from "./doubledGrid.ts";
 import type { LayoutRecord } from "./pipelineLayouts.ts";
-import type { KernelChoice, MemoryVariant, ProtectedKernel, RunCounts } from "./protectedKernels.ts";
+import type { KernelChoice, KernelVariant, ProtectedKernel, RunCounts } from "./protectedKernels.ts";
 
 /** A protected kernel with the descriptor of its pipelines. */
 export interface GuardedPipeline {
@@ -28,7 +28,7 @@ export interface PipelineVariant {
 
 /** The known properties of the program's pipeline at its creation. */
 interface Known {
-  readonly choice?: Pick<KernelChoice, "bindings" | "runs">;
+  readonly choice?: Pick<KernelChoice, "bindings" | "coverage" | "runs">;
   readonly request?: KernelSource;
   /** The explicit layout of the pipeline. */
   readonly explicit?: LayoutRecord | undefined;
@@ -54,6 +54,8 @@ export class PipelineRecord {
    * The number of its dispatches. Absent for a pipeline that the hardened device did not create.
    */
   readonly counts: RunCounts | undefined;
+  /** The redundancy of the protected kernel. */
+  readonly redundancy: Redundancy | undefined;
   /** The program's bind groups that the kernel uses, if they are known. */
   readonly groups: readonly number[];
   readonly #accesses = new Map<number, GroupAccess>();
@@ -67,8 +69,8 @@ export class PipelineRecord {
   readonly #kinds = new Map<number, BindingKinds | undefined>();
   readonly #variants = new Map<Doubling, PipelineVariant>();
   #makeVariant: ((doubling: Doubling) => PipelineVariant) | undefined;
-  readonly #memoryVariants = new Map<MemoryVariant, PipelineRecord>();
-  #makeWith: ((memory: MemoryVariant) => PipelineRecord) | undefined;
+  readonly #kernelVariants = new Map<KernelVariant, PipelineRecord>();
+  #makeWith: ((variant: KernelVariant) => PipelineRecord) | undefined;
 
   constructor(device: GPUDevice, own: GPUComputePipeline, { choice, request, explicit }: Known) {
     this.#device = device;
@@ -77,6 +79,7 @@ export class PipelineRecord {
     this.#bindings = choice?.bindings;
     this.source = request;
     this.counts = choice?.runs;
+    this.redundancy = choice?.coverage.redundancy;
     this.groups = [...new Set(this.#bindings?.map(({ group }) => group))];
     this.#variants.set(0, { pipeline: own, added: undefined });
   }
@@ -92,19 +95,24 @@ export class PipelineRecord {
 
   /**
    * Makes a protected pipeline run in place of the program's. `makeWith` makes the record of a
-   * variant with fewer checks of memory.
+   * variant with fewer checks.
    */
   protect(
     guarded: GuardedPipeline,
     primary: PipelineVariant,
     makeVariant: (doubling: Doubling) => PipelineVariant,
-    makeWith: (memory: MemoryVariant) => PipelineRecord,
+    makeWith: (variant: KernelVariant) => PipelineRecord,
   ): void {
     this.#guarded = guarded;
     this.#added = new Set(addedPoints(guarded.kernel).map(({ group }) => group));
     this.#variants.set(0, primary);
     if (guarded.kernel.interGroup && !runsSequentially(guarded.kernel)) this.#makeVariant = makeVariant;
     this.#makeWith = makeWith;
+  }
+
+  /** Makes another pipeline with added bindings run in place of the program's. */
+  run(variant: PipelineVariant): void {
+    this.#variants.set(0, variant);
   }
 
   fallBack(): void {
@@ -130,14 +138,13 @@ export class PipelineRecord {
   }
 
   /**
-   * Returns the record of a variant with fewer checks of memory. The same object gives the same
-   * record.
+   * Returns the record of a variant with fewer checks. The same object gives the same record.
    */
-  with(memory: MemoryVariant): PipelineRecord {
-    const known = this.#memoryVariants.get(memory);
+  with(variant: KernelVariant): PipelineRecord {
+    const known = this.#kernelVariants.get(variant);
     if (known) return known;
-    const made = this.#makeWith?.(memory) ?? this;
-    this.#memoryVariants.set(memory, made);
+    const made = this.#makeWith?.(variant) ?? this;
+    this.#kernelVariants.set(variant, made);
     return made;
   }
 

@@ -17,7 +17,7 @@ import {
   type PipelineVariant,
   runsSequentially,
 } from "./pipelineRecord.ts";
-import { awaitAcceptance, Kernels, type MemoryVariant } from "./protectedKernels.ts";
+import { awaitAcceptance, Kernels, type KernelVariant } from "./protectedKernels.ts";
 import { RenderPipelines } from "./renderPipelines.ts";
 import { ShadowBuffers } from "./shadowBuffers.ts";
 
@@ -174,28 +174,40 @@ export class ProtectedPipelines {
     });
     // Bind groups for the default layout of one pipeline do not fit another pipeline.
     const makeVariant = (doubling: Doubling) => variantOf(doubling, this.#make(doubling, guarded), all);
-    const makeWith = (memory: MemoryVariant) => this.#makeWith(memory, own, plan.descriptor, record);
+    const makeWith = (variant: KernelVariant) => this.#makeWith(variant, own, plan.descriptor, record);
     record.protect(guarded, variantOf(0, primary, known ? all : shared), makeVariant, makeWith);
     return record;
   }
 
   /**
-   * Returns the record of a variant with fewer checks of memory, for the bind groups of `known`.
+   * Returns the record of a variant with fewer checks, for the bind groups of `known`.
    */
   #makeWith(
-    memory: MemoryVariant,
+    variant: KernelVariant,
     own: GPUComputePipeline,
     descriptor: GPUComputePipelineDescriptor,
     known: PipelineRecord,
   ): PipelineRecord {
-    const plan = this.#plans.plan(descriptor, memory);
+    const plan = this.#plans.plan(descriptor, variant);
     this.kernels.announce(plan.choice);
     const { guarded, explicit } = plan;
     if (guarded) return this.#protect(own, plan, guarded, this.#make(0, guarded), known);
     // A pipeline that was created asynchronously with an explicit layout may itself be the
     // protected one.
-    const pipeline = explicit ? this.#device.createComputePipeline(descriptor) : own;
-    return new PipelineRecord(this.#device, pipeline, plan);
+    const pipeline =
+      explicit || variant === "alone"
+        ? makeSilently(this.#device, () => this.#device.createComputePipeline(descriptor)).made
+        : own;
+    const record = new PipelineRecord(this.#device, pipeline, plan);
+    if (explicit || variant !== "alone") return record;
+    const added = new AddedBindings(this.#device, this, this.#memory, {
+      pipeline,
+      kernel: undefined,
+      replaced: new Set(known.groups),
+      accepts: (layout) => known.accepts(layout),
+    });
+    record.run({ pipeline, added });
+    return record;
   }
 
   /**

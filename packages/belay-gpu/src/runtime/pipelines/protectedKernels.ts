@@ -30,10 +30,18 @@ import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { makeSilently } from "../webgpu/nativeObjects.ts";
 
 /**
- * A variant of a kernel with fewer checks of memory. `"none"` has no checks, for a bound buffer
+ * A variant of a kernel with fewer checks. `"none"` has no checks of memory, for a bound buffer
  * without check words. A list of schemes computes other sums, if the usual ones are not useful.
+ *
+ * Two variants are for dispatches that are checked by algebra, between passes that verify memory.
+ * `"alone"` has no redundancy and no checks of memory. `"again"` has redundancy. It runs if the
+ * results of `"alone"` are not right.
  */
-export type MemoryVariant = "none" | readonly BindingScheme[];
+export type KernelVariant = "none" | "alone" | "again" | readonly BindingScheme[];
+
+/** Returns true for a variant that runs as a part of a checked dispatch. */
+const isOfCheckedDispatch = (variant: KernelVariant | undefined): boolean =>
+  variant === "alone" || variant === "again";
 
 /** The room for added bindings in an explicit pipeline layout. */
 export interface LayoutRoom {
@@ -57,8 +65,8 @@ export interface KernelRequest {
   readonly constants: Readonly<Record<string, number>>;
   /** The room in an explicit pipeline layout. */
   readonly room: LayoutRoom | undefined;
-  /** Set for a variant with fewer checks of memory. */
-  readonly memoryVariant?: MemoryVariant;
+  /** Set for a variant with fewer checks. */
+  readonly variant?: KernelVariant;
 }
 
 /** The words of a report about the armed fault. */
@@ -148,11 +156,11 @@ class Protections {
    * room for check words, passes verify the kernel's memory instead.
    */
   protectionFor(request: KernelRequest, policy: Configuration): [Protection, ...Diagnostic[]] {
-    const { room, memoryVariant } = request;
-    if (memoryVariant === "none")
-      return [this.#once(request, policy, "none"), leftAlone.boundWithoutChecks()];
+    const { room, variant } = request;
+    if (isOfCheckedDispatch(variant)) return [this.#once(request, policy, "none")];
+    if (variant === "none") return [this.#once(request, policy, "none"), leftAlone.boundWithoutChecks()];
     const usual = this.#policy.memory;
-    const memory = memoryVariant ? { default: usual, bindings: memoryVariant } : usual;
+    const memory = typeof variant === "object" ? { default: usual, bindings: variant } : usual;
     const protection = this.#once(request, policy, memory);
     const summary = summaryOf(protection.result, request);
     if (!room || !summary?.memory?.checks) return [protection];
@@ -279,7 +287,8 @@ export class Kernels {
   /** Returns the choice for a pipeline. Equal requests get the same choice. */
   choose(request: KernelRequest): KernelChoice {
     const key = keyOf(request);
-    this.#count(key, 1);
+    // Reports have one entry for a kernel, whether or not its dispatches are checked.
+    if (!isOfCheckedDispatch(request.variant)) this.#count(key, 1);
     const known = this.#choices.get(key);
     if (known) return known;
     const choice = this.#make(request);
@@ -356,7 +365,8 @@ export class Kernels {
 
   /** Decides if a kernel is protected, and lists the reasons for gaps. */
   #assess(request: KernelRequest) {
-    const policy = policyFor(this.#policy, this.#named(request));
+    const asked = policyFor(this.#policy, this.#named(request));
+    const policy = request.variant === "alone" ? { ...asked, redundancy: "none" as const } : asked;
     const [protection, ...gaps] = this.#protections.protectionFor(request, policy);
     const { result } = protection;
     const summary = summaryOf(result, request);
@@ -537,8 +547,9 @@ export class Kernels {
     return { ...request, entryPoint: others.length === 0 ? only : undefined };
   }
 
-  #name({ label, entryPoint }: KernelRequest, found?: string): string {
-    const base = label || found || entryPoint || "kernel";
+  #name({ label, entryPoint, variant }: KernelRequest, found?: string): string {
+    const own = label || found || entryPoint || "kernel";
+    const base = isOfCheckedDispatch(variant) ? `${own} ${variant}` : own;
     const taken = new Set([...this.choices].map(({ coverage }) => coverage.kernel));
     let name = base;
     for (let n = 2; taken.has(name); n++) name = `${base}#${n}`;
@@ -573,8 +584,8 @@ function fits(
   return boundBy(protection, replaced, memory) === boundBy(result, other.interGroup, other.memory);
 }
 
-function keyOf({ source, entryPoint, label, constants, room, memoryVariant }: KernelRequest): string {
-  return JSON.stringify([label, entryPoint, room, memoryVariant, Object.entries(constants).sort(), source]);
+function keyOf({ source, entryPoint, label, constants, room, variant }: KernelRequest): string {
+  return JSON.stringify([label, entryPoint, room, variant, Object.entries(constants).sort(), source]);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { CheckWordBindings, CommandGuard } from "../memory/memoryProtection
 import { type ExpectedUniforms, isAsExpected } from "../memory/memoryState.ts";
 import type { BindGroups, KeptUses } from "../pipelines/bindGroups.ts";
 import type { PipelineRecord, PipelineVariant } from "../pipelines/pipelineRecord.ts";
-import type { MemoryVariant, ProtectedKernel } from "../pipelines/protectedKernels.ts";
+import type { KernelVariant, ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { SetGroups } from "../webgpu/passCommands.ts";
 import { type BufferRange, resourceOf } from "../webgpu/resources.ts";
 import { type BoundContents, type BoundPlace, DispatchUse } from "./dispatchUse.ts";
@@ -57,13 +57,21 @@ export class BoundPipeline {
   readonly record: PipelineRecord;
   readonly #groups: SetGroups;
   readonly #bindGroups: BindGroups;
+  /** The member with the kept use of the bind groups. */
+  readonly #useName: "use" | "alone";
 
   /**
    * The map `groups` may change later. Each answer is about the bind groups that are set at that
    * time.
    */
-  constructor(record: PipelineRecord, groups: SetGroups, bindGroups: BindGroups) {
+  constructor(
+    record: PipelineRecord,
+    groups: SetGroups,
+    bindGroups: BindGroups,
+    useName: "use" | "alone" = "use",
+  ) {
     this.record = record;
+    this.#useName = useName;
     this.#groups = groups;
     this.#bindGroups = bindGroups;
   }
@@ -129,8 +137,18 @@ export class BoundPipeline {
     return known.expected.every((each) => isAsExpected(each, uniforms));
   }
 
-  #with(memory: MemoryVariant): BoundPipeline {
-    return new BoundPipeline(this.record.with(memory), this.#groups, this.#bindGroups);
+  /** The variant of the pipeline without redundancy, whose results are checked by algebra. */
+  get alone(): BoundPipeline {
+    return new BoundPipeline(this.record.with("alone"), this.#groups, this.#bindGroups, "alone");
+  }
+
+  /** The variant with redundancy that runs if the results of the one without are not right. */
+  get again(): BoundPipeline {
+    return this.#with("again");
+  }
+
+  #with(variant: KernelVariant): BoundPipeline {
+    return new BoundPipeline(this.record.with(variant), this.#groups, this.#bindGroups);
   }
 
   /**
@@ -167,7 +185,7 @@ export class BoundPipeline {
   use(variant: PipelineVariant): DispatchUse {
     const { kernel } = this;
     const kept = this.#kept;
-    const known = kept?.use;
+    const known = kept?.[this.#useName];
     if (known instanceof DispatchUse && known.variant === variant && this.#isBound(known.groups))
       return known;
     const groups = [...this.#groups.values()];
@@ -182,7 +200,7 @@ export class BoundPipeline {
       isLasting:
         kept !== undefined && groups.every(({ group }) => group && this.#bindGroups.isLasting(group)),
     });
-    if (kept) kept.use = use;
+    if (kept) kept[this.#useName] = use;
     return use;
   }
 

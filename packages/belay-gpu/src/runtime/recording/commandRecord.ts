@@ -13,6 +13,7 @@ import {
   type StoredRange,
 } from "./dispatchUse.ts";
 import type { FilledRanges, UniformWords } from "./filled.ts";
+import type { SumsFindings } from "./sumsChecking.ts";
 
 /** The resources that commands use. */
 export class UsedResources implements ResourceAccess {
@@ -77,6 +78,8 @@ export class CommandRecord extends UsedResources {
   plainPasses = 0;
   /** True if a pass has more than dispatches, and the commands that set what these need. */
   isUnusual = false;
+  /** The findings of checks by algebra of the dispatches. */
+  sums: Set<SumsFindings> | undefined = undefined;
   /** The number of dispatches of unknown kernels, on unknown grids, or with unknown bind groups. */
   unknownDispatches = 0;
   /** The effects that commands have several times in a row, of which each has one entry. */

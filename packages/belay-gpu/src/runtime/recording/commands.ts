@@ -8,6 +8,7 @@ import { CommandRecord } from "./commandRecord.ts";
 import { ComputePasses } from "./computePasses.ts";
 import type { FilledRanges } from "./filled.ts";
 import { RenderPasses } from "./renderPasses.ts";
+import type { SumsChecking } from "./sumsChecking.ts";
 import { transferMethods } from "./transfers.ts";
 
 /**
@@ -24,9 +25,10 @@ export class Commands {
     memory: MemoryProtection,
     pipelines: ProtectedPipelines,
     filled: FilledRanges,
+    algebra: SumsChecking | undefined,
   ) {
     const { owners, textures, usages } = context;
-    this.#computePasses = new ComputePasses(context, memory, pipelines, filled);
+    this.#computePasses = new ComputePasses(context, memory, pipelines, filled, algebra);
     this.#renderPasses = new RenderPasses(context, memory, pipelines.bindGroups);
     const commands = this;
     this.#encoders = new Overlay((native, stateOf) => {

@@ -22,6 +22,7 @@ import { type DispatchUse, type Effect, overwritten } from "./dispatchUse.ts";
 import { type FilledRanges, workgroupsOf } from "./filled.ts";
 import { BYTES_OF_ARGUMENTS, IndirectDispatch } from "./indirectDispatch.ts";
 import { SequentialReplicas } from "./sequentialReplicas.ts";
+import type { SumsChecking, WordAt } from "./sumsChecking.ts";
 
 /** The parts of the runtime that prepare dispatches. */
 interface PassParts {
@@ -31,6 +32,8 @@ interface PassParts {
   readonly sequentialReplicas: SequentialReplicas;
   readonly memory: MemoryProtection;
   readonly filled: FilledRanges;
+  /** The checks by algebra, if the policy has a checker. */
+  readonly algebra: SumsChecking | undefined;
   /** Counts dispatches, if faults can be injected into single dispatches. */
   readonly counter: DispatchCounter | undefined;
   /** The device's limit on workgroups per dimension. */
@@ -69,6 +72,8 @@ class ComputePass implements EncodingPoint {
   #running: BoundPipeline | undefined;
   readonly #groups = new Map<number, SetGroup>();
   #prepared: Prepared | undefined;
+  /** The prepared state of dispatches without redundancy, whose results are checked by algebra. */
+  #alone: Prepared | undefined;
   /** The bind groups, and the pipeline, that are set and that no dispatch has used yet. */
   #unused: (number | "pipeline")[] = [];
   /** The sums of the dispatch that is being encoded. */
@@ -78,6 +83,9 @@ class ComputePass implements EncodingPoint {
     versionOf: (buffer) => this.#unwritten(buffer)?.versionOf(buffer),
     textOf: (range) => this.#unwritten(range.buffer)?.textOf(range),
   };
+
+  readonly #wordAt: WordAt = (range, byte) =>
+    this.record.written.has(range.buffer) ? undefined : this.#parts.filled.uniforms.wordAt(range, byte);
 
   constructor(commands: PassCommands, record: CommandRecord, parts: PassParts) {
     this.#commands = commands;
@@ -142,13 +150,16 @@ class ComputePass implements EncodingPoint {
 
   #reset(): void {
     this.#prepared = undefined;
+    this.#alone = undefined;
     this.#running = undefined;
     this.#sums = undefined;
   }
 
   dispatch(grid: readonly unknown[]): void {
     const counts = workgroupsOf(grid);
-    const runs = this.#choose(counts);
+    const own = this.#pipeline;
+    const checked = own && this.#parts.algebra?.checkOf(own, grid, this.#wordAt);
+    const runs = checked ? this.#chooseAgain(own) : this.#choose(counts);
     // WebGPU validation rejects a dispatch without a pipeline.
     if (!runs) {
       this.record.isUnusual = true;
@@ -166,9 +177,21 @@ class ComputePass implements EncodingPoint {
     if (doubled) this.#bringShadowsUpToDate(prepared);
     const isSequential = doubled?.doubling === namedByReport;
     const workgroups = (doubled?.grid ?? grid) as Grid;
-    this.#run(this.#withSlots(prepared), isSequential, () =>
-      this.#commands.dispatchWorkgroups(...workgroups),
-    );
+    if (checked) {
+      const alone = this.#preparedFor(this.#alone, own.alone, 0);
+      this.#alone = alone;
+      checked.run(
+        this.#commands,
+        () => this.#run(alone, false, () => this.#commands.dispatchWorkgroups(...(grid as Grid))),
+        (again) => this.#run(prepared, isSequential, again),
+      );
+      this.record.sums ??= new Set();
+      this.record.sums.add(checked.findings);
+    } else {
+      this.#run(this.#withSlots(prepared), isSequential, () =>
+        this.#commands.dispatchWorkgroups(...workgroups),
+      );
+    }
     if (!effect.dispatch) this.record.unknownDispatches++;
     this.record.addEffect(effect, prepared.unused);
     prepared.unused = noResources;
@@ -225,13 +248,27 @@ class ComputePass implements EncodingPoint {
     return this.#running;
   }
 
+  /** Returns the variant to run if the results of a checked dispatch are not right. */
+  #chooseAgain(own: BoundPipeline): BoundPipeline {
+    if (this.#sums) this.#prepared = undefined;
+    this.#sums = undefined;
+    this.#running = undefined;
+    return own.kernel?.memory ? own.again : own;
+  }
+
   #prepare(runs: BoundPipeline, doubling: Doubling): Prepared {
     const { counts } = runs.record;
     if (counts) this.record.dispatches.count(counts);
+    this.#prepared = this.#preparedFor(this.#prepared, runs, doubling);
+    return this.#prepared;
+  }
+
+  /** Returns the prepared state of dispatches, which is the one before if it is still valid. */
+  #preparedFor(before: Prepared | undefined, runs: BoundPipeline, doubling: Doubling): Prepared {
     const variant = runs.record.variant(doubling);
-    if (this.#prepared?.variant === variant && !this.#isOutdated(this.#prepared)) return this.#prepared;
+    if (before?.variant === variant && !this.#isOutdated(before)) return before;
     const use = runs.use(variant);
-    this.#prepared = {
+    return {
       use,
       unused: this.record.use(use),
       written: undefined,
@@ -240,7 +277,6 @@ class ComputePass implements EncodingPoint {
       bound: this.#sums ? undefined : variant.added?.bindFor(this.#groups),
       guarded: use.guardedWith(this.#sums, () => this.#parts.memory.guarded(runs, this.#sums)),
     };
-    return this.#prepared;
   }
 
   /** Returns whether the arena of check words is another one than the bound arena. */
@@ -280,11 +316,17 @@ class ComputePass implements EncodingPoint {
   }
 
   /** Encodes the dispatch, or one dispatch for each replica if they run one after the other. */
-  #run({ runs: { kernel }, variant, bound }: Prepared, isSequential: boolean, dispatch: () => void): void {
+  #run(prepared: Prepared, isSequential: boolean, dispatch: () => void): void {
+    const {
+      runs: { kernel },
+      variant,
+      bound,
+    } = prepared;
     const { counter } = this.#parts;
     if (counter || isSequential || bound?.shadowed.length) this.record.isUnusual = true;
-    // The slots of the sums differ from dispatch to dispatch.
-    if (this.#sums && bound)
+    // The slots of the sums differ from dispatch to dispatch. A dispatch that is checked has not
+    // always been.
+    if (bound && (this.#sums || prepared === this.#alone))
       for (const { group } of bound.groups.values()) if (group) this.#commands.noteAdded(group);
     if (kernel) counter?.count(this.#commands, kernel.slot);
     const run = () => {
@@ -319,6 +361,7 @@ export class ComputePasses {
     memory: MemoryProtection,
     pipelines: ProtectedPipelines,
     filled: FilledRanges,
+    algebra: SumsChecking | undefined,
   ) {
     const { bindGroups, shadows } = pipelines;
     this.#parts = {
@@ -328,6 +371,7 @@ export class ComputePasses {
       sequentialReplicas: new SequentialReplicas(device),
       memory,
       filled,
+      algebra,
       counter: policy.injectFaults ? new DispatchCounter(device) : undefined,
       limit: device.limits.maxComputeWorkgroupsPerDimension,
     };

@@ -6,6 +6,8 @@ import { observedIn } from "../injection/injector.ts";
 import { type Corrected, type Damaged, distinct, type KernelDamaged } from "../memory/memoryLog.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
 import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
+import type { CommandRecord } from "../recording/commandRecord.ts";
+import type { SumsFindings } from "../recording/sumsChecking.ts";
 import { type CheckResult, nothingFound } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
 import { type KernelFindings, readReport } from "./readReport.ts";
@@ -42,7 +44,7 @@ export class EpochReports {
     substitutes: Substitution["kernels"] = new Map(),
   ): Promise<ReportSnapshot> | undefined {
     const kernels = [...kernelsOf(epochs), ...substitutes.values()];
-    const slots = [...this.#memory.slots, ...kernels.map(({ slot }) => slot)];
+    const slots = [...this.#memory.slots, ...[...kernels, ...sumsOf(epochs)].map(({ slot }) => slot)];
     if (slots.length === 0) return undefined;
     this.#checks++;
     for (const epoch of epochs) this.#numbers.set(epoch, this.#checks);
@@ -59,6 +61,7 @@ export class EpochReports {
     substitutes: Substitution["kernels"] = new Map(),
   ): CheckResult {
     if (!snapshot) return nothingFound;
+    for (const each of sumsOf(epochs)) each.read(snapshot(each.slot));
     const found = new Map<ProtectedKernel, KernelFindings>();
     const own = this.#memory.read(snapshot);
     const reports: KernelDamaged[] = [];
@@ -184,11 +187,13 @@ function mergeCorrected(all: readonly Corrected[]): Corrected {
   };
 }
 
+/** Returns the findings of checks by algebra in epochs. */
+const sumsOf = (epochs: readonly Epoch[]): Set<SumsFindings> =>
+  new Set(recordsOf(epochs).flatMap(({ sums = [] }) => [...sums]));
+
 /** Returns the kernels that epochs dispatch. */
-export function kernelsOf(epochs: readonly Epoch[]): Set<ProtectedKernel> {
-  const kernels = new Set<ProtectedKernel>();
-  for (const { events } of epochs)
-    for (const event of events)
-      if ("record" in event) for (const kernel of event.record.kernels()) kernels.add(kernel);
-  return kernels;
-}
+export const kernelsOf = (epochs: readonly Epoch[]): Set<ProtectedKernel> =>
+  new Set(recordsOf(epochs).flatMap((record) => [...record.kernels()]));
+
+const recordsOf = (epochs: readonly Epoch[]): CommandRecord[] =>
+  epochs.flatMap(({ events }) => events.flatMap((event) => ("record" in event ? [event.record] : [])));

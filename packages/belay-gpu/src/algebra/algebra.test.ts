@@ -1,0 +1,415 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
+import {
+  convolution,
+  type ProductKernel,
+  plainProduct,
+  productKernels,
+  tiledProduct,
+} from "../../../../test/support/kernels/productKernels.ts";
+import { sample } from "../../../../test/support/sample.ts";
+import { codeOf } from "../diagnostics/registry.ts";
+import type { Policy } from "../runtime/context/policy.ts";
+import { harden } from "../runtime/harden.ts";
+import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
+import type { CheckedDispatch, SumsChecking, SumsCheckStarter } from "../runtime/recording/sumsChecking.ts";
+import type { PassCommands, SetGroup } from "../runtime/webgpu/passCommands.ts";
+import { algebra } from "./algebra.ts";
+
+const { newDevice } = testDevices();
+let shared: Promise<GPUDevice> | undefined;
+const sharedDevice = () => {
+  shared ??= newDevice();
+  return shared;
+};
+
+const atOnce = algebra({ leastMultiplications: 0, searchesAtOnce: true });
+const hardened = async (policy: Policy = {}) => harden(await sharedDevice(), { algebra: atOnce, ...policy });
+
+// Random weights hide some wrong results. These are the same in each run.
+beforeEach(() => {
+  vi.spyOn(crypto, "getRandomValues").mockImplementation(
+    (words) => (words as never as Uint32Array).fill(7) as never,
+  );
+});
+
+/** A whole number of a buffer. */
+const small = (binding: number, i: number) => ((i * 7919 + binding * 31) % 7) - 3;
+
+/** A program with one kernel, whose pipeline and bind groups it keeps. */
+class Program {
+  readonly buffers: readonly GPUBuffer[];
+  readonly output: GPUBuffer;
+  readonly #device: GPUDevice;
+  readonly #kernel: ProductKernel;
+  readonly #pipeline: GPUComputePipeline;
+  readonly #group: GPUBindGroup;
+  readonly #staging: GPUBuffer;
+
+  constructor(
+    device: GPUDevice,
+    kernel: ProductKernel,
+    layout: GPUPipelineLayout | "auto" = "auto",
+    numbers = small,
+  ) {
+    const { STORAGE, UNIFORM, COPY_DST, COPY_SRC, MAP_READ } = GPUBufferUsage;
+    this.#device = device;
+    this.#kernel = kernel;
+    const module = device.createShaderModule({ code: kernel.source });
+    this.#pipeline = device.createComputePipeline({ layout, compute: { module } });
+    this.buffers = kernel.buffers.map((each) =>
+      "words" in each
+        ? device.createBuffer({ size: 4 * each.words.length, usage: UNIFORM | COPY_DST })
+        : device.createBuffer({ size: each.floats * 4, usage: STORAGE | COPY_DST | COPY_SRC }),
+    );
+    const output = /@binding\((\d+)\) var<storage, read_write>/.exec(kernel.source)![1];
+    this.output = this.buffers[Number(output)]!;
+    this.#staging = device.createBuffer({ size: this.output.size, usage: MAP_READ | COPY_DST });
+    const entries = this.buffers.map((buffer, binding) => ({ binding, resource: { buffer } }));
+    this.#group = device.createBindGroup({ layout: this.#pipeline.getBindGroupLayout(0), entries });
+    this.fill(numbers);
+  }
+
+  /** Writes numbers to all buffers except the output. */
+  fill(numbers: (binding: number, i: number) => number): void {
+    for (const [binding, each] of this.#kernel.buffers.entries()) {
+      const buffer = this.buffers[binding]!;
+      if (buffer === this.output) continue;
+      const data =
+        "words" in each
+          ? Uint32Array.from(each.words)
+          : Float32Array.from({ length: each.floats }, (_, i) => numbers(binding, i));
+      this.#device.queue.writeBuffer(buffer, 0, data);
+    }
+  }
+
+  encode(pass: GPUComputePassEncoder): void {
+    pass.setPipeline(this.#pipeline);
+    pass.setBindGroup(0, this.#group);
+    pass.dispatchWorkgroups(...this.#kernel.grid);
+  }
+
+  /** Runs the kernel on a cleared output, and reads the results. */
+  async run(encode = (pass: GPUComputePassEncoder) => this.encode(pass)): Promise<readonly number[]> {
+    const encoder = this.#device.createCommandEncoder();
+    encoder.clearBuffer(this.output);
+    const pass = encoder.beginComputePass();
+    encode(pass);
+    pass.end();
+    encoder.copyBufferToBuffer(this.output, 0, this.#staging, 0, this.output.size);
+    this.#device.queue.submit([encoder.finish()]);
+    await this.#staging.mapAsync(GPUMapMode.READ);
+    const results = [...new Float32Array(this.#staging.getMappedRange())];
+    this.#staging.unmap();
+    return results;
+  }
+}
+
+const expectedOf = async (...given: [ProductKernel, numbers?: typeof small]) =>
+  new Program(await sharedDevice(), given[0], "auto", given[1]).run();
+
+/** Returns the report about the only kernel. */
+const kernelOf = async ({ belay }: HardenedDevice) => (await belay.report()).kernels[0]!;
+
+/** Returns the messages of all events about faults. */
+function messagesOf({ belay }: HardenedDevice): string[] {
+  const messages: string[] = [];
+  for (const type of ["detection", "fault", "unverified", "recovery", "giveUp", "repair"] as const)
+    belay.addEventListener(type, ({ message }) => messages.push(message));
+  return messages;
+}
+
+describe("checks by algebra on a hardened device", () => {
+  const kernels = productKernels.filter(({ source }) => !source.startsWith("enable"));
+
+  it.each(sample(kernels, 1, 4))("run a kernel once, and check its results: $name", async (kernel) => {
+    const device = await hardened();
+    const messages = messagesOf(device);
+    const program = new Program(device, kernel);
+    const expected = await expectedOf(kernel);
+    for (let i = 0; i < 2; i++) expect(await program.run()).toEqual(expected);
+    const { dispatches, sums, diagnostics } = await kernelOf(device);
+    expect({ dispatches, ...sums, diagnostics }).toEqual({
+      dispatches: 2,
+      checked: 2,
+      repaired: 0,
+      undecided: 0,
+      refuted: 0,
+      bound: expect.any(Number),
+      diagnostics: [],
+    });
+    expect(sums!.bound).toBeGreaterThan(0);
+    expect(messages).toEqual([]);
+  });
+
+  const product = tiledProduct(12, 8, 10);
+  const image = { images: 1, size: 5, channels: 2, filters: 4, window: 3, stride: 1, padding: 1 };
+
+  /**
+   * Arms faults in the kernel that runs alone, one at a time. Returns the numbers of wrong results.
+   */
+  async function strikeAll(device: HardenedDevice, kernel: ProductKernel, every: number): Promise<number[]> {
+    const program = new Program(device, kernel);
+    const expected = await program.run();
+    expect(expected).toEqual(await expectedOf(kernel));
+    const { belay } = device;
+    const alone = belay.faultSites().find((each) => each.kernel === "main alone")!;
+    const wrong: number[] = [];
+    for (const [i, { id, kind }] of alone.sites.entries()) {
+      if (i % every !== 0) continue;
+      // The bits of a million, which no bound of these numbers reaches.
+      const effect = kind === "branch" || kind === "statement" ? { xor: 1 } : { set: 0x49742400 };
+      belay.arm({
+        kernel: alone.kernel,
+        site: id,
+        effect,
+        workgroup: [0, 0, 0],
+        localIndex: 2,
+        replica: 0,
+        fuel: 10_000,
+      });
+      const results = await program.run();
+      wrong.push(results.filter((each, at) => each !== expected[at]).length);
+    }
+    return wrong;
+  }
+
+  it.each([
+    ["a product under intra+lds", product, { redundancy: "intra+lds" }],
+    [
+      "a product under inter, in place of refused results",
+      product,
+      { redundancy: "inter", onFault: "throw" },
+    ],
+    ["a 3x3 convolution in passes", convolution(image), { pairing: "passes" }],
+    ["a product with a code for memory", product, { memory: "secded32" }],
+    ["a product with checksums", product, { memory: "checksum", onFault: "report" }],
+  ] as const)("computes faulty results again, before their next use: %s", async (_, kernel, policy) => {
+    const device = await hardened({ ...policy, injectFaults: true });
+    const messages = messagesOf(device);
+    const wrong = await strikeAll(device, kernel, 3);
+    expect(wrong.filter((each) => each > 0)).toEqual([]);
+    const { sums } = await kernelOf(device);
+    expect(sums).toMatchObject({ checked: wrong.length + 1, undecided: 0, refuted: 0 });
+    expect(sums!.repaired).toBeGreaterThan(wrong.length / 3);
+    expect(messages).toHaveLength(sums!.repaired);
+    for (const each of messages) expect(each).toMatch(/^kernel "main" computed wrong sums: weighted results/);
+    expect((await device.belay.report()).replays).toBe(0);
+  });
+
+  /** Returns a checker that runs checked dispatches in another way. */
+  function changed(run: (checked: CheckedDispatch) => CheckedDispatch["run"]): SumsCheckStarter {
+    const starter = atOnce as SumsCheckStarter;
+    const beginChecks: SumsCheckStarter["beginChecks"] = (...args) => {
+      const checking = starter.beginChecks(...args);
+      const checkOf: SumsChecking["checkOf"] = (...given) => {
+        const checked = checking.checkOf(...given);
+        return checked && { findings: checked.findings, run: run(checked) };
+      };
+      return {
+        checkOf,
+        reportOn: (...given) => checking.reportOn(...given),
+        finished: () => checking.finished(),
+      };
+    };
+    return { ...starter, beginChecks };
+  }
+
+  it("releases wrong results if nothing checks them", async () => {
+    const blind = changed(() => (_, alone) => alone());
+    const device = await hardened({ algebra: blind, injectFaults: true });
+    const wrong = await strikeAll(device, product, 3);
+    expect(wrong.filter((each) => each > 0).length).toBeGreaterThan(wrong.length / 3);
+  });
+
+  it("computes results again if the check did not compare them", async () => {
+    const idle = changed((checked) => (commands, alone, again) => {
+      let dispatches = 0;
+      const withoutComparison = {
+        noteAdded: (group: GPUBindGroup) => commands.noteAdded(group),
+        setPipeline: (pipeline: GPUComputePipeline) => commands.setPipeline(pipeline),
+        setBindGroup: (index: number, set: SetGroup) => commands.setBindGroup(index, set),
+        dispatchWorkgroups: (...grid: [number]) => {
+          dispatches++;
+          if (dispatches !== 2) commands.dispatchWorkgroups(...grid);
+        },
+        dispatchWorkgroupsIndirect: (buffer: GPUBuffer, offset: number) =>
+          commands.dispatchWorkgroupsIndirect(buffer, offset),
+      };
+      checked.run(withoutComparison as PassCommands, alone, again);
+    });
+    const device = await hardened({ algebra: idle, injectFaults: true });
+    const messages = messagesOf(device);
+    const wrong = await strikeAll(device, product, 6);
+    expect(wrong.filter((each) => each > 0)).toEqual([]);
+    expect(messages).toHaveLength(wrong.length + 1);
+    expect(messages[0]).toBe('the check of kernel "main" did not run, so a dispatch was computed again');
+  });
+
+  it("leaves a kernel to redundancy if redundancy and the check of its sums disagree", async () => {
+    const large = tiledProduct(96, 160, 9);
+    // No sampled workgroup has this result.
+    const twice = "select(sum, 2.0 * sum, id.x == 50u && id.y == 13u);";
+    const kernel = { ...large, source: large.source.replace("= sum;", `= ${twice}`) };
+    const device = await hardened();
+    const messages = messagesOf(device);
+    const program = new Program(device, kernel);
+    const expected = await expectedOf(kernel);
+    expect(expected[13 * 160 + 50]).not.toBe((await expectedOf(large))[13 * 160 + 50]);
+    for (let i = 0; i < 3; i++) expect(await program.run()).toEqual(expected);
+    const { dispatches, detections, sums, diagnostics } = await kernelOf(device);
+    expect({ dispatches, detections, ...sums }).toMatchObject({
+      dispatches: 3,
+      detections: 0,
+      checked: 1,
+      repaired: 0,
+      refuted: 1,
+    });
+    expect(diagnostics.map(({ code, severity }) => [code, severity])).toEqual([
+      [codeOf("sums-refuted"), "warning"],
+    ]);
+    expect(messages).toEqual([]);
+  });
+
+  const longer = { ...product, buffers: [...product.buffers.slice(0, 2), { floats: 12 * 8 + 3 }] };
+
+  it.each([
+    ["leaves room in its output", longer, 'its results fill 384 of the 396 bytes of "c"'],
+    [
+      "loads from its output",
+      { ...product, source: product.source.replace("= sum;", "= sum + 0.0 * c[id.y * n + id.x];") },
+      "it may load from the buffer to which it stores",
+    ],
+    [
+      "has two outputs",
+      {
+        ...product,
+        source: product.source
+          .replace("fn main", "fn main")
+          .replace("var<storage, read> b", "var<storage, read_write> b")
+          .replace("= sum;", "= sum; if (sum > 1e30) { b[0] = 0.0; }"),
+      },
+      "it does not store to exactly one buffer",
+    ],
+    [
+      "has another activation",
+      { ...product, source: product.source.replace("= sum;", "= max(sum, 0.0);") },
+      "its results are no sums of products, or too long ones",
+    ],
+  ])("are not made of a kernel that %s", async (_, kernel, reason) => {
+    const device = await hardened();
+    await new Program(device, kernel).run();
+    const { sums, diagnostics } = await kernelOf(device);
+    expect(sums!.checked).toBe(0);
+    expect(diagnostics.map(({ code, message }) => [code, message])).toEqual([
+      [codeOf("not-checked-by-algebra"), `dispatches are not checked by algebra: ${reason}`],
+    ]);
+  });
+
+  it("are not made of small dispatches", async () => {
+    const device = await hardened({ algebra: algebra({ leastMultiplications: 961, searchesAtOnce: true }) });
+    await new Program(device, product).run();
+    const { diagnostics } = await kernelOf(device);
+    expect(diagnostics[0]!.message).toMatch(/: it has 960 multiplications, and a check pays from 961 on$/);
+  });
+
+  it("decide nothing about numbers that are not finite, which redundancy computes then", async () => {
+    const device = await hardened();
+    const messages = messagesOf(device);
+    const numbers = (binding: number, i: number) =>
+      binding === 0 && i === 7 ? Number.POSITIVE_INFINITY : small(binding, i);
+    const program = new Program(device, product, "auto", numbers);
+    const expected = await expectedOf(product, numbers);
+    for (let i = 0; i < 12; i++) expect(await program.run()).toEqual(expected);
+    const { sums, diagnostics } = await kernelOf(device);
+    expect(sums).toMatchObject({ checked: 9, undecided: 9, repaired: 0, refuted: 0 });
+    expect(diagnostics.map(({ code }) => code)).toEqual([codeOf("not-checked-by-algebra")]);
+    expect(messages).toEqual([]);
+  });
+
+  it("begin when sums were found, and use redundancy until then", async () => {
+    const device = await hardened({ algebra: algebra({ leastMultiplications: 0 }) });
+    const program = new Program(device, product);
+    const expected = await expectedOf(product);
+    expect(await program.run()).toEqual(expected);
+    expect((await kernelOf(device)).sums!.checked).toBe(0);
+    expect(await program.run()).toEqual(expected);
+    expect((await kernelOf(device)).sums!.checked).toBe(1);
+  });
+
+  it("fit pipelines with explicit layouts, and several dispatches of a pass", async () => {
+    const device = await hardened({ injectFaults: true });
+    const entries = (["read-only-storage", "read-only-storage", "storage"] as const).map((type, binding) => ({
+      binding,
+      visibility: GPUShaderStage.COMPUTE,
+      buffer: { type },
+    }));
+    const layout = device.createPipelineLayout({
+      bindGroupLayouts: [device.createBindGroupLayout({ entries })],
+    });
+    const program = new Program(device, product, layout);
+    const other = new Program(device, convolution(image));
+    const expected = await expectedOf(product);
+    expect(await program.run((pass) => [program, other, program].map((each) => each.encode(pass)))).toEqual(
+      expected,
+    );
+    const { kernels } = await device.belay.report();
+    expect(kernels.map(({ dispatches, sums }) => [dispatches, sums!.checked])).toEqual([
+      [2, 2],
+      [1, 1],
+    ]);
+  });
+
+  it("use the contents of uniform buffers, whose later changes only cost a run", async () => {
+    const kernel = plainProduct(8, 8, 8);
+    const device = await hardened();
+    const messages = messagesOf(device);
+    const program = new Program(device, kernel);
+    const expected = await program.run();
+    const shape = program.buffers[0]!;
+    const late = await program.run((pass) => {
+      program.encode(pass);
+      // Half of the terms, written after the dispatch was encoded.
+      device.queue.writeBuffer(shape, 8, Uint32Array.of(4));
+    });
+    expect(late).not.toEqual(expected);
+    device.queue.writeBuffer(shape, 8, Uint32Array.of(8));
+    expect(await program.run()).toEqual(expected);
+    expect((await kernelOf(device)).sums).toMatchObject({ checked: 2, repaired: 0, refuted: 1 });
+    expect(messages).toEqual([]);
+  });
+
+  it("run again with the work of another kernel in which a fault struck", async () => {
+    const device = await hardened({ injectFaults: true, retries: 1 });
+    const messages = messagesOf(device);
+    const program = new Program(device, product);
+    const source = product.source.replace("fn main(", "fn other(").replace("= sum;", "= max(sum, -100.0);");
+    const other = new Program(device, { ...product, source });
+    const both = (pass: GPUComputePassEncoder) => [program, other].map((each) => each.encode(pass));
+    const expected = await program.run(both);
+    const struck = device.belay.faultSites().find(({ kernel }) => kernel === "other")!;
+    const site = struck.sites.find(
+      ({ kind, span }) => kind === "value" && source.startsWith("max(", span.start),
+    )!;
+    device.belay.arm({
+      kernel: "other",
+      site: site.id,
+      effect: { xor: 1 << 22 },
+      workgroup: [0, 0, 0],
+      localIndex: 1,
+      replica: 1,
+    });
+    expect(await program.run(both)).toEqual(expected);
+    const { replays, kernels } = await device.belay.report();
+    expect(replays).toBe(1);
+    expect(kernels[0]!.sums).toMatchObject({ checked: 3, repaired: 0, refuted: 0 });
+    expect(messages.at(-1)).toMatch(/\(recovered\)$/);
+  });
+
+  it("need a checker and a kernel under redundancy", async () => {
+    const native = await sharedDevice();
+    expect(() => harden(native, { algebra: {} as never })).toThrow("a checker of belay-gpu/algebra");
+    expect(() => harden(native, { algebra: atOnce, redundancy: "none" })).toThrow("algebra checks no kernel");
+    expect(() => algebra({ leastMultiplications: -1 })).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,38 @@
+import { flag, refuseUnknown, wholeFrom } from "../diagnostics/options.ts";
+import type { SumsChecker } from "../runtime/context/sumsChecker.ts";
+import type { SumsCheckStarter } from "../runtime/recording/sumsChecking.ts";
+import { DeviceAlgebra } from "./deviceAlgebra.ts";
+
+/** The options of `algebra`. */
+export interface AlgebraOptions {
+  /**
+   * The least number of multiplications of a dispatch that is checked. Redundancy costs less for
+   * smaller ones, as a check has some dispatches of its own. Default 2^27.
+   */
+  readonly leastMultiplications?: number;
+  /**
+   * True to look for sums when a dispatch is encoded, which then waits. Default false: the search
+   * takes its time between other work of the host, and dispatches run under redundancy until then.
+   */
+  readonly searchesAtOnce?: boolean;
+}
+
+/**
+ * Returns a checker for the policy of `harden`. A dispatch whose results are known to be sums of
+ * products then runs once, and an identity checks its results. It runs again under redundancy, on
+ * the device and at once, unless the check finds that the results are right. Devices can share a
+ * checker.
+ *
+ * Throws a `TypeError` for an unknown option or an invalid value.
+ */
+export function algebra(options: AlgebraOptions = {}): SumsChecker {
+  const known = { leastMultiplications: wholeFrom(0), searchesAtOnce: flag };
+  refuseUnknown(options, known, " of the checker");
+  const { leastMultiplications = 2 ** 27, searchesAtOnce = false } = options;
+  const starter: SumsCheckStarter = {
+    leastMultiplications,
+    beginChecks: (device, events, reports) =>
+      new DeviceAlgebra(device, events, reports, { leastMultiplications, searchesAtOnce }),
+  };
+  return starter;
+}

@@ -1,0 +1,405 @@
+/** The checks by algebra of one device: the search for sums, and what became of the checks. */
+import type { BindingPoint } from "../compiler/contract.ts";
+import type { KnownDispatch } from "../compiler/filledBytes.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { info, nowhere, warning } from "../diagnostics/finding.ts";
+import { messageOf } from "../diagnostics/messageOf.ts";
+import { type KernelCoverage, locate } from "../runtime/context/coverage.ts";
+import type { DispatchCall } from "../runtime/context/dispatchCall.ts";
+import type { Events } from "../runtime/context/events.ts";
+import type { Repair } from "../runtime/context/repair.ts";
+import type { ReportArena } from "../runtime/context/reportArena.ts";
+import type { SumsReport } from "../runtime/context/sumsChecker.ts";
+import { doubleGrid } from "../runtime/pipelines/doubledGrid.ts";
+import type { BoundPipeline } from "../runtime/recording/boundPipeline.ts";
+import { workgroupsOf } from "../runtime/recording/filled.ts";
+import type { CheckedDispatch, SumsChecking, WordAt } from "../runtime/recording/sumsChecking.ts";
+import { makeSilently } from "../runtime/webgpu/nativeObjects.ts";
+import type { BufferRange } from "../runtime/webgpu/resources.ts";
+import { ControlKernels, DispatchCheck, type Findings } from "./dispatchCheck.ts";
+import { type SumsOfProducts, searchSumsOfProducts, type Unrecognized } from "./sumsOfProducts.ts";
+import { SumsPipelines } from "./sumsPipelines.ts";
+
+/** The settings of the checks. */
+interface Settings {
+  readonly leastMultiplications: number;
+  readonly searchesAtOnce: boolean;
+}
+
+/** The most kinds of dispatches of one kernel in which sums are looked for. */
+const mostKinds = 16;
+/** The most GPU memory for the work of all checks, in bytes. */
+const mostWorkBytes = 2 ** 28;
+/** The share of time that a search takes while the host does other work. */
+const searchShare = 0.25;
+/** The number of dispatches without a verdict after which their kind is left to redundancy. */
+const mostUndecided = 8;
+
+/** The words of uniform buffers on which an answer depends. */
+interface KnownWord {
+  readonly of: BindingPoint;
+  readonly offset: number;
+  readonly word: number | undefined;
+}
+
+/** The dispatches of one kind: of one kernel, on one grid, with buffers of the same sizes. */
+interface Kind {
+  readonly kernel: CheckableDispatch["kernel"];
+  readonly grid: readonly number[];
+  readonly sizes: readonly { readonly of: BindingPoint; readonly size: number }[];
+  words: readonly KnownWord[];
+  /** The sums with their pipelines once they are known, or the reason why there is no check. */
+  found: Found | Unrecognized | "searching";
+  /** The checks, by the grid under redundancy; undefined until the device has accepted them. */
+  readonly checks: Map<string, DispatchCheck | undefined>;
+  undecided: number;
+}
+
+/** A dispatch that may be checked. */
+interface CheckableDispatch {
+  readonly kernel: { readonly name: string; readonly entryPoint: string };
+  readonly call: DispatchCall;
+  readonly wordAt: WordAt;
+  /** The grid of the dispatch under redundancy. */
+  readonly grid: readonly number[];
+}
+
+/** Sums with the pipelines that check them. */
+interface Found {
+  readonly sums: SumsOfProducts;
+  readonly pipelines: SumsPipelines;
+}
+
+/** The counts of one kernel. */
+interface Counts {
+  checked: number;
+  repaired: number;
+  undecided: number;
+  refuted: number;
+  bound: number;
+}
+
+export class DeviceAlgebra implements SumsChecking {
+  readonly #device: GPUDevice;
+  readonly #events: Events;
+  readonly #arena: ReportArena;
+  readonly #settings: Settings;
+  readonly #control: ControlKernels;
+  readonly #kinds = new WeakMap<object, Kind[]>();
+  /** The kinds of the dispatches that were asked for, by their calls. */
+  readonly #known = new WeakMap<DispatchCall, Kind>();
+  readonly #counts = new Map<string, Counts>();
+  /** The reasons why dispatches are not checked, by kernel. */
+  readonly #gaps = new Map<string, Map<string, Diagnostic>>();
+  #workBytes = 0;
+  #searching: Promise<void> = Promise.resolve();
+  /** The number of calls that wait for the end of the search. */
+  #waiting = 0;
+
+  constructor(device: GPUDevice, events: Events, arena: ReportArena, settings: Settings) {
+    this.#device = device;
+    this.#events = events;
+    this.#arena = arena;
+    this.#settings = settings;
+    this.#control = new ControlKernels(device);
+  }
+
+  checkOf(pipeline: BoundPipeline, asked: readonly unknown[], wordAt: WordAt): CheckedDispatch | undefined {
+    const dispatch = this.#dispatchOf(pipeline, asked, wordAt);
+    const kind = dispatch && this.#kindOf(dispatch);
+    if (!kind || kind.found === "searching" || "reason" in kind.found) return undefined;
+    const { call, grid } = dispatch;
+    const key = grid.join();
+    if (!kind.checks.has(key)) this.#make(kind, kind.found, grid);
+    const check = kind.checks.get(key);
+    return check && { findings: check, run: (...parts) => check.run(parts[0], call, parts[1], parts[2]) };
+  }
+
+  /**
+   * Returns a dispatch if its kernel is under redundancy, and its grid and its buffers are known.
+   */
+  #dispatchOf(
+    pipeline: BoundPipeline,
+    asked: readonly unknown[],
+    wordAt: WordAt,
+  ): CheckableDispatch | undefined {
+    const { record, kernel, kernelToDouble } = pipeline;
+    const counts = workgroupsOf(asked);
+    const isRunnable = record.redundancy !== "none" && counts.every((count) => count >= 1);
+    // The two dispatches would need shadows that are up to date in between.
+    if (!kernel || !isRunnable || kernel.interGroup?.shadows.length) return undefined;
+    const { maxComputeWorkgroupsPerDimension: limit } = this.#device.limits;
+    const mostWorkgroups = kernel.interGroup?.mostWorkgroups;
+    const doubled = kernelToDouble && doubleGrid(asked, { kernel: kernel.name, limit, mostWorkgroups });
+    const { dispatch } = pipeline.use(record.variant(doubled?.doubling ?? 0)).effectOn(counts);
+    return dispatch && { kernel, call: dispatch.call, wordAt, grid: doubled?.grid ?? counts };
+  }
+
+  /** Makes the check of a kind of dispatches with a grid under redundancy. */
+  #make(kind: Kind, { sums, pipelines }: Found, grid: readonly number[]): void {
+    const key = grid.join();
+    const { combinedBytes } = pipelines.kernels;
+    if (this.#workBytes + combinedBytes > mostWorkBytes) {
+      this.#leave(kind, "all checks together would need too much memory");
+      return;
+    }
+    this.#workBytes += combinedBytes;
+    const found = (findings: Findings) => this.#count(kind, findings);
+    const make = () =>
+      new DispatchCheck(this.#device, this.#arena, this.#control, { sums, pipelines, grid, found });
+    const { made, failed } = makeSilently(this.#device, make);
+    const { searchesAtOnce } = this.#settings;
+    kind.checks.set(key, searchesAtOnce ? made : undefined);
+    this.#settle(async () => {
+      const error = await failed;
+      if (error) this.#leave(kind, error.message);
+      else kind.checks.set(key, made);
+    });
+  }
+
+  reportOn(
+    { kernel, diagnostics }: KernelCoverage,
+    source: string,
+  ): Pick<KernelCoverage, "diagnostics"> & { readonly sums: SumsReport } {
+    const gaps = locate(source, [...(this.#gaps.get(kernel)?.values() ?? [])]);
+    return { sums: { ...this.#countsOf(kernel) }, diagnostics: [...diagnostics, ...gaps] };
+  }
+
+  /** Makes `finished` wait for a task. */
+  #settle(task: () => Promise<void>): void {
+    this.#searching = Promise.all([this.#searching, task()]).then(() => {});
+  }
+
+  async finished(): Promise<void> {
+    this.#waiting++;
+    let searched: Promise<void> | undefined;
+    while (searched !== this.#searching) {
+      searched = this.#searching;
+      await searched;
+    }
+    this.#waiting--;
+  }
+
+  #countsOf(kernel: string): Counts {
+    const counts = this.#counts.get(kernel) ?? {
+      checked: 0,
+      repaired: 0,
+      undecided: 0,
+      refuted: 0,
+      bound: 0,
+    };
+    this.#counts.set(kernel, counts);
+    return counts;
+  }
+
+  /** Takes the findings about dispatches of one kind. */
+  #count(kind: Kind, findings: Findings): void {
+    const { name, entryPoint } = kind.kernel;
+    const { checked, repaired, undecided, refuted, bound, first } = findings;
+    const counts = this.#countsOf(name);
+    counts.checked += checked;
+    counts.repaired += repaired;
+    counts.undecided += undecided;
+    counts.refuted += refuted;
+    counts.bound = Math.max(counts.bound, bound);
+    kind.undecided += undecided;
+    if (repaired > 0) {
+      const repair = { kernel: name, entryPoint, ...first, count: repaired };
+      this.#events.emit("repair", { ...repair, message: describeRepair(repair) });
+    }
+    if (refuted > 0) this.#refute(kind);
+    else if (kind.undecided > mostUndecided)
+      this.#leave(kind, "its numbers are or may be not finite too often");
+  }
+
+  /** Leaves dispatches of one kind to redundancy from now on. */
+  #leave(kind: Kind, reason: string): void {
+    kind.found = { reason };
+    this.#tell(kind.kernel.name, "not-checked-by-algebra", reason);
+  }
+
+  /** Leaves dispatches of one kind to redundancy, as it disagrees with their check. */
+  #refute(kind: Kind): void {
+    kind.found = { reason: "refuted" };
+    this.#tell(kind.kernel.name, "sums-refuted");
+  }
+
+  #tell(kernel: string, name: keyof typeof gaps, reason = ""): void {
+    const told = this.#gaps.get(kernel) ?? new Map();
+    this.#gaps.set(kernel, told.set(`${name} ${reason}`, gaps[name](reason)));
+  }
+
+  /** Returns the kind of a dispatch. Begins to look for sums in a new one. */
+  #kindOf(dispatch: CheckableDispatch): Kind | undefined {
+    const { kernel, call, wordAt } = dispatch;
+    const rangeAt = (of: BindingPoint) => placeAt(call, of);
+    const isStill = ({ words }: Kind) =>
+      words.every(({ of, offset, word }) => {
+        const range = rangeAt(of);
+        return range !== undefined && wordAt(range, offset) === word;
+      });
+    const known = this.#known.get(call);
+    if (known && isStill(known)) return known;
+    const kinds = this.#kinds.get(kernel) ?? [];
+    this.#kinds.set(kernel, kinds);
+    let kind = kinds.find(
+      (each) =>
+        each.grid.every((count, i) => count === call.grid[i]) &&
+        each.sizes.every(({ of, size }) => rangeAt(of)?.size === size) &&
+        isStill(each),
+    );
+    if (!kind) {
+      if (kinds.length >= mostKinds) {
+        const reason = `it runs on more than ${mostKinds} kinds of grids, sizes and shapes`;
+        this.#tell(kernel.name, "not-checked-by-algebra", reason);
+        return undefined;
+      }
+      kind = this.#begin(dispatch);
+      kinds.push(kind);
+    }
+    this.#known.set(call, kind);
+    return kind;
+  }
+
+  /** Begins to look for sums in dispatches of a new kind. */
+  #begin(dispatch: CheckableDispatch): Kind {
+    const { kernel, call, wordAt } = dispatch;
+    const ranges = call.bound.flatMap(({ of, place }) => ("buffer" in place ? [{ of, range: place }] : []));
+    // The search may see the words only as they are now.
+    const words = ranges.flatMap(({ of, range }) => {
+      const all: KnownWord[] = [];
+      for (let offset = 0; offset + 4 <= range.size; offset += 4) {
+        const word = wordAt(range, offset);
+        if (word === undefined) break;
+        all.push({ of, offset, word });
+      }
+      return all;
+    });
+    const kind: Kind = {
+      kernel,
+      grid: [...call.grid],
+      sizes: ranges.map(({ of, range: { size } }) => ({ of, size })),
+      words,
+      found: "searching",
+      checks: new Map(),
+      undecided: 0,
+    };
+    const obstacle = obstacleIn(call);
+    if (obstacle !== undefined) this.#leave(kind, obstacle);
+    else if (this.#settings.searchesAtOnce) for (const _ of this.#search(kind, dispatch));
+    else this.#searchLater(kind, dispatch);
+    return kind;
+  }
+
+  /** Looks for sums in the dispatches of a kind after all others, with rests for other work. */
+  #searchLater(kind: Kind, dispatch: CheckableDispatch): void {
+    const before = this.#searching;
+    this.#settle(async () => {
+      await before;
+      await this.#searchAside(kind, dispatch);
+    });
+  }
+
+  async #searchAside(kind: Kind, dispatch: CheckableDispatch): Promise<void> {
+    const search = this.#search(kind, dispatch);
+    for (;;) {
+      const start = performance.now();
+      if (search.next().done) break;
+      const rest = this.#waiting > 0 ? 0 : (performance.now() - start) * (1 / searchShare - 1);
+      await new Promise((resolve) => setTimeout(resolve, rest));
+    }
+  }
+
+  /** Looks for sums in the dispatches of a kind. Pauses now and then. */
+  *#search(kind: Kind, { call, grid }: CheckableDispatch): Generator<void, void, void> {
+    const { kernel, bound } = call;
+    const { source, entryPoint, constants } = kernel;
+    const read = new Map<string, KnownWord>();
+    const words = new Map(kind.words.map((each) => [keyOf(each.of, each.offset), each]));
+    const dispatch: KnownDispatch = {
+      grid: kind.grid,
+      sizeOf: (of) => kind.sizes.find((each) => isSame(each.of, of))?.size,
+      wordAt: (of, offset) => {
+        const key = keyOf(of, offset);
+        const word = words.get(key);
+        if (word) read.set(key, word);
+        return word?.word;
+      },
+    };
+    try {
+      const found = yield* searchSumsOfProducts(
+        { source, ...(entryPoint && { entryPoint }), constants },
+        dispatch,
+      );
+      kind.words = [...read.values()];
+      if ("reason" in found) return this.#leave(kind, found.reason);
+      const output = bound.find(({ of }) => isSame(of, found.output.of))!.place as BufferRange;
+      const reason = this.#obstacleTo(found, output.size);
+      if (reason !== undefined) return this.#leave(kind, reason);
+      yield;
+      const make = () => new SumsPipelines(this.#device, found, output.size);
+      const { made: pipelines, failed } = makeSilently(this.#device, make);
+      const known = { sums: found, pipelines };
+      if (this.#settings.searchesAtOnce) kind.found = known;
+      this.#settle(async () => {
+        const error = await failed;
+        if (error) return this.#leave(kind, error.message);
+        kind.found = known;
+        if (!kind.checks.has(grid.join())) this.#make(kind, known, grid);
+      });
+    } catch (error) {
+      // A defect of the search leaves the kernel to redundancy.
+      this.#leave(kind, messageOf(error));
+    }
+  }
+
+  /** Returns the reason why a dispatch with these sums is not checked, if there is one. */
+  #obstacleTo({ output, first, count, terms }: SumsOfProducts, outputBytes: number): string | undefined {
+    const bytes = output.format === "f16" ? 2 : 4;
+    if (first !== 0 || count * bytes !== outputBytes)
+      return `its results fill ${count * bytes} of the ${outputBytes} bytes of "${output.name}"`;
+    const multiplications = terms.reduce((product, { size }) => product * size, count);
+    const { leastMultiplications } = this.#settings;
+    if (multiplications < leastMultiplications)
+      return `it has ${multiplications} multiplications, and a check pays from ${leastMultiplications} on`;
+    return undefined;
+  }
+}
+
+/** Describes a repair in one line. */
+function describeRepair({ kernel, result, difference, bound, count }: Omit<Repair, "message">): string {
+  const more = count > 1 ? `, and ${count - 1} more dispatches` : "";
+  return result === undefined
+    ? `the check of kernel "${kernel}" did not run, so a dispatch was computed again${more}`
+    : `kernel "${kernel}" computed wrong sums: weighted results from number ${result} on differed by ${difference}, and may differ by ${bound} (computed again${more})`;
+}
+
+/** The diagnostics about dispatches that are not checked. */
+const gaps = {
+  "not-checked-by-algebra": (reason: string) =>
+    info("not-checked-by-algebra", `dispatches are not checked by algebra: ${reason}`, nowhere),
+  "sums-refuted": () =>
+    warning(
+      "sums-refuted",
+      "a check by algebra and redundancy disagreed, so such dispatches are no longer checked",
+      nowhere,
+    ),
+};
+
+/** Returns the reason why a dispatch cannot be executed twice with the same result. */
+function obstacleIn({ bound }: DispatchCall): string | undefined {
+  const outputs = bound.filter(({ mode }) => mode !== "read");
+  if (outputs.length !== 1) return "it does not store to exactly one buffer";
+  if (outputs[0]!.mode !== "write") return "it may load from the buffer to which it stores";
+  return undefined;
+}
+
+/** Returns the range that is bound at a binding point. */
+function placeAt({ bound }: DispatchCall, of: BindingPoint): BufferRange | undefined {
+  const place = bound.find((each) => isSame(each.of, of))?.place;
+  return place && "buffer" in place ? place : undefined;
+}
+
+const isSame = (a: BindingPoint, b: BindingPoint) => a.group === b.group && a.binding === b.binding;
+
+const keyOf = ({ group, binding }: BindingPoint, offset: number) => `${group} ${binding} ${offset}`;

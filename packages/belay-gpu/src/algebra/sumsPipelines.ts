@@ -1,0 +1,132 @@
+/** The pipelines and the buffers of a check of sums of products. */
+import { flags } from "../runtime/webgpu/nativeObjects.ts";
+import { type CheckKernels, checkKernels, drawSize, obstacleToCheck, reportSize } from "./checkKernels.ts";
+import type { SumsOfProducts } from "./sumsOfProducts.ts";
+
+/** The buffers of a dispatch. Their ranges are those that the kernel sees. */
+export interface CheckedBuffers {
+  /** The range of the left operand. */
+  readonly left: GPUBufferBinding;
+  /** The range of the right operand. */
+  readonly right: GPUBufferBinding;
+  /** The range of the results. */
+  readonly output: GPUBufferBinding;
+  /** The range of the numbers that are added, if there is one. */
+  readonly added?: GPUBufferBinding;
+}
+
+/** The buffers in which a check works. */
+export interface CheckWork {
+  /** The weighted sums of the right operand. */
+  readonly combined: GPUBuffer;
+  readonly report: GPUBuffer;
+  /** The uniform buffer with the seed of the weights. */
+  readonly draw: GPUBuffer;
+}
+
+/** The steps of a check. */
+export type StepName = "digestBefore" | "digestAfter" | "combine" | "compare";
+
+/** A dispatch of a kernel of the check. */
+interface Step {
+  readonly pipeline: GPUComputePipeline;
+  readonly workgroups: readonly [number, number];
+}
+
+const label = "belay: check of sums";
+
+/** Creates the buffers in which a check works, around the one with the seed of the weights. */
+export function newWork(device: GPUDevice, { combinedBytes }: CheckKernels, draw: GPUBuffer): CheckWork {
+  const { bufferStorage, bufferCopyDst, bufferCopySrc } = flags;
+  return {
+    combined: device.createBuffer({ label, size: combinedBytes, usage: bufferStorage }),
+    report: device.createBuffer({
+      label,
+      size: reportSize,
+      usage: bufferStorage | bufferCopySrc | bufferCopyDst,
+    }),
+    draw,
+  };
+}
+
+/** The pipelines that check the dispatches with sums of one kind. */
+export class SumsPipelines {
+  readonly kernels: CheckKernels;
+  readonly #device: GPUDevice;
+  readonly #layout: GPUBindGroupLayout;
+  readonly #pipelines: ReadonlyMap<StepName, GPUComputePipeline>;
+
+  /**
+   * Creates the pipelines for an output with a bound range of so many bytes. Throws a `TypeError`
+   * if sums of this kind cannot be checked.
+   */
+  constructor(device: GPUDevice, sums: SumsOfProducts, outputBytes: number) {
+    const obstacle = obstacleToCheck(sums);
+    if (obstacle !== undefined) throw new TypeError(`these sums cannot be checked: ${obstacle}`);
+    const kernels = checkKernels(sums, outputBytes);
+    const { maxStorageBufferBindingSize, maxComputeWorkgroupsPerDimension: most } = device.limits;
+    if (kernels.combinedBytes > maxStorageBufferBindingSize)
+      throw new TypeError(
+        `these sums cannot be checked: a buffer of ${kernels.combinedBytes} bytes is needed`,
+      );
+    if (Math.max(...kernels.combine, ...kernels.compare) > most)
+      throw new TypeError("these sums cannot be checked: the grid of the check is too large");
+    this.#device = device;
+    this.kernels = kernels;
+    const entry = (binding: number, type: GPUBufferBindingType): GPUBindGroupLayoutEntry => ({
+      binding,
+      visibility: flags.shaderStageCompute,
+      buffer: { type },
+    });
+    const read = sums.added ? [0, 1, 2, 3] : [0, 1, 2];
+    this.#layout = device.createBindGroupLayout({
+      entries: [
+        ...read.map((binding) => entry(binding, "read-only-storage")),
+        entry(4, "storage"),
+        entry(5, "storage"),
+        entry(6, "uniform"),
+      ],
+    });
+    const layout = device.createPipelineLayout({ bindGroupLayouts: [this.#layout] });
+    const module = device.createShaderModule({ label, code: kernels.source });
+    const pipeline = (entryPoint: string, constants: Record<string, number> = {}) =>
+      device.createComputePipeline({ label, layout, compute: { module, entryPoint, constants } });
+    const pipelines: [StepName, GPUComputePipeline][] = [
+      ["combine", pipeline("combine")],
+      ["compare", pipeline("compare")],
+    ];
+    if (kernels.outside > 0)
+      pipelines.push(
+        ["digestBefore", pipeline("digest")],
+        ["digestAfter", pipeline("digest", { factor: 2 ** 32 - 1 })],
+      );
+    this.#pipelines = new Map(pipelines);
+  }
+
+  /** Returns the steps with these names. There are no digests if all of the output are results. */
+  stepsOf(names: readonly StepName[]): Step[] {
+    const { combine, compare, digest } = this.kernels;
+    const workgroups = { combine, compare, digestBefore: digest, digestAfter: digest };
+    return names.flatMap((name) => {
+      const pipeline = this.#pipelines.get(name);
+      return pipeline ? [{ pipeline, workgroups: workgroups[name] }] : [];
+    });
+  }
+
+  /** Returns the bind group of all steps. */
+  group({ left, right, output, added }: CheckedBuffers, work: CheckWork): GPUBindGroup {
+    const [first, second] = this.kernels.isMirrored ? [right, left] : [left, right];
+    const { combined, report, draw } = work;
+    const resources = [
+      first,
+      second,
+      output,
+      added,
+      { buffer: combined },
+      { buffer: report },
+      { buffer: draw, size: drawSize },
+    ];
+    const entries = resources.flatMap((resource, binding) => (resource ? [{ binding, resource }] : []));
+    return this.#device.createBindGroup({ label, layout: this.#layout, entries });
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * The check of dispatches by algebra, as the runtime sees it. The search for sums has the executor,
+ * and is an entry of its own: pages without it do not load it.
+ */
+import type { KernelCoverage } from "../context/coverage.ts";
+import type { Events } from "../context/events.ts";
+import type { ReportArena, ReportSlot } from "../context/reportArena.ts";
+import type { SumsChecker, SumsReport } from "../context/sumsChecker.ts";
+import type { PassCommands } from "../webgpu/passCommands.ts";
+import type { BufferRange } from "../webgpu/resources.ts";
+import type { BoundPipeline } from "./boundPipeline.ts";
+
+/** The findings of checks of one kind of dispatches. They are read with the reports of kernels. */
+export interface SumsFindings {
+  readonly slot: ReportSlot;
+  /** Takes the findings from the words of the slot. */
+  read(words: Uint32Array): void;
+}
+
+/** A dispatch whose results are checked. */
+export interface CheckedDispatch {
+  readonly findings: SumsFindings;
+  /**
+   * Encodes the dispatch without redundancy by `alone`, the check of its results, and the dispatch
+   * under redundancy by `again`. The latter gets a function that encodes the dispatch itself. It is
+   * empty if the results are right.
+   */
+  run(commands: PassCommands, alone: () => void, again: (dispatch: () => void) => void): void;
+}
+
+/** Returns the word of a uniform buffer at a byte of a range; undefined if it is not known. */
+export type WordAt = (range: BufferRange, byte: number) => number | undefined;
+
+/** The checks of one device. */
+export interface SumsChecking {
+  /**
+   * Returns the check of a dispatch on a grid, as the program gave it, if its results are known to
+   * be sums. Else looks for sums.
+   */
+  checkOf(pipeline: BoundPipeline, grid: readonly unknown[], wordAt: WordAt): CheckedDispatch | undefined;
+  /** Returns the results for a kernel, and its diagnostics with the reasons for missing checks. */
+  reportOn(
+    coverage: KernelCoverage,
+    source: string,
+  ): Pick<KernelCoverage, "diagnostics"> & { readonly sums: SumsReport };
+  /** Resolves when sums were looked for in all dispatches so far. */
+  finished(): Promise<void>;
+}
+
+/** A checker that can begin. */
+export interface SumsCheckStarter extends SumsChecker {
+  /** Begins to check the dispatches of a device. */
+  beginChecks(device: GPUDevice, events: Events, reports: ReportArena): SumsChecking;
+}
