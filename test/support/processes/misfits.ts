@@ -1,5 +1,5 @@
-import { join } from "node:path";
 import type { Browser } from "playwright-core";
+import { takePicture } from "./picture.ts";
 
 /**
  * Opens a report's page `width` pixels wide and returns what does not fit: a page or a table that
@@ -14,18 +14,17 @@ export async function misfitsOf(
 ): Promise<string[]> {
   const page = await browser.newPage({ viewport: { width, height: 900 } });
   await page.setContent(html);
-  if (process.env.BELAY_PICTURES) {
-    const path = join(process.env.BELAY_PICTURES, `${name}-${width}.png`);
-    await page.screenshot({ path, fullPage: true });
-  }
+  await takePicture(page, `${name}-${width}`);
   const misfits = await page.evaluate(() => {
-    const tables = [...document.querySelectorAll(".scroll:has(table)")];
-    const wide = [document.documentElement, ...tables].flatMap(({ tagName, scrollWidth, clientWidth }) =>
+    const scrolling = [...document.querySelectorAll(".scroll")];
+    const wide = [document.documentElement, ...scrolling].flatMap(({ tagName, scrollWidth, clientWidth }) =>
       scrollWidth > clientWidth ? [`${tagName} is ${scrollWidth} wide, not ${clientWidth}`] : [],
     );
     // The box of a text is higher than its letters, by up to two pixels at each end.
     const slack = 2;
-    const figures = [...document.querySelectorAll("figure svg")].flatMap((figure) => {
+    // Each figure is drawn for wide and for narrow screens, and one of both is visible.
+    const drawings = [...document.querySelectorAll("figure svg")].filter((each) => each.checkVisibility());
+    const figures = drawings.flatMap((figure) => {
       const frame = figure.getBoundingClientRect();
       const texts = [...figure.querySelectorAll("text")].map((text) => ({
         text: text.textContent,
@@ -58,7 +57,11 @@ export async function misfitsOf(
         ...overlapping,
       ];
     });
-    return [...(tables.length === 0 ? ["there is no table"] : []), ...wide, ...figures];
+    return [
+      ...(document.querySelector(".scroll table") === null ? ["there is no table"] : []),
+      ...wide,
+      ...figures,
+    ];
   });
   await page.close();
   return misfits;

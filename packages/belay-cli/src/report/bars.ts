@@ -9,6 +9,22 @@ const groupGap = 12;
 const letterWidth = 8;
 const labelLetterWidth = 6.5;
 
+/**
+ * The screens that a figure is drawn for. On a wide one, the name of a group of bars stands left of
+ * them; on a narrow one, above them.
+ */
+export type Screen = "wide" | "narrow";
+
+/** The width of figures in pixels, and the number of ticks on their axes. */
+export const figureSizes: Readonly<Record<Screen, { readonly width: number; readonly ticks: number }>> = {
+  wide: { width: 840, ticks: 5 },
+  narrow: { width: 360, ticks: 3 },
+};
+
+/** The row of a group's bars that its name has on a narrow screen, and the one of stacked bars. */
+const nameRow = "";
+const stackRow = "stack";
+
 export interface Drawing {
   readonly markup: string;
   readonly width: number;
@@ -19,15 +35,21 @@ export interface Drawing {
  * Draws grouped horizontal bars as one SVG element. Its colors are the page's `--series-n`
  * variables.
  */
-export function drawBars({ title, axis, series, bars, stacked, reference }: BarsSection): Drawing {
+export function drawBars(
+  { title, axis, series, bars, stacked, reference }: BarsSection,
+  screen: Screen = "wide",
+): Drawing {
   const groups = [...new Set(bars.map(({ group }) => group))];
   const longest = Math.max(...groups.map((group) => group.length));
-  const groupHeight = (stacked ? 1 : series.length) * barHeight + groupGap;
+  const isNarrow = screen === "narrow";
+  const rows = [...(isNarrow ? [nameRow] : []), ...(stacked ? [stackRow] : series)];
+  const groupHeight = rows.length * barHeight + groupGap;
   const longestLabel = Math.max(...bars.map(({ label }) => label.length)) + beyond.length;
   const drawn = stacked ? oneBehindTheOther(bars) : fromZero(bars);
-  // Parts of one bar share the whole height of their group.
-  const y = stacked ? {} : { y: "series" };
-  const [width, height] = [840, groups.length * groupHeight + 56];
+  // Parts of one bar share a row.
+  const y = { y: stacked ? () => stackRow : "series" };
+  const { width, ticks } = figureSizes[screen];
+  const height = groups.length * groupHeight + 56;
   const svg = Plot.plot({
     // There is no browser here, so the plot gets a fresh document.
     document: parseHTML("<html></html>").document as unknown as Document,
@@ -35,8 +57,8 @@ export function drawBars({ title, axis, series, bars, stacked, reference }: Bars
     ariaLabel: title,
     width,
     height,
-    marginLeft: Math.max(120, letterWidth * longest + 16),
-    marginRight: Math.max(72, labelLetterWidth * longestLabel + 12),
+    marginLeft: isNarrow ? 8 : Math.max(120, letterWidth * longest + 16),
+    marginRight: Math.max(isNarrow ? 0 : 72, labelLetterWidth * longestLabel + 12),
     marginTop: 8,
     marginBottom: 40,
     x: {
@@ -46,13 +68,15 @@ export function drawBars({ title, axis, series, bars, stacked, reference }: Bars
       grid: true,
       nice: true,
       zero: true,
-      ticks: 5,
+      ticks,
     },
-    y: stacked ? { axis: null } : { axis: null, domain: series, padding: 0.1 },
-    fy: { label: null, domain: groups, padding: groupGap / groupHeight },
+    y: { axis: null, domain: rows, padding: stacked ? 0 : 0.1 },
+    fy: { label: null, axis: null, domain: groups, padding: groupGap / groupHeight },
     color: { domain: series, range: series.map((_, i) => `var(--series-${i + 1})`) },
     marks: [
-      Plot.axisFy({ anchor: "left", fontSize: 13 }),
+      isNarrow
+        ? Plot.text(groups, { fy: (name) => name, y: () => nameRow, ...nameAbove })
+        : Plot.axisFy({ anchor: "left", fontSize: 13 }),
       Plot.barX(drawn, {
         x1: "from",
         x2: "to",
@@ -79,6 +103,14 @@ export function drawBars({ title, axis, series, bars, stacked, reference }: Bars
   svg.setAttribute("role", "img");
   return { markup: svg.outerHTML, width, height };
 }
+
+/** The look of a group's name above its bars. */
+const nameAbove = {
+  text: (name: string) => name,
+  frameAnchor: "left",
+  textAnchor: "start",
+  fontSize: 13,
+} as const;
 
 /** A bar at its place, and the end of its whisker, or of the bar if that is longer. */
 interface PlacedBar extends Bar {

@@ -89,8 +89,9 @@ describe("renderPage", () => {
     expect(document.querySelector(".struck")?.textContent).toBe("3  out[0] = a < b && c;");
   });
 
-  it("draws one bar per value", () => {
-    expect(document.querySelectorAll('svg [aria-label="bar"] :is(path, rect)').length).toBe(2);
+  it.each(["wide", "narrow"])("draws one bar per value for %s screens", (screen) => {
+    const bars = document.querySelectorAll(`.${screen} [aria-label="bar"] :is(path, rect)`);
+    expect(bars.length).toBe(2);
   });
 
   it("tells the noise of bars below them", () => {
@@ -99,9 +100,9 @@ describe("renderPage", () => {
     ]);
   });
 
-  it("draws an interval around each value of a range", () => {
-    expect(document.querySelectorAll('svg [aria-label="rule"] [stroke-opacity]').length).toBe(2);
-    expect(document.querySelectorAll('svg [aria-label="dot"] circle').length).toBe(2);
+  it.each(["wide", "narrow"])("draws an interval around each value of a range for %s screens", (screen) => {
+    expect(document.querySelectorAll(`.${screen} [aria-label="rule"] [stroke-opacity]`).length).toBe(2);
+    expect(document.querySelectorAll(`.${screen} [aria-label="dot"] circle`).length).toBe(2);
     expect(document.body.textContent).toContain("28 to 31");
   });
 

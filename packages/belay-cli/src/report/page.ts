@@ -1,6 +1,6 @@
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
-import { drawBars } from "./bars.ts";
+import { drawBars, figureSizes, type Screen } from "./bars.ts";
 import { type Html, html, trusted } from "./html.ts";
 import {
   type BarsSection,
@@ -57,9 +57,9 @@ function renderBody(section: Section): Html {
     case "table":
       return renderTable(section.title, section.columns, section.rows);
     case "bars":
-      return renderFigure(section, drawBars(section).markup, section.noise);
+      return renderFigure(section, (screen) => drawBars(section, screen).markup, section.noise);
     case "ranges":
-      return renderFigure(section, drawRanges(section));
+      return renderFigure(section, (screen) => drawRanges(section, screen));
     case "listings":
       return html`<div class="faults">${section.listings.map((listing, i) =>
         foldable(listing.title, drawListing(listing), i === 0),
@@ -103,9 +103,19 @@ function renderTable(
 /** The number of rows that a page shows before a reader opens the table. */
 const FOLDED_ROWS = 40;
 
-function renderFigure({ series }: BarsSection | RangesSection, markup: string, caption?: string): Html {
+/**
+ * Returns a figure that is drawn for wide and for narrow screens. The stylesheet shows one of them.
+ */
+function renderFigure(
+  { series }: BarsSection | RangesSection,
+  draw: (screen: Screen) => string,
+  caption?: string,
+): Html {
   const keys = series.map((name, i) => html`<li class="series-${i + 1}">${name}</li>`);
-  return html`<figure><ul class="legend">${keys}</ul><div class="scroll">${trusted(markup)}</div>${caption && html`<figcaption>${caption}</figcaption>`}</figure>`;
+  const drawings = (["wide", "narrow"] as const).map(
+    (screen) => html`<div class="${screen}">${trusted(draw(screen))}</div>`,
+  );
+  return html`<figure><ul class="legend">${keys}</ul>${drawings}${caption && html`<figcaption>${caption}</figcaption>`}</figure>`;
 }
 
 function renderFault({ title, source, span, facts }: ReportedFault, isOpen: boolean): Html {
@@ -169,21 +179,22 @@ export function drawListing({ source, remarks }: Listing): Html {
  * Draws values with their intervals as one SVG element. Its colors are the page's `--series-n`
  * variables.
  */
-export function drawRanges({ title, across, axis, series, ranges }: RangesSection): string {
+export function drawRanges({ title, across, axis, series, ranges }: RangesSection, screen: Screen): string {
   const groups = [...new Set(ranges.map(({ at }) => at))];
+  const { width, ticks } = figureSizes[screen];
   const svg = Plot.plot({
     // There is no browser here, so the plot gets a fresh document.
     document: parseHTML("<html></html>").document as unknown as Document,
     className: "bars",
     ariaLabel: title,
-    width: 840,
+    width,
     height: 320,
     marginLeft: 56,
     marginBottom: 48,
     // Each group has a column, in which the series stand side by side.
     fx: { label: across, labelAnchor: "center", labelArrow: "none", domain: groups, axis: "bottom" },
     x: { axis: null, domain: series, padding: 0.6 },
-    y: { label: axis, labelArrow: "none", grid: true, zero: true, nice: true, ticks: 5 },
+    y: { label: axis, labelArrow: "none", grid: true, zero: true, nice: true, ticks },
     color: { domain: series, range: series.map((_, i) => `var(--series-${i + 1})`) },
     marks: [
       Plot.ruleX(ranges, {

@@ -57,7 +57,10 @@ thead th { color: var(--muted); font-size: 0.85rem; font-weight: 600; }
 }
 figure { margin: 0; }
 figcaption { margin-top: 0.25rem; max-width: 45rem; color: var(--muted); font-size: 0.9rem; }
-.bars { color: var(--text); width: 100%; min-width: 32rem; max-width: 60rem; height: auto; font-family: inherit; }
+.bars { color: var(--text); width: 100%; max-width: 60rem; height: auto; font-family: inherit; }
+.narrow .bars { max-width: 30rem; }
+@media (max-width: 48rem) { .wide { display: none; } }
+@media (min-width: 48.001rem) { .narrow { display: none; } }
 .legend { display: flex; flex-wrap: wrap; gap: 1.25rem; margin: 0.5rem 0; padding: 0; list-style: none; font-size: 0.9rem; }
 .legend li::before {
   content: ""; display: inline-block; width: 0.8em; height: 0.8em; margin-right: 0.5em; border-radius: 2px;
