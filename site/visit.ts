@@ -10,6 +10,7 @@ import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { launchChromium } from "../test/support/processes/chromium.ts";
+import { takePicture } from "../test/support/processes/picture.ts";
 import { serveFolder } from "../test/support/processes/servedFolder.ts";
 
 const { base, pictures } = parseArgs({
@@ -52,12 +53,12 @@ try {
       const beside = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       if (beside > 0) problem(`${beside} pixels beside its edge`);
       for (const file of missing.splice(0)) problem(`${file} is missing`);
-      const file = `${name.replace(/\.html$/, "").replaceAll("/", "-")}-${width}-${colorScheme}.png`;
-      if (pictures !== undefined) await page.screenshot({ path: join(pictures, file), fullPage: true });
+      const picture = `${name.replace(/\.html$/, "").replaceAll("/", "-")}-${width}-${colorScheme}`;
+      await takePicture(page, picture, pictures);
     }
     at = "search";
     await search(page);
-    if (pictures !== undefined) await page.screenshot({ path: join(pictures, `search-${width}.png`) });
+    await takePicture(page, `search-${width}`, pictures);
     at = "sorting";
     await sort(page, problem);
     await context.close();

@@ -8,6 +8,7 @@ import { build, type Rolldown } from "vite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import config from "../../site/playground/vite.config.ts";
 import { type LaunchedChromium, launchChromium } from "../support/processes/chromium.ts";
+import { takePicture } from "../support/processes/picture.ts";
 import { serveFolder } from "../support/processes/servedFolder.ts";
 
 /** A sub-path, as a project has it on GitHub Pages. */
@@ -60,8 +61,8 @@ async function open(
     verdict: (words) => page.locator(".verdict", { hasText: words }).waitFor({ timeout: 0 }),
     async close() {
       const beside = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      const name = `${state.replace(/\W+/g, "-")}-${width}-${colorScheme}${hasWebGpu ? "" : "-recorded"}.png`;
-      await page.screenshot({ path: join(process.env.BELAY_PICTURES ?? folder, name), fullPage: true });
+      const name = `${state.replace(/\W+/g, "-")}-${width}-${colorScheme}${hasWebGpu ? "" : "-recorded"}`;
+      await takePicture(page, name);
       await context.close();
       expect({ wrong, missing, beside: Math.max(0, beside) }).toEqual({ wrong: [], missing: [], beside: 0 });
     },
