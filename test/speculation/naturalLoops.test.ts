@@ -15,10 +15,9 @@ const each = Number(process.env.NATURAL_LOOPS ?? 20);
 /** The loops that are refused, by the diagnostic that says why. */
 const refusals = {
   "BELAY503 misplaced-directive": ["forEachSquare", "forEachDouble"],
-  "BELAY510 unknown-iteration-count": ["sumWhile", "signedArea"],
-  "BELAY511 unsupported-syntax": ["indexOf", "firstDifference", "equals", "everyPositive", "sortThree"],
+  "BELAY510 unknown-iteration-count": ["sumWhile"],
+  "BELAY511 unsupported-syntax": ["sortThree"],
   "BELAY512 unknown-type": ["convolve", "wide", "doubled"],
-  "BELAY518 invalid-assignment": ["inside"],
   "BELAY520 needs-doubles": ["hann", "sigmoid", "energy", "softmax"],
 };
 

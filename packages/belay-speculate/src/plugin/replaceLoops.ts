@@ -1,5 +1,6 @@
 import type { Diagnostic } from "belay-gpu/internal/diagnostics/diagnostic";
 import MagicString, { type SourceMap } from "magic-string";
+import type { PassedOn } from "../loops/lowering/lowerLoop.ts";
 import { type PlacedLoop, type TranslatedLoop, translate } from "../loops/translate.ts";
 import { everyExpression } from "../loops/tree/walk.ts";
 
@@ -105,21 +106,55 @@ function aroundTranslated(
   const named = (isRead: boolean) =>
     loop.loop.arrays
       .filter(({ role }) => (role === "read") === isRead)
-      .map(({ name }) => loop.host.arrays[name]!.replaceAll(".", "?."));
+      .map(({ name }) => optional(loop.host.arrays[name]!));
   const uses = `{ changed: [${named(false).join(", ")}], read: [${named(true).join(", ")}], variables: [${loop.shared
     .map((variable) => `${prefix}shared${variable}`)
     .join(", ")}] }`;
   const take = () => `const ${turn} = ${engine("takeTurn")}(${uses});`;
   const isShared = loop.shared.length > 0;
   const test = `if (${loop.host.guards.join(" && ")}) { ${callOf(loop, engine, prefix, at, isShared)} } else`;
+  const left = loop.host.exit === null ? "" : `let ${prefix}left; `;
+  const exits = exitsOf(loop, engine, prefix);
   if (isShared) {
     // The turn comes before the variables are read, as an earlier call may still change them.
     const before = `${take()} try { if (${turn}.comes) await ${turn}.comes; ${test} { await ${turn}.toHost();`;
-    return [before, `} } finally { ${turn}.end(); } `];
+    return [left + before, `} } finally { ${turn}.end(); } ${exits}`];
   }
-  if (loop.loop.arrays.length === 0) return [test, ""];
-  return [`${test} { ${take()} try { await ${turn}.toHost();`, `} finally { ${turn}.end(); } } `];
+  if (loop.loop.arrays.length === 0) return [left + test, exits];
+  return [
+    `${left}${test} { ${take()} try { await ${turn}.toHost();`,
+    `} finally { ${turn}.end(); } } ${exits}`,
+  ];
 }
+
+/**
+ * Returns the statements that leave the function, if the loop ended at one of them. The loop's own
+ * variables get their values before, through others, as a value may use an outer variable of the
+ * same name.
+ */
+function exitsOf({ host }: TranslatedLoop, engine: Engine, prefix: string): string {
+  const [left, values, turn] = ["left", "values", "turn"].map((name) => `${prefix}${name}`);
+  const branches = host.exits.map(({ statement, locals, arrays }, at) => {
+    const codeOf = (local: (typeof locals)[number]) => ("code" in local ? local.code : valueIn(left!, local));
+    const names = locals.map(({ name }) => name).join(", ");
+    const run =
+      locals.length === 0
+        ? statement
+        : `const ${values} = [${locals.map(codeOf).join(", ")}]; { let [${names}] = ${values}; ${statement} }`;
+    const uses =
+      arrays === null ? "" : `{ changed: [], read: [${arrays.map(optional).join(", ")}], variables: [] }`;
+    const waiting = `const ${turn} = ${engine("takeTurn")}(${uses}); try { await ${turn}.toHost(); ${run} } finally { ${turn}.end(); }`;
+    return `if (${left}?.${host.exit} === ${at + 1}) { ${arrays?.length === 0 ? run : waiting} }`;
+  });
+  return branches.length > 0 ? `${branches.join(" else ")} ` : "";
+}
+
+/** Returns the JavaScript of a value that a loop left among its carried variables. */
+const valueIn = (left: string, { carried, isBoolean }: PassedOn) =>
+  isBoolean ? `${left}.${carried} !== 0` : `${left}.${carried}`;
+
+/** Returns the JavaScript of an array that need not exist. */
+const optional = (code: string) => code.replaceAll(".", "?.");
 
 /** Returns the code before and after a loop that stays as it is. */
 function aroundKept(
@@ -168,9 +203,15 @@ function callOf(
     ...(hasDoubles && { doubles: engine("callOfWords") }),
     ...(hasTurn && { turn: `${prefix}turn` }),
   })}${options === null ? "" : `, ${options}`})`;
-  const results = (["carried", "reductions"] as const).flatMap((kind) =>
-    Object.entries(host[kind]).map(([name, variable]) => `${variable} = ${prefix}result.${kind}.${name};`),
-  );
+  const results = [
+    ...Object.entries(host.changed).map(
+      ([variable, passed]) => `${variable} = ${valueIn(`${prefix}result.carried`, passed)};`,
+    ),
+    ...Object.entries(host.reductions).map(
+      ([name, variable]) => `${variable} = ${prefix}result.reductions.${name};`,
+    ),
+    ...(host.exit === null ? [] : [`${prefix}left = ${prefix}result.carried;`]),
+  ];
   if (host.final !== null) {
     const done = `(${prefix}result.next - (${prefix}result.ended ? 1 : 0))`;
     results.unshift(`${host.final} = ${host.first} + ${done} * ${host.step};`);

@@ -9,7 +9,8 @@ import {
 } from "../source/countedLoop.ts";
 import { type Binding, lookUp, type Scope } from "../source/scopes.ts";
 import type { LoopExpression } from "../tree/ir.ts";
-import type { Lowering } from "./lowering.ts";
+import { outsideVariable } from "./expressions/names.ts";
+import type { Lowering, Meaning } from "./lowering.ts";
 import { asInteger, requireInteger } from "./numbers/conversions.ts";
 import { add, codeOf, constant, type Linear, scale, subtract } from "./numbers/linear.ts";
 import {
@@ -240,11 +241,28 @@ function declareOthers(lowering: Lowering, node: ForStatement, changing: readonl
     if (changing.includes(declarator)) continue;
     const { id, init } = declarator;
     const binding = id.type === "Identifier" ? lookUp(lowering.scope, id.name) : undefined;
-    if (!binding || !init || binding.assignments.length > 0) {
-      refuse(loopError.notCounted("its header declares a variable that changes", declarator));
+    if (!binding || !init || binding.kind === "var") {
+      refuse(
+        loopError.notCounted("its header declares a variable in another way than with `let`", declarator),
+      );
     }
-    lowering.meanings.set(binding, { kind: "value", value: onHost(lowering, init, "this") });
+    lowering.meanings.set(binding, meaningOfOther(lowering, binding, init));
   }
+}
+
+/**
+ * Returns the meaning of a further variable of the header: a constant, or a variable that
+ * iterations pass on.
+ */
+function meaningOfOther(lowering: Lowering, binding: Binding, init: Source): Meaning {
+  const value = lowering.expression(init);
+  if (value.kind !== "host") {
+    return refuse(loopError.notCounted("this may change while it runs", init, "compute it before the loop"));
+  }
+  if (binding.assignments.length === 0) return { kind: "value", value };
+  const variable = outsideVariable(lowering, binding, value.linear, value.type);
+  lowering.passed.set(variable, value.code);
+  return { kind: "carried", variable };
 }
 
 /** Returns an expression of the header, which must be the same in all iterations. */

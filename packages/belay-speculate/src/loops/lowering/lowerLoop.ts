@@ -9,20 +9,12 @@ import { classOf } from "../source/declaredTypes.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import { type Binding, lookUp, type Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
-import type {
-  BodyStatement,
-  FloatType,
-  Loop,
-  LoopArray,
-  LoopExpression,
-  NumberType,
-  Reduction,
-} from "../tree/ir.ts";
+import type { BodyStatement, FloatType, Loop, LoopArray, LoopExpression, Reduction } from "../tree/ir.ts";
 import { isChoice, reducedVariables } from "../tree/walk.ts";
 import { condition } from "./expressions/choices.ts";
 import { arrayOf, spanOf } from "./expressions/elements.ts";
 import { type LoopHeader, loopHeader } from "./header.ts";
-import { Lowering } from "./lowering.ts";
+import { type LoopExit, Lowering } from "./lowering.ts";
 import { toBoolean } from "./numbers/conversions.ts";
 import { safe } from "./numbers/exactIntegers.ts";
 import { constant } from "./numbers/linear.ts";
@@ -31,6 +23,7 @@ import { between, integer } from "./numbers/values.ts";
 import { prune } from "./prune.ts";
 import { roleOf } from "./roles.ts";
 import { body } from "./statements/branches.ts";
+import { exitVariable } from "./statements/exits.ts";
 import { declareElement } from "./statements/innerLoops.ts";
 import { declareEmpty } from "./statements/setVariables.ts";
 import { statements } from "./statements/statements.ts";
@@ -55,9 +48,29 @@ export interface HostExpressions {
   readonly inputs: Readonly<Record<string, string>>;
   /** The JavaScript of each array. */
   readonly arrays: Readonly<Record<string, string>>;
-  /** The program's variable for each carried variable or reduction. */
+  /** The JavaScript of each carried variable's value before the loop. */
   readonly carried: Readonly<Record<string, string>>;
+  /** The program's variable for each reduction. */
   readonly reductions: Readonly<Record<string, string>>;
+  /** The variables of the program that change, each with the carried variable of its value. */
+  readonly changed: Readonly<Record<string, PassedOn>>;
+  /** The statements that leave the function, by their numbers from 1 on. */
+  readonly exits: readonly HostExit[];
+  /** The carried variable with the number of the statement that left; null if there is none. */
+  readonly exit: string | null;
+}
+
+/** A value that the loop leaves in a carried variable. */
+export interface PassedOn {
+  readonly carried: string;
+  /** True if 0 and 1 stand for false and true. */
+  readonly isBoolean: boolean;
+}
+
+/** A statement that leaves the function around the loop. The host executes it. */
+export interface HostExit extends Pick<LoopExit, "statement" | "arrays"> {
+  /** The loop's own variables that the statement uses, with their values. */
+  readonly locals: readonly ({ readonly name: string } & (PassedOn | { readonly code: string }))[];
 }
 
 export interface LoweredLoop {
@@ -206,10 +219,10 @@ function finish(
   if (!translated || diagnostics.length > 0) return { diagnostics };
 
   const { header, statements } = translated;
-  const typed = (variable: Variable) => ({
-    name: variable.name,
-    type: typeOfVariable(variable) as NumberType,
-  });
+  const typed = (variable: Variable) => {
+    const type = typeOfVariable(variable);
+    return { name: variable.name, type: type === "bool" ? "i32" : type } as const;
+  };
   const written = [...lowering.written].map(([name, variable]) => ({ name, variable }));
   const isDeclared = ({ name }: { name: string }) => directive.reductions.some((one) => one.name === name);
   const declared = written.filter(isDeclared).map(
@@ -221,7 +234,10 @@ function finish(
   );
   const found = findReductions(
     prune(statements),
-    written.filter((one) => !isDeclared(one)).map(({ variable }) => typed(variable)),
+    // The host sets a flag to false or true, and not to a number.
+    written
+      .filter((one) => !isDeclared(one) && one.variable.kind !== "boolean")
+      .map(({ variable }) => typed(variable)),
     (name) => isSafe(lowering, written.find(({ variable }) => variable.name === name)!.variable),
   );
   const pruned = found.body;
@@ -231,7 +247,7 @@ function finish(
   });
   const bounds = accessCounts(pruned, arrays);
   const isCarried = ({ variable }: { variable: Variable }) =>
-    found.carried.some(({ name }) => name === variable.name);
+    variable.kind === "boolean" || found.carried.some(({ name }) => name === variable.name);
   const carried = written.filter(isCarried);
   const reduced = written.filter((one) => !isCarried(one));
   const reductions = [...declared, ...found.reductions];
@@ -239,10 +255,11 @@ function finish(
   const isAny = new Set(
     reducedVariables({ reductions: reductions.filter(keepsValues) }).map(({ name }) => name),
   );
+  const passed = [...lowering.passed].map(([variable, name]) => ({ name, variable }));
   guardOutside(
     lowering,
     arrays,
-    written.filter(({ variable }) => !isAny.has(variable.name)),
+    [...written, ...passed].filter(({ variable }) => !isAny.has(variable.name)),
   );
 
   const loop: Loop = {
@@ -251,7 +268,7 @@ function finish(
     index: { name: header.name, type: "i32" },
     arrays,
     inputs: [...lowering.inputs].map(({ name, type }) => ({ name, type })),
-    carried: found.carried,
+    carried: [...carried, ...passed].map(({ variable }) => typed(variable)),
     reductions,
     body: pruned,
     addressesAreFixed: addressesAreFixed(pruned, arrays),
@@ -267,8 +284,22 @@ function finish(
     final: header.final,
     arrays: Object.fromEntries([...lowering.arrays.values()].map(({ name, code }) => [name, code])),
     inputs: Object.fromEntries([...lowering.inputs].map(({ name, code }) => [name, code])),
-    carried: Object.fromEntries(carried.map(({ name, variable }) => [variable.name, name])),
+    carried: Object.fromEntries(
+      [...carried, ...passed].map(({ name, variable }) => [
+        variable.name,
+        variable.kind === "boolean" ? `(${name} ? 1 : 0)` : name,
+      ]),
+    ),
     reductions: Object.fromEntries(reduced.map(({ name, variable }) => [variable.name, name])),
+    changed: Object.fromEntries(carried.map(({ name, variable }) => [name, passedOn(variable)])),
+    exits: [...lowering.exits.values()].map(({ statement, arrays, locals }) => ({
+      statement,
+      arrays,
+      locals: locals.map((local) =>
+        "code" in local ? local : { name: local.name, ...passedOn(local.variable) },
+      ),
+    })),
+    exit: lowering.exits.size > 0 ? exitVariable(lowering).name : null,
   };
   const meanings = [...lowering.meanings];
   return {
@@ -295,6 +326,8 @@ const keepsValues = (reduction: Reduction) =>
 /** Returns true if the host checks that a double holds all integers of a variable. */
 const isSafe = ({ guards }: Lowering, variable: Variable) =>
   guards.within(assignedRange(variable), safe) === "known";
+
+const passedOn = ({ name, kind }: Variable): PassedOn => ({ carried: name, isBoolean: kind === "boolean" });
 
 /** Returns diagnostics with only the first of those that ask for the precision of the loop. */
 const oncePerLoopOf = (diagnostics: readonly Diagnostic[]): readonly Diagnostic[] => {
@@ -337,9 +370,10 @@ function guardOutside(
     guards.requireType(`${lowering.arrays.get(name)!.code} instanceof ${classOf(element)}`);
   for (const { name, variable } of written) {
     const type = typeOfVariable(variable);
-    if (type === "f64") continue;
+    // A double holds every number, and the type of a boolean is checked where it is used.
+    if (type === "f64" || type === "bool") continue;
     const converted = { i32: `${name} | 0`, u32: `${name} >>> 0`, f32: `Math.fround(${name})` };
-    guards.require(`Object.is(${converted[type as "i32"]}, ${name})`);
+    if (name !== "0") guards.require(`Object.is(${converted[type as "i32"]}, ${name})`);
   }
 }
 

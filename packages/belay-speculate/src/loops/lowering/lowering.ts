@@ -64,6 +64,24 @@ export interface Returning {
   isLast: boolean;
 }
 
+/** A statement of the loop that leaves the function around it: `return` or `throw`. */
+export interface LoopExit {
+  /** The statement, which the host executes after the loop. */
+  readonly statement: string;
+  /** The loop's own variables that the statement uses. */
+  readonly locals: readonly ExitLocal[];
+  /**
+   * The arrays that the host must have before the statement, as JavaScript; null for all arrays of
+   * the program.
+   */
+  readonly arrays: readonly string[] | null;
+}
+
+/** A variable of an iteration that a statement after the loop uses. */
+export type ExitLocal =
+  | { readonly name: string; readonly variable: Variable }
+  | { readonly name: string; readonly code: string };
+
 /** A loop inside the speculated one, with the largest number of executions of its body. */
 export interface Repetition {
   readonly trips: Linear;
@@ -99,6 +117,13 @@ export class Lowering {
   readonly inputs = new Inputs();
   /** The variables from outside that the loop changes, by their names outside. */
   readonly written = new Map<string, Variable>();
+  /**
+   * The variables that iterations pass on and that no code outside of the loop has, with the
+   * JavaScript of their first values.
+   */
+  readonly passed = new Map<Variable, string>();
+  /** The statements that leave the function around the loop, in the order of their numbers. */
+  readonly exits = new Map<Node, LoopExit>();
   readonly meanings = new Map<Binding, Meaning>();
   /** The meanings of properties of objects, by their code. */
   readonly properties = new Map<string, Meaning>();

@@ -168,11 +168,11 @@ export class Variables {
   }
 
   /**
-   * Returns a variable from outside, with its value before the loop. Its kind follows from its
-   * uses.
+   * Returns a variable that iterations pass on, with its value before the loop. Its kind follows
+   * from its uses.
    */
-  getOutside(name: string, before: Interval): Variable {
-    return this.get(`outside ${name}`, name, 0, this.#chosen.has(name) ? undefined : before);
+  getOutside(key: string, name: string, before: Interval): Variable {
+    return this.get(`outside ${key}`, name, 0, this.#chosen.has(key) ? undefined : before);
   }
 
   /** Records an assignment of a value of a kind, in an interval. */

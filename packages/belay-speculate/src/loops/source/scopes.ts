@@ -47,18 +47,29 @@ export function isUsedOnlyIn(binding: Binding, node: Node, scopes: Scopes): bool
 
 /** Returns the identifiers that mean a binding, with its declarations. */
 export function referencesTo(binding: Binding, scopes: Scopes): readonly Node[] {
-  const found: Node[] = [];
-  for (const [node, scope] of everyNode(binding.scope.node, scopes, binding.scope)) {
+  return [...identifiersIn(binding.scope.node, scopes, binding.scope)].flatMap(([node, scope]) =>
+    node.name === binding.name && lookUp(scope, node.name) === binding ? [node] : [],
+  );
+}
+
+/**
+ * Yields the identifiers in a node that are no names of properties, each with the scope around it.
+ */
+export function* identifiersIn(
+  root: Node,
+  scopes: Scopes,
+  around: Scope,
+): Generator<readonly [Extract<Node, { type: "Identifier" }>, Scope]> {
+  if (root.type === "Identifier") yield [root, around];
+  for (const [node, scope] of everyNode(root, scopes, around)) {
     const keys = new Set<Node>();
     if (node.type === "MemberExpression" && !node.computed) keys.add(node.property);
     if (node.type === "Property" && !node.computed && !node.shorthand) keys.add(node.key);
     const inner = scopes.get(node) ?? scope;
     for (const child of childrenOf(node)) {
-      if (child.type !== "Identifier" || child.name !== binding.name || keys.has(child)) continue;
-      if (lookUp(inner, child.name) === binding) found.push(child);
+      if (child.type === "Identifier" && !keys.has(child)) yield [child, inner];
     }
   }
-  return found;
 }
 
 export function childrenOf(node: Node): Node[] {

@@ -5,9 +5,16 @@ import { propertyPath, typeOfPath } from "../../source/propertyPaths.ts";
 import { type Binding, lookUp } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering, Meaning } from "../lowering.ts";
-import { hostValue, zero } from "../numbers/linear.ts";
+import { hostValue, type Linear, zero } from "../numbers/linear.ts";
 import { zeroOfVariable } from "../numbers/minusZeros.ts";
-import { hostBoolean, hostConstant, hostNumber, integer, type LoweredValue } from "../numbers/values.ts";
+import {
+  between,
+  hostBoolean,
+  hostConstant,
+  hostNumber,
+  integer,
+  type LoweredValue,
+} from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { rangeOf, typeOfVariable, type Variable } from "../variables.ts";
 
@@ -57,11 +64,12 @@ function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning 
     case "other":
       return refuse(loopError.unsupportedType(name, type.name, node));
     case "boolean":
-      lowering.guards.requireType(`typeof ${name} === "boolean"`);
-      return { kind: "value", value: hostBoolean(name) };
-    default:
-      lowering.guards.requireType(`typeof ${name} === "number"`);
-      return scalar(lowering, binding);
+    case "number":
+    case "unknown": {
+      const kind = type.kind === "boolean" ? "boolean" : "number";
+      lowering.guards.requireType(`typeof ${name} === "${kind}"`);
+      return scalar(lowering, binding, kind);
+    }
   }
 }
 
@@ -117,22 +125,35 @@ function isConstantObject({ loop, file, scope }: Lowering, binding: Binding | un
 }
 
 /**
- * Returns the meaning of a number from outside: the same in all iterations, carried from each to
- * the next, or reduced.
+ * Returns the meaning of a number or boolean from outside: the same in all iterations, carried from
+ * each to the next, or reduced.
  */
-function scalar(lowering: Lowering, binding: Binding): Meaning {
+function scalar(lowering: Lowering, binding: Binding, kind: "number" | "boolean"): Meaning {
   const { name, assignments } = binding;
   const { loop } = lowering;
   const isWritten = assignments.some(({ start, end }) => loop.node.start <= start && end <= loop.node.end);
   if (isWritten && binding.kind === "const") return refuseAssignment(binding);
   const reduced = loop.directive.reductions.find((reduction) => reduction.name === name);
-  if (!isWritten && !reduced) return { kind: "value", value: hostNumber(name, "any") };
-  const value = hostValue(name);
-  const variable = lowering.variables.getOutside(name, { low: value, high: value });
+  if (!isWritten && !reduced)
+    return { kind: "value", value: kind === "boolean" ? hostBoolean(name) : hostNumber(name, "any") };
+  const variable = outsideVariable(lowering, binding, hostValue(name), kind, name);
   lowering.written.set(name, variable);
   return reduced
     ? { kind: "reduction", operator: reduced.operator, variable }
     : { kind: "carried", variable };
+}
+
+/** Returns a variable that iterations pass on, with its value before the loop. */
+export function outsideVariable(
+  { variables }: Lowering,
+  { name, declaration }: Pick<Binding, "name" | "declaration">,
+  before: Linear,
+  kind: "number" | "boolean",
+  key = `${name}@${declaration.start}`,
+): Variable {
+  const variable = variables.getOutside(key, name, { low: before, high: before });
+  if (kind === "boolean") variables.set(variable, "boolean", between(0, 1), declaration);
+  return variable;
 }
 
 export function refuseAssignment({ name, assignments }: Binding): never {
@@ -152,12 +173,20 @@ function literalOf({ kind, declaration }: Binding): number | boolean | undefined
   return typeof literal.value === "boolean" && !negative ? literal.value : undefined;
 }
 
+/** Returns the value of a variable that iterations pass on. A boolean is passed on as 0 or 1. */
+export function carriedValue(variable: Variable): LoopExpression {
+  const { name } = variable;
+  const type = typeOfVariable(variable);
+  if (type !== "bool") return { kind: "carried", type, name };
+  return { kind: "convert", type, operand: { kind: "carried", type: "i32", name } };
+}
+
 /** Returns the value of a variable at the place where it is read. */
 export function read(lowering: Lowering, variable: Variable, carried = false): LoweredValue {
-  const type = typeOfVariable(variable);
   const { name, kind } = variable;
-  const ir: LoopExpression =
-    carried && type !== "bool" ? { kind: "carried", type, name } : { kind: "local", type, name };
+  const ir: LoopExpression = carried
+    ? carriedValue(variable)
+    : { kind: "local", type: typeOfVariable(variable), name };
   if (kind === "float") return { kind, ir, accuracy: variable.accuracy };
   if (kind === "boolean") return { kind, ir };
   return integer(ir, rangeOf(variable), zero, zeroOfVariable(lowering, variable, ir));

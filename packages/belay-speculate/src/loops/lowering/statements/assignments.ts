@@ -12,19 +12,16 @@ import { withoutTypes } from "../../source/declaredTypes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import { element, loadOf } from "../expressions/elements.ts";
 import { afterwards, held, inOrder } from "../expressions/evaluationOrder.ts";
-import { meaningOf } from "../expressions/names.ts";
+import { carriedValue, meaningOf, read } from "../expressions/names.ts";
 import { binary } from "../expressions/operators.ts";
 import { storeElement } from "../expressions/storedElements.ts";
 import type { Lowering } from "../lowering.ts";
-import { accuracyOf, requireDoubles } from "../numbers/accuracy.ts";
-import { asInteger, settled, toFloat } from "../numbers/conversions.ts";
-import { exact } from "../numbers/exactIntegers.ts";
-import { refuseMinusZero, zeroOfVariable } from "../numbers/minusZeros.ts";
-import { hostConstant, int32, type LoweredValue } from "../numbers/values.ts";
+import { settled } from "../numbers/conversions.ts";
+import { zeroOfVariable } from "../numbers/minusZeros.ts";
+import { hostConstant, isBooleanValue, type LoweredValue } from "../numbers/values.ts";
 import { LoopRefusal, refuse } from "../refusal.ts";
-import { typeOfVariable } from "../variables.ts";
 import { reduce } from "./reductions.ts";
-import { type Change, recordAssignment, setLocal, warnOfSum } from "./setVariables.ts";
+import { type Change, recordAssignment, setCarried, setLocal, warnOfSum } from "./setVariables.ts";
 
 /**
  * Translates `target = value` and `target += value`: emits the store, and returns the stored value
@@ -216,22 +213,14 @@ function setName(
         ? { ...value, ir, minusZero: value.minusZero && zeroOfVariable(lowering, variable, ir) }
         : readBack(value, ir);
     }
-    case "carried": {
-      const { variable } = meaning;
-      recordAssignment(lowering, variable, value, node, change);
-      const type = typeOfVariable(variable);
-      if (type === "bool") return refuse(loopError.mixedTypes(name, "boolean", "number", node));
-      const integer = variable.kind === "integer" ? asInteger(lowering, value, node) : undefined;
-      // A double keeps −0. The next pass translates the variable as one.
-      if (integer?.minusZero && lowering.floats === "f64")
-        lowering.variables.set(variable, "float", int32, node);
-      else if (integer) refuseMinusZero(lowering, name, integer, node);
-      if (!integer && accuracyOf(lowering, value) !== "exact")
-        requireDoubles(lowering, `\`${name}\` keeps a double from iteration to iteration`, node);
-      const ir = integer ? exact(lowering, integer, type) : toFloat(lowering, value, node);
-      lowering.emit({ kind: "assignCarried", name, value: ir });
-      return readBack(value, { kind: "carried", type, name });
-    }
+    case "carried":
+      if (isBooleanValue(value) && meaning.variable.kind !== "boolean")
+        return refuse(loopError.mixedTypes(name, "boolean", "number", node));
+      recordAssignment(lowering, meaning.variable, value, node, change);
+      setCarried(lowering, meaning.variable, name, value, node);
+      return isBooleanValue(value)
+        ? read(lowering, meaning.variable, true)
+        : readBack(value, carriedValue(meaning.variable));
     case "value":
     case "array":
       return refuseTarget(name, node);

@@ -1,15 +1,12 @@
-import type { Node, Expression as Source, Statement as SourceStatement } from "oxc-parser";
+import type { ReturnStatement, Statement as SourceStatement } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import type { Lowering } from "../lowering.ts";
+import type { Lowering, Returning } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
 import { recordAssignment, setLocal } from "./setVariables.ts";
 
 /** Translates `return value` of an inlined function. */
-export function returnFrom(lowering: Lowering, argument: Source | null, node: Node): void {
-  const { returns: returning } = lowering;
-  if (!returning) {
-    refuse(loopError.unsupported("`return`", node, "leave the loop with `break`"));
-  }
+export function returnFrom(lowering: Lowering, returning: Returning, node: ReturnStatement): void {
+  const { argument } = node;
   if (returning.variable) {
     if (!argument) refuse(loopError.unsupported("a return without a value", node));
     const value = lowering.expression(argument);

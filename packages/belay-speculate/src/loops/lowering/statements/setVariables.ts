@@ -2,16 +2,17 @@ import type { Node } from "oxc-parser";
 import { loopWarning } from "../../../diagnostics/loops.ts";
 import type { LoopExpression, ValueType } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
-import { accuracyOf } from "../numbers/accuracy.ts";
+import { accuracyOf, requireDoubles } from "../numbers/accuracy.ts";
 import { asInteger, toBoolean, toFloat } from "../numbers/conversions.ts";
-import { rangeOfInteger } from "../numbers/exactIntegers.ts";
+import { exact, rangeOfInteger } from "../numbers/exactIntegers.ts";
 import { constant, maximum, minimum, multiply, scale, unknown, zero } from "../numbers/linear.ts";
-import { signed } from "../numbers/minusZeros.ts";
+import { refuseMinusZero, signed } from "../numbers/minusZeros.ts";
 import {
   as,
   boolean,
   type IntegerValue,
   type Interval,
+  int32,
   isFloatConstant,
   isFloatType,
   type LoweredValue,
@@ -130,6 +131,30 @@ function emitSet(
   value: LoopExpression,
 ): void {
   lowering.emit(kind === "declare" ? { kind, name, type, value } : { kind, name, value });
+}
+
+/** Sets a variable that iterations pass on. `name` is its name in the program. */
+export function setCarried(
+  lowering: Lowering,
+  variable: Variable,
+  name: string,
+  value: LoweredValue,
+  node: Node,
+): void {
+  lowering.emit({ kind: "assignCarried", name: variable.name, value: carried() });
+
+  function carried(): LoopExpression {
+    const type = typeOfVariable(variable);
+    if (type === "bool") return { kind: "convert", type: "i32", operand: toBoolean(lowering, value, node) };
+    const integer = variable.kind === "integer" ? asInteger(lowering, value, node) : undefined;
+    // A double keeps −0. The next pass translates the variable as one.
+    if (integer?.minusZero && lowering.floats === "f64")
+      lowering.variables.set(variable, "float", int32, node);
+    else if (integer) refuseMinusZero(lowering, name, integer, node);
+    if (!integer && accuracyOf(lowering, value) !== "exact")
+      requireDoubles(lowering, `\`${name}\` keeps a double from iteration to iteration`, node);
+    return integer ? exact(lowering, integer, type) : toFloat(lowering, value, node);
+  }
 }
 
 /** Declares a local variable that has no value yet. */

@@ -10,6 +10,7 @@ import { effects } from "./assignments.ts";
 import { branchCall, directivesIn } from "./branchDirectives.ts";
 import { body, branches } from "./branches.ts";
 import { declaration } from "./declarations.ts";
+import { exitLoop } from "./exits.ts";
 import { doWhileLoop, forLoop, forOfLoop, whileLoop } from "./innerLoops.ts";
 import { alwaysReturns, returnFrom } from "./returns.ts";
 import { switchStatement } from "./switches.ts";
@@ -99,7 +100,11 @@ function translate(lowering: Lowering, node: SourceStatement, label: string | un
       jump(lowering, node);
       break;
     case "ReturnStatement":
-      returnFrom(lowering, node.argument, node);
+      if (lowering.returns) returnFrom(lowering, lowering.returns, node);
+      else exitLoop(lowering, node);
+      break;
+    case "ThrowStatement":
+      exitLoop(lowering, node);
       break;
     default:
       refuse(unsupported(node));
@@ -111,7 +116,6 @@ function unsupported(node: SourceStatement) {
     case "ForOfStatement":
     case "ForInStatement":
       return loopError.unsupported("a loop over a collection", node, "count: `for (let j = 0; j < n; j++)`");
-    case "ThrowStatement":
     case "TryStatement":
       return loopError.unsupported("an exception", node);
     default:
