@@ -35,11 +35,10 @@ const names = (await readdir(folder, { recursive: true }))
 if (pictures !== undefined) await mkdir(pictures, { recursive: true });
 
 const problems: string[] = [];
-const { browser, close } = await launchChromium();
+const { newPage, close } = await launchChromium();
 try {
   for (const { width, colorScheme } of looks) {
-    const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
-    const page = await context.newPage();
+    const page = await newPage({ viewport: { width, height: 900 }, colorScheme });
     let at = "";
     const problem = (what: string) => problems.push(`${at}, ${width} pixels: ${what}`);
     page.on("pageerror", ({ message }) => problem(message));
@@ -61,7 +60,7 @@ try {
     await takePicture(page, `search-${width}`, pictures);
     at = "sorting";
     await sort(page, problem);
-    await context.close();
+    await page.close();
   }
   console.log(`${names.length} pages visited at ${looks.map(({ width }) => width).join(" and ")} pixels`);
   for (const name of measured) console.log(await measure(name));
@@ -99,7 +98,7 @@ async function sort(page: Page, problem: (what: string) => void): Promise<void> 
 
 /** Returns the compressed size of all files that a page loads, and its first paint. */
 async function measure(name: string): Promise<string> {
-  const page = await browser.newPage();
+  const page = await newPage();
   await serveFolder(page, address, folder);
   const files = new Set<string>([name]);
   page.on("request", (request) => {

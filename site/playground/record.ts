@@ -17,9 +17,9 @@ const built = (await build({
     lib: { entry: join(import.meta.dirname, "src/recordPage.ts"), formats: ["iife"], name: "recordPage" },
   },
 })) as Rolldown.RolldownOutput[];
-const { browser, close } = await launchChromium();
+const { newPage, close } = await launchChromium();
 try {
-  const page = await browser.newPage();
+  const page = await newPage();
   await page.route("**", (route) =>
     route.fulfill({ contentType: "text/html", body: "<title>Belay</title>" }),
   );

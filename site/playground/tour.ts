@@ -16,7 +16,7 @@ const address = "http://localhost/playground/";
 const size = { width: 1080, height: 720 };
 
 const folder = await mkdtemp(join(tmpdir(), "belay-tour-"));
-const { browser, close } = await launchChromium();
+const { newPage, close } = await launchChromium();
 try {
   await build({
     ...config,
@@ -24,7 +24,7 @@ try {
     logLevel: "error",
     build: { ...config.build, outDir: folder },
   });
-  const page = await browser.newPage({ viewport: size });
+  const page = await newPage({ viewport: size });
   await serveFolder(page, address, folder);
   const frames: Frame[] = [];
 
@@ -46,7 +46,7 @@ try {
     );
     frames.push({ png: await page.screenshot(), seconds });
   };
-  const verdict = (words: string) => page.locator(".verdict", { hasText: words }).waitFor({ timeout: 0 });
+  const verdict = (words: string) => page.locator(".verdict", { hasText: words }).waitFor();
   const press = (name: string) => page.getByRole("button", { name }).click();
   const go = (name: string) => page.getByRole("tab", { name }).click();
 

@@ -19,7 +19,7 @@ const pageErrors: string[] = [];
 beforeAll(async () => {
   const [code, chromium] = await Promise.all([bundlePage(), launchChromium()]);
   launched = chromium;
-  page = await launched.browser.newPage();
+  page = await launched.newPage();
   page.on("pageerror", ({ message }) => pageErrors.push(message));
   // WebGPU exists only in secure contexts, such as localhost. No request leaves the machine.
   await page.route("**", (route) =>

@@ -66,7 +66,7 @@ describe("in a page", () => {
 
   it.each([1400, 400])("the report of the campaign fits into %i pixels", async (width) => {
     const page = readFileSync(join(folder, "campaign.html"), "utf8");
-    expect(await misfitsOf(launched.browser, page, "campaign", width)).toEqual([]);
+    expect(await misfitsOf(launched, page, "campaign", width)).toEqual([]);
   });
 
   it.each(Object.entries(pages))("the example %s shows what it computes", async (name, expected) => {
@@ -80,7 +80,7 @@ describe("in a page", () => {
       resolve: { conditions },
       build: { outDir, target: "es2023" },
     });
-    const page = await launched.browser.newPage();
+    const page = await launched.newPage();
     const errors: string[] = [];
     const failed = new Promise<void>((resolve) => {
       page.on("pageerror", ({ message }) => {
@@ -91,7 +91,7 @@ describe("in a page", () => {
     await serveFolder(page, "http://localhost/example/", outDir);
     await page.goto("http://localhost/example/");
     const output = page.locator("#output");
-    await Promise.race([output.filter({ hasNotText: "computing" }).waitFor({ timeout: 0 }), failed]);
+    await Promise.race([output.filter({ hasNotText: "computing" }).waitFor(), failed]);
     expect({ errors, output: await output.textContent() }).toEqual({
       errors: [],
       output: expect.stringMatching(expected),

@@ -45,8 +45,7 @@ async function open(
   state: string,
   { width = 1400, hasWebGpu = true, colorScheme = "light" as "light" | "dark" } = {},
 ): Promise<Opened> {
-  const context = await launched.browser.newContext({ viewport: { width, height: 900 }, colorScheme });
-  const page = await context.newPage();
+  const page = await launched.newPage({ viewport: { width, height: 900 }, colorScheme });
   const wrong: string[] = [];
   page.on("pageerror", ({ message }) => wrong.push(message));
   page.on("console", (message) => {
@@ -58,12 +57,12 @@ async function open(
   await page.goto(`${address}#${state}`);
   return {
     page,
-    verdict: (words) => page.locator(".verdict", { hasText: words }).waitFor({ timeout: 0 }),
+    verdict: (words) => page.locator(".verdict", { hasText: words }).waitFor(),
     async close() {
       const beside = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       const name = `${state.replace(/\W+/g, "-")}-${width}-${colorScheme}${hasWebGpu ? "" : "-recorded"}`;
       await takePicture(page, name);
-      await context.close();
+      await page.close();
       expect({ wrong, missing, beside: Math.max(0, beside) }).toEqual({ wrong: [], missing: [], beside: 0 });
     },
   };
@@ -120,7 +119,7 @@ describe.each([
     expect(await page.locator(".iterations .conflict").count()).toBe(40);
     await page.getByLabel("Round", { exact: true }).fill("9");
     await page.getByRole("button", { name: "Play" }).click();
-    await page.getByText("Round 11 of 11").waitFor({ timeout: 0 });
+    await page.getByText("Round 11 of 11").waitFor();
     expect(await page.locator(".kernels details").count()).toBeGreaterThan(2);
     await close();
   });
@@ -167,11 +166,11 @@ describe("a kernel of one's own", () => {
       source("1.5").indexOf("1.5"),
     );
     await editor.fill(source("id.x ^ id.y"));
-    await page.locator(".problems li").waitFor({ state: "detached", timeout: 0 });
+    await page.locator(".problems li").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Run" }).click();
     await verdict("The result, verified");
-    await page.getByText("y[2079] = 63").waitFor({ timeout: 0 });
-    await page.waitForURL(/source=/, { timeout: 0 });
+    await page.getByText("y[2079] = 63").waitFor();
+    await page.waitForURL(/source=/);
     const state = page.url().split("#")[1]!;
     await close();
     const again = await open(state);
@@ -196,14 +195,14 @@ it("measures the cost on the device at hand", async () => {
   const { page, verdict, close } = await open("view=kernel&example=blur");
   await verdict("The result, verified");
   await page.getByRole("button", { name: "Measure" }).click();
-  await page.locator(".cost", { hasText: /^[\d.]+ times the plain kernel: / }).waitFor({ timeout: 0 });
+  await page.locator(".cost", { hasText: /^[\d.]+ times the plain kernel: / }).waitFor();
   await close();
 });
 
 describe("without WebGPU, the playground", () => {
   it("says so, and plays recorded runs", async () => {
     const { page, verdict, close } = await open("view=kernel", { hasWebGpu: false, width: 400 });
-    await page.getByText("This browser has no WebGPU.").waitFor({ timeout: 0 });
+    await page.getByText("This browser has no WebGPU.").waitFor();
     await verdict("The result, verified");
     await page.getByRole("button", { name: "Strike" }).click();
     await verdict("Caught and recovered");

@@ -44,7 +44,7 @@ it.each(Object.keys(reports).flatMap((name) => [1400, 400].map((width) => [name,
   "the report of %s fits into %i pixels",
   async (name, width) => {
     const page = renderPage(reports[name as keyof typeof reports]);
-    expect(await misfitsOf(launched.browser, page, name, width)).toEqual([]);
+    expect(await misfitsOf(launched, page, name, width)).toEqual([]);
   },
 );
 
@@ -54,7 +54,7 @@ it("a clipped text, two texts in one place, a text without size and a wide table
   const table = (width: number) => `<table><tr><td style="min-width: ${width}px">cell</td></tr></table>`;
   const misfits = (body: string, width: number) =>
     misfitsOf(
-      launched.browser,
+      launched,
       `<div class="scroll" style="overflow: auto">${table(width)}</div>${body}`,
       "misfits",
       400,

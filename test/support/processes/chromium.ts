@@ -5,10 +5,14 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress } from "node:zlib";
 import { packagedFile, unpackArchive } from "belay-node/internal/adapterSwiftShader";
-import { type Browser, chromium, type LaunchOptions } from "playwright-core";
+import { type BrowserContextOptions, chromium, type LaunchOptions, type Page } from "playwright-core";
 
 export interface LaunchedChromium {
-  readonly browser: Browser;
+  /**
+   * Opens a page with a profile of its own. Nothing that waits for the page has a limit, so a busy
+   * machine only takes longer.
+   */
+  newPage(options?: BrowserContextOptions): Promise<Page>;
   close(): Promise<void>;
 }
 
@@ -24,9 +28,15 @@ export async function launchChromium(): Promise<LaunchedChromium> {
   try {
     const browser = await chromium.launch({
       ...(packaged ? await unpackChromium(folder) : { channel: "chrome" }),
+      timeout: 0,
       args: ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"],
     });
-    return { browser, close: () => browser.close().finally(removeFolder) };
+    const newPage = async (options?: BrowserContextOptions) => {
+      const page = await browser.newPage(options);
+      page.setDefaultTimeout(0);
+      return page;
+    };
+    return { newPage, close: () => browser.close().finally(removeFolder) };
   } catch (error) {
     await removeFolder();
     throw error;

@@ -1,4 +1,4 @@
-import type { Browser } from "playwright-core";
+import type { LaunchedChromium } from "./chromium.ts";
 import { takePicture } from "./picture.ts";
 
 /**
@@ -7,12 +7,12 @@ import { takePicture } from "./picture.ts";
  * set to a folder, it leaves a picture there.
  */
 export async function misfitsOf(
-  browser: Browser,
+  { newPage }: LaunchedChromium,
   html: string,
   name: string,
   width: number,
 ): Promise<string[]> {
-  const page = await browser.newPage({ viewport: { width, height: 900 } });
+  const page = await newPage({ viewport: { width, height: 900 } });
   await page.setContent(html);
   await takePicture(page, `${name}-${width}`);
   const misfits = await page.evaluate(() => {
