@@ -50,7 +50,7 @@ describe("a page", () => {
   it.each([
     ["protect", "belay-gpu", compiler, 358_000],
     ["harden", "belay-gpu", [...compiler, "runtime"].sort(), 568_000],
-    ["twoTexts", "belay-gpu/diversity", ["analysis", "diagnostics", "transforms", "wgsl"], 100_000],
+    ["twoTexts", "belay-gpu/diversity", ["analysis", "diagnostics", "transforms", "wgsl"], 48_000],
     ["parse, resolve, print", "belay-gpu/wgsl", ["diagnostics", "wgsl"], 130_000],
     [
       "speculate, takeTurn",

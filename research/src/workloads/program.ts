@@ -1,4 +1,5 @@
-import type { Prepared, Verdict, Workload } from "belay-gpu/internal/runtime/tuning/workload";
+import type { Outputs, Prepared, Verdict, Workload } from "belay-gpu/internal/runtime/tuning/workload";
+import { bindBuffers } from "./buffers.ts";
 
 export type {
   Outputs,
@@ -6,6 +7,36 @@ export type {
   Verdict,
   VerifiableProgram,
 } from "belay-gpu/internal/runtime/tuning/workload";
+
+/** The one dispatch of a program: its buffers, at bindings 0, 1, 2…, and its workgroups. */
+interface Dispatch<Results extends Outputs> extends Pick<Prepared<Results>, "read"> {
+  readonly buffers: readonly GPUBuffer[];
+  readonly grid: readonly [x: number, y?: number];
+}
+
+/** Prepares a program that dispatches one kernel. */
+export function prepareDispatch<Results extends Outputs>(
+  device: GPUDevice,
+  code: string,
+  { buffers, grid, read }: Dispatch<Results>,
+): Prepared<Results> {
+  const module = device.createShaderModule({ code });
+  const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
+  const bindings = bindBuffers(device, pipeline, ...buffers);
+  return {
+    encode(encoder) {
+      const pass = encoder.beginComputePass();
+      pass.setPipeline(pipeline);
+      pass.setBindGroup(0, bindings);
+      pass.dispatchWorkgroups(...grid);
+      pass.end();
+    },
+    read,
+    destroy() {
+      for (const buffer of buffers) buffer.destroy();
+    },
+  };
+}
 
 /** Returns a workload that prepares, runs once, reads and cleans up. */
 export function runOnce(prepare: (device: GPUDevice) => Prepared): Workload {

@@ -5,7 +5,7 @@ import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import type { AuditReport } from "../runtime/context/auditing.ts";
 import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
 import { type AuditorOptions, auditor } from "./auditor.ts";
-import { upperBound } from "./upperBound.ts";
+import { upperBound } from "./deviceAudit.ts";
 
 const { newDevice } = testDevices();
 let shared: Promise<GPUDevice> | undefined;

@@ -2,7 +2,7 @@
 
 import type { KernelSource } from "../compiler/filledBytes.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
-import { subgroupSizes } from "../qualify/subgroupSizes.ts";
+import { subgroupSizes } from "../qualify/inputs.ts";
 import type {
   Audit,
   AuditableCommands,
@@ -23,7 +23,6 @@ import {
   type BindingCopy,
   type PageRequest,
 } from "./auditedKernel.ts";
-import { upperBound } from "./upperBound.ts";
 
 /** The most GPU memory for copies of sampled dispatches, in bytes. */
 const mostCopiedBytes = 2 ** 28;
@@ -417,4 +416,18 @@ function randomFrom(seed: number): () => number {
     word = (word + Math.imul(word ^ (word >>> 7), 61 | word)) ^ word;
     return ((word ^ (word >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+/** The normal quantile of 95 %. */
+const quantile = 1.6449;
+
+/**
+ * Returns the largest fraction that a sample supports at 95 %. It is exact if none of the sample is
+ * wrong, and otherwise the score bound of Wilson (1927).
+ */
+export function upperBound(wrong: number, all: number): number {
+  if (all === 0) return 1;
+  if (wrong === 0) return 1 - 0.05 ** (1 / all);
+  const [p, z] = [wrong / all, quantile ** 2 / all];
+  return Math.min(1, (p + z / 2 + Math.sqrt(z * p * (1 - p) + z ** 2 / 4)) / (1 + z));
 }

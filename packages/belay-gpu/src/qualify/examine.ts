@@ -12,8 +12,8 @@ import {
 } from "../reference/referenceKernel.ts";
 import { compare, type WordComparison } from "./comparison.ts";
 import type { TriedDevice } from "./deviceRun.ts";
+import { subgroupSizes } from "./inputs.ts";
 import type { Dispute, KernelCase } from "./qualification.ts";
-import { subgroupSizes } from "./subgroupSizes.ts";
 import { laneKernel } from "./suite.ts";
 import { builtInTrial, type Trial } from "./trials.ts";
 

@@ -46,3 +46,12 @@ function integerAt(i: number, contents: InputNumbers): number {
   if (contents === "edges") return integers[(i + 5 * Math.floor(i / 32)) % 32]!;
   return "all" in contents ? contents.all : (i * 7 + Math.floor(i / 64)) % contents.below;
 }
+
+/** Returns the sizes that subgroups of a device may have. */
+export function subgroupSizes({ adapterInfo }: GPUDevice): number[] {
+  const least = adapterInfo?.subgroupMinSize || 4;
+  const most = adapterInfo?.subgroupMaxSize || 128;
+  const sizes: number[] = [];
+  for (let size = least; size <= most; size *= 2) sizes.push(size);
+  return sizes;
+}

@@ -3,8 +3,8 @@ import { listOf, longWork, refuseUnknown } from "../diagnostics/options.ts";
 import type { Progress } from "../diagnostics/progress.ts";
 import { TriedDevice } from "./deviceRun.ts";
 import { type Candidate, examine } from "./examine.ts";
+import { subgroupSizes } from "./inputs.ts";
 import type { KernelCase, KernelToQualify, Qualification } from "./qualification.ts";
-import { subgroupSizes } from "./subgroupSizes.ts";
 import { builtInKernels } from "./suite.ts";
 import { builtInTrial, trialsOf } from "./trials.ts";
 

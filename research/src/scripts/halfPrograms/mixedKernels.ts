@@ -1,6 +1,6 @@
 /** Kernels on 16-bit floats whose layouts and conversions the papers' programs do not have. */
-import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../../workloads/buffers.ts";
-import type { Prepared } from "../../workloads/program.ts";
+import { readBuffers, resultBuffer, uploadBuffer } from "../../workloads/buffers.ts";
+import { type Prepared, prepareDispatch } from "../../workloads/program.ts";
 import { randomWord } from "../../workloads/random.ts";
 
 const ELEMENTS = 203;
@@ -25,25 +25,13 @@ fn compute(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_i
   ${body}
 }`;
   const prepare = (device: GPUDevice): Prepared => {
-    const module = device.createShaderModule({ code });
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const halves = new Uint32Array((ELEMENTS * STRIDE) / 4).map((_, at) => numberPair(at));
     const [input, output] = [uploadBuffer(device, halves), resultBuffer(device, halves.byteLength)];
-    const bindings = bindBuffers(device, pipeline, input, output);
-    return {
-      encode(encoder) {
-        const pass = encoder.beginComputePass();
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(Math.ceil(ELEMENTS / 64));
-        pass.end();
-      },
+    return prepareDispatch(device, code, {
+      buffers: [input, output],
+      grid: [Math.ceil(ELEMENTS / 64)],
       read: async () => ({ result: new Uint32Array(await readBuffers(device, output)) }),
-      destroy() {
-        input.destroy();
-        output.destroy();
-      },
-    };
+    });
   };
   return { name, prepare };
 }

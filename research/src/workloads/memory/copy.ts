@@ -1,5 +1,5 @@
-import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
+import { gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
+import { type Prepared, prepareDispatch, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomWords } from "../random.ts";
 
 const WORKGROUP = 256;
@@ -35,25 +35,13 @@ export function create({
   const words = randomWords((elements * bytesPerElement) / 4, seed);
 
   const prepare = (device: GPUDevice): Prepared<{ duplicate: Uint32Array }> => {
-    const module = device.createShaderModule({ code: source });
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const original = uploadBuffer(device, words);
     const duplicate = resultBuffer(device, words.byteLength);
-    const bindings = bindBuffers(device, pipeline, original, duplicate);
-    return {
-      encode(encoder) {
-        const pass = encoder.beginComputePass();
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(...gridOf(Math.ceil(elements / WORKGROUP)));
-        pass.end();
-      },
+    return prepareDispatch(device, source, {
+      buffers: [original, duplicate],
+      grid: gridOf(Math.ceil(elements / WORKGROUP)),
       read: async () => ({ duplicate: new Uint32Array(await readBuffers(device, duplicate)) }),
-      destroy() {
-        original.destroy();
-        duplicate.destroy();
-      },
-    };
+    });
   };
 
   return {

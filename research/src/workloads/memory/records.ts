@@ -1,5 +1,5 @@
-import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
+import { gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
+import { type Prepared, prepareDispatch, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomIntegers } from "../random.ts";
 
 const WORKGROUP = 32;
@@ -56,25 +56,13 @@ export function create({
   const before = new Uint32Array(randomIntegers(records * WORDS, 1000, seed).buffer);
 
   const prepare = (device: GPUDevice): Prepared<{ after: Uint32Array }> => {
-    const module = device.createShaderModule({ code: UPDATE });
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const input = uploadBuffer(device, before);
     const output = resultBuffer(device, before.byteLength);
-    const bindings = bindBuffers(device, pipeline, input, output);
-    return {
-      encode(encoder) {
-        const pass = encoder.beginComputePass();
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(...gridOf(Math.ceil(records / WORKGROUP)));
-        pass.end();
-      },
+    return prepareDispatch(device, UPDATE, {
+      buffers: [input, output],
+      grid: gridOf(Math.ceil(records / WORKGROUP)),
       read: async () => ({ after: withoutPadding(new Uint32Array(await readBuffers(device, output))) }),
-      destroy() {
-        input.destroy();
-        output.destroy();
-      },
-    };
+    });
   };
 
   return {

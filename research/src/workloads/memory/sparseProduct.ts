@@ -1,5 +1,5 @@
-import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
+import { gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
+import { type Prepared, prepareDispatch, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomBelow, randomIntegers } from "../random.ts";
 
 /** The number of lanes that share a row, and the number of rows of a workgroup. */
@@ -75,26 +75,15 @@ export function create(options: SparseProductOptions = {}): VerifiableProgram<{ 
   const factor = randomIntegers(rows, 15, seed + 3);
 
   const prepare = (device: GPUDevice): Prepared<{ product: Float32Array }> => {
-    const module = device.createShaderModule({ code: MULTIPLY });
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const inputs = [matrix.starts, matrix.columns, matrix.elements, factor].map((data) =>
       uploadBuffer(device, data),
     );
     const product = resultBuffer(device, 4 * rows);
-    const bindings = bindBuffers(device, pipeline, ...inputs, product);
-    return {
-      encode(encoder) {
-        const pass = encoder.beginComputePass();
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(...gridOf(Math.ceil(rows / ROWS)));
-        pass.end();
-      },
+    return prepareDispatch(device, MULTIPLY, {
+      buffers: [...inputs, product],
+      grid: gridOf(Math.ceil(rows / ROWS)),
       read: async () => ({ product: new Float32Array(await readBuffers(device, product)) }),
-      destroy() {
-        for (const buffer of [...inputs, product]) buffer.destroy();
-      },
-    };
+    });
   };
 
   const { length } = matrix.columns;

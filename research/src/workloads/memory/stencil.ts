@@ -1,5 +1,5 @@
-import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
+import { readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
+import { type Prepared, prepareDispatch, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomIntegers } from "../random.ts";
 
 const TILE = [32, 8] as const;
@@ -42,25 +42,14 @@ export function create({ width = 64, height = width, seed = 1 }: StencilOptions 
   const before = randomIntegers(width * height, 1000, seed);
 
   const prepare = (device: GPUDevice): Prepared<{ after: Float32Array }> => {
-    const module = device.createShaderModule({ code: RELAX });
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const extent = uploadBuffer(device, Uint32Array.of(width), GPUBufferUsage.UNIFORM);
     const input = uploadBuffer(device, before);
     const output = resultBuffer(device, before.byteLength);
-    const bindings = bindBuffers(device, pipeline, extent, input, output);
-    return {
-      encode(encoder) {
-        const pass = encoder.beginComputePass();
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(Math.ceil(width / TILE[0]), Math.ceil(height / TILE[1]));
-        pass.end();
-      },
+    return prepareDispatch(device, RELAX, {
+      buffers: [extent, input, output],
+      grid: [Math.ceil(width / TILE[0]), Math.ceil(height / TILE[1])],
       read: async () => ({ after: new Float32Array(await readBuffers(device, output)) }),
-      destroy() {
-        for (const buffer of [extent, input, output]) buffer.destroy();
-      },
-    };
+    });
   };
 
   return {

@@ -11,8 +11,8 @@
  * invocation shares only the first of its leaves. Random numbers have ten bits, so that every price
  * is compared with one of 1024 references.
  */
-import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
+import { gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
+import { type Prepared, prepareDispatch, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomWord } from "../random.ts";
 
 const WORKGROUP = 32;
@@ -99,24 +99,13 @@ export function create({ options = 11, seed = 1 }: BinomialOptionOptions = {}): 
   for (let i = 0; i < numbers.length; i++) numbers[i] = (randomWord(seed, i) >>> 22) / LEVELS;
 
   const prepare = (device: GPUDevice): Prepared<{ prices: Float32Array }> => {
-    const module = device.createShaderModule({ code: FOLD });
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const input = uploadBuffer(device, numbers);
     const prices = resultBuffer(device, numbers.byteLength);
-    const bindings = bindBuffers(device, pipeline, input, prices);
-    return {
-      encode(encoder) {
-        const pass = encoder.beginComputePass();
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(...gridOf(workgroups));
-        pass.end();
-      },
+    return prepareDispatch(device, FOLD, {
+      buffers: [input, prices],
+      grid: gridOf(workgroups),
       read: async () => ({ prices: new Float32Array(await readBuffers(device, prices)) }),
-      destroy() {
-        for (const buffer of [input, prices]) buffer.destroy();
-      },
-    };
+    });
   };
 
   return {

@@ -10,8 +10,8 @@
  * sample, spot and strike are always the same. Random numbers have sixteen bits, so that every
  * price is compared with one of 65,536 references.
  */
-import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
+import { gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
+import { type Prepared, prepareDispatch, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomWord } from "../random.ts";
 
 const WORKGROUP = 128;
@@ -112,28 +112,17 @@ export function create({ options = 4000, seed = 1 }: BlackScholesOptions = {}): 
   for (let i = 0; i < numbers.length; i++) numbers[i] = (randomWord(seed, i) >>> 16) / LEVELS;
 
   const prepare = (device: GPUDevice): Prepared<Prices> => {
-    const module = device.createShaderModule({ code: PRICE });
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const input = uploadBuffer(device, numbers);
     const calls = resultBuffer(device, numbers.byteLength);
     const puts = resultBuffer(device, numbers.byteLength);
-    const bindings = bindBuffers(device, pipeline, input, calls, puts);
-    return {
-      encode(encoder) {
-        const pass = encoder.beginComputePass();
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(...gridOf(Math.ceil(quads / WORKGROUP)));
-        pass.end();
-      },
+    return prepareDispatch(device, PRICE, {
+      buffers: [input, calls, puts],
+      grid: gridOf(Math.ceil(quads / WORKGROUP)),
       async read() {
         const prices = new Float32Array(await readBuffers(device, calls, puts));
         return { calls: prices.subarray(0, numbers.length), puts: prices.subarray(numbers.length) };
       },
-      destroy() {
-        for (const buffer of [input, calls, puts]) buffer.destroy();
-      },
-    };
+    });
   };
 
   return {

@@ -9,8 +9,8 @@
  * Values then pass workgroup memory once and not eight times. The coefficients of `A` are constants
  * of the kernel. Even cosines are symmetric and odd ones antisymmetric, which halves the products.
  */
-import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
+import { gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
+import { type Prepared, prepareDispatch, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomFloats, randomIntegers, sampleIndices } from "../random.ts";
 
 const SIDE = 8;
@@ -136,25 +136,14 @@ export function create(options: DctOptions = {}): VerifiableProgram<{ coefficien
   const image = randomIntegers(blocks * AREA, MAGNITUDE, seed);
 
   const prepare = (device: GPUDevice): Prepared<{ coefficients: Float32Array }> => {
-    const module = device.createShaderModule({ code: DCT });
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const shape = uploadBuffer(device, Uint32Array.of(blocksAcross), GPUBufferUsage.UNIFORM);
     const input = uploadBuffer(device, image);
     const coefficients = resultBuffer(device, image.byteLength);
-    const bindings = bindBuffers(device, pipeline, shape, input, coefficients);
-    return {
-      encode(encoder) {
-        const pass = encoder.beginComputePass();
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(...gridOf(Math.ceil(blocks / BLOCKS)));
-        pass.end();
-      },
+    return prepareDispatch(device, DCT, {
+      buffers: [shape, input, coefficients],
+      grid: gridOf(Math.ceil(blocks / BLOCKS)),
       read: async () => ({ coefficients: new Float32Array(await readBuffers(device, coefficients)) }),
-      destroy() {
-        for (const buffer of [shape, input, coefficients]) buffer.destroy();
-      },
-    };
+    });
   };
 
   return {

@@ -1,5 +1,5 @@
-import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
+import { readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
+import { type Prepared, prepareDispatch, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomIntegers, randomWord } from "../random.ts";
 
 /**
@@ -37,25 +37,14 @@ export function productProgram({
   const b = randomIntegers(inner * columns, magnitude, seed + 1);
 
   const prepare = (device: GPUDevice): Prepared<{ product: Float32Array }> => {
-    const module = device.createShaderModule({ code: kernel });
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const uniforms = uploadBuffer(device, shape, GPUBufferUsage.UNIFORM);
     const [left, right] = [uploadBuffer(device, a), uploadBuffer(device, b)];
     const product = resultBuffer(device, rows * columns * 4);
-    const bindings = bindBuffers(device, pipeline, uniforms, left, right, product);
-    return {
-      encode(encoder) {
-        const pass = encoder.beginComputePass();
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(Math.ceil(columns / tile), Math.ceil(rows / tile));
-        pass.end();
-      },
+    return prepareDispatch(device, kernel, {
+      buffers: [uniforms, left, right, product],
+      grid: [Math.ceil(columns / tile), Math.ceil(rows / tile)],
       read: async () => ({ product: new Float32Array(await readBuffers(device, product)) }),
-      destroy() {
-        for (const buffer of [uniforms, left, right, product]) buffer.destroy();
-      },
-    };
+    });
   };
 
   return {

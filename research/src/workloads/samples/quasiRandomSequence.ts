@@ -11,8 +11,8 @@
  * f32 holds exactly. The direction vectors are the published ones of Joe and Kuo, "Constructing
  * Sobol sequences with better two-dimensional projections", 2008.
  */
-import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
+import { readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
+import { type Prepared, prepareDispatch, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 
 const WORKGROUP = 128;
 /** The number of vec4 that an invocation computes. */
@@ -97,25 +97,14 @@ export function create({ points = 3000 }: QuasiRandomSequenceOptions = {}): Veri
   const directions = Array.from({ length: DIMENSIONS }, (_, dimension) => directionVectors(dimension));
 
   const prepare = (device: GPUDevice): Prepared<{ sequence: Float32Array }> => {
-    const module = device.createShaderModule({ code: GENERATE });
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const count = uploadBuffer(device, Uint32Array.of(quads), GPUBufferUsage.UNIFORM);
     const vectors = uploadBuffer(device, Uint32Array.from(directions.flatMap((each) => [...each])));
     const sequence = resultBuffer(device, 16 * quads * DIMENSIONS);
-    const bindings = bindBuffers(device, pipeline, count, vectors, sequence);
-    return {
-      encode(encoder) {
-        const pass = encoder.beginComputePass();
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(Math.ceil(quads / (WORKGROUP * SERIAL)), DIMENSIONS);
-        pass.end();
-      },
+    return prepareDispatch(device, GENERATE, {
+      buffers: [count, vectors, sequence],
+      grid: [Math.ceil(quads / (WORKGROUP * SERIAL)), DIMENSIONS],
       read: async () => ({ sequence: new Float32Array(await readBuffers(device, sequence)) }),
-      destroy() {
-        for (const buffer of [count, vectors, sequence]) buffer.destroy();
-      },
-    };
+    });
   };
 
   return {

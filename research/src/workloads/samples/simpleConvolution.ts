@@ -8,8 +8,8 @@
  * Chosen here: a mask of 5 x 5 different weights, and zeros as the border. Each invocation computes
  * four rows of a vec4, which share its loads.
  */
-import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
+import { readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
+import { type Prepared, prepareDispatch, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomIntegers, randomWord } from "../random.ts";
 
 const WIDTH = 16;
@@ -95,26 +95,15 @@ export function create(
   const mask = randomIntegers(SIDE * SIDE, 8, seed + 1);
 
   const prepare = (device: GPUDevice): Prepared<{ convolved: Float32Array }> => {
-    const module = device.createShaderModule({ code: CONVOLVE });
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const size = uploadBuffer(device, Uint32Array.of(quads, height), GPUBufferUsage.UNIFORM);
     const weights = uploadBuffer(device, maskRows(mask), GPUBufferUsage.UNIFORM);
     const input = uploadBuffer(device, image);
     const convolved = resultBuffer(device, 16 * quads * height);
-    const bindings = bindBuffers(device, pipeline, size, weights, input, convolved);
-    return {
-      encode(encoder) {
-        const pass = encoder.beginComputePass();
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(Math.ceil(quads / WIDTH), Math.ceil(height / (HEIGHT * ROWS.length)));
-        pass.end();
-      },
+    return prepareDispatch(device, CONVOLVE, {
+      buffers: [size, weights, input, convolved],
+      grid: [Math.ceil(quads / WIDTH), Math.ceil(height / (HEIGHT * ROWS.length))],
       read: async () => ({ convolved: new Float32Array(await readBuffers(device, convolved)) }),
-      destroy() {
-        for (const buffer of [size, weights, input, convolved]) buffer.destroy();
-      },
-    };
+    });
   };
 
   return {

@@ -1,5 +1,5 @@
-import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
+import { readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
+import { type Prepared, prepareDispatch, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { randomWords, sampleIndices } from "../random.ts";
 
 const WIDTH = 32;
@@ -107,25 +107,14 @@ export function create(options: SobelFilterOptions = {}): VerifiableProgram<{ ed
   const image = randomWords(width * height, seed);
 
   const prepare = (device: GPUDevice): Prepared<{ edges: Uint32Array }> => {
-    const module = device.createShaderModule({ code: SOBEL });
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const size = uploadBuffer(device, Uint32Array.of(quads, height), GPUBufferUsage.UNIFORM);
     const input = uploadBuffer(device, image);
     const edges = resultBuffer(device, image.byteLength);
-    const bindings = bindBuffers(device, pipeline, size, input, edges);
-    return {
-      encode(encoder) {
-        const pass = encoder.beginComputePass();
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(Math.ceil(quads / WIDTH), Math.ceil(height / (HEIGHT * SERIAL)));
-        pass.end();
-      },
+    return prepareDispatch(device, SOBEL, {
+      buffers: [size, input, edges],
+      grid: [Math.ceil(quads / WIDTH), Math.ceil(height / (HEIGHT * SERIAL))],
       read: async () => ({ edges: new Uint32Array(await readBuffers(device, edges)) }),
-      destroy() {
-        for (const buffer of [size, input, edges]) buffer.destroy();
-      },
-    };
+    });
   };
 
   return {

@@ -12,8 +12,8 @@
  * so that the table is used more than once. Alpha stays as it is. An invocation takes four pixels,
  * one after the other. All numbers are whole, so that every pixel is checked exactly.
  */
-import { bindBuffers, gridOf, readBuffers, resultBuffer } from "../buffers.ts";
-import { type Prepared, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
+import { gridOf, readBuffers, resultBuffer } from "../buffers.ts";
+import { type Prepared, prepareDispatch, runOnce, type VerifiableProgram, verifyExact } from "../program.ts";
 import { randomWords } from "../random.ts";
 
 const WORKGROUP = 128;
@@ -122,24 +122,13 @@ export function create({
   const quads = Math.ceil(pixels / 4);
 
   const prepare = (device: GPUDevice): Prepared<{ noisy: Uint32Array }> => {
-    const module = device.createShaderModule({ code: ADD_NOISE });
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const [input, noisy] = [0, 1].map(() => resultBuffer(device, 16 * quads)) as [GPUBuffer, GPUBuffer];
     device.queue.writeBuffer(input, 0, image);
-    const bindings = bindBuffers(device, pipeline, input, noisy);
-    return {
-      encode(encoder) {
-        const pass = encoder.beginComputePass();
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(...gridOf(Math.ceil(quads / WORKGROUP)));
-        pass.end();
-      },
+    return prepareDispatch(device, ADD_NOISE, {
+      buffers: [input, noisy],
+      grid: gridOf(Math.ceil(quads / WORKGROUP)),
       read: async () => ({ noisy: new Uint32Array(await readBuffers(device, noisy), 0, pixels) }),
-      destroy() {
-        for (const buffer of [input, noisy]) buffer.destroy();
-      },
-    };
+    });
   };
 
   return {

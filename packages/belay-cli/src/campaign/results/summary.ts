@@ -3,6 +3,7 @@ import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import {
   type FaultModel,
   faultModels,
+  modelsOf,
   programStructures,
   type StruckStructure,
 } from "../model/faultModel.ts";
@@ -30,8 +31,7 @@ import {
 } from "./breakdowns.ts";
 import { type CellProgress, claims, isInside, numbersBelow, strataOf, stratumName } from "./plan.ts";
 import type { Results } from "./results.ts";
-import { type WeightedCell, weigh } from "./weighted.ts";
-import { type RefusedWorker, type WorkerSummary, workersOf } from "./work.ts";
+import { type WeightedRate, weightedMean } from "./statistics.ts";
 
 /** The rates of one structure in one configuration. */
 export interface CellSummary extends Tally {
@@ -398,4 +398,76 @@ function problemsOf(
           `silent (at most ${percent(claimed.sdc.high)}, allowed ${percent(settings.bound)})`,
     ),
   ];
+}
+
+/**
+ * The rate of silent corruption of one structure in one configuration, with fault models weighted
+ * by the shares that a study reports.
+ */
+export interface WeightedCell {
+  readonly configuration: string;
+  readonly structure: StruckStructure;
+  readonly inside: boolean;
+  /** The rate of silent corruption. Undefined if no model with a weight has struck. */
+  readonly sdc?: WeightedRate;
+  /** The models with a weight that represent the structure and have not struck. */
+  readonly unstruck: readonly FaultModel[];
+}
+
+/**
+ * Weighs the injections of a cell. `injections` are those that count: inside the sphere of
+ * replication the claimed ones.
+ */
+export function weigh(
+  injections: readonly InjectionRecord[],
+  structure: StruckStructure,
+  { models }: FaultWeights,
+  confidence: number,
+): Pick<WeightedCell, "sdc" | "unstruck"> {
+  const byModel = groupBy(injections, ({ model }) => model);
+  const parts = faultModels.flatMap((model) => {
+    const weight = models[model] ?? 0;
+    const rate = tally(byModel.get(model) ?? [], confidence).sdc;
+    return weight > 0 && modelsOf(structure).includes(model) ? [{ model, weight, rate }] : [];
+  });
+  const struck = parts.filter(({ rate }) => rate.trials > 0);
+  const unstruck = parts.filter(({ rate }) => rate.trials === 0).map(({ model }) => model);
+  return { ...(struck.length > 0 && { sdc: weightedMean(struck) }), unstruck };
+}
+
+/** The work of one worker. */
+export interface WorkerSummary {
+  /** The name of the worker: its host and process. */
+  readonly worker: string;
+  readonly jobs: number;
+  readonly injections: number;
+  /** The time in which the worker executed jobs, over all its processes. */
+  readonly milliseconds: number;
+  /** The injections per second of one process of the worker. */
+  readonly perSecond: number;
+}
+
+/** A worker that the campaign has refused. */
+export interface RefusedWorker {
+  readonly worker: string;
+  readonly reason: string;
+}
+
+/** Returns the work of each worker, the most injections first. */
+export function workersOf({ work }: Pick<Results, "work">): WorkerSummary[] {
+  const sums = new Map<string, { jobs: number; injections: number; milliseconds: number }>();
+  for (const { worker, injections, milliseconds } of work) {
+    const sum = sums.get(worker) ?? { jobs: 0, injections: 0, milliseconds: 0 };
+    sum.jobs++;
+    sum.injections += injections;
+    sum.milliseconds += milliseconds;
+    sums.set(worker, sum);
+  }
+  return [...sums]
+    .map(([worker, sum]) => ({
+      worker,
+      ...sum,
+      perSecond: sum.milliseconds === 0 ? 0 : (1000 * sum.injections) / sum.milliseconds,
+    }))
+    .sort((a, b) => b.injections - a.injections || (a.worker < b.worker ? -1 : 1));
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { FaultModel } from "../model/faultModel.ts";
 import type { InjectionRecord } from "../model/records.ts";
-import { weigh } from "./weighted.ts";
+import { weigh } from "./summary.ts";
 
 const injections = (model: FaultModel, silent: number, count: number): InjectionRecord[] =>
   Array.from({ length: count }, (_, number) => ({

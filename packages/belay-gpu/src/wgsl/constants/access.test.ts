@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { literal, outcome, vector } from "../../../../../test/support/wgsl/constantValues.ts";
-import { resultStruct } from "../resolve/resultStructs.ts";
+import { resultStruct } from "../resolve/instantiate.ts";
 import { abstractFloatType } from "../types.ts";
 import type { Value } from "../values.ts";
 import { foldIndex, foldMember } from "./index.ts";

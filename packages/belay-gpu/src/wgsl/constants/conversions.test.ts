@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { literal, outcome, scalar, vector } from "../../../../../test/support/wgsl/constantValues.ts";
 import { vectorType } from "../conversion.ts";
-import { resultStruct } from "../resolve/resultStructs.ts";
+import { resultStruct } from "../resolve/instantiate.ts";
 import {
   abstractFloatType,
   abstractIntType,

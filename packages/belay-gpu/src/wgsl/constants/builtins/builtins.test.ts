@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { literal, outcome, scalar, vector } from "../../../../../../test/support/wgsl/constantValues.ts";
 import { matrixType, vectorType } from "../../conversion.ts";
-import { resultStruct } from "../../resolve/resultStructs.ts";
+import { resultStruct } from "../../resolve/instantiate.ts";
 import {
   abstractFloatType,
   abstractIntType,

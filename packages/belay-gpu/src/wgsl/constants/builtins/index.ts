@@ -6,8 +6,7 @@ import { bitReinterpretation } from "./bitcast.ts";
 import { bitFunctions } from "./bits.ts";
 import { floatFunctions, splittingFunctions } from "./floats.ts";
 import { geometricFunctions } from "./geometry.ts";
-import { logicalFunctions } from "./logic.ts";
-import { orderFunctions } from "./order.ts";
+import { logicalFunctions, orderFunctions } from "./order.ts";
 import { packingFunctions } from "./packing.ts";
 
 const componentwiseFunctions: Readonly<Record<string, ScalarOperation>> = {

@@ -1,11 +1,12 @@
 /**
- * Evaluates the numeric built-in functions that only compare and negate, for integers and floats.
+ * Evaluates the numeric built-in functions that only compare and negate, for integers and floats,
+ * and the functions of the WGSL specification's section "Logical Built-in Functions".
  */
 import type { ScalarType } from "../../types.ts";
 import type { ScalarValue } from "../../values.ts";
-import type { ScalarOperation } from "../components.ts";
-import { noValue } from "../folded.ts";
-import { float, integer, integerOf, isFloat, numberOf, wrappedInteger } from "../scalars.ts";
+import { componentwise, type ScalarOperation, scalars } from "../components.ts";
+import { type ConstantFunction, noValue } from "../folded.ts";
+import { bool, float, integer, integerOf, isFloat, numberOf, wrappedInteger } from "../scalars.ts";
 
 const min = (a: ScalarValue, b: ScalarValue): ScalarValue => (b.value < a.value ? b : a);
 const max = (a: ScalarValue, b: ScalarValue): ScalarValue => (a.value < b.value ? b : a);
@@ -31,4 +32,10 @@ export const orderFunctions: Readonly<Record<string, ScalarOperation>> = {
   saturate: ([e], type) => clamp(e!, numeral(type, 0), numeral(type, 1)),
   sign: ([e], type) => numeral(type, Math.sign(numberOf(e))),
   step: ([edge, x], type) => numeral(type, edge!.value <= x!.value ? 1 : 0),
+};
+
+export const logicalFunctions: Readonly<Record<string, ConstantFunction>> = {
+  all: ([e]) => bool(scalars(e!).every(({ value }) => value)),
+  any: ([e]) => bool(scalars(e!).some(({ value }) => value)),
+  select: (args, type) => componentwise(type, args, ([f, t, condition]) => (condition!.value ? t! : f!)),
 };
