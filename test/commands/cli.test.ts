@@ -322,6 +322,22 @@ export default async function (device: GPUDevice): Promise<Record<string, ArrayB
     expect(stdout).toMatch(/double +intra\+lds +1 dispatch/);
   });
 
+  it("compares with the reference executor, which shares nothing with the driver", async () => {
+    const path = file("same.ts", workload("{ doubled }"));
+    const { status, stdout } = await belay(["run", path, "--reference"]);
+    expect(stdout).toContain("The device computes what the reference executor computes.");
+    expect(stdout).toMatch(/doubled +256 bytes +the same bits/);
+    expect(status).toBe(0);
+    const moody = file("moody.ts", workload("{ doubled: doubled.map((word) => word + runs) }"));
+    const other = await belay(["run", moody, "--reference", "--json"]);
+    expect(other.status).toBe(1);
+    const difference = "doubled[0] is 1 instead of 2";
+    expect(JSON.parse(other.stdout)).toMatchObject({
+      ok: false,
+      outputs: { doubled: { bytes: 256, difference } },
+    });
+  });
+
   it("reports where the runs differ", async () => {
     const path = file("moody.ts", workload("{ doubled: doubled.map((word) => word + runs) }"));
     const { status, stdout } = await belay(["run", path, "--json"]);

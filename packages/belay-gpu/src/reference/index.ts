@@ -2,6 +2,7 @@
 
 export type { Span } from "../diagnostics/diagnostic.ts";
 export { createReferenceBuffer, type FloatRange, type ReferenceBuffer } from "./buffers.ts";
+export { referenceDevice } from "./referenceDevice.ts";
 export {
   type BoundBuffer,
   createReference,

@@ -10,6 +10,7 @@ import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import { describeDifference, findDifference } from "belay-gpu/internal/runtime/tuning/outputDifference";
 import type { Outputs, Workload } from "belay-gpu/internal/runtime/tuning/workload";
+import { referenceDevice } from "belay-gpu/reference";
 import { type AdapterChoice, openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import { CommandFailure } from "../terminal/failure.ts";
@@ -160,5 +161,75 @@ export async function runTwice(workload: Workload, policy: SentPolicy): Promise<
     ...(memory && { memory }),
     memoryFaults,
     kernels,
+  };
+}
+
+/** The result of `belay run --reference`, which `--json` prints. */
+export interface ReferenceResult {
+  /** True if integers are the same, and floats within the tolerance. */
+  readonly ok: boolean;
+  readonly adapter: AdapterChoice;
+  readonly tolerance: number;
+  /** The comparison of each result, by name. */
+  readonly outputs: Readonly<Record<string, OutputComparison>>;
+}
+
+/** The comparison of a result on the device with that of the reference executor. */
+export interface OutputComparison {
+  readonly bytes: number;
+  /** The number of elements with other bits. */
+  readonly different: number;
+  /** The largest difference of floats, relative to the largest magnitude; absent for integers. */
+  readonly largest?: number;
+  /** The first element beyond the tolerance; absent if there is none. */
+  readonly difference?: string;
+}
+
+/** Runs a workload on the device, and with its kernels on the reference executor. */
+export async function runOnReference(workload: Workload, tolerance: number): Promise<ReferenceResult> {
+  using opened = await openGpu();
+  const plain = await newDevice(opened);
+  const actual = await runWorkload(workload, plain);
+  plain.destroy();
+  const native = await newDevice(opened);
+  const expected = await runWorkload(workload, referenceDevice(native));
+  native.destroy();
+  const outputs = Object.fromEntries(
+    Object.keys(expected).map((name) => [
+      name,
+      compareOutput(name, expected[name]!, actual[name], tolerance),
+    ]),
+  );
+  const ok = Object.values(outputs).every(({ difference }) => difference === undefined);
+  return { ok, adapter: opened.choice, tolerance, outputs };
+}
+
+/** Compares a result on the device with the one of the executor. */
+export function compareOutput(
+  name: string,
+  expected: ArrayBufferView,
+  actual: ArrayBufferView | undefined,
+  tolerance: number,
+): OutputComparison {
+  const bytes = expected.byteLength;
+  const found = findDifference({ [name]: expected }, actual ? { [name]: actual } : {});
+  const isFloat = expected instanceof Float32Array || expected instanceof Float64Array;
+  const different = found?.count ?? 0;
+  if (!isFloat || actual?.byteLength !== bytes || actual.constructor !== expected.constructor)
+    return { bytes, different, ...(found && { difference: describeDifference(found) }) };
+  const [a, b] = [[...expected], [...(actual as typeof expected)]];
+  const magnitude = a.reduce((most, x) => (Number.isFinite(x) ? Math.max(most, Math.abs(x)) : most), 0);
+  const distances = a.map((x, i) => {
+    const y = b[i]!;
+    if (x === y || (Number.isNaN(x) && Number.isNaN(y))) return 0;
+    const distance = Math.abs(x - y) / magnitude;
+    return Number.isNaN(distance) ? Number.POSITIVE_INFINITY : distance;
+  });
+  const at = distances.findIndex((distance) => distance > tolerance);
+  return {
+    bytes,
+    different,
+    largest: distances.reduce((most, distance) => Math.max(most, distance), 0),
+    ...(at >= 0 && { difference: `${name}[${at}] is ${b[at]} instead of ${a[at]}` }),
   };
 }

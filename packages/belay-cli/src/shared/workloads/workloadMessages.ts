@@ -1,13 +1,14 @@
 import type { Structure } from "belay-gpu/internal/compiler/configurations";
 import type { Tuning } from "belay-gpu/internal/runtime/tuning/tune";
 import type { MemoryTuning } from "belay-gpu/internal/runtime/tuning/tuneMemory";
-import type { RunResult, SentPolicy } from "./runWorkload.ts";
+import type { ReferenceResult, RunResult, SentPolicy } from "./runWorkload.ts";
 
 /** The tasks of a process with a workload, each with its question and answer. */
 export interface WorkloadTasks {
   /** The task of importing the workload, and no more. */
   load: { readonly asks: object; readonly answer: null };
   run: { readonly asks: { readonly policy: SentPolicy }; readonly answer: RunResult };
+  reference: { readonly asks: { readonly tolerance: number }; readonly answer: ReferenceResult };
   tune: {
     readonly asks: { readonly cover: readonly Structure[]; readonly runs: number };
     readonly answer: Tuning;

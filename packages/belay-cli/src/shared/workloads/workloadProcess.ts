@@ -17,7 +17,7 @@ import { stackOf } from "../terminal/io.ts";
 import { guardProcess } from "./guard.ts";
 import { loadWorkload } from "./loadWorkload.ts";
 import { openTimedGpu } from "./openTimedGpu.ts";
-import { runTwice, runWorkload } from "./runWorkload.ts";
+import { runOnReference, runTwice, runWorkload } from "./runWorkload.ts";
 import type { Task, WorkloadMessage } from "./workloadMessages.ts";
 
 const task = JSON.parse(process.argv[2]!) as Task;
@@ -74,6 +74,7 @@ async function answer(): Promise<unknown> {
     return loaded(device);
   };
   if (task.kind === "run") return runTwice(workload, task.policy);
+  if (task.kind === "reference") return runOnReference(workload, task.tolerance);
   const checked: Workload = (device) => runWorkload(workload, device);
   using opened = task.kind === "tuneMemory" ? await openGpu() : await openTimedGpu();
   const options = {
