@@ -150,6 +150,10 @@ function emitShortCircuit(
   right: Expression,
 ): ScalarsValue {
   const { code, program } = cx;
+  // A constant that decides leaves the other operand without values of its own.
+  const known = program.constantOf(left);
+  if (known && "value" in known && known.value === (operator === "||"))
+    return code.constant(known) as ScalarsValue;
   const result = code.variable();
   code.line(`${result} = ${emitAtom(cx, left)};`);
   code.line(`if (${result} ${operator === "&&" ? "!==" : "==="} 0) {`);

@@ -122,6 +122,15 @@ describe("intervals", () => {
     expect(undecided!.at).toBeGreaterThan(header.length);
   });
 
+  it.each(["3u > 5u && x[1] > 3.0", "!(3u < 5u || out[1] == 2u)"])(
+    "does not evaluate an operand after a constant that decides: %s",
+    (condition) => {
+      const { undecided, out } = run(`out[i] = 7u; if (${condition}) { out[i] = 9u; }`, []);
+      expect(undecided).toBeUndefined();
+      expect(out[0]).toBe(7);
+    },
+  );
+
   it("decides where the interval does not reach the limit", () => {
     const { undecided, out } = run("out[i] = u32(x[i] * 3.0 + 0.5) + u32(x[i] < 1.0);", [0.4]);
     expect(undecided).toBeUndefined();
