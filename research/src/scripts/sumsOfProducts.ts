@@ -16,8 +16,8 @@ import { alignColumns } from "belay-cli/internal/shared/terminal/table";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
 import { create } from "../workloads/samples/matrixProduct.js";
-import { type CapturedDispatch, captureDispatches } from "./sumsOfProducts/captured.js";
-import { sumOperations } from "./sumsOfProducts/operations.js";
+import type { CapturedDispatch } from "./sumsOfProducts/captured.js";
+import { capturedProducts, dispatchesOf } from "./sumsOfProducts/products.js";
 import { RunnableProduct, sumsIn } from "./sumsOfProducts/runnableProduct.js";
 
 const { values: flags } = parseArgs({
@@ -55,13 +55,9 @@ const newDevice = async () => {
 };
 const rows: Row[] = [];
 
-for (const size of flags.sizes.split(",").filter(Boolean).map(Number))
-  for (const dispatch of await dispatchesOf(async (device) => {
-    await create({ rows: size }).workload(device);
-  }))
-    await measure(`own product, ${size}`, dispatch);
-for (const { name, run } of await sumOperations(Number(flags.side)))
-  for (const dispatch of await dispatchesOf(run)) await measure(`TensorFlow.js ${name}`, dispatch);
+const sizes = flags.sizes.split(",").filter(Boolean).map(Number);
+for await (const { program, dispatch } of capturedProducts(newDevice, sizes, Number(flags.side)))
+  await measure(program, dispatch);
 const faultFree = await runWithoutFaults(Number(flags["fault-free"]));
 const columns = ["program", "ms alone", "ms checked", "ratio", "found in ms", "verdict, or why not"];
 console.log(
@@ -80,16 +76,6 @@ console.log(
 console.log("runs without a fault:", JSON.stringify(faultFree));
 if (flags.json) writeFileSync(flags.json, JSON.stringify({ rows, faultFree }));
 close();
-
-/** Returns the different dispatches of a program. */
-async function dispatchesOf(run: (device: GPUDevice) => Promise<void>): Promise<CapturedDispatch[]> {
-  const device = await newDevice();
-  const dispatches = captureDispatches(device);
-  await run(device);
-  device.destroy();
-  const key = (each: CapturedDispatch) => JSON.stringify([each.source, each.grid, each.constants]);
-  return [...new Map(dispatches.map((each) => [key(each), each])).values()];
-}
 
 async function measure(program: string, dispatch: CapturedDispatch): Promise<void> {
   const start = performance.now();
@@ -124,7 +110,7 @@ async function measure(program: string, dispatch: CapturedDispatch): Promise<voi
 
 /** Runs a product on adversarial numbers, and counts the verdicts of each kind of numbers. */
 async function runWithoutFaults(limit: number): Promise<Record<string, Record<string, number>>> {
-  const [dispatch] = await dispatchesOf(async (device) => {
+  const [dispatch] = await dispatchesOf(newDevice, async (device) => {
     await create({ rows: 96, columns: 160, inner: 200 }).workload(device);
   });
   const sums = sumsIn(dispatch!);

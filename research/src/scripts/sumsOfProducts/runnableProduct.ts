@@ -8,6 +8,7 @@ import {
 } from "belay-gpu/algebra";
 import { GpuTimer } from "../../bench/measuring/gpuTimer.js";
 import type { CapturedDispatch } from "./captured.js";
+import { RunnableDispatch } from "./runnableDispatch.js";
 
 /** Returns what a dispatch is found to store. */
 export function sumsIn({ source, entryPoint, constants, grid, bindings }: CapturedDispatch) {
@@ -32,44 +33,18 @@ export interface ProductTimes {
   readonly checked: number;
 }
 
-/** A dispatch with buffers of its own. */
+/** A dispatch with buffers of its own, and the check of its results. */
 export class RunnableProduct {
   readonly #device: GPUDevice;
-  readonly #dispatch: CapturedDispatch;
   readonly #sums: SumsOfProducts;
-  readonly #pipeline: GPUComputePipeline;
-  readonly #groups: readonly GPUBindGroup[];
-  readonly #buffers = new Map<string, GPUBuffer>();
+  readonly #run: RunnableDispatch;
   readonly #check: SumsCheck;
 
   constructor(device: GPUDevice, dispatch: CapturedDispatch, sums: SumsOfProducts) {
     this.#device = device;
-    this.#dispatch = dispatch;
     this.#sums = sums;
-    const { source, entryPoint, constants, bindings } = dispatch;
-    const module = device.createShaderModule({ code: source });
-    const compute = { module, ...(entryPoint !== undefined && { entryPoint }), constants };
-    this.#pipeline = device.createComputePipeline({ layout: "auto", compute });
-    const { STORAGE, UNIFORM, COPY_DST, COPY_SRC } = GPUBufferUsage;
-    for (const { group, binding, size, uniform } of bindings) {
-      const usage = uniform ? UNIFORM : STORAGE;
-      const buffer = device.createBuffer({ size, usage: usage | COPY_DST | COPY_SRC });
-      if (uniform) device.queue.writeBuffer(buffer, 0, uniform);
-      this.#buffers.set(`${group} ${binding}`, buffer);
-    }
+    this.#run = new RunnableDispatch(device, dispatch);
     this.fill(() => Math.random() * 2 - 1);
-    const count = Math.max(...bindings.map(({ group }) => group)) + 1;
-    this.#groups = Array.from({ length: count }, (_, group) =>
-      device.createBindGroup({
-        layout: this.#pipeline.getBindGroupLayout(group),
-        entries: bindings
-          .filter((each) => each.group === group)
-          .map(({ binding }) => ({
-            binding,
-            resource: { buffer: this.#buffers.get(`${group} ${binding}`)! },
-          })),
-      }),
-    );
     this.#check = new SumsCheck(device, sums, this.output.size);
   }
 
@@ -85,13 +60,8 @@ export class RunnableProduct {
   /** Fills the operands with numbers. Repeats a pattern where they are long. */
   fill(next: (operand: number) => number): void {
     const { left, right, added } = this.#sums;
-    for (const [i, each] of [left, right, added].entries()) {
-      if (each?.format !== "f32") continue;
-      const buffer = this.#bufferOf(each);
-      const piece = Float32Array.from({ length: Math.min(65_521, buffer.size / 4) }, () => next(i));
-      for (let at = 0; at < buffer.size; at += piece.byteLength)
-        this.#device.queue.writeBuffer(buffer, at, piece, 0, Math.min(piece.length, (buffer.size - at) / 4));
-    }
+    for (const [i, each] of [left, right, added].entries())
+      if (each?.format === "f32") this.#run.fill(each.of, () => next(i));
   }
 
   /** Runs the dispatch with its check, and returns the verdict. */
@@ -120,7 +90,7 @@ export class RunnableProduct {
   }
 
   destroy(): void {
-    for (const buffer of this.#buffers.values()) buffer.destroy();
+    this.#run.destroy();
     this.#check.destroy();
   }
 
@@ -136,15 +106,13 @@ export class RunnableProduct {
     const pass = encoder.beginComputePass();
     for (let i = 0; i < repeats; i++) {
       if (isChecked) this.#check.before(pass, buffers);
-      pass.setPipeline(this.#pipeline);
-      for (const [group, each] of this.#groups.entries()) pass.setBindGroup(group, each);
-      pass.dispatchWorkgroups(...this.#dispatch.grid);
+      this.#run.encode(pass);
       if (isChecked) this.#check.after(pass, buffers);
     }
     pass.end();
   }
 
-  #bufferOf({ of: { group, binding } }: Operand): GPUBuffer {
-    return this.#buffers.get(`${group} ${binding}`)!;
+  #bufferOf({ of }: Operand): GPUBuffer {
+    return this.#run.bufferAt(of);
   }
 }

@@ -1,0 +1,144 @@
+/**
+ * Measures products on hardened devices: the time that a program waits for their results on a plain
+ * device, under redundancy, and with checks by algebra.
+ *
+ *   node research/dist/scripts/checkedProducts.js [--sizes 1024,2048,4096] [--side 1024]
+ *       [--dispatches 20] [--seconds 1] [--least 0] [--limit 480] [--json FILE]
+ *
+ * The dispatches are captured from the own product of matrices and from operations of
+ * TensorFlow.js. A run submits `--dispatches` of one kind and maps a result. `--seconds` are those
+ * of each dispatch under each policy. `--least` is the checker's least number of multiplications.
+ * No further dispatch is begun after `--limit` seconds. The script fails if a dispatch without a
+ * fault is repaired or refuted.
+ */
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { alignColumns } from "belay-cli/internal/shared/terminal/table";
+import { type HardenedDevice, harden } from "belay-gpu";
+import { algebra } from "belay-gpu/algebra";
+import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
+import { openGpu } from "belay-node/internal/adapter";
+import { median } from "simple-statistics";
+import type { CapturedDispatch } from "./sumsOfProducts/captured.js";
+import { capturedProducts } from "./sumsOfProducts/products.js";
+import { RunnableDispatch } from "./sumsOfProducts/runnableDispatch.js";
+
+const { values: flags } = parseArgs({
+  options: {
+    sizes: { type: "string", default: "1024,2048,4096" },
+    side: { type: "string", default: "1024" },
+    dispatches: { type: "string", default: "20" },
+    seconds: { type: "string", default: "1" },
+    least: { type: "string", default: "0" },
+    limit: { type: "string", default: "480" },
+    json: { type: "string" },
+  },
+});
+const seconds = Number(flags.seconds);
+const dispatches = Number(flags.dispatches);
+
+/** The median times of one kind of dispatch, in milliseconds, and what became of its checks. */
+interface Row {
+  readonly program: string;
+  readonly plain: number;
+  readonly redundant: number;
+  readonly checked: number;
+  readonly isChecked: boolean;
+  readonly repaired: number;
+  readonly refuted: number;
+  readonly undecided: number;
+  readonly reasons: readonly string[];
+}
+
+const { gpu, close, choice } = await openGpu();
+const newDevice = async () => {
+  const adapter = await gpu.requestAdapter();
+  if (!adapter) throw new Error("there is no adapter");
+  return requestFullDevice(adapter);
+};
+const rows: Row[] = [];
+const end = performance.now() + 1000 * Number(flags.limit);
+const sizes = flags.sizes.split(",").filter(Boolean).map(Number);
+for await (const { program, dispatch } of capturedProducts(newDevice, sizes, Number(flags.side))) {
+  if (performance.now() > end) break;
+  rows.push(await measure(program, dispatch));
+}
+console.log(choice.description);
+console.log(
+  alignColumns([
+    ["program", "ms plain", "redundant", "with algebra", "checked"],
+    ...rows.map(({ program, plain, redundant, checked, isChecked, reasons }) => [
+      program,
+      plain.toFixed(3),
+      (redundant / plain).toFixed(2),
+      (checked / plain).toFixed(2),
+      isChecked ? "yes" : (reasons[0] ?? "no"),
+    ]),
+  ]),
+);
+if (flags.json) writeFileSync(flags.json, JSON.stringify({ device: choice.description, rows }));
+close();
+if (rows.some(({ repaired, refuted }) => repaired + refuted > 0)) process.exitCode = 1;
+
+async function measure(program: string, dispatch: CapturedDispatch): Promise<Row> {
+  const others = [await newDevice(), harden(await newDevice())] as const;
+  const plain = await timeOn(others[0], dispatch);
+  const redundant = await timeOn(others[1], dispatch);
+  for (const each of others) each.destroy();
+  const checker = algebra({ leastMultiplications: Number(flags.least) });
+  const device: HardenedDevice = harden(await newDevice(), { algebra: checker });
+  // A report waits until the sums are found.
+  const checked = await timeOn(device, dispatch, async () => void (await device.belay.report()));
+  const { kernels } = await device.belay.report();
+  const counts = kernels.map(({ sums }) => sums!);
+  const sumOf = (name: "checked" | "repaired" | "refuted" | "undecided") =>
+    counts.reduce((sum, each) => sum + each[name], 0);
+  device.destroy();
+  return {
+    program,
+    plain,
+    redundant,
+    checked,
+    isChecked: sumOf("checked") > 0,
+    repaired: sumOf("repaired"),
+    refuted: sumOf("refuted"),
+    undecided: sumOf("undecided"),
+    reasons: kernels.flatMap(({ diagnostics }) => diagnostics.map(({ message }) => message)),
+  };
+}
+
+/** Returns the median time from a submission to a mapped result, in milliseconds for a dispatch. */
+async function timeOn(
+  device: GPUDevice,
+  dispatch: CapturedDispatch,
+  ready = async () => {},
+): Promise<number> {
+  const runnable = new RunnableDispatch(device, dispatch);
+  for (const { group, binding, uniform } of dispatch.bindings)
+    if (!uniform) runnable.fill({ group, binding }, () => Math.random() * 2 - 1);
+  const { MAP_READ, COPY_DST } = GPUBufferUsage;
+  const result = device.createBuffer({ size: 4, usage: MAP_READ | COPY_DST });
+  const run = async () => {
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    for (let i = 0; i < dispatches; i++) runnable.encode(pass);
+    pass.end();
+    for (const { group, binding, uniform } of dispatch.bindings)
+      if (!uniform) encoder.copyBufferToBuffer(runnable.bufferAt({ group, binding }), 0, result, 0, 4);
+    device.queue.submit([encoder.finish()]);
+    await result.mapAsync(GPUMapMode.READ);
+    result.unmap();
+  };
+  await run();
+  await ready();
+  const times: number[] = [];
+  const last = performance.now() + 1000 * seconds;
+  // The first runs also compile pipelines, and find the clocks of the GPU low.
+  for (let i = 0; i < 5 || performance.now() < last; i++) {
+    const start = performance.now();
+    await run();
+    if (i >= 2) times.push((performance.now() - start) / dispatches);
+  }
+  runnable.destroy();
+  return median(times);
+}
