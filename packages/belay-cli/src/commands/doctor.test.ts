@@ -1,4 +1,7 @@
+import { readFileSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { Readable, Writable } from "node:stream";
+import { disputeFrom } from "belay-gpu/internal/blame/blame";
 import type { AdapterDiagnosis } from "belay-node/internal/adapterDiagnosis";
 import { expect, it, vi } from "vitest";
 import { doctorCommand } from "./doctor.ts";
@@ -57,4 +60,20 @@ it.each([
   expect(written).toContain(line);
   for (const reason of reasons) expect(written).toContain(reason);
   expect(written.startsWith(ok ? "Everything" : "This adapter computes wrong")).toBe(true);
+});
+
+it("writes a disputed dispatch to a file, and offers to find who is to blame", async () => {
+  const dispute = { source: "fn f() {}", workgroups: [1, 2, 3], buffers: [] } as const;
+  const disputed = { name: "k", outcome: "differs", needs: [], words: 1, dispute } as const;
+  const qualification = {
+    verdict: "not-usable",
+    without: [],
+    reasons: [],
+    cases: [disputed],
+    milliseconds: 1,
+  } as const;
+  const { written } = await doctorOn({ ...host, ok: false, tried: [], qualification });
+  const [, path] = /belay blame (\S+)/.exec(written)!;
+  expect(disputeFrom(readFileSync(path!, "utf8"))).toEqual(dispute);
+  rmSync(dirname(path!), { recursive: true });
 });

@@ -1,3 +1,6 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { labelOf } from "belay-gpu/internal/diagnostics/registry";
 import { type AdapterDiagnosis, diagnoseAdapters } from "belay-node/internal/adapterDiagnosis";
 import { Command } from "commander";
@@ -24,9 +27,23 @@ export function doctorCommand(
     .action(async ({ json }: { json: boolean }) => {
       const diagnosis = await withProgress(io, "opening the GPU", ({ doing }) => diagnose(doing));
       if (json) printJson(io, diagnosis);
-      else tell(io.stdout, render(diagnosis, io));
+      else tell(io.stdout, render(diagnosis, await writtenDisputes(diagnosis), io));
       finish(diagnosis.ok ? exitStatus.ok : exitStatus.failed);
     });
+}
+
+/** Writes the disputed dispatches to files for `belay blame`. Returns their paths. */
+async function writtenDisputes({ qualification }: AdapterDiagnosis): Promise<string[]> {
+  const disputes = (qualification?.cases ?? []).flatMap(({ dispute }) => dispute ?? []);
+  if (disputes.length === 0) return [];
+  const folder = await mkdtemp(join(tmpdir(), "belay-disputes-"));
+  return Promise.all(
+    disputes.map(async (dispute, i) => {
+      const path = join(folder, `${i + 1}.json`);
+      await writeFile(path, JSON.stringify(dispute));
+      return path;
+    }),
+  );
 }
 
 /** The limits that decide which kernels can be doubled, and how large a problem fits. */
@@ -43,6 +60,7 @@ const tellingFeatures = ["subgroups", "shader-f16", "timestamp-query"];
 
 function render(
   { ok, node, platform, tried, choice, device, memory, qualification, problem }: AdapterDiagnosis,
+  disputes: readonly string[],
   io: Io,
 ): string {
   const color = colorsFor(io.stdout);
@@ -87,6 +105,8 @@ function render(
     const compared = `${agreeing} of ${cases.length} agree with the specification, in ${(milliseconds / 1000).toFixed(1)} s`;
     sections.push(["Kernels of qualify", [[found, compared], ...reasons.map((reason) => ["", reason])]]);
   }
+  if (disputes.length > 0)
+    sections.push(["Who is to blame", disputes.map((path) => [`belay blame ${path}`])]);
   return [
     ...renderVerdict(ok, problem, color),
     ...sections.flatMap(([title, rows]) => ["", title, alignColumns(rows)]),

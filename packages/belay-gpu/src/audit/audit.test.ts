@@ -2,6 +2,7 @@ import { harden, type Policy } from "belay-gpu";
 import { describe, expect, it } from "vitest";
 import { changeKernel } from "../../../../test/support/devices/changeKernel.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
+import { blame } from "../blame/blame.ts";
 import type { AuditReport } from "../runtime/context/auditing.ts";
 import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
 import { type AuditorOptions, auditor } from "./auditor.ts";
@@ -117,7 +118,7 @@ describe("an audit", () => {
       expect(heard).toContain(
         'kernel "main" is computed wrong in workgroup (0, 0, 0): out[1], stored in line 9, is 15, not 9, and 62 more words are wrong',
       );
-      expect(disagreements.find(({ workgroup }) => workgroup[0] === 0)).toEqual({
+      expect(disagreements.find(({ workgroup }) => workgroup[0] === 0)).toMatchObject({
         kernel: "main",
         entryPoint: "main",
         workgroup: [0, 0, 0],
@@ -130,6 +131,37 @@ describe("an audit", () => {
       });
     },
   );
+});
+
+describe("the first disagreement of a kernel", () => {
+  it("has its dispatch as data, with the inputs of its time, which blame cuts down", async () => {
+    const wrong = changeKernel(await sharedDevice(), "* 5u", "* 7u");
+    const program = new Program(hardened(wrong), bodyOf("out[i] = out[i] * 5u + x[i];"), { count: 64 });
+    program.device.queue.writeBuffer(program.out, 0, new Uint32Array(64).fill(9));
+    program.submit((pass) => pass.dispatchWorkgroups(1));
+    program.device.queue.writeBuffer(program.x, 0, new Uint32Array(64));
+    program.submit((pass) => pass.dispatchWorkgroups(1));
+    const [first, ...others] = (await program.audit()).disagreements;
+    expect(others.map(({ dispute }) => dispute)).toEqual([undefined]);
+    const { source, workgroups, buffers } = first!.dispute!;
+    expect(source).toContain("out[i] * 5u");
+    expect(workgroups).toEqual([1, 1, 1]);
+    const x = Array.from({ length: 64 }, (_, i) => (i * 4099) % 64);
+    expect(buffers).toEqual([
+      { group: 0, binding: 0, words: x },
+      { group: 0, binding: 1, words: x.map(() => 9) },
+    ]);
+    const { culprit } = await blame(first!.dispute!, { device: wrong, milliseconds: 0 });
+    expect(culprit).toBe("driver or implementation");
+  });
+
+  it("has no dispatch as data with buffers of more than 256 KiB", async () => {
+    const wrong = changeKernel(await sharedDevice(), "* 3u", "* 5u");
+    const program = new Program(hardened(wrong), tripled, { count: 2 ** 15 + 1 });
+    program.submit((pass) => pass.dispatchWorkgroups(1));
+    const { disagreements } = await program.audit();
+    expect(disagreements.map(({ dispute }) => dispute)).toEqual([undefined]);
+  });
 });
 
 interface UndecidedCase {

@@ -6,8 +6,10 @@ import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import type { KernelSource } from "../compiler/filledBytes.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { describeWord, isBounded } from "../qualify/comparison.ts";
+import type { Dispute } from "../reference/dispute.ts";
 import {
   type ReferenceKernel,
+  type ReferenceSource,
   type ResolvedKernel,
   referenceOf,
   resolveKernel,
@@ -23,14 +25,20 @@ import { type Page, SampledBuffer } from "./sampledBuffer.ts";
 const mostIterations = 2 ** 20;
 /** The most rounds in which the pages come that a workgroup loads from. */
 const mostRounds = 8;
+/** The most bytes in the buffers of a dispatch that is told as data. */
+const mostDisputed = 2 ** 18;
 /** The most workgroups of a dispatch of which races with each other are looked for. */
 const mostRacing = 64;
 
 /** A kernel that the executor has. */
 export interface AuditedKernel extends ResolvedKernel {
   readonly source: string;
+  /** The kernel as the program has given it. */
+  readonly given: ReferenceSource;
   readonly name: string;
   readonly reference: ReferenceKernel;
+  /** True once a disagreement has a dispatch of the kernel as data. */
+  isDisputed: boolean;
   /** The variables of buffers, with their binding points. */
   readonly variables: readonly (BindingPoint & { readonly name: string; readonly type: Type })[];
   readonly hasSubgroups: boolean;
@@ -44,7 +52,8 @@ export function auditedKernel({
   label,
 }: KernelSource): AuditedKernel | string {
   try {
-    const resolved = resolveKernel({ source, ...(entryPoint && { entryPoint }), constants });
+    const given = { source, ...(entryPoint && { entryPoint }), constants };
+    const resolved = resolveKernel(given);
     const { program, declaration } = resolved;
     const reference = referenceOf(resolved);
     if ("construct" in reference) return `the executor does not have ${reference.construct}`;
@@ -59,7 +68,8 @@ export function auditedKernel({
     const hasSubgroups = program.module.directives.some(
       (each) => each.kind === "enable" && each.names.includes("subgroups"),
     );
-    return { ...resolved, source, name: label || declaration.name, reference, variables, hasSubgroups };
+    const name = label || declaration.name;
+    return { ...resolved, source, given, name, reference, isDisputed: false, variables, hasSubgroups };
   } catch (error) {
     // A page may forbid the executor to compile.
     return messageOf(error);
@@ -221,7 +231,27 @@ export class AuditedDispatch {
     await this.#execute([workgroup], subgroupSize);
     binding.buffer.onStore = undefined;
     const site = sourcePosition(source, at);
-    return { kernel: name, entryPoint: declaration.name, workgroup, ...text, wrong, site };
+    const dispute = await this.#dispute();
+    const found = { kernel: name, entryPoint: declaration.name, workgroup, ...text, wrong, site };
+    return dispute ? { ...found, dispute } : found;
+  }
+
+  /** Returns the dispatch as data, for the first disagreement of a kernel with small buffers. */
+  async #dispute(): Promise<Dispute | undefined> {
+    const bytes = this.#bindings.reduce((sum, each) => sum + each.bytes, 0);
+    if (this.#kernel.isDisputed || bytes > mostDisputed) return undefined;
+    this.#kernel.isDisputed = true;
+    const wanted = this.#bindings.map(({ buffer, input }) =>
+      input ? buffer.pages.map((page) => [input, page] as const) : [],
+    );
+    const pages = await this.#read(wanted.flat());
+    let next = 0;
+    const buffers = this.#bindings.map(({ group, binding, bytes }, i) => {
+      const contents = new Uint8Array(bytes);
+      for (const [, { offset }] of wanted[i]!) contents.set(pages[next++]!, offset);
+      return { group, binding, words: [...new Uint32Array(contents.buffer)] };
+    });
+    return { ...this.#kernel.given, workgroups: this.#grid, buffers };
   }
 
   /** Returns the reason why a wrong word may be no mistake, if there is one. */

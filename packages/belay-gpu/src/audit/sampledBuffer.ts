@@ -58,6 +58,12 @@ export class SampledBuffer extends BufferContents {
     return [...pages].map((page) => this.#pageAt(page));
   }
 
+  /** All pages. */
+  get pages(): Page[] {
+    const count = Math.ceil(this.byteLength / pageBytes);
+    return Array.from({ length: count }, (_, page) => this.#pageAt(page));
+  }
+
   /** Makes a page known. */
   provide({ offset }: Page, bytes: Uint8Array): void {
     this.#known.set(offset >> pageBits, bytes);

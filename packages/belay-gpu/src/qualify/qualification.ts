@@ -1,5 +1,8 @@
 /** The kernels that `qualify` takes, and its result. */
+import type { Dispute } from "../reference/dispute.ts";
 import type { ReferenceSource } from "../reference/referenceKernel.ts";
+
+export type { Dispute };
 
 /** The contents of a buffer of a kernel. */
 export interface KernelBuffer {
@@ -33,18 +36,6 @@ export interface WrongWord {
   readonly actual: string;
   /** The number of wrong words in all buffers of the kernel. */
   readonly wrong: number;
-}
-
-/** A dispatch whose results are disputed, as plain data. `belay blame` reads it as JSON. */
-export interface Dispute extends ReferenceSource {
-  /** The size of the grid in workgroups. */
-  readonly workgroups: readonly [x: number, y: number, z: number];
-  /** The contents of all buffers, as 32-bit words. */
-  readonly buffers: readonly {
-    readonly group: number;
-    readonly binding: number;
-    readonly words: readonly number[];
-  }[];
 }
 
 /** A kernel that was tried on the device. */

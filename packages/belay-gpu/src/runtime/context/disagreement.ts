@@ -1,3 +1,4 @@
+import type { Dispute } from "../../reference/dispute.ts";
 import type { SourcePosition } from "./sourcePosition.ts";
 
 /** A workgroup whose words the WGSL specification does not allow, found by an audit. */
@@ -20,6 +21,11 @@ export interface Disagreement {
   readonly wrong: number;
   /** The statement that stores the word. */
   readonly site: SourcePosition;
+  /**
+   * The dispatch, for `belay blame`. The first disagreement of a kernel has it, if the buffers have
+   * at most 256 KiB.
+   */
+  readonly dispute?: Dispute;
 }
 
 /** Describes a disagreement in one line. */
