@@ -45,16 +45,24 @@ it("all examples are known", () => {
   expect(folders.map(({ name }) => name).sort()).toEqual(known.sort());
 });
 
-describe.each(Object.entries(programs))("the example %s", (name, expected) => {
-  it("prints what it shows", async () => {
-    const [command, ...words] = manifestOf(name).scripts.start.split(" ") as [string, ...string[]];
-    const program = command === "belay" ? join(root, "packages/belay-cli/bin/belay.js") : [];
-    const out = command === "belay" ? ["--out", folder] : [];
-    const { stdout } = await promisify(execFile)(process.execPath, [program, words, out].flat(), {
-      cwd: folderOf(name),
-    });
-    expect(stdout).toMatch(expected);
+/** Starts an example for Node.js, and returns what it prints. */
+async function startProgram(name: keyof typeof programs): Promise<string> {
+  const [command, ...words] = manifestOf(name).scripts.start.split(" ") as [string, ...string[]];
+  const program = command === "belay" ? join(root, "packages/belay-cli/bin/belay.js") : [];
+  const out = command === "belay" ? ["--out", folder] : [];
+  const { stdout } = await promisify(execFile)(process.execPath, [program, words, out].flat(), {
+    cwd: folderOf(name),
   });
+  return stdout;
+}
+
+it.each(["node", "loop"] as const)("the example %s prints what it shows", async (name) => {
+  expect(await startProgram(name)).toMatch(programs[name]);
+});
+
+it("the example campaign prints what it shows, also when it is started again", async () => {
+  expect(await startProgram("campaign")).toMatch(programs.campaign);
+  expect(await startProgram("campaign")).toMatch(programs.campaign);
 });
 
 describe("in a page", () => {
