@@ -225,6 +225,17 @@ describe("belay protect", () => {
   });
 });
 
+it("belay blame refuses a dispatch that a device need not accept", async () => {
+  const dispute = { source: double, workgroups: [70_000, 1, 1], buffers: [] };
+  const { status, stdout, stderr } = await belay(["blame", "-"], JSON.stringify(dispute));
+  expect(stderr).toContain("needs 70000 where the device allows 65535");
+  expect({ status, stdout, code: stderr.includes("BELAY400") }).toEqual({
+    status: 2,
+    stdout: "",
+    code: true,
+  });
+});
+
 describe("harden", () => {
   const { newDevice } = testDevices();
   const program: VerifiableProgram = matrixProduct.create({ rows: 20 });

@@ -1,4 +1,5 @@
-import { blame, disputeFrom } from "belay-gpu/internal/blame/blame";
+import { blame } from "belay-gpu/internal/blame/blame";
+import { disputeFrom } from "belay-gpu/internal/blame/dispute";
 import type { Dispute } from "belay-gpu/qualify";
 import { expect, it } from "vitest";
 import { testDevices } from "../../../test/support/devices/testDevices.ts";
@@ -96,7 +97,55 @@ it("takes the sign of a zero and the rounding of a quotient in another text for 
 it("reads a dispute as JSON, and says what is wrong with one", () => {
   expect(disputeFrom(JSON.stringify(dispute))).toEqual(dispute);
   expect(() => disputeFrom("{")).toThrow("the dispute is no JSON");
-  expect(() => disputeFrom('{"source":1}')).toThrow("the dispute has no `source`");
-  expect(() => disputeFrom('{"source":"","workgroups":[1,0,1]}')).toThrow("`workgroups`");
-  expect(() => disputeFrom('{"source":"","workgroups":[1,1,1],"buffers":[{}]}')).toThrow("`buffers`");
+  const read = (change: object) => () => disputeFrom(JSON.stringify({ ...dispute, ...change }));
+  const [buffer] = dispute.buffers;
+  for (const [change, message] of [
+    [{ source: 1 }, "the option source of the dispute cannot be 1"],
+    [{ typo: 1 }, "there is no option typo"],
+    [{ constants: { a: "1" } }, "the option constants of the dispute cannot be"],
+    [{ workgroups: [1, 0, 1] }, "a list of three whole numbers"],
+    [{ buffers: [{}] }, "the option group of a buffer of the dispute"],
+    [{ buffers: [{ ...buffer, words: [2 ** 32] }] }, "whole numbers below 2^32"],
+    [{ buffers: [buffer, buffer] }, "two buffers for binding 0 of group 0"],
+  ] as const)
+    expect(read(change)).toThrow(message);
+});
+
+/** Returns the kernel of the dispute with another part, after some more declarations. */
+const kernelWith = (part: string, other: string, more = "") => ({
+  source: more + dispute.source.replace(part, other),
+});
+
+it.each([
+  ["an error", { source: "fn" }, "the module has an error"],
+  [
+    "a texture",
+    kernelWith(
+      "twice(a",
+      "textureLoad(t, vec2u(), 0).x * (a",
+      "@group(1) @binding(0) var t: texture_2d<i32>;",
+    ),
+    "the executor does not have textures",
+  ],
+  ["another entry point", { entryPoint: "nope" }, 'there is no kernel "nope"'],
+  ["another override", { constants: { nope: 1 } }, 'there is no override "nope"'],
+  ["a large grid", { workgroups: [70000, 1, 1] }, "needs 70000 where the device allows 65535"],
+  ["large workgroups", kernelWith("size(8)", "size(8192)"), "needs 8192 where the device allows"],
+  [
+    "large workgroup memory",
+    kernelWith("var sum = 0", "w[0] = 1; var sum = 0", "var<workgroup> w: array<u32, 100000>;"),
+    "maxComputeWorkgroupStorageSize",
+  ],
+  ["a feature", kernelWith("", "enable f16;"), "the feature shader-f16"],
+  ["a buffer too many", { buffers: [{ group: 3, binding: 0, words: [0] }] }, "no binding 0 in group 3"],
+  ["an empty buffer", { buffers: [{ group: 0, binding: 0, words: [] }] }, "has 0 of at least 4 bytes"],
+] as const)("blames nobody for a dispatch with %s", async (_, change, message) => {
+  const device = await devices.newDevice();
+  const features = new Set([...device.features].filter((feature) => feature !== "shader-f16"));
+  const without = new Proxy(device, {
+    get: (target, name) => (name === "features" ? features : Reflect.get(target, name, target)),
+  });
+  const tried = blame({ ...dispute, ...change }, { device: without });
+  await expect(tried).rejects.toThrow(TypeError);
+  await expect(tried).rejects.toThrow(message);
 });

@@ -1,4 +1,5 @@
-import { type BlameVerdict, blame, disputeFrom, type Testimony } from "belay-gpu/internal/blame/blame";
+import { type BlameVerdict, blame, type Testimony } from "belay-gpu/internal/blame/blame";
+import { disputeFrom, refuseUnusable } from "belay-gpu/internal/blame/dispute";
 import { type OpenedGpu, openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import { Command, Option } from "commander";
@@ -32,9 +33,11 @@ export function blameCommand(io: Io, finish: (status: number) => void): Command 
       const opened = await openGpu();
       const software = opened.choice.kind === "hardware" ? await openedSoftware() : undefined;
       try {
+        const device = await newDevice(opened);
+        orFailure(() => refuseUnusable(dispute, device));
         const verdict = await withProgress(io, "opening the GPU", async ({ doing }) =>
           blame(dispute, {
-            device: await newDevice(opened),
+            device,
             software: software && (await newDevice(software)),
             milliseconds: 1000 * timeout,
             onProgress: doing,

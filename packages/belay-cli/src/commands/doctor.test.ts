@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { Readable, Writable } from "node:stream";
-import { disputeFrom } from "belay-gpu/internal/blame/blame";
+import { disputeFrom } from "belay-gpu/internal/blame/dispute";
 import type { AdapterDiagnosis } from "belay-node/internal/adapterDiagnosis";
 import { expect, it, vi } from "vitest";
 import { doctorCommand } from "./doctor.ts";

@@ -2,13 +2,12 @@
  * Finds who is to blame for wrong results of a kernel: the kernel, the implementation of WebGPU,
  * the driver, or the hardware. Cuts the kernel down first.
  */
-import { messageOf } from "../diagnostics/messageOf.ts";
 import { TriedDevice } from "../qualify/deviceRun.ts";
 import { examine } from "../qualify/examine.ts";
 import type { Dispute, KernelCase } from "../qualify/qualification.ts";
-import { type Trial, trialsOf } from "../qualify/trials.ts";
 import { createReferenceBuffer } from "../reference/buffers.ts";
-import { type ResolvedKernel, referenceOf, resolveKernel } from "../reference/referenceKernel.ts";
+import { resolveKernel } from "../reference/referenceKernel.ts";
+import { obstacleOn, racingReferenceOf, refuseUnusable, trialOf } from "./dispute.ts";
 import { otherText } from "./otherText.ts";
 import { smallerModules } from "./smaller.ts";
 
@@ -44,7 +43,7 @@ export interface BlameVerdict {
 /** The devices and the limits of `blame`. */
 export interface BlameOptions {
   readonly device: GPUDevice;
-  /** A device with another driver, which computes on the CPU. */
+  /** A device with another driver, which computes on the CPU. Not asked beyond its limits. */
   readonly software?: GPUDevice | undefined;
   /** The time for cutting the kernel down, in milliseconds. Default: 20,000. */
   readonly milliseconds?: number;
@@ -56,14 +55,16 @@ const runs = 5;
 
 /**
  * Blames somebody for the results of a dispatch. Rejects with a `TypeError` for a dispatch that
- * cannot be executed, with the construct that the executor lacks or the error of the module.
+ * `refuseUnusable` refuses.
  */
 export async function blame(
   dispute: Dispute,
   { device, software, milliseconds = 20_000, onProgress = () => {} }: BlameOptions,
 ): Promise<BlameVerdict> {
+  refuseUnusable(dispute, device);
   const tried = new TriedDevice(device, undefined);
-  const other = software && new TriedDevice(software, undefined);
+  const isAccepted = software && obstacleOn(software, dispute) === undefined;
+  const other = isAccepted && new TriedDevice(software, undefined);
   try {
     const repeated: Testimony[] = [];
     onProgress("running the kernel");
@@ -93,7 +94,7 @@ export async function blame(
     return { culprit: culpritOf(evidence, isSteady), dispute: small, evidence };
   } finally {
     tried.end();
-    other?.end();
+    if (other) other.end();
   }
 }
 
@@ -125,24 +126,13 @@ async function testimonyOf(
   return { outcome, ...(reason !== undefined && { reason }), ...(wrong && { wrong }) };
 }
 
-function trialOf({ source, workgroups, buffers }: Dispute, resolved: ResolvedKernel): Trial {
-  const given = buffers.map(({ group, binding, words }) => ({
-    group,
-    binding,
-    data: Uint32Array.from(words),
-  }));
-  const [trial] = trialsOf({ source, workgroups, buffers: given }, resolved, 32);
-  return trial!;
-}
-
 /**
  * Returns the reason why the specification does not fix what a dispatch computes, with its line:
  * a race, an index out of bounds, rounding. Undefined if it does.
  */
 function doubtAbout(dispute: Dispute): string | undefined {
   const resolved = resolveKernel(dispute);
-  const reference = referenceOf(resolved, { detectRaces: true });
-  if ("construct" in reference) throw new TypeError(`the executor does not have ${reference.construct}`);
+  const reference = racingReferenceOf(dispute, resolved);
   const buffers = trialOf(dispute, resolved).buffers.map(({ group, binding, bytes }) => ({
     group,
     binding,
@@ -208,28 +198,4 @@ function withUsedBuffers(dispute: Dispute): Dispute {
   const isUsed = (each: Dispute["buffers"][number]) =>
     buffers.some(({ group, binding }) => group === each.group && binding === each.binding);
   return { ...dispute, buffers: dispute.buffers.filter(isUsed) };
-}
-
-/** Reads a dispatch from JSON. Throws a `TypeError` that names what is wrong. */
-export function disputeFrom(text: string): Dispute {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new TypeError(`the dispute is no JSON: ${messageOf(error)}`);
-  }
-  const { source, workgroups, buffers } = (value ?? {}) as Partial<Dispute>;
-  if (typeof source !== "string") throw new TypeError("the dispute has no `source`");
-  const isWhole = (each: unknown) => Number.isInteger(each) && (each as number) >= 0;
-  if (
-    !Array.isArray(workgroups) ||
-    workgroups.length !== 3 ||
-    !workgroups.every((each) => isWhole(each) && each > 0)
-  )
-    throw new TypeError("`workgroups` of the dispute are no three sizes");
-  const isBuffer = (each: Dispute["buffers"][number] | null) =>
-    isWhole(each?.group) && isWhole(each?.binding) && Array.isArray(each?.words) && each.words.every(isWhole);
-  if (!Array.isArray(buffers) || !buffers.every(isBuffer))
-    throw new TypeError("`buffers` of the dispute are no list of `group`, `binding` and `words`");
-  return value as Dispute;
 }

@@ -100,7 +100,7 @@ export function workgroupBytes(
  * override without a value decides.
  */
 export function bytesOfVariables(
-  { program, variables }: KernelFacts,
+  { program, variables }: Pick<KernelFacts, "program" | "variables">,
   bytesOf: (variable: GlobalVariable, type: Type) => number,
 ): number | undefined {
   let bytes = 0;

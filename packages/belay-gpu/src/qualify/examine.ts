@@ -127,7 +127,7 @@ export const disputeOf = (kernel: ReferenceSource, { workgroups, buffers }: Tria
 });
 
 /** Returns the features that a module enables, by their names in WebGPU. */
-function featuresOf({ program }: ResolvedKernel): string[] {
+export function featuresOf({ program }: ResolvedKernel): string[] {
   return program.module.directives.flatMap((directive) =>
     directive.kind === "enable"
       ? directive.names.map((name) => (name === "f16" ? "shader-f16" : name.replaceAll("_", "-")))
