@@ -84,7 +84,10 @@ function layoutOf(
   return { element, length, runs, ...(isOfVectors && { words: strideOf(memory) / sizeOf(element) }) };
 }
 
-/** Returns the bytes of workgroup memory for accesses, which has one array for each type. */
+/** The bytes before the numbers of a matrix in workgroup memory, and the alignment of both. */
+const alignment = 16;
+
+/** Returns the bytes of workgroup memory for accesses, which has one struct for each type. */
 export function stagedBytes(accesses: readonly MatrixAccess[]): number {
   const sizes = new Map<string, number>();
   for (const { layout } of accesses) {
@@ -92,7 +95,8 @@ export function stagedBytes(accesses: readonly MatrixAccess[]): number {
     const { element, length, runs } = layout;
     sizes.set(element.name, Math.max(sizes.get(element.name) ?? 0, length * runs * sizeOf(element)));
   }
-  return [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  const structs = [...sizes.values()].map((size) => alignment * (1 + Math.ceil(size / alignment)));
+  return structs.reduce((sum, size) => sum + size, 0);
 }
 
 /**

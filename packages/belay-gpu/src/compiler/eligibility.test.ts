@@ -148,6 +148,24 @@ describe("a kernel is left alone", () => {
     expect(found(code, { limits: { maxComputeWorkgroupStorageSize: 18816 } })).toEqual([]);
   });
 
+  it.each<CompilerOptions>([
+    { pairing: "passes" },
+    { redundancy: "intra-lds" },
+    { redundancy: "inter", check: "store" },
+  ])(
+    "when the device has too little workgroup memory for it alone, without help (BELAY205): %j",
+    (options) => {
+      const code = kernel("tile[i] = i; out[i] = tile[0];", "var<workgroup> tile: array<u32, 4097>;", "64");
+      const { diagnostics } = protect(code, options);
+      expect(diagnostics.map(({ message, help }) => [message, help])).toEqual([
+        [
+          '"main" is left unprotected: its own 16400 bytes of workgroup memory are more than the 16384 that the device allows',
+          undefined,
+        ],
+      ]);
+    },
+  );
+
   it("but not for its size or memory when its replicas run one after the other", () => {
     const pairing = { pairing: "passes" } as const;
     const code = kernel("tile[i] = i; out[i] = tile[0];", "var<workgroup> tile: array<u32, 3840>;", "256");

@@ -9,7 +9,7 @@ import type { GlobalVariable } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
 import type { Channel, Check, KernelLimits, Pairing, Redundancy } from "./contract.ts";
 import type { KernelFacts, ProgramFacts } from "./facts.ts";
-import { bytesOfVariables, mostInvocations, workgroupBytes } from "./workgroups.ts";
+import { bytesOfVariables, memoryShortage, mostInvocations, workgroupBytes } from "./workgroups.ts";
 
 /** The configuration and the device to check for. */
 export interface EligibilityOptions {
@@ -138,12 +138,8 @@ export function obstacles(
           : options.redundancy === "intra+lds"
             ? "use intra-lds or the pairing passes, which keep one copy of workgroup memory"
             : "use the pairing passes, whose replicas need no memory to talk";
-      obstacle(
-        "workgroup-memory-too-large",
-        nameSpan,
-        `it would need ${bytes} bytes of workgroup memory, and the device allows ${limits.maxComputeWorkgroupStorageSize}`,
-        help,
-      );
+      const shortage = memoryShortage(sized, bytes, limits.maxComputeWorkgroupStorageSize, help);
+      obstacle("workgroup-memory-too-large", nameSpan, shortage.reason, shortage.help);
     }
   }
   const tooLarge = sizeObstacle(sized.invocations, options);

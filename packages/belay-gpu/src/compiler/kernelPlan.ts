@@ -22,7 +22,7 @@ import { walk } from "../wgsl/traverse.ts";
 import type { KernelLimits } from "./contract.ts";
 import type { KernelFacts } from "./facts.ts";
 import type { Settings } from "./settings.ts";
-import { bytesOfVariables } from "./workgroups.ts";
+import { bytesOfVariables, memoryShortage } from "./workgroups.ts";
 
 export interface KernelPlan {
   /**
@@ -161,9 +161,9 @@ function tooMuchMemory(
   const { program, declaration } = kernel;
   const bytes = bytesWith(kernel, wrapperBytes(program, declaration, needs));
   if (bytes <= most) return [];
-  const why = `it would need ${bytes} bytes of workgroup memory, and the device allows ${most}`;
   const help = needs.blocking ? "use the check signature" : undefined;
-  return [leftAlone("workgroup-memory-too-large", declaration.nameSpan, kernel.name, why, help)];
+  const { reason, help: advice } = memoryShortage(kernel, bytes, most, help);
+  return [leftAlone("workgroup-memory-too-large", declaration.nameSpan, kernel.name, reason, advice)];
 }
 
 /** Returns true if a word fits beside a kernel's own workgroup memory and `added` bytes. */

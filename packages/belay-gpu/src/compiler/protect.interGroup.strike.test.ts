@@ -301,7 +301,10 @@ describe("the words of a matrix among vectors of three", () => {
   const fill = (number: string) =>
     [
       [/enable chromium[^;]*;|diagnostic[^;]*;|let \w+ = subgroup_matrix[^;]*;/g, ""],
-      [/subgroupMatrixStore[^;]*;/g, `for (var k = 0u; k < 64u; k++) { belay_staged_u32[k] = ${number}; }`],
+      [
+        /subgroupMatrixStore[^;]*;/g,
+        `for (var k = 0u; k < 64u; k++) { belay_staged_u32.numbers[k] = ${number}; }`,
+      ],
     ] as const;
   const filled = (number: string) =>
     fill(number).reduce(

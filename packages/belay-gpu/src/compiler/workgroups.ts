@@ -41,6 +41,27 @@ export function lanesOf(kernels: readonly KernelFacts[], limits: KernelLimits, p
     : `${replicas * largestWorkgroup(kernels, limits, pairing)}u`;
 }
 
+/**
+ * Returns the reason why a kernel that would need `bytes` of workgroup memory does not fit, with
+ * `help` unless the kernel needs too much by itself.
+ */
+export function memoryShortage(
+  kernel: KernelFacts,
+  bytes: number,
+  most: number,
+  help: string | undefined,
+): { readonly reason: string; readonly help?: string | undefined } {
+  const own = bytesOfVariables(kernel, (_, type) => sizeOf(type)) ?? 0;
+  if (own > most)
+    return {
+      reason: `its own ${own} bytes of workgroup memory are more than the ${most} that the device allows`,
+    };
+  return {
+    reason: `it would need ${bytes} bytes of workgroup memory, and the device allows ${most}`,
+    help,
+  };
+}
+
 type MemorySettings = Pick<Settings, "redundancy" | "pairing" | "channel" | "limits">;
 
 /**

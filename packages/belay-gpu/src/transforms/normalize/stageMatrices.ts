@@ -5,17 +5,20 @@
  *
  * Before:   subgroupMatrixStore(&out, offset, m, false, stride);
  * After:    for (var turn = 0u; turn < 2u; turn++) {
- *             if (subgroup == turn) { subgroupMatrixStore(&staged, 0, m, false, 8); }
+ *             if (subgroup == turn) { subgroupMatrixStore(&staged.numbers, 0, m, false, 8); }
  *             workgroupBarrier();
  *             if (subgroup == turn) {
  *               for (var element = lane; element < 64u; element += lanes) {
  *                 let index = offset + element / 8 * stride + element % 8;
- *                 let value: f32 = staged[element];
+ *                 let value: f32 = staged.numbers[element];
  *                 out[index] = value;
  *               }
  *             }
  *             workgroupBarrier();
  *           }
+ *
+ * Rows of matrices must be aligned to 16 bytes. The numbers alone would only be aligned as one of
+ * them, after other small variables. So they follow a vector of 16 bytes in a struct.
  *
  * An array of vectors becomes one of arrays of words, as `array<array<u32, 4>>`. Matrices may cover
  * the padding of `vec3`, which no vector names. Lanes also store words of one vector independently.
@@ -29,7 +32,8 @@
  *           `kernels` reach, name an array of vectors that takes matrices.
  * Ensures:  a valid module in access normal form, without such accesses.
  * Order:    right after expandSwizzles.
- * Source:   WGSL proposal, "Subgroup Matrix".
+ * Source:   WGSL proposal, "Subgroup Matrix"; Vulkan specification,
+ *           VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986.
  */
 
 import { builtinValueOf } from "../../analysis/builtinValueOf.ts";
@@ -99,7 +103,9 @@ export function stageMatrices(
   const added = [
     ...Object.keys(identities).flatMap((name) => declarations`var<private> ${names.the(name)}: u32;`),
     ...[...sizes].flatMap(
-      ([type, size]) => declarations`var<workgroup> ${names.the(`staged_${type}`)}: array<${type}, ${size}>;`,
+      ([type, size]) => declarations`
+        struct ${names.the(`Staged_${type}`)} { aligned: vec4<u32>, numbers: array<${type}, ${size}> }
+        var<workgroup> ${names.the(`staged_${type}`)}: ${names.the(`Staged_${type}`)};`,
     ),
   ];
   const inWords = withWords(program, staged, vectors);
@@ -121,7 +127,7 @@ function stage(
   const { statements, expression } = quote(statement.span);
   const { call, element, length, runs, words, offset, stride, pointer } = access;
   const type = printType(typeExpressionOf(element));
-  const memory = names.the(`staged_${element.name}`);
+  const memory = `${names.the(`staged_${element.name}`)}.numbers`;
   const [turn, at, index, value] = ["turn", "element", "index", "value"].map((name) => names.fresh(name)) as [
     string,
     string,

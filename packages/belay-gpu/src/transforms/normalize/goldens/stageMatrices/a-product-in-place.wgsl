@@ -31,12 +31,12 @@ fn main(@builtin(subgroup_id) belay_subgroup_id_1: u32, @builtin(subgroup_invoca
       for (var belay_element_1 = belay_own_lane; belay_element_1 < 64u; belay_element_1 += belay_lane_count) {
         let belay_index_1 = u32(64) + belay_element_1 / 8u * u32(16) + belay_element_1 % 8u;
         let belay_value_2: f32 = c[belay_index_1];
-        belay_staged_f32[belay_element_1] = belay_value_2;
+        belay_staged_f32.numbers[belay_element_1] = belay_value_2;
       }
     }
     workgroupBarrier();
     if (belay_own_subgroup == belay_turn_1) {
-      belay_matrix_1 = subgroupMatrixLoad<subgroup_matrix_result<f32, 8, 8>, col_major>(&belay_staged_f32, 0u, 8u);
+      belay_matrix_1 = subgroupMatrixLoad<subgroup_matrix_result<f32, 8, 8>, col_major>(&belay_staged_f32.numbers, 0u, 8u);
     }
     workgroupBarrier();
   }
@@ -44,13 +44,13 @@ fn main(@builtin(subgroup_id) belay_subgroup_id_1: u32, @builtin(subgroup_invoca
   let belay_value_1 = subgroupMatrixMultiplyAccumulate(left, subgroup_matrix_right<f32, 8, 8>(), sum);
   for (var belay_turn_2 = 0u; belay_turn_2 < 2u; belay_turn_2++) {
     if (belay_own_subgroup == belay_turn_2) {
-      subgroupMatrixStore(&belay_staged_f32, 0u, belay_value_1, true, 8u);
+      subgroupMatrixStore(&belay_staged_f32.numbers, 0u, belay_value_1, true, 8u);
     }
     workgroupBarrier();
     if (belay_own_subgroup == belay_turn_2) {
       for (var belay_element_2 = belay_own_lane; belay_element_2 < 64u; belay_element_2 += belay_lane_count) {
         let belay_index_2 = u32(64) + belay_element_2 / 8u * u32(16) + belay_element_2 % 8u;
-        let belay_value_3: f32 = belay_staged_f32[belay_element_2];
+        let belay_value_3: f32 = belay_staged_f32.numbers[belay_element_2];
         c[belay_index_2] = belay_value_3;
       }
     }
@@ -61,4 +61,10 @@ fn main(@builtin(subgroup_id) belay_subgroup_id_1: u32, @builtin(subgroup_invoca
 var<private> belay_own_subgroup: u32;
 var<private> belay_own_lane: u32;
 var<private> belay_lane_count: u32;
-var<workgroup> belay_staged_f32: array<f32, 64>;
+
+struct belay_Staged_f32 {
+  aligned: vec4<u32>,
+  numbers: array<f32, 64>,
+}
+
+var<workgroup> belay_staged_f32: belay_Staged_f32;

@@ -25,13 +25,13 @@ fn main(@builtin(subgroup_id) belay_subgroup_id_1: u32, @builtin(subgroup_invoca
   let belay_value_1 = subgroup_matrix_result<u8, 16, 8>();
   for (var belay_turn_1 = 0u; belay_turn_1 < 2u; belay_turn_1++) {
     if (belay_own_subgroup == belay_turn_1) {
-      subgroupMatrixStore<row_major>(&belay_staged_u32, 0u, belay_value_1, 4u);
+      subgroupMatrixStore<row_major>(&belay_staged_u32.numbers, 0u, belay_value_1, 4u);
     }
     workgroupBarrier();
     if (belay_own_subgroup == belay_turn_1) {
       for (var belay_element_1 = belay_own_lane; belay_element_1 < 32u; belay_element_1 += belay_lane_count) {
         let belay_index_1 = u32(0) + belay_element_1 / 4u * u32(32) + belay_element_1 % 4u;
-        let belay_value_2: u32 = belay_staged_u32[belay_element_1];
+        let belay_value_2: u32 = belay_staged_u32.numbers[belay_element_1];
         bytes[belay_index_1] = belay_value_2;
       }
     }
@@ -42,4 +42,10 @@ fn main(@builtin(subgroup_id) belay_subgroup_id_1: u32, @builtin(subgroup_invoca
 var<private> belay_own_subgroup: u32;
 var<private> belay_own_lane: u32;
 var<private> belay_lane_count: u32;
-var<workgroup> belay_staged_u32: array<u32, 32>;
+
+struct belay_Staged_u32 {
+  aligned: vec4<u32>,
+  numbers: array<u32, 32>,
+}
+
+var<workgroup> belay_staged_u32: belay_Staged_u32;
