@@ -65,6 +65,23 @@ async function growth(module: (n: number) => string, options: CompilerOptions): 
   return (many - some) / 2 / (some - few);
 }
 
+describe("the emitted text", () => {
+  const stores = (n: number) => `${bindings}
+    @compute @workgroup_size(64) fn main(${parameters}) {
+      ${times(n, (i) => `out[id.x + ${1000 + i}u] = a[id.x][${i % 4}] * 2.0;`)}
+    }`;
+  const checks: Record<string, CompilerOptions> = {
+    ...flavors,
+    "comparison before stores": { check: "store" },
+    "Inter-Group with comparison before stores": { redundancy: "inter", check: "store" },
+  };
+
+  it.each(Object.entries(checks))("grows in proportion to the stores: %s", (_, options) => {
+    const [few = 0, some = 0, many = 0] = [10, 20, 40].map((n) => protect(stores(n), options).code.length);
+    expect((many - some) / 2 / (some - few)).toBeLessThan(1.03);
+  });
+});
+
 describe.each(Object.entries(flavors))("protecting %s", (_, options) => {
   it.each(Object.entries(modules))("takes work in proportion to the number of %s", async (_, module) => {
     expect(await growth(module, options)).toBeLessThan(1.03);

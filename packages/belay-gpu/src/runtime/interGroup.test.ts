@@ -522,7 +522,7 @@ describe("a twin that is late", () => {
     expect(gaveUp).toMatchObject([error]);
     const { message, help } = gaveUp[0] as UnverifiedError;
     expect(message).toMatch(/waited too long for its twin$/);
-    expect(help).toMatch(/^use check: "signature".*pairing: "passes"/);
+    expect(help).toMatch(/^use check: "signature".*redundancy: "intra\+lds"$/);
     done();
   });
 

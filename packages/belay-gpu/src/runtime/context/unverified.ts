@@ -42,7 +42,7 @@ export const helpToFit = "dispatch fewer workgroups at a time";
 /** The help for work that could not be verified. */
 const remedies: Readonly<Record<Unverified["cause"], string>> = {
   waitedTooLong:
-    'use check: "signature", or dispatch fewer workgroups at a time; a kernel that uses results of atomic operations needs pairing: "passes" or redundancy: "intra+lds"',
+    'use check: "signature", or dispatch fewer workgroups at a time; a kernel that uses results of atomic operations needs redundancy: "intra+lds"',
   gridTooLarge: helpToFit,
 };
 
