@@ -71,6 +71,7 @@ function inlined(lowering: Lowering, name: string, args: readonly Source[], node
         },
       );
   }
+  lowering.variables.inline(helper);
   lowering.calls.push({ callee: helper, at: node.start });
   try {
     return lowering.within(helper, () => {
@@ -135,6 +136,7 @@ function bodyOf(lowering: Lowering, helper: Helper, name: string, node: Node): L
   const statements = body.body as SourceStatement[];
   const last = statements.at(-1);
   const outer = lowering.returns;
+  lowering.returns = undefined;
   try {
     // A single return at the end gives the value of the call.
     if (

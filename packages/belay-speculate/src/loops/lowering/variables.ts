@@ -1,4 +1,5 @@
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
+import type { Node } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { FloatType, LoopExpression, ValueType } from "../tree/ir.ts";
 import { difference, isUnknown, known } from "./numbers/linear.ts";
@@ -71,6 +72,7 @@ export class Variables {
   readonly #names = new Set<string>();
   readonly #byName = new Map<string, Variable>();
   readonly #exact = new Set<string>();
+  readonly #inlined = new Set<Node>();
   /** The variables from outside of which the loop does not need the value before it. */
   readonly #chosen: ReadonlySet<string>;
   readonly #definitions = new Map<string, Set<LoopExpression>>();
@@ -103,6 +105,16 @@ export class Variables {
     }
     this.#usesBefore = new Map([...this.#uses].map(([code, uses]) => [code, new Set(uses)]));
     this.#definitions.clear();
+  }
+
+  /** Records a function whose calls are inlined. It may change variables from outside. */
+  inline(helper: Node): void {
+    this.changed ||= !this.#inlined.has(helper);
+    this.#inlined.add(helper);
+  }
+
+  get inlined(): Iterable<Node> {
+    return this.#inlined;
   }
 
   /** Records an expression as a value of a local. */

@@ -1,5 +1,6 @@
 import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
+import { isInside } from "../../source/countedLoop.ts";
 import { type DeclaredType, declaredType } from "../../source/declaredTypes.ts";
 import { propertyPath, typeOfPath } from "../../source/propertyPaths.ts";
 import { type Binding, lookUp } from "../../source/scopes.ts";
@@ -131,7 +132,8 @@ function isConstantObject({ loop, file, scope }: Lowering, binding: Binding | un
 function scalar(lowering: Lowering, binding: Binding, kind: "number" | "boolean"): Meaning {
   const { name, assignments } = binding;
   const { loop } = lowering;
-  const isWritten = assignments.some(({ start, end }) => loop.node.start <= start && end <= loop.node.end);
+  const executed = [loop.node, ...lowering.variables.inlined];
+  const isWritten = assignments.some((one) => executed.some((part) => isInside(part, one)));
   if (isWritten && binding.kind === "const") return refuseAssignment(binding);
   const reduced = loop.directive.reductions.find((reduction) => reduction.name === name);
   if (!isWritten && !reduced)

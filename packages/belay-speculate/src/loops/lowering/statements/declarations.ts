@@ -1,6 +1,8 @@
 import type {
   ArrayPattern,
+  MemberExpression,
   Node,
+  ObjectPattern,
   Expression as Source,
   VariableDeclaration,
   VariableDeclarator,
@@ -38,6 +40,10 @@ function declare(lowering: Lowering, kind: string, declarator: VariableDeclarato
     declareEach(lowering, id, init, declarator);
     return;
   }
+  if (id.type === "ObjectPattern" && init && kind !== "var") {
+    declareProperties(lowering, id, init);
+    return;
+  }
   if (id.type !== "Identifier") throw destructuring(declarator);
   if (kind === "var") {
     declareVar(lowering, lookUp(lowering.scope, id.name)!, init, declarator);
@@ -65,6 +71,29 @@ function declareEach(
     if (!target) continue;
     if (target.type !== "Identifier") throw destructuring(target);
     declareWith(lowering, lookUp(lowering.scope, target.name)!, values[at]!, target);
+  }
+}
+
+/** Declares the variables of `{ x, y: z }`, which are properties of an object from outside. */
+function declareProperties(lowering: Lowering, { properties }: ObjectPattern, object: Source): void {
+  for (const property of properties) {
+    if (property.type !== "Property" || property.computed || property.key.type !== "Identifier")
+      throw destructuring(property);
+    const { key, value: target, start, end } = property;
+    if (target.type !== "Identifier") throw destructuring(target);
+    const at = { start, end };
+    const value: MemberExpression = {
+      type: "MemberExpression",
+      object,
+      property: key,
+      computed: false,
+      optional: false,
+      ...at,
+    };
+    const binding = lookUp(lowering.scope, target.name)!;
+    const array = binding.assignments.length === 0 ? arrayNamed(lowering, value) : undefined;
+    if (array) lowering.meanings.set(binding, array);
+    else declareWith(lowering, binding, lowering.expression(value), target);
   }
 }
 

@@ -25,7 +25,8 @@ import { recordAssignment, setCarried } from "./setVariables.ts";
 export function exitLoop(lowering: Lowering, node: ReturnStatement | ThrowStatement): void {
   const { argument } = node;
   if (lowering.calls.length > 0) {
-    refuse(loopError.unsupported("an exception in a function that the loop calls", node));
+    const what = node.type === "ThrowStatement" ? "an exception" : "this return";
+    refuse(loopError.unsupported(`${what} in a function that the loop calls`, node));
   }
   const pause = argument && pauseIn(lowering, argument);
   if (pause) {

@@ -1,5 +1,6 @@
-import type { ReturnStatement, Statement as SourceStatement } from "oxc-parser";
+import type { Node, ReturnStatement, Statement as SourceStatement, SwitchStatement } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
+import { childrenOf } from "../../source/scopes.ts";
 import type { Lowering, Returning } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
 import { recordAssignment, setLocal } from "./setVariables.ts";
@@ -30,6 +31,7 @@ export function returns(node: SourceStatement, withValue = false): boolean {
         returns(node.consequent, withValue) || (node.alternate !== null && returns(node.alternate, withValue))
       );
     case "ForStatement":
+    case "ForOfStatement":
     case "WhileStatement":
     case "DoWhileStatement":
     case "LabeledStatement":
@@ -50,7 +52,18 @@ export function alwaysReturns(node: SourceStatement): boolean {
       return node.body.some(alwaysReturns);
     case "IfStatement":
       return node.alternate !== null && alwaysReturns(node.consequent) && alwaysReturns(node.alternate);
+    case "SwitchStatement":
+      return switchReturns(node);
     default:
       return false;
   }
 }
+
+/** Returns true if each case of a switch returns, or goes on into one that does. */
+function switchReturns({ cases }: SwitchStatement): boolean {
+  if (!cases.some(({ test }) => test === null) || cases.some(breaks)) return false;
+  return cases.at(-1)!.consequent.some(alwaysReturns);
+}
+
+/** Returns true if a node has a `break`, which may leave the switch around it. */
+const breaks = (node: Node): boolean => node.type === "BreakStatement" || childrenOf(node).some(breaks);
