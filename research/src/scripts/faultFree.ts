@@ -40,8 +40,8 @@ const end = performance.now() + 1000 * Number(flags["time-limit"]);
 
 interface Count {
   /**
-   * The dispatches of protected kernels, the number of these kernels, and the number of kernels
-   * that the policy leaves alone.
+   * Under one policy: the dispatches of protected kernels, the number of these kernels, and the
+   * number of kernels that the policy leaves alone.
    */
   runs: number;
   kernels: number;
@@ -223,14 +223,15 @@ const total = (field: keyof Count) =>
   Object.values(result.counts).reduce((sum, each) => sum + each[field], 0);
 const summary = {
   runs: total("runs"),
-  kernels: total("kernels"),
-  leftAlone: total("leftAlone"),
+  /** A kernel counts once under each policy. */
+  pairs: total("kernels"),
+  pairsLeftAlone: total("leftAlone"),
   different: total("different"),
   alarms: total("alarms"),
 };
 console.log(
-  `${summary.runs} runs of ${summary.kernels} protected kernels under ${Object.keys(result.counts).length} policies: ` +
-    `${summary.different} with other results, ${summary.alarms} with alarms; ${summary.leftAlone} were left alone`,
+  `${summary.runs} runs of ${summary.pairs} pairs of a protected kernel and one of ${Object.keys(result.counts).length} policies: ` +
+    `${summary.different} pairs with other results, ${summary.alarms} alarms; ${summary.pairsLeftAlone} pairs were left alone`,
 );
 if (flags.out) writeFileSync(flags.out, JSON.stringify({ seed, dispatches, summary, result }, null, 2));
 process.exitCode = result.failures.length === 0 ? 0 : 1;
