@@ -50,6 +50,8 @@ describe("belay", () => {
     [["tune", "w.ts", "--runs", "1e99"], "Expected a whole number."],
     [["tune", "w.ts", "--memory", "--cover", "LDS"], "--cover has no meaning with --memory"],
     [["run", "w.ts", "--timeout", "2147484"], "Expected at most 2147483."],
+    [["run", "w.ts", "--reference", "--tolerance", "-1"], "Expected a number from 0 on."],
+    [["run", "w.ts", "--reference", "--tolerance", " "], "Expected a number from 0 on."],
     [["tune", "w.ts", "--timeout", "2147484"], "Expected at most 2147483."],
     [["campaign", "w.ts", "--timeout", "2147484"], "Expected at most 2147483."],
     [["bench", "speculation", "--variant-limit", "2147484"], "Expected at most 2147483."],
