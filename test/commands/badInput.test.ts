@@ -230,7 +230,7 @@ it("belay blame refuses a dispatch that a device need not accept", async () => {
   const { status, stdout, stderr } = await belay(["blame", "-"], JSON.stringify(dispute));
   expect(stderr).toContain("needs 70000 where the device allows 65535");
   expect({ status, stdout, code: stderr.includes("BELAY400") }).toEqual({
-    status: 2,
+    status: 1,
     stdout: "",
     code: true,
   });
