@@ -197,6 +197,37 @@ describe("checks by algebra on a hardened device", () => {
     expect((await device.belay.report()).replays).toBe(0);
   });
 
+  it.each([
+    ["a product", product],
+    ["a 3x3 convolution", convolution(image)],
+  ] as const)(
+    "releases no result whose error is alone in its sum and above the bound: %s",
+    async (_, kernel) => {
+      const device = await hardened({ injectFaults: true });
+      const numbers = (binding: number, i: number) => Math.sin(1 + i * 12.9898 + binding * 78.233);
+      const program = new Program(device, kernel, "auto", numbers);
+      const expected = await program.run();
+      const { belay } = device;
+      const alone = belay.faultSites().find((each) => each.kernel === "main alone")!;
+      const silent: number[] = [];
+      let wrong = 0;
+      for (let i = 0; i < 60; i++) {
+        const { id, kind } = alone.sites[(i * 7) % alone.sites.length]!;
+        const effect = { xor: kind === "branch" || kind === "statement" ? 1 : 2 ** ((i * 13) % 32) };
+        const where = { workgroup: [0, 0, 0], localIndex: i % 4, replica: 0, fuel: 10_000 } as const;
+        belay.arm({ kernel: alone.kernel, site: id, effect, ...where });
+        const results = await program.run();
+        const errors = results.flatMap((each, at) => (each === expected[at] ? [] : [each - expected[at]!]));
+        if (errors.length > 0) wrong++;
+        if (errors.length === 1) silent.push(Math.abs(errors[0]!));
+      }
+      const { sums } = await kernelOf(device);
+      expect(sums!.repaired).toBeGreaterThan(5);
+      expect(wrong).toBeGreaterThan(0);
+      expect(Math.max(0, ...silent)).toBeLessThanOrEqual(2 * sums!.bound);
+    },
+  );
+
   /** Returns a checker that runs checked dispatches in another way. */
   function changed(run: (checked: CheckedDispatch) => CheckedDispatch["run"]): SumsCheckStarter {
     const starter = atOnce as SumsCheckStarter;
