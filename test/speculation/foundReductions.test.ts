@@ -4,11 +4,13 @@
  */
 import type { SpeculateCall, Speculated } from "belay-speculate/internal/engine/call/call";
 import { speculate } from "belay-speculate/internal/engine/speculate";
+import { scanLoop } from "belay-speculate/internal/loops/analysis/scanLoop";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import { expect, it } from "vitest";
 import { testDevices } from "../support/devices/testDevices.ts";
 import { evaluate } from "../support/loops/loopPrograms.ts";
 import { sample } from "../support/sample.ts";
+import { changeKernels } from "./changedKernels.ts";
 
 const devices = testDevices({ full: true });
 
@@ -48,9 +50,39 @@ const bodies: readonly (readonly [body: string, operators: string])[] = [
   ["x += f[i]!;", ""],
 ];
 
-const source = bodies
-  .map(
-    ([body], at) => `
+/** Bodies of loops in which the variable `x`, or also `y`, is scanned. */
+const scanned: readonly string[] = [
+  "if (a[i]! > 3) out[x++] = a[i]!;",
+  "if (a[i]! > 3) out[x++] = i; else out[n - 1 - y++] = i;",
+  "if (c[i]! > 2 && f[i]! > 0) { out[x] = i; x += 2; }",
+  "x = (x + a[i]!) | 0; out[i] = x;",
+  "out[i] = x; x += c[i]!; y -= c[i]!;",
+  "for (let j = 0; j < (c[i]! & 3); j++) { out[x] = j; x++; }",
+  "if (a[i]! === 7) continue; out[x++] = a[i]!; if (i > 30 && a[i]! === 5) break;",
+  "out[c[x & 3]!] = x; if (a[i]! > 0) x++;",
+  "if (a[2 * i]! > 0) out[x++] = a[2 * i]!;",
+  "for (let j = 0; j < c[i]!; j++) if (a[j]! > 0) x++; out[i] = x;",
+];
+
+/**
+ * Bodies in which what the variable adds depends on iterations before, and one whose addresses
+ * follow from numbers alone.
+ */
+const inOrder: readonly string[] = [
+  "if (out[i]! > 3) x++; out[c[i]!] = i; out[i] = x;",
+  "if (x < 9) out[x++] = a[i]!;",
+  "out[x++] = a[i]!; if (a[i]! > 3) x = 0;",
+  "if (a[i]! > 3) { out[x++] = i; } if (out[i]! > 5) break;",
+  "out[x & 7] = i; x += 3;",
+  "x += x & 1; x++; out[i] = x;",
+  "const v = out[i]!; for (let j = 0; j < v; j++) x++; out[x & 7] = x;",
+];
+
+/** Returns a module with a function for each body. */
+const moduleOf = (bodies: readonly string[]) =>
+  bodies
+    .map(
+      (body, at) => `
 export async function run${at}(a: Int32Array, u: Uint32Array, c: Uint8Array, f: Float32Array,
   out: Int32Array, n: number, x: number, y: number) {
   "use speculate";
@@ -58,8 +90,8 @@ export async function run${at}(a: Int32Array, u: Uint32Array, c: Uint8Array, f: 
   for (let i = 0; i < n; i++) { ${body} }
   return [x, y];
 }`,
-  )
-  .join("\n");
+    )
+    .join("\n");
 
 const whole = [0, 1, -1, 7, 3, 2 ** 31 - 1, -(2 ** 31), 5, -100, 7];
 const single = [0, -0, Number.NaN, 1, -1, Number.POSITIVE_INFINITY, 1e-40, -0, 0, Number.NEGATIVE_INFINITY];
@@ -93,38 +125,77 @@ const starts = [
   [5, 2 ** 31 - 1],
 ] as const;
 
-it("finds the reductions of a loop, which leave what JavaScript leaves", async () => {
-  const device = await devices.newDevice();
+type Start = readonly [x: number, y: number];
+
+/**
+ * Executes each body on the device, with the values of `x` and `y` that belong to a number of
+ * iterations and a kind of data. Returns a call of each body's loop.
+ */
+async function expectWritten(
+  bodies: readonly string[],
+  runsOf: (at: number) => readonly (readonly [n: number, kind: number, start: Start])[],
+  device: GPUDevice,
+): Promise<SpeculateCall[]> {
+  const source = moduleOf(bodies);
   const { code, diagnostics } = replaceLoops(source, "loops.ts");
   expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
-  let calls: SpeculateCall[] = [];
+  const calls: SpeculateCall[] = [];
   const onDevice = new Set<string>();
   const translated = evaluate(code!, async (call) => {
-    calls.push(call);
+    calls[Number(call.loop.name.slice(3))] = call;
     const done: Speculated = await speculate(call, { device, fallback: "never" });
     if (done.statistics.rounds > 0) onDevice.add(call.loop.name);
     return done;
   });
   const written = evaluate(source);
-  for (const [at, [body, operators]] of bodies.entries()) {
-    calls = [];
-    for (const n of [0, 1, 40, 1100]) {
-      const [first, ...others] = [...starts.entries()];
-      for (const [kind, [x, y]] of [first!, ...(n > 40 ? [] : sample(others, at, 2))]) {
-        const [expected, given] = [arraysOf(n, kind), arraysOf(n, kind)];
-        const returned = await written[`run${at}`]!(...([...expected, n, x, y] as never[]));
-        const result = await translated[`run${at}`]!(...([...given, n, x, y] as never[]));
-        expect({ body, n, kind, result, given }).toEqual({
-          body,
-          n,
-          kind,
-          result: returned,
-          given: expected,
-        });
-      }
+  for (const [at, body] of bodies.entries()) {
+    for (const [n, kind, [x, y]] of runsOf(at)) {
+      const [expected, given] = [arraysOf(n, kind), arraysOf(n, kind)];
+      const returned = await written[`run${at}`]!(...([...expected, n, x, y] as never[]));
+      const result = await translated[`run${at}`]!(...([...given, n, x, y] as never[]));
+      const about = { body, n, kind };
+      expect({ ...about, result, given }).toEqual({ ...about, result: returned, given: expected });
     }
-    const found = calls[0]!.loop.reductions.map(({ operator }) => operator).join(" ");
-    expect(`${body} ${found}`).toBe(`${body} ${operators}`);
   }
   expect(onDevice.size).toBe(bodies.length);
+  return calls;
+}
+
+it("finds the reductions of a loop, which leave what JavaScript leaves", async () => {
+  const texts = bodies.map(([body]) => body);
+  const runsOf = (at: number) =>
+    [0, 1, 40, 1100].flatMap((n) => {
+      const [first, ...others] = [...starts.entries()];
+      const met = [first!, ...(n > 40 ? [] : sample(others, at, 2))];
+      return met.map(([kind, start]) => [n, kind, start] as const);
+    });
+  const calls = await expectWritten(texts, runsOf, await devices.newDevice());
+  const found = calls.map(({ loop }) => loop.reductions.map(({ operator }) => operator).join(" "));
+  expect(found).toEqual(bodies.map(([, operators]) => operators));
+});
+
+it("scans what iterations only add to, and leaves what JavaScript leaves", async () => {
+  const runsOf = (at: number) =>
+    [
+      [0, 0, [0, 0]],
+      [1, 1, [0, 0]],
+      [40, at % 3, [0, 0]],
+      [40, 3, [5, 2 ** 31 - 1]],
+      [at < scanned.length ? 2500 : 40, 0, [1, 2]],
+    ] as const;
+  const calls = await expectWritten([...scanned, ...inOrder], runsOf, await devices.newDevice());
+  const found = calls.map(({ loop }) => scanLoop(loop) !== null);
+  expect(found).toEqual([...scanned.map(() => true), ...inOrder.map(() => false)]);
+});
+
+it.each([
+  ["select(earlier, later", "select(later, earlier", 12],
+  ["before += scanned[level.sums + workgroup.x]", "before += 0u", 0],
+  ["var before = level.base", "var before = 0u", 0],
+] as const)("notices a kernel without %s", async (find, put, at) => {
+  const device = await devices.newDevice();
+  const changed = changeKernels(device, find, put);
+  const body = at === 0 ? scanned[0]! : bodies[at]![0];
+  await expect(expectWritten([body], () => [[2500, 0, [3, 0]]], device)).rejects.toThrow("deeply equal");
+  expect(changed()).toBeGreaterThan(0);
 });

@@ -37,6 +37,17 @@ const literal = oneOf(
 const coercion = oneOf("| 0", ">>> 0", "& 255", "% 3");
 const comparison = oneOf("<", "<=", ">", ">=", "===", "!==");
 
+/** Returns statements that only reduce variables, one of which is chosen with a companion. */
+const reducing = (value: string, other: string) => [
+  `if (${value} > most) { most = ${value}; at = ${other}; }`,
+  `if (least >= ${value}) least = ${value};`,
+  `total += ${value}${value.startsWith("f") ? " /* double */" : ""};`,
+  `seen = ${other};`,
+];
+const reduction = fc
+  .tuple(oneOf("a[i]", "c[i]", "b[i]", "f[i]", "f[c[i]]", "d[i + 1]"), oneOf("i", "k", "c[i]"), fc.nat(3))
+  .map(([value, other, which]) => reducing(value, other)[which]!);
+
 const { body } = fc.letrec<Record<"integer" | "float" | "test" | "index" | "statement" | "body", string>>(
   (tie) => {
     const [integer, float, test, index, body] = [
@@ -122,6 +133,9 @@ const { body } = fc.letrec<Record<"integer" | "float" | "test" | "index" | "stat
         text`f[${index}] = Math.fround(${index});`,
         text`${oneOf("k", "last")} = (${integer}) | 0;`,
         text`u = ${float};`,
+        reduction,
+        text`if (${test}) { ${reduction} count++; }`,
+        text`if (${test}) ${array}[place++] = ${integer};`,
         text`{ const p = ${integer}, q = ${integer}, r = ${float}; { const h = p; let k = q | 0, u = r; ${body} } }`,
         text`if (${test}) { ${body} } else { ${body} }`,
         text`if (${test} && i % 5 === 4) ${oneOf("continue", "break")};`,
@@ -148,7 +162,7 @@ const header = oneOf(
 
 /**
  * A random module with an async function `run(a, b, c, d, e, f, g, n, m, x)`. The function has one
- * loop and returns a carried variable.
+ * loop and returns the variables that it carries and reduces.
  */
 export const arbitraryLoop: fc.Arbitrary<string> = text`
 function mix(x: number, y: number) {
@@ -159,6 +173,7 @@ export async function run(a: Int32Array, b: Uint32Array, c: Uint8Array, d: Int16
   f: Float32Array, g: Float32Array, n: number, m: number, x: number) {
   "use speculate";
   let last = m;
+  let total = 0, count = 0, most = -Infinity, least = Infinity, at = -1, seen = n, place = 0;
   //#pragma omp for target(webgpu) ${oneOf("", "precision(f32)")}
   outer: for (${header}) {
     const h = ${oneOf("i", "c[i]", "i * 2")};
@@ -167,7 +182,7 @@ export async function run(a: Int32Array, b: Uint32Array, c: Uint8Array, d: Int16
     ${body}
     ${body}
   }
-  return last;
+  return [last, total, count, most, least, at, seen, place];
 }
 `;
 

@@ -3,7 +3,9 @@ import { firstPlan, type PlanName } from "belay-speculate/internal/engine/policy
 import { type Plan, planOf } from "belay-speculate/internal/engine/rounds/plans";
 import { addressLoop } from "belay-speculate/internal/loops/analysis/addressLoop";
 import { logSize } from "belay-speculate/internal/loops/analysis/logSize";
+import { scanLoop } from "belay-speculate/internal/loops/analysis/scanLoop";
 import { type TranslatedLoop, translate } from "belay-speculate/internal/loops/translate";
+import { mayReorder } from "belay-speculate/internal/loops/tree/walk";
 import { Command } from "commander";
 import { readSource } from "../shared/files/input.ts";
 import { exitStatus } from "../shared/terminal/failure.ts";
@@ -52,11 +54,12 @@ const assumed = 16;
  * Returns the plans that the default engine has for the loop. The first one is its initial plan for
  * many elements.
  */
-function plansOf({ loop }: TranslatedLoop): Plan[] {
+function plansOf(translated: TranslatedLoop): Plan[] {
+  const loop = scanLoop(translated.loop)?.main ?? translated.loop;
   const addresses = addressLoop(loop);
   const names: PlanName[] = [firstPlan(loop, Infinity)];
   if (addresses?.isExact) names.push("in place");
-  if (addresses && !addresses.isPredicted) names.push("by reservation");
+  if (addresses && !addresses.isPredicted && mayReorder(loop)) names.push("by reservation");
   if (!addresses?.isExact) names.push("multi-version");
   if (addresses?.followsFromNumbers) names.push("proven");
   return [...new Set(names)].map((name) => planOf(name, loop, logSize(loop, assumed)));
@@ -66,8 +69,9 @@ function describe(translated: TranslatedLoop, source: string, file: string, { wg
   const { loop, host, sequential } = translated;
   const { line, column } = lineAndColumn(source, loop.span.start);
   const bound = (most: number | null) => (most === null ? "not counted" : String(most));
+  const scanned = new Set(scanLoop(loop)?.variables);
   const variables = [
-    ...loop.carried.map(({ name, type }) => [name, type, "carried: goes from each iteration to the next"]),
+    ...loop.carried.map(({ name, type }) => [name, type, scanned.has(name) ? roles.scanned : roles.carried]),
     ...loop.reductions.flatMap(({ name, type, operator, companions = [] }) => [
       [name, type, `reduced with ${operator}`],
       ...companions.map((one) => [one.name, one.type, `set together with ${name}`]),
@@ -107,6 +111,8 @@ function describe(translated: TranslatedLoop, source: string, file: string, { wg
 }
 
 const roles = {
+  carried: "carried: goes from each iteration to the next",
+  scanned: "scanned: iterations only add to it",
   read: "only read",
   owned: "written, each element by one iteration",
   tracked: "written, checked for dependences",

@@ -1,3 +1,4 @@
+import { scanLoop } from "../../loops/analysis/scanLoop.ts";
 import type { LoopData } from "../../loops/javascript/sequential.ts";
 import { hasMarks, markedElements } from "../../loops/kernels/marks.ts";
 import type { Loop, NumberType } from "../../loops/tree/ir.ts";
@@ -56,7 +57,7 @@ function whyNotLimits(
   });
   if (hasMarks(loop) && 4 * markedElements(loop, Object.fromEntries(lengths)) > mostBytes)
     return "there are too many elements to be marked in a buffer of the device";
-  const buffers = loop.arrays.length + ownBuffers;
+  const buffers = (scanLoop(loop)?.main ?? loop).arrays.length + ownBuffers;
   if (buffers > limits.maxStorageBuffersPerShaderStage)
     return `the loop needs ${buffers} buffers, and a kernel of the device has ${limits.maxStorageBuffersPerShaderStage}`;
   return null;

@@ -1,3 +1,4 @@
+import { type ScanLoop, scanLoop } from "../../loops/analysis/scanLoop.ts";
 import { collapse } from "../../loops/analysis/specialization/collapse.ts";
 import { specialize } from "../../loops/analysis/specialization/specialize.ts";
 import { markedElements } from "../../loops/kernels/marks.ts";
@@ -6,7 +7,8 @@ import type { Workspace } from "../device/workspace.ts";
 import type { Handover } from "../policy/handover.ts";
 import type { LastRounds } from "../policy/loopProfile.ts";
 import { firstPlan, type PlanName } from "../policy/planChoice.ts";
-import { type EngineOutcome, type LoopExecution, partOf } from "./execution.ts";
+import { type EngineOutcome, type LoopExecution, type Part, partOf } from "./execution.ts";
+import { scanned, takeScanned } from "./scan.ts";
 import { longestSegment, Segment } from "./segment.ts";
 import { SharedState } from "./sharedState.ts";
 
@@ -57,6 +59,8 @@ export async function runDefault(
 class DefaultExecution {
   readonly #workspace: Workspace;
   readonly #execution: LoopExecution;
+  /** The loops that replace one with variables to scan; null if it has none. */
+  readonly #scan: ScanLoop | null;
   readonly #before: LastRounds | null;
   readonly #shared: SharedState;
   #done = 0;
@@ -76,6 +80,8 @@ class DefaultExecution {
   ) {
     this.#workspace = workspace;
     this.#execution = { ...execution, loop: specialize(execution.loop, execution) };
+    const isCounted = Math.abs(execution.step) * execution.count < 2 ** 31;
+    this.#scan = isCounted ? scanLoop(this.#execution.loop) : null;
     this.#before = workspace.profileOf(this.#execution.loop).lastRounds;
     this.#shared = new SharedState(this.#execution, timer, handover, this.#before);
   }
@@ -83,13 +89,14 @@ class DefaultExecution {
   async run({ plan, reuse = true, beforeRounds }: DefaultOptions): Promise<EngineOutcome> {
     this.#shared.reuses = reuse;
     const { loop, lengths, count } = this.#execution;
-    const longest = longestSegment(this.#execution, this.#workspace);
-    const first = plan ?? this.#before?.plan ?? firstPlan(loop, markedElements(loop, lengths));
+    const { main, changes } = this.#scan ?? { main: loop, changes: loop };
+    const longest = Math.min(
+      ...[loop, changes].map((each) => longestSegment({ ...this.#execution, loop: each }, this.#workspace)),
+    );
+    const first = plan ?? this.#before?.plan ?? firstPlan(main, markedElements(main, lengths));
     while (this.#done < count && !this.#ended) {
       const part = partOf(this.#execution, this.#done, Math.min(longest, count - this.#done));
-      const done = this.#done;
-      const segment = new Segment(this.#workspace, part, this.#shared, (more) => beforeRounds?.(done + more));
-      await this.#advance(segment, this.#shared.plan ?? first);
+      await this.#advance(part, this.#shared.plan ?? first, beforeRounds);
     }
     const { plans, rounds, evaluated, timer, window, longest: tried } = this.#shared;
     // Iterations that bailed out will bail out again. Fewer encoded rounds reach them sooner.
@@ -109,10 +116,14 @@ class DefaultExecution {
     };
   }
 
-  /** Executes a segment on the GPU as far as possible, and more on the CPU if it must. */
-  async #advance(segment: Segment, plan: PlanName): Promise<void> {
+  /** Executes a part on the GPU as far as possible, and more on the CPU if it must. */
+  async #advance(whole: Part, plan: PlanName, beforeRounds: DefaultOptions["beforeRounds"]): Promise<void> {
     const { count, onCpu } = this.#execution;
+    const [scan, before] = [this.#scan, this.#done];
+    const part = scan ? await scanned(this.#workspace, whole, scan, this.#shared) : whole;
+    const segment = new Segment(this.#workspace, part, this.#shared, (more) => beforeRounds?.(before + more));
     const result = await segment.run(plan);
+    if (scan) await takeScanned(this.#workspace, part, scan, result.done);
     const waiting = result.waiting.map(({ from, to }) => ({ from: this.#done + from, to: this.#done + to }));
     this.#done += result.done;
     this.#ended = result.ended;

@@ -215,7 +215,7 @@ const exactFunctions = new Set<MathFunction | WordFunction>([
  * outside `read` or on a kernel's rounding. Carried variables vary too, unless they are predicted
  * and only values that do not vary are stored to them.
  */
-function varyingIn(
+export function varyingIn(
   loop: Loop,
   read: ReadonlySet<string>,
   predictsCarried: boolean,

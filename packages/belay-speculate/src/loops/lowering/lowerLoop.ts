@@ -5,6 +5,7 @@ import { loopError, loopWarning } from "../../diagnostics/loops.ts";
 import { accessCounts } from "../analysis/accessCounts.ts";
 import { findReductions } from "../analysis/findReductions.ts";
 import { addressesAreFixed } from "../analysis/fixedAddresses.ts";
+import { scanLoop } from "../analysis/scanLoop.ts";
 import { classOf } from "../source/declaredTypes.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import { type Binding, lookUp, type Scopes } from "../source/scopes.ts";
@@ -301,6 +302,7 @@ function finish(
     })),
     exit: lowering.exits.size > 0 ? exitVariable(lowering).name : null,
   };
+  const scanned = new Set(scanLoop(loop)?.variables);
   const meanings = [...lowering.meanings];
   return {
     result: {
@@ -314,7 +316,7 @@ function finish(
     diagnostics: warnings(
       lowering,
       loop,
-      carried.map(({ name }) => name),
+      carried.filter(({ variable }) => !scanned.has(variable.name)).map(({ name }) => name),
     ),
   };
 }

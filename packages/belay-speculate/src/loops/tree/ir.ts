@@ -53,6 +53,8 @@ export interface Loop {
   readonly mostLoads: number | null;
   readonly mostStores: number | null;
   readonly schedule: Schedule;
+  /** True if iterations may not commit in another order. */
+  readonly isOrdered?: true;
   /** The WGSL functions that kernels may call besides those of their own library, by name. */
   readonly functions?: Readonly<Record<string, string>>;
 }

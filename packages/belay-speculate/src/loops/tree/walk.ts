@@ -99,7 +99,8 @@ export function reducedVariables({ reductions }: Pick<Loop, "reductions">): read
 export const isChoice = ({ operator }: Reduction): boolean => [">", ">=", "<", "<=", "="].includes(operator);
 
 /** Returns true if iterations may commit in another order, which choices of equal values tell. */
-export const mayReorder = ({ reductions }: Loop): boolean => !reductions.some(isChoice);
+export const mayReorder = ({ reductions, isOrdered }: Loop): boolean =>
+  !isOrdered && !reductions.some(isChoice);
 
 /** Yields every expression of a loop, outer ones before those inside them. */
 export function* everyExpression(loop: Loop): Generator<LoopExpression> {

@@ -151,7 +151,9 @@ export function update(lowering: Lowering, node: UpdateExpression, isUsed = true
     if (meaning.kind !== "value" && meaning.kind !== "array") warnOfSum(lowering, meaning.variable, node);
     const read = lowering.expression(target);
     const before = isUsed ? held(lowering, numeric(lowering, read, node)) : read;
-    const after = setName(lowering, target.name, binary(lowering, operator, before, change, node), node, {
+    // The variable itself, so that it can be seen that this only adds to it.
+    const sum = binary(lowering, operator, isUsed ? lowering.expression(target) : read, change, node);
+    const after = setName(lowering, target.name, sum, node, {
       operator,
       change,
     });
