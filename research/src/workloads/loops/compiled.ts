@@ -23,14 +23,13 @@ export function describeCompiler(): string | null {
 
 /**
  * Builds the C version of a loop in a directory, unless it is there, and returns the program's
- * path. `machine` is the processor to build for. Throws when there is no compiler, which `CC` may
- * name.
+ * path. It is for this machine's processor. Throws when there is no compiler, which `CC` may name.
  */
-export function compileLoop(name: string, directory: string, machine = "native"): string {
+export function compileLoop(name: string, directory: string): string {
   const program = join(directory, name);
   if (existsSync(program)) return program;
   const files = [join(sources, `${name}.c`), join(sources, "driver.c")];
-  execFileSync(compiler, [...flags, `-march=${machine}`, ...files, "-lm", "-o", program]);
+  execFileSync(compiler, [...flags, "-march=native", ...files, "-lm", "-o", program]);
   return program;
 }
 

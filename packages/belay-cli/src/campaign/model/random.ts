@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /** Returns a short name for a text. Two texts with the same name are practically impossible. */
-export function digest(text: string, length = 12): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, length);
+export function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }
 
 /**

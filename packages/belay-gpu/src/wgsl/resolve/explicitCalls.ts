@@ -31,9 +31,8 @@ interface ExplicitFunction {
   result(call: Checked): Type | undefined;
 }
 
-/** Returns the type that a template argument denotes. */
-const typeOf = ({ cx, templateArgs }: Checked, index = 0): Type => {
-  const argument = templateArgs[index];
+/** Returns the type that the first template argument denotes. */
+const typeOf = ({ cx, templateArgs: [argument] }: Checked): Type => {
   return argument?.kind === "identifier" ? checkType(cx, argument) : errorType;
 };
 

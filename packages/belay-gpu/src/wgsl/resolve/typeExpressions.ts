@@ -119,11 +119,11 @@ class TypeGenerator {
 
   generate(name: string): Type {
     if (name.startsWith("vec")) {
-      const element = this.#scalar(0, "a vector component", ["bool", "i32", "u32", "f32", "f16"]);
+      const element = this.#scalar("a vector component", ["bool", "i32", "u32", "f32", "f16"]);
       return element ? vectorType(Number(name[3]), element) : errorType;
     }
     if (name.startsWith("mat")) {
-      const element = this.#scalar(0, "a matrix component", ["f32", "f16"]);
+      const element = this.#scalar("a matrix component", ["f32", "f16"]);
       return element ? matrixType(Number(name[3]), Number(name[5]), element) : errorType;
     }
     if (isTexelStorage(name)) {
@@ -132,7 +132,7 @@ class TypeGenerator {
       return format && access ? { kind: "texture", name, format, access } : errorType;
     }
     if (name.startsWith("texture_")) {
-      const sampled = this.#scalar(0, "sampled from a texture", ["f32", "i32", "u32"]);
+      const sampled = this.#scalar("sampled from a texture", ["f32", "i32", "u32"]);
       return sampled ? { kind: "texture", name, sampled } : errorType;
     }
     if (name.startsWith("subgroup_matrix")) return this.#subgroupMatrix(name);
@@ -158,11 +158,10 @@ class TypeGenerator {
     return errorType;
   }
 
-  #scalar(index: number, use: string, allowed: readonly ScalarName[]): ScalarType | undefined {
-    const type = this.#type(index);
+  #scalar(use: string, allowed: readonly ScalarName[]): ScalarType | undefined {
+    const type = this.#type(0);
     if (type.kind === "scalar" && allowed.includes(type.name)) return scalarTypes[type.name];
-    if (type !== errorType)
-      this.#cx.report(resolutionError.invalidType(describeType(type), use, this.#args[index]!.span));
+    this.#refuse(type, use);
     return undefined;
   }
 
@@ -170,7 +169,7 @@ class TypeGenerator {
     const type = this.#type(0);
     if (type === i32Type || type === u32Type || sameType(type, vectorType(2, u32Type)))
       return { kind: "atomic", element: type as ScalarType | VectorType };
-    return this.#refuse(0, type, "atomic");
+    return this.#refuse(type, "atomic");
   }
 
   #bindingArray(): Type {
@@ -179,7 +178,7 @@ class TypeGenerator {
     if (count === undefined || element === errorType) return errorType;
     return element.kind === "texture"
       ? { kind: "bindingArray", element, count }
-      : this.#refuse(0, element, "bound as an array");
+      : this.#refuse(element, "bound as an array");
   }
 
   #buffer(): Type {
@@ -204,9 +203,10 @@ class TypeGenerator {
     return undefined;
   }
 
-  #refuse(index: number, type: Type, use: string): Type {
+  /** Reports that the first template argument, a type, cannot have this use. */
+  #refuse(type: Type, use: string): Type {
     if (type !== errorType)
-      this.#cx.report(resolutionError.invalidType(describeType(type), use, this.#args[index]!.span));
+      this.#cx.report(resolutionError.invalidType(describeType(type), use, this.#args[0]!.span));
     return errorType;
   }
 
