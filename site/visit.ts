@@ -1,7 +1,7 @@
 /**
  * Visits all pages of the built site in Chromium, at 1,400 and at 400 pixels. Fails for an error on
  * the console, a missing file, and anything beside the edge of a page. Searches, sorts a table, and
- * prints the sizes and first paints of some pages. Usage: `npx jiti site/visit.ts [--base /belay/]
+ * prints the sizes, paints, shifts and blocked times of some pages. Usage: `npx jiti site/visit.ts [--base /belay/]
  * [--pictures FOLDER]`, after `npm run site`.
  */
 import { mkdir, readdir, readFile } from "node:fs/promises";
@@ -24,7 +24,11 @@ const looks = [
 ] as const;
 
 /** The pages whose sizes and first paints are printed. */
-const measured = ["index.html", "docs/guides/protect-a-program.html", "playground/index.html"];
+const measured = [
+  "index.html",
+  "docs/guides/protect-a-program.html",
+  ...["kernel", "memory", "loop", "device"].map((view) => `playground/index.html#view=${view}`),
+];
 
 const names = (await readdir(folder, { recursive: true }))
   .map((name) => name.replaceAll("\\", "/"))
@@ -73,6 +77,8 @@ process.exitCode = problems.length === 0 ? 0 : 1;
 /** Searches for a word by the keyboard, and opens what was found. */
 async function search(page: Page): Promise<void> {
   await page.goto(`${address}index.html`, { waitUntil: "load" });
+  // The page takes keys once Vue has mounted it, which may be after it is loaded.
+  await page.waitForFunction(() => "__vue_app__" in document.querySelector("#app")!);
   await page.keyboard.press("Control+k");
   await page.locator(".VPLocalSearchBox input").fill("snapshotBytes");
   await page.locator(".VPLocalSearchBox .result").first().waitFor();
@@ -96,11 +102,15 @@ async function sort(page: Page, problem: (what: string) => void): Promise<void> 
   if (!isSorted || numbers.length < 3) problem(`the column is not sorted: ${numbers.join(", ")}`);
 }
 
-/** Returns the compressed size of all files that a page loads, and its first paint. */
+/**
+ * Returns the compressed size of all files that a page loads, its first and largest paint, how far
+ * its parts move (Cumulative Layout Shift), and for how long tasks block it: their time beyond 50 ms
+ * each (Total Blocking Time).
+ */
 async function measure(name: string): Promise<string> {
   const page = await newPage();
   await serveFolder(page, address, folder);
-  const files = new Set<string>([name]);
+  const files = new Set<string>([name.split("#")[0]!]);
   page.on("request", (request) => {
     const url = request.url().split(/[?#]/)[0]!;
     if (url.startsWith(address)) files.add(decodeURI(url.slice(address.length)));
@@ -111,8 +121,34 @@ async function measure(name: string): Promise<string> {
     () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
   );
   const paint = Number(await painted.jsonValue());
+  const { largest, shift, blocked } = await page.evaluate(observe);
   await page.close();
   const contents = await Promise.all([...files].map((file) => readFile(join(folder, file)).catch(() => "")));
   const bytes = contents.reduce((sum, content) => sum + gzipSync(content).length, 0);
-  return `${name}: ${(bytes / 1000).toFixed(0)} kB compressed, first paint after ${paint.toFixed(0)} ms`;
+  return [
+    `${name}: ${(bytes / 1000).toFixed(0)} kB compressed`,
+    `first paint after ${paint.toFixed(0)} ms`,
+    `largest after ${largest.toFixed(0)} ms`,
+    `shift ${shift.toFixed(3)}`,
+    `blocked for ${blocked.toFixed(0)} ms`,
+  ].join(", ");
+}
+
+/** Returns what the page has noted of its paints, shifts and long tasks. Runs in the page. */
+async function observe(): Promise<{ largest: number; shift: number; blocked: number }> {
+  const entriesOf = (type: string) =>
+    new Promise<PerformanceEntry[]>((resolve) => {
+      const entries: PerformanceEntry[] = [];
+      new PerformanceObserver((list) => entries.push(...list.getEntries())).observe({ type, buffered: true });
+      // Entries from before arrive in a task of their own. A page may have none.
+      setTimeout(() => resolve(entries), 1000);
+    });
+  const [paints, shifts, tasks] = await Promise.all(
+    ["largest-contentful-paint", "layout-shift", "longtask"].map(entriesOf),
+  );
+  return {
+    largest: paints!.at(-1)?.startTime ?? 0,
+    shift: shifts!.reduce((sum, entry) => sum + (entry as unknown as { value: number }).value, 0),
+    blocked: tasks!.reduce((sum, { duration }) => sum + Math.max(0, duration - 50), 0),
+  };
 }
