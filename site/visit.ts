@@ -1,8 +1,8 @@
 /**
  * Visits all pages of the built site in Chromium, at 1,400 and at 400 pixels. Fails for an error on
  * the console, a missing file, and anything beside the edge of a page. Searches, sorts a table, and
- * prints the sizes, paints, shifts and blocked times of some pages. Usage: `npx jiti site/visit.ts [--base /belay/]
- * [--pictures FOLDER]`, after `npm run site`.
+ * prints the sizes, paints, shifts and blocked times of some pages. Usage: `npx jiti site/visit.ts
+ * [--base /belay/] [--pictures FOLDER]`, after `npm run site`.
  */
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -103,9 +103,9 @@ async function sort(page: Page, problem: (what: string) => void): Promise<void> 
 }
 
 /**
- * Returns the compressed size of all files that a page loads, its first and largest paint, how far
- * its parts move (Cumulative Layout Shift), and for how long tasks block it: their time beyond 50 ms
- * each (Total Blocking Time).
+ * Returns the compressed size of all files that a page loads, and its first and largest paint. Also
+ * how far its parts move (Cumulative Layout Shift), and for how long tasks block it. That is the
+ * time of each task beyond 50 ms (Total Blocking Time).
  */
 async function measure(name: string): Promise<string> {
   const page = await newPage();

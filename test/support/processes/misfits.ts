@@ -3,8 +3,8 @@ import { takePicture } from "./picture.ts";
 
 /**
  * Opens a report's page `width` pixels wide and returns what does not fit: a page or a table that
- * is wider, and texts of figures that are cut off, overlap, or have no size. With `BELAY_PICTURES`
- * set to a folder, it leaves a picture there.
+ * is wider. Texts of figures do not fit if they are cut off, overlap, or have no size.
+ * With `BELAY_PICTURES` set to a folder, it leaves a picture there.
  */
 export async function misfitsOf(
   { newPage }: LaunchedChromium,
