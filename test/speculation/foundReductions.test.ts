@@ -70,6 +70,7 @@ const scanned: readonly string[] = [
  */
 const inOrder: readonly string[] = [
   "if (out[i]! > 3) x++; out[c[i]!] = i; out[i] = x;",
+  "if (a[out[i]! & 7]! > 3) x++; out[c[i]!] = i; out[i] = x;",
   "if (x < 9) out[x++] = a[i]!;",
   "out[x++] = a[i]!; if (a[i]! > 3) x = 0;",
   "if (a[i]! > 3) { out[x++] = i; } if (out[i]! > 5) break;",

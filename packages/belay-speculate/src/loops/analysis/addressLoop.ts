@@ -225,7 +225,8 @@ export function varyingIn(
   const varies = (expression: LoopExpression): boolean => {
     switch (expression.kind) {
       case "load":
-        return !read.has(expression.array);
+        if (!read.has(expression.array)) return true;
+        break;
       case "carried":
         return varyingCarried.has(expression.name);
       case "local":
