@@ -200,3 +200,38 @@ it.each([
   await expect(expectWritten([body], () => [[2500, 0, [3, 0]]], device)).rejects.toThrow("deeply equal");
   expect(changed()).toBeGreaterThan(0);
 });
+
+it("leaves what JavaScript leaves if arrays overlap", async () => {
+  const bodies = [
+    "if (a[i]! > 3) out[x++] = a[i]!;",
+    "out[i] = x; x += a[i]! & 3;",
+    "if (a[i]! > x) { x = a[i]!; y = i; } out[i] = i;",
+    "x += a[i]!; out[n - 1 - i] = i;",
+    "switch (a[i]! & 3) { case 0: x++; break; case 1: x += 2; default: x += 5; } out[i] = x;",
+  ];
+  const source = moduleOf(bodies);
+  const { code } = replaceLoops(source, "loops.ts");
+  const device = await devices.newDevice();
+  const translated = evaluate(code!, (call) => speculate(call, { device }));
+  const written = evaluate(source);
+  const { u, c, f } = { u: new Uint32Array(1), c: new Uint8Array(1), f: new Float32Array(1) };
+  for (const [at, body] of bodies.entries())
+    for (const [from, to] of [
+      [0, 0],
+      [1, 0],
+      [0, 3],
+    ] as const) {
+      const [expected, given] = [0, 1].map(() => arraysOf(40, 0)[0]) as [Int32Array, Int32Array];
+      const argumentsOf = (data: Int32Array) =>
+        [data.subarray(from), u, c, f, data.subarray(to), 40, 1, -5] as never[];
+      const returned = await written[`run${at}`]!(...argumentsOf(expected));
+      const result = await translated[`run${at}`]!(...argumentsOf(given));
+      expect({ body, from, to, result, given }).toEqual({
+        body,
+        from,
+        to,
+        result: returned,
+        given: expected,
+      });
+    }
+});
