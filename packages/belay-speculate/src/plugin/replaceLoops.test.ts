@@ -34,6 +34,16 @@ describe("replaceLoops", () => {
 `);
   });
 
+  it("hands over a double in words, although no statement of the loop needs it", () => {
+    const root = "Math.sqrt(Math.min(Math.fround(Math.fround(-1.5) - f[i]!), Math.fround(x)))";
+    const source = relax
+      .replace("a: Int32Array", "f: Float32Array, x: number, a: Int32Array")
+      .replace("last = i;", `let unused = f[i]!; unused = Math.fround(${root});`);
+    const { code } = replaceLoops(source, "relax.ts");
+    expect(code).toContain('"inputs":[{"name":"$input0","type":"f64"}]');
+    expect(code).toContain("doubles: $belay_callOfWords");
+  });
+
   it.each([
     ["//#pragma omp for target(webgpu) speculate(a) configure(options)", "options"],
     ["speculate(a); configure(options);", "options"],

@@ -189,7 +189,8 @@ function callOf(
     const members = Object.entries(pairs).map(([name, code]) => (name === code ? name : `${name}: ${code}`));
     return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
   };
-  const hasDoubles = [...everyExpression(loop)].some(({ type }) => type === "f64");
+  // An input may be one although the expression that used it is gone.
+  const hasDoubles = [...everyExpression(loop), ...loop.inputs].some(({ type }) => type === "f64");
   const call = `await ${engine("speculate")}(${object({
     loop: `${prefix}loop${at}`,
     sequential: `${prefix}sequential${at}`,
