@@ -5,13 +5,13 @@ import { expect, it } from "vitest";
 import { pages, textOf } from "./support/documents.ts";
 import { root } from "./support/workspaces.ts";
 
-const sources = ["packages", "research", "test", "docs", "."]
+const sources = ["packages", "research", "test", "docs", "site", "examples", "."]
   .flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: folder !== ".", encoding: "utf8" }).map((file) =>
       join(folder, file).replaceAll("\\", "/"),
     ),
   )
-  .filter((file) => /(?<!\.d)\.m?ts$/.test(file) && !/\b(node_modules|dist|goldens)\//.test(file))
+  .filter((file) => /(?<!\.d)\.m?ts$/.test(file) && !/\b(node_modules|dist|cache|goldens)\//.test(file))
   .map((file) => ({ file, text: textOf(file) }));
 
 /** Returns the places of the texts that a pattern finds. */
