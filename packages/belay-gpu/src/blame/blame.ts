@@ -63,7 +63,8 @@ export async function blame(
 ): Promise<BlameVerdict> {
   refuseUnusable(dispute, device);
   const tried = new TriedDevice(device, undefined);
-  const isAccepted = software && obstacleOn(software, dispute) === undefined;
+  const kernel = resolveKernel(dispute);
+  const isAccepted = software && obstacleOn(software, kernel, trialOf(dispute, kernel)) === undefined;
   const other = isAccepted && new TriedDevice(software, undefined);
   try {
     const repeated: Testimony[] = [];

@@ -74,12 +74,13 @@ export function disputeFrom(text: string): Dispute {
 export function refuseUnusable(dispute: Dispute, device: Accepting): void {
   const kernel = resolveKernel(dispute);
   racingReferenceOf(dispute, kernel);
-  for (const { name, type, bytes } of trialOf(dispute, kernel).buffers) {
+  const trial = trialOf(dispute, kernel);
+  for (const { name, type, bytes } of trial.buffers) {
     const least = sizeWith(type, 1);
     if (bytes.length < least)
       throw new TypeError(`the buffer of "${name}" has ${bytes.length} of at least ${least} bytes`);
   }
-  const obstacle = obstacleOn(device, dispute);
+  const obstacle = obstacleOn(device, kernel, trial);
   if (obstacle !== undefined) throw new TypeError(obstacle);
 }
 
@@ -87,11 +88,14 @@ export function refuseUnusable(dispute: Dispute, device: Accepting): void {
 type Accepting = Pick<GPUDevice, "limits" | "features">;
 
 /** Returns the feature or limit for which a device need not accept a dispatch, if there is one. */
-export function obstacleOn({ features, limits }: Accepting, dispute: Dispute): string | undefined {
-  const kernel = resolveKernel(dispute);
+export function obstacleOn(
+  { features, limits }: Accepting,
+  kernel: ResolvedKernel,
+  trial: Trial,
+): string | undefined {
   const missing = featuresOf(kernel).find((feature) => !features.has(feature));
   if (missing !== undefined) return `the device does not have the feature ${missing}`;
-  for (const [limit, needed] of demandsOf(kernel, trialOf(dispute, kernel))) {
+  for (const [limit, needed] of demandsOf(kernel, trial)) {
     const most = limits[limit];
     if (most !== undefined && needed > most)
       return `the dispatch needs ${needed} where the device allows ${most} (${limit})`;
