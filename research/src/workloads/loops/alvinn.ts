@@ -82,13 +82,12 @@ export interface AlvinnOptions {
   readonly inputs?: number;
   readonly hiddens?: number;
   readonly outputs?: number;
-  readonly seed?: number;
 }
 
 export function create(options: AlvinnOptions = {}): LoopProgram<Parameters<typeof alvinn>> {
-  const { inputs = 1220, hiddens = 30, outputs = 30, seed = 1 } = options;
+  const { inputs = 1220, hiddens = 30, outputs = 30 } = options;
   const random = (length: number, magnitude: number, stream: number) =>
-    randomFloats(length, seed + stream).map((value) => value * magnitude);
+    randomFloats(length, 1 + stream).map((value) => value * magnitude);
   const weights = { hidden: inputs * hiddens, output: hiddens * outputs };
   const fresh = (): Parameters<typeof alvinn> => [
     random(inputs, 1, 0).map(Math.abs),

@@ -63,15 +63,11 @@ export async function fftbench(
 
 export interface FftbenchOptions {
   readonly bits?: number;
-  readonly seed?: number;
 }
 
-export function create({
-  bits = 20,
-  seed = 1,
-}: FftbenchOptions = {}): LoopProgram<Parameters<typeof fftbench>> {
+export function create({ bits = 20 }: FftbenchOptions = {}): LoopProgram<Parameters<typeof fftbench>> {
   const length = 2 ** bits;
-  const initial = () => [randomFloats(length, seed), randomFloats(length, seed + 1)] as const;
+  const initial = () => [randomFloats(length, 1), randomFloats(length, 2)] as const;
   const root = (part: (angle: number) => number) =>
     Float32Array.from({ length: length / 2 }, (_, k) => part((2 * Math.PI * k) / length));
   const reference = kept(() => {

@@ -19,14 +19,13 @@ export interface GatherScatterOptions {
   readonly length?: number;
   /** The fraction of iterations that read the element written by the iteration before. */
   readonly rate?: number;
-  readonly seed?: number;
 }
 
 export function create(options: GatherScatterOptions = {}): LoopProgram<Parameters<typeof gatherScatter>> {
-  const { length = 2 ** 24, rate = 0, seed = 1 } = options;
-  const p = randomPermutation(length, seed);
-  const q = p.map((own, i) => (i > 0 && randomWord(seed + 1, i) < rate * 2 ** 32 ? p[i - 1]! : own));
-  const initial = () => randomWords(length, seed + 2);
+  const { length = 2 ** 24, rate = 0 } = options;
+  const p = randomPermutation(length, 1);
+  const q = p.map((own, i) => (i > 0 && randomWord(2, i) < rate * 2 ** 32 ? p[i - 1]! : own));
+  const initial = () => randomWords(length, 3);
   // An iteration whose source is its predecessor's target continues with the predecessor's value,
   // so one value follows each run of such iterations. The product has fewer than 53 bits.
   const reference = kept(() => {

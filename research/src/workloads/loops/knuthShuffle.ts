@@ -20,8 +20,8 @@ export async function knuthShuffle(a: Uint32Array, partners: Uint32Array) {
   }
 }
 
-export function create({ length = 2 ** 16, seed = 1 } = {}): LoopProgram<Parameters<typeof knuthShuffle>> {
-  const partners = Uint32Array.from({ length }, (_, i) => randomBelow(i + 1, seed, i));
+export function create({ length = 2 ** 16 } = {}): LoopProgram<Parameters<typeof knuthShuffle>> {
+  const partners = Uint32Array.from({ length }, (_, i) => randomBelow(i + 1, 1, i));
   return {
     iterations: length - 1,
     inputs: () => [Uint32Array.from({ length }, (_, i) => i), partners.slice()],

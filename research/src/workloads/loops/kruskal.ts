@@ -31,14 +31,10 @@ export async function kruskal(parents: Uint32Array, taken: Uint8Array, from: Uin
 
 export interface KruskalOptions {
   readonly nodes?: number;
-  readonly seed?: number;
 }
 
-export function create({
-  nodes = 2 ** 12,
-  seed = 1,
-}: KruskalOptions = {}): LoopProgram<Parameters<typeof kruskal>> {
-  const edges = randomEdges(nodes, 4 * nodes, seed);
+export function create({ nodes = 2 ** 12 }: KruskalOptions = {}): LoopProgram<Parameters<typeof kruskal>> {
+  const edges = randomEdges(nodes, 4 * nodes, 1);
   const reference = kept(() => {
     const forest = boruvka(nodes, edges);
     return { forest, roots: parentsOf(nodes, edges, forest) };

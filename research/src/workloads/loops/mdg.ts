@@ -82,15 +82,14 @@ export async function mdg(
 export interface MdgOptions {
   /** The number of molecules along each side of the box. */
   readonly side?: number;
-  readonly seed?: number;
 }
 
 /** Creates a program in which the closest two molecules are in contact, and no others. */
-export function create({ side = 7, seed = 1 }: MdgOptions = {}): LoopProgram<Parameters<typeof mdg>> {
+export function create({ side = 7 }: MdgOptions = {}): LoopProgram<Parameters<typeof mdg>> {
   const molecules = side ** 3;
   const count = (molecules * (molecules - 1)) / 2;
   const box = 1.25 * side;
-  const positions = randomMolecules(side, seed);
+  const positions = randomMolecules(side, 1);
   const charges = Float32Array.of(-0.8, 0.4, 0.4);
   const firsts = new Uint16Array(count);
   const seconds = new Uint16Array(count);

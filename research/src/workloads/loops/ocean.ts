@@ -60,11 +60,10 @@ export interface OceanOptions {
   readonly caller?: "RCS" | "ACAC";
   /** The number of points, a power of two. The matrix has `2 * points + 1` rows. */
   readonly points?: number;
-  readonly seed?: number;
 }
 
 export function create(options: OceanOptions = {}): LoopProgram<Parameters<typeof ocean>> {
-  const { caller = "RCS", points = 64, seed = 1 } = options;
+  const { caller = "RCS", points = 64 } = options;
   const rows = 2 * points + 1;
   const strides = caller === "RCS" ? ([rows, rows, 1] as const) : ([1, points, rows] as const);
   const [pointStride, transforms, transformStride] = strides;
@@ -72,7 +71,7 @@ export function create(options: OceanOptions = {}): LoopProgram<Parameters<typeo
     const angle = (2 * Math.PI * (i >> 1)) / points;
     return i % 2 === 0 ? Math.cos(angle) : Math.sin(angle);
   });
-  const initial = () => randomFloats(2 * rows * points, seed);
+  const initial = () => randomFloats(2 * rows * points, 1);
   const bits = Math.log2(points);
   const inOrder = Uint32Array.from({ length: points }, (_, k) => k);
   const bitReversed = inOrder.map((k) => reversed(k, bits));

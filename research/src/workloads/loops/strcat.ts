@@ -37,12 +37,11 @@ export async function strcat(buffer: Uint8Array, text: Uint8Array, firstCapacity
 export interface StrcatOptions {
   readonly strings?: number;
   readonly firstCapacity?: number;
-  readonly seed?: number;
 }
 
 export function create(options: StrcatOptions = {}): LoopProgram<Parameters<typeof strcat>> {
-  const { strings = 2 ** 14, firstCapacity = 64, seed = 1 } = options;
-  const text = lettersOf(strings * WIDTH, seed);
+  const { strings = 2 ** 14, firstCapacity = 64 } = options;
+  const text = lettersOf(strings * WIDTH, 1);
   const segments = Math.max(0, Math.ceil(Math.log2(text.length / firstCapacity)));
   return {
     iterations: strings,

@@ -34,19 +34,16 @@ export interface SyntheticOptions {
   readonly iterations?: number;
   /** The fraction of iterations that read an element written by one of the last 64. */
   readonly rate?: number;
-  readonly seed?: number;
 }
 
 export function create(options: SyntheticOptions = {}): LoopProgram<Parameters<typeof synthetic>> {
-  const { iterations = 2 ** 16, rate = 0.001, seed = 1 } = options;
-  const targets = randomPermutation(iterations, seed).map((place) => iterations + place);
-  const initial = () => randomWords(2 * iterations, seed + 1);
+  const { iterations = 2 ** 16, rate = 0.001 } = options;
+  const targets = randomPermutation(iterations, 1).map((place) => iterations + place);
+  const initial = () => randomWords(2 * iterations, 2);
   const sources = Uint32Array.from(targets, (_, i) => {
-    const depends = i > 0 && randomWord(seed + 2, i) < rate * 2 ** 32;
+    const depends = i > 0 && randomWord(3, i) < rate * 2 ** 32;
     const recent = Math.min(i, 64);
-    return depends
-      ? targets[i - 1 - randomBelow(recent, seed + 3, i)]!
-      : randomBelow(iterations, seed + 3, i);
+    return depends ? targets[i - 1 - randomBelow(recent, 4, i)]! : randomBelow(iterations, 4, i);
   });
   // From any place back to the initial value, and forward again, without an order of iterations.
   const reference = kept(() => {

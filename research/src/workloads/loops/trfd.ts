@@ -41,18 +41,17 @@ const UNWRITTEN = 0.5;
 export interface TrfdOptions {
   /** The number of iterations, a multiple of 192. */
   readonly iterations?: number;
-  readonly seed?: number;
 }
 
 export function create(options: TrfdOptions = {}): LoopProgram<Parameters<typeof trfd>> {
-  const { iterations = PERIOD, seed = 1 } = options;
+  const { iterations = PERIOD } = options;
   const rows = Math.min(iterations, 16 * PERIOD);
-  const places = randomPermutation(iterations, seed);
+  const places = randomPermutation(iterations, 1);
   for (let last = PERIOD - 1; last < iterations; last += PERIOD) {
-    places[last] = places[last - 1 - randomBelow(PERIOD - 1, seed + 1, last)]!;
+    places[last] = places[last - 1 - randomBelow(PERIOD - 1, 2, last)]!;
   }
-  const coefficients = randomIntegers(rows * ORBITALS, MAGNITUDE, seed + 2);
-  const integrals = randomIntegers(ORBITALS, MAGNITUDE, seed + 3);
+  const coefficients = randomIntegers(rows * ORBITALS, MAGNITUDE, 3);
+  const integrals = randomIntegers(ORBITALS, MAGNITUDE, 4);
   const reference = kept(() => {
     const sums = Float64Array.from({ length: rows }, (_, row) => {
       const own = coefficients.subarray(row * ORBITALS, (row + 1) * ORBITALS);

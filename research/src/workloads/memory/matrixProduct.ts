@@ -89,7 +89,6 @@ export interface BlockedMatrixProductOptions {
   readonly columns?: number;
   /** The number of products in a sum, a multiple of 16. */
   readonly inner?: number;
-  readonly seed?: number;
 }
 
 /**
@@ -99,12 +98,12 @@ export interface BlockedMatrixProductOptions {
 export function create(
   options: BlockedMatrixProductOptions = {},
 ): VerifiableProgram<{ product: Float32Array }> {
-  const { rows = TILE, columns = rows, inner = rows, seed = 1 } = options;
+  const { rows = TILE, columns = rows, inner = rows } = options;
   if (rows % TILE !== 0 || columns % TILE !== 0 || inner % DEPTH !== 0) {
     throw new RangeError(`a product of ${rows}x${inner} and ${inner}x${columns} has no whole tiles`);
   }
   const shape = Uint32Array.of(columns / 4, inner / 4);
-  return productProgram({ kernel: MULTIPLY, tile: TILE, shape, rows, columns, inner, seed });
+  return productProgram({ kernel: MULTIPLY, tile: TILE, shape, rows, columns, inner, seed: 1 });
 }
 
 export default (device: GPUDevice) => create().workload(device);

@@ -13,7 +13,6 @@ export interface ModelOptions {
   readonly shape: Shape;
   /** The number format of what is kept; 16-bit floats need the feature `shader-f16`. */
   readonly precision?: Precision;
-  readonly seed?: number;
 }
 
 type ModelOutputs = { logits: Float32Array; tokens: Uint32Array };
@@ -51,10 +50,10 @@ interface Part {
 }
 
 function createProgram(
-  { shape, precision = "f32", seed = 1 }: ModelOptions,
+  { shape, precision = "f32" }: ModelOptions,
   part: Part,
 ): VerifiableProgram<ModelOutputs> {
-  const made = makeModel(shape, seed);
+  const made = makeModel(shape, 1);
   const prepare = (device: GPUDevice): Prepared<ModelOutputs> => {
     const transformer = createTransformer(device, { shape, precision, made });
     part.prepare?.(transformer, device);
