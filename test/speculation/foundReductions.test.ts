@@ -57,6 +57,8 @@ const scanned: readonly string[] = [
   "if (c[i]! > 2 && f[i]! > 0) { out[x] = i; x += 2; }",
   "x = (x + a[i]!) | 0; out[i] = x;",
   "out[i] = x; x += c[i]!; y -= c[i]!;",
+  "x += a[i]!; out[i] = x;",
+  "out[i] = y - x; if (c[i]! > 2) x -= a[i]!; y += c[i]!;",
   "for (let j = 0; j < (c[i]! & 3); j++) { out[x] = j; x++; }",
   "if (a[i]! === 7) continue; out[x++] = a[i]!; if (i > 30 && a[i]! === 5) break;",
   "out[c[x & 3]!] = x; if (a[i]! > 0) x++;",

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { SpeculateCall, Speculated } from "belay-speculate/internal/engine/call/call";
+import { callOfWords } from "belay-speculate/internal/engine/call/doubles";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import { createJiti } from "jiti";
 import type { Argument, LoopProgram } from "../../workloads/loops/loopProgram.ts";
@@ -8,27 +9,34 @@ import type { Argument, LoopProgram } from "../../workloads/loops/loopProgram.ts
 export type Executor = (call: SpeculateCall) => Promise<Speculated>;
 
 /** A function whose loops are executed by the given executor. */
-export type SpeculatedFunction = (execute: Executor, parameters: readonly Argument[]) => Promise<void>;
+export type SpeculatedFunction = (execute: Executor, parameters: readonly Argument[]) => Promise<unknown>;
 
 /**
  * Loads a function from a TypeScript or JavaScript file and replaces its loops as the plugin does.
  * Rejects when it has no loops to speculate.
  */
-export async function loadSpeculated(path: string, name: string): Promise<SpeculatedFunction> {
-  const { code, diagnostics } = replaceLoops(await readFile(path, "utf8"), path);
+export const loadSpeculated = async (path: string, name: string): Promise<SpeculatedFunction> =>
+  speculatedIn(await readFile(path, "utf8"), path, name);
+
+/** Returns a function of a source text, with its loops replaced as {@link loadSpeculated} does. */
+export async function speculatedIn(source: string, path: string, name: string): Promise<SpeculatedFunction> {
+  const { code, diagnostics } = replaceLoops(source, path);
   const refused = diagnostics.find(({ severity }) => severity === "error");
   if (code === undefined || refused) {
     throw new Error(refused?.message ?? `${path} has no loops to speculate`);
   }
   let executor: Executor | undefined;
   const speculate: Executor = (call) => executor!(call);
-  const virtualModules = { "belay-speculate/internal/translated": { speculate } };
+  const virtualModules = {
+    "belay-speculate/internal/translated": { speculate },
+    "belay-speculate/internal/doubles": { callOfWords },
+  };
   const jiti = createJiti(import.meta.url, { fsCache: false, virtualModules });
   const module = await jiti.evalModule(code, { filename: path, async: true });
-  const run = (module as Record<string, (...parameters: readonly Argument[]) => Promise<void>>)[name]!;
-  return async (execute, parameters) => {
+  const run = (module as Record<string, (...parameters: readonly Argument[]) => Promise<unknown>>)[name]!;
+  return (execute, parameters) => {
     executor = execute;
-    await run(...parameters);
+    return run(...parameters);
   };
 }
 

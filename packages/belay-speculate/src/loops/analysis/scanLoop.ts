@@ -88,11 +88,15 @@ function isScanned({ body }: Loop, name: string, varies: Varies): boolean {
   return isKnown(body);
 }
 
-/** Returns what `x = x + change` or `x = (x - change) | 0` adds, or undefined for other values. */
+/**
+ * Returns what `x = x + change` or `x = (x - change) | 0` adds, or undefined for other values. The
+ * scan adds modulo 2^32. A checked sum that leaves its type bails out of the main loop, and all
+ * values before this sum are exact.
+ */
 function changeOf({ name, value }: Extract<BodyStatement, { kind: "assignCarried" }>) {
   const isCoerced = value.kind === "convert" && !value.checked && isInteger(value.operand);
   const whole = isCoerced ? value.operand : value;
-  if (whole.kind !== "binary" || whole.checked || !isInteger(whole)) return undefined;
+  if (whole.kind !== "binary" || !isInteger(whole)) return undefined;
   const { operator, left, right, type } = whole;
   const isName = (part: LoopExpression) => part.kind === "carried" && part.name === name;
   if (operator === "+" && isName(left)) return right;
