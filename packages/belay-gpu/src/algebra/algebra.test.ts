@@ -337,11 +337,58 @@ describe("checks by algebra on a hardened device", () => {
     ]);
   });
 
-  it("are not made of small dispatches", async () => {
-    const device = await hardened({ algebra: algebra({ leastMultiplications: 961, searchesAtOnce: true }) });
-    await new Program(device, product).run();
-    const { diagnostics } = await kernelOf(device);
-    expect(diagnostics[0]!.message).toMatch(/: it has 960 multiplications, and a check pays from 961 on$/);
+  describe("by their cost", () => {
+    const checker = (least: number) => algebra({ leastMultiplications: least, searchesAtOnce: true });
+    const large = tiledProduct(32, 32, 32);
+    const matrixTimesVector = productKernels.find(({ name }) => name === "matrix times vector")!;
+
+    it.each([
+      ["are made of large dispatches", large, 1000, undefined],
+      [
+        "are not made of small dispatches",
+        large,
+        1e6,
+        /: it has 32768 multiplications, and a check pays from \d+ on$/,
+      ],
+      [
+        "are not made where redundancy costs less",
+        matrixTimesVector,
+        1,
+        /: redundancy is predicted to cost less$/,
+      ],
+    ])("%s", async (_, kernel, least, reason) => {
+      const device = await hardened({ algebra: checker(least) });
+      await new Program(device, kernel).run();
+      const { sums, diagnostics } = await kernelOf(device);
+      expect(sums!.checked).toBe(reason ? 0 : 1);
+      expect(diagnostics.map(({ severity }) => severity)).toEqual(reason ? ["info"] : []);
+      if (reason) expect(diagnostics[0]!.message).toMatch(reason);
+    });
+
+    it("are made of all dispatches with sums if the policy asks for them", async () => {
+      const asking = { algebra: checker(1e6), redundancy: "algebra" } as const;
+      const device = await hardened(asking);
+      await new Program(device, product).run();
+      expect((await kernelOf(device)).sums!.checked).toBe(1);
+      const only = await hardened({
+        ...asking,
+        redundancy: "auto",
+        kernels: { main: { redundancy: "algebra" } },
+      });
+      await new Program(only, product).run();
+      expect((await kernelOf(only)).sums!.checked).toBe(1);
+    });
+
+    it("are replaced by redundancy in kernels without sums, with a warning if the policy asks", async () => {
+      const device = await hardened({ redundancy: "algebra", strict: true });
+      const kernel = { ...product, source: product.source.replace("= sum;", "= max(sum, 0.0);") };
+      await new Program(device, kernel).run();
+      const { redundancy, sums, diagnostics } = await kernelOf(device);
+      expect([redundancy, sums!.checked]).toEqual(["intra+lds", 0]);
+      expect(diagnostics.map(({ code, severity }) => [code, severity])).toEqual([
+        [codeOf("not-checked-by-algebra"), "warning"],
+      ]);
+    });
   });
 
   it("decide nothing about numbers that are not finite, which redundancy computes then", async () => {
@@ -441,6 +488,9 @@ describe("checks by algebra on a hardened device", () => {
     const native = await sharedDevice();
     expect(() => harden(native, { algebra: {} as never })).toThrow("a checker of belay-gpu/algebra");
     expect(() => harden(native, { algebra: atOnce, redundancy: "none" })).toThrow("algebra checks no kernel");
+    expect(() => harden(native, { redundancy: "algebra" })).toThrow(
+      'redundancy is "algebra", and the policy has no',
+    );
     expect(() => algebra({ leastMultiplications: -1 })).toThrow(TypeError);
   });
 });

@@ -6,8 +6,9 @@ import { DeviceAlgebra } from "./deviceAlgebra.ts";
 /** The options of `algebra`. */
 export interface AlgebraOptions {
   /**
-   * The least number of multiplications of a dispatch that is checked. Redundancy costs less for
-   * smaller ones, as a check has some dispatches of its own. Default 2^27.
+   * The least number of multiplications that a check has to save. Redundancy costs less for smaller
+   * dispatches, as a check has some dispatches of its own. Default 2^27. With 0, or under
+   * `redundancy: "algebra"`, dispatches of each size are checked.
    */
   readonly leastMultiplications?: number;
   /**
@@ -31,8 +32,7 @@ export function algebra(options: AlgebraOptions = {}): SumsChecker {
   const { leastMultiplications = 2 ** 27, searchesAtOnce = false } = options;
   const starter: SumsCheckStarter = {
     leastMultiplications,
-    beginChecks: (device, events, reports) =>
-      new DeviceAlgebra(device, events, reports, { leastMultiplications, searchesAtOnce }),
+    beginChecks: (context) => new DeviceAlgebra(context, { leastMultiplications, searchesAtOnce }),
   };
   return starter;
 }

@@ -75,8 +75,7 @@ export function obstacleToCheck({ results, precision, roundings }: SumsOfProduct
 
 /** Returns the kernels that check sums of products, in whose output's binding are so many bytes. */
 export function checkKernels(given: SumsOfProducts, outputBytes: number): CheckKernels {
-  const sums =
-    given.windows.length === 0 && workOf(mirrored(given)) < workOf(given) ? mirrored(given) : given;
+  const sums = inCheaperOrder(given);
   const { rows, columns, batches } = partsOf(sums);
   const terms = countOf(sums.terms);
   const [rowCount, columnCount, batchCount] = [rows, columns, batches].map(countOf) as [
@@ -272,7 +271,14 @@ function gridOf(workgroups: number): readonly [number, number] {
   return [Math.ceil(workgroups / y), y];
 }
 
-/** Returns the multiplications of a check, as a fraction of those of the sums. */
+/** Returns the sums with their factors in the order in which the check costs less. */
+const inCheaperOrder = (sums: SumsOfProducts): SumsOfProducts =>
+  sums.windows.length === 0 && workOf(mirrored(sums)) < workOf(sums) ? mirrored(sums) : sums;
+
+/** Returns the multiplications of the check of sums, as a fraction of their own. */
+export const workOfCheck = (sums: SumsOfProducts): number => workOf(inCheaperOrder(sums));
+
+/** Returns the multiplications of a check with this order of factors, as a fraction. */
 function workOf(sums: SumsOfProducts): number {
   const { rows, columns, batches } = partsOf(sums);
   const [m, n, b] = [rows, columns, batches].map(countOf) as [number, number, number];

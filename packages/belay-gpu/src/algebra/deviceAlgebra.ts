@@ -6,9 +6,9 @@ import { info, nowhere, warning } from "../diagnostics/finding.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { type KernelCoverage, locate } from "../runtime/context/coverage.ts";
 import type { DispatchCall } from "../runtime/context/dispatchCall.ts";
-import type { Events } from "../runtime/context/events.ts";
+import { asksForAlgebra } from "../runtime/context/policy.ts";
 import type { Repair } from "../runtime/context/repair.ts";
-import type { ReportArena } from "../runtime/context/reportArena.ts";
+import type { RuntimeContext } from "../runtime/context/runtimeContext.ts";
 import type { SumsReport } from "../runtime/context/sumsChecker.ts";
 import { doubleGrid } from "../runtime/pipelines/doubledGrid.ts";
 import type { BoundPipeline } from "../runtime/recording/boundPipeline.ts";
@@ -16,9 +16,13 @@ import { workgroupsOf } from "../runtime/recording/filled.ts";
 import type { CheckedDispatch, SumsChecking, WordAt } from "../runtime/recording/sumsChecking.ts";
 import { makeSilently } from "../runtime/webgpu/nativeObjects.ts";
 import type { BufferRange } from "../runtime/webgpu/resources.ts";
+import { workOfCheck } from "./checkKernels.ts";
 import { ControlKernels, DispatchCheck, type Findings } from "./dispatchCheck.ts";
 import { type SumsOfProducts, searchSumsOfProducts, type Unrecognized } from "./sumsOfProducts.ts";
 import { SumsPipelines } from "./sumsPipelines.ts";
+
+/** The cost of redundancy without a prediction, relative to the dispatch alone. */
+const usualCost = 2;
 
 /** The settings of the checks. */
 interface Settings {
@@ -43,8 +47,7 @@ interface KnownWord {
 }
 
 /** The dispatches of one kind: of one kernel, on one grid, with buffers of the same sizes. */
-interface Kind {
-  readonly kernel: CheckableDispatch["kernel"];
+interface Kind extends Pick<CheckableDispatch, "kernel" | "isAsked" | "costOfRedundancy"> {
   readonly grid: readonly number[];
   readonly sizes: readonly { readonly of: BindingPoint; readonly size: number }[];
   words: readonly KnownWord[];
@@ -58,6 +61,10 @@ interface Kind {
 /** A dispatch that may be checked. */
 interface CheckableDispatch {
   readonly kernel: { readonly name: string; readonly entryPoint: string };
+  /** True if the policy asks for checks whatever they cost. */
+  readonly isAsked: boolean;
+  /** The predicted time under redundancy, relative to that of the dispatch alone. */
+  readonly costOfRedundancy: number;
   readonly call: DispatchCall;
   readonly wordAt: WordAt;
   /** The grid of the dispatch under redundancy. */
@@ -80,9 +87,8 @@ interface Counts {
 }
 
 export class DeviceAlgebra implements SumsChecking {
+  readonly #context: RuntimeContext;
   readonly #device: GPUDevice;
-  readonly #events: Events;
-  readonly #arena: ReportArena;
   readonly #settings: Settings;
   readonly #control: ControlKernels;
   readonly #kinds = new WeakMap<object, Kind[]>();
@@ -96,12 +102,11 @@ export class DeviceAlgebra implements SumsChecking {
   /** The number of calls that wait for the end of the search. */
   #waiting = 0;
 
-  constructor(device: GPUDevice, events: Events, arena: ReportArena, settings: Settings) {
-    this.#device = device;
-    this.#events = events;
-    this.#arena = arena;
+  constructor(context: RuntimeContext, settings: Settings) {
+    this.#context = context;
+    this.#device = context.device;
     this.#settings = settings;
-    this.#control = new ControlKernels(device);
+    this.#control = new ControlKernels(context.device);
   }
 
   checkOf(pipeline: BoundPipeline, asked: readonly unknown[], wordAt: WordAt): CheckedDispatch | undefined {
@@ -132,7 +137,17 @@ export class DeviceAlgebra implements SumsChecking {
     const mostWorkgroups = kernel.interGroup?.mostWorkgroups;
     const doubled = kernelToDouble && doubleGrid(asked, { kernel: kernel.name, limit, mostWorkgroups });
     const { dispatch } = pipeline.use(record.variant(doubled?.doubling ?? 0)).effectOn(counts);
-    return dispatch && { kernel, call: dispatch.call, wordAt, grid: doubled?.grid ?? counts };
+    const names = { label: record.source?.label ?? "", entryPoint: kernel.entryPoint };
+    return (
+      dispatch && {
+        kernel,
+        isAsked: asksForAlgebra(this.#context.policy, names),
+        costOfRedundancy: kernel.protection.chosen?.predicted ?? usualCost,
+        call: dispatch.call,
+        wordAt,
+        grid: doubled?.grid ?? counts,
+      }
+    );
   }
 
   /** Makes the check of a kind of dispatches with a grid under redundancy. */
@@ -146,7 +161,7 @@ export class DeviceAlgebra implements SumsChecking {
     this.#workBytes += combinedBytes;
     const found = (findings: Findings) => this.#count(kind, findings);
     const make = () =>
-      new DispatchCheck(this.#device, this.#arena, this.#control, { sums, pipelines, grid, found });
+      new DispatchCheck(this.#device, this.#context.reports, this.#control, { sums, pipelines, grid, found });
     const { made, failed } = makeSilently(this.#device, make);
     const { searchesAtOnce } = this.#settings;
     kind.checks.set(key, searchesAtOnce ? made : undefined);
@@ -205,7 +220,7 @@ export class DeviceAlgebra implements SumsChecking {
     kind.undecided += undecided;
     if (repaired > 0) {
       const repair = { kernel: name, entryPoint, ...first, count: repaired };
-      this.#events.emit("repair", { ...repair, message: describeRepair(repair) });
+      this.#context.events.emit("repair", { ...repair, message: describeRepair(repair) });
     }
     if (refuted > 0) this.#refute(kind);
     else if (kind.undecided > mostUndecided)
@@ -215,18 +230,18 @@ export class DeviceAlgebra implements SumsChecking {
   /** Leaves dispatches of one kind to redundancy from now on. */
   #leave(kind: Kind, reason: string): void {
     kind.found = { reason };
-    this.#tell(kind.kernel.name, "not-checked-by-algebra", reason);
+    this.#tell(kind, "not-checked-by-algebra", reason);
   }
 
   /** Leaves dispatches of one kind to redundancy, as it disagrees with their check. */
   #refute(kind: Kind): void {
     kind.found = { reason: "refuted" };
-    this.#tell(kind.kernel.name, "sums-refuted");
+    this.#tell(kind, "sums-refuted");
   }
 
-  #tell(kernel: string, name: keyof typeof gaps, reason = ""): void {
-    const told = this.#gaps.get(kernel) ?? new Map();
-    this.#gaps.set(kernel, told.set(`${name} ${reason}`, gaps[name](reason)));
+  #tell({ kernel, isAsked }: Pick<Kind, "kernel" | "isAsked">, name: keyof typeof gaps, reason = ""): void {
+    const told = this.#gaps.get(kernel.name) ?? new Map();
+    this.#gaps.set(kernel.name, told.set(`${name} ${reason}`, gaps[name](reason, isAsked)));
   }
 
   /** Returns the kind of a dispatch. Begins to look for sums in a new one. */
@@ -251,7 +266,7 @@ export class DeviceAlgebra implements SumsChecking {
     if (!kind) {
       if (kinds.length >= mostKinds) {
         const reason = `it runs on more than ${mostKinds} kinds of grids, sizes and shapes`;
-        this.#tell(kernel.name, "not-checked-by-algebra", reason);
+        this.#tell(dispatch, "not-checked-by-algebra", reason);
         return undefined;
       }
       kind = this.#begin(dispatch);
@@ -263,7 +278,7 @@ export class DeviceAlgebra implements SumsChecking {
 
   /** Begins to look for sums in dispatches of a new kind. */
   #begin(dispatch: CheckableDispatch): Kind {
-    const { kernel, call, wordAt } = dispatch;
+    const { kernel, isAsked, costOfRedundancy, call, wordAt } = dispatch;
     const ranges = call.bound.flatMap(({ of, place }) => ("buffer" in place ? [{ of, range: place }] : []));
     // The search may see the words only as they are now.
     const words = ranges.flatMap(({ of, range }) => {
@@ -277,6 +292,8 @@ export class DeviceAlgebra implements SumsChecking {
     });
     const kind: Kind = {
       kernel,
+      isAsked,
+      costOfRedundancy,
       grid: [...call.grid],
       sizes: ranges.map(({ of, range: { size } }) => ({ of, size })),
       words,
@@ -334,7 +351,7 @@ export class DeviceAlgebra implements SumsChecking {
       kind.words = [...read.values()];
       if ("reason" in found) return this.#leave(kind, found.reason);
       const output = bound.find(({ of }) => isSame(of, found.output.of))!.place as BufferRange;
-      const reason = this.#obstacleTo(found, output.size);
+      const reason = this.#obstacleTo(kind, found, output.size);
       if (reason !== undefined) return this.#leave(kind, reason);
       yield;
       const make = () => new SumsPipelines(this.#device, found, output.size);
@@ -354,15 +371,23 @@ export class DeviceAlgebra implements SumsChecking {
   }
 
   /** Returns the reason why a dispatch with these sums is not checked, if there is one. */
-  #obstacleTo({ output, first, count, terms }: SumsOfProducts, outputBytes: number): string | undefined {
+  #obstacleTo(
+    { isAsked, costOfRedundancy }: Kind,
+    sums: SumsOfProducts,
+    outputBytes: number,
+  ): string | undefined {
+    const { output, first, count, terms } = sums;
     const bytes = output.format === "f16" ? 2 : 4;
     if (first !== 0 || count * bytes !== outputBytes)
       return `its results fill ${count * bytes} of the ${outputBytes} bytes of "${output.name}"`;
-    const multiplications = terms.reduce((product, { size }) => product * size, count);
     const { leastMultiplications } = this.#settings;
-    if (multiplications < leastMultiplications)
-      return `it has ${multiplications} multiplications, and a check pays from ${leastMultiplications} on`;
-    return undefined;
+    if (isAsked || leastMultiplications === 0) return undefined;
+    const saved = costOfRedundancy - 1 - workOfCheck(sums);
+    if (saved <= 0) return "redundancy is predicted to cost less";
+    const multiplications = terms.reduce((product, { size }) => product * size, count);
+    const least = Math.ceil(leastMultiplications / saved);
+    if (multiplications >= least) return undefined;
+    return `it has ${multiplications} multiplications, and a check pays from ${least} on`;
   }
 }
 
@@ -376,8 +401,12 @@ function describeRepair({ kernel, result, difference, bound, count }: Omit<Repai
 
 /** The diagnostics about dispatches that are not checked. */
 const gaps = {
-  "not-checked-by-algebra": (reason: string) =>
-    info("not-checked-by-algebra", `dispatches are not checked by algebra: ${reason}`, nowhere),
+  "not-checked-by-algebra": (reason: string, isAsked: boolean) =>
+    (isAsked ? warning : info)(
+      "not-checked-by-algebra",
+      `dispatches are not checked by algebra: ${reason}`,
+      nowhere,
+    ),
   "sums-refuted": () =>
     warning(
       "sums-refuted",

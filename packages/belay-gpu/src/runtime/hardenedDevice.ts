@@ -59,7 +59,7 @@ export function hardenWith(
   const filled = new FilledRanges();
   // The policy accepts only checkers and auditors that can begin.
   const checker = context.policy.algebra as SumsCheckStarter | undefined;
-  const algebra = checker?.beginChecks(device, context.events, context.reports);
+  const algebra = checker?.beginChecks(context);
   const commands = new Commands(context, memory, pipelines, filled, algebra);
   const journal = new Journal(context, memory, filled);
   const verifier = new Verifier(context, memory, journal, new StoreSearch(context, pipelines));

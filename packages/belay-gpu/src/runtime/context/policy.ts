@@ -23,9 +23,13 @@ export interface KernelPolicy {
   /**
    * The redundancy of kernels. `"auto"` (default) chooses the flavor with the lowest predicted cost
    * among those that support the kernel and cover `cover`. A given check, channel or pairing
-   * restricts the choice.
+   * restricts the choice. With the policy's `algebra`, a dispatch runs once and is checked if that
+   * is predicted to cost less.
+   *
+   * `"algebra"` checks all dispatches with sums of products, whatever that costs. Others run as
+   * under `"auto"`, and the report says why.
    */
-  readonly redundancy?: Redundancy | "auto";
+  readonly redundancy?: Redundancy | "auto" | "algebra";
   /**
    * The structures that `"auto"` must cover. Default: vector arithmetic, vector registers and
    * workgroup memory.
@@ -136,7 +140,7 @@ export interface ResolvedPolicy extends Required<Omit<CampaignPolicy, "audit" | 
 
 /** The fields of a policy for a kernel, with their valid values. */
 const kernelFields: { readonly [Name in keyof Required<KernelPolicy>]: Values } = {
-  redundancy: oneOf(choices.redundancy),
+  redundancy: oneOf([...choices.redundancy, "algebra"]),
   cover: structureList,
   check: oneOf(["store", "signature"]),
   channel: oneOf(choices.channel),
@@ -229,14 +233,35 @@ export function resolvePolicy(
 const givenIn = <T extends object>(fields: T): Partial<T> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
 
+/** The policy for a kernel, as the compiler knows it. */
+export interface CompiledPolicy extends Required<KernelPolicy> {
+  readonly redundancy: Redundancy | "auto";
+}
+
+/** The names of a kernel: the label of its pipeline, and its entry point. */
+interface KernelNames {
+  readonly label: string;
+  readonly entryPoint: string | undefined;
+}
+
 /**
  * Returns the policy for a kernel: the exception for its pipeline's label or its entry point, or
  * else the policy itself.
  */
-export function policyFor(
-  policy: ResolvedPolicy,
-  { label, entryPoint }: { readonly label: string; readonly entryPoint: string | undefined },
-): Required<KernelPolicy> {
+export function policyFor(policy: ResolvedPolicy, names: KernelNames): CompiledPolicy {
+  const own = exceptionFor(policy, names);
+  return { ...own, redundancy: compiled(own.redundancy) };
+}
+
+/** Returns the redundancy with which a kernel is compiled. */
+export const compiled = (redundancy: Required<KernelPolicy>["redundancy"]): Redundancy | "auto" =>
+  redundancy === "algebra" ? "auto" : redundancy;
+
+/** Returns true if all dispatches of a kernel with sums of products are to be checked. */
+export const asksForAlgebra = (policy: ResolvedPolicy, names: KernelNames): boolean =>
+  exceptionFor(policy, names).redundancy === "algebra";
+
+function exceptionFor(policy: ResolvedPolicy, { label, entryPoint }: KernelNames): Required<KernelPolicy> {
   const name = [label, entryPoint].find((each) => each && Object.hasOwn(policy.kernels, each));
   return name ? { ...policy, ...policy.kernels[name] } : policy;
 }
@@ -248,8 +273,13 @@ export function policyFor(
 export function refuseConflicts(policy: ResolvedPolicy, features: Iterable<string>): void {
   if (policy.algebra && redundanciesIn(policy).every((redundancy) => redundancy === "none"))
     throw new TypeError('algebra checks no kernel: redundancy is "none"');
+  if (!policy.algebra && redundanciesIn(policy).includes("algebra"))
+    throw new TypeError(
+      'redundancy is "algebra", and the policy has no checker; add algebra: algebra() of belay-gpu/algebra',
+    );
   for (const exception of [{}, ...Object.values(policy.kernels)]) {
-    const { redundancy, check, channel, pairing, diversity } = { ...policy, ...exception };
+    const { redundancy: asked, check, channel, pairing, diversity } = { ...policy, ...exception };
+    const redundancy = compiled(asked);
     if (redundancy === "none") continue;
     const flavor = redundancy === "auto" ? {} : { redundancy };
     const conflict = conflictIn(placesOf({ ...flavor, check, channel, pairing, diversity, features }));
@@ -283,8 +313,10 @@ export const refusesFaults = ({ onFault }: Pick<ResolvedPolicy, "onFault">): boo
 
 /** Returns whether kernels may be dispatched on doubled grids. */
 export const doublesGrids = (policy: ResolvedPolicy): boolean =>
-  redundanciesIn(policy).some((redundancy) => redundancy === "inter" || redundancy === "auto");
+  redundanciesIn(policy)
+    .map(compiled)
+    .some((each) => each === "inter" || each === "auto");
 
 /** Returns the redundancies that kernels may have. */
 const redundanciesIn = ({ redundancy, kernels }: ResolvedPolicy) =>
-  [{ redundancy }, ...Object.values(kernels)].map((each) => each.redundancy);
+  [{}, ...Object.values(kernels)].map((each: KernelPolicy) => each.redundancy ?? redundancy);

@@ -1,6 +1,6 @@
 /** A check of dispatches by algebra. `algebra` of `belay-gpu/algebra` returns one. */
 export interface SumsChecker {
-  /** The least number of multiplications of a dispatch that is checked. */
+  /** The least number of multiplications that a check has to save. */
   readonly leastMultiplications: number;
 }
 

@@ -24,7 +24,7 @@ import {
   shortfalls,
 } from "../context/coverage.ts";
 import type { Events } from "../context/events.ts";
-import { type KernelPolicy, policyFor, type ResolvedPolicy } from "../context/policy.ts";
+import { type CompiledPolicy, policyFor, type ResolvedPolicy } from "../context/policy.ts";
 import type { ReportArena, ReportSlot } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { makeSilently } from "../webgpu/nativeObjects.ts";
@@ -128,7 +128,7 @@ interface Protection {
 }
 
 /** The part of a policy that decides how a kernel is compiled. */
-type Configuration = Required<KernelPolicy> & Pick<CompilerOptions, "copies">;
+type Configuration = CompiledPolicy & Pick<CompilerOptions, "copies">;
 
 /** The compiled sources of a device, each compiled once. */
 class Protections {

@@ -3,8 +3,8 @@
  * and is an entry of its own: pages without it do not load it.
  */
 import type { KernelCoverage } from "../context/coverage.ts";
-import type { Events } from "../context/events.ts";
-import type { ReportArena, ReportSlot } from "../context/reportArena.ts";
+import type { ReportSlot } from "../context/reportArena.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { SumsChecker, SumsReport } from "../context/sumsChecker.ts";
 import type { PassCommands } from "../webgpu/passCommands.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
@@ -50,5 +50,5 @@ export interface SumsChecking {
 /** A checker that can begin. */
 export interface SumsCheckStarter extends SumsChecker {
   /** Begins to check the dispatches of a device. */
-  beginChecks(device: GPUDevice, events: Events, reports: ReportArena): SumsChecking;
+  beginChecks(context: RuntimeContext): SumsChecking;
 }
