@@ -17,7 +17,6 @@ const refusals = {
   "BELAY503 misplaced-directive": ["forEachSquare", "forEachDouble"],
   "BELAY510 unknown-iteration-count": ["sumWhile"],
   "BELAY511 unsupported-syntax": ["sortThree"],
-  "BELAY512 unknown-type": ["convolve", "wide", "doubled"],
   "BELAY520 needs-doubles": ["hann", "sigmoid", "energy", "softmax"],
 };
 

@@ -5,6 +5,7 @@
 
 import type { SpeculateCall } from "belay-speculate/internal/engine/call/call";
 import { callOfWords } from "belay-speculate/internal/engine/call/doubles";
+import { onCopies } from "belay-speculate/internal/engine/transfer/copies";
 import { requireOnHost, takeTurn } from "belay-speculate/internal/engine/writtenLoops";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import ts from "typescript";
@@ -30,6 +31,7 @@ export function evaluate(source: string, engine: Engine = async () => {}): Expor
     schedule: nothing,
     precision: nothing,
     takeTurn,
+    onCopies,
     requireOnHost,
     callOfWords,
   };

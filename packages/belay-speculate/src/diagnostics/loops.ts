@@ -84,7 +84,7 @@ export const loopError = {
 
   unsupportedType: (name: string, type: string, span: Span) =>
     refused("unknown-type", `${quoted(name)} is ${article(type)}`, span, {
-      help: "a loop uses numbers, booleans, and typed arrays with elements of at most 32 bits",
+      help: "a loop uses numbers, booleans, strings, typed arrays and arrays of numbers",
     }),
 
   undeclared: (name: string, span: Span) =>

@@ -15,8 +15,11 @@ export interface LoopUses {
   /** The arrays that the loop may change. Other values are ignored. */
   readonly changed: readonly unknown[];
   readonly read: readonly unknown[];
-  /** The objects that stand for variables which several calls of functions share. */
-  readonly variables: readonly object[];
+  /**
+   * The objects that stand for variables which several calls of functions share, and plain arrays.
+   * Other values are ignored.
+   */
+  readonly variables: readonly unknown[];
 }
 
 /** The turn of a loop of the program, translated or not. */
@@ -59,8 +62,10 @@ export function requireOnHost(values: Readonly<Record<string, unknown>>): void {
   const arrays = Object.entries(values).filter((entry): entry is [string, LoopData] =>
     isTypedArray(entry[1]),
   );
-  const missing = arrays.filter(
-    ([, array]) => deviceCopies.areAhead(array) || OrderedOperation.isAwaited(memoryOf(array)),
+  const plain = Object.entries(values).filter((entry): entry is [string, object] => Array.isArray(entry[1]));
+  const missing = [...arrays, ...plain].filter(
+    ([, array]) =>
+      (isTypedArray(array) && deviceCopies.areAhead(array)) || OrderedOperation.isAwaited(memoryOf(array)),
   );
   if (missing.length > 0) throw speculationError.notOnHost(missing.map(([name]) => name));
   for (const [, array] of arrays) for (const copy of deviceCopies.of(array)) copy.hostChanged();
@@ -70,9 +75,13 @@ function mapped({ changed, read, variables }: LoopUses): ReadonlyMap<object, boo
   const isAlone = (array: LoopData) => residentOf(array) instanceof ResidentArray;
   return combineUses([
     ...arraysIn(read).map((array) => [memoryOf(array), isAlone(array)] as const),
-    ...[...arraysIn(changed).map(memoryOf), ...variables].map((used) => [used, true] as const),
+    ...[...arraysIn(changed).map(memoryOf), ...variables.filter(isObject)].map(
+      (used) => [used, true] as const,
+    ),
   ]);
 }
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 const arraysIn = (values: readonly unknown[]): readonly LoopData[] => values.filter(isTypedArray);
 

@@ -114,7 +114,7 @@ const hostTexts = ({ guards, first, step, count, inputs }: HostExpressions): rea
 /** Returns a declaration of the program that hides a JavaScript global in generated code. */
 function hiddenGlobal(texts: readonly string[], scope: Scope): Binding | undefined {
   const globals = texts.flatMap((text) =>
-    [...text.matchAll(/(?<![\w$.])(?:Math|Number|Object|NaN|Infinity|\w+Array)(?![\w$])/gu)].map(
+    [...text.matchAll(/(?<![\w$.])(?:Math|Number|Object|NaN|Infinity|\w*Array)(?![\w$])/gu)].map(
       ([name]) => name,
     ),
   );

@@ -1,7 +1,9 @@
 import type { Diagnostic } from "belay-gpu/internal/diagnostics/diagnostic";
 import MagicString, { type SourceMap } from "magic-string";
 import type { PassedOn } from "../loops/lowering/lowerLoop.ts";
+import { classOf } from "../loops/source/declaredTypes.ts";
 import { type PlacedLoop, type TranslatedLoop, translate } from "../loops/translate.ts";
+import type { LoopArray } from "../loops/tree/ir.ts";
 import { everyExpression } from "../loops/tree/walk.ts";
 
 /** The module with the functions that translated programs call. */
@@ -103,16 +105,21 @@ function aroundTranslated(
   at: number,
 ): [before: string, after: string] {
   const turn = `${prefix}turn`;
-  const named = (isRead: boolean) =>
-    loop.loop.arrays
-      .filter(({ role }) => (role === "read") === isRead)
-      .map(({ name }) => optional(loop.host.arrays[name]!));
-  const uses = `{ changed: [${named(false).join(", ")}], read: [${named(true).join(", ")}], variables: [${loop.shared
-    .map((variable) => `${prefix}shared${variable}`)
-    .join(", ")}] }`;
+  const codes = (filter: (array: LoopArray) => boolean) =>
+    loop.loop.arrays.filter(filter).map(({ name }) => optional(loop.host.arrays[name]!));
+  const changed = codes(({ role, isCopy }) => role !== "read" && !isCopy).join(", ");
+  const read = codes(({ role, isCopy }) => role === "read" && !isCopy).join(", ");
+  const copied = codes(({ isCopy }) => isCopy === true);
+  const shared = [...loop.shared.map((variable) => `${prefix}shared${variable}`), ...copied];
+  const uses = `{ changed: [${changed}], read: [${read}], variables: [${shared.join(", ")}] }`;
   const take = () => `const ${turn} = ${engine("takeTurn")}(${uses});`;
-  const isShared = loop.shared.length > 0;
-  const test = `if (${loop.host.guards.join(" && ")}) { ${callOf(loop, engine, prefix, at, isShared)} } else`;
+  const isShared = shared.length > 0;
+  const call = callOf(loop, engine, prefix, at, isShared);
+  const guards = loop.host.guards.join(" && ");
+  const test =
+    copied.length === 0
+      ? `if (${guards}) { ${call} } else`
+      : `if (!(${guards} && await ${engine("onCopies")}(${copiesOf(loop)}, [${changed}], () => ${turn}.toHost(), async (${prefix}copies) => { ${call} })))`;
   const left = loop.host.exit === null ? "" : `let ${prefix}left; `;
   const exits = exitsOf(loop, engine, prefix);
   if (isShared) {
@@ -153,6 +160,16 @@ function exitsOf({ host }: TranslatedLoop, engine: Engine, prefix: string): stri
 const valueIn = (left: string, { carried, isBoolean }: PassedOn) =>
   isBoolean ? `${left}.${carried} !== 0` : `${left}.${carried}`;
 
+/** Returns the values that the host copies to arrays, as JavaScript. */
+function copiesOf({ loop, host }: TranslatedLoop): string {
+  const copies = loop.arrays.filter(({ isCopy }) => isCopy);
+  const members = copies.map(
+    ({ name, element, role }) =>
+      `${name}: { value: ${host.arrays[name]!}, as: "${classOf(element)}", isChanged: ${role !== "read"} }`,
+  );
+  return `{ ${members.join(", ")} }`;
+}
+
 /** Returns the JavaScript of an array that need not exist. */
 const optional = (code: string) => code.replaceAll(".", "?.");
 
@@ -191,10 +208,17 @@ function callOf(
   };
   // An input may be one although the expression that used it is gone.
   const hasDoubles = [...everyExpression(loop), ...loop.inputs].some(({ type }) => type === "f64");
+  const isCopy = (name: string) => loop.arrays.some((one) => one.name === name && one.isCopy);
+  const arrays = Object.fromEntries(
+    Object.entries(host.arrays).map(([name, code]) => [
+      name,
+      isCopy(name) ? `${prefix}copies.${name}` : code,
+    ]),
+  );
   const call = `await ${engine("speculate")}(${object({
     loop: `${prefix}loop${at}`,
     sequential: `${prefix}sequential${at}`,
-    arrays: object(host.arrays),
+    arrays: object(arrays),
     inputs: object(host.inputs),
     carried: object(host.carried),
     reductions: object(host.reductions),

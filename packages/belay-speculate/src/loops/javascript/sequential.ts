@@ -46,9 +46,20 @@ export function sequentialLoop(loop: Loop): SequentialLoop {
   return new Function(`return ${sequentialSource(loop)};`)() as SequentialLoop;
 }
 
-const directly: SharedAccesses = {
-  load: (array, index) => `a_${array}[${index}]`,
-  store: (array, index, value) => `a_${array}[${index}] = ${value}`,
+/** Returns the accesses to arrays. Elements outside of a copy belong to what it is a copy of. */
+function accessesOf({ arrays }: Loop): Pick<SharedAccesses, "load" | "store"> {
+  const copies = new Set(arrays.flatMap(({ name, isCopy }) => (isCopy ? [name] : [])));
+  return {
+    load: (array, index) =>
+      copies.has(array) ? `(a_${array}[${index}] ?? a_${array}.leave())` : `a_${array}[${index}]`,
+    store: (array, index, value) =>
+      copies.has(array)
+        ? `a_${array}[(${index}) in a_${array} ? (${index}) : a_${array}.leave()] = ${value}`
+        : `a_${array}[${index}] = ${value}`,
+  };
+}
+
+const directly: Omit<SharedAccesses, "load" | "store"> = {
   loadCarried: (name) => `c_${name}`,
   storeCarried: (name, value) => `c_${name} = ${value}`,
   eachIteration: "",
@@ -80,7 +91,7 @@ export function sequentialSource(loop: Loop, roundsFloats = true): string {
   writer.line("let k = from;");
   writer.open("iterations: for (; k < to; k++) {");
   writer.line("const index = $first + k * $step;");
-  writeBody(writer, loop, directly, roundsFloats);
+  writeBody(writer, loop, { ...directly, ...accessesOf(loop) }, roundsFloats);
   writer.close("}");
   for (const { name } of loop.carried) writer.line(`carried.${name} = c_${name};`);
   for (const { name } of reducedVariables(loop)) writer.line(`reductions.${name} = r_${name};`);

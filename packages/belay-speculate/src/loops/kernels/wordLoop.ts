@@ -52,13 +52,13 @@ class Splitter {
     switch (statement.kind) {
       case "declare":
       case "assign":
-        return [{ ...statement, value: split(statement.value) }];
+        return [{ ...statement, value: this.#split(statement.value) }];
       case "reduce": {
-        const companions = statement.companions?.map(split);
-        return [{ ...statement, value: split(statement.value), ...(companions && { companions }) }];
+        const companions = statement.companions?.map((one) => this.#split(one));
+        return [{ ...statement, value: this.#split(statement.value), ...(companions && { companions }) }];
       }
       case "assignCarried": {
-        const value = split(statement.value);
+        const value = this.#split(statement.value);
         if (value.type !== "f64") return [{ ...statement, value }];
         const [held, local] = this.#hold(value);
         const assign = (word: "low" | "high"): BodyStatement => ({
@@ -69,7 +69,7 @@ class Splitter {
         return [held, ...words.map(assign)];
       }
       case "store": {
-        const [index, value] = [split(statement.index), split(statement.value)];
+        const [index, value] = [this.#split(statement.index), this.#split(statement.value)];
         if (!this.#doubles.has(statement.array)) return [{ ...statement, index, value }];
         const [heldIndex, place] = this.#hold(index);
         const [heldValue, local] = this.#hold(value);
@@ -84,7 +84,7 @@ class Splitter {
         return [
           {
             ...statement,
-            test: split(statement.test),
+            test: this.#split(statement.test),
             yes: this.block(statement.yes),
             no: this.block(statement.no),
           },
@@ -104,47 +104,52 @@ class Splitter {
       { kind: "local", type, name },
     ];
   }
-}
 
-/** Returns an expression whose loads and variables from outside are words. */
-function split(expression: LoopExpression): LoopExpression {
-  switch (expression.kind) {
-    case "input":
-    case "carried": {
-      if (expression.type !== "f64") return expression;
-      const [low, high] = words.map(
-        (word): LoopExpression => ({ ...expression, type: "u32", name: wordName(expression.name, word) }),
-      );
-      return call("f64", "double", low!, high!);
-    }
-    case "load": {
-      const index = split(expression.index);
-      if (expression.type !== "f64") return { ...expression, index };
-      const [low, high] = words.map(
-        (word): LoopExpression => ({
+  /** Returns an expression whose loads and variables from outside are words. */
+  #split(expression: LoopExpression): LoopExpression {
+    switch (expression.kind) {
+      case "input":
+      case "carried": {
+        if (expression.type !== "f64") return expression;
+        const [low, high] = words.map(
+          (word): LoopExpression => ({ ...expression, type: "u32", name: wordName(expression.name, word) }),
+        );
+        return call("f64", "double", low!, high!);
+      }
+      case "load": {
+        const index = this.#split(expression.index);
+        if (expression.type !== "f64") return { ...expression, index };
+        const [low, high] = words.map(
+          (word): LoopExpression => ({
+            ...expression,
+            type: "u32",
+            index: call("u32", `${word}Word`, index),
+          }),
+        );
+        return call("f64", "double", low!, high!);
+      }
+      case "unary":
+      case "convert":
+        return { ...expression, operand: this.#split(expression.operand) };
+      case "binary":
+        return { ...expression, left: this.#split(expression.left), right: this.#split(expression.right) };
+      case "conditional":
+        return {
           ...expression,
-          type: "u32",
-          index: call("u32", `${word}Word`, index),
-        }),
-      );
-      return call("f64", "double", low!, high!);
+          test: this.#split(expression.test),
+          yes: this.#split(expression.yes),
+          no: this.#split(expression.no),
+        };
+      case "call":
+        return { ...expression, args: expression.args.map((one) => this.#split(one)) };
+      case "length": {
+        if (!this.#doubles.has(expression.array)) return expression;
+        const right: LoopExpression = { kind: "literal", type: "i32", value: 1 };
+        return { kind: "binary", type: "i32", operator: ">>", left: expression, right };
+      }
+      default:
+        return expression;
     }
-    case "unary":
-    case "convert":
-      return { ...expression, operand: split(expression.operand) };
-    case "binary":
-      return { ...expression, left: split(expression.left), right: split(expression.right) };
-    case "conditional":
-      return {
-        ...expression,
-        test: split(expression.test),
-        yes: split(expression.yes),
-        no: split(expression.no),
-      };
-    case "call":
-      return { ...expression, args: expression.args.map(split) };
-    default:
-      return expression;
   }
 }
 

@@ -8,7 +8,9 @@ import type {
 } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import { type Binding, isFunction, lookUp } from "../source/scopes.ts";
+import { arrayOrText, loadOf, spanOf } from "./expressions/elements.ts";
 import { afterwards, held } from "./expressions/evaluationOrder.ts";
+import { indexOf } from "./expressions/indices.ts";
 import { isMathFunction, mathCall } from "./expressions/mathFunctions.ts";
 import { read } from "./expressions/names.ts";
 import { isNumberTest, numberTest } from "./expressions/numberTests.ts";
@@ -35,12 +37,25 @@ export function call(lowering: Lowering, node: CallExpression): LoweredValue {
       const reason = name === "random" ? "gives another value each time" : "has no counterpart on a GPU";
       return refuse(loopError.unknownCall(`Math.${name}`, reason, node));
     }
+    if (name === "charCodeAt" && args.length === 1) return codeUnit(lowering, callee.object, args[0]!, node);
     if (object === "Number" && !lookUp(lowering.scope, "Number") && isNumberTest(name))
       return numberTest(lowering, name, args, node);
-    return refuse(loopError.unknownCall(`${object}.${name}`, "may do anything", node, helperHelp));
+    const makesLonger = (name === "push" || name === "unshift") && arrayNamed(lowering, callee.object);
+    const [reason, help] = makesLonger
+      ? ["makes the array longer", "make it long enough before the loop, and store to its elements"]
+      : ["may do anything", helperHelp];
+    return refuse(loopError.unknownCall(`${object}.${name}`, reason, node, help));
   }
   if (callee.type !== "Identifier") return refuse(loopError.unsupported("this call", node, helperHelp));
   return inlined(lowering, callee.name, args, node);
+}
+
+/** Translates `text.charCodeAt(index)`, which is an element of the string's code units. */
+function codeUnit(lowering: Lowering, text: Source, at: Source, node: Node): LoweredValue {
+  const array = arrayOrText(lowering, text);
+  if (array.copied !== "text") return refuse(loopError.unsupported("this call", node, helperHelp));
+  const { ir, known } = indexOf(lowering, array, at);
+  return loadOf(lowering, { array, ir, index: known, span: spanOf(node) });
 }
 
 const helperHelp = "a loop may call functions of Math and functions that the same file declares";

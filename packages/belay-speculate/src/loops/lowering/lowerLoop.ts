@@ -47,7 +47,7 @@ export interface HostExpressions {
   readonly final: string | null;
   /** The JavaScript of each input's value. */
   readonly inputs: Readonly<Record<string, string>>;
-  /** The JavaScript of each array. */
+  /** The JavaScript of each array, and of each value that the host copies to one. */
   readonly arrays: Readonly<Record<string, string>>;
   /** The JavaScript of each carried variable's value before the loop. */
   readonly carried: Readonly<Record<string, string>>;
@@ -243,8 +243,8 @@ function finish(
   );
   const pruned = found.body;
   const arrays = [...lowering.arrays.values()].map((array): LoopArray => {
-    const { name, element } = array;
-    return { name, element, role: roleOf(array, header.stepSize) };
+    const { name, element, copied } = array;
+    return { name, element, role: roleOf(array, header.stepSize), ...(copied && { isCopy: true }) };
   });
   const bounds = accessCounts(pruned, arrays);
   const isCarried = ({ variable }: { variable: Variable }) =>
@@ -368,8 +368,8 @@ function guardOutside(
   // A length is never −0.
   const integers = [...lowering.hostIntegers].filter((code) => !code.endsWith(".length"));
   if (lowering.observesZeros) for (const code of integers) guards.require(`!Object.is(${code}, -0)`);
-  for (const { name, element } of arrays)
-    guards.requireType(`${lowering.arrays.get(name)!.code} instanceof ${classOf(element)}`);
+  for (const { name, element, isCopy } of arrays)
+    if (!isCopy) guards.requireType(`${lowering.arrays.get(name)!.code} instanceof ${classOf(element)}`);
   for (const { name, variable } of written) {
     const type = typeOfVariable(variable);
     // A double holds every number, and the type of a boolean is checked where it is used.

@@ -2,6 +2,7 @@ import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic
 import type { Expression, Node, Statement } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { BranchDirective } from "../directives/directive.ts";
+import type { CopiedValue } from "../source/declaredTypes.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import type { Binding, Scope, Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
@@ -27,6 +28,8 @@ export interface AccessedArray {
   /** JavaScript that gives the array before the loop. */
   readonly code: string;
   readonly element: ElementType;
+  /** The value that the host copies to the array. */
+  readonly copied: CopiedValue | undefined;
   readonly accesses: ElementAccess[];
 }
 

@@ -4,7 +4,7 @@ import { constantProperty } from "../source/constantProperties.ts";
 import { lookUp } from "../source/scopes.ts";
 import { call } from "./calls.ts";
 import { condition, conditional, logical } from "./expressions/choices.ts";
-import { arrayOf, element, loadOf } from "./expressions/elements.ts";
+import { arrayOrText, element, loadOf } from "./expressions/elements.ts";
 import { inOrder } from "./expressions/evaluationOrder.ts";
 import { meaningOf, propertyMeaning, read } from "./expressions/names.ts";
 import { binary, unary } from "./expressions/operators.ts";
@@ -111,7 +111,7 @@ function member(lowering: Lowering, node: MemberExpression): LoweredValue {
     const constant = constantProperty(lookUp(lowering.scope, node.object.name), name);
     if (constant !== undefined) return hostConstant(constant);
     if (name === "length") {
-      const array = arrayOf(lowering, node.object);
+      const array = arrayOrText(lowering, node.object);
       const code = `${array.code}.length`;
       return hostNumber(code, "integer", { range: between(0, 2 ** 52) });
     }

@@ -81,6 +81,7 @@ export class Variables {
   #usesBefore = new Map<string, ReadonlySet<ScalarUse>>();
   /** The arrays that may hold other numbers than the program's. */
   readonly #others = new Set<string>();
+  readonly #changedCopies = new Set<string>();
   #passes = 0;
   #kindChanged = false;
   changed = true;
@@ -229,6 +230,17 @@ export class Variables {
   /** Returns true if elements of the array may be other numbers than the program's. */
   holdsOther(array: string): boolean {
     return this.#others.has(array);
+  }
+
+  /** Records that the loop stores to a copy, which then has doubles. */
+  storeToCopy(array: string): void {
+    this.changed ||= !this.#changedCopies.has(array);
+    this.#changedCopies.add(array);
+  }
+
+  /** Returns true if the loop stores to a copy. */
+  isCopyChanged(array: string): boolean {
+    return this.#changedCopies.has(array);
   }
 
   /** Records that values are added at one place, with a total in the interval. */

@@ -46,7 +46,7 @@ function keyOf(key: Node): string | undefined {
 }
 
 /** Returns the value of an expression of literals and of names with a known value. */
-function constantOf(
+export function constantOf(
   node: Expression,
   named: (name: string) => number | undefined,
 ): number | boolean | undefined {

@@ -1,16 +1,25 @@
-import type { Expression, Node, TSType } from "oxc-parser";
+import type { ArrayExpression, Expression, Node, TSType } from "oxc-parser";
 import type { ElementType } from "../tree/ir.ts";
+import { constantOf } from "./constantProperties.ts";
 import type { ParsedFile } from "./parse.ts";
 import { type Binding, isFunction, lookUp, type Scope } from "./scopes.ts";
 
 /** The type of a variable, as far as its declaration says. */
 export type DeclaredType =
-  | { readonly kind: "array"; readonly element: ElementType }
+  | {
+      readonly kind: "array";
+      readonly element: ElementType;
+      /** The value of the program whose elements the host copies to a typed array. */
+      readonly copied?: CopiedValue;
+    }
   | { readonly kind: "number" }
   | { readonly kind: "boolean" }
   /** A known type that a loop cannot use. */
   | { readonly kind: "other"; readonly name: string }
   | { readonly kind: "unknown" };
+
+/** A plain array of numbers, or a string, which is an array of its code units. */
+export type CopiedValue = "numbers" | "text";
 
 /** The typed arrays that a loop may access, by class. */
 const elementTypes: Readonly<Record<string, ElementType>> = {
@@ -29,6 +38,9 @@ export const classOf = (element: ElementType): string =>
   Object.keys(elementTypes).find((name) => elementTypes[name] === element)!;
 
 const unknown: DeclaredType = { kind: "unknown" };
+/** A plain array of doubles, or of integers of 32 bits if its initial elements are such. */
+const plainArray = (element: "f64" | "i32"): DeclaredType => ({ kind: "array", element, copied: "numbers" });
+const text: DeclaredType = { kind: "array", element: "u16", copied: "text" };
 /** The longest chain of aliases and initializers that is followed. */
 const farthest = 20;
 
@@ -41,7 +53,11 @@ export function declaredType(binding: Binding, file: ParsedFile, distance = 0): 
   const [target, initializer] = targetOf(declaration);
   if (target?.type !== "Identifier") return unknown;
   const annotation = target.typeAnnotation;
-  if (annotation) return typeOfAnnotation(annotation.typeAnnotation, scope, file, distance);
+  if (annotation) {
+    const type = typeOfAnnotation(annotation.typeAnnotation, scope, file, distance);
+    const isPlain = type.kind === "array" && type.copied === "numbers";
+    return isPlain && initializer?.type === "ArrayExpression" ? ofElements(initializer) : type;
+  }
   const documented = jsDocType(binding, file);
   if (documented) return typeNamed(documented, scope);
   return initializer ? typeOfInitializer(initializer, scope, file, distance) : unknown;
@@ -66,12 +82,28 @@ export function typeOfAnnotation(
       return { kind: "number" };
     case "TSBooleanKeyword":
       return { kind: "boolean" };
+    case "TSStringKeyword":
+      return text;
+    case "TSArrayType":
+      if (isNumber(type.elementType, scope, file, distance)) return plainArray("f64");
+      break;
+    case "TSTupleType":
+      if (type.elementTypes.every((one) => isNumber(one as TSType, scope, file, distance)))
+        return plainArray("f64");
+      break;
+    case "TSTypeOperator":
+      if (type.operator === "readonly") return typeOfAnnotation(type.typeAnnotation, scope, file, distance);
+      break;
     case "TSTypeReference": {
       if (type.typeName.type !== "Identifier") break;
       const alias = lookUp(scope, type.typeName.name);
       const [argument] = type.typeArguments?.params ?? [];
       if (!alias && type.typeName.name === "Readonly" && argument) {
         return typeOfAnnotation(argument, scope, file, distance + 1);
+      }
+      if (!alias && /^(Readonly)?Array$/.test(type.typeName.name) && argument) {
+        if (isNumber(argument, scope, file, distance)) return plainArray("f64");
+        break;
       }
       if (alias?.kind === "type" && alias.declaration.type === "TSTypeAliasDeclaration") {
         return distance > farthest
@@ -91,8 +123,14 @@ export function typeOfAnnotation(
   return { kind: "other", name: file.source.slice(type.start, type.end) };
 }
 
+const isNumber = (type: TSType, scope: Scope, file: ParsedFile, distance: number) =>
+  typeOfAnnotation(type, scope, file, distance + 1).kind === "number";
+
 function typeNamed(name: string, scope: Scope): DeclaredType {
   if (name === "number" || name === "boolean") return { kind: name };
+  if (name === "string") return text;
+  if (/^(number\[\]|((Readonly)?Array(<number>)?))$/.test(name) && !lookUp(scope, "Array"))
+    return plainArray("f64");
   const element = Object.hasOwn(elementTypes, name) ? elementTypes[name] : undefined;
   return element && !lookUp(scope, name) ? { kind: "array", element } : { kind: "other", name };
 }
@@ -105,12 +143,18 @@ export function typeOfInitializer(
   distance: number,
 ): DeclaredType {
   switch (value.type) {
+    case "TSAsExpression":
+    case "TSSatisfiesExpression":
+      return typeOfInitializer(value.expression, scope, file, distance);
     case "NewExpression":
       return value.callee.type === "Identifier" && /Array$/.test(value.callee.name)
         ? typeNamed(value.callee.name, scope)
         : unknown;
     case "CallExpression": {
       const { callee } = value;
+      if (callee.type === "Identifier" && callee.name === "Array") return typeNamed("Array", scope);
+      const made = callee.type === "MemberExpression" && isMaking(callee.object) ? callee.object : undefined;
+      if (made && nameOfProperty(callee) === "fill") return typeOfInitializer(made, scope, file, distance);
       if (callee.type !== "MemberExpression" || callee.computed || callee.object.type !== "Identifier") break;
       if (callee.property.type !== "Identifier") break;
       if (["from", "of"].includes(callee.property.name)) return typeNamed(callee.object.name, scope);
@@ -128,9 +172,11 @@ export function typeOfInitializer(
       if (typeof value.value === "number" || typeof value.value === "boolean") {
         return { kind: typeof value.value as "number" | "boolean" };
       }
-      return { kind: "other", name: typeof value.value };
+      return typeof value.value === "string" ? text : { kind: "other", name: typeof value.value };
+    case "TemplateLiteral":
+      return text;
     case "ArrayExpression":
-      return { kind: "other", name: "array of objects" };
+      return ofElements(value);
     case "UnaryExpression":
       if (value.operator === "-" || value.operator === "+" || value.operator === "~")
         return { kind: "number" };
@@ -151,6 +197,23 @@ export function typeOfInitializer(
   return unknown;
 }
 
+/** Returns true for an expression that makes an array, as `new Array(n)` and `Array(n)` do. */
+const isMaking = (node: Node) => node.type === "NewExpression" || node.type === "CallExpression";
+
+const nameOfProperty = (node: Node) =>
+  node.type === "MemberExpression" && !node.computed ? (node.property as { name: string }).name : undefined;
+
+/** Returns the type of a plain array with these elements at first. */
+function ofElements({ elements }: ArrayExpression): DeclaredType {
+  const values = elements.map((one) => one && constantOf(one as Expression, () => undefined));
+  const isOther = (node: Node | null) =>
+    node === null || ["ObjectExpression", "ArrayExpression", "SpreadElement"].includes(node.type);
+  if (elements.some((one, at) => isOther(one) || typeof values[at] === "boolean"))
+    return { kind: "other", name: "array of objects" };
+  const areIntegers = values.length > 0 && values.every((value) => Object.is(Number(value) | 0, value));
+  return plainArray(areIntegers ? "i32" : "f64");
+}
+
 /**
  * Returns the type in `@param {T} name` before the function, or in `@type {T}` before the variable.
  */
@@ -164,8 +227,10 @@ function jsDocType({ declaration, name, scope, kind }: Binding, file: ParsedFile
     : /^\s*(export\s+)?(const|let|var)\s*$/;
   if (!adjacent.test(between)) return undefined;
   const text = comment.value;
-  if (kind !== "parameter") return /@type\s*\{\s*([\w$]+)\s*\}/.exec(text)?.[1];
-  for (const [, type, parameter] of text.matchAll(/@param\s*\{\s*([\w$]+)\s*\}\s*\[?([\w$]+)/g)) {
+  if (kind !== "parameter") return /@type\s*\{\s*([\w$]+(?:\[\]|<\w+>)?)\s*\}/.exec(text)?.[1];
+  for (const [, type, parameter] of text.matchAll(
+    /@param\s*\{\s*([\w$]+(?:\[\]|<\w+>)?)\s*\}\s*\[?([\w$]+)/g,
+  )) {
     if (parameter === name) return type;
   }
   return undefined;

@@ -68,6 +68,11 @@ export interface LoopArray {
    * element, so accesses need no check.
    */
   readonly role: "read" | "tracked" | "owned";
+  /**
+   * True for a copy of a plain array or of a string. An iteration that accesses an element outside
+   * of it bails out, and the loop then runs as it is written.
+   */
+  readonly isCopy?: true;
 }
 
 export interface Reduction extends ReducedVariable {

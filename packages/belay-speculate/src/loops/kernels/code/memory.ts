@@ -98,11 +98,14 @@ export function emitTake(array: LoopArray, type: NumberType): string {
 /**
  * Returns `fn put_a_i32(element: u32, value: i32)`, which converts as the typed array does and
  * stores through the engine's `store_a`. JavaScript ignores a store to an element outside the
- * array.
+ * array. It makes a plain array longer, so the iteration bails out.
  */
 export function emitPut(array: LoopArray, type: NumberType): string {
   const name = wgslName(array.name);
-  return `fn put_${name}_${type}(element: u32, value: ${wgslType(type)}) {
+  const outside = array.isCopy
+    ? `\n  if (element >= params.length_${name}) { bail_out(BAIL_OUT_OUTSIDE); }`
+    : "";
+  return `fn put_${name}_${type}(element: u32, value: ${wgslType(type)}) {${outside}
   if (element < params.length_${name} && !bailed_out) { store_${name}(element, ${storedBits(array.element, type)}); }
 }`;
 }

@@ -89,6 +89,8 @@ function nullish(lowering: Lowering, left: LoweredValue, node: LogicalExpression
   const element = left.kind === "integer" || left.kind === "float" ? left.ir : undefined;
   if (element?.kind !== "load") return left;
   const array = lowering.arrays.get(element.array)!;
+  // `charCodeAt` gives NaN where a string has no element.
+  if (array.copied === "text") return left;
   const at = lowering.hold(element.index);
   if (isFloatType(at.type) || mayBeUndefined(lowering, at)) {
     const help = "coerce the index, as in `a[p[i] | 0] ?? 0`";
@@ -103,13 +105,10 @@ function nullish(lowering: Lowering, left: LoweredValue, node: LogicalExpression
   });
   const isBelow = compare("<", as(at.type, lowering.lengthOf(array)));
   const isAbove = compare(">=", { kind: "literal", type: at.type, value: 0 });
-  const exists: LoopExpression = {
-    kind: "binary",
-    type: "bool",
-    operator: "&&",
-    left: isAbove,
-    right: isBelow,
-  };
+  // A plain array may have a property -1, so the loop leaves its copy there.
+  const exists: LoopExpression = array.copied
+    ? isBelow
+    : { kind: "binary", type: "bool", operator: "&&", left: isAbove, right: isBelow };
   const itself = { before: [], value: { ...left, ir: { ...element, index: at } } as LoweredValue };
   return merge(lowering, exists, itself, branch(lowering, node.right), node);
 }

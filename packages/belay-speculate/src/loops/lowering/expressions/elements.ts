@@ -56,10 +56,19 @@ export function element(lowering: Lowering, node: MemberExpression): ElementPlac
   return { array, ir, index: known, span: spanOf(node) };
 }
 
-/** Returns the array that an expression names. */
+/** Returns the array that an expression names, whose elements are numbers. */
 export function arrayOf(lowering: Lowering, node: Source): AccessedArray {
+  const array = arrayOrText(lowering, node);
+  if (array.copied !== "text") return array;
+  return refuse(
+    loopError.unsupported("a character of a string", node, "compare its code: `text.charCodeAt(i)`"),
+  );
+}
+
+/** Returns the array or the string that an expression names. */
+export function arrayOrText(lowering: Lowering, node: Source): AccessedArray {
   if (node.type === "TSNonNullExpression" || node.type === "TSAsExpression")
-    return arrayOf(lowering, node.expression);
+    return arrayOrText(lowering, node.expression);
   const property = propertyMeaning(lowering, node);
   if (property?.kind === "array") return property.array;
   if (node.type !== "Identifier") {
@@ -77,7 +86,7 @@ export function arrayOf(lowering: Lowering, node: Source): AccessedArray {
 }
 
 const arrayHelp = (name: string) =>
-  `only typed arrays have elements that a GPU can hold: declare it as \`${name}: Float32Array\``;
+  `a loop uses arrays of numbers: declare it as \`${name}: Float32Array\` or \`${name}: number[]\``;
 
 export const spanOf = ({ start, end }: Node) => ({ start, end });
 

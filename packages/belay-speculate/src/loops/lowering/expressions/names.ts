@@ -57,11 +57,8 @@ function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning 
   }
   const type = declaredType(binding, lowering.file);
   switch (type.kind) {
-    case "array": {
-      const array: AccessedArray = { name, code: name, element: type.element, accesses: [] };
-      lowering.arrays.set(name, array);
-      return { kind: "array", array };
-    }
+    case "array":
+      return accessed(lowering, name, name, type);
     case "other":
       return refuse(loopError.unsupportedType(name, type.name, node));
     case "boolean":
@@ -72,6 +69,21 @@ function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning 
       return scalar(lowering, binding, kind);
     }
   }
+}
+
+/** Returns the meaning of an array from outside, or of a value that the host copies to one. */
+function accessed(
+  { arrays, guards, variables }: Lowering,
+  name: string,
+  code: string,
+  { element, copied }: Extract<DeclaredType, { kind: "array" }>,
+): Meaning {
+  if (copied)
+    guards.requireType(copied === "text" ? `typeof ${code} === "string"` : `Array.isArray(${code})`);
+  const isChanged = copied === "numbers" && variables.isCopyChanged(name);
+  const array: AccessedArray = { name, code, element: isChanged ? "f64" : element, copied, accesses: [] };
+  arrays.set(name, array);
+  return { kind: "array", array };
 }
 
 /**
@@ -106,10 +118,7 @@ export function propertyMeaning(lowering: Lowering, node: Node): Meaning | undef
 
 function meaningOfProperty(lowering: Lowering, code: string, type: DeclaredType): Meaning {
   if (type.kind === "array") {
-    const name = code.replace(/[.#]+/g, "$");
-    const array: AccessedArray = { name, code, element: type.element, accesses: [] };
-    lowering.arrays.set(name, array);
-    return { kind: "array", array };
+    return accessed(lowering, code.replace(/[.#]+/g, "$"), code, type);
   }
   const isBoolean = type.kind === "boolean";
   lowering.guards.requireType(`typeof ${code} === "${isBoolean ? "boolean" : "number"}"`);

@@ -15,6 +15,7 @@ export function storeElement(
   node: Node,
 ): LoweredValue {
   array.accesses.push({ kind: "store", span: spanOf(node), index });
+  if (array.copied) lowering.variables.storeToCopy(array.name);
   lowering.emit({
     kind: "store",
     array: array.name,
