@@ -72,7 +72,7 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
   "packages/belay-cli/src/shared": ["terminal", "files", "workloads", ""],
   "packages/belay-cli/src/campaign": ["model", "results", "processes", "store", "", "queue"],
   "site/playground/src": ["page", "kernel", "memory", "loop", "device", ""],
-  "test/support": ["", "wgsl", "kernels", "devices", "loops", "processes"],
+  "test/support": ["", "wgsl", "kernels", "devices", "loops", "processes", "results"],
 };
 
 interface Place {

@@ -3,17 +3,17 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeDemo } from "belay-cli/internal/commands/demo/demoReport";
 import { renderPage } from "belay-cli/internal/report/page";
-import { eccSample } from "belay-research/internal/commands/ecc/eccSample";
 import { describeEcc } from "belay-research/internal/commands/ecc/report";
-import { programsSample } from "belay-research/internal/commands/programs/programsSample";
 import { describePrograms } from "belay-research/internal/commands/programs/report";
 import { describeRmt } from "belay-research/internal/commands/rmt/report";
-import { rmtSample } from "belay-research/internal/commands/rmt/rmtSample";
 import { describeSpeculation } from "belay-research/internal/commands/speculation/report";
-import { speculationSample } from "belay-research/internal/commands/speculation/speculationSample";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type LaunchedChromium, launchChromium } from "../support/processes/chromium.ts";
 import { misfitsOf } from "../support/processes/misfits.ts";
+import { eccSample } from "../support/results/eccSample.ts";
+import { programsSample } from "../support/results/programsSample.ts";
+import { rmtSample } from "../support/results/rmtSample.ts";
+import { speculationSample } from "../support/results/speculationSample.ts";
 import { root } from "../support/workspaces.ts";
 
 /** Returns a result with more programs, some with the longest names of the benchmarks. */

@@ -1,7 +1,7 @@
 import { renderPage } from "belay-cli/internal/report/page";
 import { expect, it } from "vitest";
+import { eccSample as run } from "../../../../test/support/results/eccSample.ts";
 import type { EccRun } from "../results/results.ts";
-import { eccSample as run } from "./eccSample.ts";
 import { describeEcc, summaryTable } from "./report.ts";
 
 it("shows every figure of the paper, what it lacks, and every problem", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { programsSample } from "./programsSample.ts";
+import { programsSample } from "../../../../test/support/results/programsSample.ts";
 import { describePrograms } from "./report.ts";
 
 const barsOf = (runs: number) =>

@@ -1,7 +1,7 @@
 import { renderPage } from "belay-cli/internal/report/page";
 import { expect, it } from "vitest";
+import { overhead, rmtSample as run } from "../../../../test/support/results/rmtSample.ts";
 import { describeRmt } from "./report.ts";
-import { overhead, rmtSample as run } from "./rmtSample.ts";
 import { problemsOf, summaryTable } from "./tables.ts";
 
 it("shows every figure of the paper, and every problem", () => {

@@ -1,9 +1,14 @@
 import type { TableSection } from "belay-cli/internal/report/report";
 import { expect, it } from "vitest";
+import {
+  measured,
+  program,
+  speculationSample as run,
+  times,
+} from "../../../../test/support/results/speculationSample.ts";
 import type { TimedRuns } from "../../bench/measuring/attempt.ts";
 import type { SpeculationProgram } from "../../bench/speculation/program.ts";
 import { describeSpeculation } from "./report.ts";
-import { measured, program, speculationSample as run, times } from "./speculationSample.ts";
 
 function rowOf(title: string): string[] {
   const { sections } = describeSpeculation(run);

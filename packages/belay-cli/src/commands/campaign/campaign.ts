@@ -34,13 +34,12 @@ import { withProgress } from "../../shared/terminal/progress.ts";
 import { readVersion } from "../../shared/version.ts";
 import { askWorkload } from "../../shared/workloads/askWorkload.ts";
 import { campaignInstrumentCommand } from "../protect.ts";
-import { jobs } from "./jobs.ts";
+import { jobs, weightsOption } from "./options.ts";
 import { digestOf, isModule, namesOf, programsModule } from "./programs.ts";
 import { campaignReplayCommand } from "./replay.ts";
 import { printCampaign } from "./report.ts";
 import { campaignSignatureCommand } from "./signature.ts";
 import { campaignCompareCommand, campaignMergeCommand } from "./stores.ts";
-import { weightsOption } from "./weights.ts";
 import { campaignWorkCommand, withInterrupt } from "./work.ts";
 
 interface Flags {

@@ -9,9 +9,9 @@ import { path } from "../../shared/options.ts";
 import { exitStatus } from "../../shared/terminal/failure.ts";
 import { type Io, printJson, tell } from "../../shared/terminal/io.ts";
 import { alignColumns } from "../../shared/terminal/table.ts";
+import { weightsOption } from "./options.ts";
 import { printCampaign } from "./report.ts";
 import { comparisonTable } from "./tables.ts";
-import { weightsOption } from "./weights.ts";
 
 interface MergeFlags {
   readonly out: string;

@@ -5,7 +5,7 @@ import { workOnCampaign } from "../../campaign/queue/worker.ts";
 import { exitStatus } from "../../shared/terminal/failure.ts";
 import { type Io, tell } from "../../shared/terminal/io.ts";
 import { readVersion } from "../../shared/version.ts";
-import { jobs } from "./jobs.ts";
+import { jobs } from "./options.ts";
 import { digestOf, programsModule } from "./programs.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** A small made-up result of `belay bench ecc`, with every figure and a failure. */
-import type { MemoryOverhead } from "../../bench/ecc/overhead.ts";
-import type { EccRun } from "../results/results.ts";
+import type { MemoryOverhead } from "belay-research/internal/bench/ecc/overhead";
+import type { EccRun } from "belay-research/internal/commands/results/results";
 
 const times = (median: number) => ({ median, lower: 0.9 * median, upper: 1.2 * median });
 const overhead: MemoryOverhead = {

@@ -1,6 +1,6 @@
 /** A small made-up result of `belay bench rmt`, with every figure and a failure. */
-import type { Overhead } from "../../bench/measuring/overhead.ts";
-import type { RmtRun } from "../results/results.ts";
+import type { Overhead } from "belay-research/internal/bench/measuring/overhead";
+import type { RmtRun } from "belay-research/internal/commands/results/results";
 
 const times = (median: number) => ({ median, lower: 0.9 * median, upper: 1.2 * median });
 const configuration = {

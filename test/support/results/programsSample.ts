@@ -1,6 +1,6 @@
 /** A small made-up result of `belay bench programs`. */
-import { comparedPolicies, type PolicyName } from "../../bench/programs/programs.ts";
-import type { ProgramsRun } from "../results/results.ts";
+import { comparedPolicies, type PolicyName } from "belay-research/internal/bench/programs/programs";
+import type { ProgramsRun } from "belay-research/internal/commands/results/results";
 
 const times = (median: number) => ({ median, lower: 0.9 * median, upper: 1.2 * median });
 const policies = Object.keys(comparedPolicies) as PolicyName[];

@@ -1,8 +1,8 @@
 /** A small made-up result of `belay bench speculation`. */
-import type { TimedRuns } from "../../bench/measuring/attempt.ts";
-import type { SpeculationProgram } from "../../bench/speculation/program.ts";
-import type { Measured } from "../../bench/speculation/variant.ts";
-import type { SpeculationRun } from "../results/results.ts";
+import type { TimedRuns } from "belay-research/internal/bench/measuring/attempt";
+import type { SpeculationProgram } from "belay-research/internal/bench/speculation/program";
+import type { Measured } from "belay-research/internal/bench/speculation/variant";
+import type { SpeculationRun } from "belay-research/internal/commands/results/results";
 
 export const times = (median: number, runs = 20): TimedRuns => ({
   median,
