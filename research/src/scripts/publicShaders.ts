@@ -42,7 +42,9 @@ interface Findings {
   readonly kernels: number;
   /** The reason why Belay does not parse, type or print the file, if there is one. */
   readonly refused?: string;
-  /** The reasons for leaving kernels alone, by the kernel's name. */
+  /** The number of kernels that need more workgroup memory than the device has, by Dawn's count. */
+  readonly impossible: number;
+  /** The reasons for leaving other kernels alone, by the kernel's name. */
   readonly alone: Readonly<Record<string, readonly string[]>>;
   /** Dawn's message about each emitted module that it rejects, by configuration. */
   readonly rejected: Readonly<Record<string, string>>;
@@ -73,8 +75,8 @@ function configurations(all: boolean): Record<string, CompilerOptions> {
   };
 }
 
-/** A judge of modules. */
-type Judge = (code: string) => Promise<string | null>;
+/** A judge of modules, or of a kernel of a module. */
+type Judge = (code: string, entryPoint?: string) => Promise<string | null>;
 
 async function startJudge(): Promise<Judge> {
   const gpu = await createGpu(["backend=null", "enable-dawn-features=allow_unsafe_apis"]);
@@ -82,10 +84,12 @@ async function startJudge(): Promise<Judge> {
   if (!adapter) throw new Error("Dawn has no null backend");
   const requiredFeatures = [...adapter.features] as GPUFeatureName[];
   const judge = await adapter.requestDevice({ requiredFeatures });
-  return async (code) => {
+  return async (code, entryPoint) => {
     judge.pushErrorScope("validation");
     try {
-      judge.createShaderModule({ code });
+      const module = judge.createShaderModule({ code });
+      if (entryPoint !== undefined)
+        judge.createComputePipeline({ layout: "auto", compute: { module, entryPoint } });
     } catch (error) {
       await judge.popErrorScope();
       return messageOf(error);
@@ -101,12 +105,16 @@ async function completed(text: string, judge: Judge): Promise<string | undefined
   return undefined;
 }
 
+/** Returns the workgroup memory that a kernel needs, as far as Dawn complains about it. */
+const workgroupBytes = (message: string | null) =>
+  Number(/workgroup storage \((\d+) bytes\)/.exec(message ?? "")?.[1] ?? 0);
+
 async function findingsOf(file: string, judge: Judge, all: boolean): Promise<Findings | undefined> {
   const text = readFileSync(file, "utf8");
   if (!/@\s*compute/.test(text)) return undefined;
   const source = await completed(text, judge);
   if (source === undefined) return undefined;
-  const none = { file, alone: {}, rejected: {}, emitted: 0 };
+  const none = { file, impossible: 0, alone: {}, rejected: {}, emitted: 0 };
   const parsed = parse(source);
   const program = resolve(parsed.module);
   const [error] = [...parsed.diagnostics, ...program.diagnostics].filter(
@@ -122,6 +130,7 @@ async function findingsOf(file: string, judge: Judge, all: boolean): Promise<Fin
   const verdicts = new Map<string, string | null>([[source, null]]);
   const rejected: Record<string, string> = {};
   const alone: Record<string, string[]> = {};
+  let impossible = 0;
   for (const [name, options] of Object.entries(configurations(all))) {
     let result: ReturnType<typeof protect>;
     try {
@@ -135,13 +144,17 @@ async function findingsOf(file: string, judge: Judge, all: boolean): Promise<Fin
     const verdict = verdicts.get(code);
     if (verdict) rejected[name] = verdict;
     if (name !== "auto") continue;
-    for (const kernel of entryPoints)
-      if (kernel.redundancy === "none")
-        alone[kernel.name] = diagnostics
-          .filter((each) => each.entryPoints?.includes(kernel.name) ?? true)
+    for (const { name: kernel, redundancy } of entryPoints) {
+      if (redundancy !== "none") continue;
+      if (workgroupBytes(await judge(source, kernel)) > device.limits!.maxComputeWorkgroupStorageSize!)
+        impossible++;
+      else
+        alone[kernel] = diagnostics
+          .filter((each) => each.entryPoints?.includes(kernel) ?? true)
           .map((each) => `${each.code} ${each.message}`);
+    }
   }
-  return { file, kernels, alone, rejected, emitted: verdicts.size - 1 };
+  return { file, kernels, impossible, alone, rejected, emitted: verdicts.size - 1 };
 }
 
 async function work(all: boolean): Promise<void> {
@@ -187,7 +200,15 @@ async function judgeAll(files: readonly string[], all: boolean): Promise<Finding
       }
       worker = undefined;
       if (tries === 1)
-        found.push({ file, kernels: 1, refused: "the process ended", alone: {}, rejected: {}, emitted: 0 });
+        found.push({
+          file,
+          kernels: 1,
+          refused: "the process ended",
+          impossible: 0,
+          alone: {},
+          rejected: {},
+          emitted: 0,
+        });
     }
     if (i % 200 === 199)
       process.stderr.write(`${i + 1} of ${files.length} files, ${found.length} accepted\n`);
@@ -222,7 +243,9 @@ async function main(): Promise<void> {
     },
   });
   if (values.worker) return work(values.all);
-  const rows: string[][] = [["folder", "shaders", "refused", "kernels", "protected", "emitted", "rejected"]];
+  const rows: string[][] = [
+    ["folder", "shaders", "refused", "kernels", "impossible", "protected", "emitted", "rejected"],
+  ];
   const all: Findings[] = [];
   for (const folder of positionals) {
     const skip = values.skip === undefined ? undefined : new RegExp(values.skip);
@@ -257,7 +280,10 @@ function totals(found: readonly Findings[]): string[] {
     String(found.length),
     sum(({ refused }) => Number(refused !== undefined)),
     sum(({ kernels }) => kernels),
-    sum(({ kernels, alone, refused }) => (refused ? 0 : kernels - Object.keys(alone).length)),
+    sum(({ impossible }) => impossible),
+    sum(({ kernels, impossible, alone, refused }) =>
+      refused ? 0 : kernels - impossible - Object.keys(alone).length,
+    ),
     sum(({ emitted }) => emitted),
     sum(({ rejected }) => Object.keys(rejected).length),
   ];

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { rankConfigurations } from "./choice.ts";
 import { coveredBy, describeConfiguration, structures } from "./configurations.ts";
+import type { CompilerOptions } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const kernel = (body: string, declarations = "") => /* wgsl */ `
@@ -91,6 +92,24 @@ describe("protect with auto", () => {
     const { chosen, entryPoints } = protect(append, { redundancy: "auto", features });
     expect(chosen!.pairing).not.toBe("passes");
     expect(entryPoints[0]!.redundancy).not.toBe("none");
+  });
+
+  it("compares before stores only where nothing with signatures protects the kernel", () => {
+    const matrix = "subgroup_matrix_result<f32, 8, 8>";
+    const product = `enable chromium_experimental_subgroup_matrix;
+      @group(0) @binding(0) var<storage, read_write> numbers: array<f32>;
+      @compute @workgroup_size(32) fn main() {
+        subgroupMatrixStore(&numbers, 64, subgroupMatrixLoad<${matrix}>(&numbers, 0, false, 8), false, 8);
+      }`;
+    const chosen = (options: CompilerOptions) => {
+      const result = protect(product, { redundancy: "auto", features, ...options });
+      return result.chosen && describeConfiguration(result.chosen);
+    };
+    expect(chosen({})).toBe("inter store");
+    expect(chosen({ check: "signature", pairing: "passes", cover: structures })).toBe("inter store");
+    expect(chosen({ memory: "secded128" })).toBeUndefined();
+    const { code } = protect(product, { redundancy: "inter", check: "store", features });
+    expect(protect(product, { redundancy: "auto", features }).code).toBe(code);
   });
 
   it("chooses for the entry point that is named", () => {

@@ -68,7 +68,7 @@ const followed: Record<string, string> = {
     ${main("if (hasResource<texture_2d<u32>>(i)) { out[i] = textureLoad(getResource<texture_2d<u32>>(i), vec2(i), 0).x; }")}`,
 };
 
-/** The kernels that only `inter` protects that compares before stores (BELAY220). */
+/** The kernels that only `inter` with comparison before stores protects, and so `auto`. */
 const compared: Record<string, string> = {
   chromium_experimental_subgroup_matrix: `${matrices}
     ${main(`let a = subgroupMatrixLoad<${left}>(&floats, 0, false, 8); var b: ${right};
@@ -124,8 +124,9 @@ const opaque: Record<string, string> = {
 
 const features = ["subgroups", "shader-f16"];
 const interByStore: CompilerOptions = { redundancy: "inter", check: "store" };
+const auto: CompilerOptions = { redundancy: "auto" };
 const ways: readonly CompilerOptions[] = [
-  { redundancy: "auto" },
+  auto,
   {},
   { check: "store", channel: "workgroup" },
   { pairing: "passes" },
@@ -147,10 +148,11 @@ describe.each(Object.entries({ ...followed, ...compared, ...opaque }))("a kernel
     expect(verdicts.filter(({ ok }) => !ok)).toEqual([]);
     const isWithMatrices = Object.hasOwn(compared, name);
     const isProtected = results.map(({ entryPoints }) => entryPoints[0]!.redundancy !== "none");
-    expect(isProtected[0]).toBe(Object.hasOwn(followed, name));
-    if (isWithMatrices) expect(isProtected).toEqual(ways.map((way) => way === interByStore));
+    expect(isProtected[0]).toBe(!Object.hasOwn(opaque, name));
+    const fits = (way: CompilerOptions) => way === auto || way === interByStore;
+    if (isWithMatrices) expect(isProtected).toEqual(ways.map(fits));
     for (const [i, { code, diagnostics }] of results.entries()) {
-      const isRefused = Object.hasOwn(opaque, name) || (isWithMatrices && ways[i] !== interByStore);
+      const isRefused = Object.hasOwn(opaque, name) || (isWithMatrices && !fits(ways[i]!));
       if (!isRefused) continue;
       expect(code).toBe(source);
       expect(diagnostics.map((each) => each.code)).toContain("BELAY220");

@@ -138,8 +138,8 @@ function protectAtLeastCost(source: Source, options: Omit<CompilerOptions, "redu
     const place = `${chosen.redundancy} ${chosen.pairing}`;
     // If all are protected, another channel covers no more.
     if (places.has(place)) continue;
-    const { redundancy, channel, pairing } = chosen;
-    const protection = protectAs(source, { ...options, redundancy, channel, pairing }, wanted);
+    const { redundancy, check, channel, pairing } = chosen;
+    const protection = protectAs(source, { ...options, redundancy, check, channel, pairing }, wanted);
     const attempt = attemptOf(source, wanted, cover, options.room, { protection, chosen });
     if (attempt.uncovered.size === wanted.length) places.add(place);
     for (const each of protection.result.diagnostics)
@@ -181,15 +181,18 @@ function candidatesFor(
 ): RankedConfiguration[] {
   const isGiven = (value: string, given: string) => given === "auto" || value === given;
   const allowed = configurationsFor(features).filter((each) => {
-    if (each.check !== (check === "store" ? "store" : "signature")) return false;
+    // Subgroup matrices have no signatures, so Inter-Group by stores remains under each check.
+    if (each.check === "signature" && check === "store") return false;
     if (each.redundancy === "inter") return true;
+    if (each.check === "store" && check !== "store") return false;
     if (diversity && each.pairing !== "passes") return false;
     return isGiven(each.pairing, pairing) && (each.channel === "auto" || isGiven(each.channel, channel));
   });
   // Inter-Group kernels have neither pairing nor channel, so they come last if one of these is
-  // given.
-  const remains = ({ redundancy }: Configuration) =>
-    Number(redundancy === "inter" && (pairing !== "auto" || channel !== "auto"));
+  // given. A check that is not the given one comes last too.
+  const remains = (each: Configuration) =>
+    Number(each.redundancy === "inter" && (pairing !== "auto" || channel !== "auto")) +
+    2 * Number(each.check === "store" && check !== "store");
   const declarations = kernels.map(({ declaration }) => declaration);
   return rank(program, declarations, allowed).sort(
     (a, b) => uncoveredBy(a, cover).length - uncoveredBy(b, cover).length || remains(a) - remains(b),

@@ -463,9 +463,10 @@ export class Kernels {
     return this.#once(this.#unhurried, kernel, () => {
       const request = this.#requests.get(kernel);
       const policy = request && policyFor(this.#policy, this.#named(request));
-      if (policy?.check !== "store" || !kernel.interGroup) return undefined;
+      if (!policy || !kernel.interGroup) return undefined;
+      if ((kernel.protection.chosen ?? policy).check !== "store") return undefined;
       const changed = { ...policy, redundancy: "inter", check: "signature", copies: true } as const;
-      const variant = this.#variantOf(kernel, request!, changed);
+      const variant = this.#variantOf(kernel, request, changed);
       return variant?.interGroup?.blocking === false ? variant : undefined;
     });
   }
@@ -510,8 +511,8 @@ export class Kernels {
     const request = this.#requests.get(kernel);
     if (!request) return undefined;
     const policy = policyFor(this.#policy, this.#named(request));
-    const { redundancy, pairing, channel } = kernel.protection.chosen ?? policy;
-    if (policy.check !== "signature" || redundancy === "none" || redundancy === "auto") return undefined;
+    const { redundancy, check, pairing, channel } = kernel.protection.chosen ?? policy;
+    if (check !== "signature" || redundancy === "none" || redundancy === "auto") return undefined;
     // Replicas in different subgroups or passes cannot compare before stores. Adjacent replicas run
     // on the same grid.
     const isApart = redundancy !== "inter" && (pairing === "subgroups" || pairing === "passes");
