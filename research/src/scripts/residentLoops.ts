@@ -1,13 +1,14 @@
 /**
  * Measures loops whose arrays stay on the GPU, beside the same loops in JavaScript.
  *
- *   node research/dist/scripts/residentLoops.js [--loops doubles,found] [--size 1024] [--runs 10]
- *       [--seconds 60] [--json FILE]
+ *   node research/dist/scripts/residentLoops.js [--loops doubles,found,programs] [--size 1024]
+ *       [--runs 10] [--seconds 60] [--json FILE]
  *
  * - `doubles`: loops that compute with doubles, which a GPU computes with integers, and the same
  *   loops with `precision(f32)`. The size is that of one side of a square.
  * - `found`: reductions, compaction and running sums without a clause, over `4 * size * size`
  *   elements, and over four times as many.
+ * - `programs`: the loops of `belay bench speculation`, at their documented sizes.
  *
  * The first call includes the compilation of kernels. The time of the compilation is that in which
  * at least one pipeline was not ready yet. Each exact result is compared with JavaScript's bit for
@@ -25,11 +26,17 @@ import type { LoopData } from "belay-speculate/internal/loops/javascript/sequent
 import { eraseTypes } from "belay-speculate/internal/plugin/eraseTypes";
 import Table from "cli-table3";
 import { median } from "simple-statistics";
-import { type Executor, speculatedIn } from "../bench/speculation/programRuns.ts";
+import {
+  type Executor,
+  loadSpeculated,
+  type SpeculatedFunction,
+  speculatedIn,
+} from "../bench/speculation/programRuns.ts";
+import { loops as programs } from "../workloads/loops/index.ts";
 
 const { values: flags } = parseArgs({
   options: {
-    loops: { type: "string", default: "doubles,found" },
+    loops: { type: "string", default: "doubles,found,programs" },
     size: { type: "string", default: "1024" },
     runs: { type: "string", default: "10" },
     seconds: { type: "string", default: "60" },
@@ -99,12 +106,12 @@ const found: Readonly<Record<string, Written>> = {
   ],
 };
 
-/** A loop to measure, and the arguments of its function. */
+/** A function with loops to measure, and its arguments. */
 interface Case {
   readonly loop: string;
   readonly numbers: string;
-  readonly written: Written;
-  readonly clauses: string;
+  inOrder(...values: readonly (LoopData | number)[]): Promise<unknown>;
+  load(): Promise<SpeculatedFunction>;
   readonly values: readonly (LoopData | number)[];
   readonly fallback: "never" | "measured";
 }
@@ -144,34 +151,34 @@ function* cases(): Generator<Case> {
     const fallback = loop === "sum" ? "measured" : "never";
     const [parameters, statements] = written;
     const single = parameters.replaceAll("Float64Array", "Float32Array");
-    yield {
-      loop,
-      numbers: "f64",
-      written,
-      clauses: "",
-      values: argumentsOf(parameters, size * size),
-      fallback,
-    };
+    yield { loop, numbers: "f64", ...caseOf(written, "", size * size), fallback };
     yield {
       loop,
       numbers: "f32",
-      written: [single, statements],
-      clauses: "precision(f32)",
-      values: argumentsOf(single, size * size),
+      ...caseOf([single, statements], "precision(f32)", size * size),
       fallback,
     };
   }
   for (const [loop, written] of Object.entries(kinds.includes("found") ? found : {})) {
-    for (const length of [4 * size * size, 16 * size * size]) {
-      const values = argumentsOf(written[0], length);
-      yield { loop, numbers: String(length), written, clauses: "", values, fallback: "never" };
-    }
+    for (const length of [4 * size * size, 16 * size * size])
+      yield { loop, numbers: String(length), ...caseOf(written, "", length), fallback: "never" };
+  }
+  for (const { name, run, documented } of kinds.includes("programs") ? programs : []) {
+    const path = fileURLToPath(new URL(`../../src/workloads/loops/${name}.ts`, import.meta.url));
+    const { iterations, inputs } = documented();
+    yield {
+      loop: name,
+      numbers: String(iterations),
+      inOrder: run as Case["inOrder"],
+      load: () => loadSpeculated(path, name),
+      values: inputs(),
+      fallback: "never",
+    };
   }
 }
 
-/** Measures a loop in JavaScript and in Belay, each on arrays of its own. */
-async function measure({ loop, numbers, written, clauses, values, fallback }: Case): Promise<void> {
-  const [parameters, statements] = written;
+/** Returns the function of a loop, and its arguments with arrays of a length. */
+function caseOf([parameters, statements]: Written, clauses: string, length: number) {
   const source = `export async function run(${parameters}) {
     "use speculate";
     let total = 0, most = -Infinity, at = -1;
@@ -179,14 +186,23 @@ async function measure({ loop, numbers, written, clauses, values, fallback }: Ca
     ${statements}
     return [total, most, at];
   }`;
-  const inOrder = new Function(`return ${eraseTypes(source.replace("export ", ""), "run.ts")}`)();
+  const path = fileURLToPath(new URL("run.ts", import.meta.url));
+  return {
+    inOrder: new Function(`return ${eraseTypes(source.replace("export ", ""), path)}`)() as Case["inOrder"],
+    load: () => speculatedIn(source, path, "run"),
+    values: argumentsOf(parameters, length),
+  };
+}
+
+/** Measures a loop in JavaScript and in Belay, each on arrays of its own. */
+async function measure({ loop, numbers, inOrder, load, values, fallback }: Case): Promise<void> {
   const copies = values.map((value) => (typeof value === "number" ? value : value.slice()));
   let expected: unknown;
   const javaScript = await repeat(async () => {
     expected = await inOrder(...copies);
   });
 
-  const run = await speculatedIn(source, fileURLToPath(new URL("run.ts", import.meta.url)), "run");
+  const run = await load();
   const residents = values.flatMap((value) => (typeof value === "number" ? [] : [resident(value)]));
   let executed: Statistics | undefined;
   const execute: Executor = async (call) => {

@@ -13,6 +13,7 @@ const arrayTypes = {
   e: Uint8ClampedArray,
   f: Float32Array,
   g: Float32Array,
+  t: Int32Array,
 } as const;
 
 /** Returns random TypeScript: a template with random texts in its holes. */
@@ -136,6 +137,9 @@ const { body } = fc.letrec<Record<"integer" | "float" | "test" | "index" | "stat
         reduction,
         text`if (${test}) { ${reduction} count++; }`,
         text`if (${test}) ${array}[place++] = ${integer};`,
+        text`t[${oneOf("c[i]", "a[i] & 7", "h")}] += ${oneOf("1", "c[i]", "a[i]", "(a[i] & 3)", "-2")};`,
+        text`if (${test}) ${oneOf("some", "every")} = ${oneOf("true", "false", "!some")};`,
+        text`if (${test} && i % 5 === 3) return ["left", i, k, ${integer}, ${array}[${index}]];`,
         text`{ const p = ${integer}, q = ${integer}, r = ${float}; { const h = p; let k = q | 0, u = r; ${body} } }`,
         text`if (${test}) { ${body} } else { ${body} }`,
         text`if (${test} && i % 5 === 4) ${oneOf("continue", "break")};`,
@@ -161,8 +165,8 @@ const header = oneOf(
 );
 
 /**
- * A random module with an async function `run(a, b, c, d, e, f, g, n, m, x)`. The function has one
- * loop and returns the variables that it carries and reduces.
+ * A random module with an async function `run(a, b, c, d, e, f, g, t, n, m, x)`. The function has
+ * one loop and returns the variables that it carries and reduces, unless the loop itself returns.
  */
 export const arbitraryLoop: fc.Arbitrary<string> = text`
 function mix(x: number, y: number) {
@@ -170,10 +174,11 @@ function mix(x: number, y: number) {
   return (x ^ y) & 1023;
 }
 export async function run(a: Int32Array, b: Uint32Array, c: Uint8Array, d: Int16Array, e: Uint8ClampedArray,
-  f: Float32Array, g: Float32Array, n: number, m: number, x: number) {
+  f: Float32Array, g: Float32Array, t: Int32Array, n: number, m: number, x: number) {
   "use speculate";
   let last = m;
   let total = 0, count = 0, most = -Infinity, least = Infinity, at = -1, seen = n, place = 0;
+  let some = false, every = true;
   //#pragma omp for target(webgpu) ${oneOf("", "precision(f32)")}
   outer: for (${header}) {
     const h = ${oneOf("i", "c[i]", "i * 2")};
@@ -182,7 +187,7 @@ export async function run(a: Int32Array, b: Uint32Array, c: Uint8Array, d: Int16
     ${body}
     ${body}
   }
-  return [last, total, count, most, least, at, seen, place];
+  return [last, total, count, most, least, at, seen, place, some, every];
 }
 `;
 
@@ -207,7 +212,7 @@ export interface LoopInput {
 }
 
 export const loopInput: fc.Arbitrary<LoopInput> = fc.record({
-  lengths: fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 7, maxLength: 7 }),
+  lengths: fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 8, maxLength: 8 }),
   values: fc.array(integers, { minLength: 1, maxLength: 30 }),
   floats: fc.array(floats, { minLength: 1, maxLength: 15 }),
   numbers: fc.tuple(
@@ -223,7 +228,7 @@ export function parametersOf({ lengths, values, floats, numbers, shared }: LoopI
   const memory = new ArrayBuffer(256);
   const arrays = Object.values(arrayTypes).map((Type, at) => {
     const length = lengths[at]!;
-    const array = shared && at % 2 === 0 ? new Type(memory, 0, length) : new Type(length);
+    const array = shared && (at % 2 === 0 || at === 7) ? new Type(memory, 0, length) : new Type(length);
     const source = Type === Float32Array ? floats : values;
     for (let place = 0; place < length; place++) array[place] = source[(place + at) % source.length]!;
     return array;
