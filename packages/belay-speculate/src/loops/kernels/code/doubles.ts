@@ -27,24 +27,31 @@ fn subtract_u64(a: vec2u, b: vec2u) -> vec2u {
   /** Shifts by at most 63 bits. */
   left_u64: `
 fn left_u64(a: vec2u, by: u32) -> vec2u {
-  if (by >= 32u) { return vec2u(0u, a.x << (by - 32u)); }
-  if (by == 0u) { return a; }
-  return vec2u(a.x << by, (a.y << by) | (a.x >> (32u - by)));
+  let words = select(a, vec2u(0u, a.x), by >= 32u);
+  let bits = by & 31u;
+  return vec2u(words.x << bits, (words.y << bits) | ((words.x >> 1u) >> (31u - bits)));
 }`,
   /** Shifts by at most 63 bits. */
   right_u64: `
 fn right_u64(a: vec2u, by: u32) -> vec2u {
-  if (by >= 32u) { return vec2u(a.y >> (by - 32u), 0u); }
-  if (by == 0u) { return a; }
-  return vec2u((a.x >> by) | (a.y << (32u - by)), a.y >> by);
+  let words = select(a, vec2u(a.y, 0u), by >= 32u);
+  let bits = by & 31u;
+  return vec2u((words.x >> bits) | ((words.y << 1u) << (31u - bits)), words.y >> bits);
 }`,
-  /** Shifts by any number of bits. The last bit of the result is set if a set bit is lost. */
+  /**
+   * Shifts an integer of at most 63 bits by any number of bits. The last bit of the result is set
+   * if a set bit is lost.
+   */
   sticky_right_u64: `
 fn sticky_right_u64(a: vec2u, by: u32) -> vec2u {
-  if (by >= 64u) { return vec2u(select(0u, 1u, any(a != vec2u())), 0u); }
-  let shifted = right_u64(a, by);
-  let is_exact = all(left_u64(shifted, by) == a);
+  let shifted = right_u64(a, min(by, 63u));
+  let is_exact = all(left_u64(shifted, min(by, 63u)) == a);
   return vec2u(shifted.x | select(1u, 0u, is_exact), shifted.y);
+}`,
+  /** Shifts by one bit if `is_shifted`. The last bit of the result is set if a set bit is lost. */
+  sticky_half_u64: `
+fn sticky_half_u64(a: vec2u, is_shifted: bool) -> vec2u {
+  return select(a, vec2u((a.x >> 1u) | (a.y << 31u) | (a.x & 1u), a.y >> 1u), is_shifted);
 }`,
   leading_zeros_u64: `
 fn leading_zeros_u64(a: vec2u) -> u32 {
@@ -89,19 +96,26 @@ fn unpack_f64(x: vec2u) -> vec3u {
 }`,
   /**
    * Rounds the number `significand * 2^(exponent - 1078)` to the nearest double, of two to the even
-   * one. The first bit of the significand is bit 55, or the exponent is at most 1. The last bit
-   * stands for all bits after it.
+   * one. The first bit of the significand is bit 55, or the exponent is 1. The last bit stands for
+   * all bits after it.
    */
+  round_to_f64: `
+fn round_to_f64(sign: u32, exponent: u32, significand: vec2u) -> vec2u {
+  let rest = significand.x & 7u;
+  let is_up = rest > 4u || (rest == 4u && (significand.x & 8u) != 0u);
+  let whole = vec2u((significand.x >> 3u) | (significand.y << 29u), significand.y >> 3u);
+  let rounded = add_u64(whole, vec2u(select(0u, 1u, is_up), 0u));
+  // The first bit of a normal number adds one to the field of the exponent, and so may a carry.
+  let finite = vec2u(rounded.x, ((exponent - 1u) << 20u) + rounded.y);
+  let result = select(finite, vec2u(0u, 0x7ff00000u), exponent >= 2047u);
+  return vec2u(result.x, result.y | sign);
+}`,
+  /** Rounds as `round_to_f64` does, for any exponent. */
   pack_f64: `
 fn pack_f64(sign: u32, exponent: i32, significand: vec2u) -> vec2u {
-  if (exponent >= 2047i) { return vec2u(0u, sign | 0x7ff00000u); }
   let field = max(exponent, 1i);
   let kept = sticky_right_u64(significand, bitcast<u32>(field - exponent));
-  let rest = kept.x & 7u;
-  var whole = right_u64(kept, 3u);
-  if (rest > 4u || (rest == 4u && (whole.x & 1u) == 1u)) { whole = add_u64(whole, vec2u(1u, 0u)); }
-  // The first bit of a normal number adds one to the field of the exponent, and so may a carry.
-  return vec2u(whole.x, sign | ((bitcast<u32>(field - 1i) << 20u) + whole.y));
+  return round_to_f64(sign, bitcast<u32>(field), kept);
 }`,
 
   negate_f64: "fn negate_f64(x: vec2u) -> vec2u { return vec2u(x.x, x.y ^ 0x80000000u); }",
@@ -126,15 +140,12 @@ fn add_f64(a: vec2u, b: vec2u) -> vec2u {
   let exponent = max(first.y >> 20u, 1u);
   let left = bits_f64(first);
   let right = sticky_right_u64(bits_f64(second), exponent - max(second.y >> 20u, 1u));
-  if (!differ) {
-    let sum = add_u64(left, right);
-    let carry = sum.y >> 24u;
-    return pack_f64(sign, bitcast<i32>(exponent + carry), sticky_right_u64(sum, carry));
-  }
-  let difference = subtract_u64(left, right);
-  if (all(difference == vec2u())) { return vec2u(); }
-  let by = min(leading_zeros_u64(difference) - 8u, exponent - 1u);
-  return pack_f64(sign, bitcast<i32>(exponent - by), left_u64(difference, by));
+  let sum = add_u64(left, right);
+  let total = select(sum, subtract_u64(left, right), differ);
+  if (differ && all(total == vec2u())) { return vec2u(); }
+  let carry = total.y >> 24u;
+  let by = min(max(leading_zeros_u64(total), 8u) - 8u, exponent - 1u);
+  return round_to_f64(sign, exponent + carry - by, sticky_half_u64(left_u64(total, by), carry == 1u));
 }`,
   subtract_f64: "fn subtract_f64(a: vec2u, b: vec2u) -> vec2u { return add_f64(a, negate_f64(b)); }",
   multiply_f64: `
@@ -150,7 +161,9 @@ fn multiply_f64(a: vec2u, b: vec2u) -> vec2u {
   let y = unpack_f64(b);
   let product = high_product_u64(left_u64(x.xy, 11u), left_u64(y.xy, 11u));
   let carry = product.y >> 31u;
-  return pack_f64(sign, bitcast<i32>(x.z + y.z + carry) - 1023i, sticky_right_u64(product, 7u + carry));
+  let lost = select(0u, 1u, (product.x & 0x7fu) != 0u);
+  let significand = vec2u((product.x >> 7u) | (product.y << 25u) | lost, product.y >> 7u);
+  return pack_f64(sign, bitcast<i32>(x.z + y.z + carry) - 1023i, sticky_half_u64(significand, carry == 1u));
 }`,
   divide_f64: `
 fn divide_f64(a: vec2u, b: vec2u) -> vec2u {
