@@ -16,7 +16,6 @@ const each = Number(process.env.NATURAL_LOOPS ?? 20);
 const refusals = {
   "BELAY503 misplaced-directive": ["forEachSquare", "forEachDouble"],
   "BELAY510 unknown-iteration-count": ["sumWhile"],
-  "BELAY511 unsupported-syntax": ["sortThree"],
   "BELAY520 needs-doubles": ["hann", "sigmoid", "energy", "softmax"],
 };
 

@@ -14,6 +14,7 @@ import { indexOf } from "./expressions/indices.ts";
 import { isMathFunction, mathCall } from "./expressions/mathFunctions.ts";
 import { read } from "./expressions/names.ts";
 import { isNumberTest, numberTest } from "./expressions/numberTests.ts";
+import { elementsOf } from "./expressions/scratchArrays.ts";
 import type { Lowering, Meaning } from "./lowering.ts";
 import { hostConstant, type LoweredValue } from "./numbers/values.ts";
 import { refuse } from "./refusal.ts";
@@ -24,10 +25,10 @@ import { declareEmpty } from "./statements/setVariables.ts";
 /** Translates a call of a function of Math, or of a function of the file, which is inlined. */
 export function call(lowering: Lowering, node: CallExpression): LoweredValue {
   const { callee } = node;
-  const args = node.arguments.map((argument): Source => {
-    if (argument.type === "SpreadElement")
-      return refuse(loopError.unsupported("a spread argument", argument));
-    return argument;
+  const args = node.arguments.flatMap((argument): readonly Source[] => {
+    if (argument.type !== "SpreadElement") return [argument];
+    const elements = elementsOf(lowering, argument.argument);
+    return elements ?? refuse(loopError.unsupported("a spread argument", argument, "name each argument"));
   });
   if (node.optional) return refuse(loopError.unsupported("an optional call", node));
   if (callee.type === "MemberExpression" && !callee.computed && callee.object.type === "Identifier") {
@@ -140,7 +141,7 @@ function bindParameters(lowering: Lowering, helper: Helper, given: readonly Mean
       meaning = { kind: "value", value: lowering.expression(parameter.right) };
     }
     if (!meaning) refuse(loopError.unsupported("a call without all arguments", node));
-    if (meaning.kind === "array") lowering.meanings.set(binding, meaning);
+    if (meaning.kind === "array" || meaning.kind === "scratch") lowering.meanings.set(binding, meaning);
     else if (meaning.kind === "value") declareWith(lowering, binding, meaning.value, parameter);
   }
 }

@@ -46,7 +46,16 @@ export type Meaning =
   | { readonly kind: "variable"; readonly variable: Variable }
   | { readonly kind: "carried"; readonly variable: Variable }
   | { readonly kind: "reduction"; readonly operator: Reduction["operator"]; readonly variable: Variable }
-  | { readonly kind: "array"; readonly array: AccessedArray };
+  | { readonly kind: "array"; readonly array: AccessedArray }
+  | { readonly kind: "scratch"; readonly scratch: ScratchArray };
+
+/** An array that an iteration makes, with a variable for each element. */
+export interface ScratchArray {
+  readonly name: string;
+  /** The type of a typed array's elements; null for a plain array, which keeps each value. */
+  readonly element: ElementType | null;
+  readonly variables: readonly Variable[];
+}
 
 /** A loop or a switch around the current statement, as a target of `break` and `continue`. */
 export interface JumpTarget {
@@ -314,9 +323,9 @@ export class Lowering {
 
   /**
    * Declares a local variable of the program. The facts about its value are joined from all
-   * assignments.
+   * assignments. `part` tells several variables of one declaration apart.
    */
-  declare(name: string, node: Node): Variable {
-    return this.variables.get(`${this.path}@${node.start}`, name, this.repetitions.length);
+  declare(name: string, node: Node, part = ""): Variable {
+    return this.variables.get(`${this.path}@${node.start}${part}`, name, this.repetitions.length);
   }
 }

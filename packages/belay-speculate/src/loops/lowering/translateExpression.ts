@@ -8,6 +8,7 @@ import { arrayOrText, element, loadOf } from "./expressions/elements.ts";
 import { inOrder } from "./expressions/evaluationOrder.ts";
 import { meaningOf, propertyMeaning, read } from "./expressions/names.ts";
 import { binary, unary } from "./expressions/operators.ts";
+import { scratchNamed } from "./expressions/scratchArrays.ts";
 import type { Lowering } from "./lowering.ts";
 import { between, hostConstant, hostNumber, type LoweredValue } from "./numbers/values.ts";
 import { refuse } from "./refusal.ts";
@@ -94,6 +95,7 @@ function named(lowering: Lowering, name: string, node: Node): LoweredValue {
     case "reduction":
       return refuse(loopError.notReduced(name, meaning.operator, node));
     case "array":
+    case "scratch":
       return refuse(
         loopError.unsupported("an array used as a value", node, "access its elements, or its length"),
       );
@@ -111,6 +113,8 @@ function member(lowering: Lowering, node: MemberExpression): LoweredValue {
     const constant = constantProperty(lookUp(lowering.scope, node.object.name), name);
     if (constant !== undefined) return hostConstant(constant);
     if (name === "length") {
+      const scratch = scratchNamed(lowering, node.object);
+      if (scratch) return hostConstant(scratch.variables.length);
       const array = arrayOrText(lowering, node.object);
       const code = `${array.code}.length`;
       return hostNumber(code, "integer", { range: between(0, 2 ** 52) });

@@ -22,7 +22,7 @@ export type DeclaredType =
 export type CopiedValue = "numbers" | "text";
 
 /** The typed arrays that a loop may access, by class. */
-const elementTypes: Readonly<Record<string, ElementType>> = {
+export const elementTypes: Readonly<Record<string, ElementType>> = {
   Int8Array: "i8",
   Uint8Array: "u8",
   Uint8ClampedArray: "u8c",

@@ -117,7 +117,7 @@ function nullish(lowering: Lowering, left: LoweredValue, node: LogicalExpression
  * Returns true if the value may be undefined, because it comes from an element that does not exist.
  * As an index, undefined is the name of a property, which may have a value.
  */
-function mayBeUndefined({ variables }: Lowering, value: LoopExpression): boolean {
+export function mayBeUndefined({ variables }: Lowering, value: LoopExpression): boolean {
   const seen = new Set<LoopExpression>();
   const visit = (ir: LoopExpression): boolean => {
     if (seen.has(ir)) return false;
@@ -126,6 +126,18 @@ function mayBeUndefined({ variables }: Lowering, value: LoopExpression): boolean
     return ir.kind === "load" || ir.kind === "carried" || ir.kind === "conditional";
   };
   return visit(value);
+}
+
+/** Returns one of two values, each of which is translated in a branch of its own. */
+export function choice(
+  lowering: Lowering,
+  test: LoopExpression,
+  yes: () => LoweredValue,
+  no: () => LoweredValue,
+  node: Node,
+): LoweredValue {
+  const [first, second] = [yes, no].map((make) => branch(lowering, node as Source, make)) as [Branch, Branch];
+  return merge(lowering, test, first, second, node);
 }
 
 interface Branch {

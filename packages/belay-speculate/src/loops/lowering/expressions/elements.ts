@@ -17,16 +17,22 @@ import {
 import { refuse } from "../refusal.ts";
 import { indexOf } from "./indices.ts";
 import { meaningOf, propertyMeaning } from "./names.ts";
+import { loadScratch, type ScratchPlace, scratchNamed, scratchPlace } from "./scratchArrays.ts";
 
 /** An element of an array, with its index as an expression and as a range. */
-export interface ElementPlace {
+export interface ArrayPlace {
   readonly array: AccessedArray;
   readonly ir: LoopExpression;
   readonly index: IntegerValue | null;
   readonly span: Span;
 }
 
-export function loadOf(lowering: Lowering, { array, ir, index, span }: ElementPlace): LoweredValue {
+/** An element of an array of the program, or of one that the iteration makes. */
+export type ElementPlace = ArrayPlace | ScratchPlace;
+
+export function loadOf(lowering: Lowering, place: ElementPlace): LoweredValue {
+  if ("scratch" in place) return loadScratch(lowering, place);
+  const { array, ir, index, span } = place;
   array.accesses.push({ kind: "load", span, index });
   const { element } = array;
   const type = element === "f32" || element === "f64" || element === "u32" ? element : "i32";
@@ -51,6 +57,8 @@ export function element(lowering: Lowering, node: MemberExpression): ElementPlac
       ),
     );
   }
+  const scratch = scratchNamed(lowering, node.object);
+  if (scratch) return scratchPlace(lowering, scratch, node.property, node);
   const array = arrayOf(lowering, node.object);
   const { ir, known } = indexOf(lowering, array, node.property);
   return { array, ir, index: known, span: spanOf(node) };

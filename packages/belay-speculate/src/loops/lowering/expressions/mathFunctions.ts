@@ -98,11 +98,7 @@ export function mathCall(
   const [first, second] = args as [LoweredValue, LoweredValue];
   switch (name) {
     case "fround":
-      return {
-        kind: "float",
-        ir: toSingle(lowering, first, node),
-        accuracy: frounded(accuracies[0]!),
-      };
+      return roundedToSingle(lowering, first, node);
     case "imul":
       return integer(
         {
@@ -142,6 +138,13 @@ export function mathCall(
     },
     accuracy: accuracyOfCall(name, accuracies),
   };
+}
+
+/** Returns `Math.fround` of a value. */
+export function roundedToSingle(lowering: Lowering, value: LoweredValue, node: Node): LoweredValue {
+  if (value.kind === "host" && value.type === "number") return hostCall("fround", [value]);
+  const accuracy = frounded(accuracyOf(lowering, value));
+  return { kind: "float", ir: toSingle(lowering, value, node), accuracy };
 }
 
 export const floorOf = ({ ir, accuracy }: FloatValue): FloatValue => ({

@@ -6,14 +6,17 @@ import { asInteger, toBits, toFloat } from "../numbers/conversions.ts";
 import { exact } from "../numbers/exactIntegers.ts";
 import { as, isBooleanValue, type LoweredValue, literal, literalCode } from "../numbers/values.ts";
 import { type ElementPlace, spanOf } from "./elements.ts";
+import { storeScratch } from "./scratchArrays.ts";
 
 /** Emits the store of a value to an element. */
 export function storeElement(
   lowering: Lowering,
-  { array, ir, index }: ElementPlace,
+  place: ElementPlace,
   value: LoweredValue,
   node: Node,
 ): LoweredValue {
+  if ("scratch" in place) return storeScratch(lowering, place, value, node);
+  const { array, ir, index } = place;
   array.accesses.push({ kind: "store", span: spanOf(node), index });
   if (array.copied) lowering.variables.storeToCopy(array.name);
   lowering.emit({

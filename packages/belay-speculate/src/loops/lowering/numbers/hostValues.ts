@@ -2,14 +2,16 @@
  * Operations on host values. Constant operands are computed now; other operations are left to the
  * host as code.
  */
-import { add, type Linear, multiply, scale, subtract } from "./linear.ts";
+import { add, known, type Linear, multiply, scale, subtract } from "./linear.ts";
 import {
+  between,
   type HostValue,
   hostBoolean,
   hostConstant,
   hostNumber,
   type Interval,
   int32,
+  isPoint,
   type Nature,
   negated,
   sum,
@@ -79,6 +81,8 @@ function rangeOf(
   left: Interval | undefined,
   right: Interval | undefined,
 ): Interval | undefined {
+  const mask = [left, right].flatMap((one) => (one && isPoint(one) ? [known(one.low) ?? -1] : []))[0];
+  if (operator === "&" && mask !== undefined && mask >= 0 && mask < 2 ** 31) return between(0, mask);
   if (isBitwise(operator)) return operator === ">>>" ? uint32 : int32;
   if (!left || !right) return undefined;
   if (operator === "+") return sum(left, right);

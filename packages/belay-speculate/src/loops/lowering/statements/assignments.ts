@@ -14,6 +14,7 @@ import { element, loadOf } from "../expressions/elements.ts";
 import { afterwards, held, inOrder } from "../expressions/evaluationOrder.ts";
 import { carriedValue, meaningOf, read } from "../expressions/names.ts";
 import { binary } from "../expressions/operators.ts";
+import { elementsOf } from "../expressions/scratchArrays.ts";
 import { storeElement } from "../expressions/storedElements.ts";
 import type { Lowering } from "../lowering.ts";
 import { settled } from "../numbers/conversions.ts";
@@ -37,7 +38,7 @@ export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = 
   if (target.type === "Identifier") {
     const meaning = meaningOf(lowering, target.name, target);
     if (meaning.kind === "reduction") return reduce(lowering, meaning, target.name, node);
-    if (meaning.kind === "array") return refuseTarget(target.name, node);
+    if (meaning.kind === "array" || meaning.kind === "scratch") return refuseTarget(target.name, node);
     const isSum =
       node.operator === "=" ? accumulates(node.right, target.name) : ["+", "-", "*"].includes(operator);
     if (isSum && meaning.kind !== "value") warnOfSum(lowering, meaning.variable, node);
@@ -123,15 +124,9 @@ export function valuesOfArray(
   count: number,
   place: Node,
 ): readonly LoweredValue[] {
-  const array = withoutTypes(node);
-  if (array.type !== "ArrayExpression" || array.elements.length < count) throw destructuring(place);
-  return inOrder(
-    lowering,
-    array.elements.map((one) => {
-      if (one === null || one.type === "SpreadElement") throw destructuring(place);
-      return one;
-    }),
-  );
+  const elements = elementsOf(lowering, node);
+  if (!elements || elements.length < count) throw destructuring(place);
+  return inOrder(lowering, elements);
 }
 
 /** Returns the refusal of a pattern that is no list of variables, set from a list of values. */
@@ -148,7 +143,7 @@ export function update(lowering: Lowering, node: UpdateExpression, isUsed = true
   if (target.type === "Identifier") {
     const meaning = meaningOf(lowering, target.name, target);
     if (meaning.kind === "reduction") return reduce(lowering, meaning, target.name, node);
-    if (meaning.kind !== "value" && meaning.kind !== "array") warnOfSum(lowering, meaning.variable, node);
+    if ("variable" in meaning) warnOfSum(lowering, meaning.variable, node);
     const read = lowering.expression(target);
     const before = isUsed ? held(lowering, numeric(lowering, read, node)) : read;
     // The variable itself, so that it can be seen that this only adds to it.
@@ -225,6 +220,7 @@ function setName(
         : readBack(value, carriedValue(meaning.variable));
     case "value":
     case "array":
+    case "scratch":
       return refuseTarget(name, node);
     case "reduction":
       return refuse(loopError.notReduced(name, meaning.operator, node));

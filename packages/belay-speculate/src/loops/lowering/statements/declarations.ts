@@ -13,6 +13,7 @@ import { type Binding, isFunction, isUsedOnlyIn, lookUp, namesOf } from "../../s
 import type { LoopExpression } from "../../tree/ir.ts";
 import { held } from "../expressions/evaluationOrder.ts";
 import { meaningOf, propertyMeaning, refuseAssignment } from "../expressions/names.ts";
+import { declareScratch } from "../expressions/scratchArrays.ts";
 import type { Lowering, Meaning } from "../lowering.ts";
 import { zeroOfVariable } from "../numbers/minusZeros.ts";
 import type { LoweredValue } from "../numbers/values.ts";
@@ -53,7 +54,10 @@ function declare(lowering: Lowering, kind: string, declarator: VariableDeclarato
   const isConstant = binding.assignments.length === 0;
   if (kind === "const" && !isConstant) refuseAssignment(binding);
   if (isConstant && init && isFunction(init)) return; // A helper is inlined at its calls.
-  const array = init && isConstant ? arrayNamed(lowering, init) : undefined;
+  const array =
+    init && isConstant
+      ? (arrayNamed(lowering, init) ?? declareScratch(lowering, id.name, init, declarator))
+      : undefined;
   if (array) lowering.meanings.set(binding, array);
   else if (init) declareWith(lowering, binding, lowering.expression(init), declarator);
   else declareWithout(lowering, binding, declarator);
@@ -134,7 +138,7 @@ export function arrayNamed(lowering: Lowering, node: Source): Meaning | undefine
   const name = withoutTypes(node);
   if (name.type !== "Identifier" || !lookUp(lowering.scope, name.name)) return undefined;
   const meaning = meaningOf(lowering, name.name, name);
-  return meaning.kind === "array" ? meaning : undefined;
+  return meaning.kind === "array" || meaning.kind === "scratch" ? meaning : undefined;
 }
 
 /** Declares a variable with its value. A variable without assignments simply means its value. */

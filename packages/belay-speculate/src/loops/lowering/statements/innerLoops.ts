@@ -13,6 +13,7 @@ import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
 import { condition } from "../expressions/choices.ts";
 import { arrayOf, type ElementPlace, loadOf, spanOf } from "../expressions/elements.ts";
 import { held } from "../expressions/evaluationOrder.ts";
+import { scratchNamed } from "../expressions/scratchArrays.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
 import { asInteger, toBoolean } from "../numbers/conversions.ts";
 import { commonType, exact, rangeOfInteger } from "../numbers/exactIntegers.ts";
@@ -69,12 +70,13 @@ export function forLoop(lowering: Lowering, node: ForStatement, label: string | 
 }
 
 /**
- * Translates `for (const x of a)` over a typed array. An element is loaded where its turn comes, so
+ * Translates `for (const x of a)` over an array. An element is loaded where its turn comes, so
  * it is current.
  */
 export function forOfLoop(lowering: Lowering, node: ForOfStatement, label: string | undefined): void {
-  const array = arrayOf(lowering, node.right);
-  const length = elementCount(lowering, array);
+  const scratch = scratchNamed(lowering, node.right);
+  const array = scratch ? undefined : arrayOf(lowering, node.right);
+  const length = scratch ? constant(scratch.variables.length) : elementCount(lowering, array!);
   const counter = lowering.declare("place", node);
   const type = "i32";
   const place: LoopExpression = { kind: "local", type, name: counter.name };
@@ -84,12 +86,14 @@ export function forOfLoop(lowering: Lowering, node: ForOfStatement, label: strin
   loop(lowering, {
     label,
     test: () => {
-      const right = lowering.lengthOf(array);
+      const right = array ? lowering.lengthOf(array) : literal(type, scratch!.variables.length);
       leaveUnless(lowering, { kind: "binary", type: "bool", operator: "<", left: place, right });
     },
     body: () => {
       const index = integer(place, { low: zero, high: add(length, constant(-1)) });
-      declareElement(lowering, node, { array, ir: place, index, span: spanOf(node.right) });
+      const span = spanOf(node.right);
+      const element = array ? { array, ir: place, index, span } : { scratch: scratch!, ir: place, span };
+      declareElement(lowering, node, element);
       body(lowering, node.body, node.right.end);
     },
     update: () =>
