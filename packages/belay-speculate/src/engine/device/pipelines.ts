@@ -95,6 +95,11 @@ export class LoopPipelines {
     );
   }
 
+  /** Begins to compile a loop's kernels. A later call of {@link compile} reports what fails. */
+  prepare(loop: Loop, kernels: readonly LoopKernel[]): void {
+    this.compile(loop, kernels).catch(() => {});
+  }
+
   async #compile(kernel: LoopKernel, invocations: number): Promise<LoopPipeline> {
     const device = this.#device;
     const start = performance.now();

@@ -50,8 +50,8 @@ export function clearContributions(
   }
 }
 
-/** The kernels for each reduction of a loop. */
-const kernelsOf = oncePerLoop((loop): readonly LoopKernel[] =>
+/** The kernels that combine the contributions to each reduction of a loop. */
+export const combiningKernels = oncePerLoop((loop): readonly LoopKernel[] =>
   loop.reductions.map((reduction) => reductionKernel(loop, reduction)),
 );
 
@@ -65,7 +65,7 @@ export async function combineContributions(
 ): Promise<void> {
   if (loop.reductions.length === 0 || end === 0) return;
   const { device } = workspace;
-  const pipelines = await workspace.pipelines.compile(loop, kernelsOf(loop));
+  const pipelines = await workspace.pipelines.compile(loop, combiningKernels(loop));
   device.queue.writeBuffer(buffers.control!, 4 * controlWords.indexOf("base"), Uint32Array.of(end));
 
   const encoder = device.createCommandEncoder();

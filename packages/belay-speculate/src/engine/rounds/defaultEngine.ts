@@ -1,3 +1,4 @@
+import { logSize } from "../../loops/analysis/logSize.ts";
 import { type ScanLoop, scanLoop } from "../../loops/analysis/scanLoop.ts";
 import { collapse } from "../../loops/analysis/specialization/collapse.ts";
 import { specialize } from "../../loops/analysis/specialization/specialize.ts";
@@ -8,6 +9,7 @@ import type { Handover } from "../policy/handover.ts";
 import type { LastRounds } from "../policy/loopProfile.ts";
 import { firstPlan, type PlanName } from "../policy/planChoice.ts";
 import { type EngineOutcome, type LoopExecution, type Part, partOf } from "./execution.ts";
+import { kernelsOf, planOf } from "./plans.ts";
 import { scanned, takeScanned } from "./scan.ts";
 import { longestSegment, Segment } from "./segment.ts";
 import { SharedState } from "./sharedState.ts";
@@ -120,6 +122,9 @@ class DefaultExecution {
   async #advance(whole: Part, plan: PlanName, beforeRounds: DefaultOptions["beforeRounds"]): Promise<void> {
     const { count, onCpu } = this.#execution;
     const [scan, before] = [this.#scan, this.#done];
+    const { pipelines } = this.#workspace;
+    // The main loop compiles during the scan. Its kernels are the same for logs of any size.
+    if (scan) pipelines.prepare(scan.main, kernelsOf(planOf(plan, scan.main, logSize(scan.main, 1))));
     const part = scan ? await scanned(this.#workspace, whole, scan, this.#shared) : whole;
     const segment = new Segment(this.#workspace, part, this.#shared, (more) => beforeRounds?.(before + more));
     const result = await segment.run(plan);

@@ -49,22 +49,22 @@ export interface Plan {
  * to `proven`.
  */
 export function planOf(name: PlanName, loop: Loop, size: LogSize, recordsStores = false): Plan {
-  const kernels = kernelsOf(loop);
+  const kernel = kernelOf(loop);
   const check = (kernel: LoopKernel): Phase => ({ kernel, phase: "check", isSingle: false });
   const schedule = (kernel: LoopKernel): Phase => ({ kernel, phase: "scheduling", isSingle: true });
   const compute = (kernel: LoopKernel): Phase => ({ kernel, phase: "computation", isSingle: false });
   const commit = (kernel: LoopKernel): Phase => ({ kernel, phase: "commit", isSingle: false });
-  const ifMarked = (phase: Phase) => (hasMarks(loop) ? [phase] : []);
-  const ifNeeded = (phase: Phase) => (hasMarks(loop) || mayReport(loop) ? [phase] : []);
+  const ifMarked = (phase: () => Phase) => (hasMarks(loop) ? [phase()] : []);
+  const ifNeeded = (phase: () => Phase) => (hasMarks(loop) || mayReport(loop) ? [phase()] : []);
   switch (name) {
     case "write bitmap":
       return {
         name,
         phases: [
-          check(kernels.fillBitmap),
-          check(kernels.checkBitmap),
-          schedule(kernels.scheduleInPlace),
-          compute(kernels.execute),
+          check(kernel("fillBitmap")),
+          check(kernel("checkBitmap")),
+          schedule(kernel("scheduleInPlace")),
+          compute(kernel("execute")),
         ],
         epochs: 1,
         bytesPerSlot: 0,
@@ -74,10 +74,10 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize, recordsStores 
       return {
         name,
         phases: [
-          ...ifNeeded(check(kernels.mark)),
-          ...ifMarked(check(kernels.check)),
-          schedule(kernels.scheduleInPlace),
-          compute(kernels.execute),
+          ...ifNeeded(() => check(kernel("mark"))),
+          ...ifMarked(() => check(kernel("check"))),
+          schedule(kernel("scheduleInPlace")),
+          compute(kernel("execute")),
         ],
         epochs: 1,
         bytesPerSlot: 0,
@@ -87,8 +87,8 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize, recordsStores 
       return {
         name,
         phases: [
-          schedule(kernels.scheduleProven),
-          compute(recordsStores ? kernels.executeRecordingStores : kernels.execute),
+          schedule(kernel("scheduleProven")),
+          compute(recordsStores ? kernel("executeRecordingStores") : kernel("execute")),
         ],
         epochs: 1,
         bytesPerSlot: 0,
@@ -99,10 +99,10 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize, recordsStores 
       return {
         name,
         phases: [
-          check(kernels.markAll),
-          check(kernels.reserve),
-          schedule(kernels.scheduleReserved),
-          compute(kernels.executeHeld),
+          check(kernel("markAll")),
+          check(kernel("reserve")),
+          schedule(kernel("scheduleReserved")),
+          compute(kernel("executeHeld")),
         ],
         epochs: 1,
         bytesPerSlot: 12,
@@ -112,11 +112,11 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize, recordsStores 
       return {
         name,
         phases: [
-          compute(kernels.compute),
-          ...ifMarked(check(kernels.checkLog)),
-          schedule(kernels.scheduleLogged),
-          ...ifMarked(commit(kernels.order)),
-          commit(kernels.commit),
+          compute(kernel("compute")),
+          ...ifMarked(() => check(kernel("checkLog"))),
+          schedule(kernel("scheduleLogged")),
+          ...ifMarked(() => commit(kernel("order"))),
+          commit(kernel("commit")),
         ],
         epochs: 2,
         bytesPerSlot: logBytes(size),
@@ -125,7 +125,7 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize, recordsStores 
     case "multi-version":
       return {
         name,
-        phases: [schedule(kernels.scheduleMultiVersion), compute(kernels.advance)],
+        phases: [schedule(kernel("scheduleMultiVersion")), compute(kernel("advance"))],
         epochs: 1,
         bytesPerSlot: versionBytes(size),
         marksPerElement: 2,
@@ -134,19 +134,22 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize, recordsStores 
   }
 }
 
-type Kernels = ReturnType<typeof writeBitmapKernels> &
-  ReturnType<typeof inPlaceKernels> &
-  ReturnType<typeof loggedKernels> &
-  ReturnType<typeof multiVersionKernels> &
-  ReturnType<typeof schedulingKernels>;
+/** Returns the kernels of a plan in the order of its dispatches. */
+export const kernelsOf = ({ phases }: Plan): readonly LoopKernel[] => phases.map(({ kernel }) => kernel);
 
-/** The kernels of a loop, by name. */
-const kernelsOf = oncePerLoop(
-  (loop): Kernels => ({
+/** Returns a function that makes a loop's kernels, each once, when a plan needs them. */
+const kernelOf = oncePerLoop((loop) => {
+  const makers = {
     ...writeBitmapKernels(loop),
     ...inPlaceKernels(loop),
     ...loggedKernels(loop),
     ...multiVersionKernels(loop),
     ...schedulingKernels(loop),
-  }),
-);
+  };
+  const made = new Map<keyof typeof makers, LoopKernel>();
+  return (name: keyof typeof makers): LoopKernel => {
+    const kernel = made.get(name) ?? makers[name]();
+    made.set(name, kernel);
+    return kernel;
+  };
+});

@@ -10,6 +10,7 @@ import {
   scanLevelWords,
   scanWords,
 } from "../../loops/kernels/scan.ts";
+import { oncePerLoop } from "../../loops/tree/oncePerLoop.ts";
 import { readBuffers } from "../device/readBuffers.ts";
 import type { Workspace } from "../device/workspace.ts";
 import type { Part } from "./execution.ts";
@@ -34,12 +35,7 @@ export async function scanned(
   const finding = { ...part, loop: changes, carried: {} };
   const memory = new SegmentMemory(workspace, finding, shared);
   const plan = planOf("proven", changes, memory.logSize);
-  const { scanBlocks, addSums } = scanKernels(changes);
-  const [execute, blocks, sums] = await pipelines.compile(changes, [
-    executeKernels(changes, false).execute,
-    scanBlocks,
-    addSums,
-  ]);
+  const [execute, blocks, sums] = await pipelines.compile(changes, kernelsOfScan(changes));
   const buffers = memory.buffers(plan);
   const { UNIFORM, STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
   const parameters = memory.parameters(plan, count);
@@ -94,6 +90,12 @@ export async function scanned(
     lengths: { ...part.lengths, ...lengths },
   };
 }
+
+/** Returns the kernels of a scan: one that finds the changes, and those that add them up. */
+const kernelsOfScan = oncePerLoop((changes) => {
+  const { scanBlocks, addSums } = scanKernels(changes);
+  return [executeKernels(changes, false).execute(), scanBlocks, addSums] as const;
+});
 
 /** Sets the scanned variables to their values after the first `done` iterations of a part. */
 export async function takeScanned(

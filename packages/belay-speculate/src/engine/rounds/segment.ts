@@ -1,16 +1,20 @@
 import { bailOuts } from "../../loops/kernels/code/body.ts";
 import { longestWindow, none, states } from "../../loops/kernels/control.ts";
 import { DeviceFailure } from "../device/deviceFailure.ts";
-import type { LoopPipeline } from "../device/pipelines.ts";
 import { type Reading, readBuffers } from "../device/readBuffers.ts";
 import type { Workspace } from "../device/workspace.ts";
 import type { LoopProfile } from "../policy/loopProfile.ts";
 import { nextPlan, type PlanName } from "../policy/planChoice.ts";
 import { rounds as tuning } from "../policy/tuning.ts";
-import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
+import {
+  clearContributions,
+  combineContributions,
+  combiningKernels,
+  contributionBytes,
+} from "./contributions.ts";
 import { type IterationRange, numbersOf, type Part } from "./execution.ts";
 import { keepFindings, mayOverwrite } from "./findings.ts";
-import { type Plan, planOf } from "./plans.ts";
+import { kernelsOf, type Plan, planOf } from "./plans.ts";
 import { type ControlState, Rounds, startOf } from "./rounds.ts";
 import { bitsOf, numberOf } from "./scalarBits.ts";
 import { SegmentMemory } from "./segmentMemory.ts";
@@ -144,7 +148,8 @@ export class Segment {
       this.#shared.plan = name;
     }
     this.#plan = this.#planOf(name);
-    const pipelines = await this.#compile(this.#plan);
+    this.#workspace.pipelines.prepare(loop, combiningKernels(loop));
+    const pipelines = await this.#workspace.pipelines.compile(loop, kernelsOf(this.#plan));
     if (plans.at(-1) !== name) plans.push(name);
     const buffers = this.#memory.buffers(this.#plan);
     await this.#workspace.allocated();
@@ -175,13 +180,6 @@ export class Segment {
     return planOf(name, loop, this.#memory.logSize, recordsStores);
   }
 
-  #compile({ phases }: Plan): Promise<LoopPipeline[]> {
-    return this.#workspace.pipelines.compile(
-      this.#execution.loop,
-      phases.map(({ kernel }) => kernel),
-    );
-  }
-
   #clear(buffer: GPUBuffer): void {
     const { device } = this.#workspace;
     const encoder = device.createCommandEncoder();
@@ -198,7 +196,8 @@ export class Segment {
     await keepFindings(this.#workspace, this.#execution, numbers, this.#plan, buffers, windows);
     this.#shared.overwritten = this.#profile.overwritten.get(numbers);
     // The next execution needs this plan, and reports it if compilation fails.
-    if (this.#profile.windows.get(numbers)) this.#compile(this.#planOf("proven")).catch(() => {});
+    if (this.#profile.windows.get(numbers))
+      this.#workspace.pipelines.prepare(this.#execution.loop, kernelsOf(this.#planOf("proven")));
   }
 
   /** Runs some rounds and counts their work. */

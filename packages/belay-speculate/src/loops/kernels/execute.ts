@@ -5,6 +5,7 @@ import { type Effects, emitBody } from "./code/body.ts";
 import {
   assembleKernel,
   type EngineBuffer,
+  type KernelMakers,
   type LoopKernel,
   numberInGrid,
   placeInGrid,
@@ -25,11 +26,11 @@ type Name = "execute" | "executeHeld" | "executeRecordingStores";
  * - `executeRecordingStores`: executes the iterations of a window. It sets a bit for each element
  *   stored to, in the arrays that the loop only stores to.
  */
-export function executeKernels(loop: Loop, isPredicted: boolean): Record<Name, LoopKernel> {
+export function executeKernels(loop: Loop, isPredicted: boolean): KernelMakers<Name> {
   return {
-    execute: executeKernel(loop, "execute", isPredicted),
-    executeHeld: executeKernel(loop, "executeHeld", false),
-    executeRecordingStores: executeKernel(loop, "executeRecordingStores", isPredicted),
+    execute: () => executeKernel(loop, "execute", isPredicted),
+    executeHeld: () => executeKernel(loop, "executeHeld", false),
+    executeRecordingStores: () => executeKernel(loop, "executeRecordingStores", isPredicted),
   };
 }
 

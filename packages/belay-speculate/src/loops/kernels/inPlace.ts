@@ -2,7 +2,14 @@ import { addressLoop } from "../analysis/addressLoop.ts";
 import type { Loop } from "../tree/ir.ts";
 import { addressEffects, addressKernel, control, inWindow } from "./addressKernel.ts";
 import { emitBody } from "./code/body.ts";
-import { assembleKernel, type LoopKernel, numberInGrid, placeInGrid, workgroupSize } from "./code/kernel.ts";
+import {
+  assembleKernel,
+  type KernelMakers,
+  type LoopKernel,
+  numberInGrid,
+  placeInGrid,
+  workgroupSize,
+} from "./code/kernel.ts";
 import { declareControl } from "./control.ts";
 import { executeKernels, lists } from "./execute.ts";
 import {
@@ -40,13 +47,13 @@ import { valuePrediction } from "./valuePrediction.ts";
  */
 export function inPlaceKernels(
   loop: Loop,
-): Record<"mark" | "check" | "markAll" | "reserve" | keyof ReturnType<typeof executeKernels>, LoopKernel> {
+): KernelMakers<"mark" | "check" | "markAll" | "reserve" | keyof ReturnType<typeof executeKernels>> {
   const { loop: addresses, isPredicted } = addressLoop(loop) ?? { loop, isPredicted: false };
   return {
-    mark: markKernel(addresses, "mark", isPredicted),
-    check: checkKernel(addresses, isPredicted),
-    markAll: markKernel(addresses, "markAll", false),
-    reserve: reserveKernel(addresses),
+    mark: () => markKernel(addresses, "mark", isPredicted),
+    check: () => checkKernel(addresses, isPredicted),
+    markAll: () => markKernel(addresses, "markAll", false),
+    reserve: () => reserveKernel(addresses),
     ...executeKernels(loop, isPredicted),
   };
 }

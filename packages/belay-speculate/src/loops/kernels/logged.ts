@@ -3,6 +3,7 @@ import { type Effects, emitBody } from "./code/body.ts";
 import {
   assembleKernel,
   type EngineBuffer,
+  type KernelMakers,
   type LoopKernel,
   numberInGrid,
   placeInGrid,
@@ -35,36 +36,39 @@ import {
  * window never misspeculates, so each round commits at least one. An iteration that ran on wrong
  * data is executed again, whatever it did.
  */
-export function loggedKernels(loop: Loop): Record<"compute" | "checkLog" | "order" | "commit", LoopKernel> {
+export function loggedKernels(loop: Loop): KernelMakers<"compute" | "checkLog" | "order" | "commit"> {
   return {
-    compute: computeKernel(loop),
-    checkLog: eachOf(loop, "checkLog", {
-      marks: "array<u32>",
-      before: "if (slot >= control.slots) { return; }",
-      body: `  for (var n = 0u; n < loads_of(counts); n += 1u) {
+    compute: () => computeKernel(loop),
+    checkLog: () =>
+      eachOf(loop, "checkLog", {
+        marks: "array<u32>",
+        before: "if (slot >= control.slots) { return; }",
+        body: `  for (var n = 0u; n < loads_of(counts); n += 1u) {
     if (slot_of(marks[log_words[log_load(slot, n)]], control.epoch) < slot) { cut_at(slot); return; }
   }`,
-    }),
-    order: eachOf(loop, "order", {
-      marks: "array<atomic<u32>>",
-      before: "if (control.ordered == 0u || slot >= control.executing) { return; }",
-      body: `  for (var n = 0u; n < stores_of(counts); n += 1u) {
+      }),
+    order: () =>
+      eachOf(loop, "order", {
+        marks: "array<atomic<u32>>",
+        before: "if (control.ordered == 0u || slot >= control.executing) { return; }",
+        body: `  for (var n = 0u; n < stores_of(counts); n += 1u) {
     let place = log_words[log_store(slot, n)];
     if (place < params.marked) { atomicMax(&marks[place], order_mark(slot)); }
   }`,
-    }),
-    commit: eachOf(loop, "commit", {
-      marks: "array<u32>",
-      before: "if (slot >= control.executing) { return; }",
-      body: `  for (var n = 0u; n < stores_of(counts); n += 1u) {
+      }),
+    commit: () =>
+      eachOf(loop, "commit", {
+        marks: "array<u32>",
+        before: "if (slot >= control.executing) { return; }",
+        body: `  for (var n = 0u; n < stores_of(counts); n += 1u) {
     let place = log_words[log_store(slot, n)];
     if (control.ordered != 0u && place < params.marked) {
       if (marks[place] != order_mark(slot)) { continue; }
     }
     poke_place(place, log_words[log_value(slot, n)]);
   }`,
-      functions: [pokePlace(loop)],
-    }),
+        functions: [pokePlace(loop)],
+      }),
   };
 }
 

@@ -1,6 +1,13 @@
 import type { Loop, LoopArray } from "../tree/ir.ts";
 import { type Effects, emitBody } from "./code/body.ts";
-import { assembleKernel, type LoopKernel, numberInGrid, placeInGrid, workgroupSize } from "./code/kernel.ts";
+import {
+  assembleKernel,
+  type KernelMakers,
+  type LoopKernel,
+  numberInGrid,
+  placeInGrid,
+  workgroupSize,
+} from "./code/kernel.ts";
 import { wgslName } from "./code/names.ts";
 import { declareControl } from "./control.ts";
 import { contribute, contributions } from "./execute.ts";
@@ -36,8 +43,8 @@ import {
  * Source: multi-version memory and execution until nothing changes: Gelashvili et al., "Block-STM:
  * scaling blockchain execution by turning ordering curse to a performance blessing", 2023.
  */
-export function multiVersionKernels(loop: Loop): Record<"advance", LoopKernel> {
-  return { advance: advanceKernel(loop) };
+export function multiVersionKernels(loop: Loop): KernelMakers<"advance"> {
+  return { advance: () => advanceKernel(loop) };
 }
 
 const layout = `

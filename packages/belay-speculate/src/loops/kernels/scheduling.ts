@@ -1,5 +1,5 @@
 import type { Loop } from "../tree/ir.ts";
-import { assembleKernel, type LoopKernel } from "./code/kernel.ts";
+import { assembleKernel, type KernelMakers } from "./code/kernel.ts";
 import { conflictKinds, declareControl, none, slotBits, states } from "./control.ts";
 import { engineParameters } from "./marks.ts";
 
@@ -19,8 +19,8 @@ import { engineParameters } from "./marks.ts";
  * - `scheduleMultiVersion`: commits the iterations up to the first that may still change. It comes
  *   first in a round, so that `base` counts the committed iterations whenever the host reads it.
  */
-export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, LoopKernel> {
-  const kernel = (name: keyof typeof decisions) =>
+export function schedulingKernels(loop: Loop): KernelMakers<keyof typeof decisions> {
+  const kernel = (name: keyof typeof decisions) => () =>
     assembleKernel({
       name,
       loop,

@@ -131,8 +131,13 @@ class Splitter {
       case "unary":
       case "convert":
         return { ...expression, operand: this.#split(expression.operand) };
-      case "binary":
-        return { ...expression, left: this.#split(expression.left), right: this.#split(expression.right) };
+      case "binary": {
+        const { operator, right } = expression;
+        const left = this.#split(expression.left);
+        const factor = operator === "/" && right.type === "f64" ? reciprocalOf(right) : undefined;
+        if (factor) return { ...expression, operator: "*", left, right: factor };
+        return { ...expression, left, right: this.#split(right) };
+      }
       case "conditional":
         return {
           ...expression,
@@ -151,6 +156,19 @@ class Splitter {
         return expression;
     }
   }
+}
+
+/**
+ * Returns the reciprocal of a constant power of two. A product with it is the quotient by the
+ * constant, to the bit, and takes a fraction of the operations.
+ */
+function reciprocalOf(divisor: LoopExpression): LoopExpression | undefined {
+  const value = divisor.kind === "literal" ? Number(divisor.value) : 0;
+  const size = Math.abs(value);
+  const isPower = size === 2 ** Math.round(Math.log2(size)) && Math.abs(1 / value) >= 2 ** -1022;
+  return isPower && Number.isFinite(1 / value)
+    ? { kind: "literal", type: "f64", value: 1 / value }
+    : undefined;
 }
 
 const call = (type: "u32" | "f64", callee: WordFunction, ...args: LoopExpression[]): LoopExpression => ({

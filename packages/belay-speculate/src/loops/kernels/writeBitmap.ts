@@ -1,7 +1,7 @@
 import { addressLoop } from "../analysis/addressLoop.ts";
 import type { Loop } from "../tree/ir.ts";
 import { addressEffects, addressKernel, control, inWindow } from "./addressKernel.ts";
-import type { LoopKernel } from "./code/kernel.ts";
+import type { KernelMakers, LoopKernel } from "./code/kernel.ts";
 import { limitFunction, reportConflict, reportedWords, reportFunctions, reports } from "./marks.ts";
 
 /**
@@ -16,9 +16,9 @@ import { limitFunction, reportConflict, reportedWords, reportFunctions, reports 
  * An iteration knows the last four elements that it stored to. An iteration that stores to more may
  * conflict with itself, which costs time only. All bits must be zero before the round.
  */
-export function writeBitmapKernels(loop: Loop): Record<"fillBitmap" | "checkBitmap", LoopKernel> {
+export function writeBitmapKernels(loop: Loop): KernelMakers<"fillBitmap" | "checkBitmap"> {
   const addresses = addressLoop(loop)?.loop ?? loop;
-  return { fillBitmap: fillKernel(addresses), checkBitmap: checkKernel(addresses) };
+  return { fillBitmap: () => fillKernel(addresses), checkBitmap: () => checkKernel(addresses) };
 }
 
 /** The largest number of stores for which an iteration cannot conflict with itself. */

@@ -12,6 +12,9 @@ export interface LoopKernel {
   readonly bindings: readonly KernelBinding[];
 }
 
+/** Functions that make kernels, by their names. A loop never needs all of its kernels. */
+export type KernelMakers<Name extends string> = Readonly<Record<Name, () => LoopKernel>>;
+
 export interface KernelBinding {
   /** The name of a buffer of the engine, or `array_x` for the memory of the loop's array x. */
   readonly name: string;
