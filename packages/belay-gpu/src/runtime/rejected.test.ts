@@ -4,8 +4,10 @@
  */
 import { describe, expect, it, vi } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
+import { reportWords } from "../compiler/contract.ts";
 import type { Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";
+import { RecordedPass } from "./webgpu/passCommands.ts";
 
 const { newDevice } = testDevices();
 
@@ -184,6 +186,51 @@ type FamiliarMistake = (
   encoder: GPUCommandEncoder,
 ) => void;
 
+/** Command buffers that begin or end alike: the kernels of their passes, and what they compute. */
+const commandsInOrder: Readonly<
+  Record<string, { readonly passes: readonly string[]; on(word: number): number }>
+> = {
+  a: { passes: ["i"], on: (word) => word + 1 },
+  b: { passes: ["t"], on: (word) => 3 * word },
+  c: { passes: ["it"], on: (word) => 3 * (word + 1) },
+  d: { passes: ["i", "t"], on: (word) => 3 * (word + 1) },
+  e: { passes: ["ii"], on: (word) => word + 2 },
+};
+
+/** A program whose result depends on the order of its command buffers. */
+function orderedProgram(device: Awaited<ReturnType<typeof harden>>) {
+  const words = device.createBuffer({ size: 4 * WORDS, usage: usage() });
+  const module = device.createShaderModule({
+    code: `
+      @group(0) @binding(0) var<storage, read_write> words: array<u32>;
+      @compute @workgroup_size(16) fn i(@builtin(local_invocation_index) i: u32) { words[i] += 1u; }
+      @compute @workgroup_size(16) fn t(@builtin(local_invocation_index) i: u32) { words[i] *= 3u; }`,
+  });
+  const kernels = Object.fromEntries(
+    ["i", "t"].map((entryPoint) => {
+      const pipeline = device.createComputePipeline({ layout: "auto", compute: { module, entryPoint } });
+      const entries = [{ binding: 0, resource: { buffer: words } }];
+      const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+      return [entryPoint, { pipeline, group }];
+    }),
+  );
+  const run = (name: string) => {
+    const encoder = device.createCommandEncoder();
+    for (const names of commandsInOrder[name]!.passes) {
+      const pass = encoder.beginComputePass();
+      for (const each of names) {
+        const { pipeline, group } = kernels[each]!;
+        pass.setPipeline(pipeline);
+        pass.setBindGroup(0, group);
+        pass.dispatchWorkgroups(1);
+      }
+      pass.end();
+    }
+    device.queue.submit([encoder.finish()]);
+  };
+  return { device, words, run };
+}
+
 describe("commands that the device has accepted before", () => {
   const accepted = async () => {
     const { native, ...parts } = await incrementing({ injectFaults: false });
@@ -292,6 +339,31 @@ describe("commands that the device has accepted before", () => {
     expect(await device.popErrorScope()).not.toBeNull();
     const { kernels } = await device.belay.report();
     expect(kernels[0]!.dispatches - before).toBe(earlier);
+    device.destroy();
+  });
+
+  it("share the records of equal commands, and all run again after a fault", async () => {
+    const native = await newDevice();
+    const created = vi.spyOn(native, "createBuffer");
+    const { device, words, run } = orderedProgram(await harden(native));
+    const reports = created.mock.results.map(({ value }) => value as GPUBuffer);
+    const report = reports.find(({ label }) => label === "belay: reports")!;
+    for (const name of Object.keys(commandsInOrder)) run(name);
+    await device.belay.verify();
+    device.queue.writeBuffer(words, 0, new Uint32Array(WORDS));
+    const again = vi.spyOn(RecordedPass.prototype, "encodeIn");
+    const order = [..."aaabaccbddabee"];
+    for (const name of order) run(name);
+    // No kernel can be struck here, as its dispatches would differ. So the fault is in a report.
+    native.queue.writeBuffer(report, 4 * reportWords.detections, new Uint32Array([1]));
+    const expected = order.reduce((word, name) => commandsInOrder[name]!.on(word), 0);
+    expect(await read(device, words, staging(device))).toEqual([0, ...new Array(WORDS - 1).fill(expected)]);
+    expect((await device.belay.report()).recoveries).toBe(1);
+    const passes = order.reduce((count, name) => count + commandsInOrder[name]!.passes.length, 0);
+    expect(again).toHaveBeenCalledTimes(passes);
+    // Of the commands that begin alike, the latest are kept: a, b, c, d with two passes, a, and e.
+    expect(new Set(again.mock.contexts).size).toBe(7);
+    again.mockRestore();
     device.destroy();
   });
 

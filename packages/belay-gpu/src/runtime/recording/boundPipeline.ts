@@ -156,8 +156,9 @@ export class BoundPipeline {
    * validation rejects that dispatch.
    */
   get kernelToDouble(): ProtectedKernel | undefined {
+    if (!this.kernel?.interGroup) return undefined;
     const isComplete = this.record.groups.every((index) => this.#groups.get(index)?.group);
-    return this.kernel?.interGroup && isComplete ? this.kernel : undefined;
+    return isComplete ? this.kernel : undefined;
   }
 
   /**

@@ -2,6 +2,7 @@ import { MemoryState, type UniformVersions } from "../memory/memoryState.ts";
 import type { ResourceAccess } from "../pipelines/bindGroups.ts";
 import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import { GrowingSet } from "../webgpu/growingSet.ts";
+import type { RecordedPass } from "../webgpu/passCommands.ts";
 import { RangeSet } from "../webgpu/rangeSet.ts";
 import { type GpuResource, isTexture, isWhole, type ResourceRange, resourceOf } from "../webgpu/resources.ts";
 import { DispatchTally } from "./dispatchTally.ts";
@@ -74,8 +75,8 @@ export class CommandRecord extends UsedResources {
   isInPass = false;
   /** The reason why the commands cannot be executed again, if there is one. */
   obstacle: string | undefined = undefined;
-  /** The number of compute passes without a query. */
-  plainPasses = 0;
+  /** The compute passes without a query. */
+  plainPasses: RecordedPass[] = [];
   /** True if a pass has more than dispatches, and the commands that set what these need. */
   isUnusual = false;
   /** The findings of checks by algebra of the dispatches. */
@@ -110,10 +111,24 @@ export class CommandRecord extends UsedResources {
    */
   get isFamiliar(): boolean {
     const isComplete = !this.isInPass && this.obstacle === undefined;
-    const isPlain = !this.isUnusual && this.steps.length === this.plainPasses;
+    const isPlain = !this.isUnusual && this.steps.length === this.plainPasses.length;
     if (!isComplete || !isPlain || this.#memory?.isUpdated) return false;
     for (const group of this.#added ?? []) if (!acceptedGroups.has(group)) return false;
     return this.effects.every(({ dispatch }) => dispatch?.isAccepted);
+  }
+
+  /**
+   * Returns whether two records have the same commands with the same effects, so that one of them
+   * can stand for both. Both must be familiar, and their effects those of their submission.
+   */
+  equals(other: CommandRecord): boolean {
+    const [passes, others] = [this.plainPasses, other.plainPasses];
+    if (this.#memory || other.#memory || this.sums || other.sums) return false;
+    if (passes.length !== others.length || this.effects.length !== other.effects.length) return false;
+    return (
+      this.effects.every((effect, i) => effect === other.effects[i]) &&
+      passes.every((pass, i) => pass.equals(others[i]!))
+    );
   }
 
   /** Records the bind groups of Belay's own that commands use. */
@@ -127,6 +142,7 @@ export class CommandRecord extends UsedResources {
     this.effects = this.effects.slice();
     this.#unused = this.#unused.slice();
     this.steps = this.steps.slice();
+    this.plainPasses = this.plainPasses.slice();
   }
 
   /** Notes a command of which only the name is known. */
@@ -196,11 +212,14 @@ export class CommandRecord extends UsedResources {
    * as the contents of uniform buffers decide it.
    */
   findFilled(ranges: FilledRanges, contents: UniformWords & UniformVersions): void {
-    for (const [i, effect] of this.effects.entries()) {
+    for (let i = 0; i < this.effects.length; i++) {
+      const effect = this.effects[i]!;
       if (!(effect instanceof DispatchEffect)) continue;
       const filling = effect.filling(ranges, contents);
       this.effects[i] = filling;
-      for (const buffer of overwritten(filling.replaced, this.#unused[i]!)) this.filled.add(buffer);
+      const unused = this.#unused[i]!;
+      if (unused.size === 0) continue;
+      for (const buffer of overwritten(filling.replaced, unused)) this.filled.add(buffer);
     }
     this.#memory?.verifyUnfilled(this.filled);
     this.#memory?.confirm(contents, () => this.#usedBuffers());

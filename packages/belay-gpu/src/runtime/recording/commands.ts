@@ -54,7 +54,7 @@ export class Commands {
           const copy = copyDescriptor(descriptor);
           const inPass = commands.#computePasses.follow(pass, record);
           record.steps.push((again) => inPass.encodeIn(again.beginComputePass(copy)));
-          if (!descriptor?.timestampWrites) record.plainPasses++;
+          if (!descriptor?.timestampWrites) record.plainPasses.push(inPass);
           record.isInPass = true;
           return pass;
         },

@@ -79,13 +79,7 @@ class ComputePass implements EncodingPoint {
   /** The sums of the dispatch that is being encoded. */
   #sums: DispatchSums | undefined;
   /** The contents of the uniform buffers that no earlier command writes. */
-  readonly #uniforms: KnownUniforms = {
-    versionOf: (buffer) => this.#unwritten(buffer)?.versionOf(buffer),
-    textOf: (range) => this.#unwritten(range.buffer)?.textOf(range),
-  };
-
-  readonly #wordAt: WordAt = (range, byte) =>
-    this.record.written.has(range.buffer) ? undefined : this.#parts.filled.uniforms.wordAt(range, byte);
+  #uniforms: KnownUniforms | undefined;
 
   constructor(commands: PassCommands, record: CommandRecord, parts: PassParts) {
     this.#commands = commands;
@@ -95,6 +89,21 @@ class ComputePass implements EncodingPoint {
 
   get state(): MemoryState {
     return this.record.memory;
+  }
+
+  /** Returns the contents of the uniform buffers that no earlier command writes. */
+  #knownUniforms(): KnownUniforms {
+    this.#uniforms ??= {
+      versionOf: (buffer) => this.#unwritten(buffer)?.versionOf(buffer),
+      textOf: (range) => this.#unwritten(range.buffer)?.textOf(range),
+    };
+    return this.#uniforms;
+  }
+
+  /** Returns a function that returns words of these uniform buffers. */
+  #uniformWords(): WordAt {
+    return (range, byte) =>
+      this.record.written.has(range.buffer) ? undefined : this.#parts.filled.uniforms.wordAt(range, byte);
   }
 
   #unwritten(buffer: GPUBuffer): KnownUniforms | undefined {
@@ -158,7 +167,7 @@ class ComputePass implements EncodingPoint {
   dispatch(grid: readonly unknown[]): void {
     const counts = workgroupsOf(grid);
     const own = this.#pipeline;
-    const checked = own && this.#parts.algebra?.checkOf(own, grid, this.#wordAt);
+    const checked = own && this.#parts.algebra?.checkOf(own, grid, this.#uniformWords());
     const runs = checked ? this.#chooseAgain(own) : this.#choose(counts);
     // WebGPU validation rejects a dispatch without a pipeline.
     if (!runs) {
@@ -236,7 +245,7 @@ class ComputePass implements EncodingPoint {
     const own = this.#pipeline;
     const { memory } = this.#parts;
     if (own?.isSumming) {
-      const summing = grid && own.summing(memory, grid, this.#uniforms);
+      const summing = grid && own.summing(memory, grid, this.#knownUniforms());
       for (const each of summing?.expected ?? []) this.state.expected.add(each);
       this.#sums = summing?.sums;
       const running = summing?.sums ? summing.runs : own.verifiedByPasses;

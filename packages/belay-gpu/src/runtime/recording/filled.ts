@@ -39,8 +39,10 @@ const KEPT_ANSWERS = 16;
  * `dispatchWorkgroups` as WebGPU does.
  */
 export function workgroupsOf(grid: readonly unknown[]): readonly number[] {
-  return [0, 1, 2].map((i) => (grid[i] === undefined ? 1 : Math.trunc(Number(grid[i]))));
+  return [countOf(grid[0]), countOf(grid[1]), countOf(grid[2])];
 }
+
+const countOf = (given: unknown) => (given === undefined ? 1 : Math.trunc(Number(given)));
 
 /** Finds the ranges that dispatches overwrite. Equal dispatches are analyzed once. */
 export class FilledRanges {
@@ -51,6 +53,8 @@ export class FilledRanges {
 
   /** Returns the ranges that a dispatch overwrites completely, if it runs with these contents. */
   of(call: KnownCall, contents: UniformWords): readonly BufferRange[] {
+    const { latest } = call;
+    if (latest?.answer.words.length === 0) return latest.ranges;
     const rangeAt = ({ group, binding }: BindingPoint) => {
       const place = call.bound.find(({ of }) => of.group === group && of.binding === binding)?.place;
       return place && "buffer" in place ? place : undefined;
@@ -61,7 +65,6 @@ export class FilledRanges {
       return range && contents.wordAt(range, offset);
     };
     const isStill = ({ words }: Answer) => words.every(({ of, offset, word }) => wordAt(of, offset) === word);
-    const { latest } = call;
     if (latest && isStill(latest.answer)) return latest.ranges;
     const answers = this.#answers.get(call.kernel) ?? [];
     this.#answers.set(call.kernel, answers);

@@ -1,4 +1,5 @@
 import type { CommandRecord } from "../recording/commandRecord.ts";
+import type { Effect } from "../recording/dispatchUse.ts";
 import type { Members } from "../webgpu/growingSet.ts";
 import type { GpuResource, ResourceRange } from "../webgpu/resources.ts";
 import type { Contents } from "./snapshots.ts";
@@ -33,6 +34,8 @@ export interface Epoch {
   /** The events that the device is known to have rejected. They had no effect. */
   readonly rejected: Set<QueueEvent>;
   readonly touched: Set<GpuResource>;
+  /** Records of accepted commands, by their first effect. Equal commands after them share them. */
+  readonly shared: Map<Effect, CommandRecord>;
   /** The contents of resources before the epoch wrote them. */
   readonly contentsBefore: Map<GpuResource, Contents>;
   /**
@@ -51,6 +54,7 @@ export function newEpoch(): Epoch {
     unchecked: [],
     rejected: new Set(),
     touched: new Set(),
+    shared: new Map(),
     contentsBefore: new Map(),
     acceptances: [],
     unsaved: new Map(),
@@ -61,6 +65,18 @@ export function newEpoch(): Epoch {
 /** Returns the events of epochs that the device is not known to have rejected, oldest first. */
 export function acceptedEvents(epochs: readonly Epoch[]): readonly QueueEvent[] {
   return epochs.flatMap(({ events, rejected }) => events.filter((event) => !rejected.has(event)));
+}
+
+/**
+ * Returns the record of earlier commands of an epoch that equal these. The device must accept both.
+ * Without such a record, keeps this one for later commands, and returns undefined.
+ */
+export function equalBefore({ shared }: Epoch, record: CommandRecord): CommandRecord | undefined {
+  const [first] = record.effects;
+  const known = first && shared.get(first);
+  if (known?.equals(record)) return known;
+  if (first) shared.set(first, record);
+  return undefined;
 }
 
 /** Returns the resources that an event writes. */

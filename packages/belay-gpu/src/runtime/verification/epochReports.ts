@@ -195,5 +195,10 @@ const sumsOf = (epochs: readonly Epoch[]): Set<SumsFindings> =>
 export const kernelsOf = (epochs: readonly Epoch[]): Set<ProtectedKernel> =>
   new Set(recordsOf(epochs).flatMap((record) => [...record.kernels()]));
 
-const recordsOf = (epochs: readonly Epoch[]): CommandRecord[] =>
-  epochs.flatMap(({ events }) => events.flatMap((event) => ("record" in event ? [event.record] : [])));
+/** Returns the records of epochs. Equal commands may share one. */
+function recordsOf(epochs: readonly Epoch[]): CommandRecord[] {
+  const records = new Set<CommandRecord>();
+  for (const { events } of epochs)
+    for (const event of events) if ("record" in event) records.add(event.record);
+  return [...records];
+}

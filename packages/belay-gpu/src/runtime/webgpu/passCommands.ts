@@ -26,6 +26,12 @@ export class RecordedPass {
     this.#commands = this.#commands.slice();
   }
 
+  /** Returns whether another pass has the same commands, with the same objects. */
+  equals(other: RecordedPass): boolean {
+    const [own, others] = [this.#commands, other.#commands];
+    return own.length === others.length && own.every((each, i) => each === others[i]);
+  }
+
   /** Encodes the commands in another pass. */
   encodeIn(again: GPUComputePassEncoder): void {
     const commands = this.#commands;
