@@ -41,11 +41,14 @@ function copyOf(descriptor: GPUComputePipelineDescriptor): GPUComputePipelineDes
 export class PipelinePlans {
   readonly #kernels: Kernels;
   readonly #layouts: PipelineLayouts;
+  /** True if the device records the layouts of the program. */
+  readonly #knowsLayouts: boolean;
   readonly #sources = new WeakMap<GPUShaderModule, string>();
 
-  constructor(kernels: Kernels, layouts: PipelineLayouts) {
+  constructor(kernels: Kernels, layouts: PipelineLayouts, knowsLayouts: boolean) {
     this.#kernels = kernels;
     this.#layouts = layouts;
+    this.#knowsLayouts = knowsLayouts;
   }
 
   trackModule(module: GPUShaderModule, source: string): void {
@@ -73,7 +76,8 @@ export class PipelinePlans {
       ...(variant && { variant }),
     };
     if (source === undefined) return this.leaveAlone(descriptor, request, leftAlone.unknownModule());
-    if (layout !== "auto" && !room) return this.leaveAlone(descriptor, request, leftAlone.unknownLayout());
+    if (layout !== "auto" && !room && this.#knowsLayouts)
+      return this.leaveAlone(descriptor, request, leftAlone.unknownLayout());
     const choice = this.#kernels.choose(request);
     // Results of a kernel that runs alone are checked by algebra.
     if (variant !== "alone") this.#checkStrict(choice, request);

@@ -1,6 +1,7 @@
 import type { Protect } from "../../compiler/contract.ts";
 import { messageOf } from "../../diagnostics/messageOf.ts";
 import { type LocatedDiagnostic, leftAlone } from "../context/coverage.ts";
+import { observes } from "../context/policy.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { CheckWordBindings } from "../memory/memoryProtection.ts";
 import { makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
@@ -59,7 +60,7 @@ export class ProtectedPipelines {
     this.bindGroups = new BindGroups(context);
     this.shadows = new ShadowBuffers(device);
     this.layouts = new PipelineLayouts(device, this.bindGroups);
-    this.#plans = new PipelinePlans(this.kernels, this.layouts);
+    this.#plans = new PipelinePlans(this.kernels, this.layouts, observes(context.policy));
     this.#modules = shaderModules(this.kernels);
     this.rendering = new RenderPipelines(context, this.bindGroups, (module) => this.#modules.stateOf(module));
   }

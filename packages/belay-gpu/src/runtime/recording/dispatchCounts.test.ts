@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { harden } from "../harden.ts";
 
@@ -46,5 +46,26 @@ it("counts the dispatches that the device accepts where no fault can be detected
     ["second", 2],
   ]);
   expect(snapshots.held).toBe(0);
+  device.destroy();
+});
+
+it("says nothing about the layouts of kernels that the policy leaves unprotected", async () => {
+  const device = harden(await newDevice(), { redundancy: "none" });
+  const warned = vi.spyOn(console, "warn");
+  const storage = { type: "storage" } as const;
+  const layout = device.createBindGroupLayout({
+    entries: [0, 1].map((binding) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer: storage })),
+  });
+  const module = device.createShaderModule({ code: CODE });
+  const compute = { module, entryPoint: "first" };
+  device.createComputePipeline({
+    layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
+    compute,
+  });
+  expect(warned).not.toHaveBeenCalled();
+  expect((await device.belay.report()).kernels).toMatchObject([
+    { kernel: "first", diagnostics: [{ code: "BELAY326" }] },
+  ]);
+  warned.mockRestore();
   device.destroy();
 });
