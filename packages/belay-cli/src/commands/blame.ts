@@ -1,5 +1,5 @@
 import { type BlameVerdict, blame, type Testimony } from "belay-gpu/internal/blame/blame";
-import { disputeFrom, refuseUnusable } from "belay-gpu/internal/blame/dispute";
+import { disputeFrom } from "belay-gpu/internal/blame/dispute";
 import { type OpenedGpu, openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import { Command, Option } from "commander";
@@ -29,19 +29,20 @@ export function blameCommand(io: Io, finish: (status: number) => void): Command 
     .option("--json", "print the verdict as JSON", false)
     .action(async (file: string, { timeout, json }: Flags) => {
       const text = await readSource(file, io);
-      const dispute = orFailure(() => disputeFrom(text));
+      const dispute = await orFailure(async () => disputeFrom(text));
       const opened = await openGpu();
       const software = opened.choice.kind === "hardware" ? await openedSoftware() : undefined;
       try {
         const device = await newDevice(opened);
-        orFailure(() => refuseUnusable(dispute, device));
-        const verdict = await withProgress(io, "opening the GPU", async ({ doing }) =>
-          blame(dispute, {
-            device,
-            software: software && (await newDevice(software)),
-            milliseconds: 1000 * timeout,
-            onProgress: doing,
-          }),
+        const verdict = await withProgress(io, "opening the GPU", ({ doing }) =>
+          orFailure(async () =>
+            blame(dispute, {
+              device,
+              software: software && (await newDevice(software)),
+              milliseconds: 1000 * timeout,
+              onProgress: doing,
+            }),
+          ),
         );
         if (json) printJson(io, { ...verdict, adapter: opened.choice.description });
         else tell(io.stdout, reportOf(verdict, opened.choice.description, software?.choice.description));
@@ -54,9 +55,9 @@ export function blameCommand(io: Io, finish: (status: number) => void): Command 
 }
 
 /** Returns the result of a function. Turns a `TypeError` about its input into a failure. */
-function orFailure<T>(work: () => T): T {
+async function orFailure<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return work();
+    return await work();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     throw new CommandFailure("usage", error.message, {

@@ -13,6 +13,7 @@ import {
   type ReferenceSource,
   referenceOf,
   resolveKernel,
+  whyUnsupported,
 } from "../reference/referenceKernel.ts";
 import { type Digit, type DigitMap, digitsOf, divisorsOf, fitDigits, type KnownAddresses } from "./digits.ts";
 import { type Format, SymbolicBuffer } from "./symbolicBuffer.ts";
@@ -149,7 +150,7 @@ export function* searchSumsOfProducts(
   }
   const symbols = new Symbols();
   const reference = referenceOf(resolved, {}, (format) => symbols.arithmetic(format));
-  if ("construct" in reference) return { reason: `the executor does not have ${reference.construct}` };
+  if ("construct" in reference) return { reason: whyUnsupported(kernel.source, reference) };
   const bindings = bindingAccesses(resolved.program, resolved.declaration);
   const outputs = bindings.filter(({ access }) => access !== "read");
   const [output] = outputs;

@@ -13,6 +13,7 @@ import {
   type ResolvedKernel,
   referenceOf,
   resolveKernel,
+  whyUnsupported,
 } from "../reference/referenceKernel.ts";
 import type { Disagreement } from "../runtime/context/disagreement.ts";
 import type { DispatchCall } from "../runtime/context/dispatchCall.ts";
@@ -56,7 +57,7 @@ export function auditedKernel({
     const resolved = resolveKernel(given);
     const { program, declaration } = resolved;
     const reference = referenceOf(resolved);
-    if ("construct" in reference) return `the executor does not have ${reference.construct}`;
+    if ("construct" in reference) return whyUnsupported(source, reference);
     const used = [...variablesOf(program, reachableFrom(program, [declaration]))];
     const isShared = (each: (typeof used)[number]) =>
       addressSpaceOf(each) === "storage" && containsAtomic(program.declaredTypeOf(each));

@@ -1,7 +1,6 @@
 /** Reads disputed dispatches, and refuses those that nobody can be blamed for. */
 import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
 import { bytesOfVariables } from "../compiler/workgroups.ts";
-import { lineAt } from "../diagnostics/lines.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { listOf, refuseUnknown, type Values, wholeFrom } from "../diagnostics/options.ts";
 import { featuresOf } from "../qualify/examine.ts";
@@ -13,6 +12,7 @@ import {
   type ResolvedKernel,
   referenceOf,
   resolveKernel,
+  whyUnsupported,
 } from "../reference/referenceKernel.ts";
 import { sizeOf } from "../wgsl/layout.ts";
 
@@ -133,8 +133,7 @@ function* demandsOf(
 export function racingReferenceOf({ source }: Dispute, kernel: ResolvedKernel): ReferenceKernel {
   const reference = referenceOf(kernel, { detectRaces: true });
   if (!("construct" in reference)) return reference;
-  const { line } = lineAt(source, reference.span.start);
-  throw new TypeError(`the executor does not have ${reference.construct} (line ${line})`);
+  throw new TypeError(whyUnsupported(source, reference));
 }
 
 /** Returns a dispatch with buffers of the device, for a kernel that may have lost bindings. */

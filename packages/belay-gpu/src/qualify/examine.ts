@@ -1,6 +1,5 @@
 /** Tries one kernel: on the device, on the reference executor, and word by word. */
 import { usesAtomicResults } from "../analysis/atomicResults.ts";
-import { lineAt } from "../diagnostics/lines.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { createReferenceBuffer, type ReferenceBuffer } from "../reference/buffers.ts";
 import {
@@ -9,6 +8,7 @@ import {
   type ResolvedKernel,
   referenceOf,
   resolveKernel,
+  whyUnsupported,
 } from "../reference/referenceKernel.ts";
 import { compare, type WordComparison } from "./comparison.ts";
 import type { TriedDevice } from "./deviceRun.ts";
@@ -57,8 +57,7 @@ export async function examine(tried: TriedDevice, candidate: Candidate): Promise
     return { name, outcome: "not-checked", needs, words: 0, reason: messageOf(error) };
   }
   if ("construct" in reference) {
-    const { line } = lineAt(kernel.source, reference.span.start);
-    const reason = `the executor does not have ${reference.construct} (line ${line})`;
+    const reason = whyUnsupported(kernel.source, reference);
     return { name, outcome: "not-checked", needs, words: 0, reason };
   }
   try {

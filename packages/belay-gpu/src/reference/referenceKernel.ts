@@ -102,6 +102,11 @@ export interface UnsupportedConstruct {
   readonly span: Span;
 }
 
+/** Returns why the executor cannot run a kernel, with the line of the construct. */
+export function whyUnsupported(source: string, { construct, span }: UnsupportedConstruct): string {
+  return `the executor does not have ${construct} (line ${lineAt(source, span.start).line})`;
+}
+
 interface GeneratedKernel {
   main(
     P: Float64Array,
