@@ -6,7 +6,7 @@ import { info, nowhere, warning } from "../diagnostics/finding.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { type KernelCoverage, locate } from "../runtime/context/coverage.ts";
 import type { DispatchCall } from "../runtime/context/dispatchCall.ts";
-import { asksForAlgebra } from "../runtime/context/policy.ts";
+import { asksForAlgebra } from "../runtime/context/kernelPolicy.ts";
 import type { Repair } from "../runtime/context/repair.ts";
 import type { RuntimeContext } from "../runtime/context/runtimeContext.ts";
 import type { SumsReport } from "../runtime/context/sumsChecker.ts";

@@ -6,7 +6,8 @@ import { until } from "../../../../../test/support/until.ts";
 import type { Protect } from "../../compiler/contract.ts";
 import { protect } from "../../compiler/protect.ts";
 import { hardenWith } from "../hardenedDevice.ts";
-import { type Policy, policyFor, refuseConflicts, resolvePolicy } from "./policy.ts";
+import { policyFor } from "./kernelPolicy.ts";
+import { type Policy, refuseConflicts, resolvePolicy } from "./policy.ts";
 
 const { newDevice } = testDevices();
 

@@ -233,38 +233,9 @@ export function resolvePolicy(
 const givenIn = <T extends object>(fields: T): Partial<T> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
 
-/** The policy for a kernel, as the compiler knows it. */
-export interface CompiledPolicy extends Required<KernelPolicy> {
-  readonly redundancy: Redundancy | "auto";
-}
-
-/** The names of a kernel: the label of its pipeline, and its entry point. */
-interface KernelNames {
-  readonly label: string;
-  readonly entryPoint: string | undefined;
-}
-
-/**
- * Returns the policy for a kernel: the exception for its pipeline's label or its entry point, or
- * else the policy itself.
- */
-export function policyFor(policy: ResolvedPolicy, names: KernelNames): CompiledPolicy {
-  const own = exceptionFor(policy, names);
-  return { ...own, redundancy: compiled(own.redundancy) };
-}
-
 /** Returns the redundancy with which a kernel is compiled. */
 export const compiled = (redundancy: Required<KernelPolicy>["redundancy"]): Redundancy | "auto" =>
   redundancy === "algebra" ? "auto" : redundancy;
-
-/** Returns true if all dispatches of a kernel with sums of products are to be checked. */
-export const asksForAlgebra = (policy: ResolvedPolicy, names: KernelNames): boolean =>
-  exceptionFor(policy, names).redundancy === "algebra";
-
-function exceptionFor(policy: ResolvedPolicy, { label, entryPoint }: KernelNames): Required<KernelPolicy> {
-  const name = [label, entryPoint].find((each) => each && Object.hasOwn(policy.kernels, each));
-  return name ? { ...policy, ...policy.kernels[name] } : policy;
-}
 
 /**
  * Throws a `TypeError` if parts of the policy contradict each other, or need a feature that the

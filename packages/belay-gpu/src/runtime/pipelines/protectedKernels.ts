@@ -24,7 +24,8 @@ import {
   shortfalls,
 } from "../context/coverage.ts";
 import type { Events } from "../context/events.ts";
-import { type CompiledPolicy, policyFor, type ResolvedPolicy } from "../context/policy.ts";
+import { type CompiledPolicy, policyFor } from "../context/kernelPolicy.ts";
+import type { ResolvedPolicy } from "../context/policy.ts";
 import type { ReportArena, ReportSlot } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { makeSilently } from "../webgpu/nativeObjects.ts";
