@@ -253,28 +253,45 @@ describe("checks by algebra on a hardened device", () => {
     expect(wrong.filter((each) => each > 0).length).toBeGreaterThan(wrong.length / 3);
   });
 
+  /** A checker whose first comparison is missing. */
+  const idle = changed((checked) => (commands, alone, again) => {
+    let dispatches = 0;
+    const withoutComparison = {
+      noteAdded: (group: GPUBindGroup) => commands.noteAdded(group),
+      setPipeline: (pipeline: GPUComputePipeline) => commands.setPipeline(pipeline),
+      setBindGroup: (index: number, set: SetGroup) => commands.setBindGroup(index, set),
+      dispatchWorkgroups: (...grid: [number]) => {
+        dispatches++;
+        if (dispatches !== 2) commands.dispatchWorkgroups(...grid);
+      },
+    };
+    checked.run(withoutComparison as PassCommands, alone, again);
+  });
+
   it("computes results again if the check did not compare them", async () => {
-    const idle = changed((checked) => (commands, alone, again) => {
-      let dispatches = 0;
-      const withoutComparison = {
-        noteAdded: (group: GPUBindGroup) => commands.noteAdded(group),
-        setPipeline: (pipeline: GPUComputePipeline) => commands.setPipeline(pipeline),
-        setBindGroup: (index: number, set: SetGroup) => commands.setBindGroup(index, set),
-        dispatchWorkgroups: (...grid: [number]) => {
-          dispatches++;
-          if (dispatches !== 2) commands.dispatchWorkgroups(...grid);
-        },
-        dispatchWorkgroupsIndirect: (buffer: GPUBuffer, offset: number) =>
-          commands.dispatchWorkgroupsIndirect(buffer, offset),
-      };
-      checked.run(withoutComparison as PassCommands, alone, again);
-    });
     const device = await hardened({ algebra: idle, injectFaults: true });
     const messages = messagesOf(device);
     const wrong = await strikeAll(device, product, 6);
     expect(wrong.filter((each) => each > 0)).toEqual([]);
     expect(messages).toHaveLength(wrong.length + 1);
     expect(messages[0]).toBe('the check of kernel "main" did not run, so a dispatch was computed again');
+  });
+
+  it.each([
+    ["skips", atOnce, []],
+    ["does not skip", idle, [expect.stringMatching(/^replicas of kernel "main again" disagree/)]],
+  ])("%s redundancy after a check", async (_, algebra, detections) => {
+    const device = await hardened({ algebra, injectFaults: true, onFault: "report" });
+    const program = new Program(device, product);
+    await program.run();
+    const found: string[] = [];
+    device.belay.addEventListener("detection", ({ message }) => found.push(message));
+    const again = device.belay.faultSites().find((each) => each.kernel === "main again")!;
+    const { id } = again.sites.findLast(({ kind }) => kind === "value")!;
+    const where = { workgroup: [0, 0, 0], localIndex: 1, replica: 1 } as const;
+    device.belay.arm({ kernel: again.kernel, site: id, effect: { xor: 1 << 22 }, ...where });
+    await program.run();
+    expect(found).toEqual(detections);
   });
 
   it("leaves a kernel to redundancy if redundancy and the check of its sums disagree", async () => {

@@ -6,16 +6,23 @@
  * Source: R. Freivalds, "Probabilistic machines can use less running time", 1977. Bounds of
  * rounding errors: N. Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1.
  */
+import { reportWords as kernelReportWords } from "../compiler/contract.ts";
 import type { Dimension, Operand, SumsOfProducts } from "./sumsOfProducts.ts";
 
 /** The columns that one weighted sum stands for. More cost less, and hide larger errors. */
 const blockColumns = 64;
-/** The rows that a workgroup compares, the most blocks, and the invocations. */
-const groupRows = 4;
+/** The most blocks that a workgroup compares, and its invocations. */
 const mostBlocks = 8;
 const lanes = 64;
+/**
+ * The rows from which on a workgroup compares two vectors of rows, which load combined columns less
+ * often. Its kernel takes longer to compile.
+ */
+const manyRows = 64;
+/** The blocks whose sums are in workgroup memory at a time. */
+const phaseBlocks = 2;
 
-/** The words of a report. */
+/** The words of a report on one comparison. */
 export const reportWords = {
   /** The number of compared sums. It tells that the check has run. */
   compared: 0,
@@ -30,8 +37,12 @@ export const reportWords = {
   bound: 7,
   /** The largest bound of all sums. */
   largest: 8,
+  /** The number of workgroups all of whose sums agree. */
+  agreed: 9,
 } as const;
-export const reportSize = 64;
+/** The words of one report. A second comparison has the next ones. */
+export const reportStride = 16;
+export const reportSize = 8 * reportStride;
 
 /** The size of the uniform buffer with the seed of the weights, in bytes. */
 export const drawSize = 8;
@@ -73,8 +84,12 @@ export function obstacleToCheck({ results, precision, roundings }: SumsOfProduct
   return undefined;
 }
 
-/** Returns the kernels that check sums of products, in whose output's binding are so many bytes. */
-export function checkKernels(given: SumsOfProducts, outputBytes: number): CheckKernels {
+/**
+ * Returns the kernels that check sums of products, in whose output's binding are so many bytes. If
+ * they decide, the first comparison skips a kernel, by a word of the kernel's report, once all sums
+ * agree.
+ */
+export function checkKernels(given: SumsOfProducts, outputBytes: number, decides = false): CheckKernels {
   const sums = inCheaperOrder(given);
   const { rows, columns, batches } = partsOf(sums);
   const terms = countOf(sums.terms);
@@ -84,13 +99,15 @@ export function checkKernels(given: SumsOfProducts, outputBytes: number): CheckK
     number,
   ];
   const blocks = Math.ceil(columnCount / blockColumns);
+  const vectors = rowCount >= manyRows && sums.windows.length === 0 ? 2 : 1;
+  const groupRows = 4 * vectors;
   const groupBlocks = Math.min(mostBlocks, blocks);
   const blockGroups = Math.ceil(blocks / groupBlocks);
   const rowGroups = Math.ceil(rowCount / groupRows);
   const workgroups = rowGroups * blockGroups * batchCount;
   const combined = batchCount * blocks * terms;
   const words = Math.ceil(outputBytes / 4);
-  const { output, first, count } = sums;
+  const { output, first: firstResult, count } = sums;
   const perWord = output.format === "f16" ? 2 : 1;
   const source = `
 ${declarationOf(sums.left, 0, "left")}
@@ -98,10 +115,11 @@ ${declarationOf(sums.right, 1, "right")}
 ${declarationOf(output, 2, "results")}
 ${sums.added ? declarationOf(sums.added, 3, "added") : ""}
 @group(0) @binding(4) var<storage, read_write> combined: array<vec2f>;
-@group(0) @binding(5) var<storage, read_write> report: array<atomic<u32>, 16>;
-/** The seed of the weights, and a number that is not 0 if \`compare\` has nothing to do. */
-struct Draw { seed: u32, isOver: u32 }
+@group(0) @binding(5) var<storage, read_write> report: array<atomic<u32>, ${2 * reportStride}>;
+/** The seed of the weights, and the first word of the report. */
+struct Draw { seed: u32, own: u32 }
 @group(0) @binding(6) var<uniform> draw: Draw;
+${decides ? "@group(0) @binding(7) var<storage, read_write> skipped: array<u32>;" : ""}
 
 const terms = ${terms}u;
 const rows = ${rowCount}u;
@@ -145,94 +163,170 @@ fn combine(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: ve
   combined[n] = vec2f(${float(sums.coefficient)} * sum, ${float(Math.abs(sums.coefficient))} * magnitude * share);
 }
 
-var<workgroup> partial: array<array<vec4f, ${lanes}>, ${2 * groupBlocks}>;
+var<workgroup> partial: array<array<vec4f, ${lanes}>, ${phaseBlocks * 2 * vectors}>;
+var<workgroup> reduced: array<array<f32, ${lanes}>, ${groupBlocks}>;
+/** The numbers of sums of this workgroup, and its largest bound. */
+var<workgroup> agreed: atomic<u32>;
+var<workgroup> undecided: atomic<u32>;
+var<workgroup> mismatches: atomic<u32>;
+var<workgroup> largest: atomic<u32>;
+${decides ? "var<workgroup> isOver: u32;" : ""}
 
-/** Compares both sides for four rows and some blocks. */
+/** The lanes that add up one number of a block: the difference or the bound of a row. */
+const parts = ${lanes / (2 * groupRows)}u;
+
+/** Adds up a part of the lanes' numbers of a block. */
+fn reduce(first: u32, lane: u32) -> f32 {
+  let number = lane / parts;
+  var sum = 0.0;
+  for (var i = lane % parts; i < ${lanes}u; i += parts) { sum += partial[first + number / 4u][i][number % 4u]; }
+  return sum;
+}
+
+/** Adds up the parts of a number of a block. */
+fn whole(block: u32, number: u32) -> f32 {
+  var sum = 0.0;
+  for (var i = 0u; i < parts; i++) { sum += reduced[block][number * parts + i]; }
+  return sum;
+}
+
+/** Compares both sides for some rows and some blocks. */
 @compute @workgroup_size(${lanes})
 fn compare(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) lane: u32) {
   let group = linear(id, groups);
-  if (group >= ${workgroups}u || draw.isOver != 0u) { return; }
+${
+  decides
+    ? `  if (lane == 0u) { isOver = skipped[${kernelReportWords.skip}]; }
+  if (workgroupUniformLoad(&isOver) != 0u) { return; }`
+    : ""
+}
+  if (group >= ${workgroups}u) { return; }
   let firstBlock = group % ${blockGroups}u * ${groupBlocks}u;
   let firstRow = group / ${blockGroups}u % ${rowGroups}u * ${groupRows}u;
   let batch = group / ${blockGroups * rowGroups}u;
-  let row = min(firstRow + vec4u(0u, 1u, 2u, 3u), vec4u(rows - 1u));
-  let base = ${wrapped(sums.start.left)} + ${addressOf(batches, "batch", "left")} + ${addressOf(rows, "row", "left", true)};
-  let result = ${addressOf(batches, "batch", "output")} + ${addressOf(rows, "row", "output", true)};
+${each(
+  vectors,
+  (
+    v,
+  ) => `  let row${v} = min(firstRow + vec4u(${4 * v}u, ${4 * v + 1}u, ${4 * v + 2}u, ${4 * v + 3}u), vec4u(rows - 1u));
+  let base${v} = ${wrapped(sums.start.left)} + ${addressOf(batches, "batch", "left")} + ${addressOf(rows, `row${v}`, "left", true)};
+  let result${v} = ${addressOf(batches, "batch", "output")} + ${addressOf(rows, `row${v}`, "output", true)};
+${sums.added ? `  let addedBase${v} = ${wrapped(sums.start.added)} + ${addressOf(batches, "batch", "added")} + ${addressOf(rows, `row${v}`, "added", true)};` : ""}
 ${each(
   groupBlocks,
-  (g) => `  var difference${g} = vec4f();
-  var bound${g} = vec4f();`,
+  (g) => `  var difference${g}_${v} = vec4f();
+  var bound${g}_${v} = vec4f();`,
+)}`,
 )}
   for (var term = lane; term < terms; term += ${lanes}u) {
-    let at = base + ${addressOf(sums.terms, "term", "left")};
-    let x = vec4f(${fours((r) => `select(0.0, leftAt(at[${r}]), ${windowsOf(sums, `result[${r}]`)})`)});
-    let magnitude = abs(x) + tinyLeft;
+    let at = ${addressOf(sums.terms, "term", "left")};
+${each(
+  vectors,
+  (
+    v,
+  ) => `    let x${v} = vec4f(${fours((r) => `select(0.0, leftAt(base${v}[${r}] + at), ${windowsOf(sums, `result${v}[${r}]`)})`)});
+    let magnitude${v} = abs(x${v}) + tinyLeft;`,
+)}
 ${each(
   groupBlocks,
   (g) => `    let both${g} = combined[(batch * blocks + min(firstBlock + ${g}u, blocks - 1u)) * terms + term];
-    difference${g} += x * both${g}.x;
-    bound${g} += magnitude * both${g}.y;`,
+${each(
+  vectors,
+  (v) => `    difference${g}_${v} += x${v} * both${g}.x;
+    bound${g}_${v} += magnitude${v} * both${g}.y;`,
+)}`,
 )}
   }
-${sums.added ? `  let addedBase = ${wrapped(sums.start.added)} + ${addressOf(batches, "batch", "added")} + ${addressOf(rows, "row", "added", true)};` : ""}
-${each(
-  groupBlocks,
-  (g) => `  {
+${each(groupBlocks, (g) => {
+  const first = (g % phaseBlocks) * 2 * vectors;
+  const isLast = g % phaseBlocks === phaseBlocks - 1 || g === groupBlocks - 1;
+  const phase = isLast ? Array.from({ length: (g % phaseBlocks) + 1 }, (_, i) => g - i) : [];
+  return `  {
     let column = (firstBlock + ${g}u) * ${blockColumns}u + lane;
     if (column < columns) {
       let factor = weight(column);
-      let at = ${first}u + result + ${addressOf(columns, "column", "output")};
-      let y = factor * vec4f(${fours((r) => `resultAt(at[${r}])`)});
-      difference${g} -= y;
-${output.format === "f16" ? `      bound${g} += select(vec4f(), abs(y) * shareOfResult, vec4<bool>(${fours((r) => `isFinite(y[${r}])`)}));` : ""}
+      let outputAt = ${firstResult}u + ${addressOf(columns, "column", "output")};
+${sums.added ? `      let addedAtColumn = ${addressOf(columns, "column", "added")};` : ""}
+${each(
+  vectors,
+  (v) => `      let y${v} = factor * vec4f(${fours((r) => `resultAt(outputAt + result${v}[${r}])`)});
+      difference${g}_${v} -= y${v};
+${output.format === "f16" ? `      bound${g}_${v} += select(vec4f(), abs(y${v}) * shareOfResult, vec4<bool>(${fours((r) => `isFinite(y${v}[${r}])`)}));` : ""}
 ${
   sums.added
-    ? `      let addedTo = addedBase + ${addressOf(columns, "column", "added")};
-      let z = factor * vec4f(${fours((r) => `addedAt(addedTo[${r}])`)});
-      difference${g} += z;
-      bound${g} += (abs(z) + tinyAdded) * shareOfAdded;`
+    ? `      let z${v} = factor * vec4f(${fours((r) => `addedAt(addedBase${v}[${r}] + addedAtColumn)`)});
+      difference${g}_${v} += z${v};
+      bound${g}_${v} += (abs(z${v}) + tinyAdded) * shareOfAdded;`
     : ""
-}
+}`,
+)}
     }
   }
-  partial[${2 * g}][lane] = difference${g};
-  partial[${2 * g + 1}][lane] = bound${g};`,
+${each(
+  vectors,
+  (v) => `  partial[${first + v}][lane] = difference${g}_${v};
+  partial[${first + vectors + v}][lane] = bound${g}_${v};`,
 )}
-  workgroupBarrier();
-  let own = lane / ${groupRows}u;
+${
+  isLast
+    ? `  workgroupBarrier();
+${phase.map((each) => `  reduced[${each}][lane] = reduce(${(each % phaseBlocks) * 2 * vectors}u, lane);`).join("\n")}
+  workgroupBarrier();`
+    : ""
+}`;
+})}
+  let block = lane / ${groupRows}u;
   let mine = lane % ${groupRows}u;
-  if (own >= ${groupBlocks}u || firstRow + mine >= rows || firstBlock + own >= blocks) { return; }
-  var difference = 0.0;
-  var bound = least;
-  for (var i = 0u; i < ${lanes}u; i++) {
-    difference += partial[2u * own][i][mine];
-    bound += partial[2u * own + 1u][i][mine];
+  if (block < ${groupBlocks}u && firstRow + mine < rows && firstBlock + block < blocks) {
+    let difference = whole(block, mine);
+    let bound = least + whole(block, ${groupRows}u + mine);
+    let result = array<vec4u, ${vectors}>(${Array.from({ length: vectors }, (_, v) => `result${v}`).join(", ")})[mine / 4u][mine % 4u];
+    judge(difference, bound, result, firstBlock + block);
   }
-  judge(difference, bound, result[mine], firstBlock + own);
+  workgroupBarrier();
+  if (lane != 0u) { return; }
+  let own = draw.own;
+  let right = atomicLoad(&agreed);
+  let open = atomicLoad(&undecided);
+  atomicAdd(&report[own + ${reportWords.compared}u], right + open + atomicLoad(&mismatches));
+  atomicMax(&report[own + ${reportWords.largest}u], atomicLoad(&largest));
+  if (open > 0u) { atomicAdd(&report[own + ${reportWords.undecided}u], open); }
+${
+  decides
+    ? `  // One word tells that all workgroups agree, whatever the order of their other atomic operations.
+  let expected = min(rows - firstRow, ${groupRows}u) * min(blocks - firstBlock, ${groupBlocks}u);
+  if (right != expected || own > 0u) { return; }
+  if (atomicAdd(&report[${reportWords.agreed}], 1u) == ${workgroups - 1}u) { skipped[${kernelReportWords.skip}] = 1u; }`
+    : ""
+}
 }
 
 fn judge(difference: f32, bound: f32, result: u32, block: u32) {
-  atomicAdd(&report[${reportWords.compared}], 1u);
   // Sums that may overflow say nothing.
   if (!isFinite(bound) || bound > most) {
-    atomicAdd(&report[${reportWords.undecided}], 1u);
+    atomicAdd(&undecided, 1u);
     return;
   }
 ${
   output.format === "f16"
     ? `  if (!isFinite(difference) && bound > mostHalf) {
-    atomicAdd(&report[${reportWords.undecided}], 1u);
+    atomicAdd(&undecided, 1u);
     return;
   }`
     : ""
 }
-  atomicMax(&report[${reportWords.largest}], bitcast<u32>(bound));
-  if (isFinite(difference) && abs(difference) <= bound) { return; }
-  if (atomicAdd(&report[${reportWords.mismatches}], 1u) > 0u) { return; }
-  atomicStore(&report[${reportWords.result}], result);
-  atomicStore(&report[${reportWords.block}], block);
-  atomicStore(&report[${reportWords.difference}], bitcast<u32>(difference));
-  atomicStore(&report[${reportWords.bound}], bitcast<u32>(bound));
+  atomicMax(&largest, bitcast<u32>(bound));
+  if (isFinite(difference) && abs(difference) <= bound) {
+    atomicAdd(&agreed, 1u);
+    return;
+  }
+  atomicAdd(&mismatches, 1u);
+  let own = draw.own;
+  if (atomicAdd(&report[own + ${reportWords.mismatches}u], 1u) > 0u) { return; }
+  atomicStore(&report[own + ${reportWords.result}u], result);
+  atomicStore(&report[own + ${reportWords.block}u], block);
+  atomicStore(&report[own + ${reportWords.difference}u], bitcast<u32>(difference));
+  atomicStore(&report[own + ${reportWords.bound}u], bitcast<u32>(bound));
 }
 
 override factor = 1u;
@@ -244,7 +338,7 @@ fn digest(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec
   if (n >= ${words}u) { return; }
   var word = ${output.format === "f16" ? "results[n]" : "bitcast<u32>(results[n])"};
   var isInside = true;
-${each(perWord, (i) => `  if (${perWord}u * n + ${i}u >= ${first}u && ${perWord}u * n + ${i}u < ${first + count}u) { word &= ${perWord === 1 ? "0u" : i === 0 ? "0xffff0000u" : "0xffffu"}; } else { isInside = false; }`)}
+${each(perWord, (i) => `  if (${perWord}u * n + ${i}u >= ${firstResult}u && ${perWord}u * n + ${i}u < ${firstResult + count}u) { word &= ${perWord === 1 ? "0u" : i === 0 ? "0xffff0000u" : "0xffffu"}; } else { isInside = false; }`)}
   if (isInside) { return; }
   var x = word ^ (n * 0x9e3779b1u);
   x = (x ^ (x >> 16u)) * 0x7feb352du;

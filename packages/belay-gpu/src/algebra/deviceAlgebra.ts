@@ -10,14 +10,15 @@ import { asksForAlgebra } from "../runtime/context/kernelPolicy.ts";
 import type { Repair } from "../runtime/context/repair.ts";
 import type { RuntimeContext } from "../runtime/context/runtimeContext.ts";
 import type { SumsReport } from "../runtime/context/sumsChecker.ts";
-import { doubleGrid } from "../runtime/pipelines/doubledGrid.ts";
+import type { ProtectedKernel } from "../runtime/pipelines/protectedKernels.ts";
 import type { BoundPipeline } from "../runtime/recording/boundPipeline.ts";
 import { workgroupsOf } from "../runtime/recording/filled.ts";
 import type { CheckedDispatch, SumsChecking, WordAt } from "../runtime/recording/sumsChecking.ts";
 import { makeSilently } from "../runtime/webgpu/nativeObjects.ts";
+import type { OwnKernel } from "../runtime/webgpu/ownKernel.ts";
 import type { BufferRange } from "../runtime/webgpu/resources.ts";
 import { workOfCheck } from "./checkKernels.ts";
-import { ControlKernels, DispatchCheck, type Findings } from "./dispatchCheck.ts";
+import { concluding, DispatchCheck, type Findings } from "./dispatchCheck.ts";
 import { type SumsOfProducts, searchSumsOfProducts, type Unrecognized } from "./sumsOfProducts.ts";
 import { SumsPipelines } from "./sumsPipelines.ts";
 
@@ -47,14 +48,14 @@ interface KnownWord {
 }
 
 /** The dispatches of one kind: of one kernel, on one grid, with buffers of the same sizes. */
-interface Kind extends Pick<CheckableDispatch, "kernel" | "isAsked" | "costOfRedundancy"> {
+interface Kind extends Pick<CheckableDispatch, "kernel" | "isAsked" | "costOfRedundancy" | "skippable"> {
   readonly grid: readonly number[];
   readonly sizes: readonly { readonly of: BindingPoint; readonly size: number }[];
   words: readonly KnownWord[];
   /** The sums with their pipelines once they are known, or the reason why there is no check. */
   found: Found | Unrecognized | "searching";
-  /** The checks, by the grid under redundancy; undefined until the device has accepted them. */
-  readonly checks: Map<string, DispatchCheck | undefined>;
+  /** The check; `"making"` until the device has accepted it. */
+  check: DispatchCheck | "making" | undefined;
   undecided: number;
 }
 
@@ -65,10 +66,10 @@ interface CheckableDispatch {
   readonly isAsked: boolean;
   /** The predicted time under redundancy, relative to that of the dispatch alone. */
   readonly costOfRedundancy: number;
+  /** Returns the variant of the kernel that the device can skip, if there is one. */
+  readonly skippable: () => ProtectedKernel | undefined;
   readonly call: DispatchCall;
   readonly wordAt: WordAt;
-  /** The grid of the dispatch under redundancy. */
-  readonly grid: readonly number[];
 }
 
 /** Sums with the pipelines that check them. */
@@ -90,7 +91,7 @@ export class DeviceAlgebra implements SumsChecking {
   readonly #context: RuntimeContext;
   readonly #device: GPUDevice;
   readonly #settings: Settings;
-  readonly #control: ControlKernels;
+  readonly #conclude: OwnKernel;
   readonly #kinds = new WeakMap<object, Kind[]>();
   /** The kinds of the dispatches that were asked for, by their calls. */
   readonly #known = new WeakMap<DispatchCall, Kind>();
@@ -106,18 +107,17 @@ export class DeviceAlgebra implements SumsChecking {
     this.#context = context;
     this.#device = context.device;
     this.#settings = settings;
-    this.#control = new ControlKernels(context.device);
+    this.#conclude = concluding(context.device);
   }
 
   checkOf(pipeline: BoundPipeline, asked: readonly unknown[], wordAt: WordAt): CheckedDispatch | undefined {
     const dispatch = this.#dispatchOf(pipeline, asked, wordAt);
     const kind = dispatch && this.#kindOf(dispatch);
     if (!kind || kind.found === "searching" || "reason" in kind.found) return undefined;
-    const { call, grid } = dispatch;
-    const key = grid.join();
-    if (!kind.checks.has(key)) this.#make(kind, kind.found, grid);
-    const check = kind.checks.get(key);
-    return check && { findings: check, run: (...parts) => check.run(parts[0], call, parts[1], parts[2]) };
+    if (!kind.check) this.#make(kind, kind.found);
+    const { check } = kind;
+    if (!check || check === "making") return undefined;
+    return { findings: check, run: (...parts) => check.run(parts[0], dispatch.call, parts[1], parts[2]) };
   }
 
   /**
@@ -128,31 +128,32 @@ export class DeviceAlgebra implements SumsChecking {
     asked: readonly unknown[],
     wordAt: WordAt,
   ): CheckableDispatch | undefined {
-    const { record, kernel, kernelToDouble } = pipeline;
+    const { record, kernel } = pipeline;
     const counts = workgroupsOf(asked);
     const isRunnable = record.redundancy !== "none" && counts.every((count) => count >= 1);
     // The two dispatches would need shadows that are up to date in between.
     if (!kernel || !isRunnable || kernel.interGroup?.shadows.length) return undefined;
-    const { maxComputeWorkgroupsPerDimension: limit } = this.#device.limits;
-    const mostWorkgroups = kernel.interGroup?.mostWorkgroups;
-    const doubled = kernelToDouble && doubleGrid(asked, { kernel: kernel.name, limit, mostWorkgroups });
-    const { dispatch } = pipeline.use(record.variant(doubled?.doubling ?? 0)).effectOn(counts);
+    const { dispatch } = pipeline.use(record.variant(0)).effectOn(counts);
     const names = { label: record.source?.label ?? "", entryPoint: kernel.entryPoint };
     return (
       dispatch && {
         kernel,
         isAsked: asksForAlgebra(this.#context.policy, names),
         costOfRedundancy: kernel.protection.chosen?.predicted ?? usualCost,
+        skippable: () => record.with("again").kernel,
         call: dispatch.call,
         wordAt,
-        grid: doubled?.grid ?? counts,
       }
     );
   }
 
-  /** Makes the check of a kind of dispatches with a grid under redundancy. */
-  #make(kind: Kind, { sums, pipelines }: Found, grid: readonly number[]): void {
-    const key = grid.join();
+  /** Makes the check of a kind of dispatches. */
+  #make(kind: Kind, { sums, pipelines }: Found): void {
+    const skippable = kind.skippable();
+    if (!skippable) {
+      this.#leave(kind, "its dispatches under redundancy cannot be skipped");
+      return;
+    }
     const { combinedBytes } = pipelines.kernels;
     if (this.#workBytes + combinedBytes > mostWorkBytes) {
       this.#leave(kind, "all checks together would need too much memory");
@@ -160,15 +161,14 @@ export class DeviceAlgebra implements SumsChecking {
     }
     this.#workBytes += combinedBytes;
     const found = (findings: Findings) => this.#count(kind, findings);
-    const make = () =>
-      new DispatchCheck(this.#device, this.#context.reports, this.#control, { sums, pipelines, grid, found });
+    const parts = { sums, pipelines, skippable: skippable.slot, found };
+    const make = () => new DispatchCheck(this.#device, this.#context.reports, this.#conclude, parts);
     const { made, failed } = makeSilently(this.#device, make);
-    const { searchesAtOnce } = this.#settings;
-    kind.checks.set(key, searchesAtOnce ? made : undefined);
+    kind.check = this.#settings.searchesAtOnce ? made : "making";
     this.#settle(async () => {
       const error = await failed;
       if (error) this.#leave(kind, error.message);
-      else kind.checks.set(key, made);
+      else kind.check = made;
     });
   }
 
@@ -278,7 +278,7 @@ export class DeviceAlgebra implements SumsChecking {
 
   /** Begins to look for sums in dispatches of a new kind. */
   #begin(dispatch: CheckableDispatch): Kind {
-    const { kernel, isAsked, costOfRedundancy, call, wordAt } = dispatch;
+    const { kernel, isAsked, costOfRedundancy, skippable, call, wordAt } = dispatch;
     const ranges = call.bound.flatMap(({ of, place }) => ("buffer" in place ? [{ of, range: place }] : []));
     // The search may see the words only as they are now.
     const words = ranges.flatMap(({ of, range }) => {
@@ -294,11 +294,12 @@ export class DeviceAlgebra implements SumsChecking {
       kernel,
       isAsked,
       costOfRedundancy,
+      skippable,
       grid: [...call.grid],
       sizes: ranges.map(({ of, range: { size } }) => ({ of, size })),
       words,
       found: "searching",
-      checks: new Map(),
+      check: undefined,
       undecided: 0,
     };
     const obstacle = obstacleIn(call);
@@ -328,7 +329,7 @@ export class DeviceAlgebra implements SumsChecking {
   }
 
   /** Looks for sums in the dispatches of a kind. Pauses now and then. */
-  *#search(kind: Kind, { call, grid }: CheckableDispatch): Generator<void, void, void> {
+  *#search(kind: Kind, { call }: CheckableDispatch): Generator<void, void, void> {
     const { kernel, bound } = call;
     const { source, entryPoint, constants } = kernel;
     const read = new Map<string, KnownWord>();
@@ -354,7 +355,7 @@ export class DeviceAlgebra implements SumsChecking {
       const reason = this.#obstacleTo(kind, found, output.size);
       if (reason !== undefined) return this.#leave(kind, reason);
       yield;
-      const make = () => new SumsPipelines(this.#device, found, output.size);
+      const make = () => new SumsPipelines(this.#device, found, output.size, true);
       const { made: pipelines, failed } = makeSilently(this.#device, make);
       const known = { sums: found, pipelines };
       if (this.#settings.searchesAtOnce) kind.found = known;
@@ -362,7 +363,7 @@ export class DeviceAlgebra implements SumsChecking {
         const error = await failed;
         if (error) return this.#leave(kind, error.message);
         kind.found = known;
-        if (!kind.checks.has(grid.join())) this.#make(kind, known, grid);
+        if (!kind.check) this.#make(kind, known);
       });
     } catch (error) {
       // A defect of the search leaves the kernel to redundancy.

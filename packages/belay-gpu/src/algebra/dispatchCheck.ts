@@ -9,31 +9,23 @@ import type { PassCommands } from "../runtime/webgpu/passCommands.ts";
 import { noOffsets } from "../runtime/webgpu/replayStep.ts";
 import { type BufferRange, placesOf, whole } from "../runtime/webgpu/resources.ts";
 import { WeakCache } from "../runtime/webgpu/weakCache.ts";
-import { reportWords } from "./checkKernels.ts";
+import { reportStride, reportWords } from "./checkKernels.ts";
 import type { SumsOfProducts } from "./sumsOfProducts.ts";
 import { type CheckWork, newWork, type StepName, type SumsPipelines } from "./sumsPipelines.ts";
 
-/** The words of the buffer with which a check controls the dispatch under redundancy. */
-const controlWords = {
-  /** The seed of the weights, and whether `compare` has nothing to do. */
+/** The words of the buffer that a check keeps. */
+const drawWords = {
+  /** The seed of the weights, and the first word of the report. */
   seed: 0,
-  isOver: 1,
+  own: 1,
   /** The number of sums that a complete check compares. */
   expected: 2,
-  /** The arguments of the dispatch under redundancy, and its grid if it runs. */
-  arguments: 4,
-  grid: 8,
-  /** The outcome of the first comparison, and what it reported. */
-  outcome: 12,
-  result: 13,
-  difference: 15,
-  bound: 16,
-  largest: 17,
+  /** The same seed and the first word of the report on the second comparison. */
+  again: 64,
 } as const;
-const controlSize = 80;
+const drawCount = 66;
 
-/** The outcomes of a comparison. */
-const outcomes = { agreed: 0, mismatch: 1, undecided: 2 } as const;
+const label = "belay: check of sums";
 
 /** The words of the findings, all of which are zero if there are none. */
 const findings = {
@@ -60,119 +52,94 @@ export interface Findings {
   readonly first?: { readonly result: number; readonly difference: number; readonly bound: number };
 }
 
-const copied = `
-  control[${controlWords.result}] = report[${reportWords.result}];
-  control[${controlWords.difference}] = report[${reportWords.difference}];
-  control[${controlWords.bound}] = report[${reportWords.bound}];
-  control[${controlWords.largest}] = report[${reportWords.largest}];
-  for (var i = 0u; i < 16u; i++) { report[i] = 0u; }`;
-
-/** Without a complete comparison, the result is no number that an output can have. */
-const DECIDE = /* wgsl */ `
-@group(0) @binding(0) var<storage, read_write> report: array<u32, 16>;
-@group(0) @binding(1) var<storage, read_write> control: array<u32, ${controlSize / 4}>;
-@compute @workgroup_size(1) fn decide() {
-  var outcome = ${outcomes.agreed}u;
-  if (report[${reportWords.undecided}] > 0u) { outcome = ${outcomes.undecided}u; }
-  if (report[${reportWords.mismatches}] > 0u) { outcome = ${outcomes.mismatch}u; }
-  if (report[${reportWords.compared}] != control[${controlWords.expected}]) {
-    outcome = ${outcomes.mismatch}u;
-    report[${reportWords.result}] = 0xffffffffu;
-  }
-  control[${controlWords.outcome}] = outcome;
-  let isRight = outcome == ${outcomes.agreed}u;
-  control[${controlWords.isOver}] = u32(isRight);
-  for (var i = 0u; i < 3u; i++) {
-    control[${controlWords.arguments}u + i] = select(control[${controlWords.grid}u + i], 0u, isRight);
-  }${copied}
-}`;
+const second = reportStride + reportWords.mismatches;
 
 const CONCLUDE = /* wgsl */ `
-@group(0) @binding(0) var<storage, read_write> report: array<u32, 16>;
-@group(0) @binding(1) var<storage, read_write> control: array<u32, ${controlSize / 4}>;
-@group(0) @binding(2) var<storage, read_write> slot: array<u32>;
+@group(0) @binding(0) var<storage, read_write> report: array<u32, ${2 * reportStride}>;
+@group(0) @binding(1) var<storage, read_write> draw: array<u32, ${drawCount}>;
+@group(0) @binding(2) var<storage, read_write> skippable: array<u32>;
+@group(0) @binding(3) var<storage, read_write> slot: array<u32>;
 fn add(finding: u32) { slot[${slotWords.total}u + finding]++; }
 @compute @workgroup_size(1) fn conclude() {
   add(${findings.checked}u);
   let largest = ${slotWords.total + findings.largest}u;
-  slot[largest] = max(slot[largest], control[${controlWords.largest}]);
-  let outcome = control[${controlWords.outcome}];
-  if (outcome == ${outcomes.undecided}u) { add(${findings.undecided}u); }
-  if (outcome == ${outcomes.mismatch}u && report[${reportWords.mismatches}] > 0u) { add(${findings.refuted}u); }
-  if (outcome == ${outcomes.mismatch}u && report[${reportWords.mismatches}] == 0u) {
-    if (slot[${slotWords.total + findings.repaired}] == 0u) {
-      slot[${slotWords.total + findings.result}] = control[${controlWords.result}] + 1u;
-      slot[${slotWords.total + findings.difference}] = control[${controlWords.difference}];
-      slot[${slotWords.total + findings.bound}] = control[${controlWords.bound}];
+  slot[largest] = max(slot[largest], report[${reportWords.largest}]);
+  if (skippable[${slotWords.skip}] == 0u) {
+    let hasMismatch = report[${reportWords.mismatches}] > 0u;
+    let hasRun = report[${reportWords.compared}] == draw[${drawWords.expected}];
+    if (!hasMismatch && hasRun && report[${reportWords.undecided}] > 0u) {
+      add(${findings.undecided}u);
+    } else if (report[${second}] > 0u) {
+      add(${findings.refuted}u);
+    } else {
+      if (slot[${slotWords.total + findings.repaired}] == 0u && hasMismatch) {
+        slot[${slotWords.total + findings.result}] = report[${reportWords.result}] + 1u;
+        slot[${slotWords.total + findings.difference}] = report[${reportWords.difference}];
+        slot[${slotWords.total + findings.bound}] = report[${reportWords.bound}];
+      }
+      add(${findings.repaired}u);
     }
-    add(${findings.repaired}u);
   }
-  for (var i = 0u; i < 16u; i++) { report[i] = 0u; }
-  control[${controlWords.isOver}] = 0u;
-  control[${controlWords.seed}] = control[${controlWords.seed}] * 747796405u + 2891336453u;
+  for (var i = 0u; i < ${2 * reportStride}u; i++) { report[i] = 0u; }
+  skippable[${slotWords.skip}] = 0u;
+  let seed = draw[${drawWords.seed}] * 747796405u + 2891336453u;
+  draw[${drawWords.seed}] = seed;
+  draw[${drawWords.again}] = seed;
 }`;
 
-/** The small kernels that all checks of a device share. */
-export class ControlKernels {
-  readonly decide: OwnKernel;
-  readonly conclude: OwnKernel;
+/** Returns the small kernel that all checks of a device share. It ends the check of a dispatch. */
+export const concluding = (device: GPUDevice): OwnKernel =>
+  new OwnKernel(device, {
+    label,
+    code: CONCLUDE,
+    buffers: ["storage", "storage", "storage", "storage"],
+  });
 
-  constructor(device: GPUDevice) {
-    const label = "belay: check of sums";
-    this.decide = new OwnKernel(device, { label, code: DECIDE, buffers: ["storage", "storage"] });
-    this.conclude = new OwnKernel(device, {
-      label,
-      code: CONCLUDE,
-      buffers: ["storage", "storage", "storage"],
-    });
-  }
-}
-
-/** The check of dispatches with the same sums, and with the same grid under redundancy. */
+/** The check of dispatches with the same sums. */
 export class DispatchCheck implements SumsFindings {
   readonly slot: ReportSlot;
   readonly #sums: SumsOfProducts;
   readonly #pipelines: SumsPipelines;
-  readonly #control: ControlKernels;
+  readonly #conclude: OwnKernel;
   readonly #work: CheckWork;
+  readonly #skippable: BufferRange;
   readonly #found: (findings: Findings) => void;
   readonly #groups = new WeakCache<GPUBindGroup>();
 
   /**
-   * Calls `found` with the findings of each look. `grid` is that of the dispatch under redundancy.
+   * Calls `found` with the findings of each look. `skippable` is the report of the kernel under
+   * redundancy.
    */
   constructor(
     device: GPUDevice,
     arena: ReportArena,
-    control: ControlKernels,
+    conclude: OwnKernel,
     {
       sums,
       pipelines,
-      grid,
+      skippable,
       found,
     }: {
       readonly sums: SumsOfProducts;
       readonly pipelines: SumsPipelines;
-      readonly grid: readonly number[];
+      readonly skippable: ReportSlot;
       readonly found: (findings: Findings) => void;
     },
   ) {
     this.#sums = sums;
     this.#pipelines = pipelines;
-    this.#control = control;
+    this.#conclude = conclude;
     this.#found = found;
-    const { bufferStorage, bufferUniform, bufferIndirect, bufferCopyDst } = flags;
-    const draw = device.createBuffer({
-      label: "belay: check of sums",
-      size: controlSize,
-      usage: bufferStorage | bufferUniform | bufferIndirect | bufferCopyDst,
-    });
-    this.#work = newWork(device, pipelines.kernels, draw);
-    const words = new Uint32Array(controlSize / 4);
-    words.set(crypto.getRandomValues(new Uint32Array(1)), controlWords.seed);
-    words.set([pipelines.kernels.compared], controlWords.expected);
-    words.set(grid, controlWords.grid);
+    const { bufferStorage, bufferUniform, bufferCopyDst } = flags;
+    const [seed] = crypto.getRandomValues(new Uint32Array(1));
+    const words = new Uint32Array(drawCount);
+    words.set([seed!, 0, pipelines.kernels.compared], drawWords.seed);
+    words.set([seed!, reportStride], drawWords.again);
+    const usage = bufferStorage | bufferUniform | bufferCopyDst;
+    const draw = device.createBuffer({ label, size: words.byteLength, usage });
     device.queue.writeBuffer(draw, 0, words);
+    this.#skippable = rangeOf(skippable);
+    this.#work = newWork(device, pipelines.kernels, { draw, skippable: this.#skippable });
     this.slot = arena.allocate({ bytes: 4 * (slotWords.total + findingCount), cells: findingCount });
   }
 
@@ -180,19 +147,14 @@ export class DispatchCheck implements SumsFindings {
    * Encodes a dispatch without redundancy, its check, and the dispatch under redundancy, as
    * `CheckedDispatch` describes it.
    */
-  run(
-    commands: PassCommands,
-    call: DispatchCall,
-    alone: () => void,
-    again: (dispatch: () => void) => void,
-  ): void {
+  run(commands: PassCommands, call: DispatchCall, alone: () => void, again: () => void): void {
     const { report, draw } = this.#work;
     alone();
     this.#encode(commands, call, ["combine", "compare"]);
-    this.#control.decide.encode(commands, [whole(report), whole(draw)], 1);
-    again(() => commands.dispatchWorkgroupsIndirect(draw, 4 * controlWords.arguments));
-    this.#encode(commands, call, ["compare"]);
-    this.#control.conclude.encode(commands, [whole(report), whole(draw), rangeOf(this.slot)], 1);
+    again();
+    this.#encode(commands, call, ["compare"], 4 * drawWords.again);
+    const buffers = [whole(report), whole(draw), this.#skippable, rangeOf(this.slot)];
+    this.#conclude.encode(commands, buffers, 1);
   }
 
   read(words: Uint32Array): void {
@@ -211,7 +173,7 @@ export class DispatchCheck implements SumsFindings {
     });
   }
 
-  #encode(commands: PassCommands, call: DispatchCall, names: readonly StepName[]): void {
+  #encode(commands: PassCommands, call: DispatchCall, names: readonly StepName[], draw = 0): void {
     const { left, right, output, added } = this.#sums;
     const rangeAt = ({ of }: SumsOfProducts["left"]) => {
       const isAt = (each: DispatchCall["bound"][number]) =>
@@ -227,8 +189,8 @@ export class DispatchCheck implements SumsFindings {
     const ranges = Object.values(buffers);
     const group = this.#groups.get(
       ranges.map(({ buffer }) => buffer),
-      placesOf(ranges),
-      () => this.#pipelines.group(buffers, this.#work),
+      `${placesOf(ranges)}${draw}`,
+      () => this.#pipelines.group(buffers, this.#work, draw),
     );
     commands.noteAdded(group);
     for (const { pipeline, workgroups } of this.#pipelines.stepsOf(names)) {

@@ -61,7 +61,7 @@ export class SumsCheck {
       size: drawSize,
       usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
     });
-    this.#work = newWork(device, this.#pipelines.kernels, draw);
+    this.#work = newWork(device, this.#pipelines.kernels, { draw });
   }
 
   /** The multiplications of the check, as a fraction of those of the sums. */
@@ -106,7 +106,8 @@ export class SumsCheck {
 
   /** Destroys the buffers of the check. */
   destroy(): void {
-    for (const buffer of Object.values(this.#work)) buffer.destroy();
+    const { combined, report, draw } = this.#work;
+    for (const buffer of [combined, report, draw]) buffer.destroy();
   }
 
   #read(report: DataView, expected: number): SumsVerdict {

@@ -20,8 +20,10 @@ export interface CheckWork {
   /** The weighted sums of the right operand. */
   readonly combined: GPUBuffer;
   readonly report: GPUBuffer;
-  /** The uniform buffer with the seed of the weights. */
+  /** The uniform buffer with the seed of the weights and the first word of the report. */
   readonly draw: GPUBuffer;
+  /** The report of the kernel that is skipped if all sums agree, for pipelines that decide. */
+  readonly skippable?: GPUBufferBinding;
 }
 
 /** The steps of a check. */
@@ -35,8 +37,12 @@ interface Step {
 
 const label = "belay: check of sums";
 
-/** Creates the buffers in which a check works, around the one with the seed of the weights. */
-export function newWork(device: GPUDevice, { combinedBytes }: CheckKernels, draw: GPUBuffer): CheckWork {
+/** Creates the buffers in which a check works, beside those that are given. */
+export function newWork(
+  device: GPUDevice,
+  { combinedBytes }: CheckKernels,
+  given: Pick<CheckWork, "draw" | "skippable">,
+): CheckWork {
   const { bufferStorage, bufferCopyDst, bufferCopySrc } = flags;
   return {
     combined: device.createBuffer({ label, size: combinedBytes, usage: bufferStorage }),
@@ -45,7 +51,7 @@ export function newWork(device: GPUDevice, { combinedBytes }: CheckKernels, draw
       size: reportSize,
       usage: bufferStorage | bufferCopySrc | bufferCopyDst,
     }),
-    draw,
+    ...given,
   };
 }
 
@@ -57,13 +63,13 @@ export class SumsPipelines {
   readonly #pipelines: ReadonlyMap<StepName, GPUComputePipeline>;
 
   /**
-   * Creates the pipelines for an output with a bound range of so many bytes. Throws a `TypeError`
-   * if sums of this kind cannot be checked.
+   * Creates the pipelines for an output with a bound range of so many bytes. If they decide, they
+   * skip a kernel once all sums agree. Throws a `TypeError` if sums of this kind cannot be checked.
    */
-  constructor(device: GPUDevice, sums: SumsOfProducts, outputBytes: number) {
+  constructor(device: GPUDevice, sums: SumsOfProducts, outputBytes: number, decides = false) {
     const obstacle = obstacleToCheck(sums);
     if (obstacle !== undefined) throw new TypeError(`these sums cannot be checked: ${obstacle}`);
-    const kernels = checkKernels(sums, outputBytes);
+    const kernels = checkKernels(sums, outputBytes, decides);
     const { maxStorageBufferBindingSize, maxComputeWorkgroupsPerDimension: most } = device.limits;
     if (kernels.combinedBytes > maxStorageBufferBindingSize)
       throw new TypeError(
@@ -85,6 +91,7 @@ export class SumsPipelines {
         entry(4, "storage"),
         entry(5, "storage"),
         entry(6, "uniform"),
+        ...(decides ? [entry(7, "storage")] : []),
       ],
     });
     const layout = device.createPipelineLayout({ bindGroupLayouts: [this.#layout] });
@@ -113,10 +120,10 @@ export class SumsPipelines {
     });
   }
 
-  /** Returns the bind group of all steps. */
-  group({ left, right, output, added }: CheckedBuffers, work: CheckWork): GPUBindGroup {
+  /** Returns the bind group of all steps. The seed of the weights is at an offset of its buffer. */
+  group({ left, right, output, added }: CheckedBuffers, work: CheckWork, offset = 0): GPUBindGroup {
     const [first, second] = this.kernels.isMirrored ? [right, left] : [left, right];
-    const { combined, report, draw } = work;
+    const { combined, report, draw, skippable } = work;
     const resources = [
       first,
       second,
@@ -124,7 +131,8 @@ export class SumsPipelines {
       added,
       { buffer: combined },
       { buffer: report },
-      { buffer: draw, size: drawSize },
+      { buffer: draw, offset, size: drawSize },
+      skippable,
     ];
     const entries = resources.flatMap((resource, binding) => (resource ? [{ binding, resource }] : []));
     return this.#device.createBindGroup({ label, layout: this.#layout, entries });

@@ -299,6 +299,11 @@ export interface CompilerOptions extends Omit<ProtectOptions, "memory"> {
    * whose replicas wait. Default false.
    */
   readonly copies?: boolean;
+  /**
+   * True if the device can skip dispatches of kernels with redundancy. Workgroups then end at once
+   * while the word `skip` of the report is not 0. Default false.
+   */
+  readonly skippable?: boolean;
 }
 
 /** The protection of one compute entry point. */

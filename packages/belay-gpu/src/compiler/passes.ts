@@ -29,6 +29,7 @@ import { replicateWorkgroupMemory } from "../transforms/redundancy/replicateWork
 import { replicateWorkgroups } from "../transforms/redundancy/replicateWorkgroups.ts";
 import type { CheckSites } from "../transforms/redundancy/reportBuffer.ts";
 import { shadowBuffers } from "../transforms/redundancy/shadowBuffers.ts";
+import { skipWorkgroups } from "../transforms/redundancy/skipWorkgroups.ts";
 import { splitChains } from "../transforms/redundancy/splitChains.ts";
 import type { Names } from "../transforms/shared/names.ts";
 import type { FunctionDeclaration, Module } from "../wgsl/ast.ts";
@@ -490,6 +491,16 @@ export const passes: readonly Pass[] = [
         source: faults.sourceNodes,
         isReplicated: (variable) => isDoubled(plan) && plan.replicated.has(variable),
       }),
+  },
+
+  {
+    // Lets the device skip dispatches.
+    name: "skipWorkgroups",
+    phase: "protection",
+    requires: ["report", "ids"],
+    ensures: [],
+    when: (plan) => isDoubled(plan) && plan.settings.skippable,
+    run: ({ program, names, plan: { entryPoints } }) => skipWorkgroups(program, names, { entryPoints }),
   },
 
   // Another text for the second replica, with the places that all other passes have numbered

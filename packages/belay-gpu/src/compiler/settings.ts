@@ -6,6 +6,7 @@ import { flag, listOf, oneOf, refuseUnknown, shown, type Values, wholeFrom } fro
 import { pairingConflict, subgroupsMissing } from "../diagnostics/protection.ts";
 import { type MemoryScheme, type Schemes, schemeOf, schemes } from "../ecc/scheme.ts";
 import type { Uncompared } from "../transforms/redundancy/comparison/comparison.ts";
+import { skipBytes } from "../transforms/redundancy/skipWorkgroups.ts";
 import type { DiversityPasses } from "../transforms/shared/diversity.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type Structure, structures } from "./configurations.ts";
@@ -81,6 +82,7 @@ const options: { readonly [Name in keyof Required<CompilerOptions>]: Values | nu
   injectFaults: oneOf(choices.injectFaults),
   strikeMachinery: flag,
   copies: flag,
+  skippable: flag,
 };
 
 /** Throws a `TypeError` for options and values that `protect` does not have. */
@@ -128,6 +130,7 @@ export interface Settings {
   readonly injectFaults: boolean | "profile";
   readonly strikeMachinery: boolean;
   readonly copies: boolean;
+  readonly skippable: boolean;
   /** True if the device has subgroups. */
   readonly subgroups: boolean;
   /** The number of lanes that a subgroup has at least; 0 without subgroups. */
@@ -181,7 +184,10 @@ export function settingsOf(
   options: FixedOptions,
   { codes = schemes, uncompared }: Experiment,
 ): Settings {
-  const limits = { ...defaultLimits, ...options.limits };
+  const { skippable = false } = options;
+  const given = { ...defaultLimits, ...options.limits };
+  const { maxComputeWorkgroupStorageSize: most } = given;
+  const limits = { ...given, maxComputeWorkgroupStorageSize: most - (skippable ? skipBytes : 0) };
   const places = placesOf(options);
   const report = options.reportBinding ?? freeBinding(source, limits.maxBindGroups);
   const { memory = "none" } = options;
@@ -194,6 +200,7 @@ export function settingsOf(
     injectFaults: options.injectFaults ?? false,
     strikeMachinery: options.strikeMachinery ?? false,
     copies: options.copies ?? false,
+    skippable,
     subgroupSize: places.subgroups ? (options.subgroupSize ?? usualSubgroup) : 0,
     memory: {
       ...(options.memoryBindings ?? bindingsBehind(source, report)),

@@ -35,8 +35,8 @@ import { makeSilently } from "../webgpu/nativeObjects.ts";
  * without check words. A list of schemes computes other sums, if the usual ones are not useful.
  *
  * Two variants are for dispatches that are checked by algebra, between passes that verify memory.
- * `"alone"` has no redundancy and no checks of memory. `"again"` has redundancy. It runs if the
- * results of `"alone"` are not right.
+ * `"alone"` has no redundancy and no checks of memory. `"again"` has redundancy, and is skipped if
+ * the results of `"alone"` are right.
  */
 export type KernelVariant = "none" | "alone" | "again" | readonly BindingScheme[];
 
@@ -129,7 +129,7 @@ interface Protection {
 }
 
 /** The part of a policy that decides how a kernel is compiled. */
-type Configuration = CompiledPolicy & Pick<CompilerOptions, "copies">;
+type Configuration = CompiledPolicy & Pick<CompilerOptions, "copies" | "skippable">;
 
 /** The compiled sources of a device, each compiled once. */
 class Protections {
@@ -158,7 +158,8 @@ class Protections {
    */
   protectionFor(request: KernelRequest, policy: Configuration): [Protection, ...Diagnostic[]] {
     const { room, variant } = request;
-    if (isOfCheckedDispatch(variant)) return [this.#once(request, policy, "none")];
+    if (isOfCheckedDispatch(variant))
+      return [this.#once(request, { ...policy, skippable: variant === "again" }, "none")];
     if (variant === "none") return [this.#once(request, policy, "none"), leftAlone.boundWithoutChecks()];
     const usual = this.#policy.memory;
     const memory = typeof variant === "object" ? { default: usual, bindings: variant } : usual;
@@ -173,9 +174,11 @@ class Protections {
 
   #once(
     { source, constants, room, entryPoint }: KernelRequest,
-    { redundancy, cover, check, channel, pairing, diversity, copies = false }: Configuration,
+    configuration: Configuration,
     memory: NonNullable<CompilerOptions["memory"]>,
   ): Protection {
+    const { redundancy, cover, check, channel, pairing, diversity } = configuration;
+    const { copies = false, skippable = false } = configuration;
     const reportBinding = room?.reportBinding;
     // Under `"auto"`, the cheapest configuration depends on the kernel. All other configurations
     // depend on the module only.
@@ -183,8 +186,8 @@ class Protections {
       redundancy === "auto"
         ? { ...(entryPoint && { entryPoint }), ...(room && { room: room.storageBuffers }) }
         : {};
-    const policy = [redundancy, cover, check, channel, pairing, diversity, copies, memory, chosenFor];
-    const key = JSON.stringify([reportBinding, Object.entries(constants).sort(), policy, source]);
+    const policy = [redundancy, cover, check, channel, pairing, diversity, copies, skippable, memory];
+    const key = JSON.stringify([reportBinding, Object.entries(constants).sort(), policy, chosenFor, source]);
     let protection = this.#made.get(key);
     if (!protection) {
       const { injectFaults, strikeMachinery } = this.#policy;
@@ -203,6 +206,7 @@ class Protections {
         injectFaults,
         strikeMachinery,
         copies,
+        skippable,
         constants,
         ...chosenFor,
         ...(room && { reportBinding: room.reportBinding, memoryBindings: room.memoryBindings }),

@@ -180,26 +180,26 @@ class ComputePass implements EncodingPoint {
     const { limit } = this.#parts;
     const mostWorkgroups = kernel?.interGroup?.mostWorkgroups;
     const doubled = kernel && doubleGrid(grid, { kernel: kernel.name, limit, mostWorkgroups });
-    const prepared = this.#prepare(runs, doubled?.doubling ?? 0);
+    // Each checked dispatch is one of the program's kernel.
+    const prepared = this.#prepare(runs, doubled?.doubling ?? 0, checked ? own.record : runs.record);
     const effect = prepared.use.effectOn(counts);
     this.#verify(prepared, this.#filledBy(effect, prepared.unused));
     if (doubled) this.#bringShadowsUpToDate(prepared);
     const isSequential = doubled?.doubling === namedByReport;
     const workgroups = (doubled?.grid ?? grid) as Grid;
+    const dispatch = () => this.#commands.dispatchWorkgroups(...workgroups);
     if (checked) {
       const alone = this.#preparedFor(this.#alone, own.alone, 0);
       this.#alone = alone;
       checked.run(
         this.#commands,
         () => this.#run(alone, false, () => this.#commands.dispatchWorkgroups(...(grid as Grid))),
-        (again) => this.#run(prepared, isSequential, again),
+        () => this.#run(prepared, isSequential, dispatch),
       );
       this.record.sums ??= new Set();
       this.record.sums.add(checked.findings);
     } else {
-      this.#run(this.#withSlots(prepared), isSequential, () =>
-        this.#commands.dispatchWorkgroups(...workgroups),
-      );
+      this.#run(this.#withSlots(prepared), isSequential, dispatch);
     }
     if (!effect.dispatch) this.record.unknownDispatches++;
     this.record.addEffect(effect, prepared.unused);
@@ -262,11 +262,10 @@ class ComputePass implements EncodingPoint {
     if (this.#sums) this.#prepared = undefined;
     this.#sums = undefined;
     this.#running = undefined;
-    return own.kernel?.memory ? own.again : own;
+    return own.again;
   }
 
-  #prepare(runs: BoundPipeline, doubling: Doubling): Prepared {
-    const { counts } = runs.record;
+  #prepare(runs: BoundPipeline, doubling: Doubling, { counts } = runs.record): Prepared {
     if (counts) this.record.dispatches.count(counts);
     this.#prepared = this.#preparedFor(this.#prepared, runs, doubling);
     return this.#prepared;

@@ -22,10 +22,9 @@ export interface CheckedDispatch {
   readonly findings: SumsFindings;
   /**
    * Encodes the dispatch without redundancy by `alone`, the check of its results, and the dispatch
-   * under redundancy by `again`. The latter gets a function that encodes the dispatch itself. It is
-   * empty if the results are right.
+   * under redundancy by `again`. The device skips the latter if the results are right.
    */
-  run(commands: PassCommands, alone: () => void, again: (dispatch: () => void) => void): void;
+  run(commands: PassCommands, alone: () => void, again: () => void): void;
 }
 
 /** Returns the word of a uniform buffer at a byte of a range; undefined if it is not known. */

@@ -1,8 +1,7 @@
 /** The words of the report buffer by which the host arms a fault and learns its outcome. */
-import { reportWords } from "../redundancy/reportBuffer.ts";
 
 /**
- * The offsets of these words, which follow `reportWords.grid` if faults are injected. The host arms
+ * The offsets of these words, between `reportWords.grid` and `reportWords.skip`. The host arms
  * a fault by writing the `armed*` words (site 0 = none).
  */
 export const injectionWords = {
@@ -47,10 +46,7 @@ export const injectionWords = {
   fuel: 24,
 } as const;
 
-/**
- * The members of the report at these words, as WGSL. The last one fills the space before the
- * records.
- */
+/** The members of the report at these words, as WGSL. */
 export const injectionMembers = `
   strikes: atomic<u32>,
   hangs: atomic<u32>,
@@ -71,7 +67,7 @@ export const injectionMembers = `
   armed_dispatch: u32,
   armed_dispatches: u32,
   armed_line: u32,
-  @size(${4 * (reportWords.records - injectionWords.fuel)}) fuel: u32,`;
+  fuel: u32,`;
 
 /**
  * The invocations that an armed fault strikes: one, all that run in its subgroup, or all that load

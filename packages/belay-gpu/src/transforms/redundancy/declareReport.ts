@@ -43,7 +43,7 @@ export function declareReport(
   { group, binding, cells, counts, mail = 0, arrivals = 0, pairs = false, injection }: DeclareReportOptions,
 ): Module {
   const n = (thing: string) => names.the(thing);
-  const headerPadding = 4 * (reportWords.records - reportWords.grid);
+  const { grid, skip, records } = reportWords;
   const { declarations } = quote();
   const added = declarations`
     struct ${n("Record")} {
@@ -60,7 +60,8 @@ export function declareReport(
     struct ${n("Report")} {
       detections: atomic<u32>,
       findings: array<atomic<u32>, 3>,
-      ${injection ? `grid: u32, ${injection}` : `@size(${headerPadding}) grid: u32,`}
+      ${injection ? `grid: u32, ${injection}` : `@size(${4 * (skip - grid)}) grid: u32,`}
+      @size(${String(4 * (records - skip))}) skip: u32,
       records: array<${n("Record")}, ${String(reportWords.recordCapacity)}>,
       memory_records: array<array<array<u32, ${String(reportWords.memoryRecordStride)}>, ${String(reportWords.memoryRecordCapacity)}>, 3>,
       ${cells > 0 ? `cells: array<atomic<u32>, ${cells}>,` : ""}

@@ -82,8 +82,13 @@ export const reportWords = {
    */
   grid: 4,
   /**
+   * Not 0 while dispatches of a skippable kernel do nothing (`CompilerOptions.skippable`). Words
+   * that arm faults are between `grid` and this one (`injectionWords`).
+   */
+  skip: 25,
+  /**
    * The first record. The words before it fill a line of memory, so that cells begin with a line
-   * too. If faults are injected, the words that arm them are there (`injectionWords`).
+   * too.
    */
   records: 32,
   /**

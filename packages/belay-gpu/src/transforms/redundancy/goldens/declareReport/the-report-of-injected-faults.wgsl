@@ -39,7 +39,8 @@ struct belay_Report {
   armed_dispatch: u32,
   armed_dispatches: u32,
   armed_line: u32,
-  @size(32) fuel: u32,
+  fuel: u32,
+  @size(28) skip: u32,
   records: array<belay_Record, 16>,
   memory_records: array<array<array<u32, 4>, 8>, 3>,
 }

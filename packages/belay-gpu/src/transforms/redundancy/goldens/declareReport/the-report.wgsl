@@ -19,7 +19,8 @@ struct belay_Record {
 struct belay_Report {
   detections: atomic<u32>,
   findings: array<atomic<u32>, 3>,
-  @size(112) grid: u32,
+  @size(84) grid: u32,
+  @size(28) skip: u32,
   records: array<belay_Record, 16>,
   memory_records: array<array<array<u32, 4>, 8>, 3>,
 }
