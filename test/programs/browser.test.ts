@@ -76,6 +76,13 @@ describe.each(programs.map(({ name }, row) => ({ name, row })))("in a browser, $
   );
 });
 
+it("a transformer makes the same token in a browser under the default policy", async () => {
+  const run = await page.evaluate(() => belayPage.compareRuns("decode", {}));
+  expect(run).toMatchObject({ sameBits: true, verdict: { ok: true }, faults: [] });
+  expect(run.redundancy.length).toBeGreaterThan(0);
+  expect(run.redundancy).not.toContain("none");
+});
+
 it("objects look like a plain device's in a browser, and the prototypes of their classes work", async () => {
   expect(await page.evaluate(() => belayPage.lookThroughClasses())).toEqual({
     usage: true,

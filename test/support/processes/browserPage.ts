@@ -2,6 +2,8 @@
  * The browser's side of `browser.test.ts`: the package as a web page gets it, and the workloads.
  */
 import { type ArmedFault, type DetectedFault, harden, type Policy, protect } from "belay-gpu";
+import { createDecode } from "belay-research/internal/workloads/model/programs";
+import { shapes } from "belay-research/internal/workloads/model/shape";
 import type { Outputs, VerifiableProgram } from "belay-research/internal/workloads/program";
 import { catalog } from "belay-research/internal/workloads/samples/index";
 import * as sobelFilter from "belay-research/internal/workloads/samples/sobelFilter";
@@ -16,12 +18,18 @@ async function newDevice(): Promise<GPUDevice> {
   return device;
 }
 
+/** Returns a program of the catalog, or the generation of a token by a transformer, by its name. */
+const programOf = (name: string): VerifiableProgram =>
+  name === "decode"
+    ? createDecode({ shape: { ...shapes.campaign, prompt: 2, tokens: 1 } })
+    : catalog.find((entry) => entry.name === name)!.small();
+
 /**
  * Runs one workload on the plain and on the hardened device. Compares their results, and returns
  * the report of the hardened device.
  */
 export async function compareRuns(name: string, policy: Policy) {
-  const program: VerifiableProgram = catalog.find((entry) => entry.name === name)!.small();
+  const program = programOf(name);
   const plain = await newDevice();
   const device = await harden(plain, policy);
   const expected = await program.workload(plain);
