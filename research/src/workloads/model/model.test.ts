@@ -40,3 +40,12 @@ it("has kernels on 16-bit floats that stay valid under each flavor and under a m
   ]);
   expect((await dawn.validateAll(modules)).filter(({ ok }) => !ok)).toEqual([]);
 });
+
+it.each(["auto", "none"] as const)("checks each load of weights in the kernels under %s", (redundancy) => {
+  for (const source of Object.values(kernelsOf(shape, "f32"))) {
+    const { entryPoints } = protect(source, { features: ["subgroups"], redundancy, memory: "secded128" });
+    const loaded = entryPoints[0]!.memory!.bindings.filter(({ stores }) => !stores);
+    expect(loaded.length).toBeGreaterThan(0);
+    expect(loaded.map(({ mode }) => mode)).not.toContain("passVerified");
+  }
+});
