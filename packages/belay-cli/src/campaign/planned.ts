@@ -1,3 +1,4 @@
+import { replicasIn } from "./model/configurations.ts";
 import {
   drawFault,
   drawRestingFault,
@@ -150,8 +151,7 @@ function plan(
 ): PlannedInjection {
   const { unit, kernel, structure, models } = stratum;
   const injection = injectionName(seed, name, number);
-  const { policy } = configurations.find(({ name }) => name === unit.configuration)!;
-  const replicas = policy.redundancy === "none" ? 1 : 2;
+  const replicas = replicasIn(configurations.find(({ name }) => name === unit.configuration)!);
   const struck = () => unit.kernels.find((each) => each.kernel === kernel)!;
   const drawn =
     structure === "memory"

@@ -7,7 +7,8 @@ import { addedStructures, type StruckStructure } from "./faultModel.ts";
 export interface CampaignConfiguration {
   readonly name: string;
   readonly policy: Omit<Configuration, "redundancy"> & {
-    readonly redundancy: Redundancy;
+    /** `"algebra"` also stands for the choice of check, channel and pairing. */
+    readonly redundancy: Redundancy | "algebra";
     readonly memory?: MemoryCode;
     /** True if faults may also strike the code that protection adds. */
     readonly strikeMachinery?: true;
@@ -23,12 +24,26 @@ export const unprotected: CampaignConfiguration = {
   policy: { redundancy: "none", check: "signature", channel: "auto", pairing: "adjacent" },
 };
 
+/** The protections that a campaign can measure. */
+export const campaignFlavors = ["intra+lds", "intra-lds", "inter", "algebra"] as const;
+
+/**
+ * Returns whether a configuration strikes a kernel. Under `"algebra"` these are the variants that
+ * run once, without redundancy.
+ */
+export const strikesKernel = ({ policy }: CampaignConfiguration, kernel: string): boolean =>
+  policy.redundancy !== "algebra" || / alone(#\d+)?$/.test(kernel);
+
+/** Returns the number of replicas of an invocation that faults can strike. */
+export const replicasIn = ({ policy: { redundancy } }: CampaignConfiguration): 1 | 2 =>
+  redundancy === "none" || redundancy === "algebra" ? 1 : 2;
+
 /**
  * Returns the configurations of a campaign. The unprotected one comes first. Codes for memory are
  * separate configurations without redundancy.
  */
 export function campaignConfigurations(options: {
-  readonly flavors: readonly Configuration["redundancy"][];
+  readonly flavors: readonly (typeof campaignFlavors)[number][];
   readonly checks: readonly Check[];
   readonly pairing: Pairing;
   readonly memory?: readonly MemoryCode[];
@@ -36,13 +51,15 @@ export function campaignConfigurations(options: {
   readonly structures?: readonly StruckStructure[];
 }): CampaignConfiguration[] {
   const { flavors, checks, pairing, memory = [], structures = [] } = options;
-  const named = flavors.flatMap((redundancy) =>
-    checks.map((check) => {
+  const named = flavors.flatMap((redundancy): CampaignConfiguration[] => {
+    if (redundancy === "algebra")
+      return [{ name: redundancy, policy: { ...unprotected.policy, redundancy } }];
+    return checks.map((check) => {
       const place = redundancy === "inter" ? "adjacent" : pairing;
       const policy = { redundancy, check, channel: "auto", pairing: place } as const;
       return { name: describeConfiguration(policy), policy };
-    }),
-  );
+    });
+  });
   const coded = memory.map((scheme) => ({
     name: scheme,
     policy: { ...unprotected.policy, memory: scheme },

@@ -1,6 +1,7 @@
 /** The outcomes of injected faults. */
 export const outcomes = [
   "masked",
+  "belowBound",
   "corrected",
   "recovered",
   "unrecovered",
@@ -15,6 +16,7 @@ export type Outcome = (typeof outcomes)[number];
 /** The names of the outcomes in tables. */
 export const outcomeNames: Readonly<Record<Outcome, string>> = {
   masked: "masked",
+  belowBound: "below the bound",
   corrected: "corrected",
   recovered: "detected, recovered",
   unrecovered: "detected, not recovered",
@@ -31,17 +33,17 @@ export interface Observation {
   /** True if an invocation ran so long that it counts as hanging, whatever the results are. */
   readonly hung: boolean;
   /**
-   * The number of disagreements between replicas, faults in memory and commands that could not be
-   * verified.
+   * The number of disagreements between replicas, repairs after a check by algebra, faults in
+   * memory and commands that could not be verified.
    */
   readonly detections: number;
   /** The number of words that were corrected by their check bits. */
   readonly corrections: number;
   /**
-   * The comparison of the results with those of a run without a fault, bit for bit. `"none"`: no
-   * results were released.
+   * The comparison of the results with those of a run without a fault, bit for bit. `"near"`: they
+   * differ by no more than a check by algebra may miss. `"none"`: no results were released.
    */
-  readonly results: "right" | "wrong" | "none";
+  readonly results: "right" | "near" | "wrong" | "none";
   /** The reason for missing results, unless Belay refused them. */
   readonly error?: string;
 }
@@ -58,5 +60,6 @@ export function classify(observation: Observation): Outcome {
   if (results === "wrong") return "sdc";
   if (results === "none") return "unrecovered";
   if (detections > 0) return "recovered";
+  if (results === "near") return "belowBound";
   return corrections > 0 ? "corrected" : "masked";
 }

@@ -27,13 +27,15 @@ export interface StruckKernel extends Pick<KernelProfile, "kernel" | "entryPoint
 const ATTEMPTS = 8;
 
 /**
- * Counts the executions of a program on the device (`injectFaults: "profile"`). `name` decides
- * which executions are drawn. Returns undefined when the runs execute too differently.
+ * Counts the executions of a program's struck kernels on the device (`injectFaults: "profile"`).
+ * `name` decides which executions are drawn. Returns undefined when the runs execute too
+ * differently.
  */
 export async function profileOf(
   device: CampaignDevice,
   run: () => Promise<unknown>,
   name: string,
+  isStruck: (kernel: string) => boolean,
 ): Promise<StruckKernel[] | undefined> {
   const draws = new Draws(name);
   await run();
@@ -41,7 +43,8 @@ export async function profileOf(
   await device.belay.profile({ seed: draws.word() });
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     await run();
-    const profile = await device.belay.profile({ seed: draws.word() });
+    const all = await device.belay.profile({ seed: draws.word() });
+    const profile = all.filter(({ kernel }) => isStruck(kernel));
     if (profile.every(({ sites }) => sites.every(isComplete))) return profile.map(toStruckKernel);
   }
   return undefined;
@@ -72,10 +75,15 @@ const toStruckKernel = ({ kernel, entryPoint, source, iterations, sites }: Kerne
 });
 
 /**
- * Returns whether a device's kernels have the counted sites, so that the counts also hold for them.
+ * Returns whether a device's struck kernels have the counted sites, so that the counts also hold
+ * for them.
  */
-export function hasSites({ belay }: CampaignDevice, counted: readonly StruckKernel[]): boolean {
-  const present = belay.faultSites();
+export function hasSites(
+  { belay }: CampaignDevice,
+  counted: readonly StruckKernel[],
+  isStruck: (kernel: string) => boolean,
+): boolean {
+  const present = belay.faultSites().filter(({ kernel }) => isStruck(kernel));
   return (
     present.length > 0 &&
     present.length === counted.length &&

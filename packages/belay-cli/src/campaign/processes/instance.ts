@@ -1,6 +1,8 @@
+import { algebra } from "belay-gpu/algebra";
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import { FaultError } from "belay-gpu/internal/runtime/context/detectedFault";
 import { MemoryFaultError } from "belay-gpu/internal/runtime/context/memoryFault";
+import type { CampaignPolicy } from "belay-gpu/internal/runtime/context/policy";
 import { UnverifiedError } from "belay-gpu/internal/runtime/context/unverified";
 import { hardenForCampaign } from "belay-gpu/internal/runtime/harden";
 import type { CampaignDevice } from "belay-gpu/internal/runtime/hardenedDevice";
@@ -18,8 +20,8 @@ const refusals = [FaultError, MemoryFaultError, UnverifiedError];
 export interface Explanation extends Observation {
   readonly difference?: OutputDifference;
   /**
-   * The messages of disagreements between replicas, faults in memory and unverified work, one line
-   * each.
+   * The messages of disagreements between replicas, repairs, faults in memory and unverified work,
+   * one line each.
    */
   readonly disagreements: readonly string[];
   /** The struck word before and after the strike, if known. */
@@ -35,15 +37,18 @@ export class Instance {
   readonly program: ReadyProgram;
   /** The outputs of a run without a fault. */
   readonly expected: Outputs;
+  /** The largest error of a result that the claims allow. */
+  readonly #tolerated: number;
   #errors: string[] = [];
   #disagreements: string[] = [];
   #corrections = 0;
   #lost: string | undefined;
 
-  private constructor(device: CampaignDevice, program: ReadyProgram, expected: Outputs) {
+  private constructor(device: CampaignDevice, program: ReadyProgram, expected: Outputs, tolerated: number) {
     this.device = device;
     this.program = program;
     this.expected = expected;
+    this.#tolerated = tolerated;
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
       this.#errors.push(event.error.message);
@@ -51,7 +56,7 @@ export class Instance {
     void device.lost.then(({ message }) => {
       this.#lost = `the device is lost: ${message}`;
     });
-    for (const type of ["detection", "memoryFault", "unverified"] as const)
+    for (const type of ["detection", "repair", "memoryFault", "unverified"] as const)
       device.belay.addEventListener(type, ({ message }) => this.#disagreements.push(message));
     device.belay.addEventListener("corrected", ({ detail }) => {
       this.#corrections += detail.count;
@@ -61,11 +66,11 @@ export class Instance {
   /** Hardens the native device and runs the program on it without a fault. */
   static async open(
     program: CampaignProgram,
-    { policy }: CampaignConfiguration,
+    configuration: CampaignConfiguration,
     native: GPUDevice,
   ): Promise<Instance> {
     const device = hardenForCampaign(native, {
-      ...policy,
+      ...policyOf(configuration),
       onFault: "recover",
       injectFaults: true,
       comparesStores: false,
@@ -74,7 +79,8 @@ export class Instance {
       await device.belay.verify();
       device.belay.flip(buffer, byteOffset, mask);
     });
-    return new Instance(device, ready, await ready.run());
+    const expected = await ready.run();
+    return new Instance(device, ready, expected, await toleratedBy(device));
   }
 
   /** Runs the program with one fault, or without any, and returns all details. */
@@ -101,7 +107,8 @@ export class Instance {
     try {
       const outputs = await this.program.run(resting);
       difference = findDifference(this.expected, outputs);
-      results = difference ? "wrong" : "right";
+      if (!difference) results = "right";
+      else results = difference.largest <= this.#tolerated ? "near" : "wrong";
     } catch (thrown) {
       if (!refusals.some((Refusal) => thrown instanceof Refusal)) error = messageOf(thrown);
     }
@@ -118,4 +125,22 @@ export class Instance {
       ...(difference && { difference }),
     };
   }
+}
+
+/** Returns the policy of a configuration for a hardened device. */
+export function policyOf({ policy }: CampaignConfiguration): CampaignPolicy {
+  const { redundancy, strikeMachinery } = policy;
+  if (redundancy !== "algebra") return { ...policy, redundancy };
+  const checker = algebra({ searchesAtOnce: true });
+  return { redundancy, algebra: checker, ...(strikeMachinery && { strikeMachinery }) };
+}
+
+/**
+ * Returns the largest error that a check by algebra may miss in the results of a program's only
+ * dispatch, after one run. It is 0 for other programs: errors of one dispatch may grow in the next.
+ */
+async function toleratedBy({ belay }: CampaignDevice): Promise<number> {
+  const { kernels } = await belay.report();
+  const dispatches = kernels.reduce((sum, kernel) => sum + kernel.dispatches, 0);
+  return dispatches === 1 ? 2 * Math.max(...kernels.map(({ sums }) => sums?.bound ?? 0)) : 0;
 }

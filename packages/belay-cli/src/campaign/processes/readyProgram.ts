@@ -44,11 +44,14 @@ export function makeReady({ runs }: CampaignProgram, device: GPUDevice, strike?:
     encode(encoder);
     device.queue.submit([encoder.finish()]);
   };
-  // Restores all buffers. Right results of an earlier run would otherwise hide a fault that
-  // prevents a store of this run.
+  /** The buffers with other contents than at first, as faults at rest struck them. */
+  const struck = new Set<GPUBuffer>();
+  // Restores all buffers that may have changed. Right results of an earlier run would otherwise
+  // hide a fault that prevents a store of this run. The host knows the contents of others.
   const restore = (encoder: GPUCommandEncoder) => {
     for (const [i, buffer] of buffers.entries()) {
-      encoder.copyBufferToBuffer(initial[i]!, 0, buffer, 0, wholeWords(buffer));
+      if (buffer.usage & flags.bufferStorage || struck.delete(buffer))
+        encoder.copyBufferToBuffer(initial[i]!, 0, buffer, 0, wholeWords(buffer));
     }
     readback.clear(encoder);
   };
@@ -59,6 +62,7 @@ export function makeReady({ runs }: CampaignProgram, device: GPUDevice, strike?:
       if (resting && strike) {
         const { buffer, byteOffset, mask } = resting;
         submit(restore);
+        struck.add(buffers[buffer]!);
         await strike(buffers[buffer]!, byteOffset, mask);
         submit((encoder) => prepared.encode(encoder));
       } else {

@@ -4,13 +4,13 @@ import { hardenForCampaign } from "belay-gpu/internal/runtime/harden";
 import { findDifference } from "belay-gpu/internal/runtime/tuning/outputDifference";
 import type { OpenedGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
-import type { CampaignConfiguration } from "../model/configurations.ts";
+import { type CampaignConfiguration, strikesKernel } from "../model/configurations.ts";
 import { CampaignError } from "../model/failure.ts";
 import type { Fault } from "../model/faultModel.ts";
 import type { Observation } from "../model/outcome.ts";
 import { hasSites, profileOf, type StruckKernel } from "../model/profile.ts";
 import type { ControlRecord, UnitRecord } from "../model/records.ts";
-import { type Explanation, Instance } from "./instance.ts";
+import { type Explanation, Instance, policyOf } from "./instance.ts";
 import { runPlain, timed } from "./plainRun.ts";
 import { type CampaignProgram, makeReady } from "./readyProgram.ts";
 
@@ -26,13 +26,20 @@ const MOST_BYTES = 2 ** 28;
  */
 export class Session {
   readonly #program: CampaignProgram;
+  readonly #configuration: CampaignConfiguration;
   /** Opens another instance on the same device. */
   readonly #open: () => Promise<Instance>;
   readonly #first: Instance;
   readonly #others: Instance[] = [];
 
-  private constructor(program: CampaignProgram, open: () => Promise<Instance>, first: Instance) {
+  private constructor(
+    program: CampaignProgram,
+    configuration: CampaignConfiguration,
+    open: () => Promise<Instance>,
+    first: Instance,
+  ) {
     this.#program = program;
+    this.#configuration = configuration;
     this.#open = open;
     this.#first = first;
   }
@@ -50,9 +57,7 @@ export class Session {
   ): Promise<{ session: Session; unit: UnitRecord }> {
     const { expected, milliseconds: plain } = await runPlain(program, opened);
     const session = await Session.reopen(program, configuration, opened);
-    const kernels = hasSites(session.#first.device, counted)
-      ? counted
-      : await count(program, configuration, opened, seed);
+    const kernels = session.has(counted) ? counted : await count(program, configuration, opened, seed);
     const [outputs, milliseconds] = await timed(() => session.#first.program.run());
     const report = await session.#first.device.belay.report();
     refuseUnprotected(program, configuration, report);
@@ -87,7 +92,8 @@ export class Session {
       configuration: configuration.name,
       kernels,
       gaps,
-      buffers: session.#first.program.buffers,
+      // The host would no longer know the uniform buffers on which checks depend.
+      buffers: configuration.policy.redundancy === "algebra" ? [] : session.#first.program.buffers,
       sameBits: findDifference(expected, again) === undefined,
       milliseconds: { plain, protected: milliseconds },
     };
@@ -102,12 +108,12 @@ export class Session {
   ): Promise<Session> {
     const native = await newDevice(opened);
     const open = () => Instance.open(program, configuration, native);
-    return new Session(program, open, await open());
+    return new Session(program, configuration, open, await open());
   }
 
   /** Returns whether the counted kernels have the same sites as the kernels of this device. */
   has(kernels: readonly StruckKernel[]): boolean {
-    return hasSites(this.#first.device, kernels);
+    return hasSites(this.#first.device, kernels, (kernel) => strikesKernel(this.#configuration, kernel));
   }
 
   close(): void {
@@ -163,14 +169,16 @@ export class Session {
  */
 async function count(
   program: CampaignProgram,
-  { policy }: CampaignConfiguration,
+  configuration: CampaignConfiguration,
   opened: OpenedGpu,
   seed: number,
 ): Promise<StruckKernel[]> {
-  const device = hardenForCampaign(await newDevice(opened), { ...policy, injectFaults: "profile" });
+  const policy = { ...policyOf(configuration), injectFaults: "profile" } as const;
+  const device = hardenForCampaign(await newDevice(opened), policy);
   const ready = makeReady(program, device);
   try {
-    const kernels = await profileOf(device, () => ready.run(), `${seed}/${program.name}`);
+    const isStruck = (kernel: string) => strikesKernel(configuration, kernel);
+    const kernels = await profileOf(device, () => ready.run(), `${seed}/${program.name}`, isStruck);
     if (kernels) return kernels;
     throw new CampaignError(
       "nondeterministic-program",
@@ -182,8 +190,8 @@ async function count(
 }
 
 /**
- * Refuses a configuration that leaves a kernel unprotected, because the kernel would falsify the
- * configuration's rates.
+ * Refuses a configuration that leaves a kernel unprotected, or under redundancy in place of a
+ * check, because the kernel would falsify the configuration's rates.
  */
 function refuseUnprotected(
   { name }: CampaignProgram,
@@ -191,12 +199,15 @@ function refuseUnprotected(
   { kernels }: Report,
 ): void {
   if (policy.redundancy === "none") return;
-  const gap = kernels.find(({ redundancy }) => redundancy === "none");
+  const gap = kernels.find(({ redundancy, dispatches, sums }) => {
+    const isUnchecked = policy.redundancy === "algebra" && dispatches > (sums?.checked ?? 0);
+    return redundancy === "none" || isUnchecked;
+  });
   if (!gap) return;
   const reasons = gap.diagnostics.map(({ message }) => message).join("; ");
   throw new CampaignError(
     "kernel-unprotected",
-    `${name}: kernel "${gap.kernel}" stays unprotected in configuration ${configuration}: ${reasons}`,
+    `${name}: kernel "${gap.kernel}" stays ${gap.redundancy === "none" ? "unprotected" : "unchecked"} in configuration ${configuration}: ${reasons}`,
     { help: "leave the configuration out by --flavors" },
   );
 }

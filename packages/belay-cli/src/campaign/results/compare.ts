@@ -1,4 +1,3 @@
-import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import type { StruckStructure } from "../model/faultModel.ts";
 import { type Difference, differenceOf, type Rate } from "./statistics.ts";
 import type { CellSummary, Summary } from "./summary.ts";
@@ -64,7 +63,7 @@ export function compareCampaigns(a: Cells, b: Cells): CampaignComparison {
  */
 export function compareWithinFlavors({ cells }: Cells): CellComparison[] {
   const first = new Map<string, CellSummary>();
-  const nameOf = (flavor: Redundancy, structure: StruckStructure) => `${flavor}/${structure}`;
+  const nameOf = (flavor: CellSummary["flavor"], structure: StruckStructure) => `${flavor}/${structure}`;
   return cells.flatMap((cell) => {
     const name = nameOf(cell.flavor, cell.structure);
     const reference = first.get(name);

@@ -8,7 +8,7 @@
  */
 import { coveredBy } from "belay-gpu/internal/compiler/configurations";
 import type { CampaignConfiguration } from "../model/configurations.ts";
-import { type FaultModel, modelsFor, type StruckStructure } from "../model/faultModel.ts";
+import { type FaultModel, modelsFor, programStructures, type StruckStructure } from "../model/faultModel.ts";
 import type { CampaignSettings, InjectionRecord, Shard, UnitRecord } from "../model/records.ts";
 import { trialsForBound, trialsForMargin, wilson } from "./statistics.ts";
 
@@ -61,6 +61,8 @@ export function isInside(configuration: CampaignConfiguration, structure: Struck
   const { redundancy, pairing, memory } = configuration.policy;
   if (structure === "memory") return memory !== undefined;
   if (redundancy === "none") return false;
+  // Faults strike a kernel that runs once, and the check reads its operands and results again.
+  if (redundancy === "algebra") return programStructures.includes(structure as never);
   if (structure === "machinery") return true;
   return coveredBy({ redundancy, pairing }).has(structure as never);
 }
@@ -76,8 +78,12 @@ export const claims = (
   { structure, model }: Pick<InjectionRecord, "structure" | "model">,
 ): boolean => isInside(configuration, structure) && (model !== "stuck-lane" || isOnOtherLanes(configuration));
 
-/** Returns whether twins certainly run on different lanes, which they do not swap. */
+/**
+ * Returns whether twins certainly run on different lanes, which they do not swap. A check by
+ * algebra takes the place of the twin.
+ */
 function isOnOtherLanes({ policy: { redundancy, pairing } }: CampaignConfiguration): boolean {
+  if (redundancy === "algebra") return true;
   return redundancy !== "inter" && pairing !== "subgroups" && pairing !== "passes";
 }
 

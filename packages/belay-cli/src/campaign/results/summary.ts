@@ -1,5 +1,5 @@
 /** The summary of a campaign as a value: every rate with its interval. */
-import type { Redundancy } from "belay-gpu/internal/compiler/contract";
+import type { CampaignConfiguration } from "../model/configurations.ts";
 import {
   type FaultModel,
   faultModels,
@@ -36,7 +36,7 @@ import { type WeightedRate, weightedMean } from "./statistics.ts";
 /** The rates of one structure in one configuration. */
 export interface CellSummary extends Tally {
   readonly configuration: string;
-  readonly flavor: Redundancy;
+  readonly flavor: CampaignConfiguration["policy"]["redundancy"];
   readonly structure: StruckStructure;
   readonly inside: boolean;
   readonly state: CellProgress["state"];

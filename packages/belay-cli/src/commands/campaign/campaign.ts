@@ -1,10 +1,9 @@
-import type { Configuration } from "belay-gpu/internal/compiler/configurations";
 import type { Check, Pairing } from "belay-gpu/internal/compiler/contract";
 import type { Progress } from "belay-gpu/internal/diagnostics/progress";
 import { type MemoryCode, memoryCodes } from "belay-gpu/internal/ecc/scheme";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { runCampaign } from "../../campaign/campaign.ts";
-import { campaignConfigurations } from "../../campaign/model/configurations.ts";
+import { campaignConfigurations, campaignFlavors } from "../../campaign/model/configurations.ts";
 import {
   type FaultModel,
   faultModels,
@@ -43,7 +42,7 @@ import { campaignCompareCommand, campaignMergeCommand } from "./stores.ts";
 import { campaignWorkCommand, withInterrupt } from "./work.ts";
 
 interface Flags {
-  readonly flavors: readonly Configuration["redundancy"][];
+  readonly flavors: readonly (typeof campaignFlavors)[number][];
   readonly checks: readonly Check[];
   readonly pairing: Pairing;
   readonly memory: readonly MemoryCode[];
@@ -65,7 +64,8 @@ interface Flags {
   readonly json: boolean;
 }
 
-const flavors = ["intra+lds", "intra-lds", "inter"] as const;
+/** The flavors of redundancy, which fit most programs. */
+const usualFlavors = campaignFlavors.filter((flavor) => flavor !== "algebra");
 const checks = ["signature", "store"] as const;
 const memorySchemes = memoryCodes;
 
@@ -82,7 +82,9 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
       "[workload]",
       "a module that exports a workload, a name of the catalog, several with commas between, or all; with --resume, by default that of the campaign",
     )
-    .addOption(list("--flavors <flavors>", "protections to measure beside none", flavors, flavors))
+    .addOption(
+      list("--flavors <flavors>", "protections to measure beside none", campaignFlavors, usualFlavors),
+    )
     .addOption(list("--checks <checks>", "when replicas are compared", checks, ["signature"]))
     .addOption(pairingOption())
     .addOption(list("--memory <schemes>", "codes that protect memory, without redundancy", memorySchemes, []))

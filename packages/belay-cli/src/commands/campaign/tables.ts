@@ -91,6 +91,7 @@ export function comparisonSection(summary: Summary): Section[] {
 
 const shownOutcomes: readonly (readonly [label: string, of: readonly Outcome[]])[] = [
   ["Masked", ["masked"]],
+  ["Below bound", ["belowBound"]],
   ["Corrected", ["corrected"]],
   ["Recovered", ["recovered"]],
   ["Not recovered", ["unrecovered"]],
