@@ -11,13 +11,17 @@ import { everything, sample } from "../support/sample.ts";
 
 /** The globals that the bundle defines in the page. */
 declare const belayPage: typeof import("../support/processes/browserPage.ts");
+declare const benchmarkPage: typeof import("../../research/page/measure.ts");
 
 let launched: LaunchedChromium;
 let page: Page;
 const pageErrors: string[] = [];
 
 beforeAll(async () => {
-  const [code, chromium] = await Promise.all([bundlePage(), launchChromium()]);
+  const [code, chromium] = await Promise.all([
+    bundlePage("../support/processes/browserPage.ts", "belayPage"),
+    launchChromium(),
+  ]);
   launched = chromium;
   page = await launched.newPage();
   page.on("pageerror", ({ message }) => pageErrors.push(message));
@@ -35,16 +39,18 @@ afterEach(() => expect(pageErrors.splice(0)).toEqual([]));
  * Bundles one script of the page with all its imports. Fails if an import does not work in
  * browsers.
  */
-async function bundlePage(): Promise<string> {
+async function bundlePage(path: string, name: string): Promise<string> {
   const build = await rolldown({
-    input: join(import.meta.dirname, "../support/processes/browserPage.ts"),
+    input: join(import.meta.dirname, path),
     platform: "browser",
     resolve: { conditionNames: ["belay-source", "import", "browser", "default"] },
+    // A script has no address of its own, and only code for Node.js asks for it.
+    transform: { define: { "import.meta.url": '""' } },
     onLog: (_level, { message }) => {
       throw new Error(message);
     },
   });
-  const { output } = await build.generate({ format: "iife", name: "belayPage" });
+  const { output } = await build.generate({ format: "iife", name });
   await build.close();
   return output[0].code;
 }
@@ -120,4 +126,28 @@ describe("in a browser", () => {
     const made = await page.evaluate((source) => belayPage.protectInPage(source), source);
     expect(made).toBe(protect(source).code);
   });
+});
+
+it("programs of libraries and of the papers give the same bits in the page that measures them", async () => {
+  const content = await bundlePage("../../research/page/measure.ts", "benchmarkPage");
+  await page.addScriptTag({ content });
+  const { result, lines } = await page.evaluate(async () => {
+    const options = { elements: "64", runs: "1", warmup: "0", calls: "1", policies: "default" };
+    const only = "add,particles,bouncing,reduction";
+    const none = { progress: () => {}, save: async () => {} };
+    const result = await benchmarkPage.measureInPage({ ...options, only }, none);
+    return { result, lines: benchmarkPage.linesOf(result) };
+  });
+  expect(result.programs.map(({ name, failure }) => [name, failure])).toEqual(
+    ["add", "particles", "bouncing", "reduction"].map((name) => [name, undefined]),
+  );
+  expect(result.ok).toBe(true);
+  expect(lines.map((line) => line.split(" ")[0])).toEqual([
+    "add",
+    "particles",
+    "bouncing",
+    "reduction",
+    "a",
+    "a",
+  ]);
 });

@@ -1,5 +1,4 @@
 /** Operations and a network of TensorFlow.js, which does not know Belay. */
-import { createRequire } from "node:module";
 import { dispatchesPerRun, type UsedProgram } from "./program.ts";
 
 // The types of the library are not imported, as they bring an older copy of WebGPU's types.
@@ -20,15 +19,25 @@ export type TensorFlowLibrary = Record<string, (...args: unknown[]) => Tensor> &
   setBackend(name: string): Promise<boolean>;
 };
 
+/** The library and its backend. */
+export interface TensorFlow {
+  readonly tf: TensorFlowLibrary;
+  readonly WebGPUBackend: new (device: GPUDevice) => unknown;
+}
+
 /** The number of elements that are read. The time of a long transfer would hide all others. */
 const READ = 16;
 
 /**
  * Returns programs that repeat one operation on `elements` numbers, and a small network. A result
- * has the first `read` numbers of the last operation.
+ * has the first `read` numbers of the last operation. A page hands in the `loaded` library.
  */
-export async function tensorflowPrograms(elements: number, read = READ): Promise<UsedProgram[]> {
-  const { tf, WebGPUBackend } = await loadLibrary();
+export async function tensorflowPrograms(
+  elements: number,
+  read = READ,
+  loaded?: TensorFlow,
+): Promise<UsedProgram[]> {
+  const { tf, WebGPUBackend } = await loadLibrary(loaded);
   const random = new RandomNumbers();
   let backends = 0;
   return Object.entries(operationsOf(tf, elements, random)).map(([name, make]) => ({
@@ -62,17 +71,22 @@ export async function tensorflowPrograms(elements: number, read = READ): Promise
   }));
 }
 
-/** Loads the library and its backend. */
-export async function loadLibrary() {
-  const require = createRequire(import.meta.url);
+/** Returns the library and its backend. Node.js loads them. */
+export async function loadLibrary(loaded?: TensorFlow): Promise<TensorFlow> {
+  const { tf, WebGPUBackend } = loaded ?? requireLibrary();
+  // Small tensors would otherwise not use the GPU.
+  tf.env().set("WEBGPU_CPU_FORWARD", false);
+  return { tf, WebGPUBackend };
+}
+
+function requireLibrary(): TensorFlow {
+  // Bundlers for pages find no import of Node.js here.
+  const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);
   // The library needs this global when it is loaded. Browsers have it.
   if (!globalThis.navigator?.gpu)
     Object.defineProperty(globalThis, "navigator", { value: { gpu: {} }, configurable: true });
   const tf: TensorFlowLibrary = require("@tensorflow/tfjs-core");
-  const { WebGPUBackend }: { WebGPUBackend: new (device: GPUDevice) => unknown } =
-    require("@tensorflow/tfjs-backend-webgpu");
-  // Small tensors would otherwise not use the GPU.
-  tf.env().set("WEBGPU_CPU_FORWARD", false);
+  const { WebGPUBackend }: TensorFlow = require("@tensorflow/tfjs-backend-webgpu");
   return { tf, WebGPUBackend };
 }
 

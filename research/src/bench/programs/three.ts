@@ -1,5 +1,4 @@
 /** Compute nodes of three.js, which does not know Belay. */
-import { createRequire } from "node:module";
 import { dispatchesPerRun, type UsedProgram } from "./program.ts";
 
 /** A node of the library's shading language: an expression or a statement. */
@@ -34,17 +33,23 @@ interface ShadingLanguage {
   readonly instanceIndex: Node;
 }
 
+/** The library and its shading language. */
+export type Three = Library & ShadingLanguage;
+
 /** The number of results that are read. */
 const READ = 16;
 
-/** Returns a program that moves particles with `numbers` numbers in each of two buffers. */
-export function threePrograms(numbers: number): UsedProgram[] {
+/**
+ * Returns a program that moves particles with `numbers` numbers in each of two buffers. A page
+ * hands in the `loaded` library.
+ */
+export function threePrograms(numbers: number, loaded?: Three): UsedProgram[] {
   return [
     {
       name: "bouncing",
       source: "three.js",
       prepare: async (device) => {
-        const { WebGPURenderer, Fn, instancedArray, uniform, instanceIndex } = loadLibrary();
+        const { WebGPURenderer, Fn, instancedArray, uniform, instanceIndex } = loaded ?? requireLibrary();
         const renderer = new WebGPURenderer({ device, canvas: noCanvas });
         await renderer.init();
         const [positions, speeds] = [instancedArray(numbers, "float"), instancedArray(numbers, "float")];
@@ -85,8 +90,9 @@ const noCanvas = {
   getContext: () => ({ configure: () => {}, unconfigure: () => {} }),
 };
 
-function loadLibrary(): Library & ShadingLanguage {
-  const require = createRequire(import.meta.url);
+function requireLibrary(): Three {
+  // Bundlers for pages find no import of Node.js here.
+  const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);
   // The library needs this global, which browsers have. No frame is ever drawn.
   const self = { requestAnimationFrame: () => 0, cancelAnimationFrame: () => {} };
   if (!("self" in globalThis)) Object.defineProperty(globalThis, "self", { value: self });

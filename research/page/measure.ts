@@ -1,0 +1,82 @@
+/** The measurement of `belay bench programs` in a page. */
+import { requestFullDevice } from "belay-gpu";
+import {
+  comparedPolicies,
+  isSound,
+  measurePrograms,
+  type PolicyName,
+  type ProgramsOptions,
+  type ProgramsResult,
+} from "../src/bench/programs/programs.ts";
+import { samplePrograms } from "../src/bench/programs/samples.ts";
+import { tensorflowPrograms } from "../src/bench/programs/tensorflow.ts";
+import { threePrograms } from "../src/bench/programs/three.ts";
+import { typegpuPrograms } from "../src/bench/programs/typegpu.ts";
+import { tensorflow, three } from "./libraries.mjs";
+
+/** The options that an address of the page can have, as texts. */
+export interface PageOptions {
+  /** The numbers in each buffer; 65,536 by default. */
+  readonly elements?: string;
+  readonly runs?: string;
+  readonly warmup?: string;
+  readonly calls?: string;
+  /** Names of programs, with commas between. */
+  readonly only?: string;
+  /** Names of policies, with commas between. */
+  readonly policies?: string;
+}
+
+/** Measures programs with the adapter of the page. Calls `save` with the results so far. */
+export async function measureInPage(
+  options: PageOptions,
+  { progress, save }: Pick<ProgramsOptions, "progress" | "save">,
+): Promise<ProgramsResult> {
+  const { elements = "65536", runs = "9", warmup = "20", calls = "1000", only, policies } = options;
+  const numbers = Number(elements);
+  const all = [
+    ...(await tensorflowPrograms(numbers, undefined, tensorflow)),
+    ...typegpuPrograms(numbers),
+    ...threePrograms(numbers, three),
+    ...samplePrograms("small"),
+  ];
+  const newDevice = async () => {
+    const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
+    if (!adapter) throw new Error("this browser offers no WebGPU adapter");
+    return requestFullDevice(adapter);
+  };
+  return measurePrograms({
+    newDevice,
+    programs: all.filter(({ name }) => !only || only.split(",").includes(name)),
+    policies: (policies ?? "default,throw,unprotected").split(",").map(policyNamed),
+    runs: Number(runs),
+    warmup: Number(warmup),
+    calls: Number(calls),
+    progress,
+    save,
+  });
+}
+
+function policyNamed(name: string): PolicyName {
+  if (Object.hasOwn(comparedPolicies, name)) return name as PolicyName;
+  throw new Error(`there is no policy ${name}: take some of ${Object.keys(comparedPolicies).join(", ")}`);
+}
+
+/** Returns the lines of a table with the medians of wall time. */
+export function linesOf({ programs, host }: ProgramsResult): string[] {
+  const lines = programs.map((program) => {
+    const { name, failure, plain, policies } = program;
+    if (failure !== undefined) return `${name}: ${failure}`;
+    const ratios = policies.map(({ policy, ratio }) => `${policy} ${ratio.toFixed(2)}x`);
+    const verdict = isSound(program) ? "right" : "WRONG";
+    return [name.padEnd(20), verdict, `${plain.median.toFixed(2)} ms`, ...ratios].join("  ");
+  });
+  const calls = host.map(({ device, dispatch, dispatchInPass }) =>
+    [
+      `a dispatch on ${device}:`,
+      `${dispatch.toFixed(1)} us in a submission of its own,`,
+      `${dispatchInPass.toFixed(1)} us in a pass`,
+    ].join(" "),
+  );
+  return [...lines, ...calls];
+}
