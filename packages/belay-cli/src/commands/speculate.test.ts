@@ -40,7 +40,7 @@ describe("belay speculate", () => {
 
   it("says it when there is nothing to show", async () => {
     const { status, stderr } = await belay(["speculate", "-"], "export const one = 1;");
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "<stdin> has no loops with directives\n" });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "<stdin> has no loops to translate\n" });
   });
 
   it("prints everything as JSON", async () => {

@@ -21,7 +21,7 @@ interface Flags {
 export function speculateCommand(io: Io, finish: (status: number) => void): Command {
   return new Command("speculate")
     .description(
-      "Shows, for each loop with a directive, what iterations share, the kernels that are made of it, and its CPU version. Diagnostics go to stderr; the exit status is 1 when a loop was refused.",
+      "Shows, for each loop that is translated, what iterations share, the kernels that are made of it, and its CPU version. Diagnostics go to stderr; the exit status is 1 when a loop was refused.",
     )
     .argument("<file>", "TypeScript or JavaScript source, or - for TypeScript on standard input")
     .option("--wgsl", "print the kernels in full", false)
@@ -39,8 +39,7 @@ export function speculateCommand(io: Io, finish: (status: number) => void): Comm
         for (const diagnostic of diagnostics) {
           tell(io.stderr, `${renderDiagnostic(diagnostic, source, { file: name, color })}\n\n`);
         }
-        if (diagnostics.length + loops.length === 0)
-          tell(io.stderr, `${name} has no loops with directives\n`);
+        if (diagnostics.length + loops.length === 0) tell(io.stderr, `${name} has no loops to translate\n`);
         for (const loop of loops) tell(io.stdout, `${describe(loop, source, name, flags)}\n`);
       }
       finish(diagnostics.some(({ severity }) => severity === "error") ? exitStatus.failed : exitStatus.ok);

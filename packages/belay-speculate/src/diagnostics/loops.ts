@@ -45,10 +45,9 @@ export const loopError = {
       help: "keep one of the two directives",
     }),
 
-  pragmaMissing: (span: Span) =>
-    error("missing-directive", '"use speculate" has no loop with a directive', span, {
-      notes: ["another tool may have removed the comments from the file"],
-      help: "translate the original source, or use the call form `speculate(a)`, which survives minifiers",
+  nothingToTry: (span: Span) =>
+    error("missing-directive", '"use speculate" has no loop that counts', span, {
+      help: "put it into the function with the loop",
     }),
 
   useSpeculateMissing: (span: Span) =>
@@ -148,9 +147,12 @@ export const loopError = {
     refused("invalid-assignment", `${quoted(name)} ${reason}`, span, { help }),
 
   notAsync: (span: Span) =>
-    error("not-async", "a speculated loop needs an async function around it", span, {
-      help: "put the loop into an async function, and await its calls",
-    }),
+    error(
+      "not-async",
+      "the loop stays on the CPU: a GPU's results arrive later, and only an async function can wait for them",
+      span,
+      { help: "put the loop into an async function, and await its calls" },
+    ),
 };
 
 export const loopWarning = {

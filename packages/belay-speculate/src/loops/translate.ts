@@ -13,7 +13,7 @@ import {
   type Scope,
   type Scopes,
 } from "./source/scopes.ts";
-import { speculatedLoops, type UndirectedLoop } from "./source/speculatedLoops.ts";
+import { type SpeculatedLoop, speculatedLoops, type UndirectedLoop } from "./source/speculatedLoops.ts";
 import type { Loop } from "./tree/ir.ts";
 
 export interface TranslatedLoop extends PlacedLoop {
@@ -68,40 +68,71 @@ export function translate(
   const translated: (Omit<TranslatedLoop, "shared"> & Used)[] = [];
   const refused: PlacedLoop[] = [];
   const all = [...diagnostics, ...found.diagnostics];
-  for (const one of found.loops) {
+  /** Adds a loop to the translated ones. Returns false if it is refused. */
+  const attempt = (one: SpeculatedLoop): boolean => {
+    const report = (...found: readonly Diagnostic[]) =>
+      all.push(...found.map((each) => (one.isTried ? { ...each, severity: "warning" as const } : each)));
     const lowered = lowerLoop(file, scopes, one, found.directiveNames);
-    all.push(...lowered.diagnostics);
+    report(...lowered.diagnostics);
+    if (!lowered.result) return false;
     const place = placeOf(one, scopes, format);
-    if (!lowered.result) {
-      refused.push(place);
-      continue;
-    }
     const sequential = sequentialSource(lowered.result.loop, one.directive.precision === "f32");
     const hidden =
       hiddenGlobal(hostTexts(lowered.result.host), one.scope) ??
       hiddenGlobal([sequential], scopes.get(file.program)!);
     if (hidden) {
-      all.push(loopError.hiddenGlobal(hidden.name, hidden.declaration));
-      refused.push(place);
-      continue;
+      report(loopError.hiddenGlobal(hidden.name, hidden.declaration));
+      return false;
     }
-    if (!place.mayAwait) all.push(loopError.notAsync(one.directive.span));
+    if (!place.mayAwait) report(loopError.notAsync(one.directive.span));
     const options = one.directive.options?.name ?? null;
     translated.push({ ...lowered.result, ...place, sequential, options, container: one.container });
+    return true;
+  };
+  for (const one of found.loops) if (!attempt(one)) refused.push(placeOf(one, scopes, format));
+  for (const one of refusedOf(found.tried, attempt)) {
+    const place = placeOf(one, scopes, format);
+    refused.push({
+      ...place,
+      pauses: place.pauses || translated.some(({ span }) => isInside(one.node, span)),
+    });
   }
   for (const one of found.malformed) {
     const place = placeOf(one, scopes, format);
     // The loops inside this one wait for their own turns.
-    const hasLoops = found.loops.some(({ node }) => one.node.start <= node.start && node.end <= one.node.end);
+    const hasLoops = found.loops.some(({ node }) => isInside(one.node, node));
     refused.push({ ...place, pauses: place.pauses || hasLoops });
   }
   const shared = sharedVariables(translated);
+  translated.sort((one, other) => one.start - other.start);
   const loops = translated.map(({ used, changed, container, ...loop }) => ({
     ...loop,
     shared: used.flatMap((binding) => (shared.includes(binding) ? [shared.indexOf(binding)] : [])),
   }));
   return { loops, refused, diagnostics: all.sort((one, other) => one.span.start - other.span.start) };
 }
+
+/**
+ * Attempts to translate the outermost loops to try, and those inside of refused ones. Returns the
+ * refused loops before which the host needs the arrays of other loops.
+ */
+function refusedOf(
+  tried: readonly SpeculatedLoop[],
+  attempt: (one: SpeculatedLoop) => boolean,
+): readonly SpeculatedLoop[] {
+  const done: SpeculatedLoop[] = [];
+  const refused: SpeculatedLoop[] = [];
+  for (const one of tried) {
+    if (done.some(({ node }) => isInside(node, one.node))) continue;
+    (attempt(one) ? done : refused).push(one);
+  }
+  return refused.filter(({ node }) => {
+    const around = refused.find((other) => other.node !== node && isInside(other.node, node));
+    return !around || done.some((other) => isInside(around.node, other.node));
+  });
+}
+
+const isInside = (outer: Span, inner: Span) => outer.start <= inner.start && inner.end <= outer.end;
 
 const hostTexts = ({ guards, first, step, count, inputs }: HostExpressions): readonly string[] => [
   ...guards,

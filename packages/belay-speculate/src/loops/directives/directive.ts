@@ -35,6 +35,16 @@ export interface LoopDirective {
   readonly precision: "exact" | "f32";
 }
 
+/** The clauses of a loop that has none. */
+export const noClauses: Omit<LoopDirective, "span"> = {
+  speculated: [],
+  reductions: [],
+  accesses: null,
+  schedule: null,
+  options: null,
+  precision: "exact",
+};
+
 /** An iteration, by its distance from the one that takes the branch or by its index. */
 export type DirectiveBound =
   | { readonly kind: "relative"; readonly offset: number }

@@ -241,7 +241,7 @@ describe("directives that are not where they belong", () => {
       "BELAY505",
       loop,
     ],
-    ["nowhere", file(""), "BELAY504", '"use speculate";'],
+    ["nowhere", `async function f() { "use speculate"; }`, "BELAY504", '"use speculate";'],
     ["with names of nothing", file("//#pragma omp for target(webgpu) speculate(b)"), "BELAY506", "b"],
     ["with reductions of nothing", file("//#pragma omp for target(webgpu) reduction(+:s)"), "BELAY506", "s"],
   ])("%s", (_, source, code, place) => {

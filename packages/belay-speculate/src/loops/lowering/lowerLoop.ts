@@ -385,7 +385,7 @@ function warnings(lowering: Lowering, loop: Loop, carried: readonly string[]): D
   return [
     ...lowering.warnings.values(),
     ...loop.arrays
-      .filter(({ name, role }) => role === "tracked" && !named.has(name))
+      .filter(({ name, role }) => role === "tracked" && !named.has(name) && !lowering.loop.isTried)
       .map(({ name }) => loopWarning.unnamedArray(name, directive.span)),
     ...ambiguousScalars(lowering).map((code) => loopWarning.ambiguousScalar(code, directive.span)),
     ...carried.map((name) => {

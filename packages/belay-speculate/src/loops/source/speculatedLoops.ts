@@ -3,11 +3,11 @@ import type { CallExpression, ForOfStatement, ForStatement, Node } from "oxc-par
 import { loopError } from "../../diagnostics/loops.ts";
 import { callNames, parseCalls } from "../directives/calls.ts";
 import { parseComment } from "../directives/comments.ts";
-import type { BranchDirective, LoopDirective } from "../directives/directive.ts";
+import { type BranchDirective, type LoopDirective, noClauses } from "../directives/directive.ts";
 import { type ForLoop, forLoops, nameOf } from "./forLoops.ts";
 import type { ParsedFile } from "./parse.ts";
 import { everyNode, lookUp, type Scope, type Scopes } from "./scopes.ts";
-import { loopsWithoutMark, marksWithoutLoop } from "./useSpeculate.ts";
+import { functionsToTry, loopsWithoutMark } from "./useSpeculate.ts";
 
 /** A loop of a file with its directives. */
 export interface SpeculatedLoop {
@@ -30,10 +30,15 @@ export interface SpeculatedLoop {
   readonly scope: Scope;
   /** The function around the loop; the program if there is none. */
   readonly container: Node;
+  /** True if the loop has no directive, and its function asks to try all of its loops. */
+  readonly isTried: boolean;
 }
 
 export interface FoundLoops {
+  /** The loops with directives. None stands inside another one. */
   readonly loops: readonly SpeculatedLoop[];
+  /** The loops to try, in order. They may stand inside each other. */
+  readonly tried: readonly SpeculatedLoop[];
   /** The functions that the file imports from Belay, by their names in the file. */
   readonly directiveNames: ReadonlyMap<string, string>;
   readonly diagnostics: readonly Diagnostic[];
@@ -47,7 +52,10 @@ export type UndirectedLoop = Pick<SpeculatedLoop, "node" | "span" | "start" | "s
 /** The module from which programs import the call form. */
 const directiveModule = "belay-speculate";
 
-/** Finds the loops that have directives, and the directives that have no loop. */
+/**
+ * Finds the loops that have directives, the directives that have no loop, and the loops of
+ * functions that ask to try all loops.
+ */
 export function speculatedLoops(file: ParsedFile, scopes: Scopes): FoundLoops {
   const diagnostics: Diagnostic[] = [];
   const places = forLoops(file, scopes);
@@ -94,7 +102,10 @@ export function speculatedLoops(file: ParsedFile, scopes: Scopes): FoundLoops {
     }
   }
   // A wrong directive has a diagnostic of its own.
-  if (diagnostics.length === 0) diagnostics.push(...marksWithoutLoop(file, scopes, outermost));
+  const functions = diagnostics.length === 0 ? functionsToTry(file, scopes, outermost, places) : [];
+  for (const { mark, places } of functions)
+    if (places.length === 0) diagnostics.push(loopError.nothingToTry({ start: mark.start, end: mark.end }));
+  const tried = functions.flatMap(({ places }) => places.map((place) => triedAt(place)));
   diagnostics.push(...loopsWithoutMark(outermost));
   outermost.sort((one, other) => one.start - other.start);
   return {
@@ -103,6 +114,7 @@ export function speculatedLoops(file: ParsedFile, scopes: Scopes): FoundLoops {
       name: numbered(outermost, at, scopes),
       branchDirectives: branchDirectives.filter(({ span }) => contains(loop.node, span)),
     })),
+    tried: tried.map((loop, at) => ({ ...loop, name: numbered(tried, at, scopes) })),
     directiveNames,
     diagnostics,
     malformed: malformed.filter(
@@ -123,7 +135,14 @@ const contains = (outer: Span, inner: Span) => outer.start <= inner.start && inn
 
 function loopAt(place: ForLoop, directive: LoopDirective, start: number): Omit<SpeculatedLoop, "name"> {
   const { label, elements } = place;
-  return { ...undirected(place, start), label, elements, directive, branchDirectives: [] };
+  return { ...undirected(place, start), label, elements, directive, branchDirectives: [], isTried: false };
+}
+
+/** Returns a loop to try, as if it had a directive without clauses. */
+function triedAt(place: ForLoop): Omit<SpeculatedLoop, "name"> {
+  const { start, end } = place.node;
+  const span = { start, end: Math.min(end, place.node.body.start) };
+  return { ...loopAt(place, { ...noClauses, span }, place.start), isTried: true };
 }
 
 function undirected(place: ForLoop, start: number): UndirectedLoop {

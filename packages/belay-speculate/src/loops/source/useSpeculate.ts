@@ -20,16 +20,23 @@ export function loopsWithoutMark(loops: readonly Marked[]): Diagnostic[] {
     .map(({ directive }) => loopError.useSpeculateMissing(directive.span));
 }
 
-/** Reports functions with "use speculate" that have no loop with a directive. */
-export function marksWithoutLoop(
+/**
+ * Returns the functions with "use speculate" in which no loop has a directive, and the loops of
+ * each: those that have no other such function closer around them.
+ */
+export function functionsToTry<Place extends { readonly node: Span; readonly scope: Scope }>(
   { program }: ParsedFile,
   scopes: Scopes,
   loops: readonly Marked[],
-): Diagnostic[] {
+  places: readonly Place[],
+): readonly { readonly mark: Node; readonly places: readonly Place[] }[] {
+  const closest = (scope: Scope | undefined): Node | undefined =>
+    scope && (hasUseSpeculate(scope.node) ? scope.node : closest(scope.parent));
   return [...everyNode(program, scopes)].flatMap(([container]) => {
     const mark = useSpeculateOf(container);
     const isUsed = loops.some(({ node }) => container.start <= node.start && node.end <= container.end);
-    return mark && !isUsed ? [loopError.pragmaMissing({ start: mark.start, end: mark.end })] : [];
+    if (!mark || isUsed) return [];
+    return [{ mark, places: places.filter(({ scope }) => closest(scope) === container) }];
   });
 }
 
