@@ -41,6 +41,16 @@ it("blames a driver whose results others do not share, and cuts the kernel down"
   expect(verdict.dispute.source).not.toMatch(/sums|twice|for/);
 });
 
+it("cuts a kernel down whose second text is computed wrong, and runs the first one", async () => {
+  const device = await devices.newDevice();
+  const textFor = (source: string) => source.replace(/\b5\)/, "4)");
+  const verdict = await blame(dispute, { device, textFor, milliseconds });
+  expect(verdict.culprit).toBe("driver or implementation");
+  expect(verdict.evidence.otherText?.outcome).toBe("agrees");
+  expect(verdict.dispute.source).toContain("5)");
+  expect(verdict.dispute.source).not.toMatch(/sums|twice|for/);
+});
+
 it("blames the implementation if two drivers share a mistake", async () => {
   const device = await devices.newDevice();
   const both = lying(device);

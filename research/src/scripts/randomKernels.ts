@@ -3,19 +3,20 @@
  * each operation rounds.
  *
  *   node research/dist/scripts/randomKernels.js [--seed 1] [--seconds 60] [--jobs 1]
- *       [--kernels 1000000] [--text first] [--only SEED,SEED] [--out FILE]
+ *       [--kernels 1000000] [--text first] [--only SEED,SEED] [--cut 4] [--out FILE]
  *
  * The processes of `--jobs` share the kernels. With `--text second`, the device runs the second
  * text that `diversity` gives a kernel. `--only` tries the kernels of some seeds.
  *
  * A kernel whose results differ is tried again with an initializer for each variable, as drivers
- * are known to forget that variables in loops start at zero. Other differences are cut down.
- * Their disputes are in the file, for `belay blame`, and the script ends with an error.
+ * are known to forget that variables in loops start at zero. Other differences are cut down, for
+ * `--cut` seconds each. Their disputes are in the file, for `belay blame`, and the script ends with
+ * an error. With `--text second`, it also says what the device computes of the first text.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { guardProcess } from "belay-cli/internal/shared/workloads/guard";
-import { blame } from "belay-gpu/internal/blame/blame";
+import { blame, type Testimony } from "belay-gpu/internal/blame/blame";
 import { otherText } from "belay-gpu/internal/blame/otherText";
 import { TriedDevice } from "belay-gpu/internal/qualify/deviceRun";
 import { type Candidate, examine } from "belay-gpu/internal/qualify/examine";
@@ -36,12 +37,15 @@ const { values: flags } = parseArgs({
     kernels: { type: "string", default: "1000000" },
     text: { type: "string", default: "first" },
     only: { type: "string" },
+    cut: { type: "string", default: "4" },
     out: { type: "string" },
   },
 });
-const [seed, seconds, jobs, most] = (["seed", "seconds", "jobs", "kernels"] as const).map((flag) =>
-  Number(flags[flag]),
-) as [number, number, number, number];
+const [seed, seconds, jobs, most, cut] = (["seed", "seconds", "jobs", "kernels", "cut"] as const).map(
+  (flag) => Number(flags[flag]),
+) as [number, number, number, number, number];
+/** The text that the device runs of a kernel. */
+const textFor = flags.text === "second" ? otherText : undefined;
 if (flags.text !== "first" && flags.text !== "second") throw new Error("--text is first or second");
 const only = flags.only?.split(",").map(Number);
 const end = performance.now() + 1000 * seconds;
@@ -59,6 +63,8 @@ interface Difference {
   /** True if the results agree once all variables have initializers. */
   readonly isInitializer: boolean;
   readonly culprit?: string;
+  /** The outcome of the first text on the device, if it ran the second one. */
+  readonly firstText?: Testimony;
   readonly dispute?: Dispute;
 }
 
@@ -89,7 +95,7 @@ function candidateOf(kernelSeed: number, floats: Floats, initializers: boolean):
   return {
     name: `kernel ${kernelSeed}`,
     kernel: source,
-    onDevice: { source: flags.text === "second" ? otherText(code)! : code },
+    onDevice: { source: textFor?.(code) ?? code },
     // The generator makes no kernel in which the order of invocations decides a result.
     isBuiltIn: true,
     trials: (resolved) => {
@@ -120,7 +126,7 @@ async function work(): Promise<Result> {
       const kernelSeed = only?.[drawn >> 1] ?? randomBelow(2 ** 32, seed, drawn);
       drawn++;
       const candidate = candidateOf(kernelSeed, floats, false);
-      const { outcome, words, reason, dispute } = await examine(tried, candidate);
+      const { outcome, words, reason } = await examine(tried, candidate);
       const counts = result.counts[floats];
       counts[outcome]++;
       counts.words += words;
@@ -133,7 +139,7 @@ async function work(): Promise<Result> {
           seed: kernelSeed,
           reason: reason!,
           isInitializer,
-          ...(dispute && !isInitializer && { dispute }),
+          ...(!isInitializer && again.dispute && { dispute: again.dispute }),
         });
       } else result.reasons[reason!] = (result.reasons[reason!] ?? 0) + 1;
     }
@@ -142,8 +148,13 @@ async function work(): Promise<Result> {
   tried.end();
   const disputed = [...result.differences.entries()].filter(([, { dispute }]) => dispute);
   for (const [i, each] of disputed.slice(0, mostCutDown)) {
-    const { culprit, dispute } = await blame(each.dispute!, { device, milliseconds: 4000 });
-    result.differences[i] = { ...each, culprit, dispute };
+    const { culprit, dispute, evidence } = await blame(each.dispute!, {
+      device,
+      milliseconds: 1000 * cut,
+      ...(textFor && { textFor }),
+    });
+    const firstText = textFor && evidence.otherText;
+    result.differences[i] = { ...each, culprit, dispute, ...(firstText && { firstText }) };
   }
   opened.close();
   return result;
@@ -153,7 +164,7 @@ async function work(): Promise<Result> {
 async function share(): Promise<Result> {
   const results = await runJobs<Result>(new URL(import.meta.url), jobs, (job) => [
     ...["--seed", `${seed * 1000 + job}`, "--seconds", flags.seconds, "--text", flags.text],
-    ...["--kernels", `${Math.ceil(most / jobs)}`],
+    ...["--kernels", `${Math.ceil(most / jobs)}`, "--cut", flags.cut],
   ]);
   const [whole, ...others] = results as [Result, ...Result[]];
   for (const { counts, reasons, differences } of others) {
@@ -177,6 +188,9 @@ const numbers = { initializers: differences.length - unexplained.length, unexpla
 console.log(JSON.stringify({ ...summary, ...numbers }));
 // The processes of several jobs have named theirs.
 if (jobs === 1)
-  for (const { floats, seed: drawn, reason, culprit } of unexplained)
-    console.error(`kernel ${drawn} (${floats}): ${reason}${culprit ? `; ${culprit}` : ""}`);
+  for (const { floats, seed: drawn, reason, culprit, firstText } of unexplained) {
+    const first =
+      firstText && `first text: ${firstText.outcome}${firstText.reason ? `, ${firstText.reason}` : ""}`;
+    console.error([`kernel ${drawn} (${floats}): ${reason}`, culprit, first].filter(Boolean).join("; "));
+  }
 process.exit(unexplained.length === 0 ? 0 : 1);

@@ -33,7 +33,7 @@ export interface BlameVerdict {
     readonly kernel?: string;
     /** The runs of the kernel on the device. */
     readonly device: readonly Testimony[];
-    /** The kernel with another text of the same meaning, on the same device. */
+    /** The kernel with another text of the same meaning, or its own one, on the same device. */
     readonly otherText?: Testimony;
     /** The kernel on a device that computes on the CPU. */
     readonly software?: Testimony;
@@ -47,6 +47,8 @@ export interface BlameOptions {
   readonly software?: GPUDevice | undefined;
   /** The time for cutting the kernel down, in milliseconds. Default: 20,000. */
   readonly milliseconds?: number;
+  /** Returns the text that the device runs in place of the kernel's. Default: the kernel's. */
+  readonly textFor?: (source: string) => string | undefined;
   readonly onProgress?: ((doing: string) => void) | undefined;
 }
 
@@ -59,7 +61,7 @@ const runs = 5;
  */
 export async function blame(
   dispute: Dispute,
-  { device, software, milliseconds = 20_000, onProgress = () => {} }: BlameOptions,
+  { device, software, milliseconds = 20_000, textFor, onProgress = () => {} }: BlameOptions,
 ): Promise<BlameVerdict> {
   refuseUnusable(dispute, device);
   const tried = new TriedDevice(device, undefined);
@@ -68,9 +70,10 @@ export async function blame(
   const other = isAccepted && new TriedDevice(software, undefined);
   try {
     const repeated: Testimony[] = [];
+    const onDevice = (each: Dispute) => testimonyOf(tried, each, textFor?.(each.source));
     onProgress("running the kernel");
     const doubt = doubtAbout(dispute);
-    for (let run = 0; run < runs; run++) repeated.push(await testimonyOf(tried, dispute));
+    for (let run = 0; run < runs; run++) repeated.push(await onDevice(dispute));
     const isWrong = repeated.some(({ outcome }) => outcome === "differs");
     const isSteady = new Set(repeated.map((each) => JSON.stringify(each))).size === 1;
     onProgress("cutting the kernel down");
@@ -79,13 +82,13 @@ export async function blame(
         ? await cutDown(dispute, milliseconds, async (each) => doubtAbout(each) === doubt)
         : isWrong && isSteady
           ? await cutDown(dispute, milliseconds, async (each) => {
-              const { outcome } = await testimonyOf(tried, each);
+              const { outcome } = await onDevice(each);
               return outcome === "differs" && doubtAbout(each) === undefined;
             })
           : dispute;
     onProgress("asking others");
-    const again = isSteady && small !== dispute ? [await testimonyOf(tried, small)] : [];
-    const second = otherText(small.source);
+    const again = isSteady && small !== dispute ? [await onDevice(small)] : [];
+    const second = textFor ? small.source : otherText(small.source);
     const evidence: BlameVerdict["evidence"] = {
       ...(doubt !== undefined && { kernel: doubt }),
       device: again.length > 0 ? repeated.map(() => again[0]!) : repeated,

@@ -107,7 +107,7 @@ async function examineTrials(
     // Of several sizes of subgroups, the nearest one says most.
     const wrong = comparisons.flatMap((each) => each.wrong ?? []).sort((a, b) => a.wrong - b.wrong)[0]!;
     const reason = `${wrong.place} is ${wrong.actual}, not ${wrong.expected}`;
-    return { outcome: "differs", words, reason, wrong, dispute: disputeOf(onDevice, trial) };
+    return { outcome: "differs", words, reason, wrong, dispute: disputeOf(kernel, trial) };
   }
   return words > 0 ? { outcome: "agrees", words } : { outcome: "undecided", words, reason: undecided };
 }
