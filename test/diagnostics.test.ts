@@ -31,10 +31,10 @@ const registeredDiagnostics = Object.entries(diagnosticCodes).map(([name, code])
   code,
 }));
 
-/** The texts of the packages' sources, without tests and the registry. */
+/** The texts of the packages' sources, without tests and the registries. */
 const sources = readdirSync(join(root, "packages"), { recursive: true, encoding: "utf8" })
   .filter((file) => /[\\/]src[\\/].*(?<!\.test)\.ts$/.test(file) && !file.includes("node_modules"))
-  .filter((file) => !/diagnostics[\\/]registry\.ts$/.test(file))
+  .filter((file) => !/diagnostics[\\/](registry|wgslRegistry)\.ts$/.test(file))
   .map((file) => readFileSync(join(root, "packages", file), "utf8"));
 
 describe("the registry of diagnostics", () => {

@@ -149,7 +149,7 @@ export function* searchSumsOfProducts(
     throw error;
   }
   const symbols = new Symbols();
-  const reference = referenceOf(resolved, {}, (format) => symbols.arithmetic(format));
+  const reference = referenceOf(resolved, { symbols: (format) => symbols.arithmetic(format) });
   if ("construct" in reference) return { reason: whyUnsupported(kernel.source, reference) };
   const bindings = bindingAccesses(resolved.program, resolved.declaration);
   const outputs = bindings.filter(({ access }) => access !== "read");

@@ -7,6 +7,7 @@ import type { KernelSource } from "../compiler/filledBytes.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { describeWord, isBounded } from "../qualify/comparison.ts";
 import type { Dispute } from "../reference/dispute.ts";
+import { RaceDetector } from "../reference/races.ts";
 import {
   type ReferenceKernel,
   type ReferenceSource,
@@ -268,7 +269,7 @@ export class AuditedDispatch {
 
   /** Returns the kernel as it is executed to find races. */
   #detectingRaces(): ReferenceKernel {
-    return referenceOf(this.#kernel, { detectRaces: true }) as ReferenceKernel;
+    return referenceOf(this.#kernel, { races: new RaceDetector() }) as ReferenceKernel;
   }
 }
 

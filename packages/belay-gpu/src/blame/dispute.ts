@@ -7,6 +7,7 @@ import { featuresOf } from "../qualify/examine.ts";
 import { sizeWith } from "../qualify/leaves.ts";
 import type { Dispute } from "../qualify/qualification.ts";
 import { type Trial, trialsOf } from "../qualify/trials.ts";
+import { RaceDetector } from "../reference/races.ts";
 import {
   type ReferenceKernel,
   type ResolvedKernel,
@@ -131,7 +132,7 @@ function* demandsOf(
 
 /** Returns the executor of a dispatch that detects races. Throws a `TypeError` as `blame` does. */
 export function racingReferenceOf({ source }: Dispute, kernel: ResolvedKernel): ReferenceKernel {
-  const reference = referenceOf(kernel, { detectRaces: true });
+  const reference = referenceOf(kernel, { races: new RaceDetector() });
   if (!("construct" in reference)) return reference;
   throw new TypeError(whyUnsupported(source, reference));
 }

@@ -1,48 +1,12 @@
+import { wgslCodes } from "./wgslRegistry.ts";
+
 /**
  * The registry of all diagnostics of Belay's packages: the code of each name. Sources use the
  * names; codes stay the same between versions. docs/reference/diagnostics.md has the meanings. They
  * would add 9 kB to every page here.
  */
 export const diagnosticCodes = {
-  // Syntax
-  "unknown-character": "BELAY001",
-  "malformed-number": "BELAY002",
-  "unterminated-comment": "BELAY003",
-  "reserved-word": "BELAY004",
-  "unexpected-token": "BELAY005",
-  "mixed-operators": "BELAY006",
-  "nesting-too-deep": "BELAY007",
-  "not-assignable": "BELAY008",
-  "misplaced-syntax": "BELAY009",
-  "unknown-extension": "BELAY010",
-  "unknown-directive": "BELAY011",
-  "unknown-severity": "BELAY012",
-  "unknown-attribute": "BELAY013",
-  "attribute-arguments": "BELAY014",
-  "misplaced-attribute": "BELAY015",
-  "too-many-errors": "BELAY099",
-  // Names and types
-  "undeclared-name": "BELAY100",
-  "redeclared-name": "BELAY101",
-  "recursive-declaration": "BELAY102",
-  "wrong-kind-of-name": "BELAY103",
-  "template-arguments": "BELAY104",
-  "type-mismatch": "BELAY105",
-  "no-matching-overload": "BELAY106",
-  "argument-count": "BELAY107",
-  "invalid-type": "BELAY108",
-  "not-a-place": "BELAY109",
-  "unknown-member": "BELAY110",
-  "invalid-index": "BELAY111",
-  "constant-evaluation": "BELAY112",
-  "not-constant": "BELAY113",
-  "attribute-value": "BELAY114",
-  "return-value": "BELAY115",
-  "invalid-variable": "BELAY116",
-  "assertion-failed": "BELAY117",
-  "invalid-statement": "BELAY118",
-  "limit-exceeded": "BELAY119",
-  "unsupported-extension": "BELAY120",
+  ...wgslCodes,
   // Protection
   "no-compute-entry-point": "BELAY201",
   "subgroup-operations": "BELAY203",

@@ -4,9 +4,9 @@
  */
 
 import type { Span } from "./diagnostic.ts";
-import { error } from "./finding.ts";
 import { plural } from "./plural.ts";
 import { quoted } from "./syntax.ts";
+import { wgslError as error } from "./wgslError.ts";
 
 const didYouMean = (name: string | undefined) => ({ help: name && `did you mean ${quoted(name)}?` });
 /** Returns a type in backquotes, never shortened: types often differ at their ends. */

@@ -1,6 +1,6 @@
 /** Creates the diagnostics of the lexer and the parser (BELAY001 to BELAY099). */
 import type { Span } from "./diagnostic.ts";
-import { error } from "./finding.ts";
+import { wgslError as error } from "./wgslError.ts";
 
 /** Returns a piece of source as messages show it: in backquotes, shortened and printable. */
 export function quoted(text: string): string {

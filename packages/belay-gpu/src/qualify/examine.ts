@@ -2,6 +2,7 @@
 import { usesAtomicResults } from "../analysis/atomicResults.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { createReferenceBuffer, type ReferenceBuffer } from "../reference/buffers.ts";
+import { RaceDetector } from "../reference/races.ts";
 import {
   type ReferenceKernel,
   type ReferenceSource,
@@ -171,7 +172,7 @@ function compareAll(
 function orderDoubt(kernel: ResolvedKernel, trial: Trial, sizes: readonly number[]): string | undefined {
   if (usesAtomicResults(kernel.program, kernel.declaration))
     return "the order of atomic operations may decide its results";
-  const racing = referenceOf(kernel, { detectRaces: true }) as ReferenceKernel;
+  const racing = referenceOf(kernel, { races: new RaceDetector() }) as ReferenceKernel;
   return sizes.map((size) => execute(racing, trial, size).undecided).find((reason) => reason !== undefined);
 }
 

@@ -18,6 +18,7 @@ import type { CodeWriter } from "./codeWriter.ts";
 import { isInexact } from "./inexactConstants.ts";
 import { emitBinary, emitBitcast, emitConstructor, emitConversion, emitUnary } from "./operators.ts";
 import type { OrderedSpace } from "./races.ts";
+import type { TextureSupport } from "./textureCalls.ts";
 import { Unsupported } from "./unsupported.ts";
 import {
   type BytesPlace,
@@ -34,6 +35,7 @@ import {
   type ScalarsValue,
   type SwizzlePlace,
   scalarOf,
+  type TextureValue,
 } from "./values.ts";
 
 /** The kernel that is being translated. */
@@ -47,6 +49,8 @@ export interface KernelTranslation {
   readonly functions: ReadonlyMap<FunctionDeclaration, string>;
   /** The functions that wait for other invocations. */
   readonly waiting: ReadonlySet<FunctionDeclaration>;
+  /** Absent if kernels have no textures. */
+  readonly textures: TextureSupport | undefined;
 }
 
 /** Emits an expression, and returns its value after the load rule. */
@@ -73,7 +77,8 @@ function converted(code: CodeWriter, value: ScalarsValue, wanted: Type): Scalars
 /** Emits the evaluation of an expression. Numbers of abstract types are numbers of f32. */
 function emitEvaluation(cx: KernelTranslation, expression: Expression): EmittedValue {
   const { program, code } = cx;
-  if (program.typeOf(expression).kind === "reference") {
+  const type = program.typeOf(expression);
+  if (type.kind === "reference" && type.store.kind !== "texture") {
     const place = emitPlace(cx, expression);
     if (place.kind === "swizzle") throw new Unsupported("this swizzle", expression.span);
     return code.load(place);
@@ -278,7 +283,7 @@ function componentsOf(swizzle: string): number[] {
 function emitIndex(cx: KernelTranslation, { base, index }: IndexExpression): EmittedValue {
   const value = emitExpression(cx, base);
   if (value.kind === "cells") return cx.code.load(elementPlace(cx, value.place, index));
-  if (value.kind === "pointer") throw new Unsupported("this index", index.span);
+  if (value.kind !== "scalars") throw new Unsupported("this index", index.span);
   const { type, scalars } = value;
   const [size, count] = type.kind === "matrix" ? [type.rows, type.columns] : [1, scalars.length];
   const at = emitChecked(cx, index, String(count));
@@ -308,8 +313,8 @@ function emitMember(cx: KernelTranslation, { base, member, span }: MemberExpress
     if (type.kind === "vector") return swizzled(cx.code.load(value.place) as ScalarsValue, member);
     throw new Unsupported("this member", span);
   }
+  if (value.kind !== "cells" || value.type.kind !== "struct") throw new Unsupported("this member", span);
   const { place, type } = value;
-  if (type.kind !== "struct") throw new Unsupported("this member", span);
   return cx.code.load(cx.code.memberOf(place, type, memberIndex(type, member)));
 }
 
@@ -367,6 +372,7 @@ function emitUserCall(
 function argumentAtoms(code: CodeWriter, value: EmittedValue): string[] {
   if (value.kind === "scalars") return value.scalars.flat();
   if (value.kind === "pointer") return pointerAtoms(code, value);
+  if (value.kind === "texture") return [value.atom];
   // Parameters of array and structure types are in the memory of the invocation.
   const place = code.reserve("invocation", value.type);
   code.copy(place, value.place);
@@ -388,6 +394,10 @@ export function parameterValue(
       (each) => code.fresh(each),
     );
     return { names, value: pointerFrom(type, names) };
+  }
+  if (type.kind === "texture") {
+    const atom = code.fresh("x");
+    return { names: [atom], value: { kind: "texture", type, atom } };
   }
   if (type.kind === "array" || type.kind === "struct") {
     const name = code.fresh("o");
@@ -466,8 +476,7 @@ function emitBuiltinCall(cx: KernelTranslation, call: CallExpression): EmittedVa
   const { code } = cx;
   const { name } = call.callee;
   if (barriers.has(name)) {
-    const space = name === "textureBarrier" ? undefined : name === "storageBarrier" ? "storage" : "workgroup";
-    emitBarrier(code, space);
+    emitBarrier(code, name.slice(0, -"Barrier".length) as OrderedSpace);
     return undefined;
   }
   if (name === "arrayLength") {
@@ -487,6 +496,11 @@ function emitBuiltinCall(cx: KernelTranslation, call: CallExpression): EmittedVa
   }
   if (name.startsWith("atomic")) return emitAtomic(cx, call);
   if (isSubgroup(name)) return emitSubgroup(cx, call);
+  if (/^texture(Dimensions|Num|Load|Store)/.test(name) && cx.textures) {
+    const texture = emitExpression(cx, call.args[0]!) as TextureValue;
+    const args = call.args.slice(1).map((arg) => emitScalars(cx, arg));
+    return cx.textures.emitCall(code, name, texture, args, cx.program.valueTypeOf(call));
+  }
   if (/^(texture|subgroupMatrix|buffer|print|dpd|fwidth)/.test(name)) throw new Unsupported(name, call.span);
   const type = typeOf(cx, call);
   const args = call.args.map((arg) => emitScalars(cx, arg));
@@ -497,9 +511,9 @@ function emitBuiltinCall(cx: KernelTranslation, call: CallExpression): EmittedVa
   return { kind: "scalars", type, scalars };
 }
 
-/** Emits a barrier, which may order the accesses to a space. */
-function emitBarrier(code: CodeWriter, space: OrderedSpace | undefined): void {
-  if (code.detectsRaces && space) code.line(`races.reach("${space}");`);
+/** Emits a barrier, which orders the accesses to a space. */
+function emitBarrier(code: CodeWriter, space: OrderedSpace): void {
+  if (code.detectsRaces) code.line(`races.reach("${space}");`);
   code.line(`yield ${atBarrier};`);
 }
 

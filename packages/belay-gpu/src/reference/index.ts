@@ -14,3 +14,9 @@ export {
   type UndecidedResult,
   type UnsupportedConstruct,
 } from "./referenceKernel.ts";
+export {
+  type BoundTexture,
+  createReferenceTexture,
+  type ReferenceTexture,
+  type ReferenceTextureDescriptor,
+} from "./textures.ts";

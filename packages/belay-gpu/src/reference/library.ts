@@ -18,7 +18,8 @@ export function createLibrary(
   arithmetic: Arithmetic,
   races: RaceDetector | undefined,
 ): Record<string, unknown> {
-  const r = new Float64Array(2);
+  // The bounds of one number, or of the four of a texel.
+  const r = new Float64Array(8);
   return {
     ...integers,
     ...named("f32", arithmetic(f32Format, r)),

@@ -2,7 +2,7 @@
 import { Undecided } from "./undecided.ts";
 
 /** The memory that a barrier orders. */
-export type OrderedSpace = "workgroup" | "storage";
+export type OrderedSpace = "workgroup" | "storage" | "texture";
 
 /** The last accesses to a memory location. */
 interface Accesses {
@@ -32,7 +32,7 @@ export class RaceDetector {
   /** The invocation that is executed: its number in the workgroup. */
   invocation = 0;
   #workgroup = 0;
-  #phases = { workgroup: 0, storage: 0 };
+  #phases = { workgroup: 0, storage: 0, texture: 0 };
   readonly #reached = new Set<OrderedSpace>();
   readonly #memories = new Map<object, Map<number, Accesses>>();
 
@@ -44,7 +44,7 @@ export class RaceDetector {
   /** Begins a workgroup, whose own memory is new. */
   beginWorkgroup(memory: object): void {
     this.#workgroup++;
-    this.#phases = { workgroup: 0, storage: 0 };
+    this.#phases = { workgroup: 0, storage: 0, texture: 0 };
     this.#memories.delete(memory);
   }
 

@@ -113,13 +113,72 @@ describe("a device whose kernels run on the CPU", () => {
     expect(await wordsOf(device, x)).toEqual([65, 66, 3, 4]);
   });
 
+  it("computes on textures: of several mip levels, rows and layers, loaded and stored", async () => {
+    const run = async (device: GPUDevice) => {
+      const { STORAGE_BINDING, TEXTURE_BINDING, COPY_DST, COPY_SRC } = GPUTextureUsage;
+      const size = [5, 3, 2];
+      const input = device.createTexture({
+        format: "rg8uint",
+        size,
+        mipLevelCount: 2,
+        usage: TEXTURE_BINDING | COPY_DST,
+      });
+      for (const mipLevel of [0, 1]) {
+        const [width, height] = mipLevel === 0 ? [5, 3] : [2, 1];
+        const texels = Uint8Array.from({ length: 2 * width! * height! * 2 }, (_, i) => 100 * mipLevel + i);
+        const layout = { bytesPerRow: 2 * width!, rowsPerImage: height! };
+        device.queue.writeTexture({ texture: input, mipLevel }, texels, layout, [width!, height!, 2]);
+      }
+      const output = device.createTexture({ format: "r32uint", size, usage: STORAGE_BINDING | COPY_SRC });
+      const pipeline = pipelineOf(
+        device,
+        `@group(0) @binding(0) var source: texture_2d_array<u32>;
+         @group(0) @binding(1) var target_: texture_storage_2d<r32uint, read_write>;
+         @compute @workgroup_size(5, 3) fn scale(@builtin(local_invocation_id) id: vec3u) {
+           let small = textureLoad(source, id.xy / 3u, 1, 1).y;
+           let own = textureLoad(source, id.xy, 1, 0);
+           textureStore(target_, id.xy, textureLoad(target_, id.xy) + vec4u(small * 1000u + own.x));
+         }`,
+      );
+      const view = output.createView({ dimension: "2d", baseArrayLayer: 1, arrayLayerCount: 1 });
+      const group = groupOf(device, pipeline.getBindGroupLayout(0), input.createView(), view);
+      const encoder = device.createCommandEncoder();
+      for (let i = 0; i < 2; i++) {
+        const pass = encoder.beginComputePass();
+        pass.setPipeline(pipeline);
+        pass.setBindGroup(0, group);
+        pass.dispatchWorkgroups(1);
+        pass.end();
+      }
+      const words = bufferOf(device, Array(384).fill(0), GPUBufferUsage.COPY_SRC);
+      encoder.copyTextureToBuffer(
+        { texture: output },
+        { buffer: words, bytesPerRow: 256, rowsPerImage: 3 },
+        size,
+      );
+      device.queue.submit([encoder.finish()]);
+      return wordsOf(device, words);
+    };
+    const computed = await run(referenceDevice(await devices.newDevice()));
+    expect(computed).toEqual(await run(await devices.newDevice()));
+    expect(new Set(computed).size).toBeGreaterThan(10);
+  });
+
   it.each([
     [
       "refuses a construct that the executor does not have",
       `@group(0) @binding(0) var<storage, read_write> x: array<u32>;
 @group(0) @binding(1) var image: texture_depth_2d;
+@group(0) @binding(2) var filter_: sampler;
+@compute @workgroup_size(1) fn look() { x[0] = u32(textureSampleLevel(image, filter_, vec2f(), 0)); }`,
+      'the reference executor does not have samplers, which kernel "kernel" needs in line 3, column 27',
+    ],
+    [
+      "refuses a texture that cannot be copied to a buffer",
+      `@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+@group(0) @binding(1) var image: texture_depth_2d;
 @compute @workgroup_size(1) fn look() { x[0] = u32(textureLoad(image, vec2u(), 0)); }`,
-      'the reference executor does not have textures, which kernel "kernel" needs in line 2, column 27',
+      'the reference executor cannot read textures of format "depth24plus", such as that of kernel "kernel"',
     ],
     [
       "refuses a dispatch whose results the specification does not fix",
@@ -134,10 +193,14 @@ describe("a device whose kernels run on the CPU", () => {
     const pipeline = pipelineOf(device, code);
     const image = device.createTexture({
       size: [1],
-      format: "depth32float",
+      format: "depth24plus",
       usage: GPUTextureUsage.TEXTURE_BINDING | GPUTextureUsage.RENDER_ATTACHMENT,
     });
-    const resources = code.includes("image") ? [{ buffer: x }, image.createView()] : [{ buffer: x }];
+    const resources = [
+      { buffer: x },
+      ...(code.includes("image") ? [image.createView()] : []),
+      ...(code.includes("sampler") ? [device.createSampler()] : []),
+    ];
     const group = groupOf(device, pipeline.getBindGroupLayout(0), ...resources);
     const encoder = device.createCommandEncoder();
     const pass = encoder.beginComputePass();

@@ -7,12 +7,15 @@ import {
   type ReferenceKernel,
   type ReferenceSource,
 } from "./referenceKernel.ts";
+import { texelFormat } from "./texelFormats.ts";
+import { type BoundTexture, createReferenceTexture, type ReferenceTexture } from "./textures.ts";
 
 /**
  * Returns a view of a device on which an unmodified program computes its kernels on the CPU. Each
  * operation on floats rounds to the nearest number. Commands run in their order, after `submit` has
- * returned. Two kinds of dispatches make all later mappings reject, with the kernel and its line: a
- * dispatch that the executor lacks a construct for, and one without fixed results.
+ * returned. Three kinds of dispatches make all later mappings reject, with the kernel: a dispatch
+ * that the executor lacks a construct for, one with a texture that it cannot read, and one without
+ * fixed results.
  */
 export function referenceDevice(device: GPUDevice): GPUDevice {
   const program = new ReferenceProgram(device);
@@ -49,6 +52,12 @@ interface KnownKernel {
   translated?: ReferenceKernel;
 }
 
+/** A view of a texture, with the part that it shows. */
+interface KnownView {
+  readonly texture: GPUTexture;
+  readonly range: GPUTextureViewDescriptor;
+}
+
 type BindGroupArguments = [
   index: number,
   group: GPUBindGroup | null,
@@ -69,6 +78,7 @@ class ReferenceProgram {
   readonly #sources = new WeakMap<GPUShaderModule, string>();
   readonly #kernels = new WeakMap<GPUComputePipeline, KnownKernel>();
   readonly #groups = new WeakMap<GPUBindGroup, GPUBindGroupDescriptor>();
+  readonly #views = new WeakMap<GPUTextureView, KnownView>();
   /** The bindings with dynamic offsets, in the order of the offsets. */
   readonly #dynamic = new WeakMap<GPUBindGroupLayout, readonly number[]>();
   readonly #commands = new WeakMap<object, readonly Call[]>();
@@ -95,8 +105,7 @@ class ReferenceProgram {
     };
     return {
       createBuffer: (descriptor: GPUBufferDescriptor) => this.#createBuffer(descriptor),
-      createTexture: (descriptor: GPUTextureDescriptor) =>
-        this.#destroyedLater(device.createTexture(descriptor)),
+      createTexture: (descriptor: GPUTextureDescriptor) => this.#createTexture(descriptor),
       createShaderModule: (descriptor: GPUShaderModuleDescriptor) => {
         const module = device.createShaderModule(descriptor);
         this.#sources.set(module, descriptor.code);
@@ -170,6 +179,22 @@ class ReferenceProgram {
       },
     });
     return buffer;
+  }
+
+  #createTexture(descriptor: GPUTextureDescriptor): GPUTexture {
+    const { STORAGE_BINDING, TEXTURE_BINDING, COPY_SRC, COPY_DST } = GPUTextureUsage;
+    const isBound = (descriptor.usage & (STORAGE_BINDING | TEXTURE_BINDING)) !== 0;
+    const usage = descriptor.usage | (isBound ? COPY_SRC | COPY_DST : 0);
+    const texture = this.#destroyedLater(this.#device.createTexture({ ...descriptor, usage }));
+    const createView = texture.createView.bind(texture);
+    Object.defineProperty(texture, "createView", {
+      value: (range: GPUTextureViewDescriptor = {}) => {
+        const view = createView(range);
+        this.#views.set(view, { texture, range: { ...range } });
+        return view;
+      },
+    });
+    return texture;
   }
 
   /** Makes an object live until the commands so far have run. */
@@ -263,8 +288,18 @@ class ReferenceProgram {
     if (!kernel) return;
     const reference = this.#translated(kernel);
     const contents = new Map<GPUBuffer, ReferenceBuffer>();
+    const images = new Map<GPUTexture, ReferenceTexture>();
     const buffers: BoundBuffer[] = [];
-    for (const { group, binding } of reference.bindings) {
+    const textures: BoundTexture[] = [];
+    for (const { group, binding, resource } of reference.bindings) {
+      if (resource === "texture") {
+        const view = this.#viewAt(groups.get(group), binding);
+        if (!view) return;
+        const texture = images.get(view.texture) ?? (await this.#readTexture(view.texture, kernel));
+        images.set(view.texture, texture);
+        textures.push({ group, binding, texture, ...view.range });
+        continue;
+      }
       const range = this.#rangeAt(groups.get(group), binding);
       // The GPU rejects a dispatch without one of its bindings.
       if (!range) return;
@@ -275,7 +310,10 @@ class ReferenceProgram {
       buffers.push({ group, binding, buffer: known, offset, size });
     }
     const before = [...contents.values()].map(({ bytes }) => bytes.slice());
-    const { undecided } = reference.run({ workgroups, buffers });
+    const levelsBefore = [...images].map(([texture, image]) =>
+      levelsOf(texture).map((level) => image.bytes(level).slice()),
+    );
+    const { undecided } = reference.run({ workgroups, buffers, textures });
     if (undecided) {
       const workgroup = `workgroup (${undecided.workgroup.join(", ")})`;
       throw new Error(
@@ -283,7 +321,11 @@ class ReferenceProgram {
       );
     }
     for (const [i, [buffer, { bytes }]] of [...contents].entries())
-      if (before[i]!.some((byte, at) => byte !== bytes[at])) this.#device.queue.writeBuffer(buffer, 0, bytes);
+      if (isChanged(before[i]!, bytes)) this.#device.queue.writeBuffer(buffer, 0, bytes);
+    for (const [i, [texture, image]] of [...images].entries())
+      for (const level of levelsOf(texture))
+        if (isChanged(levelsBefore[i]![level]!, image.bytes(level)))
+          this.#writeTexture(texture, level, image.bytes(level));
   }
 
   #translated(kernel: KnownKernel): ReferenceKernel {
@@ -298,13 +340,31 @@ class ReferenceProgram {
     return kernel.translated;
   }
 
+  /** Returns the resource at a binding of a group; undefined if there is none. */
+  #resourceAt(
+    descriptor: GPUBindGroupDescriptor | undefined,
+    binding: number,
+  ): GPUBindingResource | undefined {
+    return [...(descriptor?.entries ?? [])].find((each) => each.binding === binding)?.resource;
+  }
+
+  /** Returns the view of a texture at a binding of a group; undefined if there is none. */
+  #viewAt(
+    bound: readonly [group: GPUBindGroup, ...unknown[]] | undefined,
+    binding: number,
+  ): KnownView | undefined {
+    const resource = this.#resourceAt(bound && this.#groups.get(bound[0]), binding);
+    if (!resource) return undefined;
+    return this.#views.get(resource as GPUTextureView) ?? { texture: resource as GPUTexture, range: {} };
+  }
+
   /** Returns the part of a buffer at a binding of a group; undefined if there is none. */
   #rangeAt(
     bound: readonly [group: GPUBindGroup, offsets: readonly number[]] | undefined,
     binding: number,
   ): { buffer: GPUBuffer; offset: number; size: number } | undefined {
     const descriptor = bound && this.#groups.get(bound[0]);
-    const resource = [...(descriptor?.entries ?? [])].find((each) => each.binding === binding)?.resource;
+    const resource = this.#resourceAt(descriptor, binding);
     if (!bound || !descriptor || !resource) return undefined;
     const given = "buffer" in resource ? resource : { buffer: resource as GPUBuffer };
     const { buffer, offset = 0, size = buffer.size - offset } = given;
@@ -312,14 +372,63 @@ class ReferenceProgram {
     return { buffer, offset: offset + (dynamic >= 0 ? (bound[1][dynamic] ?? 0) : 0), size };
   }
 
-  async #read(buffer: GPUBuffer, offset: number, size: number): Promise<Uint8Array<ArrayBuffer>> {
+  #read(buffer: GPUBuffer, offset: number, size: number): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#copied(size, (encoder, staging) =>
+      encoder.copyBufferToBuffer(buffer, offset, staging, 0, size),
+    );
+  }
+
+  async #readTexture(texture: GPUTexture, kernel: KnownKernel): Promise<ReferenceTexture> {
+    const { format, dimension, mipLevelCount, sampleCount } = texture;
+    const layout = texelFormat(format);
+    if (!layout || sampleCount > 1) {
+      const kind = sampleCount > 1 ? "with several samples" : `of format "${format}"`;
+      throw new Error(
+        `the reference executor cannot read textures ${kind}, such as that of kernel "${kernel.name}"`,
+      );
+    }
+    const levels: Uint8Array[] = [];
+    for (const level of levelsOf(texture)) {
+      const [width, height, depth] = sizeOf(texture, level);
+      // Copies have rows of whole 256 bytes.
+      const bytesPerRow = Math.ceil((width * layout.bytes) / 256) * 256;
+      const padded = await this.#copied(bytesPerRow * height * depth, (encoder, buffer) =>
+        encoder.copyTextureToBuffer(
+          { texture, mipLevel: level },
+          { buffer, bytesPerRow, rowsPerImage: height },
+          [width, height, depth],
+        ),
+      );
+      const bytes = new Uint8Array(width * layout.bytes * height * depth);
+      for (let row = 0; row < height * depth; row++) {
+        const from = row * bytesPerRow;
+        bytes.set(padded.subarray(from, from + width * layout.bytes), row * width * layout.bytes);
+      }
+      levels.push(bytes);
+    }
+    const size = sizeOf(texture, 0);
+    return createReferenceTexture({ format, size, dimension, mipLevelCount }, levels);
+  }
+
+  #writeTexture(texture: GPUTexture, level: number, bytes: Uint8Array<ArrayBuffer>): void {
+    const [width, height, depth] = sizeOf(texture, level);
+    const bytesPerRow = bytes.length / (height * depth);
+    const layout = { bytesPerRow, rowsPerImage: height };
+    this.#device.queue.writeTexture({ texture, mipLevel: level }, bytes, layout, [width, height, depth]);
+  }
+
+  /** Returns bytes that a command copies to a buffer. */
+  async #copied(
+    size: number,
+    copy: (encoder: GPUCommandEncoder, staging: GPUBuffer) => void,
+  ): Promise<Uint8Array<ArrayBuffer>> {
     const staging = this.#device.createBuffer({
       size,
       usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ,
     });
     try {
       const encoder = this.#device.createCommandEncoder();
-      encoder.copyBufferToBuffer(buffer, offset, staging, 0, size);
+      copy(encoder, staging);
       this.#device.queue.submit([encoder.finish()]);
       await staging.mapAsync(GPUMapMode.READ);
       return new Uint8Array(staging.getMappedRange().slice(0));
@@ -328,6 +437,21 @@ class ReferenceProgram {
     }
   }
 }
+
+const levelsOf = ({ mipLevelCount }: GPUTexture) =>
+  Array.from({ length: mipLevelCount }, (_, level) => level);
+
+/** Returns the size of a texture's mip level. */
+function sizeOf(
+  { width, height, depthOrArrayLayers, dimension }: GPUTexture,
+  level: number,
+): [width: number, height: number, depthOrArrayLayers: number] {
+  const halved = (length: number) => Math.max(length >> level, 1);
+  const depth = dimension === "3d" ? halved(depthOrArrayLayers) : depthOrArrayLayers;
+  return [halved(width), halved(height), depth];
+}
+
+const isChanged = (before: Uint8Array, after: Uint8Array) => before.some((byte, i) => byte !== after[i]);
 
 const placeIn = ({ source }: KnownKernel, offset: number): string => {
   const { line, start } = lineAt(source.source, offset);

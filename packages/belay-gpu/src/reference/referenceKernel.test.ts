@@ -184,8 +184,13 @@ describe("what WGSL leaves open", () => {
 
   it.each([
     [
+      "samplers",
+      `@group(0) @binding(0) var t: texture_2d<f32>; @group(0) @binding(1) var s: sampler;
+       @compute @workgroup_size(1) fn main() { _ = textureSampleLevel(t, s, vec2f(), 0); }`,
+    ],
+    [
       "textures",
-      "@group(0) @binding(0) var t: texture_2d<f32>; @compute @workgroup_size(1) fn main() { _ = textureLoad(t, vec2u(), 0); }",
+      "@group(0) @binding(0) var t: texture_external; @compute @workgroup_size(1) fn main() { _ = textureLoad(t, vec2u()); }",
     ],
     [
       "workgroups of more than 65536 invocations",

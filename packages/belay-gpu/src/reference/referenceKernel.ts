@@ -21,6 +21,8 @@ import { type Arithmetic, createLibrary } from "./library.ts";
 import { nearestArithmetic } from "./nearest.ts";
 import { RaceDetector } from "./races.ts";
 import { executeSubgroup } from "./subgroups.ts";
+import { type TextureSupport, textureSupport } from "./textureCalls.ts";
+import type { BoundTexture, TextureView } from "./textures.ts";
 import { idCount, type TranslatedKernel, translateKernel } from "./translate.ts";
 import { Undecided } from "./undecided.ts";
 import { Unsupported } from "./unsupported.ts";
@@ -70,6 +72,8 @@ export interface ReferenceDispatch {
   readonly workgroups: readonly [x: number, y: number, z: number];
   /** The buffers of all bindings of the kernel. */
   readonly buffers: readonly BoundBuffer[];
+  /** The textures of all bindings of the kernel. Default: none. */
+  readonly textures?: readonly BoundTexture[];
   /** The size of subgroups. Default: 32. */
   readonly subgroupSize?: number;
   /** The workgroups to execute, in order. Default: all. */
@@ -96,7 +100,7 @@ export interface ReferenceOutcome {
 
 /** A construct that the executor does not have. */
 export interface UnsupportedConstruct {
-  /** The construct, such as `textures`. */
+  /** The construct, such as `textureSample`. */
   readonly construct: string;
   /** The place of the construct in the source. */
   readonly span: Span;
@@ -116,7 +120,7 @@ interface GeneratedKernel {
   ): Generator<number> | undefined;
   at(): number;
   begin(iterations: number): void;
-  bind(values: readonly (ReferenceBuffer | number)[]): void;
+  bind(values: readonly (ReferenceBuffer | TextureView | number)[]): void;
 }
 
 /**
@@ -128,7 +132,12 @@ export function createReference(
   kernel: ReferenceSource,
   options: ReferenceOptions = {},
 ): ReferenceKernel | UnsupportedConstruct {
-  return referenceOf(resolveKernel(kernel), options);
+  const { floats = "intervals", detectRaces = false } = options;
+  return referenceOf(resolveKernel(kernel), {
+    ...(floats === "nearest" && { nearest: nearestArithmetic }),
+    ...(detectRaces && { races: new RaceDetector() }),
+    textures: textureSupport,
+  });
 }
 
 /** A kernel of a typed module. */
@@ -162,15 +171,23 @@ export function resolveKernel({ source, entryPoint, constants = {} }: ReferenceS
   return { program, declaration, size };
 }
 
-/**
- * Translates a typed kernel, as `createReference` does. With `arithmetic`, its operations compute
- * all floats in place of those of `floats`. Subgroups then add up and multiply none, and an access
- * out of bounds is left to the buffer.
- */
+/** Parts of the executor that not all of its users need. */
+export interface ReferenceParts {
+  /** The operations that round each number to the nearest one. Default: those on intervals. */
+  readonly nearest?: Arithmetic;
+  /**
+   * The operations on symbols in place of numbers. Subgroups then add up and multiply none, and an
+   * access out of bounds is left to the buffer.
+   */
+  readonly symbols?: Arithmetic;
+  readonly races?: RaceDetector;
+  readonly textures?: TextureSupport;
+}
+
+/** Translates a typed kernel, as `createReference` does. */
 export function referenceOf(
   { program, declaration, size }: ResolvedKernel,
-  { floats = "intervals", detectRaces = false }: ReferenceOptions = {},
-  arithmetic?: Arithmetic,
+  { nearest, symbols, races, textures }: ReferenceParts = {},
 ): ReferenceKernel | UnsupportedConstruct {
   const invocations = size.reduce((product, each) => product * each);
   if (invocations > mostInvocations) {
@@ -178,14 +195,14 @@ export function referenceOf(
     return { construct, span: declaration.nameSpan };
   }
   try {
-    const translated = translateKernel(program, declaration, arithmetic ? "nearest" : floats, detectRaces);
+    const single = symbols ?? nearest;
+    const mode = single ? "nearest" : "intervals";
+    const translated = translateKernel(program, declaration, mode, races !== undefined, textures);
     const reduced = translated.sites.find(addsFloats);
-    if (arithmetic && reduced) return { construct: reduced.operation, span: declaration.nameSpan };
-    const races = detectRaces ? new RaceDetector() : undefined;
-    const usual = floats === "intervals" ? intervalArithmetic : nearestArithmetic;
-    const library = createLibrary(arithmetic ?? usual, races);
-    if (arithmetic) library.outOfBounds = () => {};
-    return new GeneratedReference(translated, size, library, !arithmetic && floats === "intervals", races);
+    if (symbols && reduced) return { construct: reduced.operation, span: declaration.nameSpan };
+    const library = createLibrary(single ?? intervalArithmetic, races);
+    if (symbols) library.outOfBounds = () => {};
+    return new GeneratedReference(translated, size, library, !single, races, textures);
   } catch (error) {
     if (error instanceof Unsupported) return { construct: error.message, span: error.span };
     if (error instanceof RangeError)
@@ -205,10 +222,15 @@ const mostInvocations = 2 ** 16;
 /** A kernel that runs on the CPU. */
 export interface ReferenceKernel {
   /** The binding points that a dispatch needs. */
-  readonly bindings: readonly { readonly group: number; readonly binding: number }[];
+  readonly bindings: readonly {
+    readonly group: number;
+    readonly binding: number;
+    readonly resource: "buffer" | "texture";
+  }[];
   /**
    * Executes a dispatch, one workgroup after another, and changes the buffers. Throws a `TypeError`
-   * for a binding without a buffer or outside of its buffer, and for a grid that is no grid.
+   * for a binding without a buffer or a texture, or outside of its buffer, and for a grid that is
+   * no grid.
    */
   run(dispatch: ReferenceDispatch): ReferenceOutcome;
   /** The offset in the source of the statement that runs, or that ran last. */
@@ -216,12 +238,13 @@ export interface ReferenceKernel {
 }
 
 class GeneratedReference implements ReferenceKernel {
-  readonly bindings: readonly BindingPoint[];
+  readonly bindings: ReferenceKernel["bindings"];
   readonly #translated: TranslatedKernel;
   readonly #generated: GeneratedKernel;
   readonly #size: readonly number[];
   readonly #inexact: boolean;
   readonly #races: RaceDetector | undefined;
+  readonly #textures: TextureSupport | undefined;
 
   constructor(
     translated: TranslatedKernel,
@@ -229,12 +252,18 @@ class GeneratedReference implements ReferenceKernel {
     library: ReturnType<typeof createLibrary>,
     inexact: boolean,
     races: RaceDetector | undefined,
+    textures: TextureSupport | undefined,
   ) {
     this.#translated = translated;
     this.#size = size;
     this.#inexact = inexact;
     this.#races = races;
-    this.bindings = translated.bindings.map(({ group, binding }) => ({ group, binding }));
+    this.#textures = textures;
+    this.bindings = translated.bindings.map(({ group, binding, texture }) => ({
+      group,
+      binding,
+      resource: texture ? "texture" : "buffer",
+    }));
     // The text has names and numbers of this translation only, never text of the kernel.
     this.#generated = new Function("lib", translated.text)(library) as GeneratedKernel;
   }
@@ -246,6 +275,7 @@ class GeneratedReference implements ReferenceKernel {
   run({
     workgroups,
     buffers,
+    textures = [],
     subgroupSize = 32,
     only,
     iterations = 2 ** 28,
@@ -254,19 +284,30 @@ class GeneratedReference implements ReferenceKernel {
     if (!workgroups.every((each) => isCount(each)))
       throw new TypeError(`a grid has whole numbers of workgroups, not ${workgroups.join(" x ")}`);
     generated.bind(
-      this.#translated.bindings.flatMap(({ group, binding, variable }) => {
-        const bound = buffers.find((each) => each.group === group && each.binding === binding);
-        if (!bound) throw new TypeError(`no buffer is bound to "${variable.name}"`);
-        if (!(bound.buffer instanceof BufferContents))
-          throw new TypeError(`"${variable.name}" needs a buffer of createReferenceBuffer`);
-        const { buffer, offset = 0, size = buffer.byteLength - offset } = bound;
-        const end = offset + size;
-        if (![offset, size, end].every((each) => isCount(each) && each % 4 === 0) || end > buffer.byteLength)
-          throw new TypeError(
-            `"${variable.name}" needs whole words of its buffer, not bytes ${offset} to ${end} of ${buffer.byteLength}`,
-          );
-        return [buffer, offset, end];
-      }),
+      this.#translated.bindings.flatMap(
+        ({ group, binding, variable, texture }): (ReferenceBuffer | TextureView | number)[] => {
+          const isBound = (each: BindingPoint) => each.group === group && each.binding === binding;
+          if (texture) {
+            const bound = textures.find(isBound);
+            if (!bound) throw new TypeError(`no texture is bound to "${variable.name}"`);
+            return [this.#textures!.viewOf(bound, texture, variable.name)];
+          }
+          const bound = buffers.find(isBound);
+          if (!bound) throw new TypeError(`no buffer is bound to "${variable.name}"`);
+          if (!(bound.buffer instanceof BufferContents))
+            throw new TypeError(`"${variable.name}" needs a buffer of createReferenceBuffer`);
+          const { buffer, offset = 0, size = buffer.byteLength - offset } = bound;
+          const end = offset + size;
+          if (
+            ![offset, size, end].every((each) => isCount(each) && each % 4 === 0) ||
+            end > buffer.byteLength
+          )
+            throw new TypeError(
+              `"${variable.name}" needs whole words of its buffer, not bytes ${offset} to ${end} of ${buffer.byteLength}`,
+            );
+          return [buffer, offset, end];
+        },
+      ),
     );
     this.#races?.beginDispatch();
     for (const workgroup of only ?? grid(workgroups)) {

@@ -109,7 +109,7 @@ function emitStatement(cx: KernelTranslation, statement: Statement, labels: Labe
 /** Copies a value to variables that the whole function knows, as loops have several blocks. */
 function named({ code }: KernelTranslation, value: EmittedValue): EmittedValue {
   if (value.kind === "pointer") return steadyPointer(code, value);
-  if (value.kind === "cells") return value;
+  if (value.kind !== "scalars") return value;
   const names = value.scalars.map((each) => each.map(() => code.variable()));
   code.assign(names, value.scalars);
   return { ...value, scalars: names };

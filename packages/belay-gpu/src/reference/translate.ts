@@ -6,16 +6,19 @@ import { addressSpaceOf } from "../analysis/places.ts";
 import type { FunctionDeclaration, GlobalVariable, Parameter } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
-import type { Type } from "../wgsl/types.ts";
+import type { TextureType, Type } from "../wgsl/types.ts";
 import { CodeWriter, type FloatMode, type SubgroupSite, textOf } from "./codeWriter.ts";
 import { emitExpression, type KernelTranslation, parameterValue, waits } from "./expressions.ts";
 import { emitBlock } from "./statements.ts";
+import type { TextureSupport } from "./textureCalls.ts";
 import { Unsupported } from "./unsupported.ts";
 import type { EmittedValue } from "./values.ts";
 
-/** A buffer that the generated code takes. */
+/** A buffer or a texture that the generated code takes. */
 export interface TranslatedBinding extends BindingPoint {
   readonly variable: GlobalVariable;
+  /** Absent for a buffer. */
+  readonly texture?: TextureType;
 }
 
 /** The JavaScript of a kernel. */
@@ -50,12 +53,16 @@ export const idCount = 19;
 /** The most numbers in the variables of a workgroup and an invocation: 128 MiB. */
 const mostCells = 2 ** 24;
 
-/** Translates a kernel. Throws `Unsupported` for a construct that the executor does not have. */
+/**
+ * Translates a kernel. Throws `Unsupported` for a construct that the executor does not have, such
+ * as textures without the part that supports them.
+ */
 export function translateKernel(
   program: Program,
   kernel: FunctionDeclaration,
   mode: FloatMode,
   detectsRaces: boolean,
+  textures: TextureSupport | undefined,
 ): TranslatedKernel {
   const code = new CodeWriter(mode, detectsRaces);
   const functions = [...reachableFrom(program, [kernel])];
@@ -68,6 +75,7 @@ export function translateKernel(
     places: new Map(),
     functions: names,
     waiting,
+    textures,
   };
 
   const bindings: TranslatedBinding[] = [];
@@ -85,7 +93,7 @@ export function translateKernel(
   const body = emitEntry(cx, kernel, privates);
   if (code.cells.workgroup + code.cells.invocation > mostCells)
     throw new Unsupported(`variables of more than ${mostCells} numbers`, kernel.nameSpan);
-  const buffers = bindings.flatMap((_, i) => [`B${i}`, `O${i}`, `E${i}`]);
+  const buffers = bindings.flatMap(({ texture }, i) => (texture ? [`B${i}`] : [`B${i}`, `O${i}`, `E${i}`]));
   const { workgroup } = code.cells;
   const upper = (cells: string) => (mode === "intervals" ? `new Float64Array(${cells})` : "null");
   const lows = code.constants.map(({ low }) => textOf(low)).join(", ");
@@ -117,9 +125,14 @@ export function translateKernel(
   function bind({ program: of }: KernelTranslation, variable: GlobalVariable): TranslatedBinding {
     const point = bindingPointOf(of, variable);
     const type = of.declaredTypeOf(variable);
-    if (!point || type.kind === "texture" || type.kind === "sampler")
-      throw new Unsupported(type.kind === "texture" ? "textures" : "this variable", variable.nameSpan);
     const i = bindings.length;
+    if (point && type.kind === "texture" && textures && type.name !== "texture_external") {
+      cx.values.set(variable, { kind: "texture", type, atom: `B${i}` });
+      return { ...point, variable, texture: type };
+    }
+    const handles: Partial<Record<Type["kind"], string>> = { texture: "textures", sampler: "samplers" };
+    if (!point || handles[type.kind])
+      throw new Unsupported(handles[type.kind] ?? "this variable", variable.nameSpan);
     cx.places.set(variable, {
       kind: "bytes",
       type,

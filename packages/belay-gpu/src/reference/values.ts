@@ -3,7 +3,15 @@
  * name or a number. A number of a float type has one atom, or two where intervals are computed.
  */
 import { elementScalar } from "../wgsl/typeFamilies.ts";
-import type { ArrayType, PointerType, ScalarType, StructType, Type, VectorType } from "../wgsl/types.ts";
+import type {
+  ArrayType,
+  PointerType,
+  ScalarType,
+  StructType,
+  TextureType,
+  Type,
+  VectorType,
+} from "../wgsl/types.ts";
 
 /** The atoms of one scalar. */
 export type Scalar = readonly string[];
@@ -26,7 +34,14 @@ export interface PointerValue {
   readonly type: PointerType;
   readonly place: CellsPlace | BytesPlace;
 }
-export type EmittedValue = ScalarsValue | CellsValue | PointerValue;
+/** A texture. */
+export interface TextureValue {
+  readonly kind: "texture";
+  readonly type: TextureType;
+  /** The atom of its view. */
+  readonly atom: string;
+}
+export type EmittedValue = ScalarsValue | CellsValue | PointerValue | TextureValue;
 
 /** A variable of a scalar or vector type that lives in JavaScript variables. */
 export interface RegisterPlace {

@@ -4,7 +4,8 @@
  */
 
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
-import { type DiagnosticDetails, error, warning } from "belay-gpu/internal/diagnostics/finding";
+import type { DiagnosticDetails } from "belay-gpu/internal/diagnostics/diagnosticOf";
+import { error, warning } from "belay-gpu/internal/diagnostics/finding";
 import type { DiagnosticName } from "belay-gpu/internal/diagnostics/registry";
 import { quoted } from "belay-gpu/internal/diagnostics/syntax";
 

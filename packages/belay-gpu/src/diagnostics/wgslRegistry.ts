@@ -1,0 +1,45 @@
+/** The codes of diagnostics of the front end. A page that only reads kernels has no others. */
+export const wgslCodes = {
+  // Syntax
+  "unknown-character": "BELAY001",
+  "malformed-number": "BELAY002",
+  "unterminated-comment": "BELAY003",
+  "reserved-word": "BELAY004",
+  "unexpected-token": "BELAY005",
+  "mixed-operators": "BELAY006",
+  "nesting-too-deep": "BELAY007",
+  "not-assignable": "BELAY008",
+  "misplaced-syntax": "BELAY009",
+  "unknown-extension": "BELAY010",
+  "unknown-directive": "BELAY011",
+  "unknown-severity": "BELAY012",
+  "unknown-attribute": "BELAY013",
+  "attribute-arguments": "BELAY014",
+  "misplaced-attribute": "BELAY015",
+  "too-many-errors": "BELAY099",
+  // Names and types
+  "undeclared-name": "BELAY100",
+  "redeclared-name": "BELAY101",
+  "recursive-declaration": "BELAY102",
+  "wrong-kind-of-name": "BELAY103",
+  "template-arguments": "BELAY104",
+  "type-mismatch": "BELAY105",
+  "no-matching-overload": "BELAY106",
+  "argument-count": "BELAY107",
+  "invalid-type": "BELAY108",
+  "not-a-place": "BELAY109",
+  "unknown-member": "BELAY110",
+  "invalid-index": "BELAY111",
+  "constant-evaluation": "BELAY112",
+  "not-constant": "BELAY113",
+  "attribute-value": "BELAY114",
+  "return-value": "BELAY115",
+  "invalid-variable": "BELAY116",
+  "assertion-failed": "BELAY117",
+  "invalid-statement": "BELAY118",
+  "limit-exceeded": "BELAY119",
+  "unsupported-extension": "BELAY120",
+} as const satisfies Record<string, `BELAY${number}`>;
+
+/** The name of a diagnostic of the front end, such as `type-mismatch`. */
+export type WgslDiagnosticName = keyof typeof wgslCodes;
