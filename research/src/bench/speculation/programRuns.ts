@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { SpeculateCall, Speculated } from "belay-speculate/internal/engine/call/call";
 import { callOfWords } from "belay-speculate/internal/engine/call/doubles";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
+import * as translated from "belay-speculate/internal/translated";
 import { createJiti } from "jiti";
 import type { Argument, LoopProgram } from "../../workloads/loops/loopProgram.ts";
 
@@ -28,7 +29,7 @@ export async function speculatedIn(source: string, path: string, name: string): 
   let executor: Executor | undefined;
   const speculate: Executor = (call) => executor!(call);
   const virtualModules = {
-    "belay-speculate/internal/translated": { speculate },
+    "belay-speculate/internal/translated": { ...translated, speculate },
     "belay-speculate/internal/doubles": { callOfWords },
   };
   const jiti = createJiti(import.meta.url, { fsCache: false, virtualModules });
