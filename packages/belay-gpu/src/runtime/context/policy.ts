@@ -35,7 +35,10 @@ export interface KernelPolicy {
    * workgroup memory.
    */
   readonly cover?: readonly Structure[];
-  /** The time at which replicas are compared. Default `"signature"`. */
+  /**
+   * The time at which replicas are compared. Default `"signature"`. Under `"auto"`, a kernel without
+   * a signature is compared before stores.
+   */
   readonly check?: Check;
   /** The way in which a pair of replicas exchanges words. Default `"auto"`. */
   readonly channel?: Channel | "auto";
