@@ -171,7 +171,9 @@ async function strike(device: HardenedDevice, run: () => Promise<Uint32Array>, e
       workgroup: [1, 0, 0],
       localIndex: randomBelow(32 * SUBGROUPS, 7, 4 * i + 3),
     });
+    const start = performance.now();
     const product = await run().catch(() => undefined);
+    console.error(`fault ${i}: ${(performance.now() - start).toFixed(0)} ms`);
     count.struck += Number((await device.belay.strikes()) > 0);
     device.belay.disarm();
     count.detected += Number((await device.belay.report()).faults.length > before);
@@ -248,7 +250,9 @@ for (const config of configs) {
   if (flags.validate) continue;
   const device = harden(native, { injectFaults: true });
   const run = prepare(device, product);
+  const start = performance.now();
   const before = isSame(await run(), product.expected);
+  console.error(`first run with injected faults: ${(performance.now() - start).toFixed(0)} ms`);
   keep({ ...config, injected: true, before, ...(await strike(device, run, product.expected)) });
 }
 console.log(JSON.stringify({ isSound, configs: configs.length, errors: errors.slice(0, 3), trials }));

@@ -36,8 +36,8 @@ export interface KernelPolicy {
    */
   readonly cover?: readonly Structure[];
   /**
-   * The time at which replicas are compared. Default `"signature"`. Under `"auto"`, a kernel without
-   * a signature is compared before stores.
+   * The time at which replicas are compared. Default `"signature"`. Under `"auto"`, a kernel
+   * without a signature is compared before stores.
    */
   readonly check?: Check;
   /** The way in which a pair of replicas exchanges words. Default `"auto"`. */
