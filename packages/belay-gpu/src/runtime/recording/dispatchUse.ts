@@ -58,6 +58,8 @@ export class DispatchEffect implements Effect {
   /** True once the device has accepted a submission of the dispatch. */
   isAccepted = false;
   readonly call: PlacedCall;
+  /** False if the dispatch also reads all that it stores to. Its results depend on that. */
+  readonly #canReplace: boolean;
   #latest: KnownEffect | undefined = undefined;
 
   constructor({ kernel, read, written }: Effect, call: PlacedCall) {
@@ -65,6 +67,7 @@ export class DispatchEffect implements Effect {
     this.read = read;
     this.written = written;
     this.call = call;
+    this.#canReplace = call.bound.some(({ mode }) => mode === "write");
   }
 
   /**
@@ -72,7 +75,7 @@ export class DispatchEffect implements Effect {
    * contents of uniform buffers.
    */
   filling(ranges: FilledRanges, contents: UniformWords): KnownEffect {
-    const replaced = ranges.of(this.call, contents);
+    const replaced = this.#canReplace ? ranges.of(this.call, contents) : this.replaced;
     if (this.#latest?.replaced !== replaced) {
       const { kernel, read, written } = this;
       this.#latest = { kernel, read, written, replaced, dispatch: this };
