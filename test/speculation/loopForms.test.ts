@@ -46,11 +46,37 @@ const forms: [before: string, loop: string, after?: string][] = [
   ["", "for (let i = 0; i < n; i++) pair.right[i] = pair.left[i]! * pair.gain + pair.inner.shift;"],
   ["", "for (let i = 0; i < pair.left.length; i++) b[i] = pair.left[i]!;"],
   ["", "for (const x of pair.left) b[x & 7] = x;"],
+  ["let i = -1;", "while (++i < n) b[i] = a[i]! + i;", "i"],
+  ["let i = -1;", "while (++i < n && a[i] !== 5) b[i] = i;", "i"],
+  ["let i = n;", "while (i--) { if (a[i] === 4) continue; b[i] = 7 + i; }", "i"],
+  ["let i = n;", "while (i-- > 2) { if (a[i] === 1) break; b[i] = i; }", "i"],
+  ["let i = n;", "while (--i >= 0) b[i] = i;", "i"],
+  ["let i = n + 1;", "while (--i) b[i - 1] = i;", "i"],
+  ["let i = 0;", "while (i++ < n - 1) b[i] = i;", "i"],
+  ["", "for (let i = n; i--; ) b[i] = a[i]!;"],
+  ["let i;", "for (i = n; --i >= 0; ) b[i] = a[i]!;", "i"],
+  ["", "for (let i = -1, j = 3; ++i < n; ) b[i] = j;"],
+  ["", "a.forEach((x) => { b[x & 7] = x; });"],
+  ["let s = 0;", "a.forEach((x, i) => { if (x === 5) return; s += x * i; b[i] = x; });", "s"],
+  [
+    "let s = 0;",
+    "a.forEach(function (x, i) { x += i; if (x > 6) { b[i] = x; return; } s = s * 3 + x; });",
+    "s",
+  ],
+  ["", "a.forEach((x, i) => (b[i] = x * n));"],
+  ["", "pair.left.forEach((x, i) => { for (let k = 0; k < x; k++) if (k === i) return; b[i] = 1; });"],
+  [
+    "",
+    "for (let i = 0; i < n; i++) { let s = i; a.forEach((x, k) => { if (k === i) return; s += x; }); b[i] = s; }",
+  ],
+  ["", "for (let i = 0; i < n; i++) { let s = 0; [a[i]!, i].forEach((x) => { s += x; }); b[i] = s; }"],
+  ["let s = 0;", "[...a].forEach((x) => { s += x; });", "s"],
+  ["let s = 0;", "a.forEach((x, i) => { if (i === 6) throw new Error('at ' + x + s); s += x; });", "s"],
 ];
 
 it.each(forms)("are translated and give what the source gives: %s %s", async (before, loop, after) => {
   const source = around(before, loop, after);
-  const isRefused = loop.includes("continue; } b") || loop.includes("k++ < 3 && i");
+  const isRefused = ["continue; } b", "k++ < 3 && i", "].forEach"].some((part) => loop.includes(part));
   const { exports, calls, diagnostics } = evaluateTranslated(source);
   expect(diagnostics.some(({ severity }) => severity === "error")).toBe(isRefused);
   for (const n of [0, 1, 5, 8]) {
@@ -58,7 +84,8 @@ it.each(forms)("are translated and give what the source gives: %s %s", async (be
       const [a, b] = [Int32Array.of(3, 1, 4, 1, 5, 9, 2, 6), new Int32Array(8)];
       const shared = Int32Array.of(1, 2, 3, 4, 5, 6, 7, 8);
       const pair = { left: shared, right: n === 5 ? shared : b, gain: 3, inner: { shift: 1 } };
-      return { returned: await run!(...([a, b, n, pair] as never[])), a, b, shared };
+      const returned = await (run!(...([a, b, n, pair] as never[])) as Promise<unknown>).catch(String);
+      return { returned, a, b, shared };
     };
     expect(await resultOf(exports), loop).toEqual(await resultOf(evaluate(source)));
   }

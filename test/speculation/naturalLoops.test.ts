@@ -14,8 +14,6 @@ const each = Number(process.env.NATURAL_LOOPS ?? 20);
 
 /** The loops that are refused, by the diagnostic that says why. */
 const refusals = {
-  "BELAY503 misplaced-directive": ["forEachSquare", "forEachDouble"],
-  "BELAY510 unknown-iteration-count": ["sumWhile"],
   "BELAY520 needs-doubles": ["hann", "sigmoid", "energy", "softmax"],
 };
 

@@ -190,7 +190,8 @@ function severalReturns(
 ): LoweredValue {
   const variable = givesValue ? lowering.declare(name, node) : undefined;
   const label = lowering.label(name);
-  const returning = { variable, label, jumped: false, isLast: true };
+  const leave = { kind: "break", label } as const;
+  const returning = { variable, leave, jumped: false, isLast: true };
   lowering.returns = returning;
   const statements = lowering.collect(() => lowering.within(block, () => lowering.statements(body, block)));
   if (variable) {

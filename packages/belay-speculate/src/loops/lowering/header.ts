@@ -12,7 +12,7 @@ import type { LoopExpression } from "../tree/ir.ts";
 import { outsideVariable } from "./expressions/names.ts";
 import type { Lowering, Meaning } from "./lowering.ts";
 import { asInteger, requireInteger } from "./numbers/conversions.ts";
-import { add, codeOf, constant, type Linear, scale, subtract } from "./numbers/linear.ts";
+import { add, codeOf, constant, hostValue, type Linear, scale, subtract } from "./numbers/linear.ts";
 import {
   as,
   between,
@@ -61,7 +61,7 @@ export function loopHeader(lowering: Lowering, node: ForStatement): LoopHeader {
 
   const first = counted.from
     ? onHost(lowering, counted.from, "where it starts")
-    : valueBefore(lowering, counted.name);
+    : valueBefore(lowering, counted);
   const to = onHost(lowering, counted.to, "where it ends");
   const size = counted.step ? onHost(lowering, counted.step, "its step") : hostConstant(1);
   const { operator, isDown } = counted;
@@ -141,10 +141,12 @@ function requireKnownEnd(
   }
 }
 
-/** Returns the value that a variable has before the loop. */
-function valueBefore({ guards }: Lowering, name: string): HostValue {
+/** Returns the value that a variable from before the loop has in the first iteration. */
+function valueBefore({ guards }: Lowering, { name, moved }: CountedLoop): HostValue {
   guards.requireType(`typeof ${name} === "number"`);
-  return hostNumber(name, "any");
+  if (moved === 0) return hostNumber(name, "any");
+  const linear = add(hostValue(name), constant(moved));
+  return hostNumber(`(${name} ${moved < 0 ? "-" : "+"} 1)`, "any", { linear });
 }
 
 /** A follower with its declaration in the header. */

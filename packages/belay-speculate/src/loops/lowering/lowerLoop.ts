@@ -13,7 +13,7 @@ import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
 import type { BodyStatement, FloatType, Loop, LoopArray, LoopExpression, Reduction } from "../tree/ir.ts";
 import { isChoice, reducedVariables } from "../tree/walk.ts";
 import { condition } from "./expressions/choices.ts";
-import { arrayOf, spanOf } from "./expressions/elements.ts";
+import { arrayOf, requireMethod, spanOf } from "./expressions/elements.ts";
 import { type LoopHeader, loopHeader } from "./header.ts";
 import { type LoopExit, Lowering } from "./lowering.ts";
 import { toBoolean } from "./numbers/conversions.ts";
@@ -26,6 +26,7 @@ import { roleOf } from "./roles.ts";
 import { body } from "./statements/branches.ts";
 import { exitVariable } from "./statements/exits.ts";
 import { declareElement } from "./statements/innerLoops.ts";
+import { callbackBody } from "./statements/returns.ts";
 import { declareEmpty } from "./statements/setVariables.ts";
 import { statements } from "./statements/statements.ts";
 import { translateExpression } from "./translateExpression.ts";
@@ -167,7 +168,7 @@ interface Translated {
 }
 
 function translateOnce(lowering: Lowering): Translated | undefined {
-  const { node, label, elements } = lowering.loop;
+  const { node, label, elements, isCallback } = lowering.loop;
   let translated: Translated | undefined;
   lowering.attempt(() =>
     lowering.within(node, () => {
@@ -181,7 +182,9 @@ function translateOnce(lowering: Lowering): Translated | undefined {
       const statements = lowering.collect(() => {
         for (const condition of header.conditions) endUnless(lowering, condition);
         if (elements) declareElementOf(lowering, elements);
-        body(lowering, node.body, (node.update ?? node).end);
+        const iteration = () => body(lowering, node.body, (node.update ?? node).end);
+        if (isCallback) callbackBody(lowering, { kind: "endIteration" }, iteration);
+        else iteration();
       });
       const hoisted = lowering.collect(() => {
         for (const variable of lowering.hoisted) declareEmpty(lowering, variable);
@@ -204,6 +207,7 @@ function declareElementOf(lowering: Lowering, elements: ForOfStatement): void {
   const array = arrayOf(lowering, elements.right);
   const ir: LoopExpression = { kind: "index", type: "i32" };
   const index = integer(ir, between(0, 0), constant(1));
+  if (lowering.loop.isCallback) requireMethod(lowering, array, "forEach");
   declareElement(lowering, elements, { array, ir, index, span: spanOf(elements.right) });
 }
 

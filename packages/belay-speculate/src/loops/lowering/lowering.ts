@@ -69,8 +69,8 @@ export interface JumpTarget {
 export interface Returning {
   /** The variable for the returned value. */
   readonly variable: Variable | undefined;
-  /** The loop that a return leaves. */
-  readonly label: string;
+  /** The statement by which a return jumps. */
+  readonly leave: BodyStatement;
   jumped: boolean;
   /** True if nothing follows the current statement, so that a return needs no jump. */
   isLast: boolean;

@@ -8,6 +8,8 @@ export interface CountedLoop {
   readonly declarator: VariableDeclarator | null;
   /** The first value; null if the variable keeps its value from before the loop. */
   readonly from: Expression | null;
+  /** The change before the first iteration, if the variable has a value from before the loop. */
+  readonly moved: -1 | 0 | 1;
   /** The comparison of the variable, on the left, with the bound. */
   readonly operator: "<" | "<=" | ">" | ">=" | "!=";
   readonly to: Expression;
@@ -113,16 +115,20 @@ function boundOf(test: Expression, name: string): Pick<CountedLoop, "operator" |
 function startOf(
   init: ForStatement["init"],
   name: string,
-): Pick<CountedLoop, "declarator" | "from"> | undefined {
-  if (!init) return { declarator: null, from: null };
+): Pick<CountedLoop, "declarator" | "from" | "moved"> | undefined {
+  if (!init) return { declarator: null, from: null, moved: 0 };
+  if (init.type === "UpdateExpression")
+    return isNamed(init.argument, name)
+      ? { declarator: null, from: null, moved: init.operator === "--" ? -1 : 1 }
+      : undefined;
   if (init.type === "VariableDeclaration") {
     if (init.kind !== "let" && init.kind !== "var") return undefined;
     const declarator = init.declarations.find(({ id }) => id.type === "Identifier" && id.name === name);
-    if (!declarator) return { declarator: null, from: null };
-    return declarator.init ? { declarator, from: declarator.init } : undefined;
+    if (!declarator) return { declarator: null, from: null, moved: 0 };
+    return declarator.init ? { declarator, from: declarator.init, moved: 0 } : undefined;
   }
   const isSet = init.type === "AssignmentExpression" && init.operator === "=" && isNamed(init.left, name);
-  return isSet ? { declarator: null, from: init.right } : undefined;
+  return isSet ? { declarator: null, from: init.right, moved: 0 } : undefined;
 }
 
 const isNamed = (node: Node, name: string) => node.type === "Identifier" && node.name === name;

@@ -1,5 +1,6 @@
 import type {
   BinaryExpression,
+  Expression,
   ForOfStatement,
   ForStatement,
   IdentifierName,
@@ -19,8 +20,10 @@ import { childrenOf, isFunction, type Scope, type Scopes } from "./scopes.ts";
 export interface ForLoop {
   /** The loop itself, or a `for` that does the same. */
   readonly node: ForStatement;
-  /** The loop over a typed array, if the loop is written so. */
+  /** The loop over an array, if the loop is written so, or as a call of `forEach`. */
   readonly elements: ForOfStatement | undefined;
+  /** True for a call of `forEach`. A return in it goes on with the next element. */
+  readonly isCallback: boolean;
   readonly label: string | undefined;
   /** The start of the loop, or of its label. */
   readonly start: number;
@@ -34,7 +37,7 @@ export interface ForLoop {
 /** Returns every loop of the file that may count, in order. */
 export function forLoops({ program }: ParsedFile, scopes: Scopes): ForLoop[] {
   const loops: ForLoop[] = [];
-  type Place = Omit<ForLoop, "node" | "elements"> & { readonly node: Node };
+  type Place = Omit<ForLoop, "node" | "elements" | "isCallback"> & { readonly node: Node };
   const root = scopes.get(program)!;
   const pending: Place[] = [
     { node: program, label: undefined, start: 0, scope: root, container: program, siblings: [] },
@@ -47,8 +50,9 @@ export function forLoops({ program }: ParsedFile, scopes: Scopes): ForLoop[] {
     }
     const loop = asFor(node, place.label, scopes);
     if (loop) {
-      const elements = node.type === "ForOfStatement" ? node : undefined;
-      loops.push({ ...place, node: loop, elements });
+      const callback = forEachOf(node);
+      const elements = callback?.elements ?? (node.type === "ForOfStatement" ? node : undefined);
+      loops.push({ ...place, node: loop, elements, isCallback: callback !== undefined });
     }
     const siblings = "body" in node && Array.isArray(node.body) ? (node.body as Node[]) : [];
     const scope = scopes.get(node) ?? place.scope;
@@ -63,15 +67,148 @@ export function forLoops({ program }: ParsedFile, scopes: Scopes): ForLoop[] {
 /** Returns a loop as a `for` that does the same; undefined for other nodes and loops. */
 function asFor(node: Node, label: string | undefined, scopes: Scopes): ForStatement | undefined {
   switch (node.type) {
-    case "ForStatement":
-      return node;
+    case "ForStatement": {
+      const counting = node.update ? undefined : ofCountingTest(node);
+      if (counting) scopes.set(counting, scopes.get(node)!);
+      return counting ?? node;
+    }
     case "WhileStatement":
-      return ofWhile(node, label, scopes);
+      return ofCountingTest({ ...node, init: null }) ?? ofWhile(node, label, scopes);
     case "ForOfStatement":
-      return node.await ? undefined : ofElements(node, scopes);
+      return node.await ? undefined : ofElements(node, "$place", scopes.get(node)!, scopes);
+    case "ExpressionStatement":
+      return ofForEach(node, scopes);
     default:
       return undefined;
   }
+}
+
+/**
+ * Returns a loop whose test counts as a `for` that does the same; undefined for other loops.
+ *
+ * Before:  while (++i < n) …               for (let i = n; i--;) …
+ * After:   for (++i; i < n; ++i) …         for (let i = n - 1; i !== -1; i--) …
+ */
+function ofCountingTest({
+  init,
+  test,
+  body,
+  start,
+  end,
+}: Pick<ForStatement, "init" | "test" | "body" | "start" | "end">): ForStatement | undefined {
+  if (test?.type === "LogicalExpression" && test.operator === "&&") {
+    const first = ofCountingTest({ init, test: test.left, body, start, end });
+    return first && { ...first, test: { ...test, left: first.test! } };
+  }
+  const compares = test?.type === "BinaryExpression";
+  const update = compares ? (test.left as Expression) : test;
+  if (update?.type !== "UpdateExpression" || update.argument.type !== "Identifier") return undefined;
+  const isDown = update.operator === "--";
+  // A test of the number itself ends at 0.
+  if (!compares && !isDown) return undefined;
+  const at = { start: update.start, end: update.end };
+  const one: Literal = { type: "Literal", value: 1, raw: "1", ...at } as Literal;
+  const moved = (left: Expression): BinaryExpression => ({
+    type: "BinaryExpression",
+    operator: isDown ? "-" : "+",
+    left,
+    right: one,
+    ...at,
+  });
+  const bound = compares ? test.right : ({ type: "Literal", value: 0, raw: "0", ...at } as Literal);
+  const compared: BinaryExpression = {
+    type: "BinaryExpression",
+    operator: compares ? test.operator : "!==",
+    left: update.argument as Expression,
+    right: update.prefix ? bound : moved(bound),
+    ...at,
+  };
+  const first = startingAt(init, update, moved);
+  return first ? { type: "ForStatement", init: first, test: compared, update, body, start, end } : undefined;
+}
+
+/** Returns the start of a loop whose test has counted once before the first iteration. */
+function startingAt(
+  init: ForStatement["init"],
+  update: UpdateExpression,
+  moved: (before: Expression) => Expression,
+): ForStatement["init"] | undefined {
+  const { name } = update.argument as IdentifierReference;
+  if (!init) return update;
+  if (init.type === "AssignmentExpression" && init.left.type === "Identifier" && init.left.name === name)
+    return { ...init, right: moved(init.right) };
+  if (init.type !== "VariableDeclaration") return undefined;
+  const isCounted = ({ id, init }: VariableDeclarator) =>
+    id.type === "Identifier" && id.name === name && init;
+  if (!init.declarations.some(isCounted)) return undefined;
+  const declarations = init.declarations.map((one) =>
+    isCounted(one) ? { ...one, init: moved(one.init!) } : one,
+  );
+  return { ...init, declarations };
+}
+
+/** A call of `forEach` as a loop over the elements. */
+export interface ForEach {
+  readonly elements: ForOfStatement;
+  /** The name of the callback's second parameter. */
+  readonly index: string | undefined;
+  readonly callback: Node;
+}
+
+/**
+ * Returns `a.forEach((x, i) => …)` as a loop over elements; undefined for other statements. The
+ * callback is written in place, has no `this` of its own, and changes no index.
+ */
+export function forEachOf(statement: Node): ForEach | undefined {
+  if (statement.type !== "ExpressionStatement" || statement.expression.type !== "CallExpression")
+    return undefined;
+  const { callee, arguments: args, optional } = statement.expression;
+  if (callee.type !== "MemberExpression" || callee.computed || callee.optional || optional) return undefined;
+  if ((callee.property as IdentifierName).name !== "forEach" || args.length !== 1) return undefined;
+  const callback = args[0]!;
+  if (callback.type !== "ArrowFunctionExpression" && callback.type !== "FunctionExpression") return undefined;
+  const names = callback.params.map((parameter) =>
+    parameter.type === "Identifier" ? parameter.name : undefined,
+  );
+  const [value, index] = names;
+  if (callback.async || ("generator" in callback && callback.generator)) return undefined;
+  if (value === undefined || names.includes(undefined) || names.length > 2 || !callback.body)
+    return undefined;
+  if (callback.type === "FunctionExpression" && usesCall(callback.body)) return undefined;
+  const { start, end } = callback.params[0]!;
+  const declarator = { type: "VariableDeclarator", id: callback.params[0]!, init: null, start, end };
+  const left = { type: "VariableDeclaration", kind: "let", declarations: [declarator], start, end };
+  const block = callback.body as Node;
+  const body =
+    block.type === "BlockStatement"
+      ? block
+      : { type: "ExpressionStatement", expression: block, start: block.start, end: block.end };
+  const elements = {
+    type: "ForOfStatement",
+    await: false,
+    left,
+    right: callee.object,
+    body,
+    start: statement.start,
+    end: statement.end,
+  } as unknown as ForOfStatement;
+  return { elements, index, callback };
+}
+
+/** Returns true if a function's body uses its `this` or its `arguments`. */
+const usesCall = (node: Node): boolean =>
+  node.type === "ThisExpression" ||
+  (node.type === "Identifier" && node.name === "arguments") ||
+  childrenOf(node).some(usesCall);
+
+/** Returns a call of `forEach` as a `for` that counts the elements. */
+function ofForEach(node: Node, scopes: Scopes): ForStatement | undefined {
+  const found = forEachOf(node);
+  if (!found) return undefined;
+  const { elements, index = "$place", callback } = found;
+  const scope = scopes.get(callback)!;
+  if (scope.bindings.get(index)?.assignments.length) return undefined;
+  return ofElements(elements, index, scope, scopes);
 }
 
 /** Returns `while (test) { …; update }` as a `for`, if no `continue` leaves the update out. */
@@ -96,11 +233,11 @@ function continues(node: Node, label: string | undefined, isInnermost: boolean):
   return childrenOf(node).some((child) => continues(child, label, isInnermost && !isLoop));
 }
 
-/** Returns `for (const x of a)` as a `for` that counts the elements. */
-function ofElements(node: ForOfStatement, scopes: Scopes): ForStatement {
+/** Returns `for (const x of a)` as a `for` that counts the elements with a variable. */
+function ofElements(node: ForOfStatement, name: string, scope: Scope, scopes: Scopes): ForStatement {
   const { right, body, start, end } = node;
   const at = { start: right.start, end: right.end };
-  const place = { type: "Identifier", name: "$place", ...at } as IdentifierReference;
+  const place = { type: "Identifier", name, ...at } as IdentifierReference;
   const zero = { type: "Literal", value: 0, raw: "0", ...at } as Literal;
   const length = { type: "Identifier", name: "length", ...at } as IdentifierName;
   const declarator = {
@@ -124,15 +261,14 @@ function ofElements(node: ForOfStatement, scopes: Scopes): ForStatement {
     optional: false,
     ...at,
   };
-  const scope = scopes.get(node)!;
   const binding = {
-    name: "$place",
+    name,
     kind: "let",
     declaration: declarator,
     scope,
     assignments: [update],
   } as const;
-  scope.bindings.set("$place", { ...binding, assignments: [update] });
+  scope.bindings.set(name, { ...binding, assignments: [update] });
   const init = {
     type: "VariableDeclaration",
     kind: "let",

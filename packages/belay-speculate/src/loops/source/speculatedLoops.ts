@@ -16,6 +16,7 @@ export interface SpeculatedLoop {
   readonly node: ForStatement;
   /** The loop over a typed array, if the loop is written so. */
   readonly elements: ForOfStatement | undefined;
+  readonly isCallback: boolean;
   readonly label: string | undefined;
   /**
    * The span from the directive's first call, or from the loop or its label, to the end of the
@@ -134,8 +135,16 @@ function numbered(loops: readonly { readonly container: Node }[], at: number, sc
 const contains = (outer: Span, inner: Span) => outer.start <= inner.start && inner.end <= outer.end;
 
 function loopAt(place: ForLoop, directive: LoopDirective, start: number): Omit<SpeculatedLoop, "name"> {
-  const { label, elements } = place;
-  return { ...undirected(place, start), label, elements, directive, branchDirectives: [], isTried: false };
+  const { label, elements, isCallback } = place;
+  return {
+    ...undirected(place, start),
+    label,
+    elements,
+    isCallback,
+    directive,
+    branchDirectives: [],
+    isTried: false,
+  };
 }
 
 /** Returns a loop to try, as if it had a directive without clauses. */

@@ -1,6 +1,7 @@
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { MemberExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
+import { classOf } from "../../source/declaredTypes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
 import {
@@ -91,6 +92,15 @@ export function arrayOrText(lowering: Lowering, node: Source): AccessedArray {
   const meaning = meaningOf(lowering, node.name, node);
   if (meaning.kind === "array") return meaning.array;
   return refuse(loopError.unknownType(node.name, node, arrayHelp(node.name)));
+}
+
+/** Requires that a method of an array is JavaScript's. */
+export function requireMethod(
+  { guards }: Lowering,
+  { code, element, copied }: AccessedArray,
+  name: string,
+): void {
+  guards.require(`${code}.${name} === ${copied ? "Array" : classOf(element)}.prototype.${name}`);
 }
 
 const arrayHelp = (name: string) =>

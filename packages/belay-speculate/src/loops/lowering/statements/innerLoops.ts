@@ -1,5 +1,6 @@
 import type {
   DoWhileStatement,
+  ExpressionStatement,
   ForOfStatement,
   ForStatement,
   Expression as Source,
@@ -8,10 +9,11 @@ import type {
 } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import { type CountedLoop, countedLoop, isPlain, onlyHeaderChanges } from "../../source/countedLoop.ts";
+import { forEachOf } from "../../source/forLoops.ts";
 import { lookUp } from "../../source/scopes.ts";
 import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
 import { condition } from "../expressions/choices.ts";
-import { arrayOf, type ElementPlace, loadOf, spanOf } from "../expressions/elements.ts";
+import { arrayOf, type ElementPlace, loadOf, requireMethod, spanOf } from "../expressions/elements.ts";
 import { held } from "../expressions/evaluationOrder.ts";
 import { scratchNamed } from "../expressions/scratchArrays.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
@@ -34,6 +36,7 @@ import { refuse } from "../refusal.ts";
 import { effects } from "./assignments.ts";
 import { body } from "./branches.ts";
 import { declaration, declareWith } from "./declarations.ts";
+import { callbackBody } from "./returns.ts";
 import { setInteger } from "./setVariables.ts";
 
 /** A counted loop whose header declares its only variable. */
@@ -73,7 +76,12 @@ export function forLoop(lowering: Lowering, node: ForStatement, label: string | 
  * Translates `for (const x of a)` over an array. An element is loaded where its turn comes, so
  * it is current.
  */
-export function forOfLoop(lowering: Lowering, node: ForOfStatement, label: string | undefined): void {
+export function forOfLoop(
+  lowering: Lowering,
+  node: ForOfStatement,
+  label: string | undefined,
+  declareIndex?: (index: IntegerValue, array: AccessedArray | undefined) => void,
+): void {
   const scratch = scratchNamed(lowering, node.right);
   const array = scratch ? undefined : arrayOf(lowering, node.right);
   const length = scratch ? constant(scratch.variables.length) : elementCount(lowering, array!);
@@ -93,13 +101,33 @@ export function forOfLoop(lowering: Lowering, node: ForOfStatement, label: strin
       const index = integer(place, { low: zero, high: add(length, constant(-1)) });
       const span = spanOf(node.right);
       const element = array ? { array, ir: place, index, span } : { scratch: scratch!, ir: place, span };
+      declareIndex?.(index, array);
       declareElement(lowering, node, element);
-      body(lowering, node.body, node.right.end);
+      const iteration = () => body(lowering, node.body, node.right.end);
+      if (declareIndex) callbackBody(lowering, lowering.jumpTargets.at(-1)!.goOn!(), iteration);
+      else iteration();
     },
     update: () =>
       set("assign", { kind: "binary", type, operator: "+", left: place, right: literal(type, 1) }),
     trips: length,
   });
+}
+
+/**
+ * Translates `a.forEach((x, i) => …)` as a loop over the elements. Returns false for other
+ * statements.
+ */
+export function forEachLoop(lowering: Lowering, node: ExpressionStatement): boolean {
+  const found = forEachOf(node);
+  if (!found) return false;
+  lowering.within(found.callback, () =>
+    forOfLoop(lowering, found.elements, undefined, (index, array) => {
+      if (array) requireMethod(lowering, array, "forEach");
+      const binding = found.index === undefined ? undefined : lookUp(lowering.scope, found.index);
+      if (binding) declareWith(lowering, binding, index, found.callback);
+    }),
+  );
+  return true;
 }
 
 /** Returns the number of an array's elements, which the host requires to be an i32. */

@@ -1,9 +1,22 @@
 import type { Node, ReturnStatement, Statement as SourceStatement, SwitchStatement } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import { childrenOf } from "../../source/scopes.ts";
+import type { BodyStatement } from "../../tree/ir.ts";
 import type { Lowering, Returning } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
+import { effects } from "./assignments.ts";
 import { recordAssignment, setLocal } from "./setVariables.ts";
+
+/** Translates the body of a function without a value, whose returns jump by a statement. */
+export function callbackBody(lowering: Lowering, leave: BodyStatement, translate: () => void): void {
+  const outer = lowering.returns;
+  lowering.returns = { variable: undefined, leave, jumped: false, isLast: true };
+  try {
+    translate();
+  } finally {
+    lowering.returns = outer;
+  }
+}
 
 /** Translates `return value` of an inlined function. */
 export function returnFrom(lowering: Lowering, returning: Returning, node: ReturnStatement): void {
@@ -13,10 +26,12 @@ export function returnFrom(lowering: Lowering, returning: Returning, node: Retur
     const value = lowering.expression(argument);
     recordAssignment(lowering, returning.variable, value, node);
     setLocal(lowering, "assign", returning.variable, value, node);
+  } else if (argument) {
+    effects(lowering, argument);
   }
   if (returning.isLast) return;
   returning.jumped = true;
-  lowering.emit({ kind: "break", label: returning.label });
+  lowering.emit(returning.leave);
 }
 
 /** Returns true if a statement contains a return, or one with a value. */

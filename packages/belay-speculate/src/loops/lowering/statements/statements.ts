@@ -11,7 +11,7 @@ import { branchCall, directivesIn } from "./branchDirectives.ts";
 import { body, branches } from "./branches.ts";
 import { declaration } from "./declarations.ts";
 import { exitLoop } from "./exits.ts";
-import { doWhileLoop, forLoop, forOfLoop, whileLoop } from "./innerLoops.ts";
+import { doWhileLoop, forEachLoop, forLoop, forOfLoop, whileLoop } from "./innerLoops.ts";
 import { alwaysReturns, returnFrom } from "./returns.ts";
 import { switchStatement } from "./switches.ts";
 
@@ -65,7 +65,8 @@ function translate(lowering: Lowering, node: SourceStatement, label: string | un
       declaration(lowering, node);
       break;
     case "ExpressionStatement":
-      if (!branchCall(lowering, node.expression)) effects(lowering, node.expression);
+      if (!branchCall(lowering, node.expression) && !forEachLoop(lowering, node))
+        effects(lowering, node.expression);
       break;
     case "IfStatement":
       branch(
