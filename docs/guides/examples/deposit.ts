@@ -6,7 +6,6 @@ import { useDevice } from "belay-speculate";
 export async function deposit(cells: Int32Array, where: Uint32Array, n: number) {
   "use speculate";
   let total = 0;
-  //#pragma omp for target(webgpu) speculate(cells) reduction(+:total)
   for (let i = 0; i < n; i++) {
     const cell = where[i]!;
     cells[cell] = (cells[cell]! * 3 + i) | 0;
