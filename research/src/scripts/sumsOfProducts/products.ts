@@ -12,7 +12,7 @@ interface ProgramDispatch {
 
 /**
  * Yields the dispatches of own products of matrices of these sizes, and of operations of
- * TensorFlow.js with matrices of this side.
+ * TensorFlow.js with matrices of this side, unless it is 0.
  */
 export async function* capturedProducts(
   newDevice: NewDevice,
@@ -24,6 +24,7 @@ export async function* capturedProducts(
     for (const dispatch of await dispatchesOf(newDevice, run))
       yield { program: `own product, ${size}`, dispatch };
   }
+  if (side === 0) return;
   for (const { name, run } of await sumOperations(side))
     for (const dispatch of await dispatchesOf(newDevice, run))
       yield { program: `TensorFlow.js ${name}`, dispatch };

@@ -64,11 +64,13 @@ export class RunnableProduct {
       if (each?.format === "f32") this.#run.fill(each.of, () => next(i));
   }
 
-  /** Runs the dispatch with its check, and returns the verdict. */
-  async verdict(): Promise<SumsVerdict> {
-    const encoder = this.#device.createCommandEncoder();
-    this.#encode(encoder, true, 1);
-    this.#device.queue.submit([encoder.finish()]);
+  /** Runs the dispatch so many times, each with a check of its own, and returns the verdict. */
+  async verdict(runs = 1): Promise<SumsVerdict> {
+    for (let i = 0; i < runs; i++) {
+      const encoder = this.#device.createCommandEncoder();
+      this.#encode(encoder, true, 1);
+      this.#device.queue.submit([encoder.finish()]);
+    }
     return this.#check.verdict();
   }
 
