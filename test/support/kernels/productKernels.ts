@@ -144,7 +144,7 @@ function transposedProduct(m: number, n: number, k: number): ProductKernel {
   return { name: "transposed and flat", source, grid, buffers };
 }
 
-/** A product for each batch, with a bias for each column. */
+/** A product for each batch, with a scaled bias for each column. */
 export function batchedProduct(batches: number, m: number, n: number, k: number): ProductKernel {
   const source = `${abc()}
 @group(0) @binding(3) var<storage, read> bias: array<f32>;
@@ -154,11 +154,11 @@ export function batchedProduct(batches: number, m: number, n: number, k: number)
   for (var i = 0u; i < ${k}u; i++) {
     sum += a[(id.z * ${m}u + id.y) * ${k}u + i] * b[(id.z * ${k}u + i) * ${n}u + id.x];
   }
-  c[(id.z * ${m}u + id.y) * ${n}u + id.x] = sum + bias[id.x];
+  c[(id.z * ${m}u + id.y) * ${n}u + id.x] = sum + 0.5 * bias[id.x];
 }`;
   const grid = [Math.ceil(n / 8), Math.ceil(m / 8), batches] as const;
   const buffers = [floats(batches * m * k), floats(batches * k * n), floats(batches * m * n), floats(n)];
-  return { name: "batched with a bias", source, grid, buffers };
+  return { name: "batched with a scaled bias", source, grid, buffers };
 }
 
 /** The parts of a product whose terms are split among workgroups. */

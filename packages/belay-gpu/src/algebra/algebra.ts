@@ -7,8 +7,9 @@ import { DeviceAlgebra } from "./deviceAlgebra.ts";
 export interface AlgebraOptions {
   /**
    * The least number of multiplications that a check has to save. Redundancy costs less for smaller
-   * dispatches, as a check has some dispatches of its own. Default 2^27. With 0, or under
-   * `redundancy: "algebra"`, dispatches of each size are checked.
+   * dispatches, as a check has some dispatches of its own. Default 2^30, those of a product of 1024
+   * rows, columns and terms. With 0, or under `redundancy: "algebra"`, dispatches of each size are
+   * checked.
    */
   readonly leastMultiplications?: number;
   /**
@@ -29,7 +30,7 @@ export interface AlgebraOptions {
 export function algebra(options: AlgebraOptions = {}): SumsChecker {
   const known = { leastMultiplications: wholeFrom(0), searchesAtOnce: flag };
   refuseUnknown(options, known, " of the checker");
-  const { leastMultiplications = 2 ** 27, searchesAtOnce = false } = options;
+  const { leastMultiplications = 2 ** 30, searchesAtOnce = false } = options;
   const starter: SumsCheckStarter = {
     leastMultiplications,
     beginChecks: (context) => new DeviceAlgebra(context, { leastMultiplications, searchesAtOnce }),

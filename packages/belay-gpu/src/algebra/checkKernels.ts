@@ -140,7 +140,7 @@ fn weight(column: u32) -> f32 {
 fn leftAt(at: u32) -> f32 { return ${loadOf(sums.left, "left", "at")}; }
 fn rightAt(at: u32) -> f32 { return ${loadOf(sums.right, "right", "at")}; }
 fn resultAt(at: u32) -> f32 { return ${loadOf(output, "results", "at")}; }
-${sums.added ? `fn addedAt(at: u32) -> f32 { return ${loadOf(sums.added, "added", "at")}; }` : ""}
+${sums.added ? `fn addedAt(at: u32) -> f32 { return ${float(sums.addedScale)} * ${loadOf(sums.added, "added", "at")}; }` : ""}
 
 fn isFinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }
 
@@ -488,7 +488,7 @@ const share = ${float(share)};
 const tinyLeft = ${float(2 * tiny(sums.left))};
 const tinyRight = ${float(8 * tiny(sums.right))};
 ${sums.output.format === "f16" ? `const shareOfResult = ${float(1.1 * 2 ** -11)};` : ""}
-${sums.added ? `const shareOfAdded = ${float(share)};\nconst tinyAdded = ${float(8 * tiny(sums.added))};` : ""}
+${sums.added ? `const shareOfAdded = ${float(share)};\nconst tinyAdded = ${float(8 * Math.max(1, Math.abs(sums.addedScale)) * tiny(sums.added))};` : ""}
 const least = ${float(scale * terms * blockColumns * 2 ** -120 + ofWords)};
 const most = ${float(share * 2 ** 124)};
 const mostHalf = ${float(share * 2 ** 14)};`;

@@ -39,7 +39,8 @@ function computed(sums: SumsOfProducts, contents: readonly Float64Array[]): Floa
       sum += contents[sums.left.of.binding]![left]! * contents[sums.right.of.binding]![right]!;
     }
     const added = sums.added && contents[sums.added.of.binding]!;
-    return sums.coefficient * sum + (added?.[sums.start.added + at(sums.results, result, "added")] ?? 0);
+    const plus = added?.[sums.start.added + at(sums.results, result, "added")] ?? 0;
+    return sums.coefficient * sum + sums.addedScale * plus;
   });
 }
 
@@ -117,6 +118,7 @@ describe("sums of products", () => {
     ["c[i] = a[i] + a[i + 1];", "its results have no products of loaded numbers"],
     ["c[i] = a[i] * a[i + 1] + 1.0;", "it adds constants"],
     ["c[i] = a[i] * a[i + 1] + 2.0 * a[i + 2] * a[i + 3];", "its terms have weights"],
+    ["c[i] = a[i] * a[i + 1] + f32(i + 1) * a[i + 2];", "it scales what it adds by several factors"],
     ["c[i] += a[i] * a[i + 1];", "it changes its output in place"],
     ["if (a[i] > 0.0) { c[i] = a[i] * a[i]; }", "its control or its addresses depend on the data"],
     ["if (i > 99) { c[i] = a[i]; }", "the sampled workgroups store nothing"],

@@ -65,7 +65,7 @@ export interface Window {
 
 /**
  * A dispatch that stores sums of products. Result `i` is the sum over all terms `t` of
- * `coefficient * left[…] * right[…]`, and of one number of `added` if there is such a buffer.
+ * `coefficient * left[…] * right[…]`, and of `addedScale * added[…]` if there is such a buffer.
  */
 export interface SumsOfProducts {
   /** The buffer of the results. They lie one after the other, from `first` on. */
@@ -90,6 +90,8 @@ export interface SumsOfProducts {
   readonly windows: readonly Window[];
   /** The factor of all products. */
   readonly coefficient: number;
+  /** The factor of all numbers that are added. */
+  readonly addedScale: number;
   /** The most roundings of one term on its way into the result. */
   readonly roundings: number;
   /** The format in which the kernel adds up. */
@@ -386,21 +388,25 @@ class Fit {
 
   /** Returns the fitted sums. Throws `NoFit` if there are none. */
   result(): SumsOfProducts {
-    const { first, second, added } = this.#operands();
+    const { first, second, ...plus } = this.#operands();
     try {
-      return this.#fit(first, second, added);
+      return this.#fit(first, second, plus);
     } catch (error) {
       // Terms may be missing at the edges of one operand, which has to be the left one.
       if (!(error instanceof NoFit) || first === second) throw error;
       try {
-        return this.#fit(second, first, added);
+        return this.#fit(second, first, plus);
       } catch {
         throw error;
       }
     }
   }
 
-  #fit(left: number, right: number, added: number | undefined): SumsOfProducts {
+  #fit(
+    left: number,
+    right: number,
+    { added, addedScale }: { readonly added: number | undefined; readonly addedScale: number },
+  ): SumsOfProducts {
     const coefficient = this.#coefficient();
     const sums = this.#samples.map(({ offset, sum }) => ({
       index: offset - this.#least,
@@ -445,6 +451,7 @@ class Fit {
       terms: terms.digits.map(dimensionOf),
       windows,
       coefficient,
+      addedScale,
       roundings: all.reduce((most, each) => Math.max(most, each.roundings), 0),
       precision: isHalf ? "f16" : "f32",
     };
@@ -471,8 +478,10 @@ class Fit {
       throw new NoFit("its products have factors of several buffers");
     const added = [...new Set(singles.map(({ factors }) => factors[0]!.buffer))];
     if (added.length > 1) throw new NoFit("it adds numbers of several buffers");
-    if (singles.some(({ coefficient }) => coefficient !== 1)) throw new NoFit("it scales what it adds");
-    return { first: a!, second: b!, added: added[0] };
+    const addedScale = singles[0]?.coefficient ?? 1;
+    if (singles.some(({ coefficient }) => coefficient !== addedScale))
+      throw new NoFit("it scales what it adds by several factors");
+    return { first: a!, second: b!, added: added[0], addedScale };
   }
 
   #coefficient(): number {
