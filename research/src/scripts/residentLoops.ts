@@ -6,9 +6,11 @@
  *
  * - `doubles`: loops that compute with doubles, which a GPU computes with integers, and the same
  *   loops with `precision(f32)`. The size is that of one side of a square.
- * - `found`: reductions, compaction and running sums without a clause, over `4 * size * size`
- *   elements, and over four times as many.
- * - `programs`: the loops of `belay bench speculation`, at their documented sizes.
+ * - `found`: reductions, compaction and running sums without a clause, over one element less than
+ *   `4 * size * size`, and than four times as many. A sum of 32-bit integers may leave 2^53 with
+ *   one element more, and then runs as it is written.
+ * - `programs`: the loops of `belay bench speculation` that speculation suits, at their documented
+ *   sizes.
  *
  * The first call includes the compilation of kernels. The time of the compilation is that in which
  * at least one pipeline was not ready yet. Each exact result is compared with JavaScript's bit for
@@ -91,7 +93,8 @@ const doubles: Readonly<Record<string, Written>> = {
 
 /** The loops whose shared variables are reduced or scanned. */
 const found: Readonly<Record<string, Written>> = {
-  "sum of integers": ["a: Int32Array", "for (let i = 0; i < a.length; i++) total += a[i]!;"],
+  "sum of 32-bit integers": ["a: Int32Array", "for (let i = 0; i < a.length; i++) total += a[i]!;"],
+  "sum of 16-bit integers": ["s: Int16Array", "for (let i = 0; i < s.length; i++) total += s[i]!;"],
   "largest with its index": [
     "f: Float32Array",
     "for (let i = 0; i < f.length; i++) if (f[i]! > most) { most = f[i]!; at = i; }",
@@ -160,10 +163,11 @@ function* cases(): Generator<Case> {
     };
   }
   for (const [loop, written] of Object.entries(kinds.includes("found") ? found : {})) {
-    for (const length of [4 * size * size, 16 * size * size])
+    for (const length of [4 * size * size - 1, 16 * size * size - 1])
       yield { loop, numbers: String(length), ...caseOf(written, "", length), fallback: "never" };
   }
   for (const { name, run, documented } of kinds.includes("programs") ? programs : []) {
+    if (name === "chain") continue;
     const path = fileURLToPath(new URL(`../../src/workloads/loops/${name}.ts`, import.meta.url));
     const { iterations, inputs } = documented();
     yield {
@@ -221,7 +225,7 @@ async function measure({ loop, numbers, inOrder, load, values, fallback }: Case)
     isDeepStrictEqual(returned, expected) &&
     values.every((value, at) => isDeepStrictEqual(value, copies[at]));
   for (const array of residents) array.release();
-  const { engine, plans, onCpu } = executed!;
+  const { engine, plans, onCpu } = executed ?? { engine: "as written", plans: [], onCpu: 0 };
   const result = {
     loop,
     numbers,
@@ -231,7 +235,7 @@ async function measure({ loop, numbers, inOrder, load, values, fallback }: Case)
     firstCall: rounded(first.result),
     compilation: rounded(first.milliseconds),
     pipelines: first.pipelines,
-    executedBy: engine === "sequential" ? "CPU" : `GPU: ${plans.join(", ")}`,
+    executedBy: engine === "default" ? `GPU: ${plans.join(", ")}` : engine,
     onCpu,
     isEqual,
   };
@@ -244,9 +248,14 @@ function argumentsOf(parameters: string, length: number): (LoopData | number)[] 
   return parameters.split(", ").map((parameter) => {
     const type = parameter.split(": ")[1]!;
     if (type === "number") return size;
-    const Elements = { Float64Array, Float32Array, Int32Array, Int8Array, Uint8Array }[
-      type as "Float64Array"
-    ];
+    const Elements = {
+      Float64Array,
+      Float32Array,
+      Int32Array,
+      Int16Array,
+      Int8Array,
+      Uint8Array,
+    }[type as "Float64Array"];
     const array = new Elements(length);
     const divisor = type.startsWith("Float") ? 997 : 1;
     for (let at = 0; at < length; at++) array[at] = (((at * 7919) % 10007) - 5003) / divisor;

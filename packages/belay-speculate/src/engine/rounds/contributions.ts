@@ -12,9 +12,11 @@ import {
 import type { Loop, Reduction } from "../../loops/tree/ir.ts";
 import { oncePerLoop } from "../../loops/tree/oncePerLoop.ts";
 import type { PhaseTimer } from "../device/phaseTimer.ts";
-import { readBuffers } from "../device/readBuffers.ts";
+import type { LoopPipeline } from "../device/pipelines.ts";
+import { type Reading, readBuffers } from "../device/readBuffers.ts";
 import type { Workspace } from "../device/workspace.ts";
 import type { Part } from "./execution.ts";
+import type { Ending } from "./rounds.ts";
 import { bitsOf, isChosen, numberOf, reduceValues } from "./scalarBits.ts";
 
 /**
@@ -55,51 +57,102 @@ export const combiningKernels = oncePerLoop((loop): readonly LoopKernel[] =>
   loop.reductions.map((reduction) => reductionKernel(loop, reduction)),
 );
 
+/** The commands that combine the contributions of all committed iterations, and their results. */
+export class Combination implements Ending {
+  readonly #workspace: Workspace;
+  readonly #part: Part;
+  readonly #pipelines: readonly LoopPipeline[];
+  readonly #buffers: Readonly<Record<string, GPUBuffer>>;
+  readonly #timer: PhaseTimer | null;
+  readonly #results: Uint32Array[] = [];
+
+  private constructor(
+    workspace: Workspace,
+    part: Part,
+    pipelines: readonly LoopPipeline[],
+    buffers: Readonly<Record<string, GPUBuffer>>,
+    timer: PhaseTimer | null,
+  ) {
+    this.#workspace = workspace;
+    this.#part = part;
+    this.#pipelines = pipelines;
+    this.#buffers = buffers;
+    this.#timer = timer;
+  }
+
+  /** Returns the combination of a part, whose kernels are compiled; null if it reduces nothing. */
+  static async of(
+    workspace: Workspace,
+    part: Part,
+    buffers: Readonly<Record<string, GPUBuffer>>,
+    timer: PhaseTimer | null,
+  ): Promise<Combination | null> {
+    if (part.loop.reductions.length === 0) return null;
+    const pipelines = await workspace.pipelines.compile(part.loop, combiningKernels(part.loop));
+    return new Combination(workspace, part, pipelines, buffers, timer);
+  }
+
+  encode(encoder: GPUCommandEncoder): Reading[] {
+    const { loop, count } = this.#part;
+    let scratch = loop.reductions.flatMap(wordsOf).length * count;
+    return this.#pipelines.map((pipeline, place) => {
+      const reduction = loop.reductions[place]!;
+      const levels = levelsOf(reduction, count, scratch);
+      scratch += scratchWords(reduction, count);
+      for (const [depth, level] of levels.entries()) {
+        const uniform = this.#workspace.buffer(
+          `level ${place} ${depth}`,
+          4 * levelWords,
+          GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
+        );
+        this.#workspace.update(uniform, packLevel(level, depth === 0, count));
+        const pass = encoder.beginComputePass(this.#timer?.pass("commit"));
+        pass.setPipeline(pipeline.pipeline);
+        pass.setBindGroup(0, pipeline.bind({ ...this.#buffers, level: uniform }));
+        pass.dispatchWorkgroups(level.workgroups);
+        pass.end();
+      }
+      const bytes = 4 * resultWords(reduction);
+      return { buffer: this.#buffers.contributions!, bytes, offset: 4 * levels.at(-1)!.target };
+    });
+  }
+
+  keep(place: number, bytes: Uint8Array): void {
+    this.#results[place] = new Uint32Array(bytes.slice().buffer);
+  }
+
+  /** Combines the results with the values of the execution. */
+  apply(): void {
+    const { loop, reductions } = this.#part;
+    for (const [place, reduction] of loop.reductions.entries())
+      applyResult(reduction, reductions, this.#results[place]!);
+  }
+}
+
 /** Combines the contributions of the iterations before `end` with the values of the execution. */
 export async function combineContributions(
   workspace: Workspace,
-  { loop, count, reductions }: Part,
+  part: Part,
   buffers: Readonly<Record<string, GPUBuffer>>,
   end: number,
   timer: PhaseTimer | null,
 ): Promise<void> {
-  if (loop.reductions.length === 0 || end === 0) return;
+  const combination = end === 0 ? null : await Combination.of(workspace, part, buffers, timer);
+  if (!combination) return;
   const { device } = workspace;
-  const pipelines = await workspace.pipelines.compile(loop, combiningKernels(loop));
   device.queue.writeBuffer(buffers.control!, 4 * controlWords.indexOf("base"), Uint32Array.of(end));
-
   const encoder = device.createCommandEncoder();
-  let scratch = loop.reductions.flatMap(wordsOf).length * count;
-  const readings = pipelines.map((pipeline, place) => {
-    const reduction = loop.reductions[place]!;
-    const levels = levelsOf(reduction, count, scratch);
-    scratch += scratchWords(reduction, count);
-    for (const [depth, level] of levels.entries()) {
-      const uniform = workspace.buffer(
-        `level ${place} ${depth}`,
-        4 * levelWords,
-        GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
-      );
-      device.queue.writeBuffer(uniform, 0, packLevel(level, depth === 0, count));
-      const pass = encoder.beginComputePass(timer?.pass("commit"));
-      pass.setPipeline(pipeline.pipeline);
-      pass.setBindGroup(0, pipeline.bind({ ...buffers, level: uniform }));
-      pass.dispatchWorkgroups(level.workgroups);
-      pass.end();
-    }
-    const bytes = 4 * resultWords(reduction);
-    return { buffer: buffers.contributions!, bytes, offset: 4 * levels.at(-1)!.target };
-  });
+  const readings: Reading[] = combination.encode(encoder);
   if (timer) {
     timer.resolve(encoder);
-    readings.push({ ...timer.reading, offset: 0 });
+    readings.push(timer.reading);
   }
   const read = await readBuffers(workspace, readings, encoder);
   read((bytes, place) => {
-    const reduction = loop.reductions[place];
-    if (!reduction) return timer!.add(bytes);
-    applyResult(reduction, reductions, new Uint32Array(bytes.slice().buffer));
+    if (place < part.loop.reductions.length) combination.keep(place, bytes);
+    else timer!.add(bytes);
   });
+  combination.apply();
 }
 
 /** Combines the words of a reduction's result with the values before. */

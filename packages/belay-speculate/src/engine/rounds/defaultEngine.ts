@@ -10,7 +10,7 @@ import type { LastRounds } from "../policy/loopProfile.ts";
 import { firstPlan, type PlanName } from "../policy/planChoice.ts";
 import { type EngineOutcome, type LoopExecution, type Part, partOf } from "./execution.ts";
 import { kernelsOf, planOf } from "./plans.ts";
-import { scanned, takeScanned } from "./scan.ts";
+import { ScannedValues, scanned } from "./scan.ts";
 import { longestSegment, Segment } from "./segment.ts";
 import { SharedState } from "./sharedState.ts";
 
@@ -127,8 +127,9 @@ class DefaultExecution {
     if (scan) pipelines.prepare(scan.main, kernelsOf(planOf(plan, scan.main, logSize(scan.main, 1))));
     const part = scan ? await scanned(this.#workspace, whole, scan, this.#shared) : whole;
     const segment = new Segment(this.#workspace, part, this.#shared, (more) => beforeRounds?.(before + more));
-    const result = await segment.run(plan);
-    if (scan) await takeScanned(this.#workspace, part, scan, result.done);
+    const values = scan && new ScannedValues(part, scan);
+    const result = await segment.run(plan, values);
+    await values?.take(this.#workspace, result.done);
     const waiting = result.waiting.map(({ from, to }) => ({ from: this.#done + from, to: this.#done + to }));
     this.#done += result.done;
     this.#ended = result.ended;

@@ -30,6 +30,17 @@ export function startOf(base: number, window: number, carried: Uint32Array): Con
   };
 }
 
+/**
+ * Commands after rounds, whose results are read together with the state of the rounds. The results
+ * are of use only if the rounds were the last ones.
+ */
+export interface Ending {
+  /** Encodes the commands, and returns the buffers to read. */
+  encode(encoder: GPUCommandEncoder): readonly Reading[];
+  /** Takes the bytes of a reading. */
+  keep(place: number, bytes: Uint8Array): void;
+}
+
 /** An encoder of a plan's rounds, which submits them and reads their state. */
 export class Rounds {
   readonly #workspace: Workspace;
@@ -82,25 +93,33 @@ export class Rounds {
   }
 
   /**
-   * Runs at most `count` rounds, with windows of at most `longest` iterations. Resolves to the
-   * control words after them.
+   * Runs at most `count` rounds, with windows of at most `longest` iterations, and then `endings`.
+   * Resolves to the control words after them.
    */
-  async run(count: number, longest: number): Promise<ControlState> {
+  async run(count: number, longest: number, endings: readonly Ending[]): Promise<ControlState> {
     const place = [...engineParameters(this.#loop).keys()].indexOf("longest");
     this.#workspace.update(this.#buffers.params!, Uint32Array.of(longest), place);
     const encoder = this.#workspace.device.createCommandEncoder();
     this.#encode(encoder, this.#makeRoom(count), longest);
     const { control } = this.#buffers;
     const readings: Reading[] = [{ buffer: control!, bytes: control!.size }];
+    const takers: ((bytes: Uint8Array<ArrayBuffer>) => void)[] = [];
+    for (const ending of endings) {
+      for (const [place, reading] of ending.encode(encoder).entries()) {
+        readings.push(reading);
+        takers.push((bytes) => ending.keep(place, bytes));
+      }
+    }
     if (this.#timer) {
       this.#timer.resolve(encoder);
       readings.push(this.#timer.reading);
+      takers.push((bytes) => this.#timer!.add(bytes));
     }
     const read = await readBuffers(this.#workspace, readings, encoder);
     let state: ControlState | undefined;
     read((bytes, place) => {
       if (place === 0) state = controlState(bytes);
-      else this.#timer!.add(bytes);
+      else takers[place - 1]!(bytes);
     });
     this.#workspace.epoch = this.#plan.continues ? state!.epoch : state!.epoch - 1;
     this.#slots = state!.slots;

@@ -11,11 +11,11 @@ import {
   scanWords,
 } from "../../loops/kernels/scan.ts";
 import { oncePerLoop } from "../../loops/tree/oncePerLoop.ts";
-import { readBuffers } from "../device/readBuffers.ts";
+import { type Reading, readBuffers } from "../device/readBuffers.ts";
 import type { Workspace } from "../device/workspace.ts";
 import type { Part } from "./execution.ts";
 import { planOf } from "./plans.ts";
-import { startOf } from "./rounds.ts";
+import { type Ending, startOf } from "./rounds.ts";
 import { bitsOf, numberOf } from "./scalarBits.ts";
 import { SegmentMemory } from "./segmentMemory.ts";
 import type { SharedState } from "./sharedState.ts";
@@ -97,20 +97,42 @@ const kernelsOfScan = oncePerLoop((changes) => {
   return [executeKernels(changes, false).execute(), scanBlocks, addSums] as const;
 });
 
-/** Sets the scanned variables to their values after the first `done` iterations of a part. */
-export async function takeScanned(
-  workspace: Workspace,
-  { buffers, carried }: Part,
-  { changes, variables }: ScanLoop,
-  done: number,
-): Promise<void> {
-  if (done === 0) return;
-  const read = await readBuffers(
-    workspace,
-    variables.map((name) => ({ buffer: buffers[valuesBefore(name)]!, bytes: 4, offset: 4 * done })),
-  );
-  read((bytes, place) => {
-    const { name, type } = changes.reductions[place]!;
-    carried[name] = numberOf(type, new Uint32Array(bytes.slice().buffer)[0]!);
-  });
+/** The values of scanned variables after iterations of a part. */
+export class ScannedValues implements Ending {
+  readonly #part: Part;
+  readonly #scan: ScanLoop;
+  readonly #last: number[] = [];
+
+  constructor(part: Part, scan: ScanLoop) {
+    this.#part = part;
+    this.#scan = scan;
+  }
+
+  encode(): Reading[] {
+    return this.#after(this.#part.count);
+  }
+
+  keep(place: number, bytes: Uint8Array): void {
+    const { type } = this.#scan.changes.reductions[place]!;
+    this.#last[place] = numberOf(type, new Uint32Array(bytes.slice().buffer)[0]!);
+  }
+
+  /** Sets the variables to their values after the first `done` iterations. */
+  async take(workspace: Workspace, done: number): Promise<void> {
+    if (done === 0) return;
+    if (done < this.#part.count || this.#last.length === 0) {
+      const read = await readBuffers(workspace, this.#after(done));
+      read((bytes, place) => this.keep(place, bytes));
+    }
+    for (const [place, { name }] of this.#scan.changes.reductions.entries())
+      this.#part.carried[name] = this.#last[place]!;
+  }
+
+  #after(done: number): Reading[] {
+    return this.#scan.variables.map((name) => ({
+      buffer: this.#part.buffers[valuesBefore(name)]!,
+      bytes: 4,
+      offset: 4 * done,
+    }));
+  }
 }

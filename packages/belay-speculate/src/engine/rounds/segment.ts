@@ -7,6 +7,7 @@ import type { LoopProfile } from "../policy/loopProfile.ts";
 import { nextPlan, type PlanName } from "../policy/planChoice.ts";
 import { rounds as tuning } from "../policy/tuning.ts";
 import {
+  Combination,
   clearContributions,
   combineContributions,
   combiningKernels,
@@ -15,7 +16,7 @@ import {
 import { type IterationRange, numbersOf, type Part } from "./execution.ts";
 import { keepFindings, mayOverwrite } from "./findings.ts";
 import { kernelsOf, type Plan, planOf } from "./plans.ts";
-import { type ControlState, Rounds, startOf } from "./rounds.ts";
+import { type ControlState, type Ending, Rounds, startOf } from "./rounds.ts";
 import { bitsOf, numberOf } from "./scalarBits.ts";
 import { SegmentMemory } from "./segmentMemory.ts";
 import { RoundCounter, type SharedState } from "./sharedState.ts";
@@ -83,9 +84,10 @@ export class Segment {
 
   /**
    * Runs rounds. The arrays in the buffers and the variables in the execution are then those after
-   * the iterations that are done.
+   * the iterations that are done. The first rounds may be the last, so the results of reductions
+   * and of the scan are read with their state.
    */
-  async run(wanted: PlanName): Promise<SegmentResult> {
+  async run(wanted: PlanName, scan: Ending | null): Promise<SegmentResult> {
     const { count } = this.#execution;
     const { timer, handover } = this.#shared;
     const plan = this.#possible(wanted);
@@ -93,13 +95,22 @@ export class Segment {
     this.#proven = this.#shared.reuses ? this.#profile.windows.get(this.#numbers) : null;
     if (this.#proven) await this.#begin("proven", 0, this.#proven[0]!);
     else await this.#begin(plan, 0, isWhole ? Infinity : this.#shared.window);
+    let combination = await Combination.of(
+      this.#workspace,
+      this.#execution,
+      this.#memory.buffers(this.#plan),
+      timer,
+    );
+    let endings = [combination, scan].filter((ending) => ending !== null);
     for (
       let encoded = Math.min(this.#proven?.length ?? this.#shared.expected, tuning.mostEncoded);
       ;
       encoded = this.#isGrowing ? 1 : Math.min(2 * encoded, tuning.mostEncoded)
     ) {
       this.#beforeRounds(this.#tally.executed);
-      const state = await this.#run(encoded);
+      const state = await this.#run(encoded, endings);
+      const combined = combination;
+      [combination, endings] = [null, []];
       const { base } = state;
       this.#takeCarried(state);
       const next = nextPlan(this.#plan.name, state, this.#tally.recent, this.#memory.possible);
@@ -125,7 +136,8 @@ export class Segment {
       const result = slow
         ? await interrupt(this.#workspace, this.#execution, state, buffers, this.#memory.capacity(this.#plan))
         : { done: base, waiting: [] };
-      await combineContributions(this.#workspace, this.#execution, buffers, result.done, timer);
+      if (combined && !slow) combined.apply();
+      else await combineContributions(this.#workspace, this.#execution, buffers, result.done, timer);
       const stopped = slow ? "slow" : state.state === states.bailedOut ? "bail-out" : null;
       return { ended: state.state === states.ended, ...result, stopped };
     }
@@ -201,10 +213,10 @@ export class Segment {
   }
 
   /** Runs some rounds and counts their work. */
-  async #run(rounds: number): Promise<ControlState> {
+  async #run(rounds: number, endings: readonly Ending[]): Promise<ControlState> {
     const start = performance.now();
     const longest = this.#longestNext;
-    const state = await this.#rounds.run(rounds, longest);
+    const state = await this.#rounds.run(rounds, longest, endings);
     this.#isGrowing = state.window === longest && longest === tuning.mostGrowth * this.#tally.window;
     if (state.executed_id !== this.#executionId) throw new DeviceFailure("it did not execute the loop");
     this.#tally.count(state, this.#execution.count, performance.now() - start);
