@@ -96,9 +96,9 @@ describe("a page", () => {
     expect(page.compressed).toBeLessThan(72_000);
   });
 
-  it("that qualifies devices gets the reference executor, and 65,000 bytes as they are sent", async () => {
+  it("that qualifies devices gets the reference executor, and 65,500 bytes as they are sent", async () => {
     const page = await bundled("qualify", "belay-gpu/qualify");
     expect(page.folders).toEqual(["analysis", "compiler", "diagnostics", "qualify", "reference", "wgsl"]);
-    expect(page.compressed).toBeLessThan(65_000);
+    expect(page.compressed).toBeLessThan(65_500);
   });
 });

@@ -16,6 +16,7 @@ import { f16Format, f32Format } from "./floatFormat.ts";
 import type { FloatOperation } from "./nearest.ts";
 import {
   type Arena,
+  type BytesPlace,
   type CellsPlace,
   cellCount,
   type EmittedValue,
@@ -230,7 +231,7 @@ export class CodeWriter {
   loadScalar(place: MemoryPlace): Scalar {
     const scalar = scalarOf(place.type);
     if (place.kind === "registers") return place.names[0]!.map((name) => this.temp(name));
-    this.#noteAccess("load", place);
+    this.#noteLoadOrStore("load", place);
     const at = positionText(place.at);
     if (place.kind === "cells") {
       const [low, high] = arenas[place.arena];
@@ -238,12 +239,14 @@ export class CodeWriter {
       return this.width(scalar) === 1 ? [first] : [first, this.temp(`${high}[${at}]`)];
     }
     if (!isFloat(scalar)) {
+      if (place.inside) this.line(`if (!${place.inside}) ${this.library("outOfBounds")}();`);
       const word = `${place.buffer}.loadInteger(${at})`;
       return [this.temp(scalar.name === "u32" ? `${word} >>> 0` : word)];
     }
     const call = `${place.buffer}.loadFloat(${at}, ${this.library(`${scalar.name}_format`)}, r)`;
     if (this.mode === "nearest") return [this.temp(call)];
-    this.line(`${call};`);
+    // A load out of bounds may return any number of the buffer, or zero.
+    this.line(place.inside ? `if (${place.inside}) ${call}; else r[0] = r[1] = NaN;` : `${call};`);
     return [this.temp("r[0]"), this.temp("r[1]")];
   }
 
@@ -252,7 +255,7 @@ export class CodeWriter {
       this.assign(place.names, [value]);
       return;
     }
-    this.#noteAccess("store", place);
+    this.#noteLoadOrStore("store", place);
     const scalar = scalarOf(place.type);
     const at = positionText(place.at);
     if (place.kind === "cells") {
@@ -269,11 +272,18 @@ export class CodeWriter {
    * Emits what tells the detector of races about an access. A device may load and store a vector
    * for one of its components.
    */
-  #noteAccess(access: "load" | "store", place: Exclude<MemoryPlace, { kind: "registers" }>): void {
+  #noteLoadOrStore(access: "load" | "store", place: Exclude<MemoryPlace, { kind: "registers" }>): void {
     if (!this.detectsRaces || place.type.kind === "atomic") return;
-    const location = positionText(place.vectorAt ?? place.at);
-    if (place.kind === "bytes") this.line(`races.${access}(${place.buffer}, ${location}, "storage");`);
-    else if (place.arena === "workgroup") this.line(`races.${access}(W, ${location}, "workgroup");`);
+    this.noteAccess(place, positionText(place.vectorAt ?? place.at), `"${access}"`);
+  }
+
+  /** Emits what tells the detector of races about an access of a kind, which is an expression. */
+  noteAccess(place: CellsPlace | BytesPlace, location: string, kind: string): void {
+    if (!this.detectsRaces) return;
+    const condition = place.kind === "bytes" && place.inside ? `if (${place.inside}) ` : "";
+    if (place.kind === "bytes")
+      this.line(`${condition}races.note(${place.buffer}, ${location}, "storage", ${kind});`);
+    else if (place.arena === "workgroup") this.line(`races.note(W, ${location}, "workgroup", ${kind});`);
   }
 
   /** Emits a copy of a value of any type between two places. */

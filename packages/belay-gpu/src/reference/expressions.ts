@@ -79,7 +79,7 @@ function emitEvaluation(cx: KernelTranslation, expression: Expression): EmittedV
   const { program, code } = cx;
   const type = program.typeOf(expression);
   if (type.kind === "reference" && type.store.kind !== "texture") {
-    const place = emitPlace(cx, expression);
+    const place = emitPlace(cx, expression, true);
     if (place.kind === "swizzle") throw new Unsupported("this swizzle", expression.span);
     return code.load(place);
   }
@@ -167,8 +167,11 @@ function emitShortCircuit(
   return { kind: "scalars", type: program.valueTypeOf(left), scalars: [[code.temp(result)]] };
 }
 
-/** Emits the place that a reference denotes, or a swizzle that is assigned to. */
-export function emitPlace(cx: KernelTranslation, expression: Expression): EmittedPlace {
+/**
+ * Emits the place that a reference denotes, or a swizzle that is assigned to. A place that is only
+ * loaded from may be outside of its buffer.
+ */
+export function emitPlace(cx: KernelTranslation, expression: Expression, isLoaded = false): EmittedPlace {
   switch (expression.kind) {
     case "identifier": {
       const target = cx.program.targetOf(expression) as VariableDeclaration;
@@ -180,8 +183,8 @@ export function emitPlace(cx: KernelTranslation, expression: Expression): Emitte
       if (expression.operator === "*") return pointed(cx, expression.operand);
       break;
     case "index": {
-      const base = emitBase(cx, expression.base);
-      return elementPlace(cx, base, expression.index);
+      const base = emitBase(cx, expression.base, isLoaded);
+      return elementPlace(cx, base, expression.index, isLoaded);
     }
     case "memberAccess": {
       const components = componentsOf(expression.member);
@@ -191,7 +194,7 @@ export function emitPlace(cx: KernelTranslation, expression: Expression): Emitte
           outer.type,
           components.map((i) => outer.components[i]!),
         );
-      const base = emitBase(cx, expression.base);
+      const base = emitBase(cx, expression.base, isLoaded);
       const { type } = base;
       if (type.kind === "struct") return cx.code.memberOf(base, type, memberIndex(type, expression.member));
       if (type.kind !== "vector") break;
@@ -219,9 +222,9 @@ function swizzle(type: VectorType, components: readonly MemoryPlace[]): EmittedP
 }
 
 /** Emits the place of a composite, or the place to which a pointer at its position points. */
-function emitBase(cx: KernelTranslation, base: Expression): MemoryPlace {
+function emitBase(cx: KernelTranslation, base: Expression, isLoaded: boolean): MemoryPlace {
   const type = cx.program.typeOf(base);
-  const place = type.kind === "pointer" ? pointed(cx, base) : emitPlace(cx, base);
+  const place = type.kind === "pointer" ? pointed(cx, base) : emitPlace(cx, base, isLoaded);
   if (place.kind === "swizzle") throw new Unsupported("this swizzle", base.span);
   return place;
 }
@@ -237,11 +240,22 @@ export function emitPointer(cx: KernelTranslation, expression: Expression): Poin
 }
 
 /** Returns the place of an element of an array, vector or matrix. */
-function elementPlace(cx: KernelTranslation, base: MemoryPlace, index: Expression): MemoryPlace {
+function elementPlace(
+  cx: KernelTranslation,
+  whole: MemoryPlace,
+  index: Expression,
+  isLoaded = false,
+): MemoryPlace {
   const { code } = cx;
-  const { type } = base;
-  const count = countOf(cx, base, type);
-  const at = emitChecked(cx, index, count);
+  const { type } = whole;
+  const count = countOf(cx, whole, type);
+  let at: number | string;
+  let base = whole;
+  if (isLoaded && whole.kind === "bytes" && code.mode === "intervals") {
+    at = emitAtom(cx, index);
+    const isInside = `${at} >= 0 && ${at} < ${count}`;
+    base = { ...whole, inside: code.temp(whole.inside ? `${whole.inside} && ${isInside}` : isInside) };
+  } else at = emitChecked(cx, index, count);
   if (type.kind === "array") return code.elementOf(base, type, at);
   if (type.kind === "vector") return code.componentOf(base, type, at);
   if (type.kind === "matrix")
@@ -534,6 +548,10 @@ function emitAtomic(cx: KernelTranslation, call: CallExpression): EmittedValue |
   const operands = call.args.slice(1).map((arg) => emitAtom(cx, arg));
   const type = scalarOf(place.type);
   const [x, y] = operands;
+  // Stores of one value have one result in any order, and so have sums and differences.
+  const isStore = name === "atomicStore" || name === "atomicExchange";
+  const kind = isStore ? `"atomic store " + ${x}` : `"${name.replace("Sub", "Add")}"`;
+  code.noteAccess(place, positionText(place.at), kind);
   if (name === "atomicStore") {
     code.storeScalar(place, [x!]);
     return undefined;

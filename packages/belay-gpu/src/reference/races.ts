@@ -4,18 +4,6 @@ import { Undecided } from "./undecided.ts";
 /** The memory that a barrier orders. */
 export type OrderedSpace = "workgroup" | "storage" | "texture";
 
-/** The last accesses to a memory location. */
-interface Accesses {
-  /** The last invocation that stored to it, and when. */
-  store?: Access;
-  /** The last invocation that loaded it, and when. */
-  load?: Access;
-  /** True if further invocations loaded it since the last barrier. */
-  hasOtherLoads: boolean;
-  /** True if several workgroups loaded it. */
-  hasOtherWorkgroups: boolean;
-}
-
 interface Access {
   readonly invocation: number;
   readonly workgroup: number;
@@ -23,10 +11,20 @@ interface Access {
   readonly phase: number;
 }
 
+/** The accesses of one kind to a memory location. */
+interface Accesses {
+  readonly last: Access;
+  /** True if several invocations made them since the last barrier. */
+  readonly areSeveral: boolean;
+  /** True if several workgroups made them. */
+  readonly isShared: boolean;
+}
+
 /**
  * Follows the accesses of a dispatch to memory that invocations share. Two invocations race if one
  * of them stores to a location that both access, and no barrier orders the accesses. Barriers order
- * the accesses of one workgroup only. Atomic accesses do not race.
+ * the accesses of one workgroup only. Atomic accesses do not race, but their order decides results
+ * if they are of two kinds: loads, sums, stores of one value.
  */
 export class RaceDetector {
   /** The invocation that is executed: its number in the workgroup. */
@@ -34,7 +32,7 @@ export class RaceDetector {
   #workgroup = 0;
   #phases = { workgroup: 0, storage: 0, texture: 0 };
   readonly #reached = new Set<OrderedSpace>();
-  readonly #memories = new Map<object, Map<number, Accesses>>();
+  readonly #memories = new Map<object, Map<number, Map<string, Accesses>>>();
 
   /** Forgets the accesses of earlier dispatches. */
   beginDispatch(): void {
@@ -59,48 +57,35 @@ export class RaceDetector {
     this.#reached.clear();
   }
 
-  /** Notes a load. Throws `Undecided` if it races with a store. */
-  load(memory: object, location: number, space: OrderedSpace): void {
-    const [accesses, access] = this.#accessesTo(memory, location, space);
-    const { store, load } = accesses;
-    if (store && !isOrdered(store, access)) throw racing();
-    accesses.hasOtherWorkgroups ||= load !== undefined && load.workgroup !== access.workgroup;
-    accesses.hasOtherLoads =
-      load !== undefined &&
-      load.phase === access.phase &&
-      (accesses.hasOtherLoads || load.invocation !== access.invocation);
-    accesses.load = access;
-  }
-
-  /** Notes a store. Throws `Undecided` if it races with another access. */
-  store(memory: object, location: number, space: OrderedSpace): void {
-    const [accesses, access] = this.#accessesTo(memory, location, space);
-    const { store, load, hasOtherLoads, hasOtherWorkgroups } = accesses;
-    if (store && !isOrdered(store, access)) throw racing();
-    if (hasOtherWorkgroups || (load && !isOrdered(load, access, hasOtherLoads))) throw racing();
-    accesses.store = access;
-  }
-
-  #accessesTo(memory: object, location: number, space: OrderedSpace): [Accesses, Access] {
-    const locations = this.#memories.get(memory) ?? new Map<number, Accesses>();
+  /**
+   * Notes an access: `load`, `store`, or a kind of atomic accesses that have one result in any
+   * order. Throws `Undecided` if no barrier orders it after one that it conflicts with.
+   */
+  note(memory: object, location: number, space: OrderedSpace, kind: string): void {
+    const locations = this.#memories.get(memory) ?? new Map<number, Map<string, Accesses>>();
     this.#memories.set(memory, locations);
-    const accesses = locations.get(location) ?? { hasOtherLoads: false, hasOtherWorkgroups: false };
-    locations.set(location, accesses);
-    const access = {
-      invocation: this.invocation,
-      workgroup: this.#workgroup,
-      phase: this.#phases[space],
-    };
-    return [accesses, access];
+    const kinds = locations.get(location) ?? new Map<string, Accesses>();
+    locations.set(location, kinds);
+    const { invocation } = this;
+    const access = { invocation, workgroup: this.#workgroup, phase: this.#phases[space] };
+    for (const [other, accesses] of kinds) {
+      if ((other === kind && kind !== "store") || isOrdered(accesses, access)) continue;
+      const isAtomic = kind.startsWith("atomic");
+      throw new Undecided(
+        isAtomic ? "the order of atomic operations may decide its results" : "invocations race for memory",
+      );
+    }
+    const { last = access, areSeveral, isShared } = kinds.get(kind) ?? {};
+    kinds.set(kind, {
+      last: access,
+      areSeveral: last.phase === access.phase && (areSeveral || last.invocation !== invocation),
+      isShared: isShared || last.workgroup !== access.workgroup,
+    });
   }
 }
 
-/** Returns true if the specification orders an access, or several of one phase, before another. */
-function isOrdered(earlier: Access, later: Access, areSeveral = false): boolean {
-  if (earlier.workgroup !== later.workgroup) return false;
-  return earlier.phase < later.phase || (!areSeveral && earlier.invocation === later.invocation);
-}
-
-function racing(): Undecided {
-  return new Undecided("invocations race for memory");
+/** Returns true if the specification orders accesses before another one. */
+function isOrdered({ last, areSeveral, isShared }: Accesses, later: Access): boolean {
+  if (isShared || last.workgroup !== later.workgroup) return false;
+  return last.phase < later.phase || (!areSeveral && last.invocation === later.invocation);
 }

@@ -67,6 +67,24 @@ describe("intervals", () => {
     expect(x.rangeAt(8)!.high).toBeGreaterThan(1);
   });
 
+  it("knows nothing about a load out of bounds, which may remain without use", () => {
+    const source = (index: string, use: string) => `
+      @group(0) @binding(0) var<storage> given: array<vec2f>;
+      @group(0) @binding(1) var<storage, read_write> out: array<f32>;
+      @compute @workgroup_size(1) fn main() { let n = arrayLength(&given); let x = given[${index}].y; out[0] = ${use}; }`;
+    const rangeOf = (index: string, use: string) => {
+      const buffer = createReferenceBuffer(new Float32Array(4));
+      const given = createReferenceBuffer(Float32Array.of(1, 2, 3, 4));
+      const buffers = [given, buffer].map((each, binding) => ({ group: 0, binding, buffer: each }));
+      expect(kernel(source(index, use)).run({ workgroups: [1, 1, 1], buffers })).toEqual({});
+      return buffer.rangeAt(0) ?? new Float32Array(buffer.bytes.buffer)[0];
+    };
+    expect(rangeOf("n - 1u", "x")).toBe(4);
+    expect(rangeOf("n", "x")).toEqual({ low: Number.NaN, high: Number.NaN });
+    expect(rangeOf("n", "select(7.0, x, n > 9u)")).toBe(7);
+    expect(rangeOf("-1 + i32(n) * 0", "select(7.0, x, n > 9u)")).toBe(7);
+  });
+
   it("knows nothing about a function of an unknown number, and of atan2 at a zero", () => {
     const { x } = run("x[i] = select(abs(log(x[i])), atan2(x[i], 5.0), i < 2u);", [-0, 1e-40, 0, -1]);
     for (const i of [0, 1, 2, 3]) expect(x.rangeAt(4 * i)).toEqual({ low: Number.NaN, high: Number.NaN });
@@ -309,6 +327,35 @@ describe("invocations together", () => {
     const { undecided } = kernel(source, { detectRaces: true }).run({ workgroups: [1, 1, 1], buffers });
     expect(undecided?.reason).toBe(races ? "invocations race for memory" : undefined);
     expect(kernel(source).run({ workgroups: [1, 1, 1], buffers })).toEqual({});
+  });
+
+  it.each([
+    ["a load beside sums", "atomicAdd(&count, 1u); if (i == 0u) { out[0] = atomicLoad(&count); }", true],
+    ["a load before sums", "if (i == 0u) { out[0] = atomicLoad(&bins[1]); } atomicAdd(&bins[1], i);", true],
+    ["sums and a maximum", "atomicAdd(&count, i); atomicMax(&count, 3u);", true],
+    ["stores of two values", "atomicStore(&bins[0], i / 2u);", true],
+    ["stores of one value", "atomicStore(&bins[0], 2u);", false],
+    ["sums and differences", "atomicAdd(&count, i); atomicSub(&count, 1u);", false],
+    [
+      "a barrier between two kinds",
+      "atomicMax(&bins[0], i); workgroupBarrier(); out[i] = atomicLoad(&bins[0]); workgroupBarrier(); atomicAdd(&bins[0], i);",
+      false,
+    ],
+    ["locations of their own", "atomicStore(&bins[i], i); atomicAdd(&bins[i], 1u);", false],
+  ])("finds atomic operations whose order decides the results: %s", (_, body, isOpen) => {
+    const source = `${out}
+      @group(0) @binding(2) var<storage, read_write> count: atomic<u32>;
+      var<workgroup> bins: array<atomic<u32>, 4>;
+      @compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) {
+        ${body} }`;
+    const buffers = [1, 2].map((binding) => ({
+      group: 0,
+      binding,
+      buffer: createReferenceBuffer(new Uint32Array(8)),
+    }));
+    const { undecided } = kernel(source, { detectRaces: true }).run({ workgroups: [1, 1, 1], buffers });
+    const reason = "the order of atomic operations may decide its results";
+    expect(undecided?.reason).toBe(isOpen ? reason : undefined);
   });
 
   it("finds races of workgroups, which no barrier orders", () => {

@@ -3,7 +3,6 @@
  * Floating-point numbers are intervals of all values that an implementation may compute.
  */
 
-import type { BindingPoint } from "../analysis/bindings.ts";
 import { functionsOf, stageOf } from "../analysis/callGraph.ts";
 import { knownWorkgroupSize } from "../analysis/workgroupSize.ts";
 import { unknownConstants, withConstants } from "../compiler/overrides.ts";
@@ -286,13 +285,8 @@ class GeneratedReference implements ReferenceKernel {
     generated.bind(
       this.#translated.bindings.flatMap(
         ({ group, binding, variable, texture }): (ReferenceBuffer | TextureView | number)[] => {
-          const isBound = (each: BindingPoint) => each.group === group && each.binding === binding;
-          if (texture) {
-            const bound = textures.find(isBound);
-            if (!bound) throw new TypeError(`no texture is bound to "${variable.name}"`);
-            return [this.#textures!.viewOf(bound, texture, variable.name)];
-          }
-          const bound = buffers.find(isBound);
+          if (texture) return [this.#textures!.viewOf(textures, { group, binding }, texture, variable.name)];
+          const bound = buffers.find((each) => each.group === group && each.binding === binding);
           if (!bound) throw new TypeError(`no buffer is bound to "${variable.name}"`);
           if (!(bound.buffer instanceof BufferContents))
             throw new TypeError(`"${variable.name}" needs a buffer of createReferenceBuffer`);

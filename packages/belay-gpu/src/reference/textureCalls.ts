@@ -1,4 +1,5 @@
 /** Writes the built-in functions of textures that need no sampler. */
+import type { BindingPoint } from "../analysis/bindings.ts";
 import type { TextureType, Type } from "../wgsl/types.ts";
 import type { CodeWriter } from "./codeWriter.ts";
 import { type BoundTexture, TextureView } from "./textures.ts";
@@ -22,12 +23,21 @@ export interface TextureSupport {
     result: Type,
   ): EmittedValue | undefined;
   /** Returns the part of a texture that is bound to a variable. */
-  viewOf(bound: BoundTexture, type: TextureType, variable: string): TextureView;
+  viewOf(
+    textures: readonly BoundTexture[],
+    point: BindingPoint,
+    type: TextureType,
+    variable: string,
+  ): TextureView;
 }
 
 export const textureSupport: TextureSupport = {
   emitCall: emitTextureCall,
-  viewOf: (bound, type, variable) => new TextureView(bound, type, variable),
+  viewOf(textures, { group, binding }, type, variable) {
+    const bound = textures.find((each) => each.group === group && each.binding === binding);
+    if (!bound) throw new TypeError(`no texture is bound to "${variable}"`);
+    return new TextureView(bound, type, variable);
+  },
 };
 
 function emitTextureCall(
@@ -60,7 +70,7 @@ function emitTextureCall(
     const text = ["r", String(isInexact), place, ...further].join(", ");
     const at = code.temp(`${atom}.${method}(${text})`);
     if (code.detectsRaces && type.access !== undefined)
-      code.line(`if (${at} >= 0) races.${method}(${atom}.texture, ${at}, "texture");`);
+      code.line(`if (${at} >= 0) races.note(${atom}.texture, ${at}, "texture", "${method}");`);
   };
   if (name === "textureStore") {
     for (const [i, each] of rest[0]!.scalars.entries())

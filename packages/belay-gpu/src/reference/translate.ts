@@ -130,9 +130,8 @@ export function translateKernel(
       cx.values.set(variable, { kind: "texture", type, atom: `B${i}` });
       return { ...point, variable, texture: type };
     }
-    const handles: Partial<Record<Type["kind"], string>> = { texture: "textures", sampler: "samplers" };
-    if (!point || handles[type.kind])
-      throw new Unsupported(handles[type.kind] ?? "this variable", variable.nameSpan);
+    if (!point || type.kind === "texture" || type.kind === "sampler")
+      throw new Unsupported(point ? `${type.kind}s` : "this variable", variable.nameSpan);
     cx.places.set(variable, {
       kind: "bytes",
       type,

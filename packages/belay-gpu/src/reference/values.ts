@@ -78,6 +78,8 @@ export interface BytesPlace {
   readonly vectorAt?: Position;
   /** The atom of the offset at which the bound range ends. */
   readonly end: string;
+  /** The atom that tells whether a place to load from is in the buffer. Default: it is. */
+  readonly inside?: string;
 }
 /** Several components of a vector. */
 export interface SwizzlePlace {
