@@ -7,6 +7,8 @@ export interface ProductKernel {
   readonly grid: readonly [number, number, number];
   /** The buffers in the order of their bindings, all in group 0. */
   readonly buffers: readonly ProductBuffer[];
+  /** A text with the same results, for adapters without the extensions of the source. */
+  readonly standIn?: string;
 }
 
 /** The words of a uniform buffer, or the number of floats in a storage buffer. */
@@ -18,10 +20,10 @@ const floats = (count: number): ProductBuffer => ({ floats: count });
 const halves = (count: number): ProductBuffer => ({ floats: count, format: "f16" });
 const words = (...all: number[]): ProductBuffer => ({ words: all });
 
-const abc = (element = "f32", start = 0) => `
+const abc = (element = "f32", start = 0, sums = element) => `
 @group(0) @binding(${start}) var<storage, read> a: array<${element}>;
 @group(0) @binding(${start + 1}) var<storage, read> b: array<${element}>;
-@group(0) @binding(${start + 2}) var<storage, read_write> c: array<${element}>;`;
+@group(0) @binding(${start + 2}) var<storage, read_write> c: array<${sums}>;`;
 
 /** A product of matrices, one element for each invocation. */
 export function plainProduct(m: number, n: number, k: number): ProductKernel {
@@ -203,6 +205,48 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   };
 }
 
+/** A product of a matrix and a vector, whose terms are added up in subgroups of any size. */
+function subgroupProduct(m: number, k: number): ProductKernel {
+  const source = `enable subgroups;${abc()}
+var<workgroup> sums: array<f32, 64>;
+@compute @workgroup_size(64) fn main(
+  @builtin(workgroup_id) group: vec3u,
+  @builtin(local_invocation_index) lane: u32,
+  @builtin(subgroup_id) subgroup: u32,
+  @builtin(num_subgroups) subgroups: u32,
+) {
+  var sum = 0.0;
+  for (var i = lane; i < ${k}u; i += 64u) { sum += a[group.x * ${k}u + i] * b[i]; }
+  sums[subgroup] = subgroupAdd(sum);
+  workgroupBarrier();
+  if (lane == 0u) {
+    var all = 0.0;
+    for (var i = 0u; i < subgroups; i++) { all += sums[i]; }
+    c[group.x] = all;
+  }
+}`;
+  const { grid, buffers, source: standIn } = vectorProduct(m, k);
+  return { name: "matrix times vector in subgroups", source, grid, buffers, standIn };
+}
+
+/** A product whose sums carry their rounding errors along (Kahan). */
+function compensatedProduct(m: number, n: number, k: number): ProductKernel {
+  const source = `${abc()}
+@compute @workgroup_size(8, 8) fn main(@builtin(global_invocation_id) id: vec3u) {
+  var sum = 0.0;
+  var error = 0.0;
+  for (var i = 0u; i < ${k}u; i++) {
+    let term = a[id.y * ${k}u + i] * b[i * ${n}u + id.x] - error;
+    let next = sum + term;
+    error = (next - sum) - term;
+    sum = next;
+  }
+  c[id.y * ${n}u + id.x] = sum;
+}`;
+  const buffers = [floats(m * k), floats(k * n), floats(m * n)];
+  return { name: "compensated", source, grid: [n / 8, m / 8, 1], buffers };
+}
+
 /** The shape of a convolution of padded images. */
 export interface ConvolutionShape {
   readonly images: number;
@@ -284,11 +328,77 @@ function halfProduct(m: number, n: number, k: number): ProductKernel {
   for (var i = 0u; i < ${k}u; i++) { sum += f32(a[id.y * ${k}u + i]) * f32(b[i * ${n}u + id.x]); }
   c[id.y * ${n}u + id.x] = f16(sum);
 }`;
+  // An invocation stores two results, in one word.
+  const standIn = `${abc("u32")}
+@compute @workgroup_size(4, 8) fn main(@builtin(global_invocation_id) id: vec3u) {
+  var sum = vec2f();
+  for (var i = 0u; i < ${k}u; i++) {
+    let x = unpack2x16float(a[(id.y * ${k}u + i) / 2u])[i % 2u];
+    sum += x * unpack2x16float(b[(i * ${n}u + 2u * id.x) / 2u]);
+  }
+  c[(id.y * ${n}u + 2u * id.x) / 2u] = pack2x16float(sum);
+}`;
   return {
     name: "f16 with f32 sums",
     source,
     grid: [n / 8, m / 8, 1],
     buffers: [m * k, k * n, m * n].map(halves),
+    standIn,
+  };
+}
+
+/**
+ * A product in subgroup matrices. Each of two subgroups computes two matrices of results. The left
+ * factor goes through workgroup memory, and the right one is transposed.
+ */
+function matrixUnitProduct(m: number, n: number, k: number): ProductKernel {
+  const matrix = (side: string, type: string) => `subgroup_matrix_${side}<${type}, 16, 16>`;
+  const [left, right, result] = [matrix("left", "f16"), matrix("right", "f16"), matrix("result", "f32")];
+  const source = `enable f16;
+enable subgroups;
+enable chromium_experimental_subgroup_matrix;
+diagnostic(off, chromium.subgroup_matrix_uniformity);${abc("f16", 0, "f32")}
+var<workgroup> aTile: array<f16, 256>;
+fn multiplied(at: u32, x: ${left}, sum: ${result}) -> ${result} {
+  return subgroupMatrixMultiplyAccumulate(x, subgroupMatrixLoad<${right}, col_major>(&b, at, ${k}u), sum);
+}
+@compute @workgroup_size(64) fn main(
+  @builtin(workgroup_id) group: vec3u,
+  @builtin(local_invocation_index) lane: u32,
+  @builtin(subgroup_id) subgroup: u32,
+) {
+  let column = 64u * group.x + 32u * subgroup;
+  var sums: array<${result}, 2>;
+  for (var start = 0u; start < ${k}u; start += 16u) {
+    for (var i = lane; i < 256u; i += 64u) {
+      aTile[i] = a[(16u * group.y + i / 16u) * ${k}u + start + i % 16u];
+    }
+    workgroupBarrier();
+    let x = subgroupMatrixLoad<${left}, row_major>(&aTile, 0u, 16u);
+    for (var i = 0u; i < 2u; i++) { sums[i] = multiplied((column + 16u * i) * ${k}u + start, x, sums[i]); }
+    workgroupBarrier();
+  }
+  for (var i = 0u; i < 2u; i++) {
+    let scaled = subgroupMatrixScalarMultiply(sums[i], 0.5);
+    subgroupMatrixStore<row_major>(&c, 16u * group.y * ${n}u + column + 16u * i, scaled, ${n}u);
+  }
+}`;
+  const standIn = `${abc("u32", 0, "f32")}
+@compute @workgroup_size(64, 1) fn main(@builtin(global_invocation_id) id: vec3u) {
+  for (var row = 16u * id.y; row < 16u * id.y + 16u; row++) {
+    var sum = 0.0;
+    for (var i = 0u; i < ${k}u; i += 2u) {
+      sum += dot(unpack2x16float(a[(row * ${k}u + i) / 2u]), unpack2x16float(b[(id.x * ${k}u + i) / 2u]));
+    }
+    c[row * ${n}u + id.x] = 0.5 * sum;
+  }
+}`;
+  return {
+    name: "subgroup matrices",
+    source,
+    grid: [n / 64, m / 16, 1],
+    buffers: [halves(m * k), halves(k * n), floats(m * n)],
+    standIn,
   };
 }
 
@@ -303,9 +413,12 @@ export const productKernels: readonly ProductKernel[] = [
   batchedProduct(3, 17, 9, 6),
   splitProduct(2, 16, 24, 12),
   vectorProduct(12, 70),
+  subgroupProduct(5, 150),
+  compensatedProduct(8, 16, 20),
   convolution(image),
   convolution({ ...image, window: 3, stride: 2, padding: 0, size: 9 }),
   convolution({ ...image, window: 1, padding: 0 }),
   planarConvolution({ ...image, images: 1 }),
   halfProduct(16, 24, 12),
+  matrixUnitProduct(32, 128, 48),
 ];

@@ -8,7 +8,10 @@ import {
   productKernels,
   tiledProduct,
 } from "../../../../test/support/kernels/productKernels.ts";
-import { createReference, createReferenceBuffer } from "../reference/index.ts";
+import { createReferenceBuffer } from "../reference/index.ts";
+import { nearestArithmetic } from "../reference/nearest.ts";
+import { referenceOf, resolveKernel } from "../reference/referenceKernel.ts";
+import { subgroupMatrices } from "../reference/subgroupMatrices.ts";
 import type { Dimension, SumsOfProducts } from "./sumsOfProducts.ts";
 
 /** Returns the results that sums of products claim, of small whole numbers. */
@@ -46,7 +49,10 @@ function computed(sums: SumsOfProducts, contents: readonly Float64Array[]): Floa
 
 /** Returns the results of a kernel as the reference executor computes them. */
 function executed(kernel: ProductKernel, contents: readonly Float64Array[]): number[] {
-  const reference = createReference(kernel, { floats: "nearest" });
+  const reference = referenceOf(resolveKernel(kernel), {
+    nearest: nearestArithmetic,
+    matrices: subgroupMatrices,
+  });
   if ("construct" in reference) throw new Error(reference.construct);
   const buffers = kernel.buffers.map((each, binding) => {
     const bytes = "words" in each ? Uint32Array.from(each.words) : floatsAs(each.format, contents[binding]!);

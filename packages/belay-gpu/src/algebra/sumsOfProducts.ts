@@ -7,14 +7,17 @@
  * shows that (`checkKernels.ts`).
  */
 import { type BindingAccess, type BindingPoint, bindingAccesses } from "../analysis/bindings.ts";
+import { reachableFrom } from "../analysis/callGraph.ts";
 import type { KnownDispatch } from "../analysis/filledBytes/filledBytes.ts";
+import { matrixOperations } from "../analysis/opaqueAccesses.ts";
 import {
+  executorOf,
   type ReferenceKernel,
   type ReferenceSource,
-  referenceOf,
   resolveKernel,
   whyUnsupported,
 } from "../reference/referenceKernel.ts";
+import { subgroupMatrices } from "../reference/subgroupMatrices.ts";
 import { type Digit, type DigitMap, digitsOf, divisorsOf, fitDigits, type KnownAddresses } from "./digits.ts";
 import { type Format, SymbolicBuffer } from "./symbolicBuffer.ts";
 import { type SymbolicSum, Symbols, type Term } from "./symbols.ts";
@@ -113,6 +116,11 @@ const mostNodes = 2 ** 21;
 const leastWorkgroups = 5;
 /** The workgroups at irregular places that are sampled where that is quick. */
 const moreWorkgroups = 16;
+/**
+ * The roundings to nearest that bound a rounding of a matrix unit, which truncates sums of four
+ * products and more. Source: M. Fasi et al., "Numerical behavior of NVIDIA tensor cores", 2021.
+ */
+const matrixUnit = 3;
 /** The most results that are sampled of each workgroup. */
 const mostOfWorkgroup = 48;
 
@@ -151,7 +159,9 @@ export function* searchSumsOfProducts(
     throw error;
   }
   const symbols = new Symbols();
-  const reference = referenceOf(resolved, { symbols: (format) => symbols.arithmetic(format) });
+  // Kernels load beyond the end what they do not use.
+  const parts = { matrices: subgroupMatrices, outOfBounds: () => {} };
+  const reference = executorOf(resolved, "nearest", (format) => symbols.arithmetic(format), parts);
   if ("construct" in reference) return { reason: whyUnsupported(kernel.source, reference) };
   const bindings = bindingAccesses(resolved.program, resolved.declaration);
   const outputs = bindings.filter(({ access }) => access !== "read");
@@ -160,7 +170,9 @@ export function* searchSumsOfProducts(
   yield;
   try {
     const samples = yield* new Sampler(symbols, reference, bindings, dispatch, output).samples();
-    return new Fit(bindings, output, samples).result();
+    const { program, declaration } = resolved;
+    const hasMatrices = matrixOperations(program, reachableFrom(program, [declaration])).length > 0;
+    return new Fit(bindings, output, samples, hasMatrices ? matrixUnit : 1).result();
   } catch (error) {
     if (error instanceof NoFit) return { reason: error.message };
     throw error;
@@ -372,12 +384,16 @@ class Fit {
   readonly #samples: readonly Sample[];
   readonly #least: number;
   readonly #count: number;
+  /** The roundings to nearest that bound one rounding of the kernel. */
+  readonly #unit: number;
 
   constructor(
     bindings: readonly BindingAccess[],
     output: BindingAccess,
     { formats, samples, least, count }: SampledResults,
+    unit: number,
   ) {
+    this.#unit = unit;
     this.#bindings = bindings;
     this.#output = output;
     this.#formats = formats;
@@ -452,7 +468,7 @@ class Fit {
       windows,
       coefficient,
       addedScale,
-      roundings: all.reduce((most, each) => Math.max(most, each.roundings), 0),
+      roundings: this.#unit * all.reduce((most, each) => Math.max(most, each.roundings), 0),
       precision: isHalf ? "f16" : "f32",
     };
   }

@@ -3,6 +3,7 @@
  * a multiple of 2^200, which no float of a kernel reaches: its index in a table of nodes.
  */
 import type { FloatFormat } from "../reference/floatFormat.ts";
+import type { Arithmetic, SumProducts } from "../reference/library.ts";
 import type { FloatOperation } from "../reference/nearest.ts";
 import { nearestArithmetic } from "../reference/nearest.ts";
 import { Undecided } from "../reference/undecided.ts";
@@ -16,7 +17,7 @@ const isSymbol = (x: number): boolean => Math.abs(x) >= unit && Number.isFinite(
 export const opaque = unit;
 
 /** The kinds of nodes. */
-const kinds = ["opaque", "load", "add", "multiply", "divide", "negate", "narrow"] as const;
+const kinds = ["opaque", "load", "add", "multiply", "divide", "negate", "narrow", "products"] as const;
 type Kind = (typeof kinds)[number];
 const codes = Object.fromEntries(kinds.map((kind, i) => [kind, i])) as Record<Kind, number>;
 
@@ -57,6 +58,8 @@ export class Symbols {
   #halves = new Uint8Array(1024);
   #first = new Float64Array(1024);
   #second = new Float64Array(1024);
+  /** The factors of the sums of products, which a node adds to its first operand. */
+  #factors: (readonly [left: ArrayLike<number>, right: ArrayLike<number>])[] = [];
 
   constructor() {
     this.clear();
@@ -71,6 +74,7 @@ export class Symbols {
   clear(): void {
     // The number 0 is a constant.
     this.#count = opaque / unit;
+    this.#factors = [];
     this.#add("opaque", 0, 0, false);
   }
 
@@ -80,7 +84,7 @@ export class Symbols {
   }
 
   /** Returns the operations on numbers of a format, for the reference executor. */
-  arithmetic(format: FloatFormat): Record<FloatOperation, unknown> {
+  arithmetic(format: FloatFormat): ReturnType<Arithmetic> {
     const exact = nearestArithmetic(format);
     const isHalf = format.name === "f16";
     const binary = (kind: Kind, a: number, b: number) => this.#add(kind, a, b, isHalf);
@@ -93,7 +97,7 @@ export class Symbols {
     const narrow = (x: number) => (isSymbol(x) ? binary("narrow", x, 0) : exact.from(x));
     const known: Partial<Record<FloatOperation, unknown>> = {
       add,
-      sub: (a: number, b: number) => add(a, negate(b)),
+      sub: (a: number, b: number) => this.#withoutTerm(a, b) ?? add(a, negate(b)),
       mul: (a: number, b: number) => {
         if (a === 0 || b === 0) return 0;
         if (a === 1) return b;
@@ -109,6 +113,10 @@ export class Symbols {
       hull: (a: number) => a,
       loaded: (x: number) => x,
     };
+    const sumProducts: SumProducts = (sum, left, right) => {
+      this.#factors.push([left, right]);
+      return binary("products", sum, this.#factors.length - 1);
+    };
     const others = Object.entries(exact).map(([name, operation]) => {
       const apply = operation as (...operands: number[]) => number;
       const decides = ["lt", "le", "eq", "toI32", "toU32", "toBits"].includes(name);
@@ -119,7 +127,7 @@ export class Symbols {
       };
       return [name, lifted];
     });
-    return { ...Object.fromEntries(others), ...known } as Record<FloatOperation, unknown>;
+    return { ...(Object.fromEntries(others) as Record<FloatOperation, unknown>), ...known, sumProducts };
   }
 
   /** Returns a number as a sum of at most `most` products; undefined if it is something else. */
@@ -129,6 +137,20 @@ export class Symbols {
     const waiting: { x: number; coefficient: number; roundings: number }[] = [
       { x: number, coefficient: 1, roundings: 0 },
     ];
+    /** Adds the terms of a product. Returns false if it has none. */
+    const multiply = (a: number, b: number, coefficient: number, roundings: number): boolean => {
+      const [left, right] = [this.sumOf(a, most), this.sumOf(b, most)];
+      if (!left || !right || left.terms.length * right.terms.length > most) return false;
+      isHalf ||= left.isHalf || right.isHalf;
+      for (const s of left.terms)
+        for (const t of right.terms) {
+          const factors = [...s.factors, ...t.factors];
+          if (factors.length > 2) return false;
+          const all = roundings + 1 + s.roundings + t.roundings;
+          terms.push({ coefficient: coefficient * s.coefficient * t.coefficient, factors, roundings: all });
+        }
+      return true;
+    };
     for (;;) {
       const next = waiting.pop();
       if (!next) return { terms, isHalf };
@@ -168,25 +190,29 @@ export class Symbols {
           if (!isSymbol(a)) waiting.push({ x: b, coefficient: coefficient * a, roundings: roundings + 1 });
           else if (!isSymbol(b))
             waiting.push({ x: a, coefficient: coefficient * b, roundings: roundings + 1 });
-          else {
-            const [left, right] = [this.sumOf(a, most), this.sumOf(b, most)];
-            if (!left || !right || left.terms.length * right.terms.length > most) return undefined;
-            isHalf ||= left.isHalf || right.isHalf;
-            for (const s of left.terms)
-              for (const t of right.terms) {
-                const factors = [...s.factors, ...t.factors];
-                if (factors.length > 2) return undefined;
-                const all = roundings + 1 + s.roundings + t.roundings;
-                terms.push({
-                  coefficient: coefficient * s.coefficient * t.coefficient,
-                  factors,
-                  roundings: all,
-                });
-              }
-          }
+          else if (!multiply(a, b, coefficient, roundings)) return undefined;
+          break;
+        }
+        case "products": {
+          isHalf ||= this.#halves[i] === 1;
+          const [left, right] = this.#factors[b]!;
+          const through = roundings + left.length;
+          waiting.push({ x: a, coefficient, roundings: through });
+          for (let k = 0; k < left.length; k++)
+            if (!multiply(left[k]!, right[k]!, coefficient, through)) return undefined;
         }
       }
     }
+  }
+
+  /** Returns a sum without one of its operands. Sums that carry their error subtract one. */
+  #withoutTerm(sum: number, term: number): number | undefined {
+    if (!isSymbol(sum) || sum === opaque) return undefined;
+    if (sum === term) return 0;
+    const i = sum / unit;
+    if (this.#kinds[i] !== codes.add || term === opaque) return undefined;
+    const [a, b] = [this.#first[i]!, this.#second[i]!];
+    return a === term ? b : b === term ? a : undefined;
   }
 
   #add(kind: Kind, a: number, b: number, isHalf: boolean): number {

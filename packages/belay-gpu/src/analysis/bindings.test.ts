@@ -67,6 +67,23 @@ it("lists every binding point of a module", () => {
   expect(bindingPointsOf(program)[9]).toEqual({ group: 1, binding: 0 });
 });
 
+it("tells loads of subgroup matrices from stores", () => {
+  const program = resolved(`enable subgroups; enable chromium_experimental_subgroup_matrix;
+    @group(0) @binding(0) var<storage, read_write> loaded: array<f32>;
+    @group(0) @binding(1) var<storage, read_write> stored: array<f32>;
+    @group(0) @binding(2) var<storage, read_write> both: array<f32>;
+    alias Sums = subgroup_matrix_result<f32, 8, 8>;
+    @compute @workgroup_size(32) fn main() {
+      let sums = subgroupMatrixLoad<Sums, row_major>(&loaded, 0u, 8u);
+      subgroupMatrixStore<row_major>(&stored, 0u, sums, 8u);
+      subgroupMatrixStore<row_major>(&both, 0u, subgroupMatrixLoad<Sums, row_major>(&both, 0u, 8u), 8u);
+    }`);
+  const kernels = functionsOf(program);
+  const accesses = bindingAccesses(program, kernels[0]!).map(({ name, access }) => [name, access]);
+  expect(Object.fromEntries(accesses)).toEqual({ loaded: "read", stored: "write", both: "read_write" });
+  expect([...buffersInPlace(program, kernels)].map(({ name }) => name)).toEqual(["both"]);
+});
+
 it("finds the buffers changed in place, without counting atomics and lengths", () => {
   const program = resolved(`
     struct Bins { total: u32, all: array<atomic<u32>> }

@@ -153,7 +153,7 @@ export function storageAccesses(
       }
       const access = operandAccess(name);
       if (pointer && access) {
-        notePlace(pointer, which === "all" ? access : null);
+        notePlace(pointer, which === "plain" && name?.startsWith("atomic") ? null : access);
         for (const operand of operands) noteAll(operand);
         return false;
       }
@@ -173,7 +173,7 @@ export function storageAccesses(
  * undefined for a function without pointer argument.
  */
 function operandAccess(name: string | undefined): AccessMode | undefined {
-  if (name === "atomicStore") return "write";
-  if (name === "atomicLoad") return "read";
+  if (name === "atomicStore" || name === "subgroupMatrixStore") return "write";
+  if (name === "atomicLoad" || name === "subgroupMatrixLoad") return "read";
   return name?.startsWith("atomic") ? "read_write" : undefined;
 }

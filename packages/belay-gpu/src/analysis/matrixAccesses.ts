@@ -32,6 +32,8 @@ export interface MatrixLayout {
   /** The elements or words that lie next to each other, and the number of such runs. */
   readonly length: number;
   readonly runs: number;
+  /** True if a run is a column of the matrix, and false if it is a row. */
+  readonly isByColumns: boolean;
 }
 
 const bytes: Readonly<Record<string, number>> = { f32: 4, i32: 4, u32: 4, f16: 2, i8: 1, u8: 1 };
@@ -81,7 +83,13 @@ function layoutOf(
   const each = bytes[matrix.component]!;
   const length = (minor * each) / sizeOf(element);
   if (!Number.isInteger(length) || ((each === 1 || isOfVectors) && !isNamed)) return undefined;
-  return { element, length, runs, ...(isOfVectors && { words: strideOf(memory) / sizeOf(element) }) };
+  return {
+    element,
+    length,
+    runs,
+    isByColumns,
+    ...(isOfVectors && { words: strideOf(memory) / sizeOf(element) }),
+  };
 }
 
 /** The bytes before the numbers of a matrix in workgroup memory, and the alignment of both. */

@@ -40,10 +40,9 @@ export function obstacles(
     found.push(leftAlone(diagnostic, span, name, reason, help));
 
   const [operation] = kernel.matrixOperations;
-  if (
-    operation &&
-    (options.redundancy !== "inter" || options.check !== "store" || options.memory.coded.length > 0)
-  )
+  const isCoded = options.memory.coded.length > 0;
+  const comparesStores = options.redundancy === "inter" && options.check === "store";
+  if (operation && (isCoded || (options.redundancy !== "none" && !comparesStores)))
     obstacle(
       "opaque-access",
       operation.span,

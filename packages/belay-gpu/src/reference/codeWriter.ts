@@ -21,6 +21,7 @@ import {
   cellCount,
   type EmittedValue,
   isFloat,
+  isInCells,
   type MemoryPlace,
   memberCell,
   moved,
@@ -61,8 +62,8 @@ export class CodeWriter {
   readonly constants: FloatRange[] = [];
   /** The subgroup operations, in the order of their numbers. */
   readonly sites: SubgroupSite[] = [];
-  /** The cells of an invocation, and of a workgroup. */
-  readonly cells = { invocation: 0, workgroup: 0 };
+  /** The cells of an invocation, the first with its number in its subgroup, and of a workgroup. */
+  readonly cells = { invocation: 1, workgroup: 0 };
   readonly #knownConstants = new Map<Value, CellsPlace>();
   #names = 0;
 
@@ -161,10 +162,10 @@ export class CodeWriter {
     return { kind: "cells", type, arena, at: { constant: at, atoms: [] } };
   }
 
-  /** Emits the load of a value. An array or structure is copied, as its memory may change. */
+  /** Emits the load of a value. What is in cells is copied, as its memory may change. */
   load(place: MemoryPlace): EmittedValue {
     const { type } = place;
-    if (type.kind === "array" || type.kind === "struct") {
+    if (isInCells(type)) {
       const copy = this.reserve("invocation", type);
       this.copy(copy, place);
       return { kind: "cells", type, place: copy };
@@ -292,6 +293,9 @@ export class CodeWriter {
     if (type.kind === "struct") {
       for (const i of type.members.keys())
         this.copy(this.memberOf(to, type, i), this.memberOf(from, type, i));
+    } else if (type.kind === "subgroupMatrix") {
+      const [start, first] = [to, from].map((each) => positionText((each as CellsPlace).at));
+      this.line(`P.copyWithin(${start}, ${first}, ${first} + ${cellCount(type)});`);
     } else if (type.kind === "array") {
       const index = this.fresh("i");
       this.line(`for (let ${index} = 0; ${index} < ${type.count}; ${index}++) {`);
@@ -306,7 +310,7 @@ export class CodeWriter {
   /** Emits the store of zeros. */
   clear(place: MemoryPlace): void {
     const { type } = place;
-    if (type.kind === "array" || type.kind === "struct") {
+    if (isInCells(type)) {
       if (place.kind !== "cells") throw new TypeError("only variables are cleared");
       const at = positionText(place.at);
       const [low, high] = arenas[place.arena];

@@ -15,7 +15,7 @@ import type { ArrayType, PointerType, StructType, Type, VectorType } from "../wg
 import { u32Type } from "../wgsl/types.ts";
 import { emitBuiltin, emitParts } from "./builtinFunctions.ts";
 import type { CodeWriter } from "./codeWriter.ts";
-import { isInexact } from "./inexactConstants.ts";
+import type { MatrixOperations } from "./library.ts";
 import { emitBinary, emitBitcast, emitConstructor, emitConversion, emitUnary } from "./operators.ts";
 import type { OrderedSpace } from "./races.ts";
 import type { TextureSupport } from "./textureCalls.ts";
@@ -26,6 +26,7 @@ import {
   type CellsValue,
   type EmittedPlace,
   type EmittedValue,
+  isInCells,
   type MemoryPlace,
   moved,
   type PointerValue,
@@ -51,6 +52,10 @@ export interface KernelTranslation {
   readonly waiting: ReadonlySet<FunctionDeclaration>;
   /** Absent if kernels have no textures. */
   readonly textures: TextureSupport | undefined;
+  /** Absent if kernels have no subgroup matrices. */
+  readonly matrices: MatrixOperations | undefined;
+  /** Returns true for a constant of several values. Absent if each has one. */
+  readonly isInexact: ((program: Program, expression: Expression) => boolean) | undefined;
 }
 
 /** Emits an expression, and returns its value after the load rule. */
@@ -58,7 +63,7 @@ export function emitExpression(cx: KernelTranslation, expression: Expression): E
   const { program, code } = cx;
   const constant = program.constantOf(expression);
   if (!constant) return emitEvaluation(cx, expression);
-  if (code.mode === "nearest" || !isInexact(program, expression)) return code.constant(constant);
+  if (!cx.isInexact?.(program, expression)) return code.constant(constant);
   const value = emitEvaluation(cx, expression);
   return value.kind === "scalars" ? converted(code, value, program.valueTypeOf(expression)) : value;
 }
@@ -345,7 +350,11 @@ function swizzled(value: ScalarsValue, member: string): ScalarsValue {
 
 /** Emits a call, and returns its value; undefined for a function without one. */
 export function emitCall(cx: KernelTranslation, call: CallExpression): EmittedValue | undefined {
-  const { program } = cx;
+  const { code, program, matrices } = cx;
+  if (matrices?.isOperation(program, call)) {
+    const args = call.args.map((arg) => emitExpression(cx, arg));
+    return matrices.emit(code, program, call, args);
+  }
   const target = program.targetOf(call.callee);
   if (target?.kind === "function") return emitUserCall(cx, call, target);
   if (target?.kind === "builtin" && target.category === "function") return emitBuiltinCall(cx, call);
@@ -356,6 +365,7 @@ export function emitCall(cx: KernelTranslation, call: CallExpression): EmittedVa
 function emitConstruction(cx: KernelTranslation, call: CallExpression): EmittedValue {
   const { code } = cx;
   const type = typeOf(cx, call);
+  if (type.kind === "subgroupMatrix") throw new Unsupported(call.callee.name, call.span);
   if (type.kind !== "array" && type.kind !== "struct") {
     const args = call.args.map((arg) => emitScalars(cx, arg));
     return emitConstructor(code, type, args);
@@ -413,7 +423,7 @@ export function parameterValue(
     const atom = code.fresh("x");
     return { names: [atom], value: { kind: "texture", type, atom } };
   }
-  if (type.kind === "array" || type.kind === "struct") {
+  if (isInCells(type)) {
     const name = code.fresh("o");
     const at = { constant: 0, atoms: [name] };
     return {
@@ -441,7 +451,7 @@ export function pointerFrom(type: PointerType, names: readonly string[]): Pointe
 
 /** Emits the result of a call, which the callee has left in `ret`. */
 function returned(code: CodeWriter, type: Type): EmittedValue {
-  if (type.kind === "array" || type.kind === "struct") {
+  if (isInCells(type)) {
     const name = code.temp("ret[0]");
     const from: CellsPlace = { kind: "cells", type, arena: "invocation", at: { constant: 0, atoms: [name] } };
     return code.load(from);

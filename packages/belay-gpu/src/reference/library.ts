@@ -1,29 +1,59 @@
 /** The functions that generated code calls. */
 
+import type { CallExpression } from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
+import type { CodeWriter } from "./codeWriter.ts";
 import { type FloatFormat, f16Format, f32Format } from "./floatFormat.ts";
 import * as integers from "./integers.ts";
 import type { Bounds } from "./intervals.ts";
 import type { FloatOperation } from "./nearest.ts";
 import type { RaceDetector } from "./races.ts";
 import { Undecided } from "./undecided.ts";
+import type { CellsValue, EmittedValue } from "./values.ts";
 
 /**
  * Returns the operations on numbers of one format, by name. Those on intervals leave their results
  * in `r`.
  */
-export type Arithmetic = (format: FloatFormat, r: Bounds) => Record<FloatOperation, unknown>;
+export type Arithmetic = (format: FloatFormat, r: Bounds) => Operations;
+
+/** The operations on numbers of one format. */
+export type Operations = Record<FloatOperation, unknown> & { readonly sumProducts?: SumProducts };
+
+/** Adds the products of two lists of numbers to a number. */
+export type SumProducts = (sum: number, left: ArrayLike<number>, right: ArrayLike<number>) => number;
+
+/** The part of the executor that has subgroup matrices. */
+export interface MatrixOperations {
+  /** Returns true for a call of a function of such matrices, and for a constructor. */
+  isOperation(program: Program, call: CallExpression): boolean;
+  /** Emits such a call, and returns its result. */
+  emit(
+    code: CodeWriter,
+    program: Program,
+    call: CallExpression,
+    args: readonly EmittedValue[],
+  ): CellsValue | undefined;
+  /** Returns the functions on numbers of one format that the emitted code calls. */
+  library(operations: Operations): Readonly<Record<string, unknown>>;
+}
 
 /** Returns the functions for a kernel, by their names in the code. */
 export function createLibrary(
   arithmetic: Arithmetic,
   races: RaceDetector | undefined,
+  matrices: MatrixOperations | undefined,
 ): Record<string, unknown> {
   // The bounds of one number, or of the four of a texel.
   const r = new Float64Array(8);
+  const operationsOn = (format: FloatFormat) => {
+    const operations = arithmetic(format, r);
+    return { ...operations, ...matrices?.library(operations) };
+  };
   return {
     ...integers,
-    ...named("f32", arithmetic(f32Format, r)),
-    ...named("f16", arithmetic(f16Format, r)),
+    ...named("f32", operationsOn(f32Format)),
+    ...named("f16", operationsOn(f16Format)),
     f32_format: f32Format,
     f16_format: f16Format,
     r,

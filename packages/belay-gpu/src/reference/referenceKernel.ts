@@ -13,10 +13,11 @@ import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import { BufferContents, type ReferenceBuffer } from "./buffers.ts";
-import type { SubgroupSite } from "./codeWriter.ts";
-import { atBarrier, polling } from "./expressions.ts";
+import type { FloatMode } from "./codeWriter.ts";
+import { atBarrier, type KernelTranslation, polling } from "./expressions.ts";
+import { isInexact } from "./inexactConstants.ts";
 import { intervalArithmetic } from "./intervals.ts";
-import { type Arithmetic, createLibrary } from "./library.ts";
+import { type Arithmetic, createLibrary, type MatrixOperations } from "./library.ts";
 import { nearestArithmetic } from "./nearest.ts";
 import { RaceDetector } from "./races.ts";
 import { executeSubgroup } from "./subgroups.ts";
@@ -25,7 +26,6 @@ import type { BoundTexture, TextureView } from "./textures.ts";
 import { idCount, type TranslatedKernel, translateKernel } from "./translate.ts";
 import { Undecided } from "./undecided.ts";
 import { Unsupported } from "./unsupported.ts";
-import { isFloat } from "./values.ts";
 
 /** A kernel to execute. */
 export interface ReferenceSource {
@@ -171,22 +171,38 @@ export function resolveKernel({ source, entryPoint, constants = {} }: ReferenceS
 }
 
 /** Parts of the executor that not all of its users need. */
-export interface ReferenceParts {
-  /** The operations that round each number to the nearest one. Default: those on intervals. */
-  readonly nearest?: Arithmetic;
-  /**
-   * The operations on symbols in place of numbers. Subgroups then add up and multiply none, and an
-   * access out of bounds is left to the buffer.
-   */
-  readonly symbols?: Arithmetic;
+export interface ExecutorParts {
   readonly races?: RaceDetector;
   readonly textures?: TextureSupport;
+  /** The operations on subgroup matrices, whose sums have no known intervals. */
+  readonly matrices?: MatrixOperations;
+  /** Returns true for a constant of several values. Absent if each has one. */
+  readonly isInexact?: KernelTranslation["isInexact"];
+  /** The function to call for an index out of bounds. By default, the dispatch is undecided. */
+  readonly outOfBounds?: () => void;
+}
+
+/** The same parts, and the operations that round each number to the nearest one. */
+export interface ReferenceParts extends ExecutorParts {
+  /** Default: the operations on intervals. */
+  readonly nearest?: Arithmetic;
 }
 
 /** Translates a typed kernel, as `createReference` does. */
 export function referenceOf(
+  kernel: ResolvedKernel,
+  { nearest, ...parts }: ReferenceParts = {},
+): ReferenceKernel | UnsupportedConstruct {
+  if (nearest) return executorOf(kernel, "nearest", nearest, parts);
+  return executorOf(kernel, "intervals", intervalArithmetic, { isInexact, ...parts });
+}
+
+/** Translates a typed kernel that computes with some arithmetic. */
+export function executorOf(
   { program, declaration, size }: ResolvedKernel,
-  { nearest, symbols, races, textures }: ReferenceParts = {},
+  mode: FloatMode,
+  arithmetic: Arithmetic,
+  parts: ExecutorParts,
 ): ReferenceKernel | UnsupportedConstruct {
   const invocations = size.reduce((product, each) => product * each);
   if (invocations > mostInvocations) {
@@ -194,25 +210,17 @@ export function referenceOf(
     return { construct, span: declaration.nameSpan };
   }
   try {
-    const single = symbols ?? nearest;
-    const mode = single ? "nearest" : "intervals";
-    const translated = translateKernel(program, declaration, mode, races !== undefined, textures);
-    const reduced = translated.sites.find(addsFloats);
-    if (symbols && reduced) return { construct: reduced.operation, span: declaration.nameSpan };
-    const library = createLibrary(single ?? intervalArithmetic, races);
-    if (symbols) library.outOfBounds = () => {};
-    return new GeneratedReference(translated, size, library, !single, races, textures);
+    const { races, textures, matrices, outOfBounds } = parts;
+    const translated = translateKernel(program, declaration, mode, parts);
+    const library = createLibrary(arithmetic, races, matrices);
+    if (outOfBounds) library.outOfBounds = outOfBounds;
+    return new GeneratedReference(translated, size, library, mode === "intervals", races, textures);
   } catch (error) {
     if (error instanceof Unsupported) return { construct: error.message, span: error.span };
     if (error instanceof RangeError)
       return { construct: "nesting as deep as this", span: program.module.span };
     throw error;
   }
-}
-
-/** Returns true for a subgroup operation that adds up or multiplies floats. */
-function addsFloats({ operation, scalar }: SubgroupSite): boolean {
-  return isFloat(scalar) && /(Add|Mul)$/.test(operation);
 }
 
 /** The most invocations of a workgroup. No device of today executes as many. */
@@ -242,13 +250,14 @@ class GeneratedReference implements ReferenceKernel {
   readonly #generated: GeneratedKernel;
   readonly #size: readonly number[];
   readonly #inexact: boolean;
+  readonly #library: Readonly<Record<string, unknown>>;
   readonly #races: RaceDetector | undefined;
   readonly #textures: TextureSupport | undefined;
 
   constructor(
     translated: TranslatedKernel,
     size: readonly number[],
-    library: ReturnType<typeof createLibrary>,
+    library: Readonly<Record<string, unknown>>,
     inexact: boolean,
     races: RaceDetector | undefined,
     textures: TextureSupport | undefined,
@@ -256,6 +265,7 @@ class GeneratedReference implements ReferenceKernel {
     this.#translated = translated;
     this.#size = size;
     this.#inexact = inexact;
+    this.#library = library;
     this.#races = races;
     this.#textures = textures;
     this.bindings = translated.bindings.map(({ group, binding, texture }) => ({
@@ -373,7 +383,7 @@ class GeneratedReference implements ReferenceKernel {
         if (waiting.some((i) => sites[i] !== site))
           throw new Undecided("invocations of a subgroup wait at different places");
         const operands = lanes.map((i) => (sites[i] === undefined ? undefined : exchanges[i]));
-        executeSubgroup(this.#translated.sites[site]!, operands, this.#inexact);
+        executeSubgroup(this.#translated.sites[site]!, operands, this.#inexact, this.#library);
         for (const i of waiting) resume(i);
         moved = true;
       }

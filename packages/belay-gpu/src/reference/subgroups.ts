@@ -1,4 +1,5 @@
 /** Computes subgroup operations from the operands of the active lanes. */
+import type { ScalarType } from "../wgsl/types.ts";
 import type { SubgroupSite } from "./codeWriter.ts";
 import { f16Format, f32Format } from "./floatFormat.ts";
 import { Undecided } from "./undecided.ts";
@@ -9,12 +10,13 @@ export type Exchange = Float64Array;
 
 /**
  * Executes one operation of a subgroup. `lanes` has the operands of each lane; undefined for a lane
- * that does not exist or has ended.
+ * that does not exist or has ended. `library` has the arithmetic of floats.
  */
 export function executeSubgroup(
   site: SubgroupSite,
   lanes: readonly (Exchange | undefined)[],
   inexact: boolean,
+  library: Readonly<Record<string, unknown>>,
 ): void {
   const { operation } = site;
   const active = lanes.flatMap((lane, i) => (lane ? [i] : []));
@@ -33,7 +35,7 @@ export function executeSubgroup(
   };
   const result = moved(operation);
   if (result) set(result);
-  else reduce(site, lanes, active, before as (Exchange | undefined)[], width);
+  else reduce(site, lanes, active, before as (Exchange | undefined)[], width, library);
 
   /** Returns what each lane takes of the others, or undefined for a reduction or a scan. */
   function moved(name: string): ((lane: number) => ArrayLike<number>) | undefined {
@@ -81,9 +83,10 @@ function reduce(
   active: readonly number[],
   before: readonly (Exchange | undefined)[],
   width: number,
+  library: Readonly<Record<string, unknown>>,
 ): void {
   const [, scan, name] = /^subgroup(Exclusive|Inclusive)?(\w+)$/.exec(operation)!;
-  const combine = combiner(name!, scalar.name, width === 2);
+  const combine = combiner(name!, scalar, width === 2, library);
   const terms = (lane: number, component: number): Bound => {
     const operands = before[lane]!;
     const low = operands[component * width]!;
@@ -103,47 +106,43 @@ function reduce(
 
 type Bound = readonly [low: number, high: number];
 
+/** The integer that combining begins with, and the function that combines it with others. */
+const integerSteps: Readonly<Record<string, readonly [number, (a: number, b: number) => number]>> = {
+  Add: [0, (a, b) => a + b],
+  Mul: [1, Math.imul],
+  And: [-1, (a, b) => a & b],
+  Or: [0, (a, b) => a | b],
+  Xor: [0, (a, b) => a ^ b],
+  Min: [Number.POSITIVE_INFINITY, Math.min],
+  Max: [Number.NEGATIVE_INFINITY, Math.max],
+};
+
 /** Returns the function that combines the operands of several lanes. */
-function combiner(name: string, type: string, inexact: boolean): (terms: readonly Bound[]) => Bound {
-  const isFloatType = type === "f32" || type === "f16";
+function combiner(
+  name: string,
+  scalar: ScalarType,
+  inexact: boolean,
+  library: Readonly<Record<string, unknown>>,
+): (terms: readonly Bound[]) => Bound {
+  const type = scalar.name;
+  if (inexact && (name === "Add" || name === "Mul"))
+    return floatCombiner(name, type === "f32" ? f32Format : f16Format);
+  const [start, integers] = integerSteps[name]!;
   const wrap = (x: number) => (type === "u32" ? x >>> 0 : x | 0);
-  const fold =
-    (start: number, step: (a: number, b: number) => number) =>
-    (terms: readonly Bound[]): Bound => {
-      const result = terms.reduce((sum, [x]) => step(sum, x), start);
-      return [result, result];
-    };
-  switch (name) {
-    case "Add":
-    case "Mul":
-      if (isFloatType) return floatCombiner(name, type === "f32" ? f32Format : f16Format, inexact);
-      return name === "Add" ? fold(0, (a, b) => wrap(a + b)) : fold(1, (a, b) => wrap(Math.imul(a, b)));
-    case "And":
-      return fold(-1, (a, b) => wrap(a & b));
-    case "Or":
-      return fold(0, (a, b) => wrap(a | b));
-    case "Xor":
-      return fold(0, (a, b) => wrap(a ^ b));
-    case "Min":
-      return (terms) => [Math.min(...terms.map(([x]) => x)), Math.min(...terms.map(([, x]) => x))];
-    case "Max":
-      return (terms) => [Math.max(...terms.map(([x]) => x)), Math.max(...terms.map(([, x]) => x))];
-    default:
-      throw new TypeError(`unknown subgroup operation ${name}`);
-  }
+  const floats = inexact ? integers : (library[`${type}_${name.toLowerCase()}`] as typeof integers);
+  const step = isFloat(scalar) ? floats : (a: number, b: number) => wrap(integers(a, b));
+  return (terms) => {
+    const all = (i: 0 | 1) => terms.reduce((sum, term) => step(sum, term[i]), start);
+    return [all(0), all(1)];
+  };
 }
 
-/** Returns sums or products of floats; as intervals, they bound those of every order. */
-function floatCombiner(name: "Add" | "Mul", { round, name: format }: typeof f32Format, inexact: boolean) {
+/** Returns sums or products of floats as intervals, which bound those of every order. */
+function floatCombiner(name: "Add" | "Mul", { round, name: format }: typeof f32Format) {
   const unit = format === "f32" ? 2 ** -23 : 2 ** -10;
   const step = (a: number, b: number) => (name === "Add" ? a + b : a * b);
   const start = name === "Add" ? 0 : 1;
   return (terms: readonly Bound[]): Bound => {
-    if (!inexact) {
-      const result = terms.reduce((sum, [x]) => round(step(sum, x)), start);
-      return [result, result];
-    }
-    if (terms.length === 0) return [start, start];
     if (name === "Mul" && terms.some(([low, high]) => low !== high || low < 0))
       return [Number.NaN, Number.NaN];
     const low = terms.reduce((sum, [x]) => step(sum, x), start);

@@ -9,8 +9,8 @@ import { walk } from "../wgsl/traverse.ts";
 import type { TextureType, Type } from "../wgsl/types.ts";
 import { CodeWriter, type FloatMode, type SubgroupSite, textOf } from "./codeWriter.ts";
 import { emitExpression, type KernelTranslation, parameterValue, waits } from "./expressions.ts";
+import type { RaceDetector } from "./races.ts";
 import { emitBlock } from "./statements.ts";
-import type { TextureSupport } from "./textureCalls.ts";
 import { Unsupported } from "./unsupported.ts";
 import type { EmittedValue } from "./values.ts";
 
@@ -53,6 +53,11 @@ export const idCount = 19;
 /** The most numbers in the variables of a workgroup and an invocation: 128 MiB. */
 const mostCells = 2 ** 24;
 
+/** The parts of the executor that a kernel may need. */
+interface TranslatedParts extends Partial<Pick<KernelTranslation, "textures" | "matrices" | "isInexact">> {
+  readonly races?: RaceDetector;
+}
+
 /**
  * Translates a kernel. Throws `Unsupported` for a construct that the executor does not have, such
  * as textures without the part that supports them.
@@ -61,10 +66,9 @@ export function translateKernel(
   program: Program,
   kernel: FunctionDeclaration,
   mode: FloatMode,
-  detectsRaces: boolean,
-  textures: TextureSupport | undefined,
+  { races, textures, matrices, isInexact }: TranslatedParts,
 ): TranslatedKernel {
-  const code = new CodeWriter(mode, detectsRaces);
+  const code = new CodeWriter(mode, races !== undefined);
   const functions = [...reachableFrom(program, [kernel])];
   const names = new Map(functions.map((fn, i) => [fn, `f${i}`]));
   const waiting = new Set(functions.filter((fn) => reaches(program, fn)));
@@ -76,6 +80,8 @@ export function translateKernel(
     functions: names,
     waiting,
     textures,
+    matrices,
+    isInexact,
   };
 
   const bindings: TranslatedBinding[] = [];
@@ -100,7 +106,7 @@ export function translateKernel(
   const highs = code.constants.map(({ high }) => textOf(high)).join(", ");
   const text = [
     '"use strict";',
-    `const { ${["r", ...(detectsRaces ? ["races"] : []), ...code.used].join(", ")} } = lib;`,
+    `const { ${["r", ...(races ? ["races"] : []), ...code.used].join(", ")} } = lib;`,
     `const K = [${lows}], KH = [${highs}], ret = new Float64Array(64);`,
     `const W = new Float64Array(${workgroup}), WH = ${upper(String(workgroup))};`,
     `let at = 0, fuel = 0${buffers.map((name) => `, ${name}`).join("")};`,
@@ -110,7 +116,7 @@ export function translateKernel(
     "main,",
     "at: () => at,",
     `begin(limit) { fuel = limit; W.fill(0); ${mode === "intervals" ? "WH.fill(0);" : ""}`,
-    `${detectsRaces ? "races.beginWorkgroup(W);" : ""} },`,
+    `${races ? "races.beginWorkgroup(W);" : ""} },`,
     `bind(values) { ${buffers.length > 0 ? `[${buffers.join(", ")}] = values;` : ""} },`,
     "};",
   ].join("\n");
@@ -192,6 +198,7 @@ function emitEntry(
     if (variable.initializer) code.store(place, emitExpression(cx, variable.initializer));
     else code.clear(place);
   }
+  code.line(`P[0] = ids[${idIndices.subgroup_invocation_id}];`);
   const atoms = kernel.parameters.flatMap((parameter) => inputAtoms(cx, parameter));
   const call = `${cx.functions.get(kernel)}(${["P", "PH", "X", ...atoms].join(", ")})`;
   const star = cx.waiting.has(kernel) ? "*" : "";

@@ -8,6 +8,7 @@ import type {
   PointerType,
   ScalarType,
   StructType,
+  SubgroupMatrixType,
   TextureType,
   Type,
   VectorType,
@@ -22,10 +23,12 @@ export interface ScalarsValue {
   readonly type: Type;
   readonly scalars: readonly Scalar[];
 }
-/** A value of an array or structure type, in cells that nobody changes while it is used. */
+/** A type whose values are in cells. */
+export type CellsType = ArrayType | StructType | SubgroupMatrixType;
+/** A value of such a type, in cells that nobody changes while it is used. */
 export interface CellsValue {
   readonly kind: "cells";
-  readonly type: ArrayType | StructType;
+  readonly type: CellsType;
   readonly place: CellsPlace;
 }
 /** A pointer. */
@@ -100,11 +103,18 @@ export function cellCount(type: Type): number {
     case "array":
       if (typeof type.count !== "number") throw new TypeError("an array without a known length has no cells");
       return type.count * cellCount(type.element);
+    case "subgroupMatrix":
+      return type.columns * type.rows;
     case "struct":
       return type.members.reduce((cells, member) => cells + cellCount(member.type), 0);
     default:
       return 1;
   }
+}
+
+/** Returns true for a type whose values are in cells, also those of `let` and of functions. */
+export function isInCells(type: Type): type is CellsType {
+  return ["array", "struct", "subgroupMatrix"].includes(type.kind);
 }
 
 /** Returns the first cell of a structure's member. */
