@@ -4,20 +4,20 @@ import type { GlobalVariable } from "../wgsl/ast.ts";
 import { type AnyNode, walk } from "../wgsl/traverse.ts";
 
 /** The operations on each variable, each with its first place in the source. */
-export type Operations = ReadonlyMap<GlobalVariable, ReadonlyMap<string, Span>>;
+export type AccessOperations = ReadonlyMap<GlobalVariable, ReadonlyMap<string, Span>>;
 
 /** The accesses of a piece of code, relative to its barriers. */
 export interface AccessSummary {
   /** The accesses that some path executes before its first barrier. */
-  readonly first: Operations;
+  readonly first: AccessOperations;
   /** The accesses that some path executes after its last barrier. */
-  readonly last: Operations;
-  readonly all: Operations;
+  readonly last: AccessOperations;
+  readonly all: AccessOperations;
   /** True if some path has no barrier. */
   readonly isBarrierFree: boolean;
 }
 
-const none: Operations = new Map();
+const none: AccessOperations = new Map();
 /** The summary of code without accesses and barriers. */
 export const noAccesses: AccessSummary = { first: none, last: none, all: none, isBarrierFree: true };
 
@@ -45,7 +45,7 @@ export function withJumps(construct: AnyNode, accesses: AccessSummary): AccessSu
 }
 
 /** Returns the operations of both `a` and `b`. */
-export function unionOf(a: Operations, b: Operations): Operations {
+export function unionOf(a: AccessOperations, b: AccessOperations): AccessOperations {
   if (a.size === 0 || a === b) return b;
   if (b.size === 0) return a;
   const both = new Map(a);

@@ -8,9 +8,9 @@ import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, children, isExpression } from "../wgsl/traverse.ts";
 import type { AddressSpace } from "../wgsl/types.ts";
 import {
+  type AccessOperations,
   type AccessSummary,
   noAccesses,
-  type Operations,
   runsOnce,
   unionOf,
   withJumps,
@@ -172,7 +172,7 @@ export class ConflictAnalysis {
   }
 
   /** Reports conflicts between the operations of one piece of code and those of a later one. */
-  #meet(a: Operations, b: Operations): void {
+  #meet(a: AccessOperations, b: AccessOperations): void {
     const { conflicts: disturbs, report } = this.#watch;
     for (const [variable, operations] of b) {
       for (const [before, earlier] of a.get(variable) ?? []) {

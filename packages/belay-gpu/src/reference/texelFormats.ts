@@ -10,7 +10,7 @@ import { f32Format } from "./floatFormat.ts";
 type ChannelKind = "unorm" | "snorm" | "uint" | "sint" | "float" | "srgb" | "shared";
 
 /** A number of a texel. */
-export interface Channel {
+export interface TexelChannel {
   /** The component of a kernel's vector. */
   readonly component: number;
   /** The first bit in the texel. */
@@ -23,7 +23,7 @@ export interface Channel {
 export interface TexelFormat {
   readonly bytes: number;
   /** The channels in memory order. */
-  readonly channels: readonly Channel[];
+  readonly channels: readonly TexelChannel[];
 }
 
 /** Returns the layout of a format, or undefined for a compressed or an opaque one. */
@@ -56,7 +56,7 @@ const packedFormats: Readonly<
 
 function formatOf(order: string, widths: readonly number[], kind: ChannelKind): TexelFormat {
   let shift = 0;
-  const channels = widths.map((bits, i): Channel => {
+  const channels = widths.map((bits, i): TexelChannel => {
     const component = "rgba".indexOf(order[i]!);
     shift += bits;
     // The transparency of a color has no curve.
@@ -72,7 +72,7 @@ function formatOf(order: string, widths: readonly number[], kind: ChannelKind): 
 }
 
 /** Returns the bits of a channel of the texel at an offset. */
-export function loadBits(bytes: DataView, at: number, { shift, bits }: Channel): number {
+export function loadBits(bytes: DataView, at: number, { shift, bits }: TexelChannel): number {
   if (bits === 8) return bytes.getUint8(at + shift / 8);
   if (bits === 16) return bytes.getUint16(at + shift / 8, true);
   if (bits === 32) return bytes.getUint32(at + shift / 8, true);
@@ -80,7 +80,7 @@ export function loadBits(bytes: DataView, at: number, { shift, bits }: Channel):
 }
 
 /** Replaces the bits of a channel. */
-export function storeBits(bytes: DataView, at: number, { shift, bits }: Channel, value: number): void {
+export function storeBits(bytes: DataView, at: number, { shift, bits }: TexelChannel, value: number): void {
   if (bits === 8) bytes.setUint8(at + shift / 8, value);
   else if (bits === 16) bytes.setUint16(at + shift / 8, value, true);
   else if (bits === 32) bytes.setUint32(at + shift / 8, value, true);
@@ -91,10 +91,10 @@ export function storeBits(bytes: DataView, at: number, { shift, bits }: Channel,
 }
 
 /** The largest stored integer of a normalized channel, which stands for one. */
-const scaleOf = ({ kind, bits }: Channel): number => 2 ** (kind === "snorm" ? bits - 1 : bits) - 1;
+const scaleOf = ({ kind, bits }: TexelChannel): number => 2 ** (kind === "snorm" ? bits - 1 : bits) - 1;
 
 /** Returns the number that the stored bits of a channel stand for. */
-export function numberOf(channel: Channel, stored: number, bytes: DataView, at: number): number {
+export function numberOf(channel: TexelChannel, stored: number, bytes: DataView, at: number): number {
   const { kind, bits } = channel;
   const signed = (stored << (32 - bits)) >> (32 - bits);
   switch (kind) {
@@ -117,7 +117,7 @@ export function numberOf(channel: Channel, stored: number, bytes: DataView, at: 
 }
 
 /** Returns the bits that stand for a number, which the channel has. */
-export function bitsOf(channel: Channel, x: number): number {
+export function bitsOf(channel: TexelChannel, x: number): number {
   const { kind, bits } = channel;
   if (kind === "unorm" || kind === "snorm") return Math.round(x * scaleOf(channel)) & (2 ** bits - 1);
   if (kind !== "float") return x;
@@ -126,7 +126,7 @@ export function bitsOf(channel: Channel, x: number): number {
 }
 
 /** Returns what a kernel may load for a number of a channel. */
-export function loadedRange({ kind, bits }: Channel, x: number): FloatRange {
+export function loadedRange({ kind, bits }: TexelChannel, x: number): FloatRange {
   switch (kind) {
     case "unorm":
     case "snorm": {
@@ -154,7 +154,7 @@ export function loadedRange({ kind, bits }: Channel, x: number): FloatRange {
  * Returns the numbers of a channel as which an implementation may store a number; the nearest one
  * if it does not choose.
  */
-export function storedRange(channel: Channel, low: number, high: number, chooses: boolean): FloatRange {
+export function storedRange(channel: TexelChannel, low: number, high: number, chooses: boolean): FloatRange {
   const { kind, bits } = channel;
   const clamped = (x: number, least: number, most: number) => Math.min(Math.max(x, least), most);
   if (kind === "uint") {
