@@ -9,7 +9,7 @@ import { waitsOf } from "../analysis/waits.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { leftAlone } from "../diagnostics/protection.ts";
 import { arrivalWords } from "../transforms/redundancy/lastArriverCommit.ts";
-import { mailboxBytes, mailWords } from "../transforms/redundancy/mailbox.ts";
+import { mailboxBytes, mailWords, ranOutOffset } from "../transforms/redundancy/mailbox.ts";
 import { cellCount, type ReportLayout, reportWords } from "../transforms/redundancy/reportBuffer.ts";
 import type { GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -156,8 +156,9 @@ function reportPlan(
   const mail = mailWords(blocking.map(({ invocations }) => invocations));
   const cells = redundancy === "inter" && !uncompared ? cellCount : 0;
   const arrivals = kernelsWhere({ kernels: plans }, ({ arrival }) => arrival).size > 0 ? arrivalWords : 0;
-  const bytes = 4 * (reportWords.total + cells + arrivals) + mailboxBytes(mail);
-  const layout = { ...report, bytes, cells };
+  const mailbox = 4 * (reportWords.total + cells);
+  const bytes = mailbox + mailboxBytes(mail) + 4 * arrivals;
+  const layout = { ...report, bytes, cells, ...(mail > 0 && { ranOut: mailbox + ranOutOffset }) };
   return { layout: injectFaults === "profile" ? { ...layout, counts: bytes } : layout, mail, arrivals };
 }
 

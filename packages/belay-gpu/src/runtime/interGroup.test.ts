@@ -37,7 +37,7 @@ async function hardened(policy: Policy = {}, { limit = 65535, compiler = protect
 async function number(device: GPUDevice, grid: Grid, code = CODE): Promise<number[]> {
   const out = upload(device, new Array(256).fill(0));
   const module = device.createShaderModule({ code });
-  const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute: { module } });
+  const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
   const entries = [{ binding: 0, resource: { buffer: out } }];
   const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
   const encoder = device.createCommandEncoder();
@@ -332,6 +332,47 @@ describe("a twin that is late", () => {
     });
     plain.destroy();
     done();
+  });
+
+  describe("in work that is submitted before the check of earlier work has ended", () => {
+    const grid: Grid = [4, 2, 1];
+    /**
+     * Makes each kernel's first dispatch wait too long, and its replicas agree without a wait
+     * elsewhere.
+     */
+    const waitsOnce: Protect = (wgsl, options) => {
+      const result = protect(wgsl, { ...options, injectFaults: true });
+      if (!result.code.includes("belay_receive")) return result;
+      const code = result.code.replace("let theirs = belay_receive(site);", "let theirs = word;").replace(
+        /belay_enter_place\(.*\);/,
+        `$&
+            if (belay_replica == 0u && belay_pair == 0u && belay_local == 0u) {
+              if (atomicAdd(&belay_report.strikes, 1u) == 0u) { belay_wait_ran_out(0u); }
+            }`,
+      );
+      expect(code).toContain("let theirs = word;");
+      return { ...result, code };
+    };
+
+    it("does not keep its kernel from storing when all work runs again", async () => {
+      const { device, done } = await hardened({ check: "store" }, { compiler: waitsOnce });
+      const plain = await newDevice();
+      // The second kernel has no substitute, as only the first check has ended by then.
+      const codes = [CODE, CODE.replace("= 1000000", "= 7 + 1000000")];
+      const expected = await Promise.all(codes.map((code) => number(plain, grid, code)));
+      expect(await Promise.all(codes.map((code) => number(device, grid, code)))).toEqual(expected);
+      plain.destroy();
+      done();
+    });
+
+    it("does not keep its kernel from storing where no work runs again", async () => {
+      const { device, done } = await hardened({ check: "store", onFault: "report" }, { compiler: waitsOnce });
+      const plain = await newDevice();
+      const [, later] = await Promise.all([CODE, CODE].map((code) => number(device, grid, code)));
+      expect(later).toEqual(await number(plain, grid));
+      plain.destroy();
+      done();
+    });
   });
 
   /** Makes replicas compare before each store, and give up every wait at once. */

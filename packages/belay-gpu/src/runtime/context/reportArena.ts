@@ -9,6 +9,7 @@ export interface ReportSlot {
   readonly bytes: number;
   /** The same as in `ReportLayout`. */
   readonly cells: number;
+  readonly ranOut?: number | undefined;
   readonly counts?: number | undefined;
 }
 
@@ -49,12 +50,13 @@ export class ReportArena {
   }
 
   /** Reserves a zeroed report buffer. */
-  allocate({ bytes, cells, counts }: Pick<ReportLayout, "bytes" | "cells" | "counts">): ReportSlot {
+  allocate(layout: Pick<ReportLayout, "bytes" | "cells" | "ranOut" | "counts">): ReportSlot {
+    const { bytes, cells, ranOut, counts } = layout;
     const rounded = Math.ceil(bytes / SLOT_ALIGNMENT) * SLOT_ALIGNMENT;
     const isLarge = rounded > PAGE_BYTES;
     let page = this.#pages.findLast(({ buffer, used }) => used + rounded <= buffer.size);
     page ??= this.#addPage(Math.max(PAGE_BYTES, rounded));
-    const slot = { page, offset: page.used, bytes, cells, counts };
+    const slot = { page, offset: page.used, bytes, cells, ranOut, counts };
     page.used += rounded;
     page.readBack = isLarge ? headBytes(slot) : page.used;
     return slot;
@@ -110,12 +112,13 @@ export class ReportArena {
 
   /**
    * Copies the reports after all work submitted so far, and clears them in the same submission, so
-   * that each detection is read exactly once. Rejects if the device is lost.
+   * that each detection is read exactly once. Replicas then wait for each other again, so a wait
+   * that ran out never outlives its record. Rejects if the device is lost.
    */
   async takeSnapshot(slots: Iterable<ReportSlot>): Promise<ReportSnapshot> {
     const encoder = this.#device.createCommandEncoder({ label: "belay: read reports" });
     const stagings = new Map<Page, GPUBuffer>();
-    for (const { page, offset, cells } of slots) {
+    for (const { page, offset, cells, ranOut } of slots) {
       if (!stagings.has(page)) {
         const staging = page.idleStaging.pop() ?? this.#createStaging(page);
         encoder.copyBufferToBuffer(page.buffer, 0, staging, 0, page.readBack);
@@ -123,6 +126,7 @@ export class ReportArena {
       }
       encoder.clearBuffer(page.buffer, offset + 4 * reportWords.detections, FINDINGS_BYTES);
       if (cells > 0) encoder.clearBuffer(page.buffer, offset + 4 * reportWords.total, 4 * cells);
+      if (ranOut !== undefined) encoder.clearBuffer(page.buffer, offset + ranOut, 4);
     }
     this.#device.queue.submit([encoder.finish()]);
     const words = new Map<Page, Uint32Array>();

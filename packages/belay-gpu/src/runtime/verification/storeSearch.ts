@@ -184,14 +184,12 @@ export class StoreSearch {
   }
 
   /**
-   * Copies the armed faults of kernels to their substitutes, and lets replicas wait again. Call it
-   * before the substitutes run.
+   * Copies the armed faults of kernels to their substitutes. Call it before the substitutes run.
    */
-  prepareReports({ kernels, patient }: Substitution): void {
+  prepareReports({ kernels }: Substitution): void {
     for (const [kernel, substitute] of kernels)
       if (kernel.protection.faultSites.length > 0)
         this.#arena.copy(kernel.slot, substitute.slot, armingWords);
-    for (const { slot } of patient) this.#arena.forgetExchange(slot);
   }
 
   /** Excludes kernels from substitution, as their substitutes gave no result. */

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import { typed } from "../../../../../test/support/wgsl/goldens.ts";
-import { sizeOf } from "../../wgsl/layout.ts";
+import { memberOffsets, sizeOf } from "../../wgsl/layout.ts";
 import { print } from "../../wgsl/printer.ts";
 import { Names } from "../shared/names.ts";
 import { declareReport } from "./declareReport.ts";
-import { mailboxBytes, mailWords } from "./mailbox.ts";
+import { mailboxBytes, mailWords, ranOutOffset } from "./mailbox.ts";
 import { reportWords } from "./reportBuffer.ts";
 
 const MiB = 2 ** 20;
@@ -26,7 +26,7 @@ it("has room for a workgroup of any size where an override decides", () => {
   expect([mailWords([]), mailboxBytes(0)]).toEqual([0, 0]);
 });
 
-it("takes the bytes it says", () => {
+it("takes the bytes it says, and has its flag where it says", () => {
   const program = typed("fn f() {}");
   const mail = mailWords([64]);
   const bytes = 4 * (reportWords.total + 16) + mailboxBytes(mail);
@@ -37,5 +37,9 @@ it("takes the bytes it says", () => {
     (d) => d.kind === "globalVariable" && d.name === "belay_report",
   );
   if (report?.kind !== "globalVariable") throw new Error("the report is a variable");
-  expect(sizeOf(declared.declaredTypeOf(report))).toBe(bytes);
+  const type = declared.declaredTypeOf(report);
+  expect(sizeOf(type)).toBe(bytes);
+  if (type.kind !== "struct") throw new Error("the report is a structure");
+  const flag = type.members.findIndex(({ name }) => name === "has_run_out");
+  expect(memberOffsets(type)[flag]).toBe(4 * (reportWords.total + 16) + ranOutOffset);
 });

@@ -13,8 +13,8 @@
  * name their epoch and pair, so nothing is ever cleared. WGSL promises no order among accesses to
  * different words between workgroups, and the mailbox relies on none.
  *
- * After one wait has run out, no workgroup begins another before the host has seen it. If twins
- * never run at once, a dispatch thus costs one wait, not one for each pair.
+ * After one wait has run out, no workgroup begins another before the host takes the records. If
+ * twins never run at once, a dispatch thus costs one wait, not one for each pair.
  *
  * Source:   Wadden et al. 2014, section 7 (dynamic work-group ids, the two-tier lock, communication
  *           at the second-level cache).
@@ -61,6 +61,9 @@ export const mailboxBytes = (words: number): number => (words === 0 ? 0 : 4 * (3
  * up.
  */
 export const mailboxWorkgroupBytes = 32;
+
+/** The byte offset, in the mailbox, of the word that tells that a wait has run out. */
+export const ranOutOffset = 4 * 2;
 
 /** Returns the members of the report, as WGSL. */
 export const mailboxMembers = (words: number): string => `

@@ -34,7 +34,8 @@ export interface ReportLayout {
   readonly binding: number;
   /**
    * The size of the buffer in bytes. The kernel alone uses the words between the cells and the
-   * counts. They must be zero at first, and the host must neither read nor write them.
+   * counts. They must be zero at first, and the host must neither read nor write them, except for
+   * `ranOut`.
    */
   readonly bytes: number;
   /**
@@ -43,6 +44,12 @@ export interface ReportLayout {
    * and their tallies of stores.
    */
   readonly cells: number;
+  /**
+   * The byte offset of the word that is not zero once a wait has run out. Set if replicas wait for
+   * each other. From then on, they neither wait nor record anything, and do not store what they
+   * cannot compare. The host therefore clears the word whenever it clears the records.
+   */
+  readonly ranOut?: number;
   /**
    * The byte offset of the counts, which are last in the buffer. Set if executions of fault sites
    * are counted.
