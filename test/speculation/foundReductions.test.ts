@@ -8,7 +8,7 @@ import { scanLoop } from "belay-speculate/internal/loops/analysis/scanLoop";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import { expect, it } from "vitest";
 import { testDevices } from "../support/devices/testDevices.ts";
-import { evaluate } from "../support/loops/loopPrograms.ts";
+import { evaluate, evaluateTranslated } from "../support/loops/loopPrograms.ts";
 import { sample } from "../support/sample.ts";
 import { changeKernels } from "./changedKernels.ts";
 
@@ -39,6 +39,10 @@ const bodies: readonly (readonly [body: string, operators: string])[] = [
   ["if (f[i]! > x) { x = f[i]!; y = i; } if (i > 20 && a[i]! === 7) break;", ">"],
   ["if (a[i]! === 7) continue; if (a[2 * i]! > x) { x = a[2 * i]!; y = i; }", ">"],
   ["out[i] = a[i]!; out[c[i]!] = i; x += out[i]!; if (out[i]! > y) y = out[i]!;", "+ >"],
+  ["y = (y - a[i]!) | 0; x = (x - u[i]!) >>> 0;", "+ +"],
+  ["for (let j = 0; j < 2; j++) x = (x + a[2 * i + j]!) | 0; if (c[i]! > 2) y = (u[i]! + y) | 0;", "+ +"],
+  ["y = Math.max(y, a[i]!) | 0; x = Math.min(x, u[i]!) >>> 0;", "max min"],
+  ["y = (y - a[2 * i]!) | 0; x = Math.imul(x, a[i]!) >>> 0;", "+"],
   // Other uses of the variable keep the order.
   ["if (a[i]! > x) x = a[i]!; out[i] = x;", ""],
   ["if (a[i]! > x) { x = a[i]!; break; }", ""],
@@ -126,6 +130,8 @@ const starts = [
   [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
   [-0, Number.NaN],
   [5, 2 ** 31 - 1],
+  [2 ** 31 - 1, 2 ** 32 - 1],
+  [5e9, 0.5],
 ] as const;
 
 type Start = readonly [x: number, y: number];
@@ -166,15 +172,51 @@ async function expectWritten(
 
 it("finds the reductions of a loop, which leave what JavaScript leaves", async () => {
   const texts = bodies.map(([body]) => body);
-  const runsOf = (at: number) =>
-    [0, 1, 40, 1100].flatMap((n) => {
+  const runsOf = (at: number) => [
+    // The value from before the loop makes the result wrap.
+    [40, 0, [2 ** 31 - 1, -(2 ** 31)]] as const,
+    ...[0, 1, 40, 1100].flatMap((n) => {
       const [first, ...others] = [...starts.entries()];
       const met = [first!, ...(n > 40 ? [] : sample(others, at, 2))];
       return met.map(([kind, start]) => [n, kind, start] as const);
-    });
+    }),
+  ];
   const calls = await expectWritten(texts, runsOf, await devices.newDevice());
   const found = calls.map(({ loop }) => loop.reductions.map(({ operator }) => operator).join(" "));
   expect(found).toEqual(bodies.map(([, operators]) => operators));
+});
+
+it("leaves what JavaScript leaves on the CPU too", async () => {
+  const source = moduleOf([...bodies.map(([body]) => body), ...scanned]);
+  const { exports, calls } = evaluateTranslated(source);
+  const written = evaluate(source);
+  for (const name of Object.keys(written))
+    for (const n of [0, 1, 2, 40])
+      for (const [kind, [x, y]] of starts.entries()) {
+        const [expected, given] = [arraysOf(n, kind), arraysOf(n, kind)];
+        const returned = await written[name]!(...([...expected, n, x, y] as never[]));
+        const result = await exports[name]!(...([...given, n, x, y] as never[]));
+        const about = { name, n, x, y };
+        expect({ ...about, result, given }).toEqual({ ...about, result: returned, given: expected });
+      }
+  expect(new Set(calls.map(({ loop }) => loop.name)).size).toBe(Object.keys(written).length);
+});
+
+it("says that a clause cannot coerce a minimum", () => {
+  const errorsIn = (clause: string, coercion: string) =>
+    replaceLoops(
+      `export async function run(u: Uint32Array, s: number) {
+  "use speculate";
+  //#pragma omp for target(webgpu) ${clause}
+  for (let i = 0; i < u.length; i++) { s = Math.min(s, u[i]!)${coercion}; }
+  return s;
+}`,
+      "loops.ts",
+    ).diagnostics.flatMap(({ severity, code }) => (severity === "error" ? [code] : []));
+  expect(errorsIn("reduction(min:s)", " | 0")).toEqual(errorsIn("reduction(max:s)", ""));
+  expect(errorsIn("reduction(min:s)", " | 0")).toHaveLength(1);
+  expect(errorsIn("reduction(min:s)", "")).toEqual([]);
+  expect(errorsIn("", " >>> 0")).toEqual([]);
 });
 
 it("scans what iterations only add to, and leaves what JavaScript leaves", async () => {

@@ -86,6 +86,31 @@ it("are executed on the GPU, and left to the source where it accesses no element
   }
 });
 
+it("become longer by a store of the GPU past their end", async () => {
+  const device = await devices.newDevice();
+  for (const body of [
+    "x[i] = z[i]! * 2 + 1;",
+    "t[i] = t[i]! + 1; x[i] = i;",
+    "if (z[i]! > 2) x[s++] = i;",
+    "x[z[i]!] = i;",
+    "t[z[i]!] = i; if (t[i]! > 3) x[i] = 4;",
+  ]) {
+    const source = around(body);
+    const { code } = replaceLoops(source, "loops.ts");
+    let begun = 0;
+    const exports = evaluate(code!, (call) => {
+      begun++;
+      return speculate(call, { device, fallback: "never" });
+    });
+    for (const length of [0, 3]) {
+      const given = () => [Array(length).fill(9), ...data().slice(1)];
+      const expected = await resultOf(evaluate(source), given());
+      expect(await resultOf(exports, given()), `${body} ${length}`).toEqual(expected);
+    }
+    expect(begun, body).toBe(2);
+  }
+});
+
 it("run as they are written if they hold something else", async () => {
   const source = around("x[i] = x[i]! * 2 + TABLE[i % 5]!; s += z[i]!;");
   class Longer extends Array<number> {}

@@ -154,9 +154,12 @@ class Finder {
     const type = this.#typeOf(name);
     if (!type) return undefined;
     const isName = (part: LoopExpression) => isCarried(part, name, type);
-    const site = (operator: Reduction["operator"], operand: LoopExpression): Site | undefined =>
-      reads(operand, name) ? undefined : { name, type, operator, value: operand, values: [] };
     const { coerced, whole } = withoutCoercion(value);
+    const site = (operator: Reduction["operator"], operand: LoopExpression): Site | undefined => {
+      if (reads(operand, name)) return undefined;
+      const wraps = coerced && !"*&|^".includes(operator);
+      return { name, type, operator, ...(wraps && { wraps }), value: operand, values: [] };
+    };
     if (coerced && coerced !== type) return undefined;
     if (whole.kind === "call") {
       const { callee, args } = whole;

@@ -167,8 +167,10 @@ function reduced({ operator, type, wraps }: Reduction, before: string, value: st
     case "=":
       return value;
     case "min":
-    case "max":
-      return `Math.${operator}(${before}, ${value})`;
+    case "max": {
+      const chosen = `Math.${operator}(${before}, ${value})`;
+      return wraps ? coerced(type, chosen) : chosen;
+    }
     case "+":
       return type === "f32" || wraps ? coerced(type, `${before} + ${value}`) : `${before} + ${value}`;
     case "*":

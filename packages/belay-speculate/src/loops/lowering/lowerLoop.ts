@@ -327,7 +327,7 @@ function finish(
 
 /** Returns true if a reduction gives a value of an iteration, or leaves the variable as it was. */
 const keepsValues = (reduction: Reduction) =>
-  isChoice(reduction) || reduction.operator === "min" || reduction.operator === "max";
+  isChoice(reduction) || ((reduction.operator === "min" || reduction.operator === "max") && !reduction.wraps);
 
 /** Returns true if the host checks that a double holds all integers of a variable. */
 const isSafe = ({ guards }: Lowering, variable: Variable) =>

@@ -77,7 +77,10 @@ export interface LoopArray {
 
 export interface Reduction extends ReducedVariable {
   readonly operator: ReductionOperator | ChoiceOperator;
-  /** True for a sum of integers that the program takes modulo 2^32. */
+  /**
+   * True for a sum, a minimum or a maximum of integers that the program takes modulo 2^32. All
+   * products and bits are.
+   */
   readonly wraps?: true;
   /** True for a sum of integers that may exceed their type. A double holds it. */
   readonly isWide?: true;

@@ -140,9 +140,14 @@ export function endsSoon(statement: BodyStatement): boolean {
 /** True if an iteration may bail out to the CPU or end the loop. */
 export const mayReport = oncePerLoop((loop) => {
   const statements = [...everyStatement(loop.body)];
+  // A store outside of a copy makes the plain array longer, and the iteration bails out.
+  const copies = new Set(loop.arrays.flatMap(({ name, isCopy }) => (isCopy ? [name] : [])));
   return (
     statements.some(
-      (statement) => statement.kind === "endLoop" || (statement.kind === "loop" && !endsSoon(statement)),
+      (statement) =>
+        statement.kind === "endLoop" ||
+        (statement.kind === "loop" && !endsSoon(statement)) ||
+        (statement.kind === "store" && !statement.inside && copies.has(statement.array)),
     ) ||
     [...everyExpression(loop)].some(
       (expression) => (expression.kind === "load" && !expression.inside) || isChecked(expression),

@@ -142,7 +142,9 @@ function reducedBy(
   const right = withoutTypes(node.right);
   if (right.type === "BinaryExpression") {
     const isZero = right.right.type === "Literal" && right.right.value === 0;
-    if (isZero && (right.operator === "|" || right.operator === ">>>") && operator !== "|") {
+    // The first minimum may coerce the value from before the loop, so its coercion is no reduction.
+    const mayWrap = operator !== "min" && operator !== "max" && operator !== "|";
+    if (isZero && (right.operator === "|" || right.operator === ">>>") && mayWrap) {
       const inner = combined(withoutTypes(right.left as Source), name, operator, hasMath);
       return inner && { ...inner, wraps: true, unsigned: right.operator === ">>>" };
     }
