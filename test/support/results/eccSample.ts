@@ -1,8 +1,8 @@
 /** A small made-up result of `belay bench ecc`, with every figure and a failure. */
 import type { MemoryOverhead } from "belay-research/internal/bench/ecc/overhead";
 import type { EccRun } from "belay-research/internal/commands/results/results";
+import { machine, times } from "./machine.ts";
 
-const times = (median: number) => ({ median, lower: 0.9 * median, upper: 1.2 * median });
 const overhead: MemoryOverhead = {
   scheme: "secded128",
   unprotected: times(2),
@@ -20,10 +20,7 @@ const counts = { struck: 10, corrected: 12, uncorrectable: 0, runs: 1, different
 
 export const eccSample: EccRun = {
   ok: false,
-  date: "2000-01-01",
-  node: "v20",
-  platform: "linux x64",
-  adapter: { kind: "hardware", description: "a GPU", reason: "", tried: [] },
+  ...machine,
   size: "full",
   runs: 7,
   schemes: ["secded128", "secded32"],

@@ -1,16 +1,13 @@
 /** A small made-up result of `belay bench programs`. */
 import { comparedPolicies, type PolicyName } from "belay-research/internal/bench/programs/programs";
 import type { ProgramsRun } from "belay-research/internal/commands/results/results";
+import { machine, times } from "./machine.ts";
 
-const times = (median: number) => ({ median, lower: 0.9 * median, upper: 1.2 * median });
 const policies = Object.keys(comparedPolicies) as PolicyName[];
 
 export const programsSample: ProgramsRun = {
   ok: true,
-  date: "2000-01-01",
-  node: "v20",
-  platform: "linux x64",
-  adapter: { kind: "hardware", description: "a GPU", reason: "", tried: [] },
+  ...machine,
   size: "full",
   runs: 7,
   warmup: 20,

@@ -1,8 +1,8 @@
 /** A small made-up result of `belay bench rmt`, with every figure and a failure. */
 import type { Overhead } from "belay-research/internal/bench/measuring/overhead";
 import type { RmtRun } from "belay-research/internal/commands/results/results";
+import { machine, times } from "./machine.ts";
 
-const times = (median: number) => ({ median, lower: 0.9 * median, upper: 1.2 * median });
 const configuration = {
   redundancy: "intra+lds",
   check: "store",
@@ -21,10 +21,7 @@ export const overhead: Overhead = {
 
 export const rmtSample: RmtRun = {
   ok: false,
-  date: "2000-01-01",
-  node: "v20",
-  platform: "linux x64",
-  adapter: { kind: "hardware", description: "a GPU", reason: "", tried: [] },
+  ...machine,
   size: "full",
   runs: 7,
   measure: ["overhead", "roofline", "components", "power"],
