@@ -40,7 +40,10 @@ export const reportWords = {
   /** The number of workgroups all of whose sums agree. */
   agreed: 9,
 } as const;
-/** The words of one report. A second comparison has the next ones. */
+/**
+ * The words of one report. A second comparison has the next ones. Only a comparison whose report
+ * begins with word 0 decides.
+ */
 export const reportStride = 16;
 export const reportSize = 8 * reportStride;
 
@@ -115,7 +118,7 @@ ${declarationOf(sums.right, 1, "right")}
 ${declarationOf(output, 2, "results")}
 ${sums.added ? declarationOf(sums.added, 3, "added") : ""}
 @group(0) @binding(4) var<storage, read_write> combined: array<vec2f>;
-@group(0) @binding(5) var<storage, read_write> report: array<atomic<u32>, ${2 * reportStride}>;
+@group(0) @binding(5) var<storage, read_write> report: array<atomic<u32>>;
 /** The seed of the weights, and the first word of the report. */
 struct Draw { seed: u32, own: u32 }
 @group(0) @binding(6) var<uniform> draw: Draw;

@@ -161,7 +161,10 @@ export class DeviceAlgebra implements SumsChecking {
     }
     this.#workBytes += combinedBytes;
     const found = (findings: Findings) => this.#count(kind, findings);
-    const parts = { sums, pipelines, skippable: skippable.slot, found };
+    const { onFault, retries, memory } = this.#context.policy;
+    // A code for memory checks the buffers between the dispatches of a check.
+    const defers = onFault === "recover" && retries > 0 && memory === "none";
+    const parts = { sums, pipelines, kernel: skippable, defers, found };
     const make = () => new DispatchCheck(this.#device, this.#context.reports, this.#conclude, parts);
     const { made, failed } = makeSilently(this.#device, make);
     kind.check = this.#settings.searchesAtOnce ? made : "making";

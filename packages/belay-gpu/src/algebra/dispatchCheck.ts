@@ -2,6 +2,7 @@
 import { reportWords as slotWords } from "../compiler/contract.ts";
 import type { DispatchCall } from "../runtime/context/dispatchCall.ts";
 import { type ReportArena, type ReportSlot, rangeOf } from "../runtime/context/reportArena.ts";
+import type { ProtectedKernel } from "../runtime/pipelines/protectedKernels.ts";
 import type { SumsFindings } from "../runtime/recording/sumsChecking.ts";
 import { flags } from "../runtime/webgpu/nativeObjects.ts";
 import { OwnKernel } from "../runtime/webgpu/ownKernel.ts";
@@ -13,17 +14,21 @@ import { reportStride, reportWords } from "./checkKernels.ts";
 import type { SumsOfProducts } from "./sumsOfProducts.ts";
 import { type CheckWork, newWork, type StepName, type SumsPipelines } from "./sumsPipelines.ts";
 
-/** The words of the buffer that a check keeps. */
+/**
+ * The words of the buffer that a check keeps. A draw is the seed of the weights, and the first word
+ * of the report.
+ */
 const drawWords = {
-  /** The seed of the weights, and the first word of the report. */
+  /** The draw of a comparison that decides. */
   seed: 0,
-  own: 1,
   /** The number of sums that a complete check compares. */
   expected: 2,
-  /** The same seed and the first word of the report on the second comparison. */
+  /** The draw of the second comparison, with the same seed. */
   again: 64,
+  /** The draw of a comparison that leaves the decision to the host. */
+  deferred: 128,
 } as const;
-const drawCount = 66;
+const drawCount = 130;
 
 const label = "belay: check of sums";
 
@@ -39,7 +44,9 @@ const findings = {
   difference: 6,
   bound: 7,
 } as const;
-const findingCount = 8;
+/** The first word of the report of comparisons that leave the decision to the host. */
+const deferred = 8;
+const findingCount = deferred + reportStride;
 
 /** The findings since the last look. */
 export interface Findings {
@@ -95,9 +102,31 @@ export const concluding = (device: GPUDevice): OwnKernel =>
     buffers: ["storage", "storage", "storage", "storage"],
   });
 
+/** The parts of the check of dispatches with the same sums. */
+interface CheckParts {
+  readonly sums: SumsOfProducts;
+  readonly pipelines: SumsPipelines;
+  /** The kernel under redundancy. */
+  readonly kernel: ProtectedKernel;
+  /**
+   * True if the host decides with the verification of an epoch. Its work is executed again if some
+   * sums do not agree, and the device decides then.
+   */
+  readonly defers: boolean;
+  /** Takes the findings of each look. */
+  readonly found: (findings: Findings) => void;
+}
+
 /** The check of dispatches with the same sums. */
 export class DispatchCheck implements SumsFindings {
   readonly slot: ReportSlot;
+  readonly kernel: ProtectedKernel;
+  readonly #device: GPUDevice;
+  readonly #defers: boolean;
+  /** The compared sums of a dispatch. */
+  readonly #compared: number;
+  /** The doubt that a later execution decides. */
+  #doubt: { readonly isWrong: boolean; readonly first: Findings["first"] } | undefined;
   readonly #sums: SumsOfProducts;
   readonly #pipelines: SumsPipelines;
   readonly #conclude: OwnKernel;
@@ -106,39 +135,29 @@ export class DispatchCheck implements SumsFindings {
   readonly #found: (findings: Findings) => void;
   readonly #groups = new WeakCache<GPUBindGroup>();
 
-  /**
-   * Calls `found` with the findings of each look. `skippable` is the report of the kernel under
-   * redundancy.
-   */
   constructor(
     device: GPUDevice,
     arena: ReportArena,
     conclude: OwnKernel,
-    {
-      sums,
-      pipelines,
-      skippable,
-      found,
-    }: {
-      readonly sums: SumsOfProducts;
-      readonly pipelines: SumsPipelines;
-      readonly skippable: ReportSlot;
-      readonly found: (findings: Findings) => void;
-    },
+    { sums, pipelines, kernel, defers, found }: CheckParts,
   ) {
+    this.#device = device;
+    this.kernel = kernel;
+    this.#defers = defers;
+    this.#compared = pipelines.kernels.compared;
     this.#sums = sums;
     this.#pipelines = pipelines;
     this.#conclude = conclude;
     this.#found = found;
     const { bufferStorage, bufferUniform, bufferCopyDst } = flags;
-    const [seed] = crypto.getRandomValues(new Uint32Array(1));
     const words = new Uint32Array(drawCount);
-    words.set([seed!, 0, pipelines.kernels.compared], drawWords.seed);
-    words.set([seed!, reportStride], drawWords.again);
+    words.set([newSeed(), 0, this.#compared], drawWords.seed);
+    words.set([words[drawWords.seed]!, reportStride], drawWords.again);
+    words.set([newSeed(), slotWords.total + deferred], drawWords.deferred);
     const usage = bufferStorage | bufferUniform | bufferCopyDst;
     const draw = device.createBuffer({ label, size: words.byteLength, usage });
     device.queue.writeBuffer(draw, 0, words);
-    this.#skippable = rangeOf(skippable);
+    this.#skippable = rangeOf(kernel.slot);
     this.#work = newWork(device, pipelines.kernels, { draw, skippable: this.#skippable });
     this.slot = arena.allocate({ bytes: 4 * (slotWords.total + findingCount), cells: findingCount });
   }
@@ -150,30 +169,74 @@ export class DispatchCheck implements SumsFindings {
   run(commands: PassCommands, call: DispatchCall, alone: () => void, again: () => void): void {
     const { report, draw } = this.#work;
     alone();
-    this.#encode(commands, call, ["combine", "compare"]);
-    again();
-    this.#encode(commands, call, ["compare"], 4 * drawWords.again);
-    const buffers = [whole(report), whole(draw), this.#skippable, rangeOf(this.slot)];
-    this.#conclude.encode(commands, buffers, 1);
+    const decide = () => {
+      this.#encode(commands, call, ["combine", "compare"], "seed");
+      again();
+      this.#encode(commands, call, ["compare"], "again");
+      const buffers = [report, whole(draw), this.#skippable, rangeOf(this.slot)];
+      this.#conclude.encode(commands, buffers, 1);
+    };
+    if (this.#defers) {
+      commands.only("first", () => this.#encode(commands, call, ["combine", "compare"], "deferred"));
+      commands.only("later", decide);
+    } else {
+      decide();
+    }
   }
 
-  read(words: Uint32Array): void {
+  read(words: Uint32Array, dispatches?: number): boolean {
+    const isInDoubt = this.#defers && dispatches !== undefined && this.#readDeferred(words, dispatches);
     const at = (finding: keyof typeof findings) => words[slotWords.total + findings[finding]]!;
     const checked = at("checked");
-    if (checked === 0) return;
+    if (checked === 0) return isInDoubt;
     const result = at("result");
-    const first = { result: result - 1, difference: floatOf(at("difference")), bound: floatOf(at("bound")) };
+    const own = { result: result - 1, difference: floatOf(at("difference")), bound: floatOf(at("bound")) };
+    const refuted = at("refuted");
+    const doubt = this.#doubt;
+    this.#doubt = undefined;
+    // A fault that is gone leaves no other trace.
+    const wasWrong = doubt?.isWrong && refuted === 0;
+    const first = result > 0 ? own : doubt?.first;
     this.#found({
       checked,
-      repaired: at("repaired"),
-      refuted: at("refuted"),
+      repaired: Math.max(at("repaired"), wasWrong ? 1 : 0),
+      refuted,
       undecided: at("undecided"),
       bound: floatOf(at("largest")),
-      ...(result > 0 && { first }),
+      ...(first && { first }),
     });
+    return isInDoubt;
   }
 
-  #encode(commands: PassCommands, call: DispatchCall, names: readonly StepName[], draw = 0): void {
+  /** Takes what the first execution of dispatches has left. Returns true if it is in doubt. */
+  #readDeferred(words: Uint32Array, dispatches: number): boolean {
+    const at = (word: keyof typeof reportWords) => words[slotWords.total + deferred + reportWords[word]]!;
+    const seed = Uint32Array.of(newSeed());
+    this.#device.queue.writeBuffer(this.#work.draw, 4 * drawWords.deferred, seed);
+    const hasRun = at("compared") === (dispatches * this.#compared) % 2 ** 32;
+    const hasMismatch = at("mismatches") > 0;
+    if (hasRun && !hasMismatch && at("undecided") === 0) {
+      const bound = floatOf(at("largest"));
+      this.#found({ checked: dispatches, repaired: 0, refuted: 0, undecided: 0, bound });
+      return false;
+    }
+    const [result, difference, bound] = [at("result"), floatOf(at("difference")), floatOf(at("bound"))];
+    const first = hasMismatch ? { result, difference, bound } : undefined;
+    this.#doubt = { isWrong: hasMismatch || !hasRun, first };
+    return true;
+  }
+
+  /** Returns the buffers in which the comparison with a draw works. */
+  #workOf(draw: keyof typeof drawWords): CheckWork {
+    return draw === "deferred" ? { ...this.#work, report: rangeOf(this.slot) } : this.#work;
+  }
+
+  #encode(
+    commands: PassCommands,
+    call: DispatchCall,
+    names: readonly StepName[],
+    draw: Exclude<keyof typeof drawWords, "expected">,
+  ): void {
     const { left, right, output, added } = this.#sums;
     const rangeAt = ({ of }: SumsOfProducts["left"]) => {
       const isAt = (each: DispatchCall["bound"][number]) =>
@@ -190,7 +253,7 @@ export class DispatchCheck implements SumsFindings {
     const group = this.#groups.get(
       ranges.map(({ buffer }) => buffer),
       `${placesOf(ranges)}${draw}`,
-      () => this.#pipelines.group(buffers, this.#work, draw),
+      () => this.#pipelines.group(buffers, this.#workOf(draw), 4 * drawWords[draw]),
     );
     commands.noteAdded(group);
     for (const { pipeline, workgroups } of this.#pipelines.stepsOf(names)) {
@@ -200,6 +263,9 @@ export class DispatchCheck implements SumsFindings {
     }
   }
 }
+
+/** Returns a new seed of the weights. */
+const newSeed = () => crypto.getRandomValues(new Uint32Array(1))[0]!;
 
 const scratch = new DataView(new ArrayBuffer(4));
 

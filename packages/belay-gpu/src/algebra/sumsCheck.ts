@@ -94,8 +94,8 @@ export class SumsCheck {
     });
     try {
       const encoder = this.#device.createCommandEncoder();
-      encoder.copyBufferToBuffer(report, 0, staging, 0, reportSize);
-      encoder.clearBuffer(report);
+      encoder.copyBufferToBuffer(report.buffer, 0, staging, 0, reportSize);
+      encoder.clearBuffer(report.buffer);
       this.#device.queue.submit([encoder.finish()]);
       await staging.mapAsync(GPUMapMode.READ);
       return this.#read(new DataView(staging.getMappedRange().slice(0)), expected);
@@ -107,7 +107,7 @@ export class SumsCheck {
   /** Destroys the buffers of the check. */
   destroy(): void {
     const { combined, report, draw } = this.#work;
-    for (const buffer of [combined, report, draw]) buffer.destroy();
+    for (const buffer of [combined, report.buffer, draw]) buffer.destroy();
   }
 
   #read(report: DataView, expected: number): SumsVerdict {

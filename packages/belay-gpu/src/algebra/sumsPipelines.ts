@@ -1,5 +1,6 @@
 /** The pipelines and the buffers of a check of sums of products. */
 import { flags } from "../runtime/webgpu/nativeObjects.ts";
+import { type BufferRange, whole } from "../runtime/webgpu/resources.ts";
 import { type CheckKernels, checkKernels, drawSize, obstacleToCheck, reportSize } from "./checkKernels.ts";
 import type { SumsOfProducts } from "./sumsOfProducts.ts";
 
@@ -19,7 +20,7 @@ export interface CheckedBuffers {
 export interface CheckWork {
   /** The weighted sums of the right operand. */
   readonly combined: GPUBuffer;
-  readonly report: GPUBuffer;
+  readonly report: BufferRange;
   /** The uniform buffer with the seed of the weights and the first word of the report. */
   readonly draw: GPUBuffer;
   /** The report of the kernel that is skipped if all sums agree, for pipelines that decide. */
@@ -44,13 +45,10 @@ export function newWork(
   given: Pick<CheckWork, "draw" | "skippable">,
 ): CheckWork {
   const { bufferStorage, bufferCopyDst, bufferCopySrc } = flags;
+  const usage = bufferStorage | bufferCopySrc | bufferCopyDst;
   return {
     combined: device.createBuffer({ label, size: combinedBytes, usage: bufferStorage }),
-    report: device.createBuffer({
-      label,
-      size: reportSize,
-      usage: bufferStorage | bufferCopySrc | bufferCopyDst,
-    }),
+    report: whole(device.createBuffer({ label, size: reportSize, usage })),
     ...given,
   };
 }
@@ -130,7 +128,7 @@ export class SumsPipelines {
       output,
       added,
       { buffer: combined },
-      { buffer: report },
+      report,
       { buffer: draw, offset, size: drawSize },
       skippable,
     ];

@@ -15,15 +15,17 @@ export interface Unverified {
    *   both at the same time.
    * - Under `"gridTooLarge"`, an indirect dispatch has no room for twice its workgroups, so nothing
    *   ran.
+   * - Under `"sumsInDoubt"`, a check by algebra did not agree, and the work could not run again.
    */
-  readonly cause: "waitedTooLong" | "gridTooLarge";
-  /** The workgroup that waited. */
+  readonly cause: "waitedTooLong" | "gridTooLarge" | "sumsInDoubt";
+  /** The workgroup that waited; the first one if none did. */
   readonly workgroup: readonly [number, number, number];
 }
 
 const diagnostics: Readonly<Record<Unverified["cause"], DiagnosticName>> = {
   waitedTooLong: "replica-wait-timeout",
   gridTooLarge: "grid-too-large",
+  sumsInDoubt: "unverified-results",
 };
 
 /** The error for data that could not be verified, usually because the device was lost. */
@@ -44,6 +46,7 @@ const remedies: Readonly<Record<Unverified["cause"], string>> = {
   waitedTooLong:
     'use check: "signature", or dispatch fewer workgroups at a time; a kernel that uses results of atomic operations needs redundancy: "intra+lds"',
   gridTooLarge: helpToFit,
+  sumsInDoubt: 'work that can run again is decided: raise snapshotBytes, or use onFault: "throw"',
 };
 
 export function unverifiedError(unverified: Unverified): UnverifiedError {
@@ -53,7 +56,12 @@ export function unverifiedError(unverified: Unverified): UnverifiedError {
 
 /** Describes in one line why results are not verified. */
 export function describeUnverified({ kernel, cause, workgroup }: Unverified): string {
-  return cause === "gridTooLarge"
-    ? `an indirect dispatch of kernel "${kernel}" has no room for twice its workgroups`
-    : `${describeWorkgroup(workgroup)} of kernel "${kernel}" waited too long for its twin`;
+  switch (cause) {
+    case "gridTooLarge":
+      return `an indirect dispatch of kernel "${kernel}" has no room for twice its workgroups`;
+    case "sumsInDoubt":
+      return `the check by algebra of kernel "${kernel}" did not agree, and the work cannot run again`;
+    case "waitedTooLong":
+      return `${describeWorkgroup(workgroup)} of kernel "${kernel}" waited too long for its twin`;
+  }
 }

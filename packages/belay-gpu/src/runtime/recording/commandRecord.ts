@@ -79,8 +79,8 @@ export class CommandRecord extends UsedResources {
   plainPasses: RecordedPass[] = [];
   /** True if a pass has more than dispatches, and the commands that set what these need. */
   isUnusual = false;
-  /** The findings of checks by algebra of the dispatches. */
-  sums: Set<SumsFindings> | undefined = undefined;
+  /** The findings of checks by algebra, each with the number of its dispatches. */
+  sums: Map<SumsFindings, number> | undefined = undefined;
   /** The number of dispatches of unknown kernels, on unknown grids, or with unknown bind groups. */
   unknownDispatches = 0;
   /** The effects that commands have several times in a row, of which each has one entry. */
@@ -200,6 +200,12 @@ export class CommandRecord extends UsedResources {
     }
     this.effects.push(effect);
     this.#unused.push(unused);
+  }
+
+  /** Records a dispatch whose results are checked by algebra. */
+  addSums(findings: SumsFindings): void {
+    this.sums ??= new Map();
+    this.sums.set(findings, (this.sums.get(findings) ?? 0) + 1);
   }
 
   /** Returns whether commands have an effect several times in a row. */

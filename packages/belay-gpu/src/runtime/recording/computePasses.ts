@@ -196,8 +196,7 @@ class ComputePass implements EncodingPoint {
         () => this.#run(alone, false, () => this.#commands.dispatchWorkgroups(...(grid as Grid))),
         () => this.#run(prepared, isSequential, dispatch),
       );
-      this.record.sums ??= new Set();
-      this.record.sums.add(checked.findings);
+      this.record.addSums(checked.findings);
     } else {
       this.#run(this.#withSlots(prepared), isSequential, dispatch);
     }

@@ -6,6 +6,7 @@ import type { KernelCoverage } from "../context/coverage.ts";
 import type { ReportSlot } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { SumsChecker, SumsReport } from "../context/sumsChecker.ts";
+import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { PassCommands } from "../webgpu/passCommands.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { BoundPipeline } from "./boundPipeline.ts";
@@ -13,8 +14,14 @@ import type { BoundPipeline } from "./boundPipeline.ts";
 /** The findings of checks of one kind of dispatches. They are read with the reports of kernels. */
 export interface SumsFindings {
   readonly slot: ReportSlot;
-  /** Takes the findings from the words of the slot. */
-  read(words: Uint32Array): void;
+  /** The kernel that computes the same results under redundancy. */
+  readonly kernel: ProtectedKernel;
+  /**
+   * Takes the findings from the words of the slot. `dispatches` is the number of dispatches that
+   * were executed for the first time; absent after others. Returns true if their results are in
+   * doubt, so that they must be executed again.
+   */
+  read(words: Uint32Array, dispatches?: number): boolean;
 }
 
 /** A dispatch whose results are checked. */
@@ -22,7 +29,8 @@ export interface CheckedDispatch {
   readonly findings: SumsFindings;
   /**
    * Encodes the dispatch without redundancy by `alone`, the check of its results, and the dispatch
-   * under redundancy by `again`. The device skips the latter if the results are right.
+   * under redundancy by `again`. The device skips the latter if the results are right. A check that
+   * can wait for the verification of the epoch leaves it to later executions.
    */
   run(commands: PassCommands, alone: () => void, again: () => void): void;
 }

@@ -9,9 +9,15 @@ import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { CommandRecord } from "../recording/commandRecord.ts";
 import type { SumsFindings } from "../recording/sumsChecking.ts";
 import { type CheckResult, nothingFound } from "./checkResult.ts";
-import type { Epoch } from "./epoch.ts";
+import { acceptedEvents, type Epoch } from "./epoch.ts";
 import { type KernelFindings, readReport } from "./readReport.ts";
 import type { Substitution } from "./storeSearch.ts";
+
+/** The circumstances in which reports are read. */
+interface ReadOptions {
+  readonly substitutes?: Substitution["kernels"] | undefined;
+  readonly isFirst?: boolean;
+}
 
 /** The reports of kernels, and of protected memory, for epochs. */
 export class EpochReports {
@@ -44,7 +50,8 @@ export class EpochReports {
     substitutes: Substitution["kernels"] = new Map(),
   ): Promise<ReportSnapshot> | undefined {
     const kernels = [...kernelsOf(epochs), ...substitutes.values()];
-    const slots = [...this.#memory.slots, ...[...kernels, ...sumsOf(epochs)].map(({ slot }) => slot)];
+    const checked = [...kernels, ...sumsOf(epochs).keys()];
+    const slots = [...this.#memory.slots, ...checked.map(({ slot }) => slot)];
     if (slots.length === 0) return undefined;
     this.#checks++;
     for (const epoch of epochs) this.#numbers.set(epoch, this.#checks);
@@ -53,16 +60,19 @@ export class EpochReports {
 
   /**
    * Returns the findings in a snapshot for the same epochs and substitutes. Adds them to the
-   * kernels' counts and emits events.
+   * kernels' counts and emits events. `isFirst` says that the epochs were executed once, and that
+   * it is known which of their events the device accepted.
    */
   read(
     epochs: readonly Epoch[],
     snapshot: ReportSnapshot | undefined,
-    substitutes: Substitution["kernels"] = new Map(),
+    { substitutes = new Map(), isFirst = false }: ReadOptions = {},
   ): CheckResult {
     if (!snapshot) return nothingFound;
-    for (const each of sumsOf(epochs)) each.read(snapshot(each.slot));
     const found = new Map<ProtectedKernel, KernelFindings>();
+    for (const [sums, dispatches] of sumsOf(epochs))
+      if (sums.read(snapshot(sums.slot), isFirst ? dispatches : undefined))
+        found.set(sums.kernel, doubtAbout(sums.kernel));
     const own = this.#memory.read(snapshot);
     const reports: KernelDamaged[] = [];
     const unplaced = new Map<ProtectedKernel, { count: number; errors: MemoryError[] }>();
@@ -187,9 +197,27 @@ function mergeCorrected(all: readonly Corrected[]): Corrected {
   };
 }
 
-/** Returns the findings of checks by algebra in epochs. */
-const sumsOf = (epochs: readonly Epoch[]): Set<SumsFindings> =>
-  new Set(recordsOf(epochs).flatMap(({ sums = [] }) => [...sums]));
+/**
+ * Returns the findings of checks by algebra in epochs, each with the number of dispatches that the
+ * device is not known to have rejected.
+ */
+function sumsOf(epochs: readonly Epoch[]): ReadonlyMap<SumsFindings, number> {
+  const all = new Map<SumsFindings, number>();
+  for (const event of acceptedEvents(epochs))
+    if ("record" in event)
+      for (const [sums, dispatches] of event.record.sums ?? [])
+        all.set(sums, (all.get(sums) ?? 0) + dispatches);
+  return all;
+}
+
+/** Returns the finding that results of a kernel's dispatches may be wrong. */
+const doubtAbout = ({ name, entryPoint }: ProtectedKernel): KernelFindings => ({
+  faults: [],
+  unverified: [{ kernel: name, entryPoint, cause: "sumsInDoubt", workgroup: [0, 0, 0] }],
+  count: 1,
+  detections: 0,
+  undecided: 1,
+});
 
 /** Returns the kernels that epochs dispatch. */
 export const kernelsOf = (epochs: readonly Epoch[]): Set<ProtectedKernel> =>

@@ -114,7 +114,8 @@ export class Reexecution {
         const failure = journal.obstacle ?? "the device rejected the re-executed commands";
         return { epochs, last, attempts, failure };
       }
-      const again = await reports.scrubSuspects(reports.read(epochs, snapshot, substitution?.kernels));
+      const read = reports.read(epochs, snapshot, { substitutes: substitution?.kernels });
+      const again = await reports.scrubSuspects(read);
       before = substitution;
       comesBack = true;
       // Substitutes whose replicas waited in vain for each other say less than a known fault.

@@ -145,7 +145,9 @@ export class Verifier {
       if (lost) return { lost };
       const noMemory = await this.#memory.failed;
       if (noMemory) return { lost: new UnverifiedError(`no memory for check words: ${noMemory.message}`) };
-      const found = await this.#reports.scrubSuspects(this.#reports.read([epoch], snapshot));
+      const found = await this.#reports.scrubSuspects(
+        this.#reports.read([epoch], snapshot, { isFirst: true }),
+      );
       const settled = this.#outcomes.get(epoch);
       if (!settled) return await this.#judge(epoch, found);
       // The recovery of an earlier epoch executed this one again. The faults that this one detected

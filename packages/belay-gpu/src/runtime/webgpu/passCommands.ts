@@ -10,6 +10,9 @@ export interface SetGroup {
 /** The bind groups that are set, by index. */
 export type SetGroups = ReadonlyMap<number, SetGroup>;
 
+/** The executions that a command belongs to: the first one, later ones of the same work, or all. */
+type Executions = "all" | "first" | "later";
+
 const unset: SetGroup = { group: null, offsets: noOffsets };
 
 /** The commands of a compute pass. It keeps no native pass alive. */
@@ -54,6 +57,7 @@ export class PassCommands {
   readonly #native: GPUComputePassEncoder;
   #pipeline: GPUComputePipeline | undefined;
   readonly #groups = new Map<number, SetGroup>();
+  #executions: Executions = "all";
 
   constructor(pass: GPUComputePassEncoder) {
     this.#pass = pass;
@@ -61,15 +65,31 @@ export class PassCommands {
   }
 
   setPipeline(pipeline: GPUComputePipeline): void {
-    this.#native.setPipeline.call(this.#pass, pipeline);
-    this.recorded.push("setPipeline", pipeline);
+    this.#encode("setPipeline", pipeline);
     this.#pipeline = pipeline;
+  }
+
+  /**
+   * Makes the commands that `encode` encodes belong to the first execution, or only to later ones.
+   * The next `use` sets all that it needs.
+   */
+  only(executions: Exclude<Executions, "all">, encode: () => void): void {
+    this.#executions = executions;
+    encode();
+    this.#executions = "all";
+    this.#pipeline = undefined;
+    for (const [index, { group, offsets }] of this.#groups)
+      this.#groups.set(index, { group, offsets: [...offsets] });
+  }
+
+  #encode(name: keyof GPUComputePassEncoder, ...args: readonly unknown[]): void {
+    if (this.#executions !== "later") (this.#native[name] as AnyMethod).call(this.#pass, ...args);
+    if (this.#executions !== "first") this.recorded.push(name, ...args);
   }
 
   setBindGroup(index: number, set: SetGroup): void {
     const { group, offsets } = set;
-    (this.#native.setBindGroup as AnyMethod).call(this.#pass, index, group, ...offsets);
-    this.recorded.push("setBindGroup", index, group, ...offsets);
+    this.#encode("setBindGroup", index, group, ...offsets);
     this.#groups.set(index, set);
   }
 
@@ -97,28 +117,23 @@ export class PassCommands {
   }
 
   dispatchWorkgroups(...grid: Parameters<GPUComputePassEncoder["dispatchWorkgroups"]>): void {
-    this.#native.dispatchWorkgroups.call(this.#pass, ...grid);
-    this.recorded.push("dispatchWorkgroups", ...grid);
+    this.#encode("dispatchWorkgroups", ...grid);
   }
 
   dispatchWorkgroupsIndirect(buffer: GPUBuffer, offset: number): void {
-    this.#native.dispatchWorkgroupsIndirect.call(this.#pass, buffer, offset);
-    this.recorded.push("dispatchWorkgroupsIndirect", buffer, offset);
+    this.#encode("dispatchWorkgroupsIndirect", buffer, offset);
   }
 
   pushDebugGroup(label: string): void {
-    this.#native.pushDebugGroup.call(this.#pass, label);
-    this.recorded.push("pushDebugGroup", label);
+    this.#encode("pushDebugGroup", label);
   }
 
   popDebugGroup(): void {
-    this.#native.popDebugGroup.call(this.#pass);
-    this.recorded.push("popDebugGroup");
+    this.#encode("popDebugGroup");
   }
 
   end(): void {
-    this.#native.end.call(this.#pass);
-    this.recorded.push("end");
+    this.#encode("end");
     this.recorded.trim();
   }
 }
