@@ -54,11 +54,13 @@ export const takeTurn = () => ({ comes: null, toHost: async () => {}, end: () =>
 `,
 );
 file("package.json", '{ "type": "module" }');
+file("steps/index.js", 'export * from "./half.js";');
+file("steps/half.js", "const SHIFT = 3 - 2; export const half = (x) => (x / (1 << SHIFT)) | 0;");
 
 /** A program in JavaScript with types in comments, which bundlers accept without more plugins. */
 const program = `
 import { misspeculate, reduction, speculate } from "belay-speculate";
-const half = (x) => (x / 2) | 0;
+import { half } from "./steps/index.js";
 /** @param {Int32Array} a  @param {Uint32Array} p  @param {number} n */
 async function relax(a, p, n) {
   "use speculate";
@@ -196,6 +198,31 @@ describe("the plugin", () => {
   });
 });
 
+describe("an import of a function that a loop calls", () => {
+  const aliased = file("aliased.js", program.replace("./steps/index.js", "#steps"));
+  const half = join(folder, "steps/half.js");
+
+  it("is resolved by other plugins, and its file is watched", async () => {
+    const alias = { name: "alias", resolveId: (id: string) => (id === "#steps" ? half : null) };
+    const plugins = [alias, rollupPlugin({ strict: true })];
+    const bundle = await rollup({ input: aliased, external: /belay-gpu/, plugins, onwarn: () => {} });
+    const { output } = await bundle.generate({});
+    expect(output[0].code.match(/sequential: /g)).toHaveLength(2);
+    expect(bundle.watchFiles).toContain(half);
+  });
+
+  it("is not followed out of the bundle", async () => {
+    const warnings: string[] = [];
+    await rollup({
+      input: aliased,
+      external: /belay-gpu|#steps/,
+      plugins: [rollupPlugin()],
+      onwarn: ({ message }) => warnings.push(message),
+    });
+    expect(String(warnings)).toContain("`half` is imported from `#steps`, which cannot be read");
+  });
+});
+
 describe("belay-speculate/register", () => {
   const typed = `
 import { half, type Names } from "./half.ts";
@@ -204,7 +231,7 @@ export async function relax(a: Int32Array, p: Uint32Array): Promise<number> {
   let total: number = 0;
   //#pragma omp for target(webgpu) speculate(a) reduction(+:total)
   for (let i = 0; i < a.length; i++) {
-    a[p[i]!] = (a[i]! + 1) as number;
+    a[p[i]!] = (half(a[i]! * 2) + 1) as number;
     total += 1;
   }
   return total;
@@ -216,7 +243,7 @@ console.log(JSON.stringify([await relax(a, p), [...a], names, globalThis.specula
   it("translates modules that Node.js loads", async () => {
     file(
       "half.ts",
-      "export interface Names { one: number }\nexport const half = (x: number): number => x / 2;\n",
+      "export interface Names { one: number }\nexport const half = (x: number): number => x >> 1;\n",
     );
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [
       "--import",

@@ -20,9 +20,14 @@ import {
 import { evaluate } from "../support/loops/loopPrograms.ts";
 
 const devices = testDevices({ full: true });
-/** `ARBITRARY_SOURCES=1000` runs a long search, and `ARBITRARY_SEED=7` one of other loops. */
+/**
+ * `ARBITRARY_SOURCES=1000` runs a long search, `ARBITRARY_SEED=7` one of other loops, and
+ * `ARBITRARY_INPUTS=10` one of so many inputs for each loop.
+ */
 const numRuns = Number(process.env.ARBITRARY_SOURCES ?? 6);
 const seed = Number(process.env.ARBITRARY_SEED ?? 5);
+const inputsPerLoop = Number(process.env.ARBITRARY_INPUTS ?? 1);
+const loopInputs = fc.array(loopInput, { minLength: inputsPerLoop, maxLength: inputsPerLoop });
 
 /** Returns longer arrays of the input's values, with a number of iterations to match. */
 function longer(input: LoopInput): LoopInput {
@@ -57,13 +62,13 @@ it("leaves what JavaScript leaves, for random loops on hostile inputs", async ()
     .filter(({ source }) => roundsAll(source))
     .filter(({ code, diagnostics }) => !!code && diagnostics.every(({ severity }) => severity !== "error"));
   await fc.assert(
-    fc.asyncProperty(translated, loopInput, async ({ source, code }, input) => {
+    fc.asyncProperty(translated, loopInputs, async ({ source, code }, inputs) => {
       for (const options of [
         { fallback: "never" },
         { fallback: "never", engine: publishedEngine() },
       ] as const) {
         const speculated = evaluate(code!, executeOn(options) as never).run!;
-        for (const each of [input, longer(input)])
+        for (const each of inputs.flatMap((input) => [input, longer(input)]))
           expect(await resultOf(speculated, each)).toEqual(await resultOf(evaluate(source).run!, each));
       }
     }),

@@ -1,4 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { belay } from "../../../../test/support/processes/belay.ts";
 
 const relax = `export async function relax(a: Float32Array, p: Uint32Array, n: number) {
@@ -36,6 +39,22 @@ describe("belay speculate", () => {
     expect(stderr).toContain("error[BELAY512 unknown-type]: not parallelized because `a` is a BigInt64Array");
     expect(stderr).toContain("--> <stdin>:4:31");
     expect(stderr).toContain("^");
+  });
+
+  it("follows imports of files, and shows what a loop cannot use there", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "belay-speculate-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const main = join(folder, "main.ts");
+    await writeFile(join(folder, "util.ts"), "export const third = (x: number) => x / 3;\n");
+    await writeFile(main, `import { third } from "./util.js";\n${relax.replace("* 0.5", "* third(2)")}`);
+    expect((await belay(["speculate", main])).stdout).toContain("Math.fround(a_a[index] *");
+    await writeFile(join(folder, "util.ts"), "\nexport const third = (x: number) => console.log(x);\n");
+    const { status, stderr } = await belay(["speculate", main]);
+    expect(status).toBe(1);
+    expect(stderr).toContain("error[BELAY513 unknown-call]: not parallelized because `console.log`");
+    expect(stderr).toContain(`--> ${join(folder, "util.ts")}:2:37`);
+    const { stdout } = await belay(["speculate", main, "--json"]);
+    expect(JSON.parse(stdout).diagnostics).toMatchObject([{ file: join(folder, "util.ts"), line: 2 }]);
   });
 
   it("says it when there is nothing to show", async () => {

@@ -1,11 +1,17 @@
-import { lineAndColumn, renderDiagnostic } from "belay-gpu/internal/diagnostics/render";
+import { lineAndColumn } from "belay-gpu/internal/diagnostics/render";
 import { firstPlan, type PlanName } from "belay-speculate/internal/engine/policy/planChoice";
 import { type Plan, planOf } from "belay-speculate/internal/engine/rounds/plans";
 import { addressLoop } from "belay-speculate/internal/loops/analysis/addressLoop";
 import { logSize } from "belay-speculate/internal/loops/analysis/logSize";
 import { scanLoop } from "belay-speculate/internal/loops/analysis/scanLoop";
-import { type TranslatedLoop, translate } from "belay-speculate/internal/loops/translate";
+import {
+  type LoopDiagnostic,
+  renderLoopDiagnostic,
+  type TranslatedLoop,
+  translate,
+} from "belay-speculate/internal/loops/translate";
 import { mayReorder } from "belay-speculate/internal/loops/tree/walk";
+import { readRelative } from "belay-speculate/internal/plugin/modules";
 import { Command } from "commander";
 import { readSource } from "../shared/files/input.ts";
 import { exitStatus } from "../shared/terminal/failure.ts";
@@ -29,21 +35,32 @@ export function speculateCommand(io: Io, finish: (status: number) => void): Comm
     .action(async (file: string, flags: Flags) => {
       const source = await readSource(file, io);
       const name = file === "-" ? "<stdin>" : file;
-      const { loops, diagnostics } = translate(source, file === "-" ? "stdin.ts" : file);
+      const { loops, diagnostics } = translate(
+        source,
+        file === "-" ? "stdin.ts" : file,
+        "module",
+        readRelative,
+      );
       if (flags.json) {
-        const located = diagnostics.map((one) => ({ ...one, ...lineAndColumn(source, one.span.start) }));
+        const located = diagnostics.map((one) => locatedIn(one, source));
         const shown = loops.map((one) => ({ ...one, plans: plansOf(one) }));
         printJson(io, { loops: shown, diagnostics: located });
       } else {
         const color = colorsFor(io.stderr).isColorSupported;
         for (const diagnostic of diagnostics) {
-          tell(io.stderr, `${renderDiagnostic(diagnostic, source, { file: name, color })}\n\n`);
+          tell(io.stderr, `${renderLoopDiagnostic(diagnostic, source, { file: name, color })}\n\n`);
         }
         if (diagnostics.length + loops.length === 0) tell(io.stderr, `${name} has no loops to translate\n`);
         for (const loop of loops) tell(io.stdout, `${describe(loop, source, name, flags)}\n`);
       }
       finish(diagnostics.some(({ severity }) => severity === "error") ? exitStatus.failed : exitStatus.ok);
     });
+}
+
+/** Returns a diagnostic with its line and column, and the module in which it is. */
+function locatedIn({ module, ...diagnostic }: LoopDiagnostic, source: string) {
+  const place = lineAndColumn(module?.source ?? source, diagnostic.span.start);
+  return { ...diagnostic, ...(module && { file: module.filename }), ...place };
 }
 
 /** The accesses per iteration that an engine assumes at first if they are unknown. */

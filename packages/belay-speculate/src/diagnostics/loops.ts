@@ -92,6 +92,11 @@ export const loopError = {
       help: "copy it into a constant before the loop",
     }),
 
+  notImported: (name: string, module: string, span: Span) =>
+    refused("unknown-type", `${quoted(name)} of ${module} is not known in the file with the loop`, span, {
+      help: "export it, and import it there too",
+    }),
+
   unknownType: (name: string, span: Span, help: string) =>
     refused("unknown-type", `the type of ${quoted(name)} is not known`, span, { help }),
 

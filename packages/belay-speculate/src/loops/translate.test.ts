@@ -272,7 +272,7 @@ function next(x: number) { x = (x * 5 + 1) & 15; return x; }
     [
       "a[i] = outer(i);",
       'import { outer } from "./other.ts";',
-      "BELAY513 outer(i): not parallelized because `outer` is imported, so what it does is not known",
+      "BELAY513 outer(i): not parallelized because `outer` is imported from `./other.ts`, which cannot be read",
     ],
     [
       "a[i] = later(i);",

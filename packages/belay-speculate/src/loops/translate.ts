@@ -1,8 +1,10 @@
 import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
+import { type RenderOptions, renderDiagnostic } from "belay-gpu/internal/diagnostics/render";
 import type { Node } from "oxc-parser";
 import { loopError } from "../diagnostics/loops.ts";
 import { sequentialSource } from "./javascript/sequential.ts";
 import { type HostExpressions, lowerLoop } from "./lowering/lowerLoop.ts";
+import { Imports, type ModuleReader, type ModuleSource } from "./source/imports.ts";
 import { parse } from "./source/parse.ts";
 import {
   type Binding,
@@ -15,6 +17,12 @@ import {
 } from "./source/scopes.ts";
 import { type SpeculatedLoop, speculatedLoops, type UndirectedLoop } from "./source/speculatedLoops.ts";
 import type { Loop } from "./tree/ir.ts";
+
+/** A diagnostic, with its place in the file with the loops or in a module that the file imports. */
+export interface LoopDiagnostic extends Diagnostic {
+  /** The module with the place; undefined if it is in the file with the loops. */
+  readonly module?: ModuleSource;
+}
 
 export interface TranslatedLoop extends PlacedLoop {
   readonly loop: Loop;
@@ -48,23 +56,26 @@ export interface Translation {
   readonly loops: readonly TranslatedLoop[];
   /** The loops that stay as they are. */
   readonly refused: readonly PlacedLoop[];
-  readonly diagnostics: readonly Diagnostic[];
+  readonly diagnostics: readonly LoopDiagnostic[];
 }
 
 /**
  * Translates the loops of a TypeScript or JavaScript file that have directives. `filename` decides
  * the language. A CommonJS file cannot wait outside of functions. A loop that cannot be translated
- * is refused and has a diagnostic. Never throws on bad input.
+ * is refused and has a diagnostic. Never throws on bad input. `read` gives the modules whose
+ * functions and constants loops use.
  */
 export function translate(
   source: string,
   filename: string,
   format: "commonjs" | "module" = "module",
+  read: ModuleReader = () => undefined,
 ): Translation {
   const { file, diagnostics } = parse(source, filename);
   if (!file) return { loops: [], refused: [], diagnostics };
   const scopes = resolveScopes(file.program);
   const found = speculatedLoops(file, scopes);
+  const imports = new Imports(file, filename, scopes, read);
   const translated: (Omit<TranslatedLoop, "shared"> & Used)[] = [];
   const refused: PlacedLoop[] = [];
   const all = [...diagnostics, ...found.diagnostics];
@@ -72,7 +83,8 @@ export function translate(
   const attempt = (one: SpeculatedLoop): boolean => {
     const report = (...found: readonly Diagnostic[]) =>
       all.push(...found.map((each) => (one.isTried ? { ...each, severity: "warning" as const } : each)));
-    const lowered = lowerLoop(file, scopes, one, found.directiveNames);
+    imports.link(one.node, one.scope);
+    const lowered = lowerLoop(file, imports, scopes, one, found.directiveNames);
     report(...lowered.diagnostics);
     if (!lowered.result) return false;
     const place = placeOf(one, scopes, format);
@@ -109,7 +121,30 @@ export function translate(
     ...loop,
     shared: used.flatMap((binding) => (shared.includes(binding) ? [shared.indexOf(binding)] : [])),
   }));
-  return { loops, refused, diagnostics: all.sort((one, other) => one.span.start - other.span.start) };
+  const located = all
+    .sort((one, other) => one.span.start - other.span.start)
+    .map((each) => inModule(each, imports.moduleAt(each.span)));
+  return { loops, refused, diagnostics: located };
+}
+
+/** Renders a diagnostic with the lines of the file or module in which it is. */
+export function renderLoopDiagnostic(
+  diagnostic: LoopDiagnostic,
+  source: string,
+  options: RenderOptions,
+): string {
+  const { module } = diagnostic;
+  return module
+    ? renderDiagnostic(diagnostic, module.source, { ...options, file: module.filename })
+    : renderDiagnostic(diagnostic, source, options);
+}
+
+/** Returns a diagnostic with its place in a module. */
+function inModule(diagnostic: Diagnostic, module: ReturnType<Imports["moduleAt"]>): LoopDiagnostic {
+  if (!module) return diagnostic;
+  const { start, filename, source } = module;
+  const span = { start: diagnostic.span.start - start, end: diagnostic.span.end - start };
+  return { ...diagnostic, span, module: { filename, source } };
 }
 
 /**

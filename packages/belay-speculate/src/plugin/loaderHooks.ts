@@ -5,8 +5,9 @@
 import { readFileSync } from "node:fs";
 import type { LoadFnOutput, LoadHookContext } from "node:module";
 import { fileURLToPath } from "node:url";
-import { renderDiagnostic } from "belay-gpu/internal/diagnostics/render";
+import { renderLoopDiagnostic } from "../loops/translate.ts";
 import { eraseTypes } from "./eraseTypes.ts";
+import { readRelative } from "./modules.ts";
 import { mayHaveLoops, replaceLoops } from "./replaceLoops.ts";
 import { asBuilt } from "./severity.ts";
 
@@ -36,9 +37,9 @@ export function load<Result>(
 }
 
 function translated(source: string, path: string, format: "commonjs" | "module"): string {
-  const { code, map, diagnostics } = replaceLoops(source, path, format);
+  const { code, map, diagnostics } = replaceLoops(source, path, format, readRelative);
   for (const diagnostic of diagnostics) {
-    process.stderr.write(`${renderDiagnostic(asBuilt(diagnostic), source, { file: path })}\n\n`);
+    process.stderr.write(`${renderLoopDiagnostic(asBuilt(diagnostic), source, { file: path })}\n\n`);
   }
   return code === undefined ? source : `${code}\n//# sourceMappingURL=${map!.toUrl()}\n`;
 }

@@ -4,9 +4,11 @@
  */
 
 import { flag, refuseUnknown } from "belay-gpu/internal/diagnostics/options";
-import { renderDiagnostic } from "belay-gpu/internal/diagnostics/render";
 import { createUnplugin } from "unplugin";
+import { renderLoopDiagnostic } from "../loops/translate.ts";
+import { withModules } from "./modules.ts";
 import { mayHaveLoops, replaceLoops } from "./replaceLoops.ts";
+import { resolutionOf } from "./resolution.ts";
 import { asBuilt } from "./severity.ts";
 
 /** The options of the plugin, in every bundler. */
@@ -54,13 +56,16 @@ const plugins = createUnplugin<SpeculationPluginOptions, false>((options) => ({
   enforce: "pre",
   transform: {
     filter: { id: /\.[cm]?[jt]sx?(\?.*)?$/ },
-    handler(source, id) {
+    async handler(source, id) {
       if (!mayHaveLoops(source)) return null;
       const filename = id.replace(/\?.*$/, "");
-      const { code, map, diagnostics } = replaceLoops(source, filename);
+      const { code, map, diagnostics } = await withModules(
+        (read) => replaceLoops(source, filename, undefined, read),
+        resolutionOf(this),
+      );
       for (const found of diagnostics) {
         const diagnostic = asBuilt(found, options.strict);
-        const text = renderDiagnostic(diagnostic, source, { file: filename });
+        const text = renderLoopDiagnostic(diagnostic, source, { file: filename });
         if (diagnostic.severity === "error") this.error(text);
         else this.warn(text);
       }

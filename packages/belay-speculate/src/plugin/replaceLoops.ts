@@ -1,8 +1,8 @@
-import type { Diagnostic } from "belay-gpu/internal/diagnostics/diagnostic";
 import MagicString, { type SourceMap } from "magic-string";
 import type { PassedOn } from "../loops/lowering/lowerLoop.ts";
 import { classOf } from "../loops/source/declaredTypes.ts";
-import { type PlacedLoop, type TranslatedLoop, translate } from "../loops/translate.ts";
+import type { ModuleReader } from "../loops/source/imports.ts";
+import { type LoopDiagnostic, type PlacedLoop, type TranslatedLoop, translate } from "../loops/translate.ts";
 import type { LoopArray } from "../loops/tree/ir.ts";
 import { everyExpression } from "../loops/tree/walk.ts";
 
@@ -16,7 +16,7 @@ export interface Replacement {
   /** The file with its loops replaced; undefined when there is nothing to replace. */
   readonly code?: string;
   readonly map?: SourceMap;
-  readonly diagnostics: readonly Diagnostic[];
+  readonly diagnostics: readonly LoopDiagnostic[];
 }
 
 /**
@@ -35,14 +35,15 @@ export const mayHaveLoops = (source: string) =>
  *
  * The loop itself stays as the other branch, for data that its translation does not cover. Before
  * this branch and before refused loops, the host gets the arrays that devices have newer copies of.
- * `filename` decides the language.
+ * `filename` decides the language. `read` gives the modules that the file imports.
  */
 export function replaceLoops(
   source: string,
   filename: string,
   format: "commonjs" | "module" = /\.c[jt]s$/.test(filename) ? "commonjs" : "module",
+  read?: ModuleReader,
 ): Replacement {
-  const { loops, refused, diagnostics } = translate(source, filename, format);
+  const { loops, refused, diagnostics } = translate(source, filename, format, read);
   const replaced = loops.filter(({ mayAwait }) => mayAwait);
   const kept = [...refused, ...loops.filter(({ mayAwait }) => !mayAwait)];
   if (replaced.length + kept.length === 0) return { diagnostics };

@@ -14,6 +14,9 @@ import {
 import { parseIterations } from "./offsets.ts";
 import { malformed, orDiagnostic, repeated } from "./refusal.ts";
 
+/** The module from which programs import the call form. */
+export const directiveModule = "belay-speculate";
+
 /** The functions of the call form. */
 export const callNames = ["speculate", "reduction", "accesses", "schedule", "configure", "precision"];
 

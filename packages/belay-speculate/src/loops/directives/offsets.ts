@@ -92,15 +92,15 @@ function parseExpression(source: string, { start, end }: Span): Expression | und
   const [statement] = program.body;
   const isOne = errors.length === 0 && program.body.length === 1 && statement?.type === "ExpressionStatement";
   if (!isOne) return undefined;
-  move(statement.expression, start);
+  movePositions(statement.expression, start);
   return statement.expression;
 }
 
 /** Shifts all positions of a separately parsed tree. */
-function move(part: unknown, by: number): void {
+export function movePositions(part: unknown, by: number): void {
   if (typeof part !== "object" || part === null) return;
   const node: { start?: number; end?: number } = part;
   if (typeof node.start === "number") node.start += by;
   if (typeof node.end === "number") node.end += by;
-  for (const child of Object.values(part)) move(child, by);
+  for (const child of Object.values(part)) movePositions(child, by);
 }

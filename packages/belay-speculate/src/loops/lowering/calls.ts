@@ -41,6 +41,11 @@ export function call(lowering: Lowering, node: CallExpression): LoweredValue {
     if (name === "charCodeAt" && args.length === 1) return codeUnit(lowering, callee.object, args[0]!, node);
     if (object === "Number" && !lookUp(lowering.scope, "Number") && isNumberTest(name))
       return numberTest(lowering, name, args, node);
+    const namespace = lookUp(lowering.scope, object);
+    const exported = namespace && lowering.imports.memberOf(namespace, name);
+    if (exported) return inlined(lowering, exported, `${object}.${name}`, args, node);
+    if (namespace?.kind === "import" && namespace.declaration.type === "ImportNamespaceSpecifier")
+      return refuse(loopError.unknownCall(`${object}.${name}`, "is not exported", node));
     const makesLonger = (name === "push" || name === "unshift") && arrayNamed(lowering, callee.object);
     const [reason, help] = makesLonger
       ? ["makes the array longer", "make it long enough before the loop, and store to its elements"]
@@ -48,7 +53,9 @@ export function call(lowering: Lowering, node: CallExpression): LoweredValue {
     return refuse(loopError.unknownCall(`${object}.${name}`, reason, node, help));
   }
   if (callee.type !== "Identifier") return refuse(loopError.unsupported("this call", node, helperHelp));
-  return inlined(lowering, callee.name, args, node);
+  const binding = lookUp(lowering.scope, callee.name);
+  if (!binding) return refuse(loopError.unknownCall(callee.name, "is not a function of this file", node));
+  return inlined(lowering, binding, callee.name, args, node);
 }
 
 /** Translates `text.charCodeAt(index)`, which is an element of the string's code units. */
@@ -59,16 +66,23 @@ function codeUnit(lowering: Lowering, text: Source, at: Source, node: Node): Low
   return loadOf(lowering, { array, ir, index: known, span: spanOf(node) });
 }
 
-const helperHelp = "a loop may call functions of Math and functions that the same file declares";
+const helperHelp =
+  "a loop may call functions of Math, and functions that the file declares or imports from files";
 
 type Helper = FunctionNode | ArrowFunctionExpression;
 
 /**
- * Inlines a function of the file. Its parameters become values or variables, and its body takes the
- * place of the call.
+ * Inlines a function of the program. Its parameters become values or variables, and its body takes
+ * the place of the call.
  */
-function inlined(lowering: Lowering, name: string, args: readonly Source[], node: Node): LoweredValue {
-  const helper = findHelper(lowering, name, node);
+function inlined(
+  lowering: Lowering,
+  binding: Binding,
+  name: string,
+  args: readonly Source[],
+  node: Node,
+): LoweredValue {
+  const helper = findHelper(lowering, binding, name, node);
   if (lowering.calls.some(({ callee }) => callee === helper)) return refuse(loopError.recursive(name, node));
   lowering.countInlined(node);
 
@@ -87,6 +101,7 @@ function inlined(lowering: Lowering, name: string, args: readonly Source[], node
         },
       );
   }
+  lowering.imports.link(helper, binding.scope);
   lowering.variables.inline(helper);
   lowering.calls.push({ callee: helper, at: node.start });
   try {
@@ -99,18 +114,10 @@ function inlined(lowering: Lowering, name: string, args: readonly Source[], node
   }
 }
 
-function findHelper(lowering: Lowering, name: string, node: Node): Helper {
-  const binding = lookUp(lowering.scope, name);
-  if (!binding) return refuse(loopError.unknownCall(name, "is not a function of this file", node));
+function findHelper({ imports }: Lowering, binding: Binding, name: string, node: Node): Helper {
   if (binding.kind === "import") {
-    return refuse(
-      loopError.unknownCall(
-        name,
-        "is imported, so what it does is not known",
-        node,
-        "move the function into this file",
-      ),
-    );
+    const help = "move the function into this file";
+    return refuse(loopError.unknownCall(name, imports.reasonFor(binding), node, help));
   }
   const helper = functionOf(binding);
   if (!helper || binding.assignments.length > 0) {

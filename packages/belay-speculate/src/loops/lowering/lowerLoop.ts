@@ -7,6 +7,7 @@ import { findReductions } from "../analysis/findReductions.ts";
 import { addressesAreFixed } from "../analysis/fixedAddresses.ts";
 import { scanLoop } from "../analysis/scanLoop.ts";
 import { classOf } from "../source/declaredTypes.ts";
+import type { Imports } from "../source/imports.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import { type Binding, lookUp, type Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
@@ -104,11 +105,12 @@ const mostPasses = 60;
  */
 export function lowerLoop(
   file: ParsedFile,
+  imports: Imports,
   scopes: Scopes,
   loop: SpeculatedLoop,
   directiveNames: ReadonlyMap<string, string>,
 ): LoweredLoop {
-  const lower = (floats: FloatType) => lowerWith(floats, file, scopes, loop, directiveNames);
+  const lower = (floats: FloatType) => lowerWith(floats, file, imports, scopes, loop, directiveNames);
   const lowered = lower("f32");
   const reason = lowered.diagnostics.find(({ code }) => nameOf(code) === "needs-doubles");
   if (!reason && !lowered.accessesDoubles) return lowered;
@@ -144,12 +146,12 @@ function chosenBy({ result }: LoweredLoop): ReadonlySet<string> {
 function lowerOnce(
   floats: FloatType,
   chosen: ReadonlySet<string>,
-  ...[file, scopes, loop, directiveNames]: Parameters<typeof lowerLoop>
+  ...[file, imports, scopes, loop, directiveNames]: Parameters<typeof lowerLoop>
 ): LoweredLoop {
   const variables = new Variables(floats, chosen);
   for (let pass = 0; pass < mostPasses; pass++) {
     variables.startPass();
-    const lowering = new Lowering(file, scopes, loop, directiveNames, variables, {
+    const lowering = new Lowering(file, imports, scopes, loop, directiveNames, variables, {
       expression: translateExpression,
       statements,
     });

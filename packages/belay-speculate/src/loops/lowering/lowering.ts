@@ -3,6 +3,7 @@ import type { Expression, Node, Statement } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { BranchDirective } from "../directives/directive.ts";
 import type { CopiedValue } from "../source/declaredTypes.ts";
+import type { Imports } from "../source/imports.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import type { Binding, Scope, Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
@@ -119,6 +120,7 @@ const deepestExpression = 100;
  */
 export class Lowering {
   readonly file: ParsedFile;
+  readonly imports: Imports;
   readonly scopes: Scopes;
   readonly loop: SpeculatedLoop;
   readonly variables: Variables;
@@ -177,6 +179,7 @@ export class Lowering {
 
   constructor(
     file: ParsedFile,
+    imports: Imports,
     scopes: Scopes,
     loop: SpeculatedLoop,
     directiveNames: ReadonlyMap<string, string>,
@@ -185,6 +188,7 @@ export class Lowering {
   ) {
     this.#translators = translators;
     this.file = file;
+    this.imports = imports;
     this.scopes = scopes;
     this.loop = loop;
     this.scope = loop.scope;

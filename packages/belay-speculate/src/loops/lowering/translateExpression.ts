@@ -1,6 +1,6 @@
 import type { MemberExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
-import { constantProperty } from "../source/constantProperties.ts";
+import { constantProperty, constantValue } from "../source/constantProperties.ts";
 import { lookUp } from "../source/scopes.ts";
 import { call } from "./calls.ts";
 import { condition, conditional, logical } from "./expressions/choices.ts";
@@ -110,7 +110,11 @@ function member(lowering: Lowering, node: MemberExpression): LoweredValue {
       const value = node.object.name === "Math" ? Math[name as "PI"] : Number[name as "EPSILON"];
       if (typeof value === "number") return hostConstant(value);
     }
-    const constant = constantProperty(lookUp(lowering.scope, node.object.name), name);
+    const object = lookUp(lowering.scope, node.object.name);
+    const exported = object && lowering.imports.memberOf(object, name);
+    const constant = exported
+      ? constantValue(exported, lowering.file)
+      : constantProperty(object, name, lowering.file);
     if (constant !== undefined) return hostConstant(constant);
     if (name === "length") {
       const scratch = scratchNamed(lowering, node.object);

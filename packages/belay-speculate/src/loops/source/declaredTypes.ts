@@ -96,7 +96,8 @@ export function typeOfAnnotation(
       break;
     case "TSTypeReference": {
       if (type.typeName.type !== "Identifier") break;
-      const alias = lookUp(scope, type.typeName.name);
+      const named = lookUp(scope, type.typeName.name);
+      const alias = named && file.follow(named);
       const [argument] = type.typeArguments?.params ?? [];
       if (!alias && type.typeName.name === "Readonly" && argument) {
         return typeOfAnnotation(argument, scope, file, distance + 1);

@@ -1,11 +1,17 @@
 import type { Diagnostic } from "belay-gpu/internal/diagnostics/diagnostic";
 import { type Comment, type Program, parseSync } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
+import { movePositions } from "../directives/offsets.ts";
+import type { Binding } from "./scopes.ts";
 
 export interface ParsedFile {
-  readonly source: string;
+  /** The text of the file, and after it the texts of the modules that its loops use. */
+  source: string;
   readonly program: Program;
-  readonly comments: readonly Comment[];
+  /** The comments in `source`, in order. */
+  readonly comments: Comment[];
+  /** Returns the declaration of an imported name in its module, or the import if it is unknown. */
+  follow(binding: Binding): Binding;
 }
 
 /**
@@ -16,11 +22,12 @@ const deepest = { brackets: 500, operators: 2000 };
 
 /**
  * Parses a TypeScript or JavaScript file; the ending of the file name decides which. Returns
- * diagnostics for a file that does not parse.
+ * diagnostics for a file that does not parse. `start` is added to all positions in the tree.
  */
 export function parse(
   source: string,
   filename: string,
+  start = 0,
 ): { readonly file?: ParsedFile; readonly diagnostics: readonly Diagnostic[] } {
   const tooDeep = findExcessiveNesting(source);
   if (tooDeep !== undefined) {
@@ -32,7 +39,9 @@ export function parse(
     return loopError.syntax(message, { start, end }, helpMessage ?? undefined);
   });
   if (diagnostics.length > 0) return { diagnostics };
-  return { file: { source, program: result.program, comments: result.comments }, diagnostics };
+  const { program, comments } = result;
+  if (start > 0) movePositions([program, comments], start);
+  return { file: { source, program, comments, follow: (binding) => binding }, diagnostics };
 }
 
 /**

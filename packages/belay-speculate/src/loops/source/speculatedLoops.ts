@@ -1,7 +1,7 @@
 import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { CallExpression, ForOfStatement, ForStatement, Node } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
-import { callNames, parseCalls } from "../directives/calls.ts";
+import { callNames, directiveModule, parseCalls } from "../directives/calls.ts";
 import { parseComment } from "../directives/comments.ts";
 import { type BranchDirective, type LoopDirective, noClauses } from "../directives/directive.ts";
 import { type ForLoop, forLoops, nameOf } from "./forLoops.ts";
@@ -49,9 +49,6 @@ export interface FoundLoops {
 
 /** A loop of a file without the contents of its directive. */
 export type UndirectedLoop = Pick<SpeculatedLoop, "node" | "span" | "start" | "scope" | "container">;
-
-/** The module from which programs import the call form. */
-const directiveModule = "belay-speculate";
 
 /**
  * Finds the loops that have directives, the directives that have no loop, and the loops of

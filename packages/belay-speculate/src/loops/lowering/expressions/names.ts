@@ -1,9 +1,10 @@
 import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
+import { constantValue } from "../../source/constantProperties.ts";
 import { isInside } from "../../source/countedLoop.ts";
 import { type DeclaredType, declaredType } from "../../source/declaredTypes.ts";
 import { propertyPath, typeOfPath } from "../../source/propertyPaths.ts";
-import { type Binding, lookUp } from "../../source/scopes.ts";
+import { type Binding, lookUp, type Scope } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering, Meaning } from "../lowering.ts";
 import { hostValue, type Linear, zero } from "../numbers/linear.ts";
@@ -34,26 +35,18 @@ export function meaningOf(lowering: Lowering, name: string, node: Node): Meaning
 }
 
 function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning {
-  const { name, kind, declaration } = binding;
-  const constant = literalOf(binding);
+  const { kind, declaration } = binding;
+  const constant = constantValue(binding, lowering.file);
   if (constant !== undefined) return { kind: "value", value: hostConstant(constant) };
   const { start, end } = lowering.loop.node;
   if (start <= declaration.start && declaration.end <= end) {
-    return refuse(lowering.refused.has(binding) ? null : loopError.notDeclaredYet(name, node));
+    return refuse(lowering.refused.has(binding) ? null : loopError.notDeclaredYet(binding.name, node));
   }
-  if (lookUp(lowering.loop.scope, name) !== binding) {
-    return refuse(
-      loopError.unsupported(
-        `\`${name}\`, which another variable hides before the loop,`,
-        node,
-        "rename one of the two",
-      ),
-    );
-  }
+  const name = nameBefore(lowering, binding);
+  if (name === undefined) return refuseUnnamed(lowering, binding, node);
   if (kind === "import") {
-    return refuse(
-      loopError.unsupported("an imported value", node, "copy it into a constant before the loop"),
-    );
+    const what = `\`${name}\`, which ${lowering.imports.reasonFor(binding)},`;
+    return refuse(loopError.unsupported(what, node, "copy it into a constant before the loop"));
   }
   const type = declaredType(binding, lowering.file);
   switch (type.kind) {
@@ -66,9 +59,30 @@ function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning 
     case "unknown": {
       const kind = type.kind === "boolean" ? "boolean" : "number";
       lowering.guards.requireType(`typeof ${name} === "${kind}"`);
-      return scalar(lowering, binding, kind);
+      return scalar(lowering, binding, name, kind);
     }
   }
+}
+
+/** Returns the name by which the code before the loop knows a binding; undefined if it has none. */
+function nameBefore({ loop, file }: Lowering, binding: Binding): string | undefined {
+  if (lookUp(loop.scope, binding.name) === binding) return binding.name;
+  for (let scope: Scope | undefined = loop.scope; scope; scope = scope.parent) {
+    for (const [name, one] of scope.bindings) {
+      if (file.follow(one) === binding && lookUp(loop.scope, name) === binding) return name;
+    }
+  }
+  return undefined;
+}
+
+function refuseUnnamed({ imports }: Lowering, binding: Binding, node: Node): never {
+  const { name, declaration, assignments } = binding;
+  const module = imports.moduleAt(declaration);
+  if (module && assignments.length > 0)
+    return refuse(loopError.unsupported(`\`${name}\`, a variable of another module,`, node));
+  if (module) return refuse(loopError.notImported(name, module.filename, node));
+  const what = `\`${name}\`, which another variable hides before the loop,`;
+  return refuse(loopError.unsupported(what, node, "rename one of the two"));
 }
 
 /** Returns the meaning of an array from outside, or of a value that the host copies to one. */
@@ -95,7 +109,8 @@ export function propertyMeaning(lowering: Lowering, node: Node): Meaning | undef
   const path = propertyPath(node);
   if (!path || path.names.length === 0) return undefined;
   const binding = path.root === null ? undefined : lookUp(lowering.scope, path.root);
-  if (path.root === null ? lowering.calls.length > 0 : !isConstantObject(lowering, binding)) return undefined;
+  if (path.root === null ? lowering.calls.length > 0 : !isConstantObject(lowering, path.root))
+    return undefined;
   const code = [path.root ?? "this", ...path.names].join(".");
   const known = lowering.properties.get(code);
   if (known) return known;
@@ -126,9 +141,9 @@ function meaningOfProperty(lowering: Lowering, code: string, type: DeclaredType)
 }
 
 /** Returns true for a variable from outside that holds the same object in all iterations. */
-function isConstantObject({ loop, file, scope }: Lowering, binding: Binding | undefined): boolean {
-  if (!binding || lookUp(loop.scope, binding.name) !== binding || lookUp(scope, binding.name) !== binding)
-    return false;
+function isConstantObject({ loop, file, scope }: Lowering, name: string): boolean {
+  const binding = lookUp(scope, name);
+  if (!binding || lookUp(loop.scope, name) !== binding) return false;
   if (binding.kind === "import" || binding.kind === "class" || binding.kind === "function") return false;
   if (declaredType(binding, file).kind === "array") return false;
   return binding.assignments.every(({ start, end }) => end <= loop.node.start || loop.node.end <= start);
@@ -138,8 +153,8 @@ function isConstantObject({ loop, file, scope }: Lowering, binding: Binding | un
  * Returns the meaning of a number or boolean from outside: the same in all iterations, carried from
  * each to the next, or reduced.
  */
-function scalar(lowering: Lowering, binding: Binding, kind: "number" | "boolean"): Meaning {
-  const { name, assignments } = binding;
+function scalar(lowering: Lowering, binding: Binding, name: string, kind: "number" | "boolean"): Meaning {
+  const { assignments } = binding;
   const { loop } = lowering;
   const executed = [loop.node, ...lowering.variables.inlined];
   const isWritten = assignments.some((one) => executed.some((part) => isInside(part, one)));
@@ -169,19 +184,6 @@ export function outsideVariable(
 
 export function refuseAssignment({ name, assignments }: Binding): never {
   return refuse(loopError.cannotAssign(name, "is a constant", assignments[0]!, "declare it with `let`"));
-}
-
-/** Returns the value of a constant that is declared as a literal. */
-function literalOf({ kind, declaration }: Binding): number | boolean | undefined {
-  if (kind !== "const" || declaration.type !== "VariableDeclarator" || declaration.id.type !== "Identifier") {
-    return undefined;
-  }
-  const { init } = declaration;
-  const negative = init?.type === "UnaryExpression" && init.operator === "-";
-  const literal = negative ? init.argument : init;
-  if (literal?.type !== "Literal") return undefined;
-  if (typeof literal.value === "number") return negative ? -literal.value : literal.value;
-  return typeof literal.value === "boolean" && !negative ? literal.value : undefined;
 }
 
 /** Returns the value of a variable that iterations pass on. A boolean is passed on as 0 or 1. */
