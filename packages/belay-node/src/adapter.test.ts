@@ -1,10 +1,13 @@
+import { execFile } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { BelayError } from "belay-gpu";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { changeKernel } from "../../../test/support/devices/changeKernel.ts";
+import { typescript } from "../../../test/support/processes/processes.ts";
 import { NoAdapterError, type OpenedGpu, openGpu } from "./adapter.ts";
 import { diagnoseAdapters } from "./adapterDiagnosis.ts";
 import { probeSubgroupPairing, selfTest } from "./adapterSelfTest.ts";
@@ -57,6 +60,23 @@ describe("openGpu", () => {
     for (const { outcome } of tried) expect(message).toContain(outcome);
     expect(help).toContain("VK_ICD_FILENAMES");
     expect(error).toBeInstanceOf(BelayError);
+  });
+
+  test("closes while a device verifies work that nobody reads", async () => {
+    const program = join(import.meta.dirname, "../../../test/support/devices/closeWithoutReads.ts");
+    const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", ...typescript, program]);
+    expect(stdout).toBe("closed\n");
+  });
+
+  test("destroys its devices when it is closed", async () => {
+    const opened = await openGpu();
+    const devices = [
+      await opened.adapter.requestDevice(),
+      await (await opened.gpu.requestAdapter())!.requestDevice(),
+    ];
+    opened.close();
+    const reasons = await Promise.all(devices.map(async ({ lost }) => (await lost).reason));
+    expect(reasons).toEqual(["destroyed", "destroyed"]);
   });
 
   test("refuses options and kinds that do not exist", async () => {

@@ -4,7 +4,7 @@ import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import { listOf, refuseUnknown, type Values } from "belay-gpu/internal/diagnostics/options";
 import { findChromiumSwiftShader, unpackSwiftShader } from "./adapterSwiftShader.ts";
 import { MANIFEST, mapVulkanLoader, reachesLoader, withSwiftShader } from "./adapterVulkan.ts";
-import { createGpu, releaseGpu } from "./gpu.ts";
+import { createGpu, destroyDevices } from "./gpu.ts";
 
 /**
  * The origin of an adapter, in the order in which they are tried.
@@ -81,7 +81,7 @@ export interface OpenedGpu extends Disposable {
   readonly adapter: GPUAdapter;
   /** The adapter that was opened, and the reason for it. */
   readonly choice: AdapterChoice;
-  /** Releases WebGPU. Destroy devices first: no object from the adapter may be used afterwards. */
+  /** Destroys all devices of the adapter and of `gpu`. Reads that are under way reject. */
   close(): void;
 }
 
@@ -129,11 +129,8 @@ export async function openGpu(options: OpenGpuOptions = {}): Promise<OpenedGpu> 
     tried.push({ kind: found.kind, outcome: found.outcome });
     if (!found.opened) continue;
     const { gpu, adapter } = found.opened;
-    if (!accepts(found.kind)) {
-      releaseGpu(gpu);
-      continue;
-    }
-    const close = () => releaseGpu(gpu);
+    if (!accepts(found.kind)) continue;
+    const close = () => destroyDevices(gpu);
     const choice = { kind: found.kind, description: found.outcome, reason: explain(tried), tried };
     return { gpu, adapter, choice, close, [Symbol.dispose]: close };
   }
@@ -207,7 +204,6 @@ async function open(kind: AdapterKind, flags: readonly string[], nothing: string
     const gpu = await createGpu(flags);
     const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
     if (adapter) return { kind, outcome: describe(adapter), opened: { gpu, adapter } };
-    releaseGpu(gpu);
     return { kind, outcome: nothing };
   } catch (error) {
     return { kind, outcome: firstLineOf(error) };

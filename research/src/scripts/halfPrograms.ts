@@ -17,7 +17,7 @@ import { configurationsFor, describeConfiguration } from "belay-gpu/internal/com
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
-import { createGpu, releaseGpu } from "belay-node/internal/gpu";
+import { createGpu, destroyDevices } from "belay-node/internal/gpu";
 import { createDecode, createPrefill } from "../workloads/model/programs.ts";
 import { shapes } from "../workloads/model/shape.ts";
 import type { Outputs, Prepared } from "../workloads/program.ts";
@@ -233,5 +233,5 @@ const summary = {
 console.log(JSON.stringify({ summary, skipped, struck, bad: bad.slice(0, 20), errors: errors.slice(0, 3) }));
 if (flags.out) writeFileSync(flags.out, JSON.stringify({ summary, skipped, struck, trials, errors }));
 native.destroy();
-releaseGpu(gpu);
+destroyDevices(gpu);
 process.exitCode = bad.length + summary.wrong + errors.length === 0 && trials.length > 0 ? 0 : 1;

@@ -10,7 +10,7 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
-import { createGpu, releaseGpu } from "belay-node/internal/gpu";
+import { createGpu, destroyDevices } from "belay-node/internal/gpu";
 import { type ComparedScheme, comparedSchemes, hardenWithCodes } from "../ecc/index.ts";
 
 const { values: flags } = parseArgs({
@@ -168,5 +168,5 @@ for (const memory of flags.schemes.split(",") as ComparedScheme[]) {
 }
 if (flags.json) writeFileSync(flags.json, JSON.stringify(results, null, 2));
 native.destroy();
-releaseGpu(gpu);
+destroyDevices(gpu);
 process.exitCode = results.every(({ isQuiet, silent }) => isQuiet && silent === 0) ? 0 : 1;

@@ -15,7 +15,7 @@ import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
 import { limitsOf } from "belay-gpu/internal/runtime/requestFullDevice";
-import { createGpu, releaseGpu } from "belay-node/internal/gpu";
+import { createGpu, destroyDevices } from "belay-node/internal/gpu";
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../workloads/buffers.ts";
 import { randomBelow, randomWord } from "../workloads/random.ts";
 
@@ -258,5 +258,5 @@ for (const config of configs) {
 console.log(JSON.stringify({ isSound, configs: configs.length, errors: errors.slice(0, 3), trials }));
 if (flags.out) writeFileSync(flags.out, JSON.stringify({ isSound, listed, errors, trials }));
 native.destroy();
-releaseGpu(gpu);
+destroyDevices(gpu);
 process.exitCode = isSound && errors.length === 0 ? 0 : 1;

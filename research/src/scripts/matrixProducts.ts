@@ -14,7 +14,7 @@ import { parseArgs } from "node:util";
 import { type HardenedDevice, harden, type Policy } from "belay-gpu";
 import { algebra } from "belay-gpu/algebra";
 import { limitsOf } from "belay-gpu/internal/runtime/requestFullDevice";
-import { createGpu, releaseGpu } from "belay-node/internal/gpu";
+import { createGpu, destroyDevices } from "belay-node/internal/gpu";
 import { median } from "simple-statistics";
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../workloads/buffers.ts";
 import { randomBelow, randomWord } from "../workloads/random.ts";
@@ -212,7 +212,7 @@ if (flags.validate) {
 }
 console.log(JSON.stringify({ isSound, ...found, errors: errors.slice(0, 3) }, undefined, 1));
 if (flags.json) writeFileSync(flags.json, JSON.stringify({ isSound, ...found, errors }));
-releaseGpu(gpu);
+destroyDevices(gpu);
 process.exitCode = isSound && errors.length === 0 ? 0 : 1;
 
 /** Strikes one value of the kernel that runs alone in each run, and counts the outcomes. */

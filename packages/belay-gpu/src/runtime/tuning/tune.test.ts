@@ -5,7 +5,6 @@ import { harden } from "../harden.ts";
 import { type TuneOptions, tune } from "./tune.ts";
 import type { Workload } from "./workload.ts";
 
-// WebGPU stays open until all tests are over: devices that tuning has destroyed may still answer.
 const { newDevice: newFullDevice } = testDevices({ full: true });
 const { newDevice: newPlainDevice } = testDevices();
 
