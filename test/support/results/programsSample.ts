@@ -21,6 +21,7 @@ export const programsSample: ProgramsRun = {
         policy,
         times: times(2 + 0.5 * i),
         ratio: 1 + 0.25 * i,
+        total: 1 + 0.25 * i,
         first: 60,
         early: 1.5,
         identical: true,

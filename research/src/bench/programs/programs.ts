@@ -3,10 +3,12 @@
  * and the devices take turns in one process.
  */
 import type { Policy } from "belay-gpu";
+import { auditor } from "belay-gpu/audit";
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
+import type { AuditReport } from "belay-gpu/internal/runtime/context/auditing";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
-import { median } from "simple-statistics";
+import { median, sum } from "simple-statistics";
 import { summarize, type Times } from "../measuring/timing.ts";
 import { type HostTimes, measureHostTimes } from "./hostTime.ts";
 import type { UsedProgram } from "./program.ts";
@@ -14,6 +16,7 @@ import type { UsedProgram } from "./program.ts";
 /** The policies that are compared with the plain device, by name. */
 export const comparedPolicies = {
   default: {},
+  audited: { audit: auditor() },
   throw: { onFault: "throw" },
   unprotected: { redundancy: "none" },
   checksum: { redundancy: "none", memory: "checksum" },
@@ -28,6 +31,8 @@ export interface PolicyTimes {
   readonly times: Times;
   /** The ratio of the medians of wall time: hardened to plain. */
   readonly ratio: number;
+  /** The ratio of the sums of wall time, in which rare slow runs count: hardened to plain. */
+  readonly total: number;
   /** The milliseconds from hardening to the first result, with compilation. */
   readonly first: number;
   /** The ratio of medians of the first runs after it, during which JavaScript is compiled. */
@@ -41,6 +46,8 @@ export interface PolicyTimes {
   readonly peakBytes: number;
   /** The bytes of buffers that Belay holds at the end, beside the program's. */
   readonly heldBytes: number;
+  /** The counts of the policy's audit, if it has one. */
+  readonly audit?: AuditReport;
 }
 
 export interface ProgramTimes {
@@ -75,7 +82,8 @@ export interface ProgramsOptions {
 
 /** Returns whether a program ran, with the right bits and without a false alarm. */
 export const isSound = ({ failure, policies }: ProgramTimes): boolean =>
-  failure === undefined && policies.every(({ identical, faults }) => identical && faults === 0);
+  failure === undefined &&
+  policies.every(({ identical, faults, audit }) => identical && faults === 0 && !audit?.disagreed);
 
 /** Measures all programs, and host time per call. */
 export async function measurePrograms(options: ProgramsOptions): Promise<ProgramsResult> {
@@ -189,12 +197,13 @@ async function measureProgram(
 }
 
 async function timesOf(runner: Runner, plain: Runner): Promise<PolicyTimes> {
-  const { faults, snapshots } = await (runner.device as HardenedDevice).belay.report();
+  const { faults, snapshots, audit } = await (runner.device as HardenedDevice).belay.report();
   const times = summarize(runner.milliseconds);
   return {
     policy: runner.name as PolicyName,
     times,
     ratio: times.median / summarize(plain.milliseconds).median,
+    total: sum(runner.milliseconds) / sum(plain.milliseconds),
     first: runner.first,
     early: earlyMedian(runner) / earlyMedian(plain),
     identical: runner.identical,
@@ -202,6 +211,7 @@ async function timesOf(runner: Runner, plain: Runner): Promise<PolicyTimes> {
     copies: snapshots.taken,
     peakBytes: snapshots.peak,
     heldBytes: runner.held() - plain.held(),
+    ...(audit && { audit }),
   };
 }
 
