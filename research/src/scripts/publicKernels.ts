@@ -2,14 +2,16 @@
  * Compares the kernels of public libraries with the reference executor, on the inputs that their
  * programs give them, and the compute shaders in folders, on inputs made from their types.
  *
- *   node research/dist/scripts/publicKernels.js [FOLDER...] [--elements 1024] [--seconds 300]
- *       [--json FILE]
+ *   node research/dist/scripts/publicKernels.js [FOLDER...] [--programs MODULE]
+ *       [--elements 1024] [--seconds 300] [--json FILE]
  *
- * Programs of TensorFlow.js, TypeGPU and three.js run once, and an audit judges each workgroup, at
- * most 64 of a dispatch. A line on the standard error has each difference.
+ * Programs of TensorFlow.js, TypeGPU and three.js run once, or those that a module exports as
+ * `programs`, of the type `UsedProgram`. An audit judges each workgroup, at most 64 of a dispatch.
+ * A line on the standard error has each difference.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";
 import { harden } from "belay-gpu";
@@ -30,6 +32,7 @@ import { typegpuPrograms } from "../bench/programs/typegpu.ts";
 const { values: flags, positionals: folders } = parseArgs({
   allowPositionals: true,
   options: {
+    programs: { type: "string" },
     elements: { type: "string", default: "1024" },
     seconds: { type: "string", default: "300" },
     json: { type: "string" },
@@ -111,11 +114,9 @@ async function isAccepted(device: GPUDevice, code: string): Promise<boolean> {
 }
 
 const elements = Number(flags.elements);
-const programs = [
-  ...(await tensorflowPrograms(elements)),
-  ...typegpuPrograms(elements),
-  ...threePrograms(elements),
-];
+const programs: readonly UsedProgram[] = flags.programs
+  ? (await import(pathToFileURL(resolve(flags.programs)).href)).programs
+  : [...(await tensorflowPrograms(elements)), ...typegpuPrograms(elements), ...threePrograms(elements)];
 for (const folder of folders) await tryFolder(folder);
 for (const program of folders.length > 0 ? [] : programs) {
   if (performance.now() > end) break;

@@ -19,6 +19,7 @@ const everything = () => auditor({ rate: 1, budget: 1, seed: 1 });
 const hardened = (device: GPUDevice, policy: Policy = { redundancy: "none" }) =>
   harden(device, { audit: everything(), ...policy });
 
+const powers = "out[i] = u32(pow(2.0, f32(x[i] % 8u)));";
 const bindings = `
 @group(0) @binding(0) var<storage, read> x: array<u32>;
 @group(0) @binding(1) var<storage, read_write> out: array<u32>;
@@ -200,9 +201,20 @@ const undecided: readonly UndecidedCase[] = [
     otherOrder: "out[i] = 63u - atomicAdd(&slot, 1u);",
   },
   { reason: "an index is out of bounds", body: "out[i + 250u] = 1u;" },
+  {
+    reason: "an integer depends on rounding",
+    body: powers,
+    otherOrder: "out[i] = 3u * u32(pow(2.0, f32(x[i] % 8u)));",
+  },
 ];
 
 describe("a workgroup", () => {
+  it("agrees if a rounding that WGSL allows gives its integers", async () => {
+    const program = new Program(hardened(await sharedDevice()), bodyOf(powers));
+    program.submit();
+    expect(await program.audit()).toMatchObject({ agreed: 4, undecided: 0 });
+  });
+
   it.each(undecided)("is undecided: $reason", async ({ reason, body, otherOrder, dispatches = 1 }) => {
     const device = changeKernel(await sharedDevice(), body, otherOrder ?? body);
     const program = new Program(hardened(device), bodyOf(body));

@@ -7,6 +7,7 @@ import type { KernelSource } from "../compiler/filledBytes.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { describeWord, isBounded } from "../qualify/comparison.ts";
 import type { Dispute } from "../reference/dispute.ts";
+import { representatives } from "../reference/intervals.ts";
 import { RaceDetector } from "../reference/races.ts";
 import {
   type ReferenceKernel,
@@ -14,6 +15,7 @@ import {
   type ResolvedKernel,
   referenceOf,
   resolveKernel,
+  type UndecidedResult,
   whyUnsupported,
 } from "../reference/referenceKernel.ts";
 import type { Disagreement } from "../runtime/context/disagreement.ts";
@@ -162,7 +164,10 @@ export class AuditedDispatch {
 
   async #judge(workgroup: Workgroup, subgroupSize: number): Promise<WorkgroupVerdict> {
     const undecided = await this.#execute([workgroup], subgroupSize);
-    if (undecided !== undefined) return { undecided };
+    if (undecided) {
+      if (undecided.byRounding && (await this.#agreesWithSome(workgroup, subgroupSize))) return {};
+      return { undecided: undecided.reason };
+    }
     await this.#readStored();
     if (this.#bindings.some(hasForeignStores))
       return { undecided: "another workgroup stores a word that it loads" };
@@ -175,6 +180,22 @@ export class AuditedDispatch {
   }
 
   /**
+   * Returns true if the workgroup has the results of one of several executions that the
+   * specification allows, which differ where rounding decides.
+   */
+  async #agreesWithSome(workgroup: Workgroup, subgroupSize: number): Promise<boolean> {
+    for (const representative of representatives) {
+      const reference = referenceOf(this.#kernel, { representative }) as ReferenceKernel;
+      if (await this.#execute([workgroup], subgroupSize, reference)) continue;
+      await this.#readStored();
+      if (this.#bindings.some(hasForeignStores)) continue;
+      const { bounded, wrong } = this.#timed(() => compare(this.#bindings));
+      if (bounded > 0 && wrong.length === 0) return true;
+    }
+    return false;
+  }
+
+  /**
    * Executes some workgroups, or all. Returns the reason if the specification does not fix their
    * results.
    */
@@ -182,7 +203,7 @@ export class AuditedDispatch {
     only: readonly Workgroup[] | undefined,
     subgroupSize: number,
     reference = this.#kernel.reference,
-  ): Promise<string | undefined> {
+  ): Promise<Pick<UndecidedResult, "reason" | "byRounding"> | undefined> {
     for (let round = 0; round < mostRounds; round++) {
       for (const { buffer } of this.#bindings) buffer.reset();
       const { undecided } = this.#timed(() =>
@@ -197,11 +218,11 @@ export class AuditedDispatch {
       const missing = this.#bindings.flatMap(({ buffer, input }) =>
         buffer.missing.map((page) => ({ buffer, page, input: input! })),
       );
-      if (missing.length === 0) return undecided?.reason;
+      if (missing.length === 0) return undecided;
       const pages = await this.#read(missing.map(({ input, page }) => [input, page]));
       for (const [i, { buffer, page }] of missing.entries()) buffer.provide(page, pages[i]!);
     }
-    return "its loads depend on too many other loads";
+    return { reason: "its loads depend on too many other loads", byRounding: false };
   }
 
   /** Reads the words after the dispatch that the workgroup has stored, or loaded and not stored. */
@@ -262,8 +283,10 @@ export class AuditedDispatch {
     if (usesAtomicResults(program, declaration))
       return "the order of atomic operations may decide its results";
     const [x, y, z] = this.#grid;
-    if (x * y * z > mostRacing) return this.#execute([workgroup], subgroupSize, this.#detectingRaces());
-    this.#races ??= this.#execute(undefined, subgroupSize, this.#detectingRaces());
+    const search = async (only?: readonly Workgroup[]) =>
+      (await this.#execute(only, subgroupSize, this.#detectingRaces()))?.reason;
+    if (x * y * z > mostRacing) return search([workgroup]);
+    this.#races ??= search();
     return this.#races;
   }
 

@@ -2,9 +2,11 @@
 import { usesAtomicResults } from "../analysis/atomicResults.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { createReferenceBuffer, type ReferenceBuffer } from "../reference/buffers.ts";
+import { representatives } from "../reference/intervals.ts";
 import { RaceDetector } from "../reference/races.ts";
 import {
   type ReferenceKernel,
+  type ReferenceOutcome,
   type ReferenceSource,
   type ResolvedKernel,
   referenceOf,
@@ -37,10 +39,12 @@ export interface Candidate {
   trials(kernel: ResolvedKernel): Iterable<Trial>;
 }
 
-/** The results of a trial on the executor: of each binding, or undecided. */
+/** The results of a trial on the executor, in the order of its bindings. */
 interface Execution {
+  /** The reason why the specification does not fix the results. */
   readonly undecided?: string;
-  readonly buffers: readonly ReferenceBuffer[];
+  /** Absent if no results are known. An undecided trial may have those of one allowed execution. */
+  readonly buffers?: readonly ReferenceBuffer[];
 }
 
 /** Runs a kernel on the device and on the executor, and compares the words. */
@@ -84,19 +88,19 @@ async function examineTrials(
   let words = 0;
   let undecided = "the specification bounds no result for the inputs that were made";
   for (const trial of trials(resolved)) {
-    const executions = sizes.map((size) => execute(reference, trial, size));
+    const executions = sizes.flatMap((size) => executionsOf(resolved, reference, trial, size));
     const doubtful = executions.find((each) => each.undecided !== undefined)?.undecided;
-    const decided = executions.filter((each) => each.undecided === undefined);
+    const known = executions.flatMap(({ buffers }) => (buffers ? [buffers] : []));
     undecided = doubtful ?? undecided;
-    if (decided.length === 0) continue;
+    if (known.length === 0) continue;
     const outputs = await tried.run(pipeline, trial.workgroups, trial.buffers);
-    const comparisons = decided.map((each) => compareAll(trial, each, outputs));
+    const comparisons = known.map((each) => compareAll(trial, each, outputs));
     const agreeing = comparisons.find(({ wrong }) => !wrong);
     if (agreeing) {
       words += agreeing.words;
       continue;
     }
-    const isCertain = isBuiltIn && compareAll(trial, decided[0]!, outputs, "checks").wrong !== undefined;
+    const isCertain = isBuiltIn && compareAll(trial, known[0]!, outputs, "checks").wrong !== undefined;
     const doubt = isCertain
       ? undefined
       : (doubtful ??
@@ -135,34 +139,51 @@ export function featuresOf({ program }: ResolvedKernel): string[] {
   );
 }
 
+/** Executes a trial, and where rounding decides also with numbers that stand for intervals. */
+function executionsOf(
+  kernel: ResolvedKernel,
+  reference: ReferenceKernel,
+  trial: Trial,
+  subgroupSize: number,
+): Execution[] {
+  const { undecided, buffers } = execute(reference, trial, subgroupSize);
+  if (!undecided) return [{ buffers }];
+  if (!undecided.byRounding) return [{ undecided: undecided.reason }];
+  return representatives.map((representative) => {
+    const allowed = referenceOf(kernel, { representative }) as ReferenceKernel;
+    const again = execute(allowed, trial, subgroupSize);
+    return { undecided: undecided.reason, ...(!again.undecided && { buffers: again.buffers }) };
+  });
+}
+
 function execute(
   reference: ReferenceKernel,
   { workgroups, buffers }: Trial,
   subgroupSize: number,
-): Execution {
+): ReferenceOutcome & { readonly buffers: readonly ReferenceBuffer[] } {
   const bound = buffers.map(({ group, binding, bytes }) => ({
     group,
     binding,
     buffer: createReferenceBuffer(bytes),
   }));
-  const { undecided } = reference.run({
+  const outcome = reference.run({
     workgroups,
     buffers: bound,
     subgroupSize,
     iterations: Math.ceil(mostIterations / workgroups.reduce((product, each) => product * each, 1)),
   });
-  return { buffers: bound.map(({ buffer }) => buffer), ...(undecided && { undecided: undecided.reason }) };
+  return { ...outcome, buffers: bound.map(({ buffer }) => buffer) };
 }
 
 /** Compares all outputs of a trial, or those with a name. */
 function compareAll(
   { buffers }: Trial,
-  execution: Execution,
+  expected: readonly ReferenceBuffer[],
   outputs: readonly Uint32Array[],
   name?: string,
 ): WordComparison {
   const written = buffers.flatMap((binding, i) =>
-    binding.isOutput ? [{ binding, expected: execution.buffers[i]! }] : [],
+    binding.isOutput ? [{ binding, expected: expected[i]! }] : [],
   );
   const compared = written.map((each, i) => ({ ...each, actual: outputs[i]! }));
   return compare(compared.filter(({ binding }) => name === undefined || binding.name === name));
@@ -173,7 +194,7 @@ function orderDoubt(kernel: ResolvedKernel, trial: Trial, sizes: readonly number
   if (usesAtomicResults(kernel.program, kernel.declaration))
     return "the order of atomic operations may decide its results";
   const racing = referenceOf(kernel, { races: new RaceDetector() }) as ReferenceKernel;
-  return sizes.map((size) => execute(racing, trial, size).undecided).find((reason) => reason !== undefined);
+  return sizes.map((size) => execute(racing, trial, size).undecided?.reason).find(Boolean);
 }
 
 /**

@@ -153,6 +153,11 @@ describe("a kernel of the program", () => {
     ],
     ["an index is out of bounds", "out[i + 100000u] = 1u;", "an index is out of bounds"],
     [
+      "rounding decides an integer, and no rounding gives its results",
+      "out[i] = u32(sqrt(f32(i))); out[0] = i;",
+      "an integer depends on rounding",
+    ],
+    [
       "it takes the executor long",
       "for (var k = 0u; k < 1100000u; k++) { out[i] ^= k; }",
       "too many iterations",
@@ -166,6 +171,13 @@ describe("a kernel of the program", () => {
     });
     expect(outcome).toBe("undecided");
     expect(told).toContain(reason);
+  });
+
+  it("agrees if a rounding that WGSL allows gives its branches and integers", async () => {
+    const device = await devices.newDevice();
+    const root = "let x = sqrt(f32(i * i)); out[i] = u32(x) + u32(x >= f32(i)) + u32(x == f32(i));";
+    const { outcome } = await caseOf(device, { source: bodyOf(root) });
+    expect(outcome).toBe("agrees");
   });
 
   it("fails with the message of the device", async () => {

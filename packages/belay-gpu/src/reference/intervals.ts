@@ -48,8 +48,18 @@ const accuracies: Readonly<Record<FloatFormat["name"], Accuracy>> = {
   },
 };
 
-/** Returns the operations on intervals of one format. Each writes its result to `r`. */
-export function intervalArithmetic(format: FloatFormat, r: Bounds) {
+/**
+ * The numbers that can stand for an interval where its rounding decides a branch or an integer, the
+ * likeliest one first.
+ */
+export const representatives = ["middle", "high", "low"] as const;
+export type Representative = (typeof representatives)[number];
+
+/**
+ * Returns the operations on intervals of one format. Each writes its result to `r`. Without a
+ * representative, execution ends where rounding decides.
+ */
+export function intervalArithmetic(format: FloatFormat, r: Bounds, chosen?: Representative) {
   const { max, minNormal, round, below, ulp } = format;
   const accuracy = accuracies[format.name];
 
@@ -83,8 +93,16 @@ export function intervalArithmetic(format: FloatFormat, r: Bounds) {
   };
   const isUnknown = (low: number): boolean => Number.isNaN(low);
   const undecided = (what: string): never => {
-    throw new Undecided(`${what} depends on rounding`);
+    throw new Undecided(`${what} depends on rounding`, true);
   };
+  /** Returns the number that stands for an interval. Throws for an unknown value. */
+  const standIn = (low: number, high: number, what: string): number => {
+    if (!chosen || isUnknown(low)) return undecided(what);
+    return { low, middle: low / 2 + high / 2, high }[chosen];
+  };
+  /** Returns the order of the numbers that stand for two intervals. */
+  const order = (al: number, ah: number, bl: number, bh: number): number =>
+    standIn(al, ah, "a comparison") - standIn(bl, bh, "a comparison");
 
   /** Returns the rest that the double `sum` of two doubles leaves out. Source: Knuth, TwoSum. */
   const restOf = (a: number, b: number, sum: number): number => {
@@ -219,23 +237,23 @@ export function intervalArithmetic(format: FloatFormat, r: Bounds) {
     /** Joins two values between which an implementation may choose. */
     hull: (al: number, ah: number, bl: number, bh: number) => exactly(Math.min(al, bl), Math.max(ah, bh)),
     lt: (al: number, ah: number, bl: number, bh: number) =>
-      ah < bl ? 1 : al >= bh ? 0 : undecided("a comparison"),
+      ah < bl ? 1 : al >= bh ? 0 : Number(order(al, ah, bl, bh) < 0),
     le: (al: number, ah: number, bl: number, bh: number) =>
-      ah <= bl ? 1 : al > bh ? 0 : undecided("a comparison"),
+      ah <= bl ? 1 : al > bh ? 0 : Number(order(al, ah, bl, bh) <= 0),
     eq: (al: number, ah: number, bl: number, bh: number) => {
       if (ah < bl || al > bh) return 0;
-      return al === ah && bl === bh && al === bl ? 1 : undecided("a comparison");
+      return al === ah && bl === bh && al === bl ? 1 : Number(order(al, ah, bl, bh) === 0);
     },
     // Implementations clamp to the largest integer, or to the largest that is a number of f32.
     toI32: (low: number, high: number) => {
-      const whole = Math.max(Math.trunc(low) + 0, -(2 ** 31));
-      if (!(high < 2 ** 31) || whole !== Math.max(Math.trunc(high), -(2 ** 31))) undecided("an integer");
-      return whole;
+      if (!(high < 2 ** 31)) undecided("an integer");
+      const whole = (x: number) => Math.max(Math.trunc(x) + 0, -(2 ** 31));
+      return whole(low) === whole(high) ? whole(low) : whole(standIn(low, high, "an integer"));
     },
     toU32: (low: number, high: number) => {
-      const whole = Math.max(Math.trunc(low), 0);
-      if (!(high < 2 ** 32) || whole !== Math.max(Math.trunc(high), 0)) undecided("an integer");
-      return whole;
+      if (!(high < 2 ** 32)) undecided("an integer");
+      const whole = (x: number) => Math.max(Math.trunc(x), 0);
+      return whole(low) === whole(high) ? whole(low) : whole(standIn(low, high, "an integer"));
     },
     toBits: (low: number, high: number) => {
       // Zeros of both signs are the same to the arithmetic.

@@ -75,7 +75,7 @@ function named(prefix: string, functions: object): Record<string, unknown> {
 /** Returns the exponent that `frexp` gives for all numbers of an interval. */
 function exponentOf(low: number, high: number): number {
   const [from, to] = [exponent(low), exponent(high)];
-  if (from !== to) throw new Undecided("an exponent depends on rounding");
+  if (from !== to) throw new Undecided("an exponent depends on rounding", true);
   return from;
 }
 

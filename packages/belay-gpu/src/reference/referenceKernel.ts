@@ -16,7 +16,7 @@ import { BufferContents, type ReferenceBuffer } from "./buffers.ts";
 import type { FloatMode } from "./codeWriter.ts";
 import { atBarrier, type KernelTranslation, polling } from "./expressions.ts";
 import { isInexact } from "./inexactConstants.ts";
-import { intervalArithmetic } from "./intervals.ts";
+import { intervalArithmetic, type Representative } from "./intervals.ts";
 import { type Arithmetic, createLibrary, type MatrixOperations } from "./library.ts";
 import { nearestArithmetic } from "./nearest.ts";
 import { RaceDetector } from "./races.ts";
@@ -85,6 +85,8 @@ export interface ReferenceDispatch {
 export interface UndecidedResult {
   /** The reason, such as `a comparison depends on rounding`. */
   readonly reason: string;
+  /** True if the specification allows several roundings, which lead to different results. */
+  readonly byRounding: boolean;
   /** The offset of the statement in the source. */
   readonly at: number;
   /** The workgroup that was executed. */
@@ -186,15 +188,18 @@ export interface ExecutorParts {
 export interface ReferenceParts extends ExecutorParts {
   /** Default: the operations on intervals. */
   readonly nearest?: Arithmetic;
+  /** The number that stands for an interval where rounding decides. Default: none. */
+  readonly representative?: Representative;
 }
 
 /** Translates a typed kernel, as `createReference` does. */
 export function referenceOf(
   kernel: ResolvedKernel,
-  { nearest, ...parts }: ReferenceParts = {},
+  { nearest, representative, ...parts }: ReferenceParts = {},
 ): ReferenceKernel | UnsupportedConstruct {
   if (nearest) return executorOf(kernel, "nearest", nearest, parts);
-  return executorOf(kernel, "intervals", intervalArithmetic, { isInexact, ...parts });
+  const arithmetic: Arithmetic = (format, r) => intervalArithmetic(format, r, representative);
+  return executorOf(kernel, "intervals", arithmetic, { isInexact, ...parts });
 }
 
 /** Translates a typed kernel that computes with some arithmetic. */
@@ -320,7 +325,8 @@ class GeneratedReference implements ReferenceKernel {
         this.#runWorkgroup(workgroup, workgroups, subgroupSize);
       } catch (error) {
         if (!(error instanceof Undecided)) throw error;
-        return { undecided: { reason: error.message, at: generated.at(), workgroup } };
+        const { message: reason, byRounding } = error;
+        return { undecided: { reason, byRounding, at: generated.at(), workgroup } };
       }
     }
     return {};

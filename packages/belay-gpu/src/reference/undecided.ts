@@ -4,4 +4,11 @@
  */
 export class Undecided extends Error {
   override readonly name = "Undecided";
+  /** True if the specification allows several roundings, which lead to different results. */
+  readonly byRounding: boolean;
+
+  constructor(message: string, byRounding = false) {
+    super(message);
+    this.byRounding = byRounding;
+  }
 }
