@@ -1,4 +1,5 @@
 /** Runs kernels on a device. Each error becomes a rejection, and no buffer is left. */
+import type { BindingPoint } from "../analysis/bindings.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import type { ReferenceSource } from "../reference/referenceKernel.ts";
 
@@ -10,6 +11,17 @@ export interface DeviceBuffer {
   readonly usage: "uniform" | "storage";
   /** True if the kernel may store to the buffer, so that its contents are read. */
   readonly isOutput: boolean;
+}
+
+/** The resources of a dispatch that are no buffers. */
+export interface OtherResources {
+  /** Creates the resources. */
+  create(device: GPUDevice): (BindingPoint & { readonly resource: GPUBindingResource })[];
+  /** Encodes copies of their contents after the dispatch. */
+  copy(device: GPUDevice, encoder: GPUCommandEncoder): void;
+  /** Keeps the copied contents. */
+  read(): Promise<void>;
+  destroy(): void;
 }
 
 /** A device that is being tried. Its promises reject when it is lost, or when a signal aborts. */
@@ -60,14 +72,18 @@ export class TriedDevice {
     pipeline: GPUComputePipeline,
     workgroups: readonly [number, number, number],
     buffers: readonly DeviceBuffer[],
+    others?: OtherResources,
   ): Promise<Uint32Array[]> {
     const made: GPUBuffer[] = [];
     try {
-      const { result, errors } = this.#scoped(() => this.#submit(pipeline, workgroups, buffers, made));
+      const { result, errors } = this.#scoped(() =>
+        this.#submit(pipeline, workgroups, buffers, made, others),
+      );
       const mapped = result.mapAsync(GPUMapMode.READ);
       mapped.catch(() => {});
       await this.#first(errors);
       await this.#first(mapped);
+      if (others) await this.#first(others.read());
       const words = new Uint32Array(result.getMappedRange().slice(0));
       let end = 0;
       return buffers
@@ -78,6 +94,7 @@ export class TriedDevice {
         });
     } finally {
       for (const buffer of made) buffer.destroy();
+      others?.destroy();
     }
   }
 
@@ -86,6 +103,7 @@ export class TriedDevice {
     workgroups: readonly [number, number, number],
     buffers: readonly DeviceBuffer[],
     made: GPUBuffer[],
+    others: OtherResources | undefined,
   ): GPUBuffer {
     const { device } = this;
     const { STORAGE, UNIFORM, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
@@ -99,13 +117,15 @@ export class TriedDevice {
       device.queue.writeBuffer(buffer, 0, bytes);
       return buffer;
     });
+    const resources = [
+      ...buffers.map(({ group, binding }, i) => ({ group, binding, resource: { buffer: filled[i]! } })),
+      ...(others?.create(device) ?? []),
+    ];
     const encoder = device.createCommandEncoder();
     const pass = encoder.beginComputePass();
     pass.setPipeline(pipeline);
-    for (const group of new Set(buffers.map((each) => each.group))) {
-      const entries = buffers.flatMap(({ group: of, binding }, i) =>
-        of === group ? [{ binding, resource: { buffer: filled[i]! } }] : [],
-      );
+    for (const group of new Set(resources.map((each) => each.group))) {
+      const entries = resources.filter((each) => each.group === group);
       pass.setBindGroup(
         group,
         device.createBindGroup({ layout: pipeline.getBindGroupLayout(group), entries }),
@@ -113,6 +133,7 @@ export class TriedDevice {
     }
     pass.dispatchWorkgroups(...workgroups);
     pass.end();
+    others?.copy(device, encoder);
     const outputs = filled.filter((_, i) => buffers[i]!.isOutput);
     const staging = create(Math.max(4, sizeOfAll(outputs)), MAP_READ | COPY_DST);
     let offset = 0;

@@ -1,5 +1,6 @@
 /** Tries one kernel: on the device, on the reference executor, and word by word. */
 import { usesAtomicResults } from "../analysis/atomicResults.ts";
+import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { createReferenceBuffer, type ReferenceBuffer } from "../reference/buffers.ts";
 import { representatives } from "../reference/intervals.ts";
@@ -7,17 +8,20 @@ import { RaceDetector } from "../reference/races.ts";
 import {
   type ReferenceKernel,
   type ReferenceOutcome,
+  type ReferenceParts,
   type ReferenceSource,
   type ResolvedKernel,
   referenceOf,
   resolveKernel,
   whyUnsupported,
 } from "../reference/referenceKernel.ts";
+import type { TextureContents } from "../reference/textures.ts";
 import { compare, type WordComparison } from "./comparison.ts";
 import type { TriedDevice } from "./deviceRun.ts";
 import { subgroupSizes } from "./inputs.ts";
 import type { Dispute, KernelCase } from "./qualification.ts";
 import { laneKernel } from "./suite.ts";
+import type { TrialTexture } from "./textureTrials.ts";
 import { builtInTrial, type Trial } from "./trials.ts";
 
 /**
@@ -39,12 +43,29 @@ export interface Candidate {
   trials(kernel: ResolvedKernel): Iterable<Trial>;
 }
 
-/** The results of a trial on the executor, in the order of its bindings. */
+/** The part of this module that has textures. */
+type TextureTrials = typeof import("./textureTrials.ts");
+
+/** A kernel that the executor has. */
+interface ExecutableKernel {
+  readonly resolved: ResolvedKernel;
+  readonly reference: ReferenceKernel;
+  /** Absent if the kernel has no textures. */
+  readonly textures: TextureTrials | undefined;
+}
+
+/** The contents of the resources of a trial on the executor, in the order of its bindings. */
+interface Contents {
+  readonly buffers: readonly ReferenceBuffer[];
+  readonly textures: readonly TextureContents[];
+}
+
+/** The results of a trial on the executor. */
 interface Execution {
   /** The reason why the specification does not fix the results. */
   readonly undecided?: string;
   /** Absent if no results are known. An undecided trial may have those of one allowed execution. */
-  readonly buffers?: readonly ReferenceBuffer[];
+  readonly contents?: Contents;
 }
 
 /** Runs a kernel on the device and on the executor, and compares the words. */
@@ -53,10 +74,15 @@ export async function examine(tried: TriedDevice, candidate: Candidate): Promise
   let needs = candidate.needs ?? [];
   let resolved: ResolvedKernel;
   let reference: ReturnType<typeof referenceOf>;
+  let textures: TextureTrials | undefined;
   try {
     resolved = resolveKernel(kernel);
     needs = candidate.needs ?? featuresOf(resolved);
     reference = referenceOf(resolved);
+    if ("construct" in reference && usesTextures(resolved)) {
+      textures = await import("./textureTrials.ts");
+      reference = referenceOf(resolved, { textures: textures.textureSupport });
+    }
   } catch (error) {
     // The kernel has an error, or the page does not allow the executor to compile.
     return { name, outcome: "not-checked", needs, words: 0, reason: messageOf(error) };
@@ -66,7 +92,11 @@ export async function examine(tried: TriedDevice, candidate: Candidate): Promise
     return { name, outcome: "not-checked", needs, words: 0, reason };
   }
   try {
-    return { name, needs, ...(await examineTrials(tried, candidate, resolved, reference, needs)) };
+    return {
+      name,
+      needs,
+      ...(await examineTrials(tried, candidate, { resolved, reference, textures }, needs)),
+    };
   } catch (error) {
     tried.throwIfAborted();
     // The program has given a value that WebGPU or this function does not take.
@@ -78,23 +108,30 @@ export async function examine(tried: TriedDevice, candidate: Candidate): Promise
 async function examineTrials(
   tried: TriedDevice,
   { kernel, onDevice = kernel, isBuiltIn, trials }: Candidate,
-  resolved: ResolvedKernel,
-  reference: ReferenceKernel,
+  executable: ExecutableKernel,
   needs: readonly string[],
 ): Promise<Omit<KernelCase, "name" | "needs">> {
   const pipeline = await tried.compile(onDevice);
+  const { resolved, textures } = executable;
   const hasSubgroups = needs.includes("subgroups");
   const sizes = hasSubgroups ? subgroupSizes(tried.device) : [32];
   let words = 0;
   let undecided = "the specification bounds no result for the inputs that were made";
-  for (const trial of trials(resolved)) {
-    const executions = sizes.flatMap((size) => executionsOf(resolved, reference, trial, size));
+  for (const made of trials(resolved)) {
+    const trial = withTextures(made, executable);
+    if (!trial) return { outcome: "not-checked", words, reason: "no textures are made for this kernel" };
+    const executions = sizes.flatMap((size) => executionsOf(executable, trial, size));
     const doubtful = executions.find((each) => each.undecided !== undefined)?.undecided;
-    const known = executions.flatMap(({ buffers }) => (buffers ? [buffers] : []));
+    const known = executions.flatMap(({ contents }) => (contents ? [contents] : []));
     undecided = doubtful ?? undecided;
     if (known.length === 0) continue;
-    const outputs = await tried.run(pipeline, trial.workgroups, trial.buffers);
-    const comparisons = known.map((each) => compareAll(trial, each, outputs));
+    const images = textures && new textures.DeviceTextures(trial.textures);
+    const outputs = await tried.run(pipeline, trial.workgroups, trial.buffers, images);
+    const comparisons = known.map((each) => {
+      const words = compareAll(trial, each, outputs);
+      const texels = images && textures.compareTextures(trial.textures, each.textures, images.outputs);
+      return texels ? { words: words.words + texels.words, wrong: words.wrong ?? texels.wrong } : words;
+    });
     const agreeing = comparisons.find(({ wrong }) => !wrong);
     if (agreeing) {
       words += agreeing.words;
@@ -104,7 +141,7 @@ async function examineTrials(
     const doubt = isCertain
       ? undefined
       : (doubtful ??
-        (isBuiltIn ? undefined : orderDoubt(resolved, trial, sizes)) ??
+        (isBuiltIn ? undefined : orderDoubt(executable, trial, sizes)) ??
         (hasSubgroups && !(await mapsLinearly(tried, resolved.size))
           ? "the device maps invocations to lanes in an order of its own"
           : undefined));
@@ -112,9 +149,24 @@ async function examineTrials(
     // Of several sizes of subgroups, the nearest one says most.
     const wrong = comparisons.flatMap((each) => each.wrong ?? []).sort((a, b) => a.wrong - b.wrong)[0]!;
     const reason = `${wrong.place} is ${wrong.actual}, not ${wrong.expected}`;
-    return { outcome: "differs", words, reason, wrong, dispute: disputeOf(kernel, trial) };
+    const dispute = textures ? {} : { dispute: disputeOf(kernel, trial) };
+    return { outcome: "differs", words, reason, wrong, ...dispute };
   }
   return words > 0 ? { outcome: "agrees", words } : { outcome: "undecided", words, reason: undecided };
+}
+
+function usesTextures({ program, declaration }: ResolvedKernel): boolean {
+  const variables = [...variablesOf(program, reachableFrom(program, [declaration]))];
+  return variables.some((each) => program.declaredTypeOf(each).kind === "texture");
+}
+
+/** A trial with the textures of its kernel. */
+type CompleteTrial = Trial & { readonly textures: readonly TrialTexture[] };
+
+/** Adds textures to a trial. Returns undefined if the kernel has some that are not made. */
+function withTextures(trial: Trial, { resolved, textures }: ExecutableKernel): CompleteTrial | undefined {
+  const made = textures ? textures.texturesFor(resolved, trial.workgroups) : [];
+  return made && { ...trial, textures: made };
 }
 
 /** Returns a dispatch of a kernel as plain data. */
@@ -140,45 +192,53 @@ export function featuresOf({ program }: ResolvedKernel): string[] {
 }
 
 /** Executes a trial, and where rounding decides also with numbers that stand for intervals. */
-function executionsOf(
-  kernel: ResolvedKernel,
-  reference: ReferenceKernel,
-  trial: Trial,
-  subgroupSize: number,
-): Execution[] {
-  const { undecided, buffers } = execute(reference, trial, subgroupSize);
-  if (!undecided) return [{ buffers }];
-  if (!undecided.byRounding) return [{ undecided: undecided.reason }];
+function executionsOf(executable: ExecutableKernel, trial: CompleteTrial, subgroupSize: number): Execution[] {
+  const { undecided, contents } = execute(executable, trial, subgroupSize);
+  if (!undecided) return [{ contents }];
+  const { reason, byRounding } = undecided;
+  if (!byRounding) return [{ undecided: reason }];
   return representatives.map((representative) => {
-    const allowed = referenceOf(kernel, { representative }) as ReferenceKernel;
-    const again = execute(allowed, trial, subgroupSize);
-    return { undecided: undecided.reason, ...(!again.undecided && { buffers: again.buffers }) };
+    const again = execute(withParts(executable, { representative }), trial, subgroupSize);
+    return { undecided: reason, ...(!again.undecided && { contents: again.contents }) };
   });
 }
 
+/** Translates a kernel again, with other parts of the executor. */
+function withParts(executable: ExecutableKernel, parts: ReferenceParts): ExecutableKernel {
+  const { resolved, textures } = executable;
+  const all = { ...parts, ...(textures && { textures: textures.textureSupport }) };
+  return { ...executable, reference: referenceOf(resolved, all) as ReferenceKernel };
+}
+
 function execute(
-  reference: ReferenceKernel,
-  { workgroups, buffers }: Trial,
+  { reference, textures }: ExecutableKernel,
+  { workgroups, buffers, textures: images }: CompleteTrial,
   subgroupSize: number,
-): ReferenceOutcome & { readonly buffers: readonly ReferenceBuffer[] } {
+): ReferenceOutcome & { readonly contents: Contents } {
   const bound = buffers.map(({ group, binding, bytes }) => ({
     group,
     binding,
     buffer: createReferenceBuffer(bytes),
   }));
+  const boundTextures = textures?.boundTextures(images) ?? [];
   const outcome = reference.run({
     workgroups,
     buffers: bound,
+    textures: boundTextures,
     subgroupSize,
     iterations: Math.ceil(mostIterations / workgroups.reduce((product, each) => product * each, 1)),
   });
-  return { ...outcome, buffers: bound.map(({ buffer }) => buffer) };
+  const contents = {
+    buffers: bound.map(({ buffer }) => buffer),
+    textures: boundTextures.map(({ texture }) => texture),
+  };
+  return { ...outcome, contents };
 }
 
 /** Compares all outputs of a trial, or those with a name. */
 function compareAll(
   { buffers }: Trial,
-  expected: readonly ReferenceBuffer[],
+  { buffers: expected }: Contents,
   outputs: readonly Uint32Array[],
   name?: string,
 ): WordComparison {
@@ -190,10 +250,14 @@ function compareAll(
 }
 
 /** Returns the reason why the order of invocations may decide what a kernel stores, if it may. */
-function orderDoubt(kernel: ResolvedKernel, trial: Trial, sizes: readonly number[]): string | undefined {
-  if (usesAtomicResults(kernel.program, kernel.declaration))
-    return "the order of atomic operations may decide its results";
-  const racing = referenceOf(kernel, { races: new RaceDetector() }) as ReferenceKernel;
+function orderDoubt(
+  executable: ExecutableKernel,
+  trial: CompleteTrial,
+  sizes: readonly number[],
+): string | undefined {
+  const { program, declaration } = executable.resolved;
+  if (usesAtomicResults(program, declaration)) return "the order of atomic operations may decide its results";
+  const racing = withParts(executable, { races: new RaceDetector() });
   return sizes.map((size) => execute(racing, trial, size).undecided?.reason).find(Boolean);
 }
 

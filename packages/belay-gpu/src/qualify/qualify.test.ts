@@ -187,14 +187,45 @@ describe("a kernel of the program", () => {
     expect(reason).toMatch(/workgroup|limit/i);
   });
 
-  it("is not checked, with the line, if it has a texture or an error", async () => {
+  it.each([
+    ["texture_2d<f32>", "texture_storage_2d<rgba8unorm, write>", "vec2u(i, 0)", ", 0"],
+    ["texture_2d_array<i32>", "texture_storage_2d_array<rgba16sint, write>", "vec2u(i, 0), 1", ", 0"],
+    ["texture_3d<u32>", "texture_storage_3d<rgba32uint, write>", "vec3u(i, 0, 0)", ", 0"],
+    ["texture_1d<f32>", "texture_storage_1d<rgba16float, write>", "i", ", 0"],
+    ["texture_storage_2d<r32float, read>", "texture_storage_2d<rgba32float, write>", "vec2u(i, 0)", ""],
+  ])("agrees with textures of %s, and differs with a wrong texel", async (loaded, stored, at, level) => {
+    const device = await devices.newDevice();
+    const source = `@group(0) @binding(0) var t: ${loaded};
+      @group(1) @binding(2) var to: ${stored};
+      @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+      @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
+        let i = id.x; let texel = textureLoad(t, ${at}${level});
+        out[i] = i; textureStore(to, ${at}, texel.yxzw); }`;
+    const right = await caseOf(device, { source });
+    expect([right.reason, right.words > 100]).toEqual([undefined, true]);
+    const wrong = changeKernel(device, "texel.yxzw", "select(texel.yxzw, texel, i == 3u)");
+    expect(await caseOf(wrong, { source })).toMatchObject({
+      outcome: "differs",
+      reason: expect.stringMatching(/^to, texel \(3, 0, [01]\), is .*, not /),
+    });
+  });
+
+  it("is not checked, with the line, if it has a sampler or an error", async () => {
     const device = await devices.newDevice();
     const texture = `@group(0) @binding(0) var t: texture_2d<f32>;
-      @group(0) @binding(1) var<storage, read_write> out: array<f32>;
-      @compute @workgroup_size(1) fn main() { out[0] = textureLoad(t, vec2u(), 0).x; }`;
+      @group(0) @binding(1) var s: sampler;
+      @group(0) @binding(2) var<storage, read_write> out: array<f32>;
+      @compute @workgroup_size(1) fn main() { out[0] = textureSampleLevel(t, s, vec2f(), 0).x; }`;
     expect(await caseOf(device, { source: texture })).toMatchObject({
       outcome: "not-checked",
-      reason: "the executor does not have textures (line 1)",
+      reason: expect.stringMatching(/^the executor does not have .* \(line \d\)$/),
+    });
+    const depth = `@group(0) @binding(0) var t: texture_depth_2d;
+      @group(0) @binding(1) var<storage, read_write> out: array<f32>;
+      @compute @workgroup_size(1) fn main() { out[0] = textureLoad(t, vec2u(), 0); }`;
+    expect(await caseOf(device, { source: depth })).toMatchObject({
+      outcome: "not-checked",
+      reason: "no textures are made for this kernel",
     });
     expect(await caseOf(device, { source: bodyOf("out[i] = y;") })).toMatchObject({
       outcome: "not-checked",

@@ -68,7 +68,8 @@ function madeBuffers(
 ): TrialBuffer[] | undefined {
   const variables = [...variablesOf(program, reachableFrom(program, [declaration]))].flatMap((variable) => {
     const point = bindingPointOf(program, variable);
-    return point ? [{ ...point, variable }] : [];
+    const isTexture = program.declaredTypeOf(variable).kind === "texture";
+    return point && !isTexture ? [{ ...point, variable }] : [];
   });
   const isAt = (one: BindingPoint) => (other: BindingPoint) =>
     one.group === other.group && one.binding === other.binding;

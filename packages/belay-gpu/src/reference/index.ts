@@ -2,17 +2,16 @@
 
 export type { Span } from "../diagnostics/diagnostic.ts";
 export { createReferenceBuffer, type FloatRange, type ReferenceBuffer } from "./buffers.ts";
+export { createReference, type ReferenceOptions } from "./createReference.ts";
 export { referenceDevice } from "./referenceDevice.ts";
-export {
-  type BoundBuffer,
-  createReference,
-  type ReferenceDispatch,
-  type ReferenceKernel,
-  type ReferenceOptions,
-  type ReferenceOutcome,
-  type ReferenceSource,
-  type UndecidedResult,
-  type UnsupportedConstruct,
+export type {
+  BoundBuffer,
+  ReferenceDispatch,
+  ReferenceKernel,
+  ReferenceOutcome,
+  ReferenceSource,
+  UndecidedResult,
+  UnsupportedConstruct,
 } from "./referenceKernel.ts";
 export {
   type BoundTexture,

@@ -1,12 +1,8 @@
 /** A device whose kernels run on the reference executor, and all other commands on a GPU. */
 import { lineAt } from "../diagnostics/lines.ts";
 import { createReferenceBuffer, type ReferenceBuffer } from "./buffers.ts";
-import {
-  type BoundBuffer,
-  createReference,
-  type ReferenceKernel,
-  type ReferenceSource,
-} from "./referenceKernel.ts";
+import { createReference } from "./createReference.ts";
+import type { BoundBuffer, ReferenceKernel, ReferenceSource } from "./referenceKernel.ts";
 import { texelFormat } from "./texelFormats.ts";
 import { type BoundTexture, createReferenceTexture, type ReferenceTexture } from "./textures.ts";
 

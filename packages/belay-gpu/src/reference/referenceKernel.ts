@@ -18,10 +18,9 @@ import { atBarrier, type KernelTranslation, polling } from "./expressions.ts";
 import { isInexact } from "./inexactConstants.ts";
 import { intervalArithmetic, type Representative } from "./intervals.ts";
 import { type Arithmetic, createLibrary, type MatrixOperations } from "./library.ts";
-import { nearestArithmetic } from "./nearest.ts";
-import { RaceDetector } from "./races.ts";
+import type { RaceDetector } from "./races.ts";
 import { executeSubgroup } from "./subgroups.ts";
-import { type TextureSupport, textureSupport } from "./textureCalls.ts";
+import type { TextureSupport } from "./textureCalls.ts";
 import type { BoundTexture, TextureView } from "./textures.ts";
 import { idCount, type TranslatedKernel, translateKernel } from "./translate.ts";
 import { Undecided } from "./undecided.ts";
@@ -35,20 +34,6 @@ export interface ReferenceSource {
   readonly entryPoint?: string;
   /** The values of overrides. */
   readonly constants?: Readonly<Record<string, number>>;
-}
-
-/** The options of `createReference`. */
-export interface ReferenceOptions {
-  /**
-   * `"intervals"` bounds what implementations may compute. `"nearest"` rounds each operation to the
-   * nearest number, which compares two texts of one kernel exactly. Default: `"intervals"`.
-   */
-  readonly floats?: "intervals" | "nearest";
-  /**
-   * True to make a dispatch undecided if its invocations race for memory. It takes several times as
-   * long. Default: false.
-   */
-  readonly detectRaces?: boolean;
 }
 
 /** The part of a buffer that a kernel sees. */
@@ -122,23 +107,6 @@ interface GeneratedKernel {
   at(): number;
   begin(iterations: number): void;
   bind(values: readonly (ReferenceBuffer | TextureView | number)[]): void;
-}
-
-/**
- * Translates a kernel for execution on the CPU. Returns the construct that the executor does not
- * have, if there is one. Throws a `TypeError` for a module with errors, for an unknown entry point
- * or override, and for a size of workgroups without a value.
- */
-export function createReference(
-  kernel: ReferenceSource,
-  options: ReferenceOptions = {},
-): ReferenceKernel | UnsupportedConstruct {
-  const { floats = "intervals", detectRaces = false } = options;
-  return referenceOf(resolveKernel(kernel), {
-    ...(floats === "nearest" && { nearest: nearestArithmetic }),
-    ...(detectRaces && { races: new RaceDetector() }),
-    textures: textureSupport,
-  });
 }
 
 /** A kernel of a typed module. */

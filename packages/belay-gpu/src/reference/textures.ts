@@ -84,6 +84,8 @@ export class TextureContents implements ReferenceTexture {
   readonly #bytes: DataView<ArrayBuffer>;
   /** The intervals of inexact numbers, by texel and component. */
   readonly #ranges = new Map<number, FloatRange>();
+  /** The locations of the texels that kernels have stored. */
+  readonly #stored = new Set<number>();
 
   constructor(
     { format, size, dimension = "2d", mipLevelCount = 1, sampleCount = 1 }: ReferenceTextureDescriptor,
@@ -139,6 +141,23 @@ export class TextureContents implements ReferenceTexture {
     return -1;
   }
 
+  /** The number of texels that kernels have stored. */
+  get storedTexels(): number {
+    return this.#stored.size;
+  }
+
+  /** Returns the numbers or intervals of a texel. */
+  textOf(texel: number): string {
+    const numbers = this.#layout.channels.map((channel) => {
+      const range = this.#ranges.get(texel * 4 + channel.component);
+      const at = texel * this.#layout.bytes;
+      return range
+        ? `${range.low} to ${range.high}`
+        : numberOf(channel, loadBits(this.#bytes, at, channel), this.#bytes, at);
+    });
+    return numbers.join(", ");
+  }
+
   /** Returns the size of a mip level. */
   sizeOf(level: number): readonly [width: number, height: number, depth: number] {
     return this.#levels[level]!.size;
@@ -169,6 +188,7 @@ export class TextureContents implements ReferenceTexture {
 
   /** Stores the components whose bounds are in `r`. */
   store(texel: number, r: Bounds, isInexact: boolean): void {
+    this.#stored.add(texel);
     for (const channel of this.#layout.channels) {
       const { component } = channel;
       const range = storedRange(channel, r[2 * component]!, r[2 * component + 1]!, isInexact);
