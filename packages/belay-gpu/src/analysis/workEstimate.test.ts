@@ -9,11 +9,14 @@ const declarations = /* wgsl */ `
 var<workgroup> tile: array<f32, 64>;
 fn scaled(v: vec4f) -> vec4f { return v * 2.0 + 1.0; }`;
 
-const workOf = (body: string) => {
+const workOf = (body: string, marked?: string) => {
   const program = typed(
     `${declarations}\n@compute @workgroup_size(64) fn main(@builtin(local_invocation_index) i: u32) { ${body} }`,
   );
-  return estimateWork(program, functionsOf(program).find(({ name }) => name === "main")!);
+  const variables = program.module.declarations.filter(
+    (each) => each.kind === "globalVariable" && each.name === marked,
+  );
+  return estimateWork(program, functionsOf(program).find(({ name }) => name === "main")!, new Set(variables));
 };
 
 it("counts operations word by word, and bytes access by access", () => {
@@ -21,6 +24,8 @@ it("counts operations word by word, and bytes access by access", () => {
     operations: 4,
     accesses: 2,
     bytes: 32,
+    storageAccesses: 2,
+    markedAccesses: 0,
     widestStorage: 16,
     widestWorkgroup: 0,
   });
@@ -28,6 +33,11 @@ it("counts operations word by word, and bytes access by access", () => {
 
 it("counts the work of called functions", () => {
   expect(workOf("output[i] = scaled(input[i]);").operations).toBe(8);
+});
+
+it("counts accesses to given buffers apart", () => {
+  const body = "for (var k = 0u; k < 9u; k++) { output[i] += input[k]; }";
+  expect(workOf(body, "output")).toMatchObject({ storageAccesses: 27, markedAccesses: 18 });
 });
 
 it("multiplies the work of a loop by its trips, but not the bytes that caches hold", () => {

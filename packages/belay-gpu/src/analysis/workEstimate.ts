@@ -1,6 +1,7 @@
 /** Estimates the arithmetic and memory traffic of one invocation from the kernel's source. */
 import type {
   CallExpression,
+  Declaration,
   Expression,
   FunctionDeclaration,
   Statement,
@@ -12,7 +13,7 @@ import { forEachChild, isExpression } from "../wgsl/traverse.ts";
 import type { Type } from "../wgsl/types.ts";
 import { builtinFunction } from "./effects.ts";
 import { assumedTrips, constantTripsOf } from "./loopTrips.ts";
-import { isShared } from "./places.ts";
+import { isShared, rootVariable } from "./places.ts";
 
 /**
  * The estimates for one invocation. Both sides of a branch count, and a loop of unknown length
@@ -28,6 +29,9 @@ export interface WorkEstimate {
    * loops. Accesses in longer loops mostly hit caches.
    */
   readonly bytes: number;
+  /** The loads from and stores to storage buffers, and those among them to given buffers. */
+  readonly storageAccesses: number;
+  readonly markedAccesses: number;
   /** The widest access to storage buffers in bytes. */
   readonly widestStorage: number;
   /** The widest access to workgroup memory in bytes. */
@@ -38,6 +42,8 @@ const nothing: WorkEstimate = {
   operations: 0,
   accesses: 0,
   bytes: 0,
+  storageAccesses: 0,
+  markedAccesses: 0,
   widestStorage: 0,
   widestWorkgroup: 0,
 };
@@ -53,15 +59,21 @@ const mostStreamed = 16;
 
 /**
  * Returns the estimate for one invocation of `entryPoint`, including the functions that it calls.
+ * Accesses to the buffers in `marked` are also counted apart.
  */
-export function estimateWork(program: Program, entryPoint: FunctionDeclaration): WorkEstimate {
-  return new Estimator(program).function(entryPoint);
+export function estimateWork(
+  program: Program,
+  entryPoint: FunctionDeclaration,
+  marked: ReadonlySet<Declaration> = new Set(),
+): WorkEstimate {
+  return new Estimator(program, marked).function(entryPoint);
 }
 
 type Draft = { -readonly [Part in keyof WorkEstimate]: number };
 
 class Estimator {
   readonly #program: Program;
+  readonly #marked: ReadonlySet<Declaration>;
   readonly #functions = new Map<FunctionDeclaration, WorkEstimate>();
   #work: Draft = { ...nothing };
   #times = 1;
@@ -71,8 +83,9 @@ class Estimator {
    */
   #streamed = 1;
 
-  constructor(program: Program) {
+  constructor(program: Program, marked: ReadonlySet<Declaration>) {
     this.#program = program;
+    this.#marked = marked;
   }
 
   function(fn: FunctionDeclaration): WorkEstimate {
@@ -185,6 +198,8 @@ class Estimator {
       this.#work.operations += this.#times * called.operations;
       this.#work.accesses += this.#times * called.accesses;
       this.#work.bytes += this.#streamed * called.bytes;
+      this.#work.storageAccesses += this.#times * called.storageAccesses;
+      this.#work.markedAccesses += this.#times * called.markedAccesses;
       this.#work.widestStorage = Math.max(this.#work.widestStorage, called.widestStorage);
       this.#work.widestWorkgroup = Math.max(this.#work.widestWorkgroup, called.widestWorkgroup);
       return;
@@ -208,7 +223,12 @@ class Estimator {
       const widest = space === "storage" ? "widestStorage" : "widestWorkgroup";
       this.#work.accesses += this.#times;
       this.#work[widest] = Math.max(this.#work[widest], bytes);
-      if (space === "storage") this.#work.bytes += this.#streamed * bytes;
+      if (space === "storage") {
+        const root = rootVariable(this.#program, expression)?.variable;
+        this.#work.bytes += this.#streamed * bytes;
+        this.#work.storageAccesses += this.#times;
+        if (root && this.#marked.has(root)) this.#work.markedAccesses += this.#times;
+      }
     }
     this.#indices(expression);
   }

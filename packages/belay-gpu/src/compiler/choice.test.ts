@@ -39,6 +39,15 @@ describe("the configuration with the lowest predicted cost", () => {
     expect(firstFor(kernel("output[i] = input[u32(input[i])];"))).toMatchObject({ pairing: "adjacent" });
   });
 
+  it("puts replicas side by side that change few words in place", () => {
+    const sum = "var x = 0.0; for (var k = 0; k < 500; k++) { x = fma(x, x, input[i]); } partial[local] = x;";
+    const add = `${sum} workgroupBarrier(); output[i] += partial[local ^ 1];`;
+    const { predicted, pairing } = firstFor(kernel(add, "var<workgroup> partial: array<f32, 64>;"));
+    expect(pairing).toBe("adjacent");
+    const apart = kernel(add.replace("+=", "="), "var<workgroup> partial: array<f32, 64>;");
+    expect(predicted).toBeCloseTo(firstFor(apart).predicted, 2);
+  });
+
   it("says what it is bound by", () => {
     expect(firstFor(copy).reason).toContain("bound by memory");
     expect(firstFor(iterate).reason).toContain("bound by arithmetic");
