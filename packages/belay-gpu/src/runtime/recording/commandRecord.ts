@@ -87,6 +87,8 @@ export class CommandRecord extends UsedResources {
   #repeated: Set<Effect> | undefined = undefined;
   /** True once the commands were submitted. The device rejects them a second time. */
   isSubmitted = false;
+  /** The protected kernels of this many uses. */
+  #kernels: { readonly uses: number; readonly all: ReadonlySet<ProtectedKernel> } | undefined = undefined;
 
   get memory(): MemoryState {
     this.#memory ??= new MemoryState();
@@ -159,9 +161,15 @@ export class CommandRecord extends UsedResources {
     for (const group of this.#added ?? []) acceptedGroups.add(group);
   }
 
-  /** Yields the protected kernel of each use. */
-  *kernels(): Generator<ProtectedKernel> {
-    for (const { kernel } of this.uses) if (kernel) yield kernel;
+  /** The protected kernels that the commands dispatch. */
+  get kernels(): ReadonlySet<ProtectedKernel> {
+    const { size } = this.uses;
+    if (this.#kernels?.uses !== size) {
+      const all = new Set<ProtectedKernel>();
+      for (const { kernel } of this.uses) if (kernel) all.add(kernel);
+      this.#kernels = { uses: size, all };
+    }
+    return this.#kernels.all;
   }
 
   /** Returns the resources that a kernel stores to; null if they are unknown. */
@@ -180,13 +188,23 @@ export class CommandRecord extends UsedResources {
    * reading, and that no earlier command uses.
    */
   use(use: DispatchUse): ReadonlySet<GpuResource> {
-    const isFirst = this.read.size === 0 && this.written.size === 0;
-    const isUnused = (resource: GpuResource) => !this.read.has(resource) && !this.written.has(resource);
-    const unused = isFirst ? use.onlyWritten : new Set([...use.onlyWritten].filter(isUnused));
+    const unused = this.#unusedOf(use.onlyWritten);
     if (!use.isLasting) this.isUnusual = true;
     this.uses.addAll(use.alone);
     this.add(use);
     this.#bound.addAll(use.touched);
+    return unused;
+  }
+
+  /** Returns the resources that no earlier command uses. */
+  #unusedOf(resources: ReadonlySet<GpuResource>): ReadonlySet<GpuResource> {
+    let unused = resources;
+    for (const resource of resources) {
+      if (!this.read.has(resource) && !this.written.has(resource)) continue;
+      if (resources.size === 1) return noResources;
+      if (unused === resources) unused = new Set(resources);
+      (unused as Set<GpuResource>).delete(resource);
+    }
     return unused;
   }
 

@@ -42,7 +42,10 @@ export function workgroupsOf(grid: readonly unknown[]): readonly number[] {
   return [countOf(grid[0]), countOf(grid[1]), countOf(grid[2])];
 }
 
-const countOf = (given: unknown) => (given === undefined ? 1 : Math.trunc(Number(given)));
+function countOf(given: unknown): number {
+  if (Number.isInteger(given)) return given as number;
+  return given === undefined ? 1 : Math.trunc(Number(given));
+}
 
 /** Finds the ranges that dispatches overwrite. Equal dispatches are analyzed once. */
 export class FilledRanges {

@@ -41,7 +41,7 @@ function reportsOf(own: readonly unknown[], kernels: readonly Partial<KernelDama
   };
   const check = async () => {
     const epoch: Epoch = newEpoch();
-    const record = { kernels: () => [kernel as unknown as ProtectedKernel] };
+    const record = { kernels: new Set([kernel as unknown as ProtectedKernel]) };
     epoch.events.push({ record } as unknown as Epoch["events"][number]);
     const { damaged } = await reports.scrubSuspects(
       reports.read([epoch], await reports.takeSnapshot([epoch])),

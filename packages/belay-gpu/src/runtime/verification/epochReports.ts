@@ -221,7 +221,7 @@ const doubtAbout = ({ name, entryPoint }: ProtectedKernel): KernelFindings => ({
 
 /** Returns the kernels that epochs dispatch. */
 export const kernelsOf = (epochs: readonly Epoch[]): Set<ProtectedKernel> =>
-  new Set(recordsOf(epochs).flatMap((record) => [...record.kernels()]));
+  new Set(recordsOf(epochs).flatMap(({ kernels }) => [...kernels]));
 
 /** Returns the records of epochs. Equal commands may share one. */
 function recordsOf(epochs: readonly Epoch[]): CommandRecord[] {

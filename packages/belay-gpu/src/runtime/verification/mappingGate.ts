@@ -4,10 +4,12 @@ import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import { isMappedAndBound } from "../memory/protectedBuffers.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import { Overlay, rank } from "../webgpu/overlay.ts";
-import { type BufferRange, OFFSET_BEYOND_BUFFERS } from "../webgpu/resources.ts";
+import { type BufferRange, type GpuResource, isTexture, OFFSET_BEYOND_BUFFERS } from "../webgpu/resources.ts";
 import type { Journal } from "./journal.ts";
 import type { PendingMapping } from "./reexecution.ts";
 import type { Verifier } from "./verifier.ts";
+
+const mappable = flags.bufferMapRead | flags.bufferMapWrite;
 
 /** A mapping for which the program waits. */
 interface GatedMapping extends PendingMapping {
@@ -32,6 +34,8 @@ export class MappingGate {
   readonly #refuses: boolean;
   readonly #memory: MemoryProtection;
   readonly #gated = new WeakMap<GPUBuffer, GatedMapping>();
+  /** The buffers that are unmapped, and that `mapAsync` does not accept. */
+  readonly #unmappable = new WeakSet<GpuResource>();
   /** The mappings that the program waits for longer than the device does. */
   readonly #underWay = new Set<Promise<void>>();
   readonly #overlay: Overlay<GPUBuffer>;
@@ -101,7 +105,15 @@ export class MappingGate {
    * be mapped.
    */
   attach(buffer: GPUBuffer, usage: GPUBufferUsageFlags): void {
-    if (usage & (flags.bufferMapRead | flags.bufferMapWrite)) this.#overlay.attach(buffer, undefined);
+    if (usage & mappable) this.#overlay.attach(buffer, undefined);
+  }
+
+  /** Returns whether a resource is a mapped buffer. */
+  isMapped(resource: GpuResource): boolean {
+    if (this.#unmappable.has(resource) || isTexture(resource)) return false;
+    if (resource.mapState !== "unmapped") return true;
+    if ((resource.usage & mappable) === 0) this.#unmappable.add(resource);
+    return false;
   }
 
   /**

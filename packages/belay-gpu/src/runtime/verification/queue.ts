@@ -7,7 +7,7 @@ import type { Commands } from "../recording/commands.ts";
 import { coversTexture } from "../recording/transfers.ts";
 import { flags, isIterable, proxyOf } from "../webgpu/nativeObjects.ts";
 import { copyDescriptor } from "../webgpu/replayStep.ts";
-import { type BufferRange, type GpuResource, isTexture } from "../webgpu/resources.ts";
+import { type BufferRange, type GpuResource } from "../webgpu/resources.ts";
 import type { Journal } from "./journal.ts";
 import type { MappingGate } from "./mappingGate.ts";
 import type { Verifier } from "./verifier.ts";
@@ -64,7 +64,7 @@ export function hardenedQueue({
       if (!isIterable(commandBuffers)) return native.submit(commandBuffers);
       const submitted = [...commandBuffers].map((each) => owners.accept(each));
       const records = submitted.map((each) => commands.recordOf(each));
-      const isUnusable = (each: GpuResource) => isMapped(each) || owners.isInvalid(each);
+      const isUnusable = (each: GpuResource) => mappings.isMapped(each) || owners.isInvalid(each);
       const uses = journal.usesOfDestroyed(records);
       // The device rejects such commands, so there is nothing to record.
       if (
@@ -96,7 +96,7 @@ export function hardenedQueue({
       const bytes = bytesOf(data, start, size);
       const range = { buffer, offset, size: bytes?.length ?? 0 };
       const target = targetOf(buffer, offset + range.size);
-      const isTaken = bytes && !isMapped(buffer) && target === buffer && isWritable(range);
+      const isTaken = bytes && !mappings.isMapped(buffer) && target === buffer && isWritable(range);
       const guarded = isTaken ? memory.hostWrite(range) : undefined;
       const write = guarded ?? ((data: Uint8Array<ArrayBuffer>) => native.writeBuffer(target, offset, data));
       if (isTaken) journal.recordBufferWrite(range, bytes, write);
@@ -150,9 +150,6 @@ function some<T>(items: Iterable<T>, isTrue: (item: T) => boolean): boolean {
   for (const item of items) if (isTrue(item)) return true;
   return false;
 }
-
-/** Returns whether a resource is a mapped buffer. */
-const isMapped = (resource: GpuResource): boolean => !isTexture(resource) && resource.mapState !== "unmapped";
 
 /**
  * Returns whether the host can write a range of an unmapped buffer, by the rules of `writeBuffer`.

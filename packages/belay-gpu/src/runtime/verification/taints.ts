@@ -79,7 +79,7 @@ export class Taints {
    * rejected a protected kernel or its buffers.
    */
   #followLost(record: CommandRecord, { kernels }: Blame): void {
-    const lost = firstOf(record.kernels(), (kernel) => kernel.rejection !== undefined && kernels.get(kernel));
+    const lost = firstOf(record.kernels, (kernel) => kernel.rejection !== undefined && kernels.get(kernel));
     if (lost) for (const resource of record.written) this.add(resource, lost);
   }
 

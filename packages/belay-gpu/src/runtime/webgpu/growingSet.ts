@@ -27,9 +27,12 @@ export class GrowingSet<T> implements Members<T> {
   }
 
   add(item: T): void {
-    if (this.#items.has(item)) return;
-    this.#own ??= new Set(this.#items);
-    this.#items = this.#own.add(item);
+    if (this.#own) {
+      this.#own.add(item);
+    } else if (!this.#items.has(item)) {
+      this.#own = new Set(this.#items).add(item);
+      this.#items = this.#own;
+    }
   }
 
   /** Adds all items of a set that does not change any more. */

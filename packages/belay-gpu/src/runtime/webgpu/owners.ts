@@ -57,6 +57,8 @@ class Ownership {
 /** The native devices of which several hardened devices were made. */
 const shared = new WeakSet<GPUDevice>();
 const hardened = new WeakSet<GPUDevice>();
+/** True once a native device is shared. Most programs harden each device once. */
+let isAnyShared = false;
 
 /**
  * The objects of one hardened device. Several hardened devices can be made of one native device,
@@ -75,7 +77,10 @@ export class Owners {
 
   constructor(device: GPUDevice) {
     this.#device = device;
-    if (hardened.has(device)) shared.add(device);
+    if (hardened.has(device)) {
+      shared.add(device);
+      isAnyShared = true;
+    }
     hardened.add(device);
     const kinds = Object.keys(invalid) as Kind[];
     this.#ownerships = Object.fromEntries(kinds.map((kind) => [kind, new Ownership(this, kind)])) as never;
@@ -95,7 +100,8 @@ export class Owners {
 
   /** Returns the object, or an invalid one in place of an object of another hardened device. */
   accept<T>(given: T): T {
-    if (!shared.has(this.#device) || typeof given !== "object" || given === null) return given;
+    if (!isAnyShared || !shared.has(this.#device) || typeof given !== "object" || given === null)
+      return given;
     const owner = dataOf(given)?.ownership;
     if (!(owner instanceof Ownership) || owner.by === this || owner.by.#device !== this.#device) return given;
     const known = this.#standIns.get(given);

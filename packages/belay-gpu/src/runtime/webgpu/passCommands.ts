@@ -20,8 +20,9 @@ export class RecordedPass {
   /** The commands in their order: each is a name, the number of its arguments, and these. */
   #commands: unknown[] = [];
 
-  push(name: keyof GPUComputePassEncoder, ...args: readonly unknown[]): void {
-    this.#commands.push(name, args.length, ...args);
+  push(name: keyof GPUComputePassEncoder, args: readonly unknown[]): void {
+    this.#commands.push(name, args.length);
+    for (let i = 0; i < args.length; i++) this.#commands.push(args[i]);
   }
 
   /** Frees the memory that is kept for more commands. */
@@ -82,9 +83,9 @@ export class PassCommands {
       this.#groups.set(index, { group, offsets: [...offsets] });
   }
 
-  #encode(name: keyof GPUComputePassEncoder, ...args: readonly unknown[]): void {
-    if (this.#executions !== "later") (this.#native[name] as AnyMethod).call(this.#pass, ...args);
-    if (this.#executions !== "first") this.recorded.push(name, ...args);
+  #encode(name: keyof GPUComputePassEncoder, ...args: unknown[]): void {
+    if (this.#executions !== "later") (this.#native[name] as AnyMethod).apply(this.#pass, args);
+    if (this.#executions !== "first") this.recorded.push(name, args);
   }
 
   setBindGroup(index: number, set: SetGroup): void {
