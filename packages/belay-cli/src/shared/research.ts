@@ -25,6 +25,8 @@ export interface CatalogEntry {
 /** The exports of the package `belay-research`. */
 export interface Research {
   readonly catalog: readonly CatalogEntry[];
+  /** Further programs for campaigns, which `all` leaves out. */
+  readonly furtherPrograms: readonly Pick<CatalogEntry, "name" | "campaign">[];
   readonly benchCommand: CommandFactory;
 }
 

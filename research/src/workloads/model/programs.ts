@@ -6,7 +6,15 @@ import { readBuffers } from "../buffers.ts";
 import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
 import { kernelsOf, TEMPERATURE } from "./kernels.ts";
 import { ReferenceTransformer, softmax } from "./reference.ts";
-import { contextOf, headWidth, type MatrixShape, matricesOf, type Precision, type Shape } from "./shape.ts";
+import {
+  contextOf,
+  headWidth,
+  type MatrixShape,
+  matricesOf,
+  type Precision,
+  type Shape,
+  shapes,
+} from "./shape.ts";
 import { createTransformer, type Made, makeModel, type Transformer } from "./transformer.ts";
 
 export interface ModelOptions {
@@ -40,6 +48,17 @@ export function createDecode(options: ModelOptions): VerifiableProgram<ModelOutp
     },
   });
 }
+
+/** Both halves with each number format, for campaigns. */
+export const campaignModels = [
+  { name: "prefill", create: createPrefill, precision: "f32" },
+  { name: "prefillHalf", create: createPrefill, precision: "f16" },
+  { name: "decode", create: createDecode, precision: "f32" },
+  { name: "decodeHalf", create: createDecode, precision: "f16" },
+].map(({ name, create, precision }) => ({
+  name,
+  campaign: () => create({ shape: shapes.campaign, precision: precision as Precision }),
+}));
 
 interface Part {
   /** The tokens after the prompt that are chosen when the part has run. */

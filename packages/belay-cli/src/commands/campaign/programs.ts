@@ -12,16 +12,15 @@ export const programsModule = builtModule(new URL(import.meta.url));
 
 const digest = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 12);
 
-/** Returns a program of the catalog at its campaign size, or undefined for the name of a module. */
-async function programOfCatalog(name: string): Promise<VerifiableProgram | undefined> {
-  const research = await importResearchIfInstalled();
-  return research?.catalog.find((each) => each.name === name)?.campaign();
+/** Returns a known program at its campaign size, or undefined for the name of a module. */
+async function knownProgram(name: string): Promise<VerifiableProgram | undefined> {
+  const { catalog = [], furtherPrograms = [] } = (await importResearchIfInstalled()) ?? {};
+  return [...catalog, ...furtherPrograms].find((each) => each.name === name)?.campaign();
 }
 
-/** Returns whether a name denotes a module, not a program of the catalog. */
+/** Returns whether a name denotes a module, not a known program. */
 export async function isModule(name: string): Promise<boolean> {
-  const research = await importResearchIfInstalled();
-  return !research?.catalog.some((each) => each.name === name);
+  return (await knownProgram(name)) === undefined;
 }
 
 /**
@@ -29,7 +28,7 @@ export async function isModule(name: string): Promise<boolean> {
  * imported.
  */
 export async function digestOf(name: string): Promise<string> {
-  return digestOfProgram(name, await programOfCatalog(name));
+  return digestOfProgram(name, await knownProgram(name));
 }
 
 function digestOfProgram(name: string, program: VerifiableProgram | undefined): string {
@@ -37,11 +36,10 @@ function digestOfProgram(name: string, program: VerifiableProgram | undefined): 
 }
 
 /**
- * Returns a program of the catalog at its campaign size, or imports the workload of a module. Such
- * an import may never end. Rejects with a `CommandFailure` if the import fails.
+ * Returns a known program at its campaign size, or imports the workload of a module. Such an import may never end. Rejects with a `CommandFailure` if the import fails.
  */
 export async function programNamed(name: string): Promise<CampaignProgram> {
-  const program = await programOfCatalog(name);
+  const program = await knownProgram(name);
   const runs = program ?? (await loadWorkload(name));
   return { name, digest: digestOfProgram(name, program), runs };
 }
