@@ -3,12 +3,16 @@
  * has, and compares the products with the CPU's. Then strikes random values, one in each run.
  *
  *   node research/dist/scripts/matrixKernels.js [--time-limit 60] [--runs 200] [--faults 100]
- *       [--validate] [--out FILE]
+ *       [--patience 10] [--validate] [--json FILE]
  *
- * Ends with an error when a product is wrong, or an alarm is raised without a fault. With
+ * All work is done in a child process. If it says nothing for `--patience` seconds, it is killed:
+ * the fault counts as a hang, and another process goes on with the next one. Ends with an error
+ * when a product is wrong, or an alarm is raised, or a run hangs, without a fault. With
  * `--validate`, Dawn's null backend judges the emitted code, and nothing is computed.
  */
+import { type ChildProcess, fork } from "node:child_process";
 import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { Policy } from "belay-gpu";
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
@@ -24,8 +28,11 @@ const { values: flags } = parseArgs({
     "time-limit": { type: "string", default: "60" },
     runs: { type: "string", default: "200" },
     faults: { type: "string", default: "100" },
+    patience: { type: "string", default: "10" },
     validate: { type: "boolean", default: false },
-    out: { type: "string" },
+    json: { type: "string" },
+    /** The place at which a child process begins. */
+    from: { type: "string" },
   },
 });
 const end = performance.now() + 1000 * Number(flags["time-limit"]);
@@ -157,12 +164,114 @@ function prepare(device: GPUDevice, { code, words: [a, b, c] }: Product): () => 
 const isSame = (a: Uint32Array, b: Uint32Array) =>
   a.length === b.length && a.every((word, i) => word === b[i]);
 
-async function strike(device: HardenedDevice, run: () => Promise<Uint32Array>, expected: Uint32Array) {
-  const count = { struck: 0, detected: 0, wrong: 0, refused: 0 };
+/** The next thing that a child process does: a trial of a configuration, or a fault in it. */
+interface Place {
+  readonly config: number;
+  /** The number of the policy, or that of {@link policies} for the trial with faults. */
+  readonly policy: number;
+  readonly fault: number;
+}
+
+/** The outcome of a run with a fault. `missed` is a fault whose site no lane executed. */
+type Outcome = "wrong" | "refused" | "recovered" | "masked" | "missed" | "hung";
+
+interface Message {
+  /** Tells what comes next, and how many configurations there are. */
+  readonly next?: Place;
+  readonly configs?: readonly MatrixConfig[];
+  readonly trial?: Record<string, unknown>;
+  readonly outcome?: Outcome;
+  readonly errors?: readonly string[];
+}
+
+const policies: readonly Policy[] = [
+  {},
+  { redundancy: "inter", check: "store" },
+  { memory: "secded128" },
+  { redundancy: "none", memory: "checksum" },
+];
+
+/** Does all trials from a place on, and tells the parent process of each. */
+async function work(from: Place, say: (message: Message) => void): Promise<void> {
+  const gpu = await createGpu([
+    ...(flags.validate ? ["backend=null"] : []),
+    "enable-dawn-features=allow_unsafe_apis,vulkan_enable_f16_on_nvidia",
+  ]);
+  const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
+  const feature = "chromium-experimental-subgroup-matrix" as GPUFeatureName;
+  if (!adapter?.features.has(feature)) throw new Error("no adapter with subgroup matrices");
+  const requiredFeatures = [feature, "subgroups", "shader-f16"].filter((name) => adapter.features.has(name));
+  const native = await adapter.requestDevice({
+    requiredFeatures: requiredFeatures as GPUFeatureName[],
+    requiredLimits: limitsOf(adapter.limits),
+  });
+  native.addEventListener("uncapturederror", ({ error }) => say({ errors: [error.message] }));
+  const configs = configsOf(adapter);
+  say({ configs });
+  for (const [number, config] of configs.entries()) {
+    if (number < from.config) continue;
+    const product = productOf(config);
+    const isFirst = number === from.config;
+    for (let policy = isFirst ? from.policy : 0; policy < policies.length; policy++) {
+      say({ next: { config: number, policy, fault: 0 } });
+      say({ trial: { ...config, ...(await runWithout(native, product, policies[policy]!)) } });
+    }
+    await strikeFrom(native, product, isFirst ? from.fault : 0, (fault, outcome) => {
+      say({ ...(outcome && { outcome }), next: { config: number, policy: policies.length, fault } });
+    });
+  }
+  native.destroy();
+  destroyDevices(gpu);
+}
+
+function configsOf(adapter: GPUAdapter): MatrixConfig[] {
+  if (flags.validate)
+    return [
+      { componentType: "f32", resultComponentType: "f32", M: 8, N: 8, K: 8 },
+      { componentType: "f16", resultComponentType: "f32", M: 16, N: 16, K: 16 },
+      { componentType: "u8", resultComponentType: "u32", M: 16, N: 8, K: 32 },
+    ];
+  const { subgroupMatrixConfigs = [] } = adapter.info as { subgroupMatrixConfigs?: readonly MatrixConfig[] };
+  return subgroupMatrixConfigs.map(({ componentType, resultComponentType, M, N, K }) => {
+    return { componentType, resultComponentType, M, N, K };
+  });
+}
+
+/** Multiplies without a fault under a policy. */
+async function runWithout(native: GPUDevice, product: Product, policy: Policy) {
+  const trial = {
+    policy,
+    plain: flags.validate || isSame(await prepare(native, product)(), product.expected),
+  };
+  try {
+    const device = harden(native, flags.validate ? { ...policy, onFault: "report" } : policy);
+    const run = prepare(device, product);
+    let [runs, right] = [0, true];
+    for (; runs < Number(flags.runs) && performance.now() < end; runs++)
+      right &&= isSame(await run(), product.expected);
+    const { faults, giveUps, kernels } = await device.belay.report();
+    return { ...trial, runs, right, alarms: faults.length + giveUps, redundancy: kernels[0]?.redundancy };
+  } catch (error) {
+    return { ...trial, failure: messageOf(error) };
+  }
+}
+
+/** Strikes one value in each run. Tells of each fault before it, and of its outcome. */
+async function strikeFrom(
+  native: GPUDevice,
+  product: Product,
+  from: number,
+  tell: (next: number, outcome?: Outcome) => void,
+): Promise<void> {
+  tell(from);
+  const device = harden(native, { injectFaults: true, ...(flags.validate && { onFault: "report" }) });
+  const run = prepare(device, product);
+  await run();
   const [first] = device.belay.faultSites();
   const values = first?.sites.filter(({ kind }) => kind === "value") ?? [];
-  for (let i = 0; i < Number(flags.faults) && values.length > 0 && performance.now() < end; i++) {
-    const before = (await device.belay.report()).faults.length;
+  if (flags.validate || values.length === 0) return;
+  for (let i = from; i < Number(flags.faults) && performance.now() < end; i++) {
+    tell(i);
     device.belay.arm({
       kernel: first!.kernel,
       site: values[randomBelow(values.length, 7, 4 * i)]!.id,
@@ -171,92 +280,103 @@ async function strike(device: HardenedDevice, run: () => Promise<Uint32Array>, e
       workgroup: [1, 0, 0],
       localIndex: randomBelow(32 * SUBGROUPS, 7, 4 * i + 3),
     });
-    const start = performance.now();
-    const product = await run().catch(() => undefined);
-    console.error(`fault ${i}: ${(performance.now() - start).toFixed(0)} ms`);
-    count.struck += Number((await device.belay.strikes()) > 0);
-    device.belay.disarm();
-    count.detected += Number((await device.belay.report()).faults.length > before);
-    if (!product) count.refused++;
-    else if (!isSame(product, expected)) count.wrong++;
+    tell(i + 1, await outcomeOf(device, run, product.expected));
   }
-  return count;
 }
 
-const gpu = await createGpu([
-  ...(flags.validate ? ["backend=null"] : []),
-  "enable-dawn-features=allow_unsafe_apis,vulkan_enable_f16_on_nvidia",
-]);
-const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
-const feature = "chromium-experimental-subgroup-matrix" as GPUFeatureName;
-if (!adapter?.features.has(feature)) throw new Error("no adapter with subgroup matrices");
-const requiredFeatures = [feature, "subgroups", "shader-f16"].filter((name) => adapter.features.has(name));
-const native = await adapter.requestDevice({
-  requiredFeatures: requiredFeatures as GPUFeatureName[],
-  requiredLimits: limitsOf(adapter.limits),
-});
-const errors: string[] = [];
-native.addEventListener("uncapturederror", ({ error }) => errors.push(error.message));
-const listed =
-  (adapter.info as { subgroupMatrixConfigs?: readonly MatrixConfig[] }).subgroupMatrixConfigs ?? [];
-const configs = flags.validate
-  ? [
-      { componentType: "f32", resultComponentType: "f32", M: 8, N: 8, K: 8 },
-      { componentType: "f16", resultComponentType: "f32", M: 16, N: 16, K: 16 },
-      { componentType: "u8", resultComponentType: "u32", M: 16, N: 8, K: 32 },
-    ]
-  : listed.map(({ componentType, resultComponentType, M, N, K }) => ({
-      componentType,
-      resultComponentType,
-      M,
-      N,
-      K,
-    }));
-const policies: readonly Policy[] = [
-  {},
-  { redundancy: "inter", check: "store" },
-  { memory: "secded128" },
-  { redundancy: "none", memory: "checksum" },
-];
+async function outcomeOf(
+  device: HardenedDevice,
+  run: () => Promise<Uint32Array>,
+  expected: Uint32Array,
+): Promise<Outcome> {
+  const before = (await device.belay.report()).faults.length;
+  const product = await run().catch(() => undefined);
+  const isStruck = (await device.belay.strikes()) > 0;
+  device.belay.disarm();
+  if (!product) return "refused";
+  if (!isSame(product, expected)) return "wrong";
+  if (!isStruck) return "missed";
+  return (await device.belay.report()).faults.length > before ? "recovered" : "masked";
+}
 
-const trials: Record<string, unknown>[] = [];
-/** Keeps a trial, and prints it at once: a later one may not end. */
-function keep(trial: Record<string, unknown>): void {
-  trials.push(trial);
-  console.error(JSON.stringify(trial));
+/** Starts a child process at a place. Resolves to the place where it hung; undefined at its end. */
+function runChild(from: Place, hear: (message: Message) => void): Promise<Place | undefined> {
+  const args = [...process.argv.slice(2), "--from", JSON.stringify(from)];
+  const seconds = String(Math.max(1, (end - performance.now()) / 1000));
+  const child = fork(fileURLToPath(import.meta.url), [...args, "--time-limit", seconds], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  let place = from;
+  let timer = killLater(child);
+  child.on("message", (message: Message) => {
+    clearTimeout(timer);
+    timer = killLater(child);
+    place = message.next ?? place;
+    hear(message);
+  });
+  return new Promise((resolve) => {
+    child.on("exit", (code) => {
+      clearTimeout(timer);
+      resolve(code === 0 ? undefined : place);
+    });
+  });
 }
-let isSound = configs.length > 0;
-for (const config of configs) {
-  const product = productOf(config);
-  const plain = flags.validate || isSame(await prepare(native, product)(), product.expected);
-  for (const policy of policies) {
-    const trial: Record<string, unknown> = { ...config, policy, plain };
-    try {
-      const device = harden(native, flags.validate ? { ...policy, onFault: "report" } : policy);
-      const run = prepare(device, product);
-      let [runs, right] = [0, true];
-      for (; runs < Number(flags.runs) && performance.now() < end; runs++)
-        right &&= isSame(await run(), product.expected);
-      const { faults, giveUps, kernels } = await device.belay.report();
-      const [alarms, redundancy] = [faults.length + giveUps, kernels[0]?.redundancy];
-      Object.assign(trial, { runs, right, alarms, redundancy });
-      if (!flags.validate && plain && (!right || alarms > 0)) isSound = false;
-    } catch (error) {
-      isSound = false;
-      trial.failure = messageOf(error);
-    }
-    keep(trial);
+
+const killLater = (child: ChildProcess) =>
+  setTimeout(() => child.kill("SIGKILL"), 1000 * Number(flags.patience));
+
+/** Runs child processes until all trials are done, and reports them. */
+async function supervise(): Promise<void> {
+  let configs: readonly MatrixConfig[] = [];
+  const errors: string[] = [];
+  const trials: Record<string, unknown>[] = [];
+  /** The outcomes of faults, by configuration. */
+  const struck = new Map<number, Partial<Record<Outcome, number>>>();
+  const count = ({ config }: Place, outcome: Outcome) => {
+    const counts = struck.get(config) ?? {};
+    struck.set(config, { ...counts, [outcome]: (counts[outcome] ?? 0) + 1 });
+  };
+  const keep = (trial: Record<string, unknown>) => {
+    trials.push(trial);
+    console.error(JSON.stringify(trial));
+  };
+  const hear = (message: Message) => {
+    configs = message.configs ?? configs;
+    errors.push(...(message.errors ?? []));
+    if (message.trial) keep(message.trial);
+    if (message.outcome && message.next) count(message.next, message.outcome);
+  };
+  let place: Place | undefined = { config: 0, policy: 0, fault: 0 };
+  let hangsInARow = 0;
+  while (place && performance.now() < end) {
+    const before = place;
+    const hung = await runChild(place, hear);
+    if (!hung) break;
+    const isFault = hung.policy === policies.length;
+    if (isFault) count(hung, "hung");
+    else keep({ ...configs[hung.config], policy: policies[hung.policy], failure: "hung, or ended early" });
+    hangsInARow = hung.config === before.config && hung.fault === before.fault ? hangsInARow + 1 : 0;
+    // A kernel that hangs without a fault, in the run before them, hangs again.
+    place = !isFault
+      ? { ...hung, policy: hung.policy + 1 }
+      : hangsInARow < 2
+        ? { ...hung, fault: hung.fault + 1 }
+        : { config: hung.config + 1, policy: 0, fault: 0 };
+    if (place.config >= configs.length) break;
   }
-  if (flags.validate) continue;
-  const device = harden(native, { injectFaults: true });
-  const run = prepare(device, product);
-  const start = performance.now();
-  const before = isSame(await run(), product.expected);
-  console.error(`first run with injected faults: ${(performance.now() - start).toFixed(0)} ms`);
-  keep({ ...config, injected: true, before, ...(await strike(device, run, product.expected)) });
+  for (const [config, outcomes] of struck) keep({ ...configs[config], outcomes });
+  const isSound =
+    configs.length > 0 &&
+    trials.every(
+      ({ failure, plain, right, alarms }) => !failure && (!plain || flags.validate || (right && !alarms)),
+    );
+  console.log(JSON.stringify({ isSound, configs: configs.length, errors: errors.slice(0, 3), trials }));
+  if (flags.json) writeFileSync(flags.json, JSON.stringify({ isSound, configs, errors, trials }));
+  process.exitCode = isSound && errors.length === 0 ? 0 : 1;
 }
-console.log(JSON.stringify({ isSound, configs: configs.length, errors: errors.slice(0, 3), trials }));
-if (flags.out) writeFileSync(flags.out, JSON.stringify({ isSound, listed, errors, trials }));
-native.destroy();
-destroyDevices(gpu);
-process.exitCode = isSound && errors.length === 0 ? 0 : 1;
+
+if (flags.from === undefined) await supervise();
+else {
+  await work(JSON.parse(flags.from), (message) => process.send!(message));
+  process.disconnect();
+}

@@ -2,7 +2,7 @@
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { CallExpression, Expression, FunctionDeclaration, Identifier } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
-import { walk } from "../wgsl/traverse.ts";
+import { type AnyNode, forEachChild, walk } from "../wgsl/traverse.ts";
 import { functionsOf } from "./callGraph.ts";
 import { builtinFunction } from "./effects.ts";
 import { type MatrixAccess, matrixAccess, needsStaging } from "./matrixAccesses.ts";
@@ -19,6 +19,31 @@ export const matrixOperations = (
   program: Program,
   functions: Iterable<FunctionDeclaration>,
 ): OpaqueAccess[] => callsOf(program, functions, (name) => name.startsWith("subgroupMatrix"));
+
+/**
+ * Returns a function that tells if a part of the program operates on subgroup matrices, itself or
+ * in functions that it calls.
+ */
+export function matrixUsers(program: Program): (part: AnyNode) => boolean {
+  const known = new Map<AnyNode, boolean>();
+  const isUser = (part: AnyNode): boolean => {
+    let uses = known.get(part) ?? false;
+    if (uses || known.has(part)) return uses;
+    if (part.kind === "call") {
+      const callee = program.targetOf(part.callee);
+      uses =
+        callee?.kind === "function"
+          ? isUser(callee.body)
+          : (builtinFunction(program, part)?.startsWith("subgroupMatrix") ?? false);
+    }
+    forEachChild(part, (child) => {
+      uses ||= isUser(child);
+    });
+    known.set(part, uses);
+    return uses;
+  };
+  return isUser;
+}
 
 /** Returns the loads and stores of subgroup matrices whose numbers have to be seen. */
 export const stagedMatrices = (program: Program, functions: Iterable<FunctionDeclaration>): MatrixAccess[] =>

@@ -17,6 +17,7 @@ import { resolvePointers } from "../transforms/normalize/resolvePointers.ts";
 import { splitSharedFunctions } from "../transforms/normalize/splitSharedFunctions.ts";
 import { stageMatrices } from "../transforms/normalize/stageMatrices.ts";
 import { uniqueNames } from "../transforms/normalize/uniqueNames.ts";
+import { uniteSubgroups } from "../transforms/normalize/uniteSubgroups.ts";
 import { compareStores } from "../transforms/redundancy/compareStores.ts";
 import type { Comparison } from "../transforms/redundancy/comparison/comparison.ts";
 import { declareReport } from "../transforms/redundancy/declareReport.ts";
@@ -200,6 +201,14 @@ export const passes: readonly Pass[] = [
         turns: subgroups,
         kernels: new Set(groups.flatMap((group) => [...group])),
       }),
+  },
+  {
+    // Lets subgroups decide as a whole where operations on matrices depend on it.
+    name: "uniteSubgroups",
+    phase: "normal form",
+    requires: ["accessNormalForm"],
+    ensures: [],
+    run: ({ program, groups }) => uniteSubgroups(program, new Set(groups.flatMap((group) => [...group]))),
   },
 
   // Report, arrivals, and faults in the source

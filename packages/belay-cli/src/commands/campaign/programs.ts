@@ -36,7 +36,8 @@ function digestOfProgram(name: string, program: VerifiableProgram | undefined): 
 }
 
 /**
- * Returns a known program at its campaign size, or imports the workload of a module. Such an import may never end. Rejects with a `CommandFailure` if the import fails.
+ * Returns a known program at its campaign size, or imports the workload of a module. Such an import
+ * may never end. Rejects with a `CommandFailure` if the import fails.
  */
 export async function programNamed(name: string): Promise<CampaignProgram> {
   const program = await knownProgram(name);

@@ -7,7 +7,7 @@ import type { Commands } from "../recording/commands.ts";
 import { coversTexture } from "../recording/transfers.ts";
 import { flags, isIterable, proxyOf } from "../webgpu/nativeObjects.ts";
 import { copyDescriptor } from "../webgpu/replayStep.ts";
-import { type BufferRange, type GpuResource } from "../webgpu/resources.ts";
+import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import type { Journal } from "./journal.ts";
 import type { MappingGate } from "./mappingGate.ts";
 import type { Verifier } from "./verifier.ts";

@@ -2,6 +2,7 @@ import type { IsDivergent } from "../../analysis/divergence.ts";
 import type { Uniformity } from "../../analysis/uniformity.ts";
 import type { Expression } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
+import type { AnyNode } from "../../wgsl/traverse.ts";
 import type { Type } from "../../wgsl/types.ts";
 import type { Names } from "../shared/names.ts";
 import type { CampaignSite, FaultSites } from "./faultSites.ts";
@@ -14,6 +15,8 @@ export interface SiteContext {
   readonly names: Names;
   readonly uniform: Uniformity;
   readonly isDivergent: IsDivergent;
+  /** Tells if a part of the program operates on subgroup matrices. */
+  readonly usesMatrices: (part: AnyNode) => boolean;
   readonly sites: FaultSites;
   readonly strikes: Strikes;
   readonly loads: StruckLoads;

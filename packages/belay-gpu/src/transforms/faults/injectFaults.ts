@@ -22,6 +22,8 @@
  * Source:   the single-bit fault model of Wadden et al. 2014, section 3, applied to the source.
  */
 import { divergence } from "../../analysis/divergence.ts";
+import { builtinFunction } from "../../analysis/effects.ts";
+import { matrixUsers } from "../../analysis/opaqueAccesses.ts";
 import { uniformity } from "../../analysis/uniformity.ts";
 import type { Block, Expression, FunctionDeclaration, Module, Statement } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
@@ -57,7 +59,8 @@ export function injectFaults(program: Program, names: Names, options: InjectFaul
     isDivergent,
     uniform: uniform.expressions,
   });
-  const facts = { program, names, uniform, isDivergent, sites, strikes, loads };
+  const usesMatrices = matrixUsers(program);
+  const facts = { program, names, uniform, isDivergent, usesMatrices, sites, strikes, loads };
   const functions = program.module.declarations.flatMap((declaration) => {
     if (declaration.kind !== "function" || !options.functions.has(declaration)) return [declaration];
     const fn = {
@@ -117,8 +120,9 @@ class Injection {
       case "increment":
       case "callStatement": {
         const struck = struckStatement(this.#sites, s);
-        const { uniform, strikes } = this.#sites.context;
-        if (uniform.uniformlyReached.has(s) || (s.kind === "assign" && !s.target)) return struck;
+        const { uniform, strikes, usesMatrices } = this.#sites.context;
+        const isWhole = uniform.uniformlyReached.has(s) || usesMatrices(s);
+        if (isWhole || (s.kind === "assign" && !s.target)) return struck;
         const site = this.#sites.add({ kind: "statement", uniform: false, span: s.span, components: 0 });
         return [strikes.statement(site, struck)];
       }
@@ -135,6 +139,12 @@ class Injection {
 
   #condition(condition: Expression): Expression {
     if (!this.#sites.mayDiffer(condition)) return condition;
+    // A lane alone cannot change the decision of its subgroup.
+    if (
+      condition.kind === "call" &&
+      builtinFunction(this.#sites.context.program, condition) === "subgroupAll"
+    )
+      return { ...condition, args: condition.args.map((each) => this.#condition(each)) };
     const uniform = !this.#sites.context.isDivergent(condition);
     const site = this.#sites.add({ kind: "branch", uniform, span: condition.span, components: 1 });
     return this.#sites.context.strikes.condition(site, this.#sites.loads(condition));
@@ -152,7 +162,8 @@ class Injection {
    * function that returns a value.
    */
   #limit(loop: Statement): Statement[] {
-    const { uniform, strikes } = this.#sites.context;
-    return uniform.uniformlyReached.has(loop) || !mayReachEnd([loop]) ? [] : strikes.limit();
+    const { uniform, strikes, usesMatrices } = this.#sites.context;
+    if (uniform.uniformlyReached.has(loop) || !mayReachEnd([loop])) return [];
+    return strikes.limit(usesMatrices(loop));
   }
 }

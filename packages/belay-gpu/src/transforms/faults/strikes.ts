@@ -92,9 +92,13 @@ export class Strikes {
       }`;
   }
 
-  /** Returns the statement that leaves a loop after too many iterations. */
-  limit(): Statement[] {
-    return quote().statements`if (${this.#names.the("is_spent")}()) { break; }`;
+  /**
+   * Returns the statement that leaves a loop after too many iterations. If `together`, all lanes of
+   * a subgroup leave it with the first.
+   */
+  limit(together: boolean): Statement[] {
+    const isSpent = `${this.#names.the("is_spent")}()`;
+    return quote().statements`if (${together ? `subgroupAny(${isSpent})` : isSpent}) { break; }`;
   }
 
   /**

@@ -23,7 +23,7 @@ function struck(body: string) {
   const trigger = armedTrigger(names, { redundancy: "none", pairing: "adjacent", subgroups: false });
   const strikes = new Strikes(names, trigger);
   const [uniform, isDivergent] = [uniformity(program), divergence(program)];
-  const shared = { program, names, sites, strikes, isDivergent };
+  const shared = { program, names, sites, strikes, isDivergent, usesMatrices: () => false };
   const loads = new StruckLoads({ ...shared, uniform: uniform.expressions });
   const context = { ...shared, uniform, loads };
   const fn = program.module.declarations.at(-1)!;

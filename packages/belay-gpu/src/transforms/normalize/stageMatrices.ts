@@ -98,7 +98,7 @@ export function stageMatrices(
     });
   });
   if (matrixOperations(program, reached).length === 0) return program.module;
-  if (sizes.size === 0) return withFreeSubgroups(program.module);
+  if (sizes.size === 0) return withSubgroups(withFreeSubgroups(program.module));
   const { declarations } = quote();
   const added = [
     ...Object.keys(identities).flatMap((name) => declarations`var<private> ${names.the(name)}: u32;`),
