@@ -43,6 +43,7 @@ const bodies: readonly (readonly [body: string, operators: string])[] = [
   ["for (let j = 0; j < 2; j++) x = (x + a[2 * i + j]!) | 0; if (c[i]! > 2) y = (u[i]! + y) | 0;", "+ +"],
   ["y = Math.max(y, a[i]!) | 0; x = Math.min(x, u[i]!) >>> 0;", "max min"],
   ["y = (y - a[2 * i]!) | 0; x = Math.imul(x, a[i]!) >>> 0;", "+"],
+  ["x += c[i]! * 3; y -= c[i]!;", "+ +"],
   // Other uses of the variable keep the order.
   ["if (a[i]! > x) x = a[i]!; out[i] = x;", ""],
   ["if (a[i]! > x) { x = a[i]!; break; }", ""],
@@ -200,6 +201,18 @@ it("leaves what JavaScript leaves on the CPU too", async () => {
         expect({ ...about, result, given }).toEqual({ ...about, result: returned, given: expected });
       }
   expect(new Set(calls.map(({ loop }) => loop.name)).size).toBe(Object.keys(written).length);
+});
+
+it("adds up small integers to more than 32 bits", async () => {
+  const { exports, calls } = evaluateTranslated(`export async function run(s: Int16Array) {
+  "use speculate";
+  let total = 0;
+  for (let i = 0; i < s.length; i++) total += s[i]!;
+  return total;
+}`);
+  const s = new Int16Array(70_000).fill(2 ** 15 - 1);
+  expect(await exports.run!(...([s] as never[]))).toBe(70_000 * (2 ** 15 - 1));
+  expect(calls.map(({ loop }) => loop.reductions)).toMatchObject([[{ name: "total", isWide: true }]]);
 });
 
 it("says that a clause cannot coerce a minimum", () => {

@@ -38,6 +38,15 @@ export function exact(lowering: Lowering, value: IntegerValue, type?: NumberType
   return checkedAs(lowering.variables, wholeType(chosen ?? value.ir.type), value.ir);
 }
 
+/**
+ * Returns an integer that iterations pass on, as {@link exact} does. A sum that long loops may lead
+ * out of its type is checked where it is added up, so that the host need not limit their length.
+ */
+export function exactSum(lowering: Lowering, value: IntegerValue, type: "i32" | "u32"): LoopExpression {
+  const isShort = lowering.guards.withinIfLarge(rangeOfInteger(lowering, value), rangeOfType(type));
+  return isShort ? exact(lowering, value, type) : checkedAs(lowering.variables, type, value.ir);
+}
+
 const wholeType = (type: ValueType): "i32" | "u32" => (type === "u32" ? "u32" : "i32");
 
 /** Returns the integers that a type of 32 bits holds. */

@@ -1,6 +1,9 @@
 import { add, codeOf, difference, known, type Linear, scale, subtract } from "./linear.ts";
 import type { Interval } from "./values.ts";
 
+/** The ratio of the sizes for which a program should still run on the GPU to typical ones. */
+const manyTimes = 1000;
+
 /** Returns true if a check would fail for all typical sizes. */
 const isHopeless = ({ samples }: Linear) => samples.every((sample) => sample > 0);
 
@@ -44,6 +47,19 @@ export class Guards {
     if (number !== undefined) return number <= 0 ? "known" : "never";
     if ([...this.#known, ...this.#facts].some((fact) => (difference(bound, fact) ?? 1) <= 0)) return "known";
     return isHopeless(bound) ? "never" : "open";
+  }
+
+  /**
+   * Returns true if the interval lies in the other, also where it is many times what typical sizes
+   * give.
+   */
+  withinIfLarge(inner: Interval, outer: Interval): boolean {
+    if (this.within(inner, outer) === "known") return true;
+    const { low, high } = outer;
+    return (
+      inner.low.samples.every((sample, at) => manyTimes * sample >= low.samples[at]!) &&
+      inner.high.samples.every((sample, at) => manyTimes * sample <= high.samples[at]!)
+    );
   }
 
   /** Returns whether the interval lies in the other: known, to be checked, or never. */

@@ -4,7 +4,7 @@ import type { LoopExpression, ValueType } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { accuracyOf, requireDoubles } from "../numbers/accuracy.ts";
 import { asInteger, toBoolean, toFloat } from "../numbers/conversions.ts";
-import { exact, rangeOfInteger } from "../numbers/exactIntegers.ts";
+import { exactSum, rangeOfInteger } from "../numbers/exactIntegers.ts";
 import { constant, maximum, minimum, multiply, scale, unknown, zero } from "../numbers/linear.ts";
 import { refuseMinusZero, signed } from "../numbers/minusZeros.ts";
 import {
@@ -153,7 +153,7 @@ export function setCarried(
     else if (integer) refuseMinusZero(lowering, name, integer, node);
     if (!integer && accuracyOf(lowering, value) !== "exact")
       requireDoubles(lowering, `\`${name}\` keeps a double from iteration to iteration`, node);
-    return integer ? exact(lowering, integer, type) : toFloat(lowering, value, node);
+    return integer ? exactSum(lowering, integer, type as "i32") : toFloat(lowering, value, node);
   }
 }
 
