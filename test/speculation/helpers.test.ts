@@ -20,6 +20,18 @@ function firstAbove(list: Int32Array, low: number) { for (const x of list) { if 
 function nested(list: Int32Array, low: number) { if (low > 8) return 100; const x = firstAbove(list, low); return x + 1000; }
 function kindOf(x: number) { switch (x & 3) { case 0: return 5; case 1: x++; default: return x; case 2: return 7; } }
 const identity = <T extends number>(x: T): number => x;
+const gcd = (x: number, y: number): number => (y === 0 ? x : gcd(y, x % y));
+function place(list: Int32Array, x: number, low: number, high: number): number {
+  if (low >= high) return low;
+  const middle = (low + high) >> 1;
+  return list[middle]! < x ? place(list, x, middle + 1, high) : place(list, x, low, middle);
+}
+function steps(x: number, count = 0): number {
+  for (let k = 0; k < 3; k++) if (x === k) { if (k > 1) return steps(0, count + 10); return count; }
+  switch (x & 1) { case 0: return steps(x >> 1, count + 1); default: { const odd = x; return steps(3 * odd + 1 - odd * 2, count + 2); } }
+}
+const norm = ({ x, y: z = 4 }: { x: number; y?: number }, scale = 2) => Math.abs(x) * scale + z;
+const mixed = ({ gain, list: t }: { gain: number; list: Int32Array }, [u, v = 3]: readonly number[]) => gain * u! + v + t[1]!;
 function countdown(x: number, y = x + 1) { while (x > 0) { x -= y; if (x === 7) return -7; } return x; }
 `;
 
@@ -34,6 +46,11 @@ const bodies = [
   "out[i] = identity(a[i]!) + identity<number>(i);",
   "out[i] = countdown(a[i]!) + countdown(a[i]!, 3);",
   "add(i); if (a[i] === 6) add(total); out[i] = total;",
+  "out[i] = gcd(a[i]! * 6, 15 + i) + gcd(a[i]!, a[0]!);",
+  "out[i] = place(options.list, a[i]!, 0, a.length);",
+  "out[i] = steps(a[i]!);",
+  "out[i] = norm({ y: next(), x: next() - seed - 7 }) + norm({ x: i }, 3);",
+  "const t = [i, a[i]!]; out[i] = mixed(options, t) + mixed(options, [i]) + t.at(-1)! + a.at(-2)! + a.at(0)!;",
   "const { gain, shift: by } = options; out[i] = a[i]! * gain + by;",
   "let { gain } = options; gain += i; const { list } = options; out[i] = gain + list[i]!;",
   "if (add(1) > 3) return [total, i]; out[i] = total;",

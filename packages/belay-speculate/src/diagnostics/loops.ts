@@ -128,7 +128,9 @@ export const loopError = {
     }),
 
   recursive: (name: string, span: Span) =>
-    refused("recursive-call", `${quoted(name)} calls itself`, span, { help: "write a loop instead" }),
+    refused("recursive-call", `${quoted(name)} calls itself`, span, {
+      help: "write a loop, or return the call as it is: `return f(x - 1)`",
+    }),
 
   mixedTypes: (name: string, one: string, other: string, span: Span) =>
     refused("mixed-types", `${quoted(name)} is ${article(one)} here and ${article(other)} elsewhere`, span, {

@@ -2,13 +2,18 @@ import type {
   ArrowFunctionExpression,
   CallExpression,
   Function as FunctionNode,
+  IdentifierName,
   Node,
+  ObjectPattern,
   Expression as Source,
   Statement as SourceStatement,
 } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
+import { constantOf } from "../source/constantProperties.ts";
+import { withoutTypes } from "../source/declaredTypes.ts";
 import { type Binding, isFunction, lookUp } from "../source/scopes.ts";
-import { arrayOrText, loadOf, spanOf } from "./expressions/elements.ts";
+import { withoutTailCalls } from "../source/tailCalls.ts";
+import { arrayOrText, element, loadOf, requireMethod, spanOf } from "./expressions/elements.ts";
 import { afterwards, held } from "./expressions/evaluationOrder.ts";
 import { indexOf } from "./expressions/indices.ts";
 import { isMathFunction, mathCall } from "./expressions/mathFunctions.ts";
@@ -41,6 +46,9 @@ export function call(lowering: Lowering, node: CallExpression): LoweredValue {
     if (name === "charCodeAt" && args.length === 1) return codeUnit(lowering, callee.object, args[0]!, node);
     if (object === "Number" && !lookUp(lowering.scope, "Number") && isNumberTest(name))
       return numberTest(lowering, name, args, node);
+    const last =
+      name === "at" && args.length === 1 ? elementAt(lowering, callee.object, args[0]!) : undefined;
+    if (last) return last;
     const namespace = lookUp(lowering.scope, object);
     const exported = namespace && lowering.imports.memberOf(namespace, name);
     if (exported) return inlined(lowering, exported, `${object}.${name}`, args, node);
@@ -66,6 +74,45 @@ function codeUnit(lowering: Lowering, text: Source, at: Source, node: Node): Low
   return loadOf(lowering, { array, ir, index: known, span: spanOf(node) });
 }
 
+/** Translates `array.at(-1)` with a constant; undefined for other calls. */
+function elementAt(lowering: Lowering, object: Source, at: Source): LoweredValue | undefined {
+  const place = constantOf(at, () => undefined);
+  if (typeof place !== "number" || !Number.isInteger(place) || !arrayNamed(lowering, object))
+    return undefined;
+  const { start, end } = at;
+  const literal: Source = {
+    type: "Literal",
+    value: Math.abs(place),
+    raw: String(Math.abs(place)),
+    start,
+    end,
+  };
+  const length = { type: "Identifier", name: "length", start, end } as IdentifierName;
+  const size: Source = {
+    type: "MemberExpression",
+    object,
+    property: length,
+    computed: false,
+    optional: false,
+    start,
+    end,
+  };
+  const property: Source =
+    place < 0 ? { type: "BinaryExpression", operator: "-", left: size, right: literal, start, end } : literal;
+  const node = {
+    type: "MemberExpression",
+    object,
+    property,
+    computed: true,
+    optional: false,
+    start,
+    end,
+  } as const;
+  const found = element(lowering, node);
+  if ("array" in found) requireMethod(lowering, found.array, "at");
+  return loadOf(lowering, found);
+}
+
 const helperHelp =
   "a loop may call functions of Math, and functions that the file declares or imports from files";
 
@@ -86,13 +133,15 @@ function inlined(
   if (lowering.calls.some(({ callee }) => callee === helper)) return refuse(loopError.recursive(name, node));
   lowering.countInlined(node);
 
-  const given = args.map((): Meaning | undefined => undefined);
-  for (const [at, arg] of args.entries()) {
+  const pairs = argumentsOf(lowering, helper, args);
+  const given = pairs.map((): Meaning | undefined => undefined);
+  for (const [at, { value }] of pairs.entries()) {
+    if (!value) continue;
     given[at] =
-      arrayNamed(lowering, arg) ??
+      arrayNamed(lowering, value) ??
       afterwards(
         lowering,
-        (): Meaning => ({ kind: "value", value: lowering.expression(arg) }),
+        (): Meaning => ({ kind: "value", value: lowering.expression(value) }),
         () => {
           for (const [place, earlier] of given.slice(0, at).entries()) {
             if (earlier?.kind === "value")
@@ -102,11 +151,13 @@ function inlined(
       );
   }
   lowering.imports.link(helper, binding.scope);
+  withoutTailCalls(helper, binding, lowering.scopes);
   lowering.variables.inline(helper);
   lowering.calls.push({ callee: helper, at: node.start });
   try {
     return lowering.within(helper, () => {
-      bindParameters(lowering, helper, given as Meaning[], node);
+      for (const [at, { target }] of pairs.entries())
+        if (target) bindParameter(lowering, target, given[at], node);
       return bodyOf(lowering, helper, name, node);
     });
   } finally {
@@ -136,21 +187,71 @@ function functionOf({ declaration }: Binding): Helper | undefined {
   return node && isFunction(node) ? (node as Helper) : undefined;
 }
 
-function bindParameters(lowering: Lowering, helper: Helper, given: readonly Meaning[], node: Node): void {
-  for (const [at, parameter] of helper.params.entries()) {
-    const target = parameter.type === "AssignmentPattern" ? parameter.left : parameter;
-    if (target.type !== "Identifier") {
-      refuse(loopError.unsupported("a parameter that is no plain name", parameter));
-    }
-    const binding = lookUp(lowering.scope, target.name)!;
-    let meaning = given[at];
-    if (!meaning && parameter.type === "AssignmentPattern") {
-      meaning = { kind: "value", value: lowering.expression(parameter.right) };
-    }
-    if (!meaning) refuse(loopError.unsupported("a call without all arguments", node));
-    if (meaning.kind === "array" || meaning.kind === "scratch") lowering.meanings.set(binding, meaning);
-    else if (meaning.kind === "value") declareWith(lowering, binding, meaning.value, parameter);
+/** A name that a function gets a value for, and the value. */
+interface Argument {
+  /** The name, also with its default; undefined if the function does not use the value. */
+  readonly target: Node | undefined;
+  /** The value, if the call gives one. */
+  readonly value: Source | undefined;
+}
+
+/** Returns the arguments of a call in the order in which it evaluates them. */
+function argumentsOf(lowering: Lowering, { params }: Helper, args: readonly Source[]): readonly Argument[] {
+  const given = params.flatMap((parameter, at) => {
+    const pattern = parameter.type === "AssignmentPattern" ? parameter.left : parameter;
+    const value = args[at];
+    if (pattern.type === "ObjectPattern" && value) return propertiesOf(pattern, value);
+    if (pattern.type !== "ArrayPattern" || !value) return [{ target: parameter, value }];
+    const elements = elementsOf(lowering, value);
+    if (!elements) return refuse(loopError.unsupported("a parameter that is no plain name", pattern));
+    const count = Math.max(elements.length, pattern.elements.length);
+    return Array.from({ length: count }, (_, place) => ({
+      target: pattern.elements[place] ?? undefined,
+      value: elements[place],
+    }));
+  });
+  return [...given, ...args.slice(params.length).map((value) => ({ target: undefined, value }))];
+}
+
+/** Returns the values of `{ x, y = 0 }` in an object that the call makes, or in an outer one. */
+function propertiesOf(pattern: ObjectPattern, given: Source): readonly Argument[] {
+  const targets = pattern.properties.map((property) => {
+    if (property.type !== "Property" || property.computed || property.key.type !== "Identifier")
+      return refuse(loopError.unsupported("this parameter", property, "name each property"));
+    return { key: property.key as IdentifierName, name: property.key.name, target: property.value };
+  });
+  const object = withoutTypes(given);
+  if (object.type !== "ObjectExpression") {
+    const { start, end } = given;
+    return targets.map(({ key: property, target }) => ({
+      target,
+      value: { type: "MemberExpression", object, property, computed: false, optional: false, start, end },
+    }));
   }
+  const values = object.properties.map((property) => {
+    const isPlain = property.type === "Property" && !property.computed && property.kind === "init";
+    if (!isPlain || property.method || property.key.type !== "Identifier")
+      return refuse(loopError.unsupported("this property", property, "write `name: value`"));
+    const { name } = property.key;
+    return { target: targets.find((one) => one.name === name)?.target, value: property.value, name };
+  });
+  const missing = targets.filter(({ name }) => !values.some((one) => one.name === name));
+  return [...values, ...missing.map(({ target }) => ({ target, value: undefined }))];
+}
+
+function bindParameter(lowering: Lowering, parameter: Node, given: Meaning | undefined, node: Node): void {
+  const target = parameter.type === "AssignmentPattern" ? parameter.left : parameter;
+  if (target.type !== "Identifier") {
+    refuse(loopError.unsupported("a parameter that is no plain name", parameter));
+  }
+  const binding = lookUp(lowering.scope, target.name)!;
+  let meaning = given;
+  if (!meaning && parameter.type === "AssignmentPattern") {
+    meaning = { kind: "value", value: lowering.expression(parameter.right) };
+  }
+  if (!meaning) refuse(loopError.unsupported("a call without all arguments", node));
+  if (meaning.kind === "array" || meaning.kind === "scratch") lowering.meanings.set(binding, meaning);
+  else if (meaning.kind === "value") declareWith(lowering, binding, meaning.value, parameter);
 }
 
 function bodyOf(lowering: Lowering, helper: Helper, name: string, node: Node): LoweredValue {

@@ -69,6 +69,10 @@ export function alwaysReturns(node: SourceStatement): boolean {
       return node.alternate !== null && alwaysReturns(node.consequent) && alwaysReturns(node.alternate);
     case "SwitchStatement":
       return switchReturns(node);
+    case "LabeledStatement":
+      return alwaysReturns(node.body);
+    case "WhileStatement":
+      return node.test.type === "Literal" && node.test.value === true && !breaks(node.body);
     default:
       return false;
   }
