@@ -65,6 +65,25 @@ describe("strikes", () => {
       }`,
     ));
 
+  it("lanes before their subgroup decides, and no operation on matrices", () =>
+    golden(
+      "matrices",
+      `enable chromium_experimental_subgroup_matrix, subgroups;
+      diagnostic(off, chromium.subgroup_matrix_uniformity);
+      diagnostic(off, subgroup_uniformity);
+      ${memory.replace("enable f16;", "")}
+      fn f(i: u32) {
+        var sum: subgroup_matrix_result<f32, 8, 8>;
+        for (var k = i; subgroupAll(k < 9u); k++) {
+          sum = subgroupMatrixScalarAdd(sum, 1.0);
+        }
+      }`,
+      normalizeAccesses,
+      expandSwizzles,
+      declared,
+      inject,
+    ));
+
   it("nothing that a barrier depends on", () =>
     injected(
       "values that a barrier depends on",
