@@ -6,7 +6,7 @@ import type { SpeculateCall, Speculated } from "belay-speculate/internal/engine/
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { scanLoop } from "belay-speculate/internal/loops/analysis/scanLoop";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/devices/testDevices.ts";
 import { evaluate, evaluateTranslated } from "../support/loops/loopPrograms.ts";
 import { sample } from "../support/sample.ts";
@@ -213,6 +213,58 @@ it("adds up small integers to more than 32 bits", async () => {
   const s = new Int16Array(70_000).fill(2 ** 15 - 1);
   expect(await exports.run!(...([s] as never[]))).toBe(70_000 * (2 ** 15 - 1));
   expect(calls.map(({ loop }) => loop.reductions)).toMatchObject([[{ name: "total", isWide: true }]]);
+});
+
+describe("a sum that a double may not hold", () => {
+  const source = `export async function run(a: Int32Array, total: number, seen: number) {
+  "use speculate";
+  for (let i = 0; i < a.length; i++) { total += a[i]!; if (a[i]! > 1) seen++; }
+  return [total, seen];
+}`;
+  const a = Int32Array.from({ length: 200_000 }, (_, at) => (at % 5) - 1);
+
+  /** Returns what the loop leaves, and how it was executed, if a sum begins with \`before\`. */
+  async function executed(before: number, largestChange: number | undefined) {
+    const device = await devices.newDevice();
+    const steps: number[] = [];
+    let statistics: Speculated["statistics"] | undefined;
+    const { run } = evaluate(replaceLoops(source, "loops.ts").code!, async (call) => {
+      const [sum, ...others] = call.loop.reductions;
+      expect(sum).toMatchObject({ name: "total", isWide: true, largestChange: 2 ** 31 });
+      const { largestChange: _, ...unlimited } = sum!;
+      const changed = largestChange === undefined ? unlimited : { ...sum!, largestChange };
+      const loop = { ...call.loop, reductions: [changed, ...others] };
+      const reductions = { ...call.reductions, total: before };
+      const done = await speculate(
+        { ...call, loop, reductions },
+        { device, fallback: "never", onProgress: ({ done }) => steps.push(done) },
+      );
+      ({ statistics } = done);
+      return done;
+    });
+    const returned = await run!(...([a, 0, 0] as never[]));
+    expect(steps).toEqual([...steps].sort((one, other) => one - other));
+    return { returned, ...statistics! };
+  }
+  const written = (before: number) => evaluate(source).run!(...([a, before, 0] as never[]));
+
+  it("is added up in parts that a double surely holds", async () => {
+    const { returned, committed, onCpu, rounds } = await executed(7, 2 ** 53 / 70_000);
+    expect({ returned, committed, onCpu }).toEqual({
+      returned: await written(7),
+      committed: 200_000,
+      onCpu: 0,
+    });
+    expect(rounds).toBeGreaterThan(2);
+  });
+
+  it("is left to the CPU where it may round, as each addition rounds there", async () => {
+    const before = 2 ** 53 - 100;
+    const { returned, onCpu, reason } = await executed(before, 2 ** 31);
+    expect({ returned, onCpu }).toEqual({ returned: await written(before), onCpu: 200_000 });
+    expect(reason).toBe("a double may not hold a sum");
+    expect((await executed(before, undefined)).returned).not.toEqual(returned);
+  });
 });
 
 it("says that a clause cannot coerce a minimum", () => {

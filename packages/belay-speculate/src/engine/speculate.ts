@@ -82,7 +82,7 @@ export async function speculate(given: SpeculateCall, options: ExecutionOptions 
   let executed: Speculated;
   try {
     if (turn.comes) await unlessAborted(turn.comes, signal);
-    executed = await execute(call, device, options);
+    executed = await executeInParts(call, device, options);
   } finally {
     if (!given.turn) turn.end();
   }
@@ -120,10 +120,39 @@ function usesOf({ loop, arrays }: SpeculateCall): ReadonlyMap<object, boolean> {
   );
 }
 
+/** The least number of iterations that are worth a round on the GPU of their own. */
+const leastPart = 2 ** 16;
+
+/**
+ * Executes a call in parts, in each of which a double surely holds all sums. If that takes short
+ * parts, the CPU executes the rest, which rounds sums as the program does.
+ */
+async function executeInParts(
+  call: SpeculateCall,
+  device: GPUDevice | null,
+  options: ExecutionOptions,
+): Promise<Speculated> {
+  const most = device && options.engine !== "sequential" ? exactIterations(call) : call.count;
+  if (most >= call.count) return execute(call, device, options);
+  if (most < leastPart) return execute(call, null, options, "a double may not hold a sum");
+  const part = await execute({ ...call, count: most }, device, inPart(options, call.count));
+  if (part.ended) return part;
+  return joined(part, await executeInParts(restOf(call, part), device, afterBegin(options, part)));
+}
+
+/** Returns the number of iterations after which a double still holds all sums of a call. */
+function exactIterations({ loop, reductions }: SpeculateCall): number {
+  const counts = loop.reductions.map(({ name, largestChange }) =>
+    largestChange === undefined ? Infinity : (2 ** 53 - Math.abs(reductions[name]!)) / largestChange,
+  );
+  return Math.max(0, Math.floor(Math.min(...counts)));
+}
+
 async function execute(
   call: SpeculateCall,
   device: GPUDevice | null,
   options: ExecutionOptions,
+  whyNoDevice = "no device was given",
 ): Promise<Speculated> {
   const { engine = "default", fallback = "measured" } = options;
   if (device && engine === "default" && fallback === "measured") {
@@ -139,7 +168,7 @@ async function execute(
   );
   const inOrder = (reason: string) => runSequential(call, hosts, reason, options);
   if (options.engine === "sequential") return inOrder("the program asked for it");
-  if (!device) return inOrder("no device was given");
+  if (!device) return inOrder(whyNoDevice);
   const workspace = Workspace.of(device);
   return workspace.exclusively(() => {
     options.signal?.throwIfAborted();
@@ -151,6 +180,12 @@ async function execute(
 /** Begins the iterations of a call on the CPU. */
 const beginCpu = ({ count }: SpeculateCall, options: ExecutionOptions) =>
   beginStep(options, { done: 0, total: count, processor: "CPU" });
+
+/** Returns the options for a part of a call with so many iterations in all. */
+function inPart(options: ExecutionOptions, total: number): ExecutionOptions {
+  const { onProgress } = options;
+  return onProgress ? { ...options, onProgress: (step) => onProgress({ ...step, total }) } : options;
+}
 
 /** Returns the options for the rest of a call, whose progress counts the iterations before it. */
 function afterBegin(options: ExecutionOptions, { next }: Speculated): ExecutionOptions {

@@ -72,15 +72,25 @@ export function restOf(call: SpeculateCall, { next, carried, reductions }: Specu
 
 /** Returns the result of a call whose beginning was executed separately. */
 export function joined(beginning: Speculated, rest: Speculated): Speculated {
-  const { next, statistics } = beginning;
+  const [one, other] = [beginning.statistics, rest.statistics];
+  const { engine, reason } = one.rounds > 0 ? one : other;
   return {
     ...rest,
-    next: next + rest.next,
+    next: beginning.next + rest.next,
     statistics: {
-      ...rest.statistics,
-      committed: next + rest.statistics.committed,
-      onCpu: next + rest.statistics.onCpu,
-      milliseconds: statistics.milliseconds + rest.statistics.milliseconds,
+      ...other,
+      engine,
+      reason,
+      plans: [...new Set([...one.plans, ...other.plans])],
+      rounds: one.rounds + other.rounds,
+      committed: one.committed + other.committed,
+      misspeculated: one.misspeculated + other.misspeculated,
+      onCpu: one.onCpu + other.onCpu,
+      milliseconds: one.milliseconds + other.milliseconds,
+      bytes: {
+        uploaded: one.bytes.uploaded + other.bytes.uploaded,
+        downloaded: one.bytes.downloaded + other.bytes.downloaded,
+      },
     },
   };
 }

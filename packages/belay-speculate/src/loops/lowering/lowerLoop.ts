@@ -31,7 +31,7 @@ import { callbackBody } from "./statements/returns.ts";
 import { declareEmpty } from "./statements/setVariables.ts";
 import { statements } from "./statements/statements.ts";
 import { translateExpression } from "./translateExpression.ts";
-import { assignedRange, typeOfVariable, type Variable, Variables } from "./variables.ts";
+import { assignedRange, largestChange, typeOfVariable, type Variable, Variables } from "./variables.ts";
 
 /**
  * The JavaScript that the host evaluates before it runs a loop, written for the place of the loop.
@@ -248,6 +248,9 @@ function finish(
     (name) => isSafe(lowering, written.find(({ variable }) => variable.name === name)!.variable),
   );
   const pruned = found.body;
+  const foundReductions = found.reductions.map((reduction) =>
+    withoutLimit(lowering, reduction, header, written),
+  );
   const arrays = [...lowering.arrays.values()].map((array): LoopArray => {
     const { name, element, copied } = array;
     return { name, element, role: roleOf(array, header.stepSize), ...(copied && { isCopy: true }) };
@@ -257,7 +260,7 @@ function finish(
     variable.kind === "boolean" || found.carried.some(({ name }) => name === variable.name);
   const carried = written.filter(isCarried);
   const reduced = written.filter((one) => !isCarried(one));
-  const reductions = [...declared, ...found.reductions];
+  const reductions = [...declared, ...foundReductions];
   // The host compares and sets any number.
   const isAny = new Set(
     reducedVariables({ reductions: reductions.filter(keepsValues) }).map(({ name }) => name),
@@ -325,6 +328,23 @@ function finish(
       carried.filter(({ variable }) => !scanned.has(variable.name)).map(({ name }) => name),
     ),
   };
+}
+
+/**
+ * Returns a wide sum with the largest change of it by an iteration. The host then does not limit
+ * the number of iterations.
+ */
+function withoutLimit(
+  { guards }: Lowering,
+  reduction: Reduction,
+  { iterations }: LoopHeader,
+  written: readonly { readonly name: string; readonly variable: Variable }[],
+): Reduction {
+  const one = written.find(({ variable }) => variable.name === reduction.name);
+  const change = reduction.isWide && one ? largestChange(one.variable, iterations) : undefined;
+  if (!one || change === undefined) return reduction;
+  guards.drop(one.name);
+  return { ...reduction, largestChange: change };
 }
 
 /** Returns true if a reduction gives a value of an iteration, or leaves the variable as it was. */

@@ -2,7 +2,7 @@ import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { Node } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { FloatType, LoopExpression, ValueType } from "../tree/ir.ts";
-import { difference, isUnknown, known } from "./numbers/linear.ts";
+import { difference, isUnknown, known, type Linear, scale } from "./numbers/linear.ts";
 import {
   type Accuracy,
   between,
@@ -291,6 +291,23 @@ export function assignedRange({ base, added, outside }: Variable): Interval {
   const before = base && outside && isUnsigned(base) ? uint32 : outside;
   const set = base && before ? hull(before, base) : (base ?? before);
   return [...added.values()].reduce(sum, set ?? between(0, 0));
+}
+
+/**
+ * Returns the largest change of a variable by one of so many iterations, which only add to it;
+ * undefined if it is not known, or not the same in all.
+ */
+export function largestChange({ base, added }: Variable, iterations: Linear): number | undefined {
+  if (base) return undefined;
+  const { low, high } = [...added.values()].reduce(sum, between(0, 0));
+  const [monomial, count] = [...iterations.terms][0] ?? [];
+  if (monomial === undefined || count === undefined) return undefined;
+  const changes = [low, high].map((end) => {
+    const change = (end.terms.get(monomial) ?? 0) / count;
+    return difference(end, scale(iterations, change)) === 0 ? Math.abs(change) : Number.NaN;
+  });
+  const largest = Math.max(...changes);
+  return largest > 0 ? largest : undefined;
 }
 
 export const typeOfVariable = (variable: Variable): ValueType => {

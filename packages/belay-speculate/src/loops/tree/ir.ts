@@ -84,6 +84,11 @@ export interface Reduction extends ReducedVariable {
   readonly wraps?: true;
   /** True for a sum of integers that may exceed their type. A double holds it. */
   readonly isWide?: true;
+  /**
+   * The largest change of a wide sum by one iteration, if a double may not hold the sum of all. The
+   * engine then executes as many iterations at once as surely keep the sum exact.
+   */
+  readonly largestChange?: number;
   /** The variables that are set together with a chosen value. */
   readonly companions?: readonly ReducedVariable[];
 }

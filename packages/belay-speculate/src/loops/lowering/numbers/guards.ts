@@ -41,6 +41,12 @@ export class Guards {
     this.#known.push(subtract(outer.low, inner.low), subtract(inner.high, outer.high));
   }
 
+  /** Drops the checks that bound a value of the host, which then need other ways to hold. */
+  drop(code: string): void {
+    const kept = this.#facts.filter(({ terms }) => !terms.has(code));
+    this.#facts.splice(0, this.#facts.length, ...kept);
+  }
+
   /** Returns whether `bound <= 0` is known, can be checked when the loop starts, or never holds. */
   state(bound: Linear): "known" | "open" | "never" {
     const number = known(bound);
