@@ -11,18 +11,22 @@ export {
   structures,
 } from "./compiler/configurations.ts";
 export type {
+  AppliedRedundancy,
   Channel,
   Check,
   CheckSite,
   Diversity,
   EntryPointSummary,
   FaultSite,
+  KernelFaults,
   KernelLimits,
   MemoryCode,
   Pairing,
   ProtectOptions,
   ProtectResult,
   Redundancy,
+  SelectiveCover,
+  ValueFaults,
 } from "./compiler/contract.ts";
 export { BelayError } from "./diagnostics/belayError.ts";
 export type { Diagnostic, Severity, Span } from "./diagnostics/diagnostic.ts";

@@ -8,11 +8,13 @@ import type {
   MemoryCode,
   Pairing,
   Redundancy,
+  SelectiveCover,
 } from "belay-gpu/internal/compiler/contract";
 import { memoryCodeFor } from "belay-gpu/internal/compiler/memoryChoice";
 import { unknownConstants } from "belay-gpu/internal/compiler/overrides";
 import { passes } from "belay-gpu/internal/compiler/passes";
 import { type Protection, protectInPasses } from "belay-gpu/internal/compiler/protect";
+import { isSelectiveCover } from "belay-gpu/internal/compiler/selectiveCover";
 import { printable } from "belay-gpu/internal/diagnostics/printable";
 import { lineAndColumn, renderDiagnostic } from "belay-gpu/internal/diagnostics/render";
 import { parse } from "belay-gpu/internal/wgsl/parser";
@@ -34,6 +36,8 @@ interface Flags {
   readonly memory: MemoryCode | "none" | "auto" | "auto-detect";
   readonly feature: string[];
   readonly constant: Record<string, number>;
+  readonly cover?: number;
+  readonly faults?: string;
   readonly strict: boolean;
   readonly printAfter?: string;
   readonly timePasses: boolean;
@@ -74,6 +78,8 @@ function compileWith(
         .argParser(parseConstant)
         .default({}, "none"),
     )
+    .option("--cover <share>", "detect this share of silent corruption, such as sdc=0.99", shareFrom)
+    .option("--faults <file>", "the faults of a campaign, as JSON, that tell where corruption begins", path)
     .option("--strict", "make every gap in the coverage an error", false)
     .option("--print-after <pass>", "print the module as this pass of the compiler leaves it", knownPass)
     .option("--time-passes", "tell on stderr how long each pass took", false)
@@ -81,10 +87,11 @@ function compileWith(
     .option("--json", "print code, diagnostics and check sites as JSON", false)
     .action(async (file: string, flags: Flags) => {
       const source = await readSource(file, io);
+      const cover = await coverOf(flags, io);
       const records = flags.printAfter !== undefined || flags.timePasses;
       const protection = protectInPasses(
         source,
-        { ...toProtectOptions(source, flags), ...always },
+        { ...toProtectOptions(source, flags), ...(cover && { cover }), ...always },
         { records },
       );
       const { result } = protection;
@@ -113,6 +120,29 @@ function compileWith(
       }
       finish(failed ? exitStatus.failed : exitStatus.ok);
     });
+}
+
+/** Returns the selective cover that flags ask for. Rejects if one of them is missing or wrong. */
+async function coverOf({ cover: sdc, faults }: Flags, io: Io): Promise<SelectiveCover | undefined> {
+  if (sdc === undefined && faults === undefined) return undefined;
+  if (sdc === undefined || faults === undefined)
+    throw new CommandFailure("usage", "--cover and --faults belong together");
+  try {
+    const cover = { sdc, faults: JSON.parse(await readSource(faults, io)) };
+    if (isSelectiveCover(cover)) return cover;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new CommandFailure("usage", `${faults} does not hold faults of kernels`, {
+    help: "research/src/scripts/selectiveProtection.ts writes such a file",
+  });
+}
+
+/** Returns the share in a text such as sdc=0.99. */
+function shareFrom(text: string): number {
+  const share = Number(/^sdc=(.+)$/.exec(text)?.[1] ?? Number.NaN);
+  if (share > 0 && share <= 1) return share;
+  throw new InvalidArgumentError("Expected a share of up to 1, in a form such as sdc=0.99.");
 }
 
 function printDiagnostics({ diagnostics }: CompilerResult, source: string, file: string, io: Io): void {

@@ -6,6 +6,8 @@ import type { Pairing } from "../transforms/redundancy/pairing.ts";
  * by whole workgroups.
  */
 export type Redundancy = "none" | "intra+lds" | "intra-lds" | "inter";
+/** The redundancy of a protected kernel. `"selective"` computes chosen values twice in one lane. */
+export type AppliedRedundancy = Redundancy | "selective";
 /**
  * The time of the output comparison: before every store, or once by a signature at the end of the
  * invocation.

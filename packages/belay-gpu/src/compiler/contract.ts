@@ -10,7 +10,15 @@ import type { CampaignSite, FaultSite } from "../transforms/faults/faultSites.ts
 import type { Pairing } from "../transforms/redundancy/pairing.ts";
 import type { CheckSite, ReportLayout } from "../transforms/redundancy/reportBuffer.ts";
 import type { Diversity } from "../transforms/shared/diversity.ts";
-import type { Channel, Check, RankedConfiguration, Redundancy, Structure } from "./configurations.ts";
+import type {
+  AppliedRedundancy,
+  Channel,
+  Check,
+  RankedConfiguration,
+  Redundancy,
+  Structure,
+} from "./configurations.ts";
+import type { KernelFaults, SelectiveCover, ValueFaults } from "./selectiveCover.ts";
 
 export { countWords, sampleCapacity } from "../transforms/faults/countingTrigger.ts";
 export { faultExtent, injectionWords } from "../transforms/faults/injectionWords.ts";
@@ -21,6 +29,7 @@ export {
   reportWords,
 } from "../transforms/redundancy/reportBuffer.ts";
 export type {
+  AppliedRedundancy,
   BindingAccess,
   BindingKind,
   BindingPoint,
@@ -30,13 +39,16 @@ export type {
   CheckSite,
   Diversity,
   FaultSite,
+  KernelFaults,
   MemoryCode,
   Pairing,
   RankedConfiguration,
   Redundancy,
   ReportLayout,
   SchemeName,
+  SelectiveCover,
   Structure,
+  ValueFaults,
 };
 
 /**
@@ -223,8 +235,11 @@ export interface ProtectOptions {
   /**
    * The structures that `"auto"` must cover. Default: vector arithmetic, vector registers and
    * workgroup memory.
+   *
+   * Or a share of silent corruption. `"auto"` then computes the values again whose faults have that
+   * share, in the same lane. Kernels that no campaign has struck are protected as a whole.
    */
-  readonly cover?: readonly Structure[];
+  readonly cover?: readonly Structure[] | SelectiveCover;
   /**
    * The entry point that `"auto"` chooses for, and the only one that it protects. Default: all
    * compute entry points of the module together.
@@ -311,7 +326,7 @@ export interface EntryPointSummary {
   /** The name in the program's source. */
   readonly name: string;
   /** The redundancy that was applied; `"none"` if the entry point is left unprotected. */
-  readonly redundancy: Redundancy;
+  readonly redundancy: AppliedRedundancy;
 }
 
 /** The summary of one compute entry point for its host. */

@@ -26,7 +26,7 @@ export function coverageGaps(
   { redundancy }: Pick<Settings, "redundancy">,
   { isReplicated, isExecutedOnce }: Sphere,
 ): Diagnostic[] {
-  if (redundancy === "none") return [];
+  if (redundancy === "none" || redundancy === "selective") return [];
   const gaps: Diagnostic[] = [];
   const usersOf = new Map<FunctionDeclaration | GlobalVariable, string[]>();
   for (const { name, functions, variables } of kernels) {

@@ -7,13 +7,13 @@ import { leftAlone, moreBindings } from "../diagnostics/protection.ts";
 import type { DiagnosticName } from "../diagnostics/registry.ts";
 import type { GlobalVariable } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
-import type { Channel, Check, KernelLimits, Pairing, Redundancy } from "./contract.ts";
+import type { AppliedRedundancy, Channel, Check, KernelLimits, Pairing } from "./contract.ts";
 import type { KernelFacts, ProgramFacts } from "./facts.ts";
 import { bytesOfVariables, memoryShortage, mostInvocations, workgroupBytes } from "./workgroups.ts";
 
 /** The configuration and the device to check for. */
 export interface EligibilityOptions {
-  readonly redundancy: Redundancy;
+  readonly redundancy: AppliedRedundancy;
   readonly check: Check;
   /** The bindings with a code for memory. */
   readonly memory: { readonly coded: readonly unknown[] };

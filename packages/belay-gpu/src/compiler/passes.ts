@@ -9,7 +9,7 @@ import { strikeWorkgroupMemory } from "../transforms/faults/strikeWorkgroupMemor
 import type { CheckedVariable } from "../transforms/memory/checkedVariable.ts";
 import { protectMemory } from "../transforms/memory/protectMemory.ts";
 import { sumAccesses } from "../transforms/memory/sumAccesses.ts";
-import { desugarLoops } from "../transforms/normalize/desugarLoops.ts";
+import { desugarAllLoops, desugarLoops } from "../transforms/normalize/desugarLoops.ts";
 import { expandSwizzles } from "../transforms/normalize/expandSwizzles.ts";
 import { keepBindings } from "../transforms/normalize/keepBindings.ts";
 import { normalizeAccesses } from "../transforms/normalize/normalizeAccesses.ts";
@@ -21,6 +21,7 @@ import { uniteSubgroups } from "../transforms/normalize/uniteSubgroups.ts";
 import { compareStores } from "../transforms/redundancy/compareStores.ts";
 import type { Comparison } from "../transforms/redundancy/comparison/comparison.ts";
 import { declareReport } from "../transforms/redundancy/declareReport.ts";
+import { duplicateValues } from "../transforms/redundancy/duplicateValues.ts";
 import { enableSubgroups } from "../transforms/redundancy/enableSubgroups.ts";
 import { executeAtomicsOnce } from "../transforms/redundancy/executeAtomicsOnce.ts";
 import { lastArriverCommit } from "../transforms/redundancy/lastArriverCommit.ts";
@@ -119,7 +120,8 @@ interface ProtectionPass extends Described {
 
 export type Pass = SourcePass | FormPass | ProtectionPass;
 
-const isDoubled = ({ settings }: ProtectionPlan) => settings.redundancy !== "none";
+const isSelective = ({ settings }: ProtectionPlan) => settings.redundancy === "selective";
+const isDoubled = (plan: ProtectionPlan) => plan.settings.redundancy !== "none" && !isSelective(plan);
 const isDiverse = (plan: ProtectionPlan) => isDoubled(plan) && plan.settings.diversity !== undefined;
 const injects = ({ settings }: ProtectionPlan) => settings.injectFaults !== false;
 
@@ -280,6 +282,33 @@ export const passes: readonly Pass[] = [
       if (plan.settings.strikeMachinery) for (const node of nodesOf(module)) faults.sourceNodes.add(node);
       return module;
     },
+  },
+
+  // Selective protection: values computed twice in one lane
+  {
+    // Gives each statement of a loop's header a place beside which another one fits.
+    name: "desugarAllLoops",
+    phase: "protection",
+    requires: [],
+    ensures: [],
+    when: isSelective,
+    run: ({ program }) => desugarAllLoops(program),
+  },
+  {
+    // Computes chosen values of an invocation twice, and compares them where they matter.
+    name: "duplicateValues",
+    phase: "protection",
+    requires: ["accessNormalForm", "report"],
+    ensures: [],
+    when: isSelective,
+    run: ({ program, names, plan, comparison, sites, functions }) =>
+      duplicateValues(program, names, {
+        chosen: plan.settings.chosen,
+        functions: functions(),
+        entryPoints: plan.entryPoints,
+        comparison,
+        sites,
+      }),
   },
 
   // Redundancy: replicas, atomic operations executed once, output comparison, copies of workgroup

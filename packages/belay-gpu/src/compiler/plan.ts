@@ -80,7 +80,7 @@ export function planProtection(
   for (const kernel of kernels) {
     const plan = kernelPlan(kernel, settings);
     const obstacles = [
-      ...(settings.redundancy === "none" ? [] : waits(kernel)),
+      ...(settings.redundancy === "none" || settings.redundancy === "selective" ? [] : waits(kernel)),
       ...(plan ? plan.obstacles : replicaSyncObstacles(kernel, settings, replicated)),
     ];
     if (obstacles.length > 0) fit.delete(kernel.name);

@@ -27,6 +27,7 @@ import { withConstants } from "./overrides.ts";
 import { type PassOptions, type PassRecord, PassRunner } from "./passRunner.ts";
 import { type ProtectionPlan, planProtection } from "./plan.ts";
 import { resolvedSource } from "./resolvedSource.ts";
+import { chosenValues, isSelective, type SelectiveCover, usuallyCovered } from "./selectiveCover.ts";
 import {
   conflictIn,
   type FixedOptions,
@@ -67,10 +68,34 @@ export function protectInPasses(
   refuseUnknownCompilerOptions(options, passOptions);
   const source = read(wgsl, options, passOptions);
   if ("diagnostics" in source) return unchanged(wgsl, source.diagnostics);
-  const { redundancy, ...others } = options;
+  const { redundancy, cover, ...others } = options;
+  if (isSelective(cover)) {
+    const chosen = redundancy === "auto" ? valuesIn(source, options.entryPoint, cover) : undefined;
+    return chosen
+      ? protectAs(source, { ...others, redundancy: "selective", chosen })
+      : protectInPasses(wgsl, { ...others, ...(redundancy && { redundancy }) }, passOptions);
+  }
   return redundancy === "auto"
-    ? protectAtLeastCost(source, others)
+    ? protectAtLeastCost(source, { ...others, ...(cover && { cover }) })
     : protectAs(source, { ...others, ...(redundancy && { redundancy }) });
+}
+
+/** Returns the values that selective protection computes twice, if all kernels are known. */
+function valuesIn(
+  { wgsl, facts }: Source,
+  entryPoint: string | undefined,
+  cover: SelectiveCover,
+): Span[] | undefined {
+  const wanted = wantedKernels(facts, entryPoint);
+  const chosen = wanted.map(({ name }) => chosenValues(wgsl, name, cover));
+  return chosen.every((each) => each !== undefined) ? chosen.flat() : undefined;
+}
+
+/** Returns the kernel of a name, or all kernels if there is none. */
+function wantedKernels(facts: ProgramFacts, entryPoint: string | undefined): readonly KernelFacts[] {
+  const kernels = facts.kernels();
+  const named = kernels.filter(({ name }) => name === entryPoint);
+  return named.length > 0 ? named : kernels;
 }
 
 /** A valid module with compute entry points. */
@@ -116,19 +141,20 @@ const refused = (wgsl: string, diagnostics: readonly Diagnostic[]): Protection =
     diagnostics.map((diagnostic) => ({ ...diagnostic, severity: "error" })),
   );
 
-const usuallyCovered: readonly Structure[] = ["ALU", "VRF", "LDS"];
+/** The options of a choice. */
+type ChoiceOptions = Omit<CompilerOptions, "redundancy" | "cover"> & {
+  readonly cover?: readonly Structure[];
+};
 
 /**
  * Protects with the configuration of the lowest predicted cost that covers all requested structures
  * in all wanted entry points. If there is none, takes the one that comes nearest, with a warning.
  */
-function protectAtLeastCost(source: Source, options: Omit<CompilerOptions, "redundancy">): Protection {
+function protectAtLeastCost(source: Source, options: ChoiceOptions): Protection {
   const { cover = usuallyCovered, entryPoint, strict } = options;
   const conflict = conflictIn(placesOf(options));
   if (conflict) return unchanged(source.wgsl, [conflict]);
-  const kernels = source.facts.kernels();
-  const named = kernels.filter(({ name }) => name === entryPoint);
-  const wanted = named.length > 0 ? named : kernels;
+  const wanted = wantedKernels(source.facts, entryPoint);
   const isAbout = ({ entryPoints }: Diagnostic, names: ReadonlyMap<string, unknown>) =>
     entryPoints?.some((name) => names.has(name)) ?? true;
   let best: Attempt | undefined;
@@ -177,7 +203,7 @@ function candidatesFor(
   program: Program,
   kernels: readonly KernelFacts[],
   cover: readonly Structure[],
-  { features = [], check, channel = "auto", pairing = "auto", diversity = false }: CompilerOptions,
+  { features = [], check, channel = "auto", pairing = "auto", diversity = false }: ChoiceOptions,
 ): RankedConfiguration[] {
   const isGiven = (value: string, given: string) => given === "auto" || value === given;
   const allowed = configurationsFor(features).filter((each) => {

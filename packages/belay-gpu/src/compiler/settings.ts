@@ -1,7 +1,8 @@
 /** Validates the options of a protection, and chooses those that are not given. */
+
 import { bindingPointOf, bindingPointsOf } from "../analysis/bindings.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { flag, listOf, oneOf, refuseUnknown, shown, type Values, wholeFrom } from "../diagnostics/options.ts";
 import { pairingConflict, subgroupsMissing } from "../diagnostics/protection.ts";
 import { type MemoryScheme, type Schemes, schemeOf, schemes } from "../ecc/scheme.ts";
@@ -9,7 +10,7 @@ import type { Uncompared } from "../transforms/redundancy/comparison/comparison.
 import { skipBytes } from "../transforms/redundancy/skipWorkgroups.ts";
 import type { DiversityPasses } from "../transforms/shared/diversity.ts";
 import type { Program } from "../wgsl/program.ts";
-import { type Structure, structures } from "./configurations.ts";
+import { type AppliedRedundancy, type Structure, structures } from "./configurations.ts";
 import type {
   BindingPoint,
   Channel,
@@ -21,13 +22,19 @@ import type {
   Pairing,
   ProtectedBinding,
   ProtectOptions,
-  Redundancy,
 } from "./contract.ts";
+import { isSelectiveCover } from "./selectiveCover.ts";
 
 /** Validates a list of structures to cover. */
 export const structureList = listOf(structures.map(shown).join(", "), (each) =>
   structures.includes(each as Structure),
 );
+
+/** Validates structures to cover, or a share of silent corruption. */
+export const covers: Values = {
+  what: `${structureList.what}, or an object of a share \`sdc\` up to 1 and \`faults\``,
+  has: (value) => structureList.has(value) || isSelectiveCover(value),
+};
 
 /** The changes that experiments make to protections, besides options. */
 export interface Experiment {
@@ -59,7 +66,7 @@ export const diversities: Values = {
 /** The options of `protect`, with the values that they take. */
 const publicOptions: { readonly [Name in keyof Required<ProtectOptions>]: Values | null } = {
   redundancy: oneOf(choices.redundancy),
-  cover: structureList,
+  cover: covers,
   entryPoint: null,
   check: oneOf(choices.check),
   pairing: oneOf(choices.pairing),
@@ -117,7 +124,9 @@ const usualSubgroup = 32;
 
 /** The options of a protection, complete. */
 export interface Settings {
-  readonly redundancy: Redundancy;
+  readonly redundancy: AppliedRedundancy;
+  /** The places of the values that are computed twice under `"selective"`. */
+  readonly chosen: readonly Span[];
   readonly check: Check;
   /** Set where nothing is compared. */
   readonly uncompared?: Uncompared | undefined;
@@ -160,7 +169,11 @@ type Places = Pick<
  * Options with a fixed redundancy. Without one, that of Intra-Group kernels, which have all
  * options.
  */
-export type FixedOptions = CompilerOptions & { redundancy?: Redundancy };
+export type FixedOptions = Omit<CompilerOptions, "redundancy"> & {
+  readonly redundancy?: AppliedRedundancy;
+  /** The places of the values that are computed twice under `"selective"`. */
+  readonly chosen?: readonly Span[];
+};
 
 export function placesOf(options: FixedOptions): Places {
   const { check = "signature", channel = "auto" } = options;
@@ -194,6 +207,7 @@ export function settingsOf(
   const memorySchemes = typeof memory === "string" ? { default: memory, bindings: [] } : memory;
   return {
     ...places,
+    chosen: options.chosen ?? [],
     uncompared,
     limits,
     report,

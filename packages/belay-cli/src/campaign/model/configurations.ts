@@ -1,5 +1,5 @@
 import { type Configuration, describeConfiguration } from "belay-gpu/internal/compiler/configurations";
-import type { Check, Pairing, Redundancy } from "belay-gpu/internal/compiler/contract";
+import type { Check, Pairing, Redundancy, SelectiveCover } from "belay-gpu/internal/compiler/contract";
 import type { MemoryCode } from "belay-gpu/internal/ecc/scheme";
 import { addedStructures, type StruckStructure } from "./faultModel.ts";
 
@@ -8,7 +8,9 @@ export interface CampaignConfiguration {
   readonly name: string;
   readonly policy: Omit<Configuration, "redundancy"> & {
     /** `"algebra"` also stands for the choice of check, channel and pairing. */
-    readonly redundancy: Redundancy | "algebra";
+    readonly redundancy: Redundancy | "algebra" | "selective";
+    /** The silent corruption to detect under `"selective"`. */
+    readonly cover?: SelectiveCover;
     readonly memory?: MemoryCode;
     /** True if faults may also strike the code that protection adds. */
     readonly strikeMachinery?: true;
@@ -36,7 +38,7 @@ export const strikesKernel = ({ policy }: CampaignConfiguration, kernel: string)
 
 /** Returns the number of replicas of an invocation that faults can strike. */
 export const replicasIn = ({ policy: { redundancy } }: CampaignConfiguration): 1 | 2 =>
-  redundancy === "none" || redundancy === "algebra" ? 1 : 2;
+  ["none", "algebra", "selective"].includes(redundancy) ? 1 : 2;
 
 /**
  * Returns the configurations of a campaign. The unprotected one comes first. Codes for memory are

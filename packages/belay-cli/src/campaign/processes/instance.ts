@@ -130,7 +130,8 @@ export class Instance {
 /** Returns the policy of a configuration for a hardened device. */
 export function policyOf({ policy }: CampaignConfiguration): CampaignPolicy {
   const { redundancy, strikeMachinery } = policy;
-  if (redundancy !== "algebra") return { ...policy, redundancy };
+  if (redundancy !== "algebra")
+    return { ...policy, redundancy: redundancy === "selective" ? "auto" : redundancy };
   const checker = algebra({ searchesAtOnce: true });
   return { redundancy, algebra: checker, ...(strikeMachinery && { strikeMachinery }) };
 }

@@ -60,7 +60,8 @@ export function strataOf(
 export function isInside(configuration: CampaignConfiguration, structure: StruckStructure): boolean {
   const { redundancy, pairing, memory } = configuration.policy;
   if (structure === "memory") return memory !== undefined;
-  if (redundancy === "none") return false;
+  // Selective protection promises a share only.
+  if (redundancy === "none" || redundancy === "selective") return false;
   // Faults strike a kernel that runs once, and the check reads its operands and results again.
   if (redundancy === "algebra") return programStructures.includes(structure as never);
   if (structure === "machinery") return true;

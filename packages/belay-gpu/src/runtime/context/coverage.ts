@@ -1,4 +1,4 @@
-import type { RankedConfiguration, Redundancy } from "../../compiler/contract.ts";
+import type { AppliedRedundancy, RankedConfiguration } from "../../compiler/contract.ts";
 import { BelayError } from "../../diagnostics/belayError.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { nowhere, warning } from "../../diagnostics/finding.ts";
@@ -19,7 +19,7 @@ export interface KernelCoverage {
    * The redundancy of the kernel. `"none"` means that it runs unprotected, for the reasons in
    * `diagnostics`.
    */
-  readonly redundancy: Redundancy;
+  readonly redundancy: AppliedRedundancy;
   /** The configuration that `"auto"` chose for the kernel, with its predicted cost. */
   readonly chosen?: RankedConfiguration;
   /**

@@ -5,10 +5,12 @@ import type {
   MemoryCode,
   Pairing,
   Redundancy,
+  SelectiveCover,
   Structure,
 } from "../../compiler/contract.ts";
 import { type MemoryChoiceOptions, memoryCodeFor } from "../../compiler/memoryChoice.ts";
-import { choices, conflictIn, diversities, placesOf, structureList } from "../../compiler/settings.ts";
+import { usuallyCovered } from "../../compiler/selectiveCover.ts";
+import { choices, conflictIn, covers, diversities, placesOf } from "../../compiler/settings.ts";
 import { flag, listOf, oneOf, refuseUnknown, type Values, wholeFrom } from "../../diagnostics/options.ts";
 import { type Schemes, schemes } from "../../ecc/scheme.ts";
 import type { Auditor } from "./auditing.ts";
@@ -33,8 +35,11 @@ export interface KernelPolicy {
   /**
    * The structures that `"auto"` must cover. Default: vector arithmetic, vector registers and
    * workgroup memory.
+   *
+   * Or a share of silent corruption. `"auto"` then computes the values again whose faults have that
+   * share, in the same lane. Kernels that no campaign has struck are protected as a whole.
    */
-  readonly cover?: readonly Structure[];
+  readonly cover?: readonly Structure[] | SelectiveCover;
   /**
    * The time at which replicas are compared. Default `"signature"`. Under `"auto"`, a kernel
    * without a signature is compared before stores.
@@ -144,7 +149,7 @@ export interface ResolvedPolicy extends Required<Omit<CampaignPolicy, "audit" | 
 /** The fields of a policy for a kernel, with their valid values. */
 const kernelFields: { readonly [Name in keyof Required<KernelPolicy>]: Values } = {
   redundancy: oneOf([...choices.redundancy, "algebra"]),
-  cover: structureList,
+  cover: covers,
   check: oneOf(["store", "signature"]),
   channel: oneOf(choices.channel),
   pairing: oneOf(choices.pairing),
@@ -193,7 +198,7 @@ export const refuseUnknownPolicy = (policy: Policy = {}): void =>
 
 const defaults: ResolvedPolicy = {
   redundancy: "auto",
-  cover: ["ALU", "VRF", "LDS"],
+  cover: usuallyCovered,
   check: "signature",
   channel: "auto",
   pairing: "auto",

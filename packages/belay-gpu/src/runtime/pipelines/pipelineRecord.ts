@@ -1,4 +1,4 @@
-import type { BindingAccess, Redundancy } from "../../compiler/contract.ts";
+import type { AppliedRedundancy, BindingAccess } from "../../compiler/contract.ts";
 import type { KernelSource } from "../../compiler/filledBytes.ts";
 import type { AddedBindings } from "./addedBindings.ts";
 import { addedPoints } from "./addedPoints.ts";
@@ -55,7 +55,7 @@ export class PipelineRecord {
    */
   readonly counts: RunCounts | undefined;
   /** The redundancy of the protected kernel. */
-  readonly redundancy: Redundancy | undefined;
+  readonly redundancy: AppliedRedundancy | undefined;
   /** The program's bind groups that the kernel uses, if they are known. */
   readonly groups: readonly number[];
   readonly #accesses = new Map<number, GroupAccess>();

@@ -12,6 +12,7 @@ import type {
   MemorySummary,
   Protect,
 } from "../../compiler/contract.ts";
+import { structuresOf } from "../../compiler/selectiveCover.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { messageOf } from "../../diagnostics/messageOf.ts";
 import { hostCodeOf } from "../../ecc/scheme.ts";
@@ -490,7 +491,7 @@ export class Kernels {
       const places = { pairing: "adjacent", channel: "auto", check: "signature" } as const;
       const flavors = (["intra+lds", "intra-lds"] as const)
         .map((redundancy) => ({ ...policy, redundancy, ...places }))
-        .filter((each) => uncoveredBy(each, policy.cover).length === 0);
+        .filter((each) => uncoveredBy(each, structuresOf(policy.cover)).length === 0);
       for (const flavor of flavors) {
         const variant = this.#variantOf(kernel, request!, flavor);
         if (variant) return variant;

@@ -23,8 +23,8 @@ export interface Trigger {
 /** The way in which replicas run, which decides the struck invocations. */
 export interface ArmedTriggerOptions {
   /**
-   * The redundancy: `"none"`, `"inter"`, or an Intra-Group flavor, whose replicas run as `pairing`
-   * says.
+   * The redundancy: `"none"`, `"selective"`, `"inter"`, or an Intra-Group flavor, whose replicas
+   * run as `pairing` says.
    */
   readonly redundancy: string;
   readonly pairing: Pairing;

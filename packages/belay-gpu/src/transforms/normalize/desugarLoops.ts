@@ -27,14 +27,21 @@ import { quote } from "../../wgsl/quote.ts";
 import { mapStatements } from "../../wgsl/traverse.ts";
 import { mapBodies } from "../shared/mapFunctions.ts";
 
-export function desugarLoops(program: Program): Module {
+/** Returns the module without `for` and `while` loops whose header needs room. */
+export const desugarLoops = (program: Program): Module =>
+  desugared(program, (part) => part !== null && needsRoom(program, part));
+
+/** Returns the module without any `for` and `while` loops. */
+export const desugarAllLoops = (program: Program): Module => desugared(program, () => true);
+
+function desugared(program: Program, isRewritten: (part: Expression | Statement | null) => boolean): Module {
   return mapBodies(program.module, (body) =>
     mapStatements(body, (statement) => {
-      if (statement.kind === "while" && needsRoom(program, statement.condition))
-        return desugarWhile(statement);
+      if (statement.kind === "while")
+        return isRewritten(statement.condition) ? desugarWhile(statement) : statement;
       if (statement.kind !== "for") return statement;
       const header = [statement.initializer, statement.condition, statement.update];
-      return header.some((part) => part && needsRoom(program, part)) ? desugarFor(statement) : statement;
+      return header.some(isRewritten) ? desugarFor(statement) : statement;
     }),
   );
 }

@@ -1,0 +1,190 @@
+import { describe, expect, it } from "vitest";
+import { testDevices } from "../../../../test/support/devices/testDevices.ts";
+import { harden } from "../runtime/harden.ts";
+import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
+import type { KernelFaults, SelectiveCover, ValueFaults } from "./contract.ts";
+import { protect } from "./protect.ts";
+import { chosenValues, digestOf } from "./selectiveCover.ts";
+
+const value = (start: number, silent: number, executions = 1): ValueFaults => ({
+  span: { start, end: start + 1 },
+  executions,
+  injected: 100,
+  silent,
+});
+const faultsOf = (source: string, values: readonly ValueFaults[]): KernelFaults[] => [
+  { source, entryPoint: "main", values },
+];
+const startsOf = (cover: SelectiveCover) => chosenValues("text", "main", cover)?.map(({ start }) => start);
+
+describe("the choice of values", () => {
+  const faults = faultsOf("text", [
+    value(0, 50, 100),
+    value(1, 30, 1),
+    value(2, 19, 10),
+    value(3, 1),
+    value(4, 0),
+  ]);
+
+  it.each([
+    [0.3, [1]],
+    [0.31, [1, 2]],
+    [0.5, [1, 2, 3]],
+    [0.99, [1, 2, 3, 0]],
+    [1, [1, 2, 3, 0]],
+  ])("takes the values that corrupt most for each execution, up to %d of all", (sdc, starts) => {
+    expect(startsOf({ sdc, faults })).toEqual(starts);
+  });
+
+  it("knows a source by its text or its digest, and no other", () => {
+    const own = faults[0]!;
+    expect(startsOf({ sdc: 0.3, faults: [{ ...own, source: digestOf("text") }] })).toEqual([1]);
+    expect(startsOf({ sdc: 0.3, faults: [{ ...own, source: "other" }] })).toBeUndefined();
+    expect(startsOf({ sdc: 0.3, faults: [{ ...own, entryPoint: "other" }] })).toBeUndefined();
+  });
+});
+
+const source = `
+struct Shape { n: u32 }
+@group(0) @binding(0) var<uniform> shape: Shape;
+@group(0) @binding(1) var<storage, read> x: array<f32>;
+@group(0) @binding(2) var<storage, read_write> y: array<f32>;
+var<workgroup> tile: array<f32, 8>;
+
+fn squared(a: f32) -> f32 { return a * a + 1.0; }
+
+@compute @workgroup_size(8)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_index) local: u32) {
+  var pair = vec2f(0.0, 1.0);
+  var counts: array<u32, 2>;
+  for (var i = 0u; i < shape.n; i++) {
+    let a = x[id.x + i] * 2.0;
+    if (a < 6.0) { counts[i % 2u] += 1u; continue; }
+    pair.x += squared(a);
+    pair.y *= 1.5;
+  }
+  tile[local] = pair.x + pair.y;
+  workgroupBarrier();
+  var sum = f32(counts[0] * 3u + counts[1]);
+  var k = 0u;
+  while (k < 8u) {
+    sum += tile[k] * f32(k + 1u);
+    k++;
+  }
+  y[id.x] = sum;
+}`;
+
+const { newDevice } = testDevices();
+
+/** Returns a function that runs the kernel on a device. */
+function runnerOn(device: GPUDevice): () => Promise<readonly number[]> {
+  const { STORAGE, UNIFORM, COPY_DST, COPY_SRC, MAP_READ } = GPUBufferUsage;
+  const shape = device.createBuffer({ size: 4, usage: UNIFORM | COPY_DST });
+  const x = device.createBuffer({ size: 4 * 24, usage: STORAGE | COPY_DST });
+  const y = device.createBuffer({ size: 4 * 16, usage: STORAGE | COPY_SRC });
+  const staging = device.createBuffer({ size: y.size, usage: MAP_READ | COPY_DST });
+  device.queue.writeBuffer(shape, 0, Uint32Array.of(5));
+  device.queue.writeBuffer(
+    x,
+    0,
+    Float32Array.from({ length: 24 }, (_, i) => 1 + (i % 5)),
+  );
+  const module = device.createShaderModule({ code: source });
+  const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
+  const entries = [shape, x, y].map((buffer, binding) => ({ binding, resource: { buffer } }));
+  const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+  return async () => {
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, group);
+    pass.dispatchWorkgroups(2);
+    pass.end();
+    encoder.copyBufferToBuffer(y, 0, staging, 0, y.size);
+    device.queue.submit([encoder.finish()]);
+    await staging.mapAsync(GPUMapMode.READ);
+    const results = [...new Float32Array(staging.getMappedRange())];
+    staging.unmap();
+    return results;
+  };
+}
+
+/** Returns the values and indices that faults can strike. */
+function valuesOf({ belay }: HardenedDevice) {
+  const [kernel] = belay.faultSites();
+  return kernel!.sites.filter(({ kind }) => kind === "value" || kind === "address");
+}
+
+/** Strikes each value in one invocation. Returns the places where wrong results were released. */
+async function silentIn(device: HardenedDevice, run: () => Promise<readonly number[]>): Promise<Set<number>> {
+  const expected = await run();
+  const silent = new Set<number>();
+  for (const { id, span, kind } of valuesOf(device)) {
+    const effect = { xor: kind === "address" ? 1 : 1 << 22 };
+    const where = { workgroup: [0, 0, 0], localIndex: 3, replica: 0, fuel: 10_000 } as const;
+    device.belay.arm({ kernel: "main", site: id, effect, ...where });
+    const results = await run();
+    if (results.some((each, i) => each !== expected[i])) silent.add(span.start);
+  }
+  return silent;
+}
+
+describe("selective protection", () => {
+  it("computes the results of the kernel, and finds the faults in chosen values only", async () => {
+    const native = await newDevice();
+    const plain = harden(native, { redundancy: "none", injectFaults: true });
+    const runPlain = runnerOn(plain);
+    const expected = await runPlain();
+    const corrupting = await silentIn(plain, runPlain);
+    expect(corrupting.size).toBeGreaterThan(5);
+    const all = valuesOf(plain).map(({ span }) => ({ span, executions: 1, injected: 1, silent: 1 }));
+
+    const covered = harden(native, { cover: { sdc: 1, faults: faultsOf(source, all) }, injectFaults: true });
+    const run = runnerOn(covered);
+    expect(await run()).toEqual(expected);
+    expect(await silentIn(covered, run)).toEqual(new Set());
+    const { kernels, recoveries } = await covered.belay.report();
+    expect(kernels.map(({ redundancy }) => redundancy)).toEqual(["selective"]);
+    expect(recoveries).toBeGreaterThanOrEqual(corrupting.size);
+
+    // Without the value of `sum += …`, faults there are silent as before.
+    const left = source.indexOf("tile[k] *");
+    const others = all.map((each) => ({ ...each, silent: each.span.start >= left ? 0 : 1 }));
+    const partial = harden(native, {
+      cover: { sdc: 1, faults: faultsOf(source, others) },
+      injectFaults: true,
+    });
+    const silent = await silentIn(partial, runnerOn(partial));
+    expect(silent.size).toBeGreaterThan(0);
+    expect([...silent].every((start) => corrupting.has(start) && start >= left)).toBe(true);
+  });
+
+  it("raises no alarm without a fault", async () => {
+    const all = [{ span: { start: 0, end: 0 }, executions: 1, injected: 1, silent: 1 }];
+    const spans = [...source.matchAll(/[\w.]+\[[^\]]*\]|\w+ [*+] \w+/g)].map(({ index, 0: text }) => ({
+      ...all[0]!,
+      span: { start: index, end: index + text.length },
+    }));
+    const device = harden(await newDevice(), { cover: { sdc: 1, faults: faultsOf(source, spans) } });
+    const run = runnerOn(device);
+    const first = await run();
+    for (let i = 0; i < 5; i++) expect(await run()).toEqual(first);
+    expect((await device.belay.report()).kernels[0]).toMatchObject({
+      redundancy: "selective",
+      detections: 0,
+    });
+  });
+
+  it("protects kernels as a whole that no campaign has struck", () => {
+    const { entryPoints } = protect(source, { redundancy: "auto", cover: { sdc: 0.99, faults: [] } });
+    expect(entryPoints[0]!.redundancy).not.toBe("selective");
+    expect(entryPoints[0]!.redundancy).not.toBe("none");
+  });
+
+  it.each([[{ sdc: 2, faults: [] }], [{ sdc: 0.5 }], [{ sdc: 0.5, faults: [null] }], ["ALU"]])(
+    "refuses the cover %j",
+    (cover) => {
+      expect(() => protect(source, { redundancy: "auto", cover: cover as never })).toThrow(TypeError);
+    },
+  );
+});
