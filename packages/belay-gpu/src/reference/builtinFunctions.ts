@@ -25,8 +25,6 @@ const floatFunctions: ReadonlySet<string> = new Set<FloatOperation>([
   "sin",
   "cos",
   "atan",
-  "asin",
-  "acos",
   "tanh",
 ]);
 
@@ -60,6 +58,9 @@ function floatScope(code: CodeWriter, type: ScalarType) {
 }
 type FloatScope = ReturnType<typeof floatScope>;
 
+/** Emits the cosine of an angle whose sine is given, or the sine of one whose cosine is given. */
+const cofunction = (f: FloatScope, x: Scalar): Scalar => f.call("sqrt", f.sub(f.number(1), f.mul(x, x)));
+
 /** The functions on floats that the specification derives from others, component by component. */
 const derivedFunctions: Readonly<Record<string, (f: FloatScope, ...args: Scalar[]) => Scalar>> = {
   abs: (f, x) => f.call("abs", x!),
@@ -70,6 +71,9 @@ const derivedFunctions: Readonly<Record<string, (f: FloatScope, ...args: Scalar[
   atan2: (f, y, x) => f.call("atan2", y!, x!),
   clamp: (f, x, low, high) => f.min(f.max(x!, low!), high!),
   saturate: (f, x) => f.min(f.max(x!, f.number(0)), f.number(1)),
+  // Implementations approximate these two, or derive them from `atan2`.
+  asin: (f, x) => f.call("hull", f.call("asin", x!), f.call("atan2", x!, cofunction(f, x!))),
+  acos: (f, x) => f.call("hull", f.call("acos", x!), f.call("atan2", cofunction(f, x!), x!)),
   tan: (f, x) => f.div(f.call("sin", x!), f.call("cos", x!)),
   sinh: (f, x) => f.mul(f.sub(f.call("exp", x!), f.call("exp", f.call("neg", x!))), f.number(0.5)),
   cosh: (f, x) => f.mul(f.add(f.call("exp", x!), f.call("exp", f.call("neg", x!))), f.number(0.5)),
@@ -206,8 +210,10 @@ function emitGeometry(
   const type = scalarOf(a.type);
   const f = floatScope(code, type);
   const vector = (scalars: readonly Scalar[]): ScalarsValue => ({ kind: "scalars", type: a.type, scalars });
-  const length = (of: ScalarsValue) =>
-    of.scalars.length === 1 ? f.call("abs", of.scalars[0]!) : f.call("sqrt", emitDot(code, of, of));
+  const length = (of: ScalarsValue) => {
+    const root = f.call("sqrt", emitDot(code, of, of));
+    return of.scalars.length === 1 ? f.call("hull", f.call("abs", of.scalars[0]!), root) : root;
+  };
   const difference = () => vector(a.scalars.map((x, i) => f.sub(x, b.scalars[i]!)));
   switch (name) {
     case "length":

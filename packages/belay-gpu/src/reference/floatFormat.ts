@@ -12,7 +12,10 @@ export interface FloatFormat {
   round(x: number): number;
   /** Returns the next lower number of the format, for a number of the format. */
   below(x: number): number;
-  /** Returns the distance of the numbers of the format at `x`, which is finite. */
+  /**
+   * Returns the distance of the numbers of the format at `x`, which is finite. Around zero it is
+   * the smallest normal number, as implementations may lack the numbers between.
+   */
   ulp(x: number): number;
   /** Returns the bits of a number of the format. */
   toBits(x: number): number;
@@ -22,7 +25,11 @@ export interface FloatFormat {
 
 const float = new Float32Array(1);
 const bits = new Int32Array(float.buffer);
-const powers = Float64Array.from({ length: 256 }, (_, exponent) => 2 ** (Math.max(exponent, 1) - 150));
+/** The distances of numbers, by their exponents' bits. */
+const distances = Float64Array.from(
+  { length: 256 },
+  (_, exponent) => 2 ** (exponent === 0 ? -126 : exponent - 150),
+);
 
 export const f32Format: FloatFormat = {
   name: "f32",
@@ -37,7 +44,7 @@ export const f32Format: FloatFormat = {
   },
   ulp(x) {
     float[0] = x;
-    return powers[(bits[0]! >>> 23) & 0xff]!;
+    return distances[(bits[0]! >>> 23) & 0xff]!;
   },
   toBits(x) {
     float[0] = x;
@@ -58,7 +65,10 @@ export const f16Format: FloatFormat = {
     if (x === 0) return -(2 ** -24);
     return halfFromBits(halfToBits(x) + (x > 0 ? -1 : 1));
   },
-  ulp: (x) => 2 ** (Math.max(f32Exponent(x), -14) - 10),
+  ulp(x) {
+    const exponent = f32Exponent(x);
+    return 2 ** (exponent < -14 ? -14 : exponent - 10);
+  },
   toBits: halfToBits,
   fromBits: halfFromBits,
 };

@@ -183,13 +183,12 @@ export function intervalArithmetic(format: FloatFormat, r: Bounds, chosen?: Repr
       else exactly(0, 1);
     },
     sqrt: (low: number, high: number) => {
-      // The specification derives it from `1 / inverseSqrt(x)`, whose errors add up to 5 units.
-      if (low >= 0)
-        around(
-          Math.sqrt(low) - 5 * ulp(Math.sqrt(low)) * (low > 0 ? 1 : 0),
-          Math.sqrt(high) + 5 * ulp(Math.sqrt(high)) * (high > 0 ? 1 : 0),
-        );
-      else unknown();
+      if (!(low >= 0)) return unknown();
+      if (high === 0) return exactly(0, 0);
+      // The specification derives it from `1 / inverseSqrt(x)`.
+      inverseRoot(low > 0 ? low : high, high);
+      divide(1, 1, r[0]!, r[1]!);
+      if (low === 0) exactly(0, r[1]!);
     },
     inverseSqrt: inverseRoot,
     exp: (low: number, high: number) => exponential(low, high, Math.exp),

@@ -123,6 +123,16 @@ describe("intervals", () => {
     expect(Math.abs(one!.high - other!.high)).toBeLessThanOrEqual(2 * f32Format.ulp(other!.high));
   });
 
+  it.each([
+    ["a tiny quotient", "x[i] / 10.0", 1e-38, -(2 ** -126), 2 ** -125],
+    ["an arc cosine that is derived from atan2", "f32(acos(f16(x[i])))", -0.7978515625, 2.483, 2.507],
+    ["the length of a number, as a root", "length(x[i])", 3, 3 - 2 ** -21, 3 + 2 ** -21],
+  ])("holds what the conformance suite allows for %s", (_, expression, value, least, most) => {
+    const { low, high } = run(`x[i] = ${expression};`, [value]).x.rangeAt(0)!;
+    expect(low).toBeLessThanOrEqual(least);
+    expect(high).toBeGreaterThanOrEqual(most);
+  });
+
   it("holds zero beside a subnormal number of a constant array", () => {
     const { x } = run("const table = array(1e-39, 1.0); x[i] = table[i % 2] * 1.5;", []);
     expect(x.rangeAt(0)!.low).toBe(0);
