@@ -78,10 +78,7 @@ export class CheckWordEncoder {
   encodeRaw(point: EncodingPoint, granules: GranuleRange): void {
     const { raw } = point.state;
     if (raw.isEmpty) return;
-    for (const range of raw.overlapping(bytesOf(granules))) {
-      raw.remove(range);
-      this.encode(point, this.#buffers.granulesIn(range)!);
-    }
+    for (const range of raw.overlapping(bytesOf(granules))) this.#encodeRange(point, range);
   }
 
   /**
@@ -103,8 +100,15 @@ export class CheckWordEncoder {
   }
 
   #complete(point: EncodingPoint): void {
-    for (const range of [...point.state.raw]) this.encodeRaw(point, this.#buffers.granulesIn(range)!);
+    for (const range of [...point.state.raw]) this.#encodeRange(point, range);
     this.#passes.settle(point);
+  }
+
+  /** Encodes a raw range. A destroyed buffer has no granules, and its commands will be rejected. */
+  #encodeRange(point: EncodingPoint, range: BufferRange): void {
+    point.state.raw.remove(range);
+    const granules = this.#buffers.granulesIn(range);
+    if (granules) this.encode(point, granules);
   }
 
   /**
