@@ -296,8 +296,9 @@ function severalReturns(
   givesValue: boolean,
   block: Node,
 ): LoweredValue {
-  const variable = givesValue ? lowering.declare(name, node) : undefined;
-  const label = lowering.label(name);
+  const ownName = name.slice(name.lastIndexOf(".") + 1);
+  const variable = givesValue ? lowering.declare(ownName, node) : undefined;
+  const label = lowering.label(ownName);
   const leave = { kind: "break", label } as const;
   const returning = { variable, leave, jumped: false, isLast: true };
   lowering.returns = returning;

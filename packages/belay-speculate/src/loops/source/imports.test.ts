@@ -91,6 +91,12 @@ describe("imported names", () => {
     expect(translated(imports, value, modules)).toEqual({ refusals: [], elements: [20, 20, 21, 21] });
   });
 
+  it("are followed to functions with several returns through namespaces", () => {
+    const modules = { "./util": "export function early(x: number) { if (x < 2) return -1; return x; }" };
+    const found = translated('import * as util from "./util";', "util.early(i)", modules);
+    expect(found).toEqual({ refusals: [], elements: [-1, -1, 2, 3] });
+  });
+
   it.each([
     ["that cannot be read", "", "`limit` is imported from `./util`, which cannot be read"],
     [
