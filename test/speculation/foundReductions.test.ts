@@ -44,6 +44,7 @@ const bodies: readonly (readonly [body: string, operators: string])[] = [
   ["y = Math.max(y, a[i]!) | 0; x = Math.min(x, u[i]!) >>> 0;", "max min"],
   ["y = (y - a[2 * i]!) | 0; x = Math.imul(x, a[i]!) >>> 0;", "+"],
   ["x += c[i]! * 3; y -= c[i]!;", "+ +"],
+  ["x += 2; if (a[i]! > 3) y -= 40;", "+ +"],
   // Other uses of the variable keep the order.
   ["if (a[i]! > x) x = a[i]!; out[i] = x;", ""],
   ["if (a[i]! > x) { x = a[i]!; break; }", ""],

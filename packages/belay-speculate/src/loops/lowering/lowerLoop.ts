@@ -351,9 +351,9 @@ function withoutLimit(
 const keepsValues = (reduction: Reduction) =>
   isChoice(reduction) || ((reduction.operator === "min" || reduction.operator === "max") && !reduction.wraps);
 
-/** Returns true if the host checks that a double holds all integers of a variable. */
+/** Makes the host check that a double holds all integers of a variable; false if it never does. */
 const isSafe = ({ guards }: Lowering, variable: Variable) =>
-  guards.within(assignedRange(variable), safe) === "known";
+  guards.requireWithin(assignedRange(variable), safe);
 
 const passedOn = ({ name, kind }: Variable): PassedOn => ({ carried: name, isBoolean: kind === "boolean" });
 
