@@ -1,5 +1,4 @@
-import { PassCommands } from "../webgpu/passCommands.ts";
-import type { ReplayStep } from "../webgpu/replayStep.ts";
+import { PassCommands, type RecordedStep } from "../webgpu/passCommands.ts";
 import { type BufferRange, type GpuResource, isTexture } from "../webgpu/resources.ts";
 import type { CheckWordEncoder, EncodingPoint } from "./checkWordEncoder.ts";
 import { allOf, type GranuleRange } from "./granules.ts";
@@ -9,7 +8,7 @@ import type { ProtectedBuffers } from "./protectedBuffers.ts";
 /** The state and the recorded steps of one command buffer. */
 export interface RecordedCommands {
   readonly memory: MemoryState;
-  readonly steps: ReplayStep<GPUCommandEncoder>[];
+  readonly steps: RecordedStep[];
   readonly written: Iterable<GpuResource>;
 }
 
@@ -21,7 +20,7 @@ export class EncoderPoint implements EncodingPoint {
   readonly state: MemoryState;
   readonly #encoder: GPUCommandEncoder;
   readonly #native: GPUCommandEncoder;
-  readonly #steps: ReplayStep<GPUCommandEncoder>[];
+  readonly #steps: RecordedStep[];
 
   /** `native` has the encoder's original methods. */
   constructor(

@@ -57,6 +57,8 @@ export interface KeptUses {
 interface GroupContents {
   readonly entries: readonly GPUBindGroupEntry[];
   readonly layout: GPUBindGroupLayout;
+  /** The first bind group with these contents. */
+  readonly group: GPUBindGroup;
   /** The entries of the layout. Absent for a default layout, which the browser creates. */
   readonly declared: readonly GPUBindGroupLayoutEntry[] | undefined;
   /**
@@ -116,18 +118,22 @@ export class BindGroups {
   }
 
   createGroup(descriptor: GPUBindGroupDescriptor): GPUBindGroup {
-    const { layout } = descriptor;
+    const { layout, label } = descriptor;
     const entries = [...descriptor.entries];
-    const declared = this.#layouts.get(layout);
-    const group = this.#device.createBindGroup({
-      ...membersOf(descriptor),
-      entries: entries.map((entry) => this.#asDeclared(entry, layout)),
+    const objects: object[] = [this.#keys.get(layout) ?? layout];
+    let text = `${label}`;
+    const native = entries.map((entry) => {
+      const range = boundRange(entry.resource);
+      objects.push(range?.buffer ?? entry.resource);
+      text += range ? ` ${entry.binding}:${range.offset}:${range.size}` : ` ${entry.binding}`;
+      return this.#asDeclared(entry, layout, range);
     });
-    const make = (): GroupContents => ({ entries: entries.map(copyOf), layout, declared, kept: {} });
-    const resources = entries.map(({ resource }) => boundRange(resource)?.buffer ?? resource);
-    const text = `${entries.map(placeIn).join()} ${descriptor.label}`;
-    const contents = this.#contents.get([this.#keys.get(layout) ?? layout, ...resources], text, make);
-    dataOn(group).set(this, contents);
+    const group = this.#device.createBindGroup({ ...membersOf(descriptor), entries: native });
+    const make = (): GroupContents => {
+      const declared = this.#layouts.get(layout);
+      return { entries: entries.map(copyOf), layout, declared, group, kept: {} };
+    };
+    dataOn(group).set(this, this.#contents.get(objects, text, make));
     return group;
   }
 
@@ -144,13 +150,15 @@ export class BindGroups {
   }
 
   /**
-   * Returns the bind group to set. It is another one if an offset reaches past the end of a buffer
-   * that the program declared smaller.
+   * Returns the bind group to set. It is the first one with equal contents, so that equal commands
+   * have equal records. It is another one if an offset reaches past the end of a buffer that the
+   * program declared smaller.
    */
-  asDeclared(set: SetGroup): SetGroup {
-    const { group, offsets } = set;
-    const record = offsets.length > 0 && group && this.#recordOf(group);
-    if (!record) return set;
+  toSet(given: GPUBindGroup | null, offsets: readonly unknown[]): SetGroup {
+    const record = given && this.#recordOf(given);
+    const group = record?.group ?? given;
+    const set = { group, offsets };
+    if (offsets.length === 0 || !record || !group) return set;
     const isPast = record.entries.some(({ binding }) => {
       const range = this.rangeAt(set, binding);
       return range !== undefined && this.#usages.isPast(range.buffer, endOf(range));
@@ -320,9 +328,13 @@ export class BindGroups {
     return this.#usages.usedView(resource as GPUTextureView, this.#textures, usages);
   }
 
-  #asDeclared(entry: GPUBindGroupEntry, layout: GPUBindGroupLayout): GPUBindGroupEntry {
+  /** `range` is the range of a buffer that the entry binds. */
+  #asDeclared(
+    entry: GPUBindGroupEntry,
+    layout: GPUBindGroupLayout,
+    range: BufferRange | undefined,
+  ): GPUBindGroupEntry {
     const { binding, resource } = entry;
-    const range = boundRange(resource);
     const inLayout = this.#layouts.get(layout)?.find((each) => each.binding === binding);
     const kind = inLayout ? kindOf(inLayout) : this.#defaultKinds.get(layout)?.get(binding);
     if (!range) return { binding, resource: this.#viewAsDeclared(resource, kind) };
@@ -349,12 +361,6 @@ export function boundRange(bound: GPUBindingResource): BufferRange | undefined {
 /** Returns an entry that the program cannot change. */
 function copyOf({ binding, resource }: GPUBindGroupEntry): GPUBindGroupEntry {
   return { binding, resource: "buffer" in resource ? membersOf(resource) : resource };
-}
-
-/** Returns the binding of an entry and the range of its buffer, as a text. */
-function placeIn({ binding, resource }: GPUBindGroupEntry): string {
-  const range = boundRange(resource);
-  return range ? `${binding}:${range.offset}:${range.size}` : `${binding}`;
 }
 
 function dynamicOffsets([list, start, length]: readonly unknown[]): readonly number[] {

@@ -2,7 +2,7 @@ import { MemoryState, type UniformVersions } from "../memory/memoryState.ts";
 import type { ResourceAccess } from "../pipelines/bindGroups.ts";
 import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import { GrowingSet } from "../webgpu/growingSet.ts";
-import type { RecordedPass } from "../webgpu/passCommands.ts";
+import { RecordedPass, type RecordedStep } from "../webgpu/passCommands.ts";
 import { RangeSet } from "../webgpu/rangeSet.ts";
 import { type GpuResource, isTexture, isWhole, type ResourceRange, resourceOf } from "../webgpu/resources.ts";
 import { DispatchTally } from "./dispatchTally.ts";
@@ -43,8 +43,11 @@ const acceptedGroups = new WeakSet<GPUBindGroup>();
 export class CommandRecord extends UsedResources {
   /** The effects on resources, in the order of the commands. */
   effects: Effect[] = [];
-  /** The buffers that each effect writes without reading, and that no earlier command uses. */
-  #unused: ReadonlySet<GpuResource>[] = [];
+  /**
+   * The buffers that an effect writes without reading, and that no earlier command uses, by the
+   * index of the effect.
+   */
+  #unused: Map<number, ReadonlySet<GpuResource>> | undefined = undefined;
   /**
    * The resources that are overwritten completely before any other use. Their earlier contents do
    * not matter.
@@ -57,8 +60,8 @@ export class CommandRecord extends UsedResources {
   /** The pipelines of the dispatches, with their bind groups. */
   readonly uses = new GrowingSet<DispatchUse>();
   readonly dispatches = new DispatchTally();
-  /** The commands in their order, as functions that encode them again. */
-  steps: ((encoder: GPUCommandEncoder) => void)[] = [];
+  /** The commands in their order. */
+  steps: RecordedStep[] = [];
   /**
    * The ranges of buffers that equal their shadows, while commands are recorded. The replicas of an
    * Inter-Group kernel store the same values to a buffer and its shadow. All other writes make the
@@ -75,8 +78,6 @@ export class CommandRecord extends UsedResources {
   isInPass = false;
   /** The reason why the commands cannot be executed again, if there is one. */
   obstacle: string | undefined = undefined;
-  /** The compute passes without a query. */
-  plainPasses: RecordedPass[] = [];
   /** True if a pass has more than dispatches, and the commands that set what these need. */
   isUnusual = false;
   /** The findings of checks by algebra, each with the number of its dispatches. */
@@ -113,10 +114,11 @@ export class CommandRecord extends UsedResources {
    */
   get isFamiliar(): boolean {
     const isComplete = !this.isInPass && this.obstacle === undefined;
-    const isPlain = !this.isUnusual && this.steps.length === this.plainPasses.length;
-    if (!isComplete || !isPlain || this.#memory?.isUpdated) return false;
-    for (const group of this.#added ?? []) if (!acceptedGroups.has(group)) return false;
-    return this.effects.every(({ dispatch }) => dispatch?.isAccepted);
+    if (!isComplete || this.isUnusual || this.#memory?.isUpdated) return false;
+    for (const step of this.steps) if (!(step instanceof RecordedPass && step.isPlain)) return false;
+    for (const { dispatch } of this.effects) if (!dispatch?.isAccepted) return false;
+    if (this.#added) for (const group of this.#added) if (!acceptedGroups.has(group)) return false;
+    return true;
   }
 
   /**
@@ -124,13 +126,23 @@ export class CommandRecord extends UsedResources {
    * can stand for both. Both must be familiar, and their effects those of their submission.
    */
   equals(other: CommandRecord): boolean {
-    const [passes, others] = [this.plainPasses, other.plainPasses];
+    const { effects, steps } = this;
     if (this.#memory || other.#memory || this.sums || other.sums) return false;
-    if (passes.length !== others.length || this.effects.length !== other.effects.length) return false;
-    return (
-      this.effects.every((effect, i) => effect === other.effects[i]) &&
-      passes.every((pass, i) => pass.equals(others[i]!))
-    );
+    if (steps.length !== other.steps.length || effects.length !== other.effects.length) return false;
+    for (let i = 0; i < effects.length; i++) if (effects[i] !== other.effects[i]) return false;
+    for (let i = 0; i < steps.length; i++) {
+      const [pass, same] = [steps[i], other.steps[i]];
+      if (!(pass instanceof RecordedPass && same instanceof RecordedPass && pass.equals(same))) return false;
+    }
+    return true;
+  }
+
+  /** Encodes the commands again. */
+  encodeIn(encoder: GPUCommandEncoder): void {
+    for (const step of this.steps) {
+      if (step instanceof RecordedPass) step.encodeAgain(encoder);
+      else step(encoder);
+    }
   }
 
   /** Records the bind groups of Belay's own that commands use. */
@@ -139,12 +151,11 @@ export class CommandRecord extends UsedResources {
     else this.#added = groups;
   }
 
-  /** Frees the memory that is kept for more commands. Call it at the end of the commands. */
+  /** Frees the memory that is kept for more commands. Call it after the end of the commands. */
   trim(): void {
     this.effects = this.effects.slice();
-    this.#unused = this.#unused.slice();
     this.steps = this.steps.slice();
-    this.plainPasses = this.plainPasses.slice();
+    for (const step of this.steps) if (step instanceof RecordedPass) step.trim();
   }
 
   /** Notes a command of which only the name is known. */
@@ -216,8 +227,11 @@ export class CommandRecord extends UsedResources {
       this.#repeated.add(effect);
       return;
     }
+    if (unused.size > 0) {
+      this.#unused ??= new Map();
+      this.#unused.set(this.effects.length, unused);
+    }
     this.effects.push(effect);
-    this.#unused.push(unused);
   }
 
   /** Records a dispatch whose results are checked by algebra. */
@@ -241,12 +255,13 @@ export class CommandRecord extends UsedResources {
       if (!(effect instanceof DispatchEffect)) continue;
       const filling = effect.filling(ranges, contents);
       this.effects[i] = filling;
-      const unused = this.#unused[i]!;
-      if (unused.size === 0) continue;
+      const unused = this.#unused?.get(i);
+      if (!unused) continue;
       for (const buffer of overwritten(filling.replaced, unused)) this.filled.add(buffer);
     }
-    this.#memory?.verifyUnfilled(this.filled);
-    this.#memory?.confirm(contents, () => this.#usedBuffers());
+    if (!this.#memory) return;
+    this.#memory.verifyUnfilled(this.filled);
+    this.#memory.confirm(contents, () => this.#usedBuffers());
   }
 
   /** Yields the buffers that commands use before they overwrite all of them. */
@@ -285,8 +300,8 @@ export class CommandRecord extends UsedResources {
   /** Returns whether the commands use or bind a resource of which something is true. */
   touchesSome(isTrue: (resource: GpuResource) => boolean): boolean {
     for (const resource of this.#bound) if (isTrue(resource)) return true;
-    for (const resource of this.read) if (isTrue(resource)) return true;
-    for (const resource of this.written) if (isTrue(resource)) return true;
+    for (const resource of this.read) if (!this.#bound.has(resource) && isTrue(resource)) return true;
+    for (const resource of this.written) if (!this.#bound.has(resource) && isTrue(resource)) return true;
     return false;
   }
 }

@@ -51,10 +51,7 @@ export class Commands {
           const descriptor = owners.acceptIn(given, "timestampWrites.querySet");
           const pass = native.beginComputePass.call(this, descriptor);
           const record = recordOf(this);
-          const copy = copyDescriptor(descriptor);
-          const inPass = commands.#computePasses.follow(pass, record);
-          record.steps.push((again) => inPass.encodeIn(again.beginComputePass(copy)));
-          if (!descriptor?.timestampWrites) record.plainPasses.push(inPass);
+          record.steps.push(commands.#computePasses.follow(pass, copyDescriptor(descriptor), record));
           record.isInPass = true;
           return pass;
         },
@@ -69,7 +66,6 @@ export class Commands {
         finish(descriptor) {
           const record = recordOf(this);
           memory.finish(this, native, record);
-          record.trim();
           const buffer = owners.own("commandBuffer", native.finish.call(this, descriptor));
           dataOn(buffer).set(commands, record);
           // WebGPU validation rejects commands after the end; they are not recorded.

@@ -9,6 +9,7 @@ import type { BindGroups } from "../pipelines/bindGroups.ts";
 import { type Doubling, doubleGrid, namedByReport } from "../pipelines/doubledGrid.ts";
 import type { PipelineRecord, PipelineVariant } from "../pipelines/pipelineRecord.ts";
 import type { ProtectedPipelines } from "../pipelines/pipelines.ts";
+import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { ShadowBuffers } from "../pipelines/shadowBuffers.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import { type Methods, noting, Overlay } from "../webgpu/overlay.ts";
@@ -22,7 +23,7 @@ import { type DispatchUse, type Effect, overwritten } from "./dispatchUse.ts";
 import { type FilledRanges, workgroupsOf } from "./filled.ts";
 import { BYTES_OF_ARGUMENTS, IndirectDispatch } from "./indirectDispatch.ts";
 import { SequentialReplicas } from "./sequentialReplicas.ts";
-import type { SumsChecking, WordAt } from "./sumsChecking.ts";
+import type { CheckedDispatch, SumsChecking, WordAt } from "./sumsChecking.ts";
 
 /** The parts of the runtime that prepare dispatches. */
 interface PassParts {
@@ -41,6 +42,25 @@ interface PassParts {
 }
 
 type Grid = Parameters<PassCommands["dispatchWorkgroups"]>;
+
+/** The place of the arguments of an indirect dispatch. */
+interface ArgumentsPlace {
+  readonly buffer: GPUBuffer;
+  readonly offset: number;
+}
+
+/** The workgroups of a dispatch, or their place. */
+type Workgroups = Grid | ArgumentsPlace;
+
+/** A dispatch that is checked by algebra, and the one that repairs its results. */
+interface RepairedDispatch {
+  readonly own: BoundPipeline;
+  readonly grid: Grid;
+  /** The prepared state of the dispatch that repairs. */
+  readonly prepared: Prepared;
+  readonly isSequential: boolean;
+  readonly workgroups: Grid;
+}
 
 /**
  * The prepared state of dispatches. It is valid until the program sets another pipeline or bind
@@ -74,8 +94,10 @@ class ComputePass implements EncodingPoint {
   #prepared: Prepared | undefined;
   /** The prepared state of dispatches without redundancy, whose results are checked by algebra. */
   #alone: Prepared | undefined;
-  /** The bind groups, and the pipeline, that are set and that no dispatch has used yet. */
-  #unused: (number | "pipeline")[] = [];
+  /** True if the pipeline is set, and no dispatch has used it yet. */
+  #isPipelineUnused = false;
+  /** The indices of the bind groups that are set and that no dispatch has used yet, as bits. */
+  #unusedGroups = 0;
   /** The sums of the dispatch that is being encoded. */
   #sums: DispatchSums | undefined;
   /** The contents of the uniform buffers that no earlier command writes. */
@@ -117,7 +139,9 @@ class ComputePass implements EncodingPoint {
   // Setting an unchanged pipeline or bind group encodes nothing: each dispatch sets what it needs.
   setPipeline(pipeline: PipelineRecord): void {
     if (this.#pipeline?.record === pipeline) return;
-    this.#noteUnused("pipeline");
+    // The device may reject an earlier pipeline or bind group, on which no dispatch depends.
+    if (this.#isPipelineUnused) this.record.isUnusual = true;
+    this.#isPipelineUnused = true;
     this.#commands.setPipeline(pipeline.variant(0).pipeline);
     this.#reset();
     this.#pipeline = new BoundPipeline(pipeline, this.#groups, this.#parts.bindGroups);
@@ -126,17 +150,12 @@ class ComputePass implements EncodingPoint {
   setBindGroup(index: number, set: SetGroup): void {
     const before = this.#groups.get(index);
     if (before && before.group === set.group && before.offsets === set.offsets) return;
-    this.#noteUnused(index);
+    const bit = 1 << index;
+    if (this.#unusedGroups & bit || index > 31) this.record.isUnusual = true;
+    this.#unusedGroups |= bit;
     this.#commands.setBindGroup(index, set);
     this.#reset();
     this.#groups.set(index, set);
-  }
-
-  /** Notes that something is set, which no dispatch has used yet. */
-  #noteUnused(what: number | "pipeline"): void {
-    // The device may reject the earlier command, on which no dispatch depends.
-    if (this.#unused.includes(what)) this.record.isUnusual = true;
-    else this.#unused.push(what);
   }
 
   pushDebugGroup(label: string): void {
@@ -150,7 +169,7 @@ class ComputePass implements EncodingPoint {
   }
 
   end(): void {
-    if (this.#unused.length > 0) this.record.isUnusual = true;
+    if (this.#isPipelineUnused || this.#unusedGroups !== 0) this.record.isUnusual = true;
     this.#parts.memory.endPass(this);
     this.record.addGroups(this.#commands.added);
     this.#commands.end();
@@ -175,7 +194,8 @@ class ComputePass implements EncodingPoint {
       this.#commands.dispatchWorkgroups(...(grid as Grid));
       return;
     }
-    this.#unused.length = 0;
+    this.#isPipelineUnused = false;
+    this.#unusedGroups = 0;
     const kernel = runs.kernelToDouble;
     const { limit } = this.#parts;
     const mostWorkgroups = kernel?.interGroup?.mostWorkgroups;
@@ -187,19 +207,8 @@ class ComputePass implements EncodingPoint {
     if (doubled) this.#bringShadowsUpToDate(prepared);
     const isSequential = doubled?.doubling === namedByReport;
     const workgroups = (doubled?.grid ?? grid) as Grid;
-    const dispatch = () => this.#commands.dispatchWorkgroups(...workgroups);
-    if (checked) {
-      const alone = this.#preparedFor(this.#alone, own.alone, 0);
-      this.#alone = alone;
-      checked.run(
-        this.#commands,
-        () => this.#run(alone, false, () => this.#commands.dispatchWorkgroups(...(grid as Grid))),
-        () => this.#run(prepared, isSequential, dispatch),
-      );
-      this.record.addSums(checked.findings);
-    } else {
-      this.#run(this.#withSlots(prepared), isSequential, dispatch);
-    }
+    if (checked) this.#runChecked(checked, { own, grid: grid as Grid, prepared, isSequential, workgroups });
+    else this.#run(this.#withSlots(prepared), isSequential, workgroups);
     if (!effect.dispatch) this.record.unknownDispatches++;
     this.record.addEffect(effect, prepared.unused);
     prepared.unused = noResources;
@@ -219,14 +228,14 @@ class ComputePass implements EncodingPoint {
     const isSequential = kernel?.interGroup?.mostWorkgroups !== undefined;
     const isDoubled = kernel && !isSequential && indirect.accepts(buffer, offset) && !runs.mayWrite(buffer);
     const prepared = this.#prepare(runs, isDoubled || isSequential ? namedByReport : 0);
-    let [from, at] = [buffer, offset];
+    let from: ArgumentsPlace = { buffer, offset };
     memory.verifyIn(this, { buffer, offset, size: BYTES_OF_ARGUMENTS });
     this.#verify(prepared, noResources);
     if (isDoubled) {
       this.#bringShadowsUpToDate(prepared);
-      [from, at] = [indirect.double(this.#commands, buffer, offset, kernel.slot), 0];
+      from = { buffer: indirect.double(this.#commands, buffer, offset, kernel.slot), offset: 0 };
     }
-    this.#run(prepared, isSequential, () => this.#commands.dispatchWorkgroupsIndirect(from, at));
+    this.#run(prepared, isSequential, from);
     this.record.read.add(buffer);
     const grid = { buffer, offset, size: BYTES_OF_ARGUMENTS };
     const { effect } = prepared.use;
@@ -322,13 +331,25 @@ class ComputePass implements EncodingPoint {
     }
   }
 
+  /** Encodes a dispatch without redundancy, a check of its results, and one that repairs them. */
+  #runChecked(
+    checked: CheckedDispatch,
+    { own, grid, prepared, isSequential, workgroups }: RepairedDispatch,
+  ): void {
+    const alone = this.#preparedFor(this.#alone, own.alone, 0);
+    this.#alone = alone;
+    checked.run(
+      this.#commands,
+      () => this.#run(alone, false, grid),
+      () => this.#run(prepared, isSequential, workgroups),
+    );
+    this.record.addSums(checked.findings);
+  }
+
   /** Encodes the dispatch, or one dispatch for each replica if they run one after the other. */
-  #run(prepared: Prepared, isSequential: boolean, dispatch: () => void): void {
-    const {
-      runs: { kernel },
-      variant,
-      bound,
-    } = prepared;
+  #run(prepared: Prepared, isSequential: boolean, workgroups: Workgroups): void {
+    const { bound } = prepared;
+    const { kernel } = prepared.runs;
     const { counter } = this.#parts;
     if (counter || isSequential || bound?.shadowed.length) this.record.isUnusual = true;
     // The slots of the sums differ from dispatch to dispatch. A dispatch that is checked has not
@@ -336,12 +357,20 @@ class ComputePass implements EncodingPoint {
     if (bound && (this.#sums || prepared === this.#alone))
       for (const { group } of bound.groups.values()) if (group) this.#commands.noteAdded(group);
     if (kernel) counter?.count(this.#commands, kernel.slot);
-    const run = () => {
-      this.#commands.use(variant.pipeline, this.#groups, bound?.groups);
-      dispatch();
-    };
-    if (isSequential && kernel) this.#parts.sequentialReplicas.each(this.#commands, kernel.slot, run);
-    else run();
+    if (isSequential && kernel) this.#runInTurn(kernel, prepared, workgroups);
+    else this.#encode(prepared, workgroups);
+  }
+
+  #runInTurn({ slot }: ProtectedKernel, prepared: Prepared, workgroups: Workgroups): void {
+    const run = () => this.#encode(prepared, workgroups);
+    this.#parts.sequentialReplicas.each(this.#commands, slot, run);
+  }
+
+  #encode({ variant, bound }: Prepared, workgroups: Workgroups): void {
+    this.#commands.use(variant.pipeline, this.#groups, bound?.groups);
+    if ("buffer" in workgroups)
+      this.#commands.dispatchWorkgroupsIndirect(workgroups.buffer, workgroups.offset);
+    else this.#commands.dispatchWorkgroups(...workgroups);
   }
 
   #recordWrites(prepared: Prepared): void {
@@ -392,8 +421,8 @@ export class ComputePasses {
           group: GPUBindGroup | null | undefined,
           ...offsets: unknown[]
         ): undefined {
-          const set = { group: owners.accept(group) ?? null, offsets: copyOffsets(offsets) };
-          passOf(this).setBindGroup(index, bindGroups.asDeclared(set));
+          const set = bindGroups.toSet(owners.accept(group) ?? null, copyOffsets(offsets));
+          passOf(this).setBindGroup(index, set);
         },
         dispatchWorkgroups(...grid) {
           passOf(this).dispatch(grid);
@@ -431,9 +460,16 @@ export class ComputePasses {
     this.#overlay = overlay;
   }
 
-  /** Returns the commands of the pass. They grow as more are recorded. */
-  follow(pass: GPUComputePassEncoder, record: CommandRecord): RecordedPass {
-    const commands = new PassCommands(pass);
+  /**
+   * Returns the commands of the pass. They grow as more are recorded. `descriptor` must not change
+   * any more.
+   */
+  follow(
+    pass: GPUComputePassEncoder,
+    descriptor: GPUComputePassDescriptor | undefined,
+    record: CommandRecord,
+  ): RecordedPass {
+    const commands = new PassCommands(pass, descriptor);
     this.#overlay.attach(pass, new ComputePass(commands, record, this.#parts));
     return commands.recorded;
   }

@@ -1,4 +1,5 @@
-import { expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { FilledBytesFinder } from "../../compiler/filledBytes.ts";
 import { type BoundPlace, DispatchEffect } from "./dispatchUse.ts";
 import { FilledRanges } from "./filled.ts";
 
@@ -27,4 +28,45 @@ it("analyzes only dispatches that store to a buffer which they do not read", () 
   expect(of).toHaveBeenCalledOnce();
   expect(effectOf("read_write", fill("out[i] + 1u")).filling(ranges, unknown).replaced).toEqual([]);
   expect(of).toHaveBeenCalledOnce();
+});
+
+describe("a uniform buffer that differs each time", () => {
+  /** Returns the bytes that are filled for 40 counts, and the number of analyses. */
+  const fillFor = (body: string) => {
+    const find = vi.spyOn(FilledBytesFinder.prototype, "find");
+    const source = `
+      struct Counts { first: u32, second: u32 }
+      @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+      @group(0) @binding(1) var<uniform> counts: Counts;
+      @compute @workgroup_size(16) fn fill(@builtin(local_invocation_index) i: u32) { ${body} }`;
+    const uniform = { buffer: { size: 8 } as GPUBuffer, offset: 0, size: 8 };
+    const kernel = { source, entryPoint: "fill", constants: {} };
+    const ranges = new FilledRanges();
+    const bytes = Array.from({ length: 40 }, (_, count) => {
+      const call = {
+        kernel,
+        grid: [1, 1, 1],
+        bound: [
+          { of: { group: 0, binding: 0 }, place: range },
+          { of: { group: 0, binding: 1 }, place: uniform },
+        ],
+      };
+      return ranges.of(call, { wordAt: (_, byte) => (byte === 0 ? 16 : count) })[0]?.size ?? 0;
+    });
+    const analyses = find.mock.calls.length;
+    find.mockRestore();
+    return { bytes, analyses };
+  };
+
+  it("is analyzed no more if it decides nothing about the places of stores", () => {
+    const { bytes, analyses } = fillFor("if (i < counts.first) { out[i] = counts.second; }");
+    expect(new Set(bytes)).toEqual(new Set([64]));
+    expect(analyses).toBe(18);
+  });
+
+  it("is analyzed each time if it does", () => {
+    const { bytes, analyses } = fillFor("if (i < counts.second) { out[i] = counts.first; }");
+    expect(bytes).toEqual(Array.from({ length: 40 }, (_, count) => Math.min(64, 4 * count)));
+    expect(analyses).toBe(41);
+  });
 });

@@ -80,7 +80,7 @@ export class RenderPasses {
       if (name in readings) return argumentsFor(readings[name as Reader], args, usages);
       if (name !== "setBindGroup" || !args[1]) return args;
       const [index, group, ...offsets] = args;
-      return [index, bindGroups.asDeclared({ group: group as GPUBindGroup, offsets }).group, ...offsets];
+      return [index, bindGroups.toSet(group as GPUBindGroup, offsets).group, ...offsets];
     };
     const bundles = this.#bundles;
     const recordUse = (record: CommandRecord, args: readonly unknown[], effect?: PassEffect) =>

@@ -67,13 +67,20 @@ export class UniformContents implements KnownUniforms {
     this.#know(buffer, contents.buffer);
   }
 
-  /** Records that the host writes a range of a buffer. */
-  recordWrite({ buffer, offset }: BufferRange, bytes: Uint8Array): void {
+  /** Returns whether a range of a buffer is known to contain these bytes. */
+  has({ buffer, offset }: BufferRange, bytes: Uint8Array): boolean {
     const known = this.#contents.get(buffer);
-    if (!known) return;
+    if (!known) return false;
     const own = new Uint8Array(known.bytes.buffer, offset, bytes.length);
-    if (bytes.every((byte, i) => byte === own[i])) return;
-    own.set(bytes);
+    for (let i = 0; i < bytes.length; i++) if (own[i] !== bytes[i]) return false;
+    return true;
+  }
+
+  /** Records that the host writes a range of a buffer. */
+  recordWrite(range: BufferRange, bytes: Uint8Array): void {
+    const known = this.#contents.get(range.buffer);
+    if (!known || this.has(range, bytes)) return;
+    new Uint8Array(known.bytes.buffer).set(bytes, range.offset);
     known.version = this.#versions++;
   }
 

@@ -34,8 +34,8 @@ export interface Epoch {
   /** The events that the device is known to have rejected. They had no effect. */
   readonly rejected: Set<QueueEvent>;
   readonly touched: Set<GpuResource>;
-  /** Records of accepted commands, by their first effect. Equal commands after them share them. */
-  readonly shared: Map<Effect, CommandRecord>;
+  /** Events of accepted commands, by their first effect. Equal commands after them share them. */
+  readonly shared: Map<Effect, Submission>;
   /** The contents of resources before the epoch wrote them. */
   readonly contentsBefore: Map<GpuResource, Contents>;
   /**
@@ -68,14 +68,15 @@ export function acceptedEvents(epochs: readonly Epoch[]): readonly QueueEvent[] 
 }
 
 /**
- * Returns the record of earlier commands of an epoch that equal these. The device must accept both.
- * Without such a record, keeps this one for later commands, and returns undefined.
+ * Returns the earlier submission of an epoch whose commands equal these. The device must accept
+ * both. Without one, keeps this submission for later ones, and returns undefined.
  */
-export function equalBefore({ shared }: Epoch, record: CommandRecord): CommandRecord | undefined {
-  const [first] = record.effects;
+export function equalBefore({ shared }: Epoch, submission: Submission): Submission | undefined {
+  const { record } = submission;
+  const first = record.effects[0];
   const known = first && shared.get(first);
-  if (known?.equals(record)) return known;
-  if (first) shared.set(first, record);
+  if (known?.record.equals(record)) return known;
+  if (first) shared.set(first, submission);
   return undefined;
 }
 

@@ -201,28 +201,29 @@ export class Journal {
   }
 
   #submitChecked(records: readonly (CommandRecord | undefined)[], call: () => void): Promise<boolean> {
-    const events: QueueEvent[] = [];
-    const words = this.#wordsBefore(records);
-    const { touched } = this.#open;
+    const words = new WordsBefore(records, this.#uniforms);
+    const { touched, events } = this.#open;
+    const before = events.length;
     for (const record of records) record?.findFilled(this.#filled, words);
     const isAccepted = this.#willAccept(records);
-    for (const record of records.map((each) => each ?? unknownCommands())) {
+    for (const each of records) {
+      const record = each ?? unknownCommands();
+      const event = { record };
       // A loop may submit the same thousands of times before a check ends.
-      const equal = isAccepted ? equalBefore(this.#open, record) : undefined;
-      const event = { record: equal ?? record };
-      events.push(event);
+      const equal = isAccepted ? equalBefore(this.#open, event) : undefined;
+      events.push(equal ?? event);
       // What equal commands write is saved already.
       if (equal) continue;
+      record.trim();
       if (this.recoverable) this.#save(event, record.written, this.#overwrittenBy(record));
       record.forEachTouched((resource) => touched.add(resource));
     }
-    this.#open.events.push(...events);
     if (isAccepted) {
       call();
       for (const record of records) record?.accept();
       return certainlyAccepted;
     }
-    return this.#watch(call, events);
+    return this.#watch(call, events.slice(before));
   }
 
   /** Returns whether it is known that the device accepts commands. They need no error scope. */
@@ -245,15 +246,6 @@ export class Journal {
     return isBefore || this.#memory.canFindDamage || records.some((record) => record?.isProtected);
   }
 
-  /** Returns the contents of uniform buffers that none of the commands writes. */
-  #wordsBefore(records: readonly (CommandRecord | undefined)[]): UniformWords & UniformVersions {
-    const isWritten = (buffer: GPUBuffer) => records.some((record) => !record || record.written.has(buffer));
-    return {
-      wordAt: (range, byte) => (isWritten(range.buffer) ? undefined : this.#uniforms.wordAt(range, byte)),
-      versionOf: (buffer) => (isWritten(buffer) ? undefined : this.#uniforms.versionOf(buffer)),
-    };
-  }
-
   /** Returns whether commands cannot need the earlier contents of a resource that they write. */
   #overwrittenBy(record: CommandRecord): (resource: GpuResource) => boolean {
     const filled = this.#memory.overwritten(record);
@@ -265,7 +257,7 @@ export class Journal {
     const events: QueueEvent[] = [];
     for (const record of records) {
       if (!record) continue;
-      if (this.taints.isUsed) record.findFilled(this.#filled, this.#wordsBefore(records));
+      if (this.taints.isUsed) record.findFilled(this.#filled, new WordsBefore(records, this.#uniforms));
       for (const resource of record.written) this.#snapshots.recordWrite(resource);
       events.push({ record });
     }
@@ -298,6 +290,10 @@ export class Journal {
     bytes: Uint8Array,
     write: (bytes: Uint8Array<ArrayBuffer>) => void,
   ): void {
+    // Libraries write the same arguments for each dispatch. The buffer has them after re-execution
+    // too, as no command has written it.
+    const changesNothing = !this.#memory.canFindDamage && this.#uniforms.has(range, bytes);
+    if (changesNothing && this.taints.of(range.buffer) === undefined) return;
     this.#recordWrite(range.buffer, range, () => {
       const copy = bytes.slice();
       return () => write(copy);
@@ -417,7 +413,7 @@ export class Journal {
     const { record } = event;
     const encoder = this.#device.createCommandEncoder({ label: "belay: run again" });
     follow?.(encoder);
-    for (const step of record.steps) step(encoder);
+    record.encodeIn(encoder);
     const commands = encoder.finish();
     this.#device.queue.submit(this.#memory.withUpdates([commands], [record]));
   }
@@ -514,6 +510,29 @@ export class Journal {
   #overwrites(event: QueueEvent, resource: GpuResource): boolean {
     if ("record" in event) return this.#overwrittenBy(event.record)(resource);
     return event.replaced !== undefined && isWhole(event.replaced);
+  }
+}
+
+/** The contents of uniform buffers that none of some commands writes. */
+class WordsBefore implements UniformWords, UniformVersions {
+  readonly #records: readonly (CommandRecord | undefined)[];
+  readonly #uniforms: UniformContents;
+
+  constructor(records: readonly (CommandRecord | undefined)[], uniforms: UniformContents) {
+    this.#records = records;
+    this.#uniforms = uniforms;
+  }
+
+  wordAt(range: BufferRange, byte: number): number | undefined {
+    return this.#isWritten(range.buffer) ? undefined : this.#uniforms.wordAt(range, byte);
+  }
+
+  versionOf(buffer: GPUBuffer): number | undefined {
+    return this.#isWritten(buffer) ? undefined : this.#uniforms.versionOf(buffer);
+  }
+
+  #isWritten(buffer: GPUBuffer): boolean {
+    return this.#records.some((record) => !record || record.written.has(buffer));
   }
 }
 

@@ -53,6 +53,9 @@ export function hardenedQueue({
   const { device, owners, policy, textures, usages } = context;
   const native = device.queue;
   const refuses = refusesFaults(policy);
+  const accept = (each: GPUCommandBuffer) => owners.accept(each);
+  const recordOf = (each: GPUCommandBuffer) => commands.recordOf(each);
+  const isUnusable = (each: GpuResource) => mappings.isMapped(each) || owners.isInvalid(each);
   const targetOf = <T extends GpuResource>(resource: T, end?: number): T =>
     journal.destroyedTwin(resource) ?? usages.target(resource, end);
   let framesShown = 0;
@@ -62,9 +65,8 @@ export function hardenedQueue({
     submit: (commandBuffers: Iterable<GPUCommandBuffer>): undefined => {
       // The device rejects other arguments in its own words.
       if (!isIterable(commandBuffers)) return native.submit(commandBuffers);
-      const submitted = [...commandBuffers].map((each) => owners.accept(each));
-      const records = submitted.map((each) => commands.recordOf(each));
-      const isUnusable = (each: GpuResource) => mappings.isMapped(each) || owners.isInvalid(each);
+      const submitted = [...commandBuffers].map(accept);
+      const records = submitted.map(recordOf);
       const uses = journal.usesOfDestroyed(records);
       // The device rejects such commands, so there is nothing to record.
       if (

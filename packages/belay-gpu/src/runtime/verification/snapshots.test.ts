@@ -322,6 +322,31 @@ describe("a buffer that a dispatch overwrites completely", () => {
     device.destroy();
   });
 
+  it("is right after writes of the same size, which are not recorded", async () => {
+    const { program, device, out, size, run } = await prepare(fill, "out[id.x] = out[id.x] + size.first;");
+    misdirect(device, "kernel 1");
+    for (const first of [1, 1, 4, 4, 1, 4]) {
+      device.queue.writeBuffer(size, 4, Uint32Array.of(first));
+      run();
+    }
+    expect(await program.read(out)).toEqual([11]);
+    const { checks, recoveries } = await device.belay.report();
+    expect(recoveries).toBe(1);
+    // An epoch is checked after 256 events.
+    const checksOf = async (numberOf: (i: number) => number) => {
+      run();
+      for (let i = 0; i < 300; i++) device.queue.writeBuffer(size, 4, Uint32Array.of(numberOf(i)));
+      run();
+      run();
+      expect(await program.read(out)).toEqual([7 + numberOf(299)]);
+      return (await device.belay.report()).checks;
+    };
+    const afterEqual = await checksOf(() => 4);
+    const afterOther = await checksOf((i) => i);
+    expect(afterOther - afterEqual).toBe(afterEqual - checks + 1);
+    device.destroy();
+  });
+
   it.each(["a copy", "a clear", "a kernel"])("is saved if %s before it wrote the size", async (how) => {
     const { program, device, out, other, size, run } = await prepare(fill, "out[id.x] = out[id.x] * 2;");
     device.queue.writeBuffer(other, 0, Uint32Array.of(WORDS / 2));

@@ -73,7 +73,8 @@ export class Owners {
   readonly #device: GPUDevice;
   readonly #ownerships: Readonly<Record<Kind, Ownership>>;
   readonly #standIns = new WeakMap<object, GPUObjectBase>();
-  readonly #invalid = new WeakSet<object>();
+  /** The invalid objects. Most devices need none. */
+  #invalid: WeakSet<object> | undefined = undefined;
 
   constructor(device: GPUDevice) {
     this.#device = device;
@@ -110,13 +111,14 @@ export class Owners {
     const said = `${label || owner.kind}, which is associated with another device`;
     const { made } = makeSilently(this.#device, () => invalid[owner.kind](this.#device, said));
     this.#standIns.set(given, made);
+    this.#invalid ??= new WeakSet();
     this.#invalid.add(made);
     return made as unknown as T;
   }
 
   /** Returns whether an object is an invalid one in place of another. */
   isInvalid(object: object): boolean {
-    return this.#invalid.has(object);
+    return this.#invalid?.has(object) ?? false;
   }
 
   /**

@@ -1,5 +1,5 @@
 import { overlaidMembersOf } from "./overlaidMembers.ts";
-import { type AnyMethod, noOffsets } from "./replayStep.ts";
+import { type AnyMethod, noOffsets, type ReplayStep } from "./replayStep.ts";
 
 /** A bind group as it is set, with dynamic offsets in one of the forms that WebGPU accepts. */
 export interface SetGroup {
@@ -17,8 +17,19 @@ const unset: SetGroup = { group: null, offsets: noOffsets };
 
 /** The commands of a compute pass. It keeps no native pass alive. */
 export class RecordedPass {
+  readonly #descriptor: GPUComputePassDescriptor | undefined;
   /** The commands in their order: each is a name, the number of its arguments, and these. */
   #commands: unknown[] = [];
+
+  /** `descriptor` must not change any more. */
+  constructor(descriptor: GPUComputePassDescriptor | undefined) {
+    this.#descriptor = descriptor;
+  }
+
+  /** True if the pass has no query. */
+  get isPlain(): boolean {
+    return !this.#descriptor?.timestampWrites;
+  }
 
   push(name: keyof GPUComputePassEncoder, args: readonly unknown[]): void {
     this.#commands.push(name, args.length);
@@ -33,7 +44,14 @@ export class RecordedPass {
   /** Returns whether another pass has the same commands, with the same objects. */
   equals(other: RecordedPass): boolean {
     const [own, others] = [this.#commands, other.#commands];
-    return own.length === others.length && own.every((each, i) => each === others[i]);
+    if (own.length !== others.length) return false;
+    for (let i = 0; i < own.length; i++) if (own[i] !== others[i]) return false;
+    return true;
+  }
+
+  /** Encodes the pass in another encoder. */
+  encodeAgain(encoder: GPUCommandEncoder): void {
+    this.encodeIn(encoder.beginComputePass(this.#descriptor));
   }
 
   /** Encodes the commands in another pass. */
@@ -46,12 +64,15 @@ export class RecordedPass {
   }
 }
 
+/** A compute pass, or a function that encodes another command again. */
+export type RecordedStep = RecordedPass | ReplayStep<GPUCommandEncoder>;
+
 /**
  * Encodes commands into a compute pass, tracks the pass's state, and records each command to encode
  * it again.
  */
 export class PassCommands {
-  readonly recorded = new RecordedPass();
+  readonly recorded: RecordedPass;
   /** The bind groups of Belay's own that depend on more than the dispatches of the program. */
   added: Set<GPUBindGroup> | undefined = undefined;
   readonly #pass: GPUComputePassEncoder;
@@ -60,7 +81,9 @@ export class PassCommands {
   readonly #groups = new Map<number, SetGroup>();
   #executions: Executions = "all";
 
-  constructor(pass: GPUComputePassEncoder) {
+  /** `descriptor` is that of the pass, and must not change any more. */
+  constructor(pass: GPUComputePassEncoder, descriptor?: GPUComputePassDescriptor) {
+    this.recorded = new RecordedPass(descriptor);
     this.#pass = pass;
     this.#native = overlaidMembersOf(pass);
   }
@@ -135,6 +158,5 @@ export class PassCommands {
 
   end(): void {
     this.#encode("end");
-    this.recorded.trim();
   }
 }

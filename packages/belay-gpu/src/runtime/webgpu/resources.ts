@@ -83,8 +83,9 @@ export class Textures {
   readonly #views = new WeakMap<GPUTextureView, ViewRecord>();
   /**
    * The textures that a canvas shows, each with its replacement for re-execution once that exists.
+   * Undefined before the first of them.
    */
-  readonly #shown = new WeakMap<GPUTexture, GPUTexture | null>();
+  #shown: WeakMap<GPUTexture, GPUTexture | null> | undefined = undefined;
   readonly #overlay = new Overlay<GPUTexture, undefined>((native) => {
     const views = this.#views;
     const owners = this.#owners;
@@ -108,13 +109,14 @@ export class Textures {
 
   /** Records that a canvas shows this texture. The canvas takes it back after the current frame. */
   show(texture: GPUTexture): void {
+    this.#shown ??= new WeakMap();
     if (this.#shown.has(texture)) return;
     this.#shown.set(texture, null);
     this.follow(this.#owners.own("texture", texture));
   }
 
   isShown(resource: GpuResource): boolean {
-    return this.#shown.has(resource as GPUTexture);
+    return this.#shown?.has(resource as GPUTexture) ?? false;
   }
 
   /** Returns the texture of a view. A texture stands for its own default view. */
@@ -154,7 +156,7 @@ export class Textures {
   }
 
   #standIn(texture: GPUTexture): GPUTexture {
-    const known = this.#shown.get(texture);
+    const known = this.#shown?.get(texture);
     if (known === undefined) return texture;
     if (known) return known;
     const usage = flags.textureCopySrc | flags.textureCopyDst | flags.renderAttachment;
@@ -165,7 +167,7 @@ export class Textures {
     const { made } = makeSilently(this.#device, () =>
       this.#device.createTexture({ ...textureLike(texture, usage), viewFormats }),
     );
-    this.#shown.set(texture, made);
+    this.#shown?.set(texture, made);
     return made;
   }
 }
