@@ -26,6 +26,7 @@ it("counts operations word by word, and bytes access by access", () => {
     bytes: 32,
     storageAccesses: 2,
     markedAccesses: 0,
+    localArrays: 0,
     widestStorage: 16,
     widestWorkgroup: 0,
   });

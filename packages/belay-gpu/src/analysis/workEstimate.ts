@@ -32,6 +32,8 @@ export interface WorkEstimate {
   /** The loads from and stores to storage buffers, and those among them to given buffers. */
   readonly storageAccesses: number;
   readonly markedAccesses: number;
+  /** The bytes of the arrays that functions declare. Each invocation keeps them in registers. */
+  readonly localArrays: number;
   /** The widest access to storage buffers in bytes. */
   readonly widestStorage: number;
   /** The widest access to workgroup memory in bytes. */
@@ -44,6 +46,7 @@ const nothing: WorkEstimate = {
   bytes: 0,
   storageAccesses: 0,
   markedAccesses: 0,
+  localArrays: 0,
   widestStorage: 0,
   widestWorkgroup: 0,
 };
@@ -109,9 +112,12 @@ class Estimator {
     switch (statement.kind) {
       case "let":
       case "const":
-      case "var":
+      case "var": {
         if (statement.initializer) this.#value(statement.initializer);
+        const type = this.#program.declaredTypeOf(statement);
+        if (type.kind === "array") this.#work.localArrays += sizeOf(type);
         break;
+      }
       case "assign":
         if (statement.target) {
           this.#access(statement.target);
@@ -200,6 +206,7 @@ class Estimator {
       this.#work.bytes += this.#streamed * called.bytes;
       this.#work.storageAccesses += this.#times * called.storageAccesses;
       this.#work.markedAccesses += this.#times * called.markedAccesses;
+      this.#work.localArrays += called.localArrays;
       this.#work.widestStorage = Math.max(this.#work.widestStorage, called.widestStorage);
       this.#work.widestWorkgroup = Math.max(this.#work.widestWorkgroup, called.widestWorkgroup);
       return;

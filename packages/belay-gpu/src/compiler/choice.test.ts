@@ -48,6 +48,15 @@ describe("the configuration with the lowest predicted cost", () => {
     expect(predicted).toBeCloseTo(firstFor(apart).predicted, 2);
   });
 
+  it("puts replicas into different subgroups that also keep arrays in registers", () => {
+    const sums =
+      "var x: array<f32, 16>; for (var k = 0; k < 500; k++) { x[k % 16] = fma(x[1], x[2], input[i]); }";
+    const add = `${sums} partial[local] = x[0]; workgroupBarrier(); output[i] += partial[local ^ 1];`;
+    const memory = "var<workgroup> partial: array<f32, 64>;";
+    expect(firstFor(kernel(add, memory))).toMatchObject({ pairing: "subgroups" });
+    expect(firstFor(kernel(add.replace("+=", "="), memory))).toMatchObject({ pairing: "adjacent" });
+  });
+
   it("says what it is bound by", () => {
     expect(firstFor(copy).reason).toContain("bound by memory");
     expect(firstFor(iterate).reason).toContain("bound by arithmetic");

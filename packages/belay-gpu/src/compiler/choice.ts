@@ -138,7 +138,8 @@ interface Factors {
  * Replicas in one subgroup halve the distinct loads in flight. Wide accesses make up for that, and
  * indirect accesses even more, because both replicas share each fetched line. Replicas that run one
  * after the other load from the cache, except with indirect accesses. Any wait before a store costs
- * time. A kernel that changes few words in place waits as rarely.
+ * time. A kernel that changes few words in place waits as rarely. If it also keeps arrays in
+ * registers, too few of its subgroups run at once to hide the wait.
  */
 function factorsOf({ redundancy, check, channel, pairing }: Configuration, kernel: KernelTraits): Factors {
   const { isIndirect, isInPlace, inPlace, loadsFirst } = kernel;
@@ -159,7 +160,8 @@ function factorsOf({ redundancy, check, channel, pairing }: Configuration, kerne
     return { computing: 2.05, bytes: isIndirect ? 1.85 : 1.3 - 0.25 * inPlace, all: 1 };
   if (pairing === "subgroups")
     return { computing: 1.945, bytes: isIndirect ? 1.2 : isWide ? 1.45 : 1.97, all: 1 };
-  const waiting = (check === "store" ? 1.1 : 1) * (1 + 0.15 * inPlace);
+  const inPlaceWaits = isInPlace && kernel.localArrays > 0 ? 1 : inPlace;
+  const waiting = (check === "store" ? 1.1 : 1) * (1 + 0.15 * inPlaceWaits);
   const talking = channel === "workgroup" ? 1.03 : 1;
   const sharing = redundancy === "intra-lds" && shares ? 1.2 : 1;
   return {
