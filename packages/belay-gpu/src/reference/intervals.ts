@@ -185,10 +185,13 @@ export function intervalArithmetic(format: FloatFormat, r: Bounds, chosen?: Repr
     sqrt: (low: number, high: number) => {
       if (!(low >= 0)) return unknown();
       if (high === 0) return exactly(0, 0);
-      // The specification derives it from `1 / inverseSqrt(x)`.
+      // The specification derives it from `1 / inverseSqrt(x)`. The root stays in the middle, as the
+      // likeliest number.
+      const [least, most] = [Math.sqrt(low > 0 ? low : high), Math.sqrt(high)];
       inverseRoot(low > 0 ? low : high, high);
       divide(1, 1, r[0]!, r[1]!);
-      if (low === 0) exactly(0, r[1]!);
+      const units = Math.ceil(Math.max((least - r[0]!) / ulp(least), (r[1]! - most) / ulp(most)));
+      around(low > 0 ? least - units * ulp(least) : 0, most + units * ulp(most));
     },
     inverseSqrt: inverseRoot,
     exp: (low: number, high: number) => exponential(low, high, Math.exp),
