@@ -185,8 +185,8 @@ export function intervalArithmetic(format: FloatFormat, r: Bounds, chosen?: Repr
     sqrt: (low: number, high: number) => {
       if (!(low >= 0)) return unknown();
       if (high === 0) return exactly(0, 0);
-      // The specification derives it from `1 / inverseSqrt(x)`. The root stays in the middle, as the
-      // likeliest number.
+      // The specification derives it from `1 / inverseSqrt(x)`. The root stays in the middle, as
+      // the likeliest number.
       const [least, most] = [Math.sqrt(low > 0 ? low : high), Math.sqrt(high)];
       inverseRoot(low > 0 ? low : high, high);
       divide(1, 1, r[0]!, r[1]!);
