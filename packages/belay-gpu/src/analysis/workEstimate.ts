@@ -32,7 +32,7 @@ export interface WorkEstimate {
   /** The loads from and stores to storage buffers, and those among them to given buffers. */
   readonly storageAccesses: number;
   readonly markedAccesses: number;
-  /** The bytes of the arrays that functions declare. Each invocation keeps them in registers. */
+  /** The number of arrays that functions declare. Each invocation keeps them in registers. */
   readonly localArrays: number;
   /** The widest access to storage buffers in bytes. */
   readonly widestStorage: number;
@@ -112,12 +112,10 @@ class Estimator {
     switch (statement.kind) {
       case "let":
       case "const":
-      case "var": {
+      case "var":
         if (statement.initializer) this.#value(statement.initializer);
-        const type = this.#program.declaredTypeOf(statement);
-        if (type.kind === "array") this.#work.localArrays += sizeOf(type);
+        if (this.#program.declaredTypeOf(statement).kind === "array") this.#work.localArrays++;
         break;
-      }
       case "assign":
         if (statement.target) {
           this.#access(statement.target);
