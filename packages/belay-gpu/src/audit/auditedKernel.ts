@@ -7,10 +7,11 @@ import type { KernelSource } from "../compiler/filledBytes.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { describeWord, isBounded } from "../qualify/comparison.ts";
 import type { Dispute } from "../reference/dispute.ts";
-import { representatives } from "../reference/intervals.ts";
+import { type Representative, representatives } from "../reference/intervals.ts";
 import { RaceDetector } from "../reference/races.ts";
 import {
   type ReferenceKernel,
+  type ReferenceParts,
   type ReferenceSource,
   type ResolvedKernel,
   referenceOf,
@@ -41,6 +42,8 @@ export interface AuditedKernel extends ResolvedKernel {
   readonly given: ReferenceSource;
   readonly name: string;
   readonly reference: ReferenceKernel;
+  /** The executors for roundings that the specification allows. Each is made when it is needed. */
+  readonly rounded: Map<Representative, ReferenceKernel>;
   /** True once a disagreement has a dispatch of the kernel as data. */
   isDisputed: boolean;
   /** The variables of buffers, with their binding points. */
@@ -73,7 +76,8 @@ export function auditedKernel({
       (each) => each.kind === "enable" && each.names.includes("subgroups"),
     );
     const name = label || declaration.name;
-    return { ...resolved, source, given, name, reference, isDisputed: false, variables, hasSubgroups };
+    const own = { reference, rounded: new Map(), isDisputed: false, variables, hasSubgroups };
+    return { ...resolved, source, given, name, ...own };
   } catch (error) {
     // A page may forbid the executor to compile.
     return messageOf(error);
@@ -185,14 +189,25 @@ export class AuditedDispatch {
    */
   async #agreesWithSome(workgroup: Workgroup, subgroupSize: number): Promise<boolean> {
     for (const representative of representatives) {
-      const reference = referenceOf(this.#kernel, { representative }) as ReferenceKernel;
-      if (await this.#execute([workgroup], subgroupSize, reference)) continue;
+      if (await this.#execute([workgroup], subgroupSize, this.#roundedBy(representative))) continue;
       await this.#readStored();
       if (this.#bindings.some(hasForeignStores)) continue;
       const { bounded, wrong } = this.#timed(() => compare(this.#bindings));
       if (bounded > 0 && wrong.length === 0) return true;
     }
     return false;
+  }
+
+  #roundedBy(representative: Representative): ReferenceKernel {
+    const { rounded } = this.#kernel;
+    const known = rounded.get(representative) ?? this.#translated({ representative });
+    rounded.set(representative, known);
+    return known;
+  }
+
+  /** Translates the kernel again, with other parts of the executor. */
+  #translated(parts: ReferenceParts): ReferenceKernel {
+    return this.#timed(() => referenceOf(this.#kernel, parts) as ReferenceKernel);
   }
 
   /**
@@ -284,15 +299,10 @@ export class AuditedDispatch {
       return "the order of atomic operations may decide its results";
     const [x, y, z] = this.#grid;
     const search = async (only?: readonly Workgroup[]) =>
-      (await this.#execute(only, subgroupSize, this.#detectingRaces()))?.reason;
+      (await this.#execute(only, subgroupSize, this.#translated({ races: new RaceDetector() })))?.reason;
     if (x * y * z > mostRacing) return search([workgroup]);
     this.#races ??= search();
     return this.#races;
-  }
-
-  /** Returns the kernel as it is executed to find races. */
-  #detectingRaces(): ReferenceKernel {
-    return referenceOf(this.#kernel, { races: new RaceDetector() }) as ReferenceKernel;
   }
 }
 
