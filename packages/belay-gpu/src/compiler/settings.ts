@@ -1,5 +1,4 @@
 /** Validates the options of a protection, and chooses those that are not given. */
-
 import { bindingPointOf, bindingPointsOf } from "../analysis/bindings.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";

@@ -148,14 +148,7 @@ class StoreComparison {
     // The report stays bound without a comparison, because the host relies on its binding.
     if (comparison.uncompared) return comparison.uncompared.use(comparison, this.#names);
     if (check === "store" && !this.#isTallied()) return [];
-    const site = sites.add({
-      kind: "signature",
-      span: fn.nameSpan,
-      functionName: fn.name,
-      name: fn.name,
-      scalar: "hash",
-      components: 1,
-    });
+    const site = sites.addSignature(fn);
     return comparison.conclude(site, fn.nameSpan, { alwaysPresents: this.#presenting.has(fn.name) });
   }
 

@@ -76,14 +76,7 @@ export function duplicateValues(program: Program, names: Names, options: Duplica
     if (declaration.kind !== "function" || !functions.has(declaration)) return [declaration];
     const fn = { ...declaration, body: values.body(declaration) };
     if (!entryPoints.has(fn.name)) return [fn];
-    const site = sites.add({
-      kind: "signature",
-      span: fn.nameSpan,
-      functionName: fn.name,
-      name: fn.name,
-      scalar: "hash",
-      components: 1,
-    });
+    const site = sites.addSignature(declaration);
     const { statements } = quote(fn.nameSpan);
     const differs = names.the("differs");
     return wrapEntryPoint(program, names, fn, {

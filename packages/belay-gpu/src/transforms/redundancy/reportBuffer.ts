@@ -1,5 +1,6 @@
 /** The layout of the report buffer, in which a protected kernel records what it detected. */
 import type { Span } from "../../diagnostics/diagnostic.ts";
+import type { FunctionDeclaration } from "../../wgsl/ast.ts";
 
 /** A place in the program's source where the replicas are compared. Ids start at 1. */
 export interface CheckSite {
@@ -164,5 +165,10 @@ export class CheckSites {
     const id = this.all.length + 1;
     this.all.push({ id, ...site });
     return id;
+  }
+
+  /** Returns the id of a new site for the comparison at the end of an entry point. */
+  addSignature({ name, nameSpan: span }: FunctionDeclaration): number {
+    return this.add({ kind: "signature", span, functionName: name, name, scalar: "hash", components: 1 });
   }
 }
