@@ -3,10 +3,11 @@
  * each operation rounds.
  *
  *   node research/dist/scripts/randomKernels.js [--seed 1] [--seconds 60] [--jobs 1]
- *       [--kernels 1000000] [--text first] [--only SEED,SEED] [--cut 4] [--out FILE]
+ *       [--kernels 1000000] [--text first] [--attribute] [--only SEED,SEED] [--cut 4] [--out FILE]
  *
  * The processes of `--jobs` share the kernels. With `--text second`, the device runs the second
- * text that `diversity` gives a kernel. `--only` tries the kernels of some seeds.
+ * text that `diversity` gives a kernel. `--only` tries the kernels of some seeds. `--attribute`
+ * names the rewritings of a second text without which its results agree.
  *
  * A kernel whose results differ is tried again with an initializer for each variable, as drivers
  * are known to forget that variables in loops start at zero. Other differences are cut down, for
@@ -36,6 +37,7 @@ const { values: flags } = parseArgs({
     jobs: { type: "string", default: "1" },
     kernels: { type: "string", default: "1000000" },
     text: { type: "string", default: "first" },
+    attribute: { type: "boolean", default: false },
     only: { type: "string" },
     cut: { type: "string", default: "4" },
     out: { type: "string" },
@@ -65,6 +67,8 @@ interface Difference {
   readonly culprit?: string;
   /** The outcome of the first text on the device, if it ran the second one. */
   readonly firstText?: Testimony;
+  /** The changes of the second text with which the results agree. */
+  readonly agreesWith?: readonly string[];
   readonly dispute?: Dispute;
 }
 
@@ -85,8 +89,59 @@ const noCounts = (): Counts => ({
   words: 0,
 });
 
+/** The operations that rewritings of integers stand for. */
+const operations: Readonly<Record<string, string>> = {
+  add: "a + b",
+  subtract: "a - b",
+  multiply: "a * b",
+  divide: "a / b",
+  remainder: "a % b",
+  shift_left: "a << n",
+  shift_right: "a >> n",
+  and: "a & b",
+  or: "a | b",
+  xor: "a ^ b",
+  min: "min(a, b)",
+  max: "max(a, b)",
+  select: "select(a, b, condition)",
+};
+
+/** Other right shifts of u32: the driver's mistake may depend on their form. */
+const rightShifts: Readonly<Record<string, string>> = {
+  "field in range": "extractBits(a, (n & 31u) | belay_zero, 32u - (n & 31u))",
+  quotient: "a / u32(bitcast<f32>(((n & 31u) + (127u | belay_zero)) * 8388608u))",
+  reversed: "reverseBits(reverseBits(a) << ((n & 31u) | belay_zero))",
+};
+
+/** Changes of a second text, each of which leaves out or changes a rewriting, by their names. */
+const changes = new Map<string, (text: string) => string>([
+  ...Object.entries(operations).map(
+    ([name, value]) => [`plain ${name}`, (text: string) => withBody(text, name, value)] as const,
+  ),
+  ...Object.entries(rightShifts).map(
+    ([name, value]) =>
+      [`shift_right as ${name}`, (text: string) => withBody(text, "shift_right", value, "u")] as const,
+  ),
+  [
+    "all plain",
+    (text) => Object.entries(operations).reduce((left, [name, value]) => withBody(left, name, value), text),
+  ],
+]);
+
+/** Returns a second text whose rewriting of an operation on integers has another value. */
+const withBody = (text: string, name: string, value: string, types = "iu") =>
+  text.replace(
+    new RegExp(`(fn belay_${name}_[${types}]32\\([^{]*\\{)[^]*?\\n\\}`, "g"),
+    (_, head: string) => `${head} return ${value}; }`,
+  );
+
 /** Returns the kernel of a seed with its inputs, perhaps with an initializer for each variable. */
-function candidateOf(kernelSeed: number, floats: Floats, initializers: boolean): Candidate {
+function candidateOf(
+  kernelSeed: number,
+  floats: Floats,
+  initializers: boolean,
+  change = (text: string) => text,
+): Candidate {
   const kernel = randomKernel(kernelSeed, floats);
   const initialized = () => kernel.code.replace(/\bvar (\w+): ([^;={]+);/g, "var $1 = $2();");
   const code = initializers ? initialized() : kernel.code;
@@ -95,7 +150,7 @@ function candidateOf(kernelSeed: number, floats: Floats, initializers: boolean):
   return {
     name: `kernel ${kernelSeed}`,
     kernel: source,
-    onDevice: { source: textFor?.(code) ?? code },
+    onDevice: { source: change(textFor?.(code) ?? code) },
     // The generator makes no kernel in which the order of invocations decides a result.
     isBuiltIn: true,
     trials: (resolved) => {
@@ -134,11 +189,18 @@ async function work(): Promise<Result> {
       if (outcome === "differs" || outcome === "failed") {
         const again = await examine(tried, candidateOf(kernelSeed, floats, true));
         const isInitializer = outcome === "differs" && again.outcome === "agrees";
+        const agreesWith: string[] = [];
+        if (flags.attribute)
+          for (const [name, change] of changes) {
+            const changed = await examine(tried, candidateOf(kernelSeed, floats, true, change));
+            if (changed.outcome === "agrees") agreesWith.push(name);
+          }
         result.differences.push({
           floats,
           seed: kernelSeed,
           reason: reason!,
           isInitializer,
+          ...(flags.attribute && { agreesWith }),
           ...(!isInitializer && again.dispute && { dispute: again.dispute }),
         });
       } else result.reasons[reason!] = (result.reasons[reason!] ?? 0) + 1;
@@ -188,9 +250,12 @@ const numbers = { initializers: differences.length - unexplained.length, unexpla
 console.log(JSON.stringify({ ...summary, ...numbers }));
 // The processes of several jobs have named theirs.
 if (jobs === 1)
-  for (const { floats, seed: drawn, reason, culprit, firstText } of unexplained) {
+  for (const { floats, seed: drawn, reason, culprit, firstText, agreesWith } of unexplained) {
     const first =
       firstText && `first text: ${firstText.outcome}${firstText.reason ? `, ${firstText.reason}` : ""}`;
-    console.error([`kernel ${drawn} (${floats}): ${reason}`, culprit, first].filter(Boolean).join("; "));
+    const changed = agreesWith && `agrees with: ${agreesWith.join(", ") || "no change"}`;
+    console.error(
+      [`kernel ${drawn} (${floats}): ${reason}`, culprit, first, changed].filter(Boolean).join("; "),
+    );
   }
 process.exit(unexplained.length === 0 ? 0 : 1);
