@@ -3,14 +3,18 @@
  * of the program, twins with one text and with two, and audits at several rates.
  *
  *   node research/dist/scripts/miscompilations.js --out FILE [--seconds 600] [--only REGEXP]
- *     [--judges qualify,twins,diverse,audits]
+ *     [--judges qualify,twins,diverse,audits] [--jobs 1]
  *
  * A mistake is made at all places of one shape, such as `>> i32`. An application is a program of
  * the catalog whose results are wrong on such a device. The file has a line for each trial. A
- * second run goes on after the last line, also where a kernel never ended.
+ * second run goes on after the last line, also where a kernel never ended. The processes of
+ * `--jobs` share the trials and the file.
  */
+
+import { once } from "node:events";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { forkGuarded, guardProcess } from "belay-cli/internal/shared/workloads/guard";
 import { type Diversity, harden } from "belay-gpu";
 import { auditor } from "belay-gpu/audit";
 import { twoTexts } from "belay-gpu/diversity";
@@ -29,12 +33,15 @@ import type { VerifiableProgram } from "../workloads/program.ts";
 import { randomWord } from "../workloads/random.ts";
 import { catalog } from "../workloads/samples/index.ts";
 
+guardProcess();
 const { values: flags } = parseArgs({
   options: {
     out: { type: "string" },
     seconds: { type: "string", default: "600" },
     only: { type: "string", default: "" },
     judges: { type: "string", default: "qualify,twins,diverse,audits" },
+    jobs: { type: "string", default: "1" },
+    share: { type: "string" },
   },
 });
 if (!flags.out) throw new Error("--out FILE is needed");
@@ -66,11 +73,14 @@ interface Trial {
 
 const known = new Map<string, Trial>();
 const keyOf = ({ mistake, shape, where }: Trial) => [mistake, shape, where].join("|");
-if (existsSync(out))
+function readTrials(): void {
+  if (!existsSync(out)) return;
   for (const line of readFileSync(out, "utf8").split("\n").filter(Boolean)) {
     const trial = JSON.parse(line) as Trial;
     known.set(keyOf(trial), trial);
   }
+}
+readTrials();
 const save = (trial: Trial) => {
   known.set(keyOf(trial), trial);
   appendFileSync(out, `${JSON.stringify(trial)}\n`);
@@ -228,12 +238,35 @@ async function tryBuiltIn(mistake: Mistake, shape: string): Promise<boolean> {
   return wrong;
 }
 
-for (const mistake of judges.has("qualify") ? mistakes : [])
-  for (const shape of shapesIn(
+/** Returns the part of a list that this process tries. */
+function shareOf<T>(list: readonly T[]): readonly T[] {
+  if (flags.share === undefined) return jobs > 1 ? [] : list;
+  return list.filter((_, i) => i % jobs === Number(flags.share));
+}
+
+const jobs = Number(flags.jobs);
+if (jobs > 1 && flags.share === undefined) {
+  const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, `${value}`]);
+  const script = new URL(import.meta.url);
+  await Promise.all(
+    Array.from({ length: jobs }, (_, job) => {
+      const child = forkGuarded(script, [...args, "--share", `${job}`], {
+        stdio: ["ignore", "ignore", "inherit", "ipc"],
+      });
+      return once(child, "exit");
+    }),
+  );
+  readTrials();
+}
+
+const shapes = (judges.has("qualify") ? mistakes : []).flatMap((mistake) =>
+  shapesIn(
     builtIn.map(({ kernel }) => kernel.source),
     mistake,
-  ))
-    if (performance.now() < end) await tryBuiltIn(mistake, shape);
+  ).map((shape) => ({ mistake, shape })),
+);
+for (const { mistake, shape } of shareOf(shapes))
+  if (performance.now() < end) await tryBuiltIn(mistake, shape);
 
 const applications = programs.flatMap(({ name, program }) =>
   mistakes.flatMap((mistake) =>
@@ -249,7 +282,7 @@ const applications = programs.flatMap(({ name, program }) =>
 const ordered = applications
   .map((each, i) => ({ ...each, place: randomWord(1, i) }))
   .sort((a, b) => a.place - b.place);
-for (const { name, program, mistake, shape } of ordered)
+for (const { name, program, mistake, shape } of shareOf(ordered))
   if (performance.now() < end) await tryProgram(name, program, mistake, shape);
 console.log(`${applications.length} applications, of which ${known.size} trials are known`);
 

@@ -413,9 +413,8 @@ describe("a submission that is not judged", () => {
       program.submit();
       await program.audit();
     }
-    const { skipped, workgroups } = await program.audit();
-    expect(skipped).toBeGreaterThan(8);
-    expect(skipped + workgroups).toBe(12);
+    // The budget pays for a sample before it is taken, so that even the first one is not.
+    expect(await program.audit()).toMatchObject({ dispatches: 3, skipped: 12, workgroups: 0 });
   });
 });
 

@@ -9,8 +9,8 @@ export interface AuditorOptions {
    */
   readonly rate?: number;
   /**
-   * The fraction of time that the host may spend on computing workgroups again. Samples beyond it
-   * are skipped. Default 0.01; 1 sets no limit.
+   * The fraction of time that the audit may spend on computing workgroups again, and on copies for
+   * it. Samples beyond it are skipped. Default 0.01; 1 sets no limit.
    */
   readonly budget?: number;
   /** The seed of the sample, a whole number. Default: another one each time. */

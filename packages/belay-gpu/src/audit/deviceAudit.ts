@@ -30,6 +30,10 @@ const mostCopiedBytes = 2 ** 28;
 const mostOfDispatch = 64;
 /** The most kernels that are kept by their texts. */
 const keptKernels = 64;
+/** The time of a workgroup that is expected before one was judged, in milliseconds. */
+const firstExpected = 10;
+/** The bytes that are copied in a millisecond, as the budget counts them: few GPUs copy less. */
+const copiedInMillisecond = 2 ** 24;
 /** The number of disagreements that are kept for the report. */
 const keptDisagreements = 1000;
 
@@ -93,6 +97,12 @@ export class DeviceAudit implements Audit {
   #skipped = 0;
   #disagreed = 0;
   #milliseconds = 0;
+  /** The bytes of all copies. */
+  #copied = 0;
+  /** The drawn workgroups that are not judged yet. */
+  #waiting = 0;
+  /** The time that the next workgroup is expected to take, in milliseconds. */
+  #expected = firstExpected;
   readonly #reasons = new Map<string, number>();
   readonly #disagreements: Disagreement[] = [];
 
@@ -129,7 +139,7 @@ export class DeviceAudit implements Audit {
     try {
       submitted = submit();
     } catch (error) {
-      this.#free(held);
+      this.#drop({ samples, held });
       throw error;
     }
     const { accepted, epoch } = submitted;
@@ -174,13 +184,12 @@ export class DeviceAudit implements Audit {
     let skipped = 0;
     for (let i = 0; i < unknownDispatches; i++)
       undecided.push(["its grid or its bind groups are unknown", this.#numberToDraw(1)]);
-    const isOverBudget = this.#isOverBudget;
     for (const [i, { call }] of effects.entries()) {
       if (!call) continue;
       const count = call.grid.reduce((product, each) => product * each);
       const wanted = this.#numberToDraw(count);
       if (wanted === 0) continue;
-      if (isOverBudget) {
+      if (this.#affordable(0) < 1) {
         skipped += wanted;
         continue;
       }
@@ -197,17 +206,18 @@ export class DeviceAudit implements Audit {
         ({ size, input, output }) => size * (Number(input !== undefined) + Number(output)),
       );
       const bytes = copied.reduce((sum, each) => sum + each, 0);
-      if (!this.#memory.hasRoomFor(bytes)) {
-        skipped += wanted;
-        continue;
-      }
+      const most = this.#memory.hasRoomFor(bytes) ? Math.min(wanted, this.#affordable(bytes)) : 0;
+      skipped += wanted - most;
+      if (most === 0) continue;
+      this.#copied += bytes;
+      this.#waiting += most;
       const copy = (range: BufferRange, size: number, list: Copy[]) => {
         const { made } = makeSilently(this.#device, () => this.#memory.allocate(size));
         list.push({ from: range, to: made });
         return made;
       };
       const [x, y] = call.grid as [number, number];
-      const workgroups = this.#drawn(count, wanted).map(
+      const workgroups = this.#drawn(count, most).map(
         (each) => [each % x, Math.floor(each / x) % y, Math.floor(each / (x * y))] as const,
       );
       const copies = ranges.map(({ of, range, size, input, output }) => ({
@@ -236,9 +246,16 @@ export class DeviceAudit implements Audit {
     return [...drawn];
   }
 
-  get #isOverBudget(): boolean {
+  /**
+   * Returns the number of workgroups that the budget pays for now, beside those that wait and with
+   * copies of so many bytes.
+   */
+  #affordable(bytes: number): number {
     const { budget } = this.#settings;
-    return budget < 1 && this.#milliseconds > budget * (performance.now() - this.#start);
+    if (budget === 1) return Number.POSITIVE_INFINITY;
+    const spent = this.#milliseconds + (this.#copied + bytes) / copiedInMillisecond;
+    const left = budget * (performance.now() - this.#start) - spent;
+    return Math.max(0, Math.floor(left / this.#expected) - this.#waiting);
   }
 
   /** Counts the time of a part of the audit. */
@@ -272,6 +289,12 @@ export class DeviceAudit implements Audit {
 
   #abandon({ samples, held }: SampledWork, reason: string): void {
     for (const { workgroups } of samples) this.#undecided(reason, workgroups.length);
+    this.#drop({ samples, held });
+  }
+
+  /** Frees the copies of work whose workgroups are not judged. */
+  #drop({ samples, held }: Pick<SampledWork, "samples" | "held">): void {
+    for (const { workgroups } of samples) this.#waiting -= workgroups.length;
     this.#free(held);
   }
 
@@ -281,7 +304,7 @@ export class DeviceAudit implements Audit {
 
   async #judgeWork(work: SampledWork): Promise<void> {
     const failed = await work.failed;
-    if (!(await work.accepted)) return this.#free(work.held);
+    if (!(await work.accepted)) return this.#drop(work);
     if (failed) return this.#abandon(work, `its buffers cannot be copied: ${failed.message}`);
     for (const sample of work.samples) await this.#judge(sample);
     this.#free(work.held);
@@ -289,20 +312,17 @@ export class DeviceAudit implements Audit {
 
   /** Judges the workgroups of a sample, each in a task of its own. */
   async #judge({ call, workgroups, copies }: Sample): Promise<void> {
-    const kernel = this.#timed(() => this.#kernelOf(call.kernel));
-    if (typeof kernel === "string") return this.#undecided(kernel, workgroups.length);
-    const dispatch = new AuditedDispatch(kernel, call, copies, {
-      read: (requests) => this.#read(requests),
-      timed: (part) => this.#timed(part),
-      subgroupSizes: subgroupSizes(this.#device),
-    });
+    let dispatch: AuditedDispatch | undefined;
     for (const workgroup of workgroups) {
       await new Promise((resolve) => setTimeout(resolve));
-      if (this.#isOverBudget) {
+      this.#waiting--;
+      if (this.#affordable(0) < 1) {
         this.#skipped++;
         continue;
       }
+      const before = this.#milliseconds;
       try {
+        dispatch ??= this.#dispatchOf(call, copies);
         const { undecided, disagreement } = await dispatch.judge(workgroup);
         if (undecided !== undefined) this.#undecided(undecided, 1);
         else if (disagreement) this.#report(disagreement);
@@ -310,7 +330,19 @@ export class DeviceAudit implements Audit {
       } catch (error) {
         this.#undecided(messageOf(error), 1);
       }
+      this.#expected = Math.max(this.#milliseconds - before, 0.9 * this.#expected);
     }
+  }
+
+  /** Returns a dispatch whose workgroups can be judged. Throws the reason if they cannot. */
+  #dispatchOf(call: DispatchCall, copies: readonly BindingCopy[]): AuditedDispatch {
+    const kernel = this.#timed(() => this.#kernelOf(call.kernel));
+    if (typeof kernel === "string") throw new Error(kernel);
+    return new AuditedDispatch(kernel, call, copies, {
+      read: (requests) => this.#read(requests),
+      timed: (part) => this.#timed(part),
+      subgroupSizes: subgroupSizes(this.#device),
+    });
   }
 
   #kernelOf(source: KernelSource): AuditedKernel | string {
