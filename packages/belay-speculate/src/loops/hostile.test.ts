@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { arbitraryLoop } from "../../../../research/src/scripts/randomLoops/arbitraryLoops.ts";
 import { callCounter } from "../../../../test/support/devices/countCalls.ts";
-import { arbitraryLoop } from "../../../../test/support/loops/arbitraryLoops.ts";
 import { sequentialLoop } from "./javascript/sequential.ts";
 import { translate } from "./translate.ts";
 

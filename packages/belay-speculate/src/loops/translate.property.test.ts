@@ -7,7 +7,7 @@ import {
   loopInput,
   parametersOf,
   roundsAll,
-} from "../../../../test/support/loops/arbitraryLoops.ts";
+} from "../../../../research/src/scripts/randomLoops/arbitraryLoops.ts";
 import { evaluate, evaluateTranslated } from "../../../../test/support/loops/loopPrograms.ts";
 
 type Run = (...parameters: never[]) => unknown;
