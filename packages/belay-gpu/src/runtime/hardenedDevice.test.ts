@@ -320,8 +320,10 @@ describe("a lost device", () => {
     const mapping = readBack.mapAsync(GPUMapMode.READ);
     const verifying = device.belay.verify();
     device.destroy();
-    await expect(mapping).rejects.toMatchObject({ name: "AbortError" });
-    await expect(verifying).rejects.toMatchObject({ name: "UnverifiedError" });
+    await Promise.all([
+      expect(mapping).rejects.toMatchObject({ name: "AbortError" }),
+      expect(verifying).rejects.toMatchObject({ name: "UnverifiedError" }),
+    ]);
     await device.queue.onSubmittedWorkDone();
     await expect(readBack.mapAsync(GPUMapMode.READ)).rejects.toThrow();
   });
