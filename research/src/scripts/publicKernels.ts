@@ -2,12 +2,12 @@
  * Compares the kernels of public libraries with the reference executor, on the inputs that their
  * programs give them, and the compute shaders in folders, on inputs made from their types.
  *
- *   node research/dist/scripts/publicKernels.js [FOLDER...] [--programs MODULE]
+ *   node research/dist/scripts/publicKernels.js [FOLDER...] [--programs MODULE] [--only REGEXP]
  *       [--elements 1024] [--seconds 300] [--json FILE]
  *
  * Programs of TensorFlow.js, TypeGPU and three.js run once, or those that a module exports as
- * `programs`, of the type `UsedProgram`. An audit judges each workgroup, at most 64 of a dispatch.
- * A line on the standard error has each difference.
+ * `programs`, of the type `UsedProgram`. `--only` names some of them. An audit judges each
+ * workgroup, at most 64 of a dispatch. A line on the standard error has each difference.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -33,6 +33,7 @@ const { values: flags, positionals: folders } = parseArgs({
   allowPositionals: true,
   options: {
     programs: { type: "string" },
+    only: { type: "string", default: "" },
     elements: { type: "string", default: "1024" },
     seconds: { type: "string", default: "300" },
     json: { type: "string" },
@@ -119,6 +120,7 @@ const programs: readonly UsedProgram[] = flags.programs
   : [...(await tensorflowPrograms(elements)), ...typegpuPrograms(elements), ...threePrograms(elements)];
 for (const folder of folders) await tryFolder(folder);
 for (const program of folders.length > 0 ? [] : programs) {
+  if (!new RegExp(flags.only).test(program.name)) continue;
   if (performance.now() > end) break;
   await auditProgram(program).catch((error: unknown) =>
     console.error(`${program.source}, ${program.name}: ${messageOf(error)}`),

@@ -6,13 +6,14 @@
  *       [--kernels 1000000] [--text first] [--attribute] [--only SEED,SEED] [--cut 4] [--out FILE]
  *
  * The processes of `--jobs` share the kernels. With `--text second`, the device runs the second
- * text that `diversity` gives a kernel. `--only` tries the kernels of some seeds. `--attribute`
- * names the rewritings of a second text without which its results agree.
+ * text that `diversity` gives a kernel. With `--text fields`, it runs right shifts as
+ * `extractBits`, which is wrong on some drivers. `--only` tries the kernels of some seeds.
+ * `--attribute` names the rewritings of a second text without which its results agree.
  *
  * A kernel whose results differ is tried again with an initializer for each variable, as drivers
  * are known to forget that variables in loops start at zero. Other differences are cut down, for
  * `--cut` seconds each. Their disputes are in the file, for `belay blame`, and the script ends with
- * an error. With `--text second`, it also says what the device computes of the first text.
+ * an error. With another text, it also says what the device computes of the first text.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -23,6 +24,11 @@ import { TriedDevice } from "belay-gpu/internal/qualify/deviceRun";
 import { type Candidate, examine } from "belay-gpu/internal/qualify/examine";
 import type { Dispute, KernelCase } from "belay-gpu/internal/qualify/qualification";
 import { trialsOf } from "belay-gpu/internal/qualify/trials";
+import { rewriteTyped } from "belay-gpu/internal/transforms/diversity/bodies";
+import { parse } from "belay-gpu/internal/wgsl/parser";
+import { print } from "belay-gpu/internal/wgsl/printer";
+import { quote } from "belay-gpu/internal/wgsl/quote";
+import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
 import { openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import { randomBelow } from "../workloads/random.ts";
@@ -46,9 +52,27 @@ const { values: flags } = parseArgs({
 const [seed, seconds, jobs, most, cut] = (["seed", "seconds", "jobs", "kernels", "cut"] as const).map(
   (flag) => Number(flags[flag]),
 ) as [number, number, number, number, number];
-/** The text that the device runs of a kernel. */
-const textFor = flags.text === "second" ? otherText : undefined;
-if (flags.text !== "first" && flags.text !== "second") throw new Error("--text is first or second");
+/** Returns a kernel whose right shifts by an amount of run time are fields of bits. */
+function withFields(source: string): string {
+  const program = resolve(parse(source).module);
+  const module = rewriteTyped(program.module, (node, mapped) =>
+    node.kind === "binary" &&
+    mapped.kind === "binary" &&
+    node.operator === ">>" &&
+    program.stageOf(node.right) === "runtime"
+      ? quote(node.span).expression`extractBits(${mapped.left}, (${mapped.right}) & 31u, 32u)`
+      : mapped,
+  );
+  return print(module);
+}
+
+/** Returns the text that the device runs of a kernel, if it is another one. */
+const texts: Readonly<Record<string, ((source: string) => string | undefined) | undefined>> = {
+  second: otherText,
+  fields: withFields,
+};
+const textFor = texts[flags.text];
+if (textFor === undefined && flags.text !== "first") throw new Error("--text is first, second or fields");
 const only = flags.only?.split(",").map(Number);
 const end = performance.now() + 1000 * seconds;
 /** The kernels in work at the same time, and the most differences that are cut down. */
@@ -108,8 +132,8 @@ const operations: Readonly<Record<string, string>> = {
 
 /** Other right shifts of u32: the driver's mistake may depend on their form. */
 const rightShifts: Readonly<Record<string, string>> = {
+  field: "extractBits(a, n & 31u, 32u | belay_zero)",
   "field in range": "extractBits(a, (n & 31u) | belay_zero, 32u - (n & 31u))",
-  quotient: "a / u32(bitcast<f32>(((n & 31u) + (127u | belay_zero)) * 8388608u))",
   reversed: "reverseBits(reverseBits(a) << ((n & 31u) | belay_zero))",
 };
 
@@ -176,7 +200,7 @@ async function work(): Promise<Result> {
   const tried = new TriedDevice(device, undefined);
   let drawn = 0;
   const tryKernels = async () => {
-    while (drawn < (only ? 2 * only.length : most) && performance.now() < end) {
+    while (drawn < Math.min(most, only ? 2 * only.length : most) && performance.now() < end) {
       const floats = drawn % 2 === 0 ? "whole" : "rounded";
       const kernelSeed = only?.[drawn >> 1] ?? randomBelow(2 ** 32, seed, drawn);
       drawn++;

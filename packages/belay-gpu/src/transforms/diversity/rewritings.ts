@@ -37,6 +37,9 @@ const sum = (
   },
 });
 
+/** The power 2ⁿ, as WGSL: the float whose exponent is n. */
+const powerOfTwo = "u32(bitcast<f32>(((n & 31u) + (127u | zero)) * 8388608u))";
+
 /** The bits of the floats 1, -1 and -0. */
 const [one, minusOne, minusZero] = ["0x3f800000u", "0xbf800000u", "0x80000000u"];
 
@@ -71,17 +74,19 @@ export const rewritings = {
                  return a - a / b * b;`,
     ),
   },
-  // 2ⁿ is the float whose exponent is n.
   shiftLeft: {
     parameters: amount,
-    body: integer(
-      (type) => `let power = u32(bitcast<f32>(((n & 31u) + (127u | zero)) * 8388608u));
-                 return a * bitcast<${type}>(power);`,
-    ),
+    body: integer((type) => `return a * bitcast<${type}>(${powerOfTwo});`),
   },
+  // `extractBits` with such an offset is wrong on an NVIDIA H200. The quotient of i32 rounds down.
   shiftRight: {
     parameters: amount,
-    body: integer(() => "return extractBits(a, n & 31u, 32u | zero);"),
+    body: integer((type) =>
+      type === "u32"
+        ? `return a / ${powerOfTwo};`
+        : `let sign = i32(zero) - i32(a < 0);
+           return bitcast<i32>(bitcast<u32>(a ^ sign) / ${powerOfTwo}) ^ sign;`,
+    ),
   },
   and: { parameters: two, body: integer((type) => `return ~(~a | (~b ^ ${zeroAs(type)}));`) },
   or: { parameters: two, body: integer((type) => `return ~(~a & (~b ^ ${zeroAs(type)}));`) },

@@ -52,8 +52,7 @@ fn belay_clamp_vec2_u32(a: vec2<u32>, low: vec2<u32>, high: vec2<u32>, belay_zer
 }
 
 fn belay_shift_left_u32(a: u32, n: u32, belay_zero: u32) -> u32 {
-  let power = u32(bitcast<f32>(((n & 31u) + (127u | belay_zero)) * 8388608u));
-  return a * bitcast<u32>(power);
+  return a * bitcast<u32>(u32(bitcast<f32>(((n & 31u) + (127u | belay_zero)) * 8388608u)));
 }
 
 fn belay_shift_left_vec2_u32(a: vec2<u32>, n: vec2<u32>, belay_zero: u32) -> vec2<u32> {

@@ -74,12 +74,11 @@ fn belay_complement_u32(a: u32, belay_zero: u32) -> u32 {
 }
 
 fn belay_shift_right_u32(a: u32, n: u32, belay_zero: u32) -> u32 {
-  return extractBits(a, n & 31u, 32u | belay_zero);
+  return a / u32(bitcast<f32>(((n & 31u) + (127u | belay_zero)) * 8388608u));
 }
 
 fn belay_shift_left_u32(a: u32, n: u32, belay_zero: u32) -> u32 {
-  let power = u32(bitcast<f32>(((n & 31u) + (127u | belay_zero)) * 8388608u));
-  return a * bitcast<u32>(power);
+  return a * bitcast<u32>(u32(bitcast<f32>(((n & 31u) + (127u | belay_zero)) * 8388608u)));
 }
 
 fn belay_xor_u32(a: u32, b: u32, belay_zero: u32) -> u32 {
@@ -110,5 +109,6 @@ fn belay_add_i32(a: i32, b: i32, belay_zero: u32) -> i32 {
 }
 
 fn belay_shift_right_i32(a: i32, n: u32, belay_zero: u32) -> i32 {
-  return extractBits(a, n & 31u, 32u | belay_zero);
+  let sign = i32(belay_zero) - i32(a < 0);
+  return bitcast<i32>(bitcast<u32>(a ^ sign) / u32(bitcast<f32>(((n & 31u) + (127u | belay_zero)) * 8388608u))) ^ sign;
 }
