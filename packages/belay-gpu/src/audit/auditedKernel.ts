@@ -7,7 +7,7 @@ import type { KernelSource } from "../compiler/filledBytes.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { describeWord, isBounded } from "../qualify/comparison.ts";
 import type { Dispute } from "../reference/dispute.ts";
-import { type Representative, representatives } from "../reference/intervals.ts";
+import { representatives } from "../reference/intervals.ts";
 import { RaceDetector } from "../reference/races.ts";
 import {
   type ReferenceKernel,
@@ -16,6 +16,7 @@ import {
   type ResolvedKernel,
   referenceOf,
   resolveKernel,
+  roundingsOf,
   type UndecidedResult,
   whyUnsupported,
 } from "../reference/referenceKernel.ts";
@@ -43,7 +44,7 @@ export interface AuditedKernel extends ResolvedKernel {
   readonly name: string;
   readonly reference: ReferenceKernel;
   /** The executors for roundings that the specification allows. Each is made when it is needed. */
-  readonly rounded: Map<Representative, ReferenceKernel>;
+  readonly rounded: ReturnType<typeof roundingsOf>;
   /** True once a disagreement has a dispatch of the kernel as data. */
   isDisputed: boolean;
   /** The variables of buffers, with their binding points. */
@@ -76,7 +77,7 @@ export function auditedKernel({
       (each) => each.kind === "enable" && each.names.includes("subgroups"),
     );
     const name = label || declaration.name;
-    const own = { reference, rounded: new Map(), isDisputed: false, variables, hasSubgroups };
+    const own = { reference, rounded: roundingsOf(resolved), isDisputed: false, variables, hasSubgroups };
     return { ...resolved, source, given, name, ...own };
   } catch (error) {
     // A page may forbid the executor to compile.
@@ -189,20 +190,14 @@ export class AuditedDispatch {
    */
   async #agreesWithSome(workgroup: Workgroup, subgroupSize: number): Promise<boolean> {
     for (const representative of representatives) {
-      if (await this.#execute([workgroup], subgroupSize, this.#roundedBy(representative))) continue;
+      const rounded = this.#timed(() => this.#kernel.rounded(representative));
+      if (await this.#execute([workgroup], subgroupSize, rounded)) continue;
       await this.#readStored();
       if (this.#bindings.some(hasForeignStores)) continue;
       const { bounded, wrong } = this.#timed(() => compare(this.#bindings));
       if (bounded > 0 && wrong.length === 0) return true;
     }
     return false;
-  }
-
-  #roundedBy(representative: Representative): ReferenceKernel {
-    const { rounded } = this.#kernel;
-    const known = rounded.get(representative) ?? this.#translated({ representative });
-    rounded.set(representative, known);
-    return known;
   }
 
   /** Translates the kernel again, with other parts of the executor. */

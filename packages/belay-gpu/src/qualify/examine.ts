@@ -8,11 +8,11 @@ import { RaceDetector } from "../reference/races.ts";
 import {
   type ReferenceKernel,
   type ReferenceOutcome,
-  type ReferenceParts,
   type ReferenceSource,
   type ResolvedKernel,
   referenceOf,
   resolveKernel,
+  roundingsOf,
   whyUnsupported,
 } from "../reference/referenceKernel.ts";
 import type { TextureContents } from "../reference/textures.ts";
@@ -50,6 +50,8 @@ type TextureTrials = typeof import("./textureTrials.ts");
 interface ExecutableKernel {
   readonly resolved: ResolvedKernel;
   readonly reference: ReferenceKernel;
+  /** The executors for roundings that the specification allows. */
+  readonly rounded: ReturnType<typeof roundingsOf>;
   /** Absent if the kernel has no textures. */
   readonly textures: TextureTrials | undefined;
 }
@@ -91,12 +93,10 @@ export async function examine(tried: TriedDevice, candidate: Candidate): Promise
     const reason = whyUnsupported(kernel.source, reference);
     return { name, outcome: "not-checked", needs, words: 0, reason };
   }
+  const rounded = roundingsOf(resolved, textures && { textures: textures.textureSupport });
+  const executable = { resolved, reference, rounded, textures };
   try {
-    return {
-      name,
-      needs,
-      ...(await examineTrials(tried, candidate, { resolved, reference, textures }, needs)),
-    };
+    return { name, needs, ...(await examineTrials(tried, candidate, executable, needs)) };
   } catch (error) {
     tried.throwIfAborted();
     // The program has given a value that WebGPU or this function does not take.
@@ -198,16 +198,10 @@ function executionsOf(executable: ExecutableKernel, trial: CompleteTrial, subgro
   const { reason, byRounding } = undecided;
   if (!byRounding) return [{ undecided: reason }];
   return representatives.map((representative) => {
-    const again = execute(withParts(executable, { representative }), trial, subgroupSize);
+    const reference = executable.rounded(representative);
+    const again = execute({ ...executable, reference }, trial, subgroupSize);
     return { undecided: reason, ...(!again.undecided && { contents: again.contents }) };
   });
-}
-
-/** Translates a kernel again, with other parts of the executor. */
-function withParts(executable: ExecutableKernel, parts: ReferenceParts): ExecutableKernel {
-  const { resolved, textures } = executable;
-  const all = { ...parts, ...(textures && { textures: textures.textureSupport }) };
-  return { ...executable, reference: referenceOf(resolved, all) as ReferenceKernel };
 }
 
 function execute(
@@ -257,7 +251,9 @@ function orderDoubt(
 ): string | undefined {
   const { program, declaration } = executable.resolved;
   if (usesAtomicResults(program, declaration)) return "the order of atomic operations may decide its results";
-  const racing = withParts(executable, { races: new RaceDetector() });
+  const textures = executable.textures && { textures: executable.textures.textureSupport };
+  const parts = { races: new RaceDetector(), ...textures };
+  const racing = { ...executable, reference: referenceOf(executable.resolved, parts) as ReferenceKernel };
   return sizes.map((size) => execute(racing, trial, size).undecided?.reason).find(Boolean);
 }
 

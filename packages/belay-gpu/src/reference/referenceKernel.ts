@@ -170,6 +170,23 @@ export function referenceOf(
   return executorOf(kernel, "intervals", arithmetic, { isInexact, ...parts });
 }
 
+/**
+ * Returns a function that translates a kernel with a number that stands for each interval. It
+ * translates once for each. The executor must have the kernel.
+ */
+export function roundingsOf(
+  kernel: ResolvedKernel,
+  parts: ReferenceParts = {},
+): (representative: Representative) => ReferenceKernel {
+  const known = new Map<Representative, ReferenceKernel>();
+  return (representative) => {
+    const rounded =
+      known.get(representative) ?? (referenceOf(kernel, { ...parts, representative }) as ReferenceKernel);
+    known.set(representative, rounded);
+    return rounded;
+  };
+}
+
 /** Translates a typed kernel that computes with some arithmetic. */
 export function executorOf(
   { program, declaration, size }: ResolvedKernel,
