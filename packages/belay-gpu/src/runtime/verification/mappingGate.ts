@@ -27,6 +27,7 @@ interface GatedMapping extends PendingMapping {
  * again.
  */
 export class MappingGate {
+  readonly #device: GPUDevice;
   readonly #verifier: Verifier;
   /**
    * True if tainted contents are refused. Otherwise they are released, as the fault was reported.
@@ -40,7 +41,13 @@ export class MappingGate {
   readonly #underWay = new Set<Promise<void>>();
   readonly #overlay: Overlay<GPUBuffer>;
 
-  constructor({ policy }: RuntimeContext, memory: MemoryProtection, journal: Journal, verifier: Verifier) {
+  constructor(
+    { device, policy }: RuntimeContext,
+    memory: MemoryProtection,
+    journal: Journal,
+    verifier: Verifier,
+  ) {
+    this.#device = device;
     this.#verifier = verifier;
     this.#memory = memory;
     this.#refuses = refusesFaults(policy);
@@ -133,10 +140,22 @@ export class MappingGate {
     this.#underWay.add(settled);
     try {
       return await mapping;
+    } catch (error) {
+      throw await this.#explained(error);
     } finally {
       this.#underWay.delete(settled);
       settle();
     }
+  }
+
+  /** Returns an error that names the loss of the device, if the error of a mapping says nothing. */
+  async #explained(error: unknown): Promise<unknown> {
+    const { name, message } = error as Partial<DOMException>;
+    if (name !== "AbortError" || message) return error;
+    const lost = await Promise.race([this.#device.lost, undefined]);
+    if (!lost) return error;
+    const event = lost.reason === "destroyed" ? "closed" : `lost (${lost.message})`;
+    return new DOMException(`the device was ${event} before the buffer was mapped`, name);
   }
 
   async #release(buffer: GPUBuffer, pending: GatedMapping): Promise<undefined> {
