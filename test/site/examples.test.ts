@@ -34,6 +34,7 @@ const pages = {
   typegpu: /^replicas of kernel .* \(recovered\)\n3 \* 14 = 42$/,
   tensorflow: /^product: 7 10 15 22\nprotected kernels: 1 of 1, checks: 1, faults: 0$/,
   loader: /^verdict: usable\nxor: 0 0 1 1\naudit: \d+ of \d+ workgroups are wrong\nxor on the CPU: 0 1 1 0$/,
+  jax: /^verdict: usable\nxor: 0 1 1 0\nfaults: 0, checks: [1-9]\d*$/,
   three: /^12 \* 12 = 144\nprotected kernels: 1 of 1, checks: \d+, faults: 0$/,
 };
 /** The examples that need a runtime which the tests do not have. */
