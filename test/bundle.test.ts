@@ -1,13 +1,13 @@
 /** The sources and the bytes that a web page gets with the package. */
 import { relative } from "node:path";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
 import { root } from "./support/workspaces.ts";
 
 /**
  * Bundles a page that imports some names. Returns the sources that it loads at its start, and their
- * minified size in bytes: as it is, and compressed by gzip.
+ * minified size in bytes: as it is, and compressed by gzip and by Brotli.
  */
 async function bundled(
   names: string,
@@ -16,6 +16,7 @@ async function bundled(
   folders: string[];
   bytes: number;
   compressed: number;
+  brotli: number;
 }> {
   const { metafile, outputFiles } = await build({
     stdin: {
@@ -54,6 +55,7 @@ async function bundled(
     folders: [...new Set(folders)].sort(),
     bytes: sum(({ length }) => length),
     compressed: sum((contents) => gzipSync(contents, { level: 9 }).length),
+    brotli: sum((contents) => brotliCompressSync(contents).length),
   };
 }
 
@@ -114,5 +116,6 @@ describe("a page", () => {
     const page = await bundled("qualify", "belay-gpu/qualify");
     expect(page.folders).toEqual(["analysis", "compiler", "diagnostics", "qualify", "reference", "wgsl"]);
     expect(page.compressed).toBeLessThan(67_000);
+    expect(page.brotli).toBeLessThan(60_000);
   });
 });
