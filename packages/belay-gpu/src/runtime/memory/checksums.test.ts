@@ -20,6 +20,9 @@ ${body.includes("&ends") ? "@group(0) @binding(2) var<storage, read_write> ends:
   @builtin(local_invocation_id) local: vec3u,
 ) { ${body} }`;
 
+/** A comment in kernels whose limit is written while its buffer is mapped at creation. */
+const MAPPED = "// mapped";
+
 /** Applies a kernel twice, from one buffer to another, and repeats that. */
 class Program {
   readonly buffers: readonly GPUBuffer[];
@@ -77,8 +80,14 @@ class Program {
     if (this.#code.includes("&ends"))
       this.#limit = this.#device.createBuffer({ size: 4 * value, usage: STORAGE });
     if (!this.#code.includes("limit")) return;
-    this.#limit ??= this.#device.createBuffer({ label: "limit", size: 4, usage: UNIFORM | COPY_DST });
-    this.#device.queue.writeBuffer(this.#limit, 0, Uint32Array.of(value));
+    const isFirst = this.#limit === undefined;
+    const mappedAtCreation = this.#code.includes(MAPPED);
+    const usage = UNIFORM | COPY_DST;
+    this.#limit ??= this.#device.createBuffer({ label: "limit", size: 4, usage, mappedAtCreation });
+    if (mappedAtCreation && isFirst) {
+      new Uint32Array(this.#limit.getMappedRange()).set([value]);
+      this.#limit.unmap();
+    } else this.#device.queue.writeBuffer(this.#limit, 0, Uint32Array.of(value));
   }
 
   /** Writes a buffer from the host, so that a replay cannot compute its contents again. */
@@ -281,6 +290,7 @@ describe("kernels that access a whole buffer sum it, and no pass reads it", () =
     ["some elements more often", kernel("u32", "b[id.x] = 0u * a[id.x / 2] + a[id.x];"), 16, [2]],
     ["a stencil", kernel("u32", STENCIL), 41, [6]],
     ["a limit in a uniform buffer", kernel("u32", LIMITED), 41, [6]],
+    ["a limit that the program writes to a mapped buffer", kernel("u32", `${LIMITED} ${MAPPED}\n`), 41, [6]],
   ])("%s", async (_, code, words, grid) => {
     using program = await Program.create(code, words, grid);
     expect(await passedOver(program)).toEqual([false, false, false]);

@@ -147,8 +147,7 @@ export class Journal {
     this.#memory.protect(buffer, descriptor, this.#usages.isVerified(buffer));
     const isMapped = descriptor.mappedAtCreation === true;
     if (!isMapped) this.#snapshots.recordCreation(buffer);
-    // A memory code has overlays of its own for mappings, and does not need the contents.
-    if (!isMapped || !this.#memory.canFindDamage) this.#uniforms.recordCreation(buffer, isMapped);
+    this.#uniforms.recordCreation(buffer, isMapped);
     this.#destruction.follow(buffer);
     return buffer;
   }
