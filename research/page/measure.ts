@@ -1,5 +1,6 @@
 /** The measurement of `belay bench programs` in a page. */
 import { requestFullDevice } from "belay-gpu";
+import { modelPrograms } from "../src/bench/programs/model.ts";
 import {
   comparedPolicies,
   isSound,
@@ -12,6 +13,7 @@ import { samplePrograms } from "../src/bench/programs/samples.ts";
 import { tensorflowPrograms } from "../src/bench/programs/tensorflow.ts";
 import { threePrograms } from "../src/bench/programs/three.ts";
 import { typegpuPrograms } from "../src/bench/programs/typegpu.ts";
+import { type Shape, shapes } from "../src/workloads/model/shape.ts";
 import { tensorflow, three } from "./libraries.mjs";
 
 /** The options that an address of the page can have, as texts. */
@@ -21,6 +23,8 @@ export interface PageOptions {
   readonly runs?: string;
   readonly warmup?: string;
   readonly calls?: string;
+  /** The name of the transformer's shape; `small` by default. */
+  readonly model?: string;
   /** Names of programs, with commas between. */
   readonly only?: string;
   /** Names of policies, with commas between. */
@@ -34,19 +38,20 @@ export async function measureInPage(
 ): Promise<ProgramsResult> {
   const { elements = "65536", runs = "9", warmup = "20", calls = "1000", only, policies } = options;
   const numbers = Number(elements);
+  const adapter = await requestAdapter();
   const all = [
     ...(await tensorflowPrograms(numbers, undefined, tensorflow)),
     ...typegpuPrograms(numbers),
     ...threePrograms(numbers, three),
     ...samplePrograms("small"),
+    ...modelPrograms(
+      shapeNamed(options.model ?? "small"),
+      adapter.features.has("shader-f16") ? ["f32", "f16"] : ["f32"],
+    ),
   ];
-  const newDevice = async () => {
-    const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
-    if (!adapter) throw new Error("this browser offers no WebGPU adapter");
-    return requestFullDevice(adapter);
-  };
   return measurePrograms({
-    newDevice,
+    // An adapter object is good for one device.
+    newDevice: async () => requestFullDevice(await requestAdapter()),
     programs: all.filter(({ name }) => !only || only.split(",").includes(name)),
     policies: (policies ?? "default,throw,unprotected").split(",").map(policyNamed),
     runs: Number(runs),
@@ -55,6 +60,17 @@ export async function measureInPage(
     progress,
     save,
   });
+}
+
+async function requestAdapter(): Promise<GPUAdapter> {
+  const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
+  if (!adapter) throw new Error("this browser offers no WebGPU adapter");
+  return adapter;
+}
+
+function shapeNamed(name: string): Shape {
+  if (Object.hasOwn(shapes, name)) return shapes[name as keyof typeof shapes];
+  throw new Error(`there is no model ${name}: take one of ${Object.keys(shapes).join(", ")}`);
 }
 
 function policyNamed(name: string): PolicyName {

@@ -128,18 +128,25 @@ describe("in a browser", () => {
   });
 });
 
-it("programs of libraries and of the papers give the same bits in the page that measures them", async () => {
+it("programs of libraries, of the papers and a transformer give the same bits in the page that measures them", async () => {
   const content = await bundlePage("../../research/page/measure.ts", "benchmarkPage");
   await page.addScriptTag({ content });
   const { result, lines } = await page.evaluate(async () => {
-    const options = { elements: "64", runs: "1", warmup: "0", calls: "1", policies: "default" };
-    const only = "add,particles,bouncing,reduction";
+    const options = {
+      elements: "64",
+      runs: "1",
+      warmup: "0",
+      calls: "1",
+      policies: "default",
+      model: "campaign",
+    };
+    const only = "add,particles,bouncing,reduction,decode";
     const none = { progress: () => {}, save: async () => {} };
     const result = await benchmarkPage.measureInPage({ ...options, only }, none);
     return { result, lines: benchmarkPage.linesOf(result) };
   });
   expect(result.programs.map(({ name, failure }) => [name, failure])).toEqual(
-    ["add", "particles", "bouncing", "reduction"].map((name) => [name, undefined]),
+    ["add", "particles", "bouncing", "reduction", "decode"].map((name) => [name, undefined]),
   );
   expect(result.ok).toBe(true);
   expect(lines.map((line) => line.split(" ")[0])).toEqual([
@@ -147,6 +154,7 @@ it("programs of libraries and of the papers give the same bits in the page that 
     "particles",
     "bouncing",
     "reduction",
+    "decode",
     "a",
     "a",
   ]);
