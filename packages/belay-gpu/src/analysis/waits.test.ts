@@ -18,6 +18,7 @@ const prelude = `
   fn add(i: u32, old: u32) -> bool { return atomicCompareExchangeWeak(&n[i], old, old + 1u).exchanged; }
   fn wait_for(p: ptr<storage, array<atomic<u32>>, read_write>) { while (atomicLoad(&p[0]) == 0u) {} }
   fn random() -> u32 { seed = seed * 747796405u + 1u; return seed; }
+  fn poll(i: u32) { seed = atomicLoad(&n[i]); }
   fn step(p: ptr<function, u32>) { *p += 1u; }`;
 
 /** Returns the variables that the loops of a body wait for. */
@@ -89,6 +90,24 @@ describe("a loop waits", () => {
       `atomicStore(&n[i], 1u); var j = i; var sum = 0u;
       loop { let s = atomicLoad(&n[j]); if (s == 0u) { continue; } sum += s; if (s > 2u || j == 0u) { break; } j--; } data[i] = sum;`,
     ],
+    [
+      "with longer and longer pauses",
+      `var pause = 1u; while (atomicLoad(&n[0]) == 0u) { for (var k = 0u; k < pause; k++) { data[i] = k; } pause *= 2u; }
+      atomicStore(&n[0], 1u);`,
+    ],
+    [
+      "with pauses that end early",
+      `var pause = 9u; loop { if (atomicLoad(&n[0]) != 0u) { break; } loop { pause--; if (pause % 4u == 0u) { break; } } }
+      atomicStore(&n[0], 1u);`,
+    ],
+    [
+      "and notes each fourth try",
+      `var k = 0u; while (atomicLoad(&n[0]) == 0u) { k++; if (k % 4u == 0u) { data[i] = k; } } atomicStore(&n[0], 1u);`,
+    ],
+    [
+      "for a number that a function loads",
+      "loop { poll(0u); if (seed != 0u) { break; } } atomicStore(&n[0], 1u);",
+    ],
     ["in a function that takes a pointer", "atomicStore(&n[0], i); wait_for(&n);"],
     ["for a plain store of another invocation", "data[0] = 1u; while (data[1] == 0u) {} data[1] = i;"],
   ])("%s", (_, body) => expect(waits(body)).toHaveLength(1));
@@ -104,6 +123,14 @@ describe("a loop progresses by itself", () => {
     [
       "with a counter of tries that ends it",
       "var k = 0u; loop { if (atomicExchange(&n[0], 1u) == 0u) { break; } k++; if (k > 99u) { break; } }",
+    ],
+    [
+      "with a bound that a branch counts to",
+      "var k = 0u; var tries = 0u; while (atomicLoad(&n[0]) == 0u && tries < 9u) { k++; if (k % 4u == 0u) { tries++; } } atomicStore(&n[0], 1u);",
+    ],
+    [
+      "over numbers that a function loads",
+      "var k = 0u; loop { poll(k); k++; if (seed != 0u || k > 9u) { break; } } atomicStore(&n[0], 1u);",
     ],
     [
       "taking work from a counter",

@@ -7,25 +7,28 @@
  *
  * An atomic operation that always changes memory, such as an addition, is progress. So is a
  * compare-exchange whose comparand is reloaded: if it fails, another invocation progressed. A
- * compare-exchange with a fixed comparand is a lock. A barrier in the loop keeps the invocations of
- * a workgroup together, so they do not wait for each other's stores to workgroup memory.
+ * compare-exchange with a fixed comparand is a lock. A counter that decides only how long a loop
+ * pauses is no progress. A barrier in the loop keeps the invocations of a workgroup together, so
+ * they do not wait for each other's stores to workgroup memory.
  *
  * Requires access normal form.
  */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type {
+  Assignment,
   Block,
   CallExpression,
   Expression,
   ForStatement,
   FunctionDeclaration,
   GlobalVariable,
+  Increment,
   LoopStatement,
   Statement,
   WhileStatement,
 } from "../wgsl/ast.ts";
 import type { Program, Target } from "../wgsl/program.ts";
-import { type AnyNode, isExpression, walk } from "../wgsl/traverse.ts";
+import { type AnyNode, forEachChild, walk } from "../wgsl/traverse.ts";
 import { reachableFrom } from "./callGraph.ts";
 import { builtinFunction } from "./effects.ts";
 import { addressSpaceOf, rootIdentifier, rootVariable } from "./places.ts";
@@ -112,6 +115,8 @@ class LoopFacts {
   readonly #assigned = new Map<Target, (Expression | undefined)[]>();
   /** The variables that the loop declares. Each iteration has new ones. */
   readonly #own = new Set<Target>();
+  /** The functions that the loop calls. */
+  readonly #called = new Set<FunctionDeclaration>();
   /** The atomic operations whose results are unused. */
   readonly #unused = new Set<Expression>();
   readonly #hasBarrier: boolean;
@@ -123,23 +128,18 @@ class LoopFacts {
     this.#loop = loop;
     this.#stored = stored;
     let hasBarrier = false;
-    const conditions: Expression[] = [];
     for (const part of this.#parts()) {
       walk(part, (node) => {
         this.#note(node);
         if (node.kind === "call" && /^workgroup/.test(atomicName(program, node))) hasBarrier = true;
-        const decides =
-          node.kind === "switch" ? node.selector : node.kind === "loop" ? node.breakIf : conditionOf(node);
-        if (decides) conditions.push(decides);
       });
     }
-    const own = loop.kind === "loop" ? loop.breakIf : loop.condition;
-    if (own) conditions.push(own);
     this.#hasBarrier = hasBarrier;
-    for (const condition of conditions) this.#collect(condition, this.#relevant);
-    for (let before = -1; before < this.#relevant.carried.size; ) {
-      before = this.#relevant.carried.size;
-      for (const each of [...this.#relevant.carried])
+    const { carried, memory } = this.#relevant;
+    for (let before = -1; before < carried.size + memory.size; ) {
+      before = carried.size + memory.size;
+      for (const condition of this.#deciding()) this.#collect(condition, this.#relevant);
+      for (const each of [...carried])
         for (const value of this.#assigned.get(each) ?? []) if (value) this.#collect(value, this.#relevant);
     }
   }
@@ -164,6 +164,40 @@ class LoopFacts {
     return all.filter((part) => part !== null);
   }
 
+  /**
+   * Returns the conditions that decide if the loop ends, or if its known inputs change. The delay
+   * of a loop that backs off decides neither.
+   */
+  #deciding(): Expression[] {
+    const found: Expression[] = [];
+    const loop = this.#loop;
+    const collect = (part: AnyNode, isInside: boolean) => {
+      const condition =
+        part.kind === "switch" ? part.selector : isLoop(part) ? endOf(part) : conditionOf(part);
+      const isBranch = isLoop(part) || part.kind === "if" || part.kind === "switch";
+      const matters = isInside || !isBranch || this.#matters(part);
+      if (condition && matters) found.push(condition);
+      if (matters) forEachChild(part, (child) => collect(child, isInside || isLoop(part)));
+    };
+    for (const part of this.#parts()) collect(part, false);
+    const end = endOf(loop);
+    return end ? [end, ...found] : found;
+  }
+
+  /** Returns true if a branch or an inner loop may leave the loop, or change its inputs. */
+  #matters(part: AnyNode): boolean {
+    let matters = this.#progresses(part);
+    const look = (node: AnyNode, isInside: boolean) => {
+      if (node.kind === "return" || node.kind === "discard") matters = true;
+      if ((node.kind === "break" || node.kind === "continue") && !isInside) matters = true;
+      if ((node.kind === "assign" || node.kind === "increment") && node.target)
+        matters ||= this.#isRelevantPlace(node.target);
+      forEachChild(node, (child) => look(child, isInside || isLoop(node)));
+    };
+    look(part, false);
+    return matters;
+  }
+
   #note(node: AnyNode): void {
     if (node.kind === "let" || node.kind === "var") {
       this.#own.add(node);
@@ -181,13 +215,13 @@ class LoopFacts {
     if (callee?.kind !== "function") return;
     for (const arg of node.args)
       if (arg.kind === "unary" && arg.operator === "&") this.#assign(this.#rootOf(arg), undefined);
-    for (const fn of reachableFrom(this.#program, [callee]))
-      walk(fn.body, (inner) => {
-        if ((inner.kind === "assign" || inner.kind === "increment") && inner.target) {
-          const variable = rootVariable(this.#program, inner.target)?.variable;
-          if (variable) this.#assign(variable, undefined);
-        }
-      });
+    for (const [i, parameter] of callee.parameters.entries()) {
+      this.#own.add(parameter);
+      this.#assign(parameter, node.args[i]);
+    }
+    if (this.#called.has(callee)) return;
+    this.#called.add(callee);
+    walk(callee.body, (inner) => this.#note(inner));
   }
 
   #rootOf(place: Expression): Target | undefined {
@@ -231,7 +265,7 @@ class LoopFacts {
   /** Returns true if an iteration can end without progress. */
   #canStall(): boolean {
     const loop = this.#loop;
-    const condition = loop.kind === "loop" ? loop.breakIf : loop.condition;
+    const condition = endOf(loop);
     if (condition && this.#progresses(condition)) return false;
     const after = loop.kind === "for" ? loop.update : loop.kind === "loop" ? loop.continuing : null;
     if (after && !this.#flow(after.kind === "block" ? after.statements : [after]).ends) return false;
@@ -306,14 +340,17 @@ class LoopFacts {
     let progresses = false;
     walk(part, (node) => {
       if ((node.kind === "assign" || node.kind === "increment") && node.target) {
-        const target = this.#rootOf(node.target);
-        const isSimple = node.kind === "assign" && node.operator === "=";
-        if (target && this.#isRelevant(target) && !(isSimple && this.#isOnlyLoaded(node.value)))
-          progresses = true;
+        progresses ||= this.#advances(node, node.target);
       }
       if (node.kind === "call" && this.#changes(node)) progresses = true;
     });
     return progresses;
+  }
+
+  /** Returns true if an assignment changes an input other than by loading it again. */
+  #advances(node: Assignment | Increment, place: Expression): boolean {
+    const isSimple = node.kind === "assign" && node.operator === "=";
+    return this.#isRelevantPlace(place) && !(isSimple && this.#isOnlyLoaded(node.value));
   }
 
   #isRelevant(target: Target): boolean {
@@ -369,7 +406,7 @@ class LoopFacts {
     walk(fn.body, (node) => {
       if (node.kind === "callStatement") unused.add(node.call);
       if ((node.kind === "assign" || node.kind === "increment") && node.target)
-        changes ||= this.#isRelevantPlace(node.target);
+        changes ||= this.#advances(node, node.target);
       if (node.kind !== "call" || !isAtomic(this.#program, node)) return;
       // A value that is neither constant nor computed from unchanged arguments comes from memory.
       const varies = (comparand: Expression) => {
@@ -408,11 +445,10 @@ class LoopFacts {
   }
 }
 
-function conditionOf(node: AnyNode): Expression | null {
-  return !isExpression(node) && (node.kind === "if" || node.kind === "for" || node.kind === "while")
-    ? node.condition
-    : null;
-}
+/** Returns the condition on which a loop ends or goes on. */
+const endOf = (loop: Loop): Expression | null => (loop.kind === "loop" ? loop.breakIf : loop.condition);
+
+const conditionOf = (node: AnyNode): Expression | null => (node.kind === "if" ? node.condition : null);
 
 function isZero(program: Program, operand: Expression): boolean {
   const constant = program.constantOf(operand);
