@@ -12,7 +12,13 @@ import { type BufferRange, placesOf, whole } from "../runtime/webgpu/resources.t
 import { WeakCache } from "../runtime/webgpu/weakCache.ts";
 import { reportStride, reportWords } from "./checkKernels.ts";
 import type { SumsOfProducts } from "./sumsOfProducts.ts";
-import { type CheckWork, newWork, type StepName, type SumsPipelines } from "./sumsPipelines.ts";
+import {
+  type CheckGroups,
+  type CheckWork,
+  newWork,
+  type StepName,
+  type SumsPipelines,
+} from "./sumsPipelines.ts";
 
 /**
  * The words of the buffer that a check keeps. A draw is the seed of the weights, and the first word
@@ -133,7 +139,7 @@ export class DispatchCheck implements SumsFindings {
   readonly #work: CheckWork;
   readonly #skippable: BufferRange;
   readonly #found: (findings: Findings) => void;
-  readonly #groups = new WeakCache<GPUBindGroup>();
+  readonly #groups = new WeakCache<CheckGroups>();
 
   constructor(
     device: GPUDevice,
@@ -164,10 +170,12 @@ export class DispatchCheck implements SumsFindings {
 
   /**
    * Encodes a dispatch without redundancy, its check, and the dispatch under redundancy, as
-   * `CheckedDispatch` describes it.
+   * `CheckedDispatch` describes it. Combining needs no results. Before the dispatch, it may overlap
+   * with it. Codes for memory verify the factors with the dispatch, so that it waits for them then.
    */
   run(commands: PassCommands, call: DispatchCall, alone: () => void, again: () => void): void {
     const { report, draw } = this.#work;
+    if (this.#defers) commands.only("first", () => this.#encode(commands, call, ["combine"], "deferred"));
     alone();
     const decide = () => {
       this.#encode(commands, call, ["combine", "compare"], "seed");
@@ -177,7 +185,7 @@ export class DispatchCheck implements SumsFindings {
       this.#conclude.encode(commands, buffers, 1);
     };
     if (this.#defers) {
-      commands.only("first", () => this.#encode(commands, call, ["combine", "compare"], "deferred"));
+      commands.only("first", () => this.#encode(commands, call, ["compare"], "deferred"));
       commands.only("later", decide);
     } else {
       decide();
@@ -250,15 +258,15 @@ export class DispatchCheck implements SumsFindings {
       ...(added && { added: rangeAt(added) }),
     };
     const ranges = Object.values(buffers);
-    const group = this.#groups.get(
+    const groups = this.#groups.get(
       ranges.map(({ buffer }) => buffer),
       `${placesOf(ranges)}${draw}`,
-      () => this.#pipelines.group(buffers, this.#workOf(draw), 4 * drawWords[draw]),
+      () => this.#pipelines.groups(buffers, this.#workOf(draw), 4 * drawWords[draw]),
     );
-    commands.noteAdded(group);
-    for (const { pipeline, workgroups } of this.#pipelines.stepsOf(names)) {
+    for (const { pipeline, group, workgroups } of this.#pipelines.stepsOf(names)) {
+      commands.noteAdded(groups[group]);
       commands.setPipeline(pipeline);
-      commands.setBindGroup(0, { group, offsets: noOffsets });
+      commands.setBindGroup(0, { group: groups[group], offsets: noOffsets });
       commands.dispatchWorkgroups(...workgroups);
     }
   }

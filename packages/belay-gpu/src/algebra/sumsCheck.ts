@@ -130,9 +130,9 @@ export class SumsCheck {
   }
 
   #encode(pass: GPUComputePassEncoder, buffers: CheckedBuffers, names: readonly StepName[]): void {
-    const group = this.#pipelines.group(buffers, this.#work);
+    const groups = this.#pipelines.groups(buffers, this.#work);
     for (const step of this.#pipelines.stepsOf(names)) {
-      pass.setBindGroup(0, group);
+      pass.setBindGroup(0, groups[step.group]);
       pass.setPipeline(step.pipeline);
       pass.dispatchWorkgroups(...step.workgroups);
     }

@@ -30,9 +30,19 @@ export interface CheckWork {
 /** The steps of a check. */
 export type StepName = "digestBefore" | "digestAfter" | "combine" | "compare";
 
+/**
+ * The bind groups of the steps. Combining has its own, without the results. So it may run while
+ * these are computed.
+ */
+export interface CheckGroups {
+  readonly combine: GPUBindGroup;
+  readonly others: GPUBindGroup;
+}
+
 /** A dispatch of a kernel of the check. */
 interface Step {
   readonly pipeline: GPUComputePipeline;
+  readonly group: keyof CheckGroups;
   readonly workgroups: readonly [number, number];
 }
 
@@ -57,7 +67,7 @@ export function newWork(
 export class SumsPipelines {
   readonly kernels: CheckKernels;
   readonly #device: GPUDevice;
-  readonly #layout: GPUBindGroupLayout;
+  readonly #layouts: Readonly<Record<keyof CheckGroups, GPUBindGroupLayout>>;
   readonly #pipelines: ReadonlyMap<StepName, GPUComputePipeline>;
 
   /**
@@ -83,19 +93,26 @@ export class SumsPipelines {
       buffer: { type },
     });
     const read = sums.added ? [0, 1, 2, 3] : [0, 1, 2];
-    this.#layout = device.createBindGroupLayout({
-      entries: [
-        ...read.map((binding) => entry(binding, "read-only-storage")),
-        entry(4, "storage"),
-        entry(5, "storage"),
-        entry(6, "uniform"),
-        ...(decides ? [entry(7, "storage")] : []),
-      ],
-    });
-    const layout = device.createPipelineLayout({ bindGroupLayouts: [this.#layout] });
+    this.#layouts = {
+      combine: device.createBindGroupLayout({
+        entries: [entry(1, "read-only-storage"), entry(4, "storage"), entry(6, "uniform")],
+      }),
+      others: device.createBindGroupLayout({
+        entries: [
+          ...read.map((binding) => entry(binding, "read-only-storage")),
+          entry(4, "storage"),
+          entry(5, "storage"),
+          entry(6, "uniform"),
+          ...(decides ? [entry(7, "storage")] : []),
+        ],
+      }),
+    };
     const module = device.createShaderModule({ label, code: kernels.source });
-    const pipeline = (entryPoint: string, constants: Record<string, number> = {}) =>
-      device.createComputePipeline({ label, layout, compute: { module, entryPoint, constants } });
+    const pipeline = (entryPoint: string, constants: Record<string, number> = {}) => {
+      const bindGroupLayouts = [this.#layouts[groupOf(entryPoint)]];
+      const layout = device.createPipelineLayout({ bindGroupLayouts });
+      return device.createComputePipeline({ label, layout, compute: { module, entryPoint, constants } });
+    };
     const pipelines: [StepName, GPUComputePipeline][] = [
       ["combine", pipeline("combine")],
       ["compare", pipeline("compare")],
@@ -114,25 +131,38 @@ export class SumsPipelines {
     const workgroups = { combine, compare, digestBefore: digest, digestAfter: digest };
     return names.flatMap((name) => {
       const pipeline = this.#pipelines.get(name);
-      return pipeline ? [{ pipeline, workgroups: workgroups[name] }] : [];
+      return pipeline ? [{ pipeline, group: groupOf(name), workgroups: workgroups[name] }] : [];
     });
   }
 
-  /** Returns the bind group of all steps. The seed of the weights is at an offset of its buffer. */
-  group({ left, right, output, added }: CheckedBuffers, work: CheckWork, offset = 0): GPUBindGroup {
+  /** Returns the bind groups of all steps. The seed of the weights is at an offset of `draw`. */
+  groups({ left, right, output, added }: CheckedBuffers, work: CheckWork, offset = 0): CheckGroups {
     const [first, second] = this.kernels.isMirrored ? [right, left] : [left, right];
     const { combined, report, draw, skippable } = work;
-    const resources = [
-      first,
-      second,
-      output,
-      added,
-      { buffer: combined },
-      report,
-      { buffer: draw, offset, size: drawSize },
-      skippable,
+    const of: readonly (readonly [binding: number, resource: GPUBufferBinding | undefined])[] = [
+      [0, first],
+      [1, second],
+      [2, output],
+      [3, added],
+      [4, { buffer: combined }],
+      [5, report],
+      [6, { buffer: draw, offset, size: drawSize }],
+      [7, skippable],
     ];
-    const entries = resources.flatMap((resource, binding) => (resource ? [{ binding, resource }] : []));
-    return this.#device.createBindGroup({ label, layout: this.#layout, entries });
+    const groupWith = (layout: GPUBindGroupLayout, bindings: readonly number[]) => {
+      const entries = of.flatMap(([binding, resource]) =>
+        resource && bindings.includes(binding) ? [{ binding, resource }] : [],
+      );
+      return this.#device.createBindGroup({ label, layout, entries });
+    };
+    return {
+      combine: groupWith(this.#layouts.combine, [1, 4, 6]),
+      others: groupWith(
+        this.#layouts.others,
+        of.map(([binding]) => binding),
+      ),
+    };
   }
 }
+
+const groupOf = (step: string): keyof CheckGroups => (step === "combine" ? "combine" : "others");
