@@ -1,11 +1,14 @@
 /** Runs a captured dispatch by itself, alone and with the check of its results. */
 import {
+  type CheckedBuffers,
   findSumsOfProducts,
   type Operand,
   SumsCheck,
   type SumsOfProducts,
   type SumsVerdict,
 } from "belay-gpu/algebra";
+import { drawSize } from "belay-gpu/internal/algebra/checkKernels";
+import { newWork, SumsPipelines } from "belay-gpu/internal/algebra/sumsPipelines";
 import { GpuTimer } from "../../bench/measuring/gpuTimer.js";
 import type { CapturedDispatch } from "./captured.js";
 import { RunnableDispatch } from "./runnableDispatch.js";
@@ -27,10 +30,12 @@ export function sumsIn({ source, entryPoint, constants, grid, bindings }: Captur
   );
 }
 
-/** The GPU's own times of a dispatch, in milliseconds. */
+/** The GPU's own times of a dispatch, and of the kernels of its check alone, in milliseconds. */
 export interface ProductTimes {
   readonly alone: number;
   readonly checked: number;
+  readonly combine: number;
+  readonly compare: number;
 }
 
 /** A dispatch with buffers of its own, and the check of its results. */
@@ -77,16 +82,37 @@ export class RunnableProduct {
   /** Returns the least times of a dispatch within some seconds. */
   async times(seconds: number): Promise<ProductTimes> {
     const timer = new GpuTimer(this.#device);
-    const least = { alone: Number.POSITIVE_INFINITY, checked: Number.POSITIVE_INFINITY };
+    const kinds = ["alone", "checked", "combine", "compare"] as const;
+    const least = { alone: Infinity, checked: Infinity, combine: Infinity, compare: Infinity };
+    const pipelines = new SumsPipelines(this.#device, this.#sums, this.output.size);
+    const usage = GPUBufferUsage.UNIFORM;
+    const work = newWork(this.#device, pipelines.kernels, {
+      draw: this.#device.createBuffer({ size: drawSize, usage }),
+    });
+    const groups = pipelines.groups(this.#buffers(), work);
+    const encodeStep = (encoder: GPUCommandEncoder, name: "combine" | "compare", repeats: number) => {
+      const pass = encoder.beginComputePass();
+      for (const { pipeline, group, workgroups } of pipelines.stepsOf([name])) {
+        pass.setPipeline(pipeline);
+        pass.setBindGroup(0, groups[group]);
+        for (let i = 0; i < repeats; i++) pass.dispatchWorkgroups(...workgroups);
+      }
+      pass.end();
+    };
     const end = performance.now() + 1000 * seconds;
     // Clocks of an idle GPU are low, so that it needs work before the first time counts.
     for (let round = 0; round < 3 || performance.now() < end; round++) {
-      for (const kind of ["alone", "checked"] as const) {
+      for (const kind of kinds) {
         const repeats = 8;
-        const time = await timer.time((encoder) => this.#encode(encoder, kind === "checked", repeats));
+        const time = await timer.time((encoder) =>
+          kind === "combine" || kind === "compare"
+            ? encodeStep(encoder, kind, repeats)
+            : this.#encode(encoder, kind === "checked", repeats),
+        );
         if (round > 0) least[kind] = Math.min(least[kind], time / repeats);
       }
     }
+    for (const buffer of [work.combined, work.report.buffer, work.draw]) buffer.destroy();
     await this.#check.verdict();
     return least;
   }
@@ -96,15 +122,14 @@ export class RunnableProduct {
     this.#check.destroy();
   }
 
-  #encode(encoder: GPUCommandEncoder, isChecked: boolean, repeats: number): void {
+  #buffers(): CheckedBuffers {
     const { left, right, output, added } = this.#sums;
     const at = (operand: Operand) => ({ buffer: this.#bufferOf(operand) });
-    const buffers = {
-      left: at(left),
-      right: at(right),
-      output: at(output),
-      ...(added && { added: at(added) }),
-    };
+    return { left: at(left), right: at(right), output: at(output), ...(added && { added: at(added) }) };
+  }
+
+  #encode(encoder: GPUCommandEncoder, isChecked: boolean, repeats: number): void {
+    const buffers = this.#buffers();
     const pass = encoder.beginComputePass();
     for (let i = 0; i < repeats; i++) {
       if (isChecked) this.#check.before(pass, buffers);
