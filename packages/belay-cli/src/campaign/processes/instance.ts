@@ -16,9 +16,13 @@ import { type CampaignProgram, makeReady, type ReadyProgram } from "./readyProgr
 /** The errors by which Belay refuses to release results. */
 const refusals = [FaultError, MemoryFaultError, UnverifiedError];
 
-/** The details of one injection. */
-export interface Explanation extends Observation {
+/** The observations of one run, with the difference of its results. */
+export interface ObservedRun extends Observation {
   readonly difference?: OutputDifference;
+}
+
+/** The details of one injection. */
+export interface Explanation extends ObservedRun {
   /**
    * The messages of disagreements between replicas, repairs, faults in memory and unverified work,
    * one line each.
@@ -38,7 +42,7 @@ export class Instance {
   /** The outputs of a run without a fault. */
   readonly expected: Outputs;
   /** The largest error of a result that the claims allow. */
-  readonly #tolerated: number;
+  readonly tolerated: number;
   #errors: string[] = [];
   #disagreements: string[] = [];
   #corrections = 0;
@@ -48,7 +52,7 @@ export class Instance {
     this.device = device;
     this.program = program;
     this.expected = expected;
-    this.#tolerated = tolerated;
+    this.tolerated = tolerated;
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
       this.#errors.push(event.error.message);
@@ -94,7 +98,7 @@ export class Instance {
    * Runs the program with one fault, or without any. A lost device appears as an error, and the
    * instance cannot be used afterwards.
    */
-  async observe(fault: Fault | undefined): Promise<Observation & { difference?: OutputDifference }> {
+  async observe(fault: Fault | undefined): Promise<ObservedRun> {
     const { belay } = this.device;
     this.#errors = [];
     this.#disagreements = [];
@@ -108,7 +112,7 @@ export class Instance {
       const outputs = await this.program.run(resting);
       difference = findDifference(this.expected, outputs);
       if (!difference) results = "right";
-      else results = difference.largest <= this.#tolerated ? "near" : "wrong";
+      else results = difference.largest <= this.tolerated ? "near" : "wrong";
     } catch (thrown) {
       if (!refusals.some((Refusal) => thrown instanceof Refusal)) error = messageOf(thrown);
     }

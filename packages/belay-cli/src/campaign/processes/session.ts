@@ -7,10 +7,9 @@ import { newDevice } from "belay-node/internal/newDevice";
 import { type CampaignConfiguration, strikesKernel } from "../model/configurations.ts";
 import { CampaignError } from "../model/failure.ts";
 import type { Fault } from "../model/faultModel.ts";
-import type { Observation } from "../model/outcome.ts";
 import { hasSites, profileOf, type StruckKernel } from "../model/profile.ts";
 import type { ControlRecord, UnitRecord } from "../model/records.ts";
-import { type Explanation, Instance, policyOf } from "./instance.ts";
+import { type Explanation, Instance, type ObservedRun, policyOf } from "./instance.ts";
 import { runPlain, timed } from "./plainRun.ts";
 import { type CampaignProgram, makeReady } from "./readyProgram.ts";
 
@@ -116,6 +115,11 @@ export class Session {
     return hasSites(this.#first.device, kernels, (kernel) => strikesKernel(this.#configuration, kernel));
   }
 
+  /** The largest error of a result that the claims allow. */
+  get tolerated(): number {
+    return this.#first.tolerated;
+  }
+
   close(): void {
     this.#first.device.destroy();
   }
@@ -147,8 +151,8 @@ export class Session {
    * faults. A lost device appears as an error, and the session cannot be used afterwards. An error
    * may appear in other runs than the one with the fault that caused it.
    */
-  async inject(faults: readonly Fault[]): Promise<Observation[]> {
-    const observations: Observation[] = [];
+  async inject(faults: readonly Fault[]): Promise<ObservedRun[]> {
+    const observations: ObservedRun[] = [];
     const waiting = faults.entries();
     const serve = async (instance: Instance) => {
       for (const [i, fault] of waiting) observations[i] = await instance.observe(fault);
