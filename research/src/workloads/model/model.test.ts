@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { describePrograms } from "../../../../test/support/devices/programSuite.ts";
 import { sample } from "../../../../test/support/sample.ts";
 import { type DawnValidator, startDawn } from "../../../../test/support/wgsl/dawnValidator.ts";
+import { create as createConvolution } from "./convolution.ts";
 import { kernelsOf } from "./kernels.ts";
 import { createDecode, createPrefill } from "./programs.ts";
 import { shapes } from "./shape.ts";
@@ -12,10 +13,15 @@ describePrograms({
   programs: [
     { name: "prefill", small: () => createPrefill({ shape }) },
     { name: "decode", small: () => createDecode({ shape }) },
+    { name: "convolution", small: () => createConvolution() },
   ],
-  odd: { "a prompt of one token": () => createPrefill({ shape: { ...shape, prompt: 1 } }) },
+  odd: {
+    "an image with odd sides": () => createConvolution({ size: 7, channels: 3, filters: 5 }),
+    "a prompt of one token": () => createPrefill({ shape: { ...shape, prompt: 1 } }),
+  },
   broken: {
     "rotation of keys": [() => createPrefill({ shape }), "b * rotation.x + a", "b * rotation.x - a"],
+    "window of a convolution": [() => createConvolution(), "row >= SIZE", "row > SIZE"],
     "cache of keys": [() => createDecode({ shape }), "position <= last", "position < last"],
   },
 });

@@ -2,8 +2,10 @@
  * The two halves of a transformer's work as programs of their own. Weights are 4-bit numbers that a
  * generator made, and results are compared with the same model in 64-bit floats.
  */
+
 import { readBuffers } from "../buffers.ts";
 import { type Prepared, runOnce, type Verdict, type VerifiableProgram } from "../program.ts";
+import { create as createConvolution } from "./convolution.ts";
 import { kernelsOf, TEMPERATURE } from "./kernels.ts";
 import { ReferenceTransformer, softmax } from "./reference.ts";
 import {
@@ -49,16 +51,19 @@ export function createDecode(options: ModelOptions): VerifiableProgram<ModelOutp
   });
 }
 
-/** Both halves with each number format, for campaigns. */
+/** Both halves with each number format, and a layer of another network, for campaigns. */
 export const campaignModels = [
-  { name: "prefill", create: createPrefill, precision: "f32" },
-  { name: "prefillHalf", create: createPrefill, precision: "f16" },
-  { name: "decode", create: createDecode, precision: "f32" },
-  { name: "decodeHalf", create: createDecode, precision: "f16" },
-].map(({ name, create, precision }) => ({
-  name,
-  campaign: () => create({ shape: shapes.campaign, precision: precision as Precision }),
-}));
+  { name: "convolution", campaign: () => createConvolution() },
+  ...[
+    { name: "prefill", create: createPrefill, precision: "f32" },
+    { name: "prefillHalf", create: createPrefill, precision: "f16" },
+    { name: "decode", create: createDecode, precision: "f32" },
+    { name: "decodeHalf", create: createDecode, precision: "f16" },
+  ].map(({ name, create, precision }) => ({
+    name,
+    campaign: () => create({ shape: shapes.campaign, precision: precision as Precision }),
+  })),
+];
 
 interface Part {
   /** The tokens after the prompt that are chosen when the part has run. */
