@@ -473,6 +473,52 @@ describe("checks by algebra on a hardened device", () => {
     ]);
   });
 
+  it("use a factor as it is when the product begins, whatever writes it before and after", async () => {
+    const device = await hardened({ injectFaults: true });
+    const messages = messagesOf(device);
+    const program = new Program(device, product);
+    const doubling = device.createComputePipeline({
+      layout: "auto",
+      compute: {
+        module: device.createShaderModule({
+          code: `@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+@compute @workgroup_size(64) fn double(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x < arrayLength(&x)) { x[id.x] *= 2.0; }
+}`,
+        }),
+      },
+    });
+    const doubled = program.buffers.slice(0, 2).map((buffer) =>
+      device.createBindGroup({
+        layout: doubling.getBindGroupLayout(0),
+        entries: [{ binding: 0, resource: { buffer } }],
+      }),
+    );
+    const double = (pass: GPUComputePassEncoder) => {
+      for (const group of doubled) {
+        pass.setPipeline(doubling);
+        pass.setBindGroup(0, group);
+        pass.dispatchWorkgroups(4);
+      }
+    };
+    const expected = await expectedOf(product);
+    const results = await program.run((pass) => {
+      program.encode(pass);
+      double(pass);
+      program.encode(pass);
+      double(pass);
+    });
+    expect(results).toEqual(expected.map((each) => 4 * each));
+    const { kernels, replays } = await device.belay.report();
+    expect(kernels.find(({ entryPoint }) => entryPoint === "main")!.sums).toMatchObject({
+      checked: 2,
+      repaired: 0,
+      refuted: 0,
+    });
+    expect(replays).toBe(0);
+    expect(messages).toEqual([]);
+  });
+
   it("use the contents of uniform buffers, whose later changes only cost a run", async () => {
     const kernel = plainProduct(8, 8, 8);
     const device = await hardened();
