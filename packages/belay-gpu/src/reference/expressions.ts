@@ -1,4 +1,5 @@
 /** Writes the expressions of a kernel. Operands are evaluated in the order of the text. */
+import { builtinFunction } from "../analysis/effects.ts";
 import type {
   CallExpression,
   Expression,
@@ -11,6 +12,7 @@ import type {
 import { concretize } from "../wgsl/conversion.ts";
 import { strideOf } from "../wgsl/layout.ts";
 import type { Program, VariableDeclaration } from "../wgsl/program.ts";
+import { walk } from "../wgsl/traverse.ts";
 import type { ArrayType, PointerType, StructType, Type, VectorType } from "../wgsl/types.ts";
 import { u32Type } from "../wgsl/types.ts";
 import { emitBuiltin, emitParts } from "./builtinFunctions.ts";
@@ -527,12 +529,51 @@ function emitBuiltinCall(cx: KernelTranslation, call: CallExpression): EmittedVa
   }
   if (/^(texture|subgroupMatrix|buffer|print|dpd|fwidth)/.test(name)) throw new Unsupported(name, call.span);
   const type = typeOf(cx, call);
+  if (name === "select" && canLeaveOut(cx, call)) return emitChoice(cx, call, type);
   const args = call.args.map((arg) => emitScalars(cx, arg));
   if (name === "bitcast") return emitBitcast(code, args[0]!, type);
   if (name === "frexp" || name === "modf") return emitPair(code, emitParts(code, name, args[0]!), type);
   const scalars = emitBuiltin(code, name, args, type);
   if (!scalars) throw new Unsupported(name, call.span);
   return { kind: "scalars", type, scalars };
+}
+
+/**
+ * Returns true if a `select` need not evaluate the operand that it does not take: one is loaded by
+ * an index, and evaluation of none has effects.
+ */
+function canLeaveOut({ program }: KernelTranslation, { args }: CallExpression): boolean {
+  let [isLoaded, hasEffects] = [false, false];
+  for (const [i, arg] of args.entries())
+    walk(arg, (node) => {
+      isLoaded ||= i < 2 && node.kind === "index";
+      if (node.kind !== "call") return;
+      hasEffects ||= program.targetOf(node.callee)?.kind === "function";
+      hasEffects ||= /^(atomic|subgroup|quad|workgroup)/.test(builtinFunction(program, node) ?? "");
+    });
+  return isLoaded && !hasEffects && program.valueTypeOf(args[2]!).kind === "scalar";
+}
+
+/**
+ * Emits a `select` that evaluates the operand that it takes. The other one may be a load out of
+ * bounds, of which nobody sees what it gives.
+ */
+function emitChoice(cx: KernelTranslation, { args }: CallExpression, type: Type): ScalarsValue {
+  const { code } = cx;
+  const [other, taken, condition] = args as [Expression, Expression, Expression];
+  const results: (readonly string[])[] = [];
+  const assign = (operand: Expression) => {
+    for (const [i, atoms] of emitScalars(cx, operand).scalars.entries()) {
+      results[i] ??= atoms.map(() => code.variable());
+      for (const [j, atom] of atoms.entries()) code.line(`${results[i]![j]} = ${atom};`);
+    }
+  };
+  code.line(`if (${emitAtom(cx, condition)} !== 0) {`);
+  assign(taken);
+  code.line("} else {");
+  assign(other);
+  code.line("}");
+  return { kind: "scalars", type, scalars: results.map((atoms) => atoms.map((each) => code.temp(each))) };
 }
 
 /** Emits a barrier, which orders the accesses to a space. */

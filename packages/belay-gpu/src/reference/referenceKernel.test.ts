@@ -191,6 +191,27 @@ describe("the words of a device", () => {
 
 describe("what WGSL leaves open", () => {
   it.each([
+    ["an integer of a buffer", "select(7u, out[i + 99u], i > 9u)"],
+    ["a vector of workgroup memory", "select(vec2u(7), tile[i + 9u], i > 9u).y"],
+    ["a float of workgroup memory", "u32(select(parts[i + 9u], 7.0, i < 9u))"],
+  ])("does not matter where select takes the other operand: %s out of bounds", (_, value) => {
+    const body = (index: string) => `out[i] = ${value.replace("i > 9u", index).replace("i < 9u", index)};`;
+    const own = "var<workgroup> tile: array<vec2u, 4>; var<workgroup> parts: array<f32, 4>;";
+    const outcomeOf = (index: string) => {
+      const buffer = createReferenceBuffer(new Uint32Array(8));
+      const source = `${own}${out}@compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) { ${body(index)} }`;
+      const { undecided } = kernel(source).run({
+        workgroups: [1, 1, 1],
+        buffers: [{ group: 0, binding: 1, buffer }],
+      });
+      return undecided?.reason ?? new Uint32Array(buffer.bytes.buffer)[0];
+    };
+    const [takesOther, takesLoad] = value.includes("i < 9u") ? ["i < 9u", "i > 9u"] : ["i > 9u", "i < 9u"];
+    expect(outcomeOf(takesOther)).toBe(7);
+    expect(outcomeOf(takesLoad)).toBe("an index is out of bounds");
+  });
+
+  it.each([
     ["an index out of bounds", "out[i + 5u] = 1u;", "an index is out of bounds"],
     ["a negative index", "out[i32(i) - 1] = 1u;", "an index is out of bounds"],
     ["a loop without an end", "loop { if (out[0] > 1u) { break; } }", "too many iterations and calls"],
