@@ -50,6 +50,8 @@ const judges = new Set(flags.judges.split(","));
 /** The rates of audits, and the most dispatches of each. */
 const rates = [1, 0.1, 0.01];
 const mostDispatches = 1000;
+/** The milliseconds that a last trial may take. */
+const patience = 10_000;
 const end = performance.now() + 1000 * Number(flags.seconds);
 
 /** The outcome of a program on a hardened device: a detected fault, or else its results. */
@@ -253,6 +255,8 @@ if (jobs > 1 && flags.share === undefined) {
       const child = forkGuarded(script, [...args, "--share", `${job}`], {
         stdio: ["ignore", "ignore", "inherit", "ipc"],
       });
+      // A kernel that never ends keeps its process.
+      setTimeout(() => child.kill("SIGKILL"), end - performance.now() + patience).unref();
       return once(child, "exit");
     }),
   );

@@ -4,7 +4,6 @@ import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { createReferenceBuffer, type ReferenceBuffer } from "../reference/buffers.ts";
 import { representatives } from "../reference/intervals.ts";
-import { RaceDetector } from "../reference/races.ts";
 import {
   type ReferenceKernel,
   type ReferenceOutcome,
@@ -141,7 +140,7 @@ async function examineTrials(
     const doubt = isCertain
       ? undefined
       : (doubtful ??
-        (isBuiltIn ? undefined : orderDoubt(executable, trial, sizes)) ??
+        (isBuiltIn ? undefined : await orderDoubt(executable, trial, sizes)) ??
         (hasSubgroups && !(await mapsLinearly(tried, resolved.size))
           ? "the device maps invocations to lanes in an order of its own"
           : undefined));
@@ -244,13 +243,15 @@ function compareAll(
 }
 
 /** Returns the reason why the order of invocations may decide what a kernel stores, if it may. */
-function orderDoubt(
+async function orderDoubt(
   executable: ExecutableKernel,
   trial: CompleteTrial,
   sizes: readonly number[],
-): string | undefined {
+): Promise<string | undefined> {
   const { program, declaration } = executable.resolved;
   if (usesAtomicResults(program, declaration)) return "the order of atomic operations may decide its results";
+  // Pages load this part for kernels that are wrong.
+  const { RaceDetector } = await import("../reference/races.ts");
   const textures = executable.textures && { textures: executable.textures.textureSupport };
   const parts = { races: new RaceDetector(), ...textures };
   const racing = { ...executable, reference: referenceOf(executable.resolved, parts) as ReferenceKernel };

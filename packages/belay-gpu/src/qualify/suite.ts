@@ -50,14 +50,18 @@ const numbers = [
   "max(x, y)",
   "clamp(x, min(y, z), max(y, z))",
   "clamp(x, 3, 200)",
+  "T(x > 1)",
   "T(x < y) + 2 * T(x <= y) + 4 * T(x > y) + 8 * T(x >= y) + 16 * T(x == y) + 32 * T(x != y)",
   "select(x, y, x < z)",
   "select(x + 1, y, (z > 9 && x != y) || y == 3)",
   "dot(v, w)",
   "(v / w).z + (v % w).x",
   "(v * w - v).y",
+  "(v * 5).y",
   "min(v, w).x + max(v, w).y + clamp(v, vec3<T>(2), vec3<T>(9)).z",
   "select(v, w, v < w).x + T(all(v == w)) + 2 * T(any(v > w))",
+  // Components of numbers from 1 on are equal here.
+  "T(any(v < w.yzx)) + 2 * T(any(v > w.yzx))",
 ];
 const withSign = [
   "-x",
@@ -82,6 +86,7 @@ const bits = [
   "bitcast<u32>(bitcast<i32>(x) << y)",
   "bitcast<u32>(bitcast<i32>(x) >> y)",
   "bitcast<u32>(bitcast<i32>(x) >> 3u)",
+  "(vec2u(x, z) << vec2u(5u)).y ^ (vec2u(x, z) >> vec2u(27u, 3u)).y",
   "(vec2u(x, z) << vec2u(y, x)).y ^ (vec2u(x, z) >> vec2u(y, x)).x",
   "bitcast<u32>((vec2i(vec2u(x, z)) >> vec2u(y, x)).x)",
   "countOneBits(x)",
@@ -240,6 +245,7 @@ const structures = `
     out[i] = vec4f(t, determinant(mat2x2f(f(v.x), 2, 3, f(v.y)))) + settings.m * vec4f(1, 2, f(v.w), 4);
   }`;
 
+/** Sorts by bubbles, so that loads and stores of neighboring elements alternate. */
 const privateArrays = `
   @group(0) @binding(0) var<storage, read> values: array<u32, 256>;
   @group(0) @binding(1) var<storage, read_write> out: array<u32, 1024>;
@@ -253,7 +259,6 @@ const privateArrays = `
     for (var k = 0u; k < 24u; k++) { _ = put(x + k * (i % 5u), k); }
     var list = array<u32, 8>(1, 2, 3, 4, 5, 6, 7, 8);
     for (var k = 0u; k < 8u; k++) { list[(x + k * 3u) % 8u] += list[(i + k) % 8u] * primes[(x + k) % 8u]; }
-    // Bubble sort: loads and stores of neighboring elements alternate.
     for (var k = 0u; k < 8u; k++) {
       for (var j = 0u; j + 1u < 8u; j++) {
         if (list[j] > list[j + 1u]) { let t = list[j]; list[j] = list[j + 1u]; list[j + 1u] = t; }
@@ -292,6 +297,10 @@ const inPlace = `
     b[i].w ^= w[l];
   }`;
 
+/**
+ * Scans by doubling: each step reads what others have stored in the step before. Then adds in a
+ * tree: half of the invocations work in each step.
+ */
 const tiles = `
   override size: u32 = 64;
   @group(0) @binding(0) var<storage, read> values: array<u32>;
@@ -312,7 +321,6 @@ const tiles = `
     workgroupBarrier();
     var sum = tile[size - 1u - l] * 3u + pairs[(l + 1u) % size].y;
     workgroupBarrier();
-    // A scan by doubling: each step reads what others have stored in the step before.
     for (var step = 1u; step < size; step *= 2u) {
       let add = select(0u, tile[max(l, step) - step], l >= step);
       workgroupBarrier();
@@ -321,7 +329,6 @@ const tiles = `
     }
     sum ^= tile[l];
     workgroupBarrier();
-    // A tree: half of the invocations work in each step.
     for (var half = size / 2u; half > 0u; half /= 2u) {
       if (l < half) { tile[l] = tile[l] * 5u + tile[l + half]; }
       workgroupBarrier();
@@ -350,6 +357,7 @@ const storageExchange = `
     out[first + l] = a[first + (l + 37u) % 128u] + other;
   }`;
 
+/** Gives each ticket out once, so that each cell counts one. */
 const atomics = `
   struct Counters { sum: atomic<u32>, low: atomic<i32>, high: atomic<i32>, rest: array<atomic<u32>, 5> }
   @group(0) @binding(0) var<storage, read_write> c: Counters;
@@ -363,7 +371,6 @@ const atomics = `
   fn main(@builtin(global_invocation_id) id: vec3u, @builtin(workgroup_id) g: vec3u,
           @builtin(local_invocation_index) l: u32) {
     let x = values[id.x];
-    // Each ticket is given out once, so each cell counts one.
     let ticket = atomicAdd(&n[0], 1u);
     atomicAdd(&taken[ticket % 256u], 1u);
     atomicAdd(&c.sum, x);
@@ -399,19 +406,21 @@ const ids = `
     if (flat < 1536u) { out[flat] = mine; }
   }`;
 
+/**
+ * A loop over all elements, whose last turn is partial. Floats are small integers and powers of
+ * two, so each step is exact, in any order.
+ */
 const everyLane = `
   @group(0) @binding(0) var<storage, read_write> out: array<vec2u>;
   @group(0) @binding(1) var<storage, read> values: array<f32, 64>;
   @compute @workgroup_size(256)
   fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
-    // A grid-stride loop, whose last turn is partial.
     for (var i = id.x; i < arrayLength(&out); i += groups.x * 256u) {
       var h = i * 0x85ebca6bu + 1u;
       var f = values[i % 64u];
       for (var k = 0u; k < 6u; k++) {
         h = (h ^ (h >> 15u)) * 0x2c1b3c6du;
         h ^= h << (k + 1u);
-        // Small integers and powers of two: each step is exact, in any order.
         f = f * 0.5 + f32(h & 7u);
       }
       out[i] = vec2u(h, bitcast<u32>(i32(f * 64.0)));
