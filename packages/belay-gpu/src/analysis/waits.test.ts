@@ -13,6 +13,7 @@ const prelude = `
   @group(0) @binding(2) var<storage, read> given: array<u32>;
   var<workgroup> flag: atomic<u32>;
   var<workgroup> done: u32;
+  var<workgroup> seen: array<u32, 64>;
   var<private> seed: u32;
   fn try_lock(i: u32) -> bool { return atomicCompareExchangeWeak(&n[i], 0u, 1u).exchanged; }
   fn add(i: u32, old: u32) -> bool { return atomicCompareExchangeWeak(&n[i], old, old + 1u).exchanged; }
@@ -107,6 +108,12 @@ describe("a loop waits", () => {
     [
       "for a number that a function loads",
       "loop { poll(0u); if (seed != 0u) { break; } } atomicStore(&n[0], 1u);",
+    ],
+    [
+      "in a lookback that a workgroup does together",
+      `atomicStore(&n[w.x], 1u); var j = w.x;
+      loop { if (l < 32u) { seen[l] = atomicLoad(&n[j - l]); } workgroupBarrier();
+        if (seen[0] > 2u) { break; } if (seen[0] > 0u) { j--; } workgroupBarrier(); }`,
     ],
     ["in a function that takes a pointer", "atomicStore(&n[0], i); wait_for(&n);"],
     ["for a plain store of another invocation", "data[0] = 1u; while (data[1] == 0u) {} data[1] = i;"],

@@ -298,7 +298,7 @@ class LoopFacts {
           const flows = [inside(then), inside(otherwise ? [otherwise] : [])];
           breaks ||= flows.some((flow) => flow.breaks);
           // Invocations that meet at a barrier progress together.
-          const areTogether = this.#hasBarrier && this.#sourcesOf(condition).memory.size === 0;
+          const areTogether = this.#hasBarrier && this.#allSourcesOf(condition).memory.size === 0;
           if (areTogether && flows.some((flow) => flow.changes)) return changed();
           ends = flows.some((flow) => flow.ends);
           break;
@@ -350,7 +350,7 @@ class LoopFacts {
   /** Returns true if an assignment changes an input other than by loading it again. */
   #advances(node: Assignment | Increment, place: Expression): boolean {
     const isSimple = node.kind === "assign" && node.operator === "=";
-    return this.#isRelevantPlace(place) && !(isSimple && this.#isOnlyLoaded(node.value));
+    return this.#isRelevantPlace(place) && !(isSimple && this.#isOnlyLoaded(node.value, this.#rootOf(place)));
   }
 
   #isRelevant(target: Target): boolean {
@@ -359,19 +359,20 @@ class LoopFacts {
   }
 
   /**
-   * Returns true if a value is loaded from memory and depends on nothing else that iterations
-   * change.
+   * Returns true if a value is loaded from memory and does not depend on the variable that it is
+   * assigned to. It then changes only after the memory or another input has changed.
    */
-  #isOnlyLoaded(value: Expression): boolean {
-    const { carried, memory } = this.#sourcesOf(value);
-    return memory.size > 0 && [...carried].every((each) => this.#isAlwaysLoaded(each));
+  #isOnlyLoaded(value: Expression, target: Target | undefined): boolean {
+    const { carried, memory } = this.#allSourcesOf(value);
+    return memory.size > 0 && !(target && carried.has(target));
   }
 
-  #isAlwaysLoaded(target: Target): boolean {
-    return (this.#assigned.get(target) ?? []).every(
-      (value) =>
-        value && this.#sourcesOf(value).memory.size > 0 && !this.#sourcesOf(value).carried.has(target),
-    );
+  /** Returns the inputs of a value, and those of the variables that it depends on. */
+  #allSourcesOf(value: Expression): Sources {
+    const sources = this.#sourcesOf(value);
+    for (const each of sources.carried)
+      for (const assigned of this.#assigned.get(each) ?? []) if (assigned) this.#collect(assigned, sources);
+    return sources;
   }
 
   /** Returns true if a call changes memory or variables in a way that is progress. */
