@@ -174,6 +174,17 @@ describe("checks by algebra on a hardened device", () => {
     return wrong;
   }
 
+  /** Returns a cover for which a campaign found silent corruption in each value. */
+  function everyValue(source: string) {
+    const values = Array.from(source, (_, start) => ({
+      span: { start, end: start + 1 },
+      executions: 1,
+      injected: 1,
+      silent: 1,
+    }));
+    return { sdc: 1, faults: [{ source, entryPoint: "main", values }] };
+  }
+
   it.each([
     ["a product under intra+lds", product, { redundancy: "intra+lds" }],
     [
@@ -184,6 +195,7 @@ describe("checks by algebra on a hardened device", () => {
     ["a 3x3 convolution in passes", convolution(image), { pairing: "passes" }],
     ["a product with a code for memory", product, { memory: "secded32" }],
     ["a product with checksums", product, { memory: "checksum", onFault: "report" }],
+    ["a product with chosen values computed twice", product, { cover: everyValue(product.source) }],
   ] as const)("computes faulty results again, before their next use: %s", async (_, kernel, policy) => {
     const device = await hardened({ ...policy, injectFaults: true });
     const messages = messagesOf(device);

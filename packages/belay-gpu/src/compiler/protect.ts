@@ -70,7 +70,9 @@ export function protectInPasses(
   if ("diagnostics" in source) return unchanged(wgsl, source.diagnostics);
   const { redundancy, cover, ...others } = options;
   if (isSelective(cover)) {
-    const chosen = redundancy === "auto" ? valuesIn(source, options.entryPoint, cover) : undefined;
+    // A dispatch that the device may skip runs where results are in doubt. All of it is protected.
+    const isSelected = redundancy === "auto" && !options.skippable;
+    const chosen = isSelected ? valuesIn(source, options.entryPoint, cover) : undefined;
     return chosen
       ? protectAs(source, { ...others, redundancy: "selective", chosen })
       : protectInPasses(wgsl, { ...others, ...(redundancy && { redundancy }) }, passOptions);

@@ -181,6 +181,14 @@ describe("selective protection", () => {
     expect(entryPoints[0]!.redundancy).not.toBe("none");
   });
 
+  it("protects dispatches as a whole that the device may skip", () => {
+    const cover = { sdc: 1, faults: faultsOf(source, [value(source.indexOf("squared(a)"), 1)]) };
+    const redundancyOf = (skippable: boolean) =>
+      protect(source, { redundancy: "auto", cover, skippable }).entryPoints[0]!.redundancy;
+    expect(redundancyOf(false)).toBe("selective");
+    expect(["selective", "none"]).not.toContain(redundancyOf(true));
+  });
+
   it.each([[{ sdc: 2, faults: [] }], [{ sdc: 0.5 }], [{ sdc: 0.5, faults: [null] }], ["ALU"]])(
     "refuses the cover %j",
     (cover) => {
