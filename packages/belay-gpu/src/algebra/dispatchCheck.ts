@@ -12,13 +12,7 @@ import { type BufferRange, placesOf, whole } from "../runtime/webgpu/resources.t
 import { WeakCache } from "../runtime/webgpu/weakCache.ts";
 import { reportStride, reportWords } from "./checkKernels.ts";
 import type { SumsOfProducts } from "./sumsOfProducts.ts";
-import {
-  type CheckGroups,
-  type CheckWork,
-  newWork,
-  type StepName,
-  type SumsPipelines,
-} from "./sumsPipelines.ts";
+import { type CheckGroups, type CheckWork, newWork, type Step, type SumsPipelines } from "./sumsPipelines.ts";
 
 /**
  * The words of the buffer that a check keeps. A draw is the seed of the weights, and the first word
@@ -35,6 +29,8 @@ const drawWords = {
   deferred: 128,
 } as const;
 const drawCount = 130;
+type Draw = Exclude<keyof typeof drawWords, "expected">;
+type CheckStep = "combine" | "compare";
 
 const label = "belay: check of sums";
 
@@ -139,7 +135,10 @@ export class DispatchCheck implements SumsFindings {
   readonly #work: CheckWork;
   readonly #skippable: BufferRange;
   readonly #found: (findings: Findings) => void;
+  readonly #steps: Readonly<Record<CheckStep, Step>>;
   readonly #groups = new WeakCache<CheckGroups>();
+  /** The bind groups of the dispatches that were encoded. */
+  readonly #known = new WeakMap<DispatchCall, Partial<Record<Draw, CheckGroups>>>();
 
   constructor(
     device: GPUDevice,
@@ -153,6 +152,8 @@ export class DispatchCheck implements SumsFindings {
     this.#compared = pipelines.kernels.compared;
     this.#sums = sums;
     this.#pipelines = pipelines;
+    const [combine, compare] = pipelines.stepsOf(["combine", "compare"]);
+    this.#steps = { combine: combine!, compare: compare! };
     this.#conclude = conclude;
     this.#found = found;
     const { bufferStorage, bufferUniform, bufferCopyDst } = flags;
@@ -235,16 +236,33 @@ export class DispatchCheck implements SumsFindings {
   }
 
   /** Returns the buffers in which the comparison with a draw works. */
-  #workOf(draw: keyof typeof drawWords): CheckWork {
+  #workOf(draw: Draw): CheckWork {
     return draw === "deferred" ? { ...this.#work, report: rangeOf(this.slot) } : this.#work;
   }
 
-  #encode(
-    commands: PassCommands,
-    call: DispatchCall,
-    names: readonly StepName[],
-    draw: Exclude<keyof typeof drawWords, "expected">,
-  ): void {
+  #encode(commands: PassCommands, call: DispatchCall, names: readonly CheckStep[], draw: Draw): void {
+    const groups = this.#groupsFor(call, draw);
+    for (const name of names) {
+      const { pipeline, group, workgroups } = this.#steps[name];
+      commands.noteAdded(groups[group]);
+      commands.setPipeline(pipeline);
+      commands.setBindGroup(0, { group: groups[group], offsets: noOffsets });
+      commands.dispatchWorkgroups(...workgroups);
+    }
+  }
+
+  /** Returns the bind groups of a draw. A dispatch that comes again finds them without a search. */
+  #groupsFor(call: DispatchCall, draw: Draw): CheckGroups {
+    let known = this.#known.get(call);
+    if (!known) {
+      known = {};
+      this.#known.set(call, known);
+    }
+    known[draw] ??= this.#groupsOf(call, draw);
+    return known[draw];
+  }
+
+  #groupsOf(call: DispatchCall, draw: Draw): CheckGroups {
     const { left, right, output, added } = this.#sums;
     const rangeAt = ({ of }: SumsOfProducts["left"]) => {
       const isAt = (each: DispatchCall["bound"][number]) =>
@@ -258,17 +276,11 @@ export class DispatchCheck implements SumsFindings {
       ...(added && { added: rangeAt(added) }),
     };
     const ranges = Object.values(buffers);
-    const groups = this.#groups.get(
+    return this.#groups.get(
       ranges.map(({ buffer }) => buffer),
       `${placesOf(ranges)}${draw}`,
       () => this.#pipelines.groups(buffers, this.#workOf(draw), 4 * drawWords[draw]),
     );
-    for (const { pipeline, group, workgroups } of this.#pipelines.stepsOf(names)) {
-      commands.noteAdded(groups[group]);
-      commands.setPipeline(pipeline);
-      commands.setBindGroup(0, { group: groups[group], offsets: noOffsets });
-      commands.dispatchWorkgroups(...workgroups);
-    }
   }
 }
 

@@ -40,7 +40,7 @@ export interface CheckGroups {
 }
 
 /** A dispatch of a kernel of the check. */
-interface Step {
+export interface Step {
   readonly pipeline: GPUComputePipeline;
   readonly group: keyof CheckGroups;
   readonly workgroups: readonly [number, number];
