@@ -8,6 +8,7 @@ import { functionsOf, stageOf } from "./callGraph.ts";
 import { waitsOf } from "./waits.ts";
 
 const prelude = `
+  struct State { value: u32, tries: vec2u }
   @group(0) @binding(0) var<storage, read_write> n: array<atomic<u32>>;
   @group(0) @binding(1) var<storage, read_write> data: array<u32>;
   @group(0) @binding(2) var<storage, read> given: array<u32>;
@@ -110,6 +111,14 @@ describe("a loop waits", () => {
       "loop { poll(0u); if (seed != 0u) { break; } } atomicStore(&n[0], 1u);",
     ],
     [
+      "and counts in another component",
+      "var s = vec2u(0u); loop { s.x = atomicLoad(&n[0]); s.y += 1u; if (s.r != 0u) { break; } } data[i] = s.y; atomicStore(&n[0], 1u);",
+    ],
+    [
+      "and counts in another member",
+      "var s: State; loop { s.value = atomicLoad(&n[0]); s.tries.x += 1u; if (s.value != 0u) { break; } } atomicStore(&n[0], 1u);",
+    ],
+    [
       "in a lookback that a workgroup does together",
       `atomicStore(&n[w.x], 1u); var j = w.x;
       loop { if (l < 32u) { seen[l] = atomicLoad(&n[j - l]); } workgroupBarrier();
@@ -134,6 +143,18 @@ describe("a loop progresses by itself", () => {
     [
       "with a bound that a branch counts to",
       "var k = 0u; var tries = 0u; while (atomicLoad(&n[0]) == 0u && tries < 9u) { k++; if (k % 4u == 0u) { tries++; } } atomicStore(&n[0], 1u);",
+    ],
+    [
+      "with a bound in another component",
+      "var s = vec2u(0u); loop { s.x = atomicLoad(&n[0]); s.y += 1u; if (any(s > vec2u(0u, 9u))) { break; } } atomicStore(&n[0], 1u);",
+    ],
+    [
+      "with a bound in a member",
+      "var s: State; loop { s.value = atomicLoad(&n[0]); s.tries.x += 1u; if (s.value != 0u || s.tries.x > 9u) { break; } } atomicStore(&n[0], 1u);",
+    ],
+    [
+      "with a member of a whole that it assigns",
+      "var s: State; loop { let next = s.tries + 1u; s = State(atomicLoad(&n[0]), next); if (s.value != 0u || s.tries.x > 9u) { break; } } atomicStore(&n[0], 1u);",
     ],
     [
       "over numbers that a function loads",

@@ -24,6 +24,7 @@ import type {
   GlobalVariable,
   Increment,
   LoopStatement,
+  MemberExpression,
   Statement,
   WhileStatement,
 } from "../wgsl/ast.ts";
@@ -80,10 +81,19 @@ function storedVariables(program: Program, functions: Iterable<FunctionDeclarati
 const atomicName = (program: Program, call: CallExpression) => builtinFunction(program, call) ?? "";
 const isAtomic = (program: Program, call: CallExpression) => atomicName(program, call).startsWith("atomic");
 
+/** One member or component of a variable of a function. */
+interface Member {
+  readonly kind: "member";
+  readonly of: Target;
+}
+
+/** A variable, or one of its members. */
+type Part = Target | Member;
+
 /** The inputs of a value. */
 interface Sources {
   /** The variables that keep values from one iteration to the next. */
-  readonly carried: Set<Target>;
+  readonly carried: Set<Part>;
   /** The loaded memory that other invocations may change. */
   readonly memory: Set<GlobalVariable>;
 }
@@ -112,7 +122,9 @@ class LoopFacts {
    * The values that are assigned to each variable in the loop; undefined for any other change to
    * the variable.
    */
-  readonly #assigned = new Map<Target, (Expression | undefined)[]>();
+  readonly #assigned = new Map<Part, (Expression | undefined)[]>();
+  /** The members of variables that the loop names, by their names. */
+  readonly #members = new Map<Target, Map<string, Member>>();
   /** The variables that the loop declares. Each iteration has new ones. */
   readonly #own = new Set<Target>();
   /** The functions that the loop calls. */
@@ -204,17 +216,18 @@ class LoopFacts {
       this.#assign(node, node.initializer ?? undefined);
     }
     if (node.kind === "assign" && node.target) {
-      const isWhole = node.target.kind === "identifier" && node.operator === "=";
-      this.#assign(this.#rootOf(node.target), isWhole ? node.value : undefined);
-      if (!isWhole) this.#assign(this.#rootOf(node.target), node.value);
+      const part = this.#partOf(node.target);
+      const isWhole = node.operator === "=" && this.#isNamed(node.target);
+      this.#assign(part, isWhole ? node.value : undefined);
+      if (!isWhole) this.#assign(part, node.value);
     }
-    if (node.kind === "increment") this.#assign(this.#rootOf(node.target), undefined);
+    if (node.kind === "increment") this.#assign(this.#partOf(node.target), undefined);
     if (node.kind === "callStatement") this.#unused.add(node.call);
     if (node.kind !== "call") return;
     const callee = this.#program.targetOf(node.callee);
     if (callee?.kind !== "function") return;
     for (const arg of node.args)
-      if (arg.kind === "unary" && arg.operator === "&") this.#assign(this.#rootOf(arg), undefined);
+      if (arg.kind === "unary" && arg.operator === "&") this.#assign(this.#partOf(arg), undefined);
     for (const [i, parameter] of callee.parameters.entries()) {
       this.#own.add(parameter);
       this.#assign(parameter, node.args[i]);
@@ -224,13 +237,44 @@ class LoopFacts {
     walk(callee.body, (inner) => this.#note(inner));
   }
 
-  #rootOf(place: Expression): Target | undefined {
+  /** Returns the part of a variable that a place, or a pointer to one, belongs to. */
+  #partOf(place: Expression): Part | undefined {
+    if (place.kind === "memberAccess" && place.base.kind === "identifier")
+      return this.#memberOf(place) ?? this.#program.targetOf(place.base);
+    if (place.kind === "index" || place.kind === "memberAccess") return this.#partOf(place.base);
     const root = rootIdentifier(place);
     return root && this.#program.targetOf(root);
   }
 
-  #assign(target: Target | undefined, value: Expression | undefined): void {
-    if (target) this.#assigned.set(target, [...(this.#assigned.get(target) ?? []), value]);
+  /** Returns true if a place is a variable or a member of one, and no part of these. */
+  #isNamed(place: Expression): boolean {
+    return (
+      place.kind === "identifier" || (place.kind === "memberAccess" && this.#memberOf(place) !== undefined)
+    );
+  }
+
+  /** Returns the member of a function's variable, or undefined for any other access. */
+  #memberOf({ base, member }: MemberExpression): Member | undefined {
+    const target = base.kind === "identifier" ? this.#program.targetOf(base) : undefined;
+    if (target?.kind !== "var") return undefined;
+    const isVector = this.#program.valueTypeOf(base).kind === "vector";
+    // A swizzle of several components is no single part.
+    if (isVector && member.length > 1) return undefined;
+    const name = isVector ? `${"xyzwrgba".indexOf(member) % 4}` : member;
+    const members = this.#members.get(target) ?? new Map<string, Member>();
+    this.#members.set(target, members);
+    const known = members.get(name) ?? { kind: "member", of: target };
+    members.set(name, known);
+    return known;
+  }
+
+  /** Returns the parts that share memory with a part, and the part itself. */
+  #overlapping(part: Part): Part[] {
+    return part.kind === "member" ? [part, part.of] : [part, ...(this.#members.get(part)?.values() ?? [])];
+  }
+
+  #assign(part: Part | undefined, value: Expression | undefined): void {
+    if (part) this.#assigned.set(part, [...(this.#assigned.get(part) ?? []), value]);
   }
 
   #sourcesOf(expression: Expression): Sources {
@@ -241,18 +285,23 @@ class LoopFacts {
 
   /** Adds the inputs of a value to `sources`. */
   #collect(root: AnyNode, sources: Sources, seen = new Set<unknown>()): void {
-    walk(root, (node) => {
-      if (node.kind !== "identifier") return;
-      const target = this.#program.targetOf(node);
-      if (!target || seen.has(target)) return;
-      seen.add(target);
-      if (target.kind === "function")
-        for (const fn of reachableFrom(this.#program, [target])) this.#collect(fn.body, sources, seen);
-      if (target.kind === "globalVariable" && this.#isAwaited(target)) sources.memory.add(target);
-      if (this.#own.has(target))
-        for (const value of this.#assigned.get(target) ?? []) if (value) this.#collect(value, sources, seen);
-      if (!this.#own.has(target) && this.#assigned.has(target)) sources.carried.add(target);
-    });
+    const visit = (node: AnyNode): void => {
+      const member = node.kind === "memberAccess" ? this.#memberOf(node) : undefined;
+      const part = node.kind === "identifier" ? this.#program.targetOf(node) : member;
+      if (!member) forEachChild(node, visit);
+      if (!part || seen.has(part)) return;
+      seen.add(part);
+      if (part.kind === "function")
+        for (const fn of reachableFrom(this.#program, [part])) this.#collect(fn.body, sources, seen);
+      if (part.kind === "globalVariable" && this.#isAwaited(part)) sources.memory.add(part);
+      const isOwn = this.#own.has(part.kind === "member" ? part.of : part);
+      for (const each of this.#overlapping(part)) {
+        if (!isOwn && this.#assigned.has(each)) sources.carried.add(each);
+        if (!isOwn) continue;
+        for (const value of this.#assigned.get(each) ?? []) if (value) this.#collect(value, sources, seen);
+      }
+    };
+    visit(root);
   }
 
   /** Returns true if other invocations may change a variable during an iteration. */
@@ -350,21 +399,21 @@ class LoopFacts {
   /** Returns true if an assignment changes an input other than by loading it again. */
   #advances(node: Assignment | Increment, place: Expression): boolean {
     const isSimple = node.kind === "assign" && node.operator === "=";
-    return this.#isRelevantPlace(place) && !(isSimple && this.#isOnlyLoaded(node.value, this.#rootOf(place)));
+    return this.#isRelevantPlace(place) && !(isSimple && this.#isOnlyLoaded(node.value, this.#partOf(place)));
   }
 
-  #isRelevant(target: Target): boolean {
+  #isRelevant(part: Part): boolean {
     const { carried, memory } = this.#relevant;
-    return carried.has(target) || (target.kind === "globalVariable" && memory.has(target));
+    return carried.has(part) || (part.kind === "globalVariable" && memory.has(part));
   }
 
   /**
    * Returns true if a value is loaded from memory and does not depend on the variable that it is
    * assigned to. It then changes only after the memory or another input has changed.
    */
-  #isOnlyLoaded(value: Expression, target: Target | undefined): boolean {
+  #isOnlyLoaded(value: Expression, part: Part | undefined): boolean {
     const { carried, memory } = this.#allSourcesOf(value);
-    return memory.size > 0 && !(target && carried.has(target));
+    return memory.size > 0 && !(part && this.#overlapping(part).some((each) => carried.has(each)));
   }
 
   /** Returns the inputs of a value, and those of the variables that it depends on. */
@@ -392,8 +441,8 @@ class LoopFacts {
   }
 
   #isRelevantPlace(place: Expression): boolean {
-    const target = this.#rootOf(place);
-    return target !== undefined && this.#isRelevant(target);
+    const part = this.#partOf(place);
+    return part !== undefined && this.#overlapping(part).some((each) => this.#isRelevant(each));
   }
 
   /** Returns true if a called function changes memory in a way that is progress. */
