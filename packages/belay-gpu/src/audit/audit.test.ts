@@ -1,5 +1,5 @@
 import { harden, type Policy } from "belay-gpu";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { changeKernel } from "../../../../test/support/devices/changeKernel.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { blame } from "../blame/blame.ts";
@@ -415,6 +415,24 @@ describe("a submission that is not judged", () => {
     }
     // The budget pays for a sample before it is taken, so that even the first one is not.
     expect(await program.audit()).toMatchObject({ dispatches: 3, skipped: 12, workgroups: 0 });
+  });
+
+  it("is one for which a program has not saved up, however long it was idle", async () => {
+    let now = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+    try {
+      const device = harden(await sharedDevice(), { redundancy: "none", audit: auditor({ rate: 1 }) });
+      const program = new Program(device, tripled, { count: 4096 });
+      const submit = () => program.submit((pass) => pass.dispatchWorkgroups(64));
+      submit();
+      expect(await program.audit()).toMatchObject({ workgroups: 0, skipped: 64 });
+      now = 3_600_000;
+      submit();
+      // An hour pays for all. The budget saves up 100 ms: nine workgroups of 10 ms, and copies.
+      expect(await program.audit()).toMatchObject({ agreed: 9, skipped: 119 });
+    } finally {
+      clock.mockRestore();
+    }
   });
 });
 

@@ -32,6 +32,8 @@ const mostOfDispatch = 64;
 const keptKernels = 64;
 /** The time of a workgroup that is expected before one was judged, in milliseconds. */
 const firstExpected = 10;
+/** The most milliseconds that a budget saves up while a program is idle. */
+const mostSaved = 100;
 /** The bytes that are copied in a millisecond, as the budget counts them: few GPUs copy less. */
 const copiedInMillisecond = 2 ** 24;
 /** The number of disagreements that are kept for the report. */
@@ -84,7 +86,8 @@ export class DeviceAudit implements Audit {
   readonly #settings: Settings;
   readonly #random: () => number;
   readonly #memory: SnapshotMemory;
-  readonly #start = performance.now();
+  /** The time from which on the budget counts. */
+  #start = performance.now();
   /** Kernels as the executor has them, or the reasons why it has not. */
   readonly #kernels = new WeakMap<KernelSource, AuditedKernel | string>();
   /** The latest of them by their texts, the last one at the end. */
@@ -253,8 +256,10 @@ export class DeviceAudit implements Audit {
   #affordable(bytes: number): number {
     const { budget } = this.#settings;
     if (budget === 1) return Number.POSITIVE_INFINITY;
-    const spent = this.#milliseconds + (this.#copied + bytes) / copiedInMillisecond;
-    const left = budget * (performance.now() - this.#start) - spent;
+    const spent = this.#milliseconds + this.#copied / copiedInMillisecond;
+    const saved = budget * (performance.now() - this.#start) - spent;
+    if (saved > mostSaved) this.#start += (saved - mostSaved) / budget;
+    const left = Math.min(saved, mostSaved) - bytes / copiedInMillisecond;
     return Math.max(0, Math.floor(left / this.#expected) - this.#waiting);
   }
 
