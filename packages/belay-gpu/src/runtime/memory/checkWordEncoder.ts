@@ -24,11 +24,13 @@ export interface CheckWordPasses {
   /** Corrects granules that do not match their check words, or reports them as damaged. */
   verify(point: EncodingPoint, granules: GranuleRange): void;
   /**
-   * Verifies granules of buffers that do not change before the next `verifyWaiting`. Passes that
+   * Verifies granules of buffers that do not change before the next `runWaiting`. Passes that
    * correct verify at once, before a kernel loads the granules.
    */
   verifyLater(point: EncodingPoint, granules: GranuleRange): void;
-  verifyWaiting(point: EncodingPoint): void;
+  /** Computes the check words of granules that do not change before the next `runWaiting`. */
+  encodeLater(point: EncodingPoint, granules: GranuleRange): void;
+  runWaiting(point: EncodingPoint): void;
   /**
    * Verifies granules unless they are verified already, and replaces their check words by their
    * syndromes.
@@ -78,7 +80,10 @@ export class CheckWordEncoder {
   encodeRaw(point: EncodingPoint, granules: GranuleRange): void {
     const { raw } = point.state;
     if (raw.isEmpty) return;
-    for (const range of raw.overlapping(bytesOf(granules))) this.#encodeRange(point, range);
+    for (const range of raw.overlapping(bytesOf(granules))) {
+      const written = this.#takeRaw(point, range);
+      if (written) this.encode(point, written);
+    }
   }
 
   /**
@@ -86,10 +91,10 @@ export class CheckWordEncoder {
    * last one, it also does what `finish` would do in a pass of its own.
    */
   endPass(point: EncodingPoint): void {
-    this.#passes.verifyWaiting(point);
     const { state } = point;
     state.passes++;
     if (this.#expectsOnePass && state.passes === 1) this.#complete(point);
+    else this.#passes.runWaiting(point);
   }
 
   /** Encodes all raw ranges and settles, at the end of a command buffer. */
@@ -100,20 +105,26 @@ export class CheckWordEncoder {
   }
 
   #complete(point: EncodingPoint): void {
-    for (const range of [...point.state.raw]) this.#encodeRange(point, range);
+    for (const range of [...point.state.raw]) {
+      const written = this.#takeRaw(point, range);
+      if (written && written.count > 0) this.#passes.encodeLater(point, written);
+    }
+    this.#passes.runWaiting(point);
     this.#passes.settle(point);
   }
 
-  /** Encodes a raw range. A destroyed buffer has no granules, and its commands will be rejected. */
-  #encodeRange(point: EncodingPoint, range: BufferRange): void {
-    point.state.raw.remove(range);
-    const granules = this.#buffers.granulesIn(range);
-    if (granules) this.encode(point, granules);
+  /**
+   * Returns the granules of a raw range, which counts as encoded from now on. A destroyed buffer
+   * has no granules, and its commands will be rejected.
+   */
+  #takeRaw({ state }: EncodingPoint, range: BufferRange): GranuleRange | undefined {
+    state.raw.remove(range);
+    return this.#buffers.granulesIn(range);
   }
 
   /**
    * Verifies granules that are not verified yet: corrects them, or reports them as damaged. With
-   * `canWait`, the next commands only load the granules, and the verification may run after them.
+   * `canWait`, the verification may run later, until the next `runWaiting`.
    */
   ensureVerified(point: EncodingPoint, granules: GranuleRange, canWait = false): void {
     this.encodeRaw(point, granules);
@@ -125,9 +136,9 @@ export class CheckWordEncoder {
     verified.add(range);
   }
 
-  /** Encodes the verifications that wait. Call it before a buffer of theirs changes. */
-  verifyWaiting(point: EncodingPoint): void {
-    this.#passes.verifyWaiting(point);
+  /** Encodes all that waits. Call it before a buffer of it changes. */
+  runWaiting(point: EncodingPoint): void {
+    this.#passes.runWaiting(point);
   }
 
   /**

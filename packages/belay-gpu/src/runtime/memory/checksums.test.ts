@@ -1,11 +1,12 @@
 /** Buffers with one checksum each, which kernels add up while they run. */
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { changeKernel } from "../../../../../test/support/devices/changeKernel.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { MemoryFault } from "../context/memoryFault.ts";
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
+import { OwnKernel } from "../webgpu/ownKernel.ts";
 
 const { newDevice } = testDevices({ full: true });
 
@@ -550,6 +551,67 @@ it.each([0, 1])("verifies a loaded buffer before the same pass overwrites it, %i
   const { memory } = await device.belay.report();
   // A sum of the later contents differs from the checksum, flipped or not.
   expect(memory!.uncorrectable).toBe(flips);
+});
+
+describe("a kernel that changes two buffers in place", () => {
+  const change = async (injectFaults = false) => {
+    const policy = { redundancy: "none", memory: "checksum", onFault: "report", injectFaults } as const;
+    const device = await harden(await newDevice(), policy);
+    const code = `
+      @group(0) @binding(0) var<uniform> step: u32;
+      @group(0) @binding(1) var<storage, read_write> x: array<u32>;
+      @group(0) @binding(2) var<storage, read_write> y: array<u32>;
+      @compute @workgroup_size(4) fn change(@builtin(global_invocation_id) id: vec3u) {
+        x[id.x] += step;
+        y[id.x] += x[id.x];
+      }`;
+    const compute = { module: device.createShaderModule({ code }) };
+    const pipeline = device.createComputePipeline({ layout: "auto", compute });
+    const { UNIFORM, STORAGE, COPY_DST } = GPUBufferUsage;
+    const buffers = ["step", "x", "y"].map((label) =>
+      device.createBuffer({ label, size: 16, usage: (label === "step" ? UNIFORM : STORAGE) | COPY_DST }),
+    );
+    for (const buffer of buffers) device.queue.writeBuffer(buffer, 0, new Uint32Array(4).fill(3));
+    const entries = buffers.map((buffer, binding) => ({ binding, resource: { buffer } }));
+    const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+    const run = () => {
+      const encoder = device.createCommandEncoder();
+      const pass = encoder.beginComputePass();
+      pass.setPipeline(pipeline);
+      pass.setBindGroup(0, group);
+      pass.dispatchWorkgroups(1);
+      pass.end();
+      device.queue.submit([encoder.finish()]);
+    };
+    run();
+    return { device, buffers, run };
+  };
+
+  it("is verified by one dispatch before it, and encoded by another one after it", async () => {
+    const { device, run } = await change();
+    const encode = vi.spyOn(OwnKernel.prototype, "encode");
+    run();
+    // The third one compares the sums.
+    expect(encode).toHaveBeenCalledTimes(3);
+    encode.mockRestore();
+    expect((await device.belay.report()).memory!.uncorrectable).toBe(0);
+  });
+
+  it.each(["step", "x", "y"])(
+    "finds a flip in %s between two submissions, and after the last",
+    async (label) => {
+      for (const isLast of [false, true]) {
+        const { device, buffers, run } = await change(true);
+        if (isLast) run();
+        device.belay.flip(buffers.find((buffer) => buffer.label === label)!, 4, 1 << 9);
+        if (isLast) await device.belay.scrub();
+        else run();
+        const { memory, memoryFaults } = await device.belay.report();
+        expect(memory!.uncorrectable).toBe(1);
+        expect(memoryFaults).toMatchObject([{ buffer: label }]);
+      }
+    },
+  );
 });
 
 it("watches only submissions with dispatches or sums that the device has not accepted before", async () => {

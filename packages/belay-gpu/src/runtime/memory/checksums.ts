@@ -21,7 +21,7 @@ import type { EncoderPoint } from "./memoryCommands.ts";
 import type { MemoryState, PendingSum } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
-/** The most verifications that wait: few enough for the slots of one dispatch to remain. */
+/** The most sums that wait: few enough for the slots of one dispatch to remain. */
 const mostWaiting = mostSlots / 4;
 
 export interface ChecksumParts {
@@ -88,12 +88,20 @@ export class Checksums implements CheckWordPasses {
    * of kernels. One dispatch then adds up several buffers.
    */
   verifyLater(point: EncodingPoint, { owner }: GranuleRange): void {
-    const { waiting } = point.state;
-    waiting.push(owner);
-    if (waiting.length === mostWaiting) this.verifyWaiting(point);
+    this.#wait(point, { owner, kind: "loaded", weight: 1 });
   }
 
-  verifyWaiting(point: EncodingPoint): void {
+  encodeLater(point: EncodingPoint, { owner }: GranuleRange): void {
+    this.#wait(point, { owner, kind: "stored", weight: 1 });
+  }
+
+  #wait(point: EncodingPoint, sum: PendingSum): void {
+    const { waiting } = point.state;
+    waiting.push(sum);
+    if (waiting.length === mostWaiting) this.runWaiting(point);
+  }
+
+  runWaiting(point: EncodingPoint): void {
     const sums = takeWaiting(point.state);
     if (sums.length > 0) this.#pass(point, sums);
   }
@@ -111,7 +119,7 @@ export class Checksums implements CheckWordPasses {
   /**
    * Takes over the sums of a dispatch, which already have slots. Sums in doubt get a stand-in: a
    * pass that adds up the buffer again. The pass runs at once, before the buffer changes, together
-   * with the verifications that wait.
+   * with the sums that wait.
    */
   add(point: EncodingPoint, sums: readonly (PendingSum | undefined)[]): void {
     const first = point.state.pending.push(...sums) - sums.length;
@@ -192,10 +200,8 @@ export class Checksums implements CheckWordPasses {
   }
 }
 
-/** Returns the sums of the buffers whose verification waits. None of them waits any longer. */
-function takeWaiting(state: MemoryState): PendingSum[] {
-  return state.waiting.splice(0).map((owner) => ({ owner, kind: "loaded", weight: 1 }));
-}
+/** Returns the sums that wait. None of them waits any longer. */
+const takeWaiting = (state: MemoryState): PendingSum[] => state.waiting.splice(0);
 
 const keptOf = { loaded: "nothing", stored: "sum", begun: "excess", ended: "total" } as const;
 

@@ -39,10 +39,13 @@ export class DispatchGuard {
 
   /** Returns the uses of buffers that have check words. */
   guarded(uses: readonly Use[]): readonly GuardedUse[] {
-    return uses.flatMap((use) => {
-      const granules = this.#buffers.granulesIn(use.range);
-      return granules ? [{ ...use, granules, range: bytesOf(granules) }] : [];
-    });
+    const guarded: GuardedUse[] = [];
+    for (const { range, stores, isChecked, mayLeaveWords, updatesChecks } of uses) {
+      const granules = this.#buffers.granulesIn(range);
+      if (!granules) continue;
+      guarded.push({ granules, range: bytesOf(granules), stores, isChecked, mayLeaveWords, updatesChecks });
+    }
+    return guarded;
   }
 
   /**
@@ -55,14 +58,14 @@ export class DispatchGuard {
     const { raw, verified, overwritten, waiting } = point.state;
     const isStored = (owner: ProtectedBuffer) =>
       uses.some(({ stores, granules }) => stores && granules.owner === owner);
-    if (waiting.some(isStored)) this.#words.verifyWaiting(point);
     for (const { granules, range, isChecked, mayLeaveWords, updatesChecks } of uses) {
       if (filled.has(range.buffer) && !updatesChecks) overwritten.add(range.buffer);
-      else if (mayLeaveWords) this.#words.ensureVerified(point, granules);
-      else if (isChecked) this.#words.encodeRaw(point, granules);
-      else if (!raw.has(range) && !verified.has(range))
-        this.#words.ensureVerified(point, granules, !isStored(granules.owner));
+      else if (isChecked && !mayLeaveWords) this.#words.encodeRaw(point, granules);
+      else if (mayLeaveWords || (!raw.has(range) && !verified.has(range)))
+        this.#words.ensureVerified(point, granules, true);
     }
+    // One pass adds up all that the dispatch may change, together with all that waits.
+    if (waiting.some(({ owner }) => isStored(owner))) this.#words.runWaiting(point);
   }
 
   after(state: MemoryState, uses: readonly GuardedUse[]): void {

@@ -64,8 +64,12 @@ export class EccPasses implements CheckWordPasses {
     this.verify(point, granules);
   }
 
+  encodeLater(point: EncodingPoint, granules: GranuleRange): void {
+    this.encode(point, granules);
+  }
+
   /** Does nothing: these passes never wait. */
-  verifyWaiting(): void {}
+  runWaiting(): void {}
 
   beginParts(point: EncodingPoint, granules: GranuleRange, isVerified: boolean): void {
     if (!isVerified) this.verify(point, granules);

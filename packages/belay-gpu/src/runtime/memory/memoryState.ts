@@ -81,8 +81,8 @@ export class MemoryState {
    * is its slot. An entry is undefined if its sum will not be used.
    */
   pending: (PendingSum | undefined)[] = [];
-  /** The buffers to verify before one of them changes, at the latest at the end of the pass. */
-  readonly waiting: ProtectedBuffer[] = [];
+  /** The buffers to add up before one of them changes, at the latest at the end of the pass. */
+  readonly waiting: PendingSum[] = [];
   /** The number of compute passes that have ended. */
   passes = 0;
   /** The contents of uniform buffers on which the sums rely. */

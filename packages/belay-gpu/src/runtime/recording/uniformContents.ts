@@ -16,6 +16,8 @@ interface MappedAtCreation {
 interface KnownContents {
   readonly bytes: DataView<ArrayBuffer>;
   version: number;
+  /** The text of the latest range, once it was needed. Programs bind the same range again. */
+  text?: { readonly version: number; readonly offset: number; readonly size: number; readonly text: string };
 }
 
 /**
@@ -113,6 +115,11 @@ export class UniformContents implements KnownUniforms {
 
   textOf({ buffer, offset, size }: BufferRange): string | undefined {
     const known = this.#contents.get(buffer);
-    return known && new Uint8Array(known.bytes.buffer).subarray(offset, offset + size).join();
+    if (!known) return undefined;
+    const { text: latest, version } = known;
+    if (latest?.version === version && latest.offset === offset && latest.size === size) return latest.text;
+    const text = new Uint8Array(known.bytes.buffer).subarray(offset, offset + size).join();
+    known.text = { version, offset, size, text };
+    return text;
   }
 }
