@@ -211,6 +211,46 @@ describe("checks by algebra on a hardened device", () => {
     expect((await device.belay.report()).replays).toBe(isDeferred ? sums!.repaired : 0);
   });
 
+  const policies = [{}, { onFault: "throw" }, { memory: "secded32" }, { memory: "checksum" }] as const;
+  it.each(
+    kernels.flatMap((kernel, row) =>
+      sample(policies, row, 1).map((policy) => ({
+        ...kernel,
+        kernel,
+        policy,
+        asked: JSON.stringify(policy),
+      })),
+    ),
+  )("releases no large error of a kernel under $asked: $name", async ({ kernel, policy }) => {
+    const device = await hardened({ ...policy, injectFaults: true });
+    const wrong = await strikeAll(device, kernel, 7);
+    expect(wrong.filter((each) => each > 0)).toEqual([]);
+    expect((await kernelOf(device)).sums).toMatchObject({
+      checked: wrong.length + 1,
+      undecided: 0,
+      refuted: 0,
+    });
+  });
+
+  it("checks the product of a matrix with itself", async () => {
+    const device = await hardened();
+    const square = tiledProduct(8, 8, 8);
+    const program = new Program(device, square, "auto", (_, i) => small(0, i));
+    const expected = await program.run();
+    const [a] = program.buffers;
+    const module = device.createShaderModule({ code: square.source });
+    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
+    const entries = [a!, a!, program.output].map((buffer, binding) => ({ binding, resource: { buffer } }));
+    const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+    const results = await program.run((pass) => {
+      pass.setPipeline(pipeline);
+      pass.setBindGroup(0, group);
+      pass.dispatchWorkgroups(...square.grid);
+    });
+    expect(results).toEqual(expected);
+    expect((await kernelOf(device)).sums).toMatchObject({ checked: 2, repaired: 0, refuted: 0 });
+  });
+
   it.each([
     ["a product", product],
     ["a 3x3 convolution", convolution(image)],
