@@ -7,7 +7,7 @@ import { speculate } from "belay-speculate/internal/engine/speculate";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import { expect, it } from "vitest";
 import { testDevices } from "../support/devices/testDevices.ts";
-import { evaluate, executeInParts } from "../support/loops/loopPrograms.ts";
+import { evaluate, evaluateTranslated, executeInParts } from "../support/loops/loopPrograms.ts";
 import { sample } from "../support/sample.ts";
 
 const devices = testDevices({ full: true });
@@ -80,6 +80,51 @@ export async function run${at}(out: ${name}, f: Float32Array, d: Float64Array, x
         const expected = await resultOf(written);
         for (const one of executions) expect(await resultOf(one), `${body} for ${x}`).toEqual(expected);
       }
+    }
+  },
+);
+
+/** Indices that are no elements for some `i`, given that `k` is shorter than the loop. */
+const indices = ["k[i]!", "k[i]! / 2", "k[i]! % m", "k[i]! - 1", "-i", "f[i]!", "k[k[i]!]!"];
+/** Statements that change what is at an index. The property `undefined` keeps the number itself. */
+const changes = [
+  (at: string) => `out[${at}] = i + 0.5;`,
+  (at: string) => `out[${at}] = k[i]!;`,
+  (at: string) => `out[${at}] = -x;`,
+  (at: string) => `out[${at}] += x; out[${at}] ^= 3;`,
+  (at: string) => `last = --out[${at}]!;`,
+  (at: string) => `last = out[${at}]!--;`,
+  (at: string) => `last = (out[${at}] = x * 3);`,
+];
+
+it.each(classes.map((one) => [one.name, one] as const))(
+  "leave the properties of a %s that JavaScript leaves",
+  async (name, arrayClass) => {
+    for (const [at, index] of indices.entries()) {
+      const change = changes.map((one) => one(index));
+      const source = change
+        .map(
+          (statement, one) => `
+export async function run${one}(out: ${name}, k: Int32Array, f: Float32Array, m: number, x: number) {
+  "use speculate";
+  let last = 0;
+  for (let i = 0; i < 5; i++) { ${statement} }
+  return last;
+}`,
+        )
+        .join("");
+      const [written, translated] = [evaluate(source), evaluateTranslated(source)];
+      for (const [one, statement] of change.entries())
+        for (const x of [0.1, -0, 2 ** 40]) {
+          const resultOf = async ({ exports }: { exports: typeof written }) => {
+            const out = new arrayClass([1, 2, 3, 4]);
+            const data = [out, Int32Array.of(3, -1, 2), Float32Array.of(1.5, Number.NaN), at % 2, x];
+            const returned = await exports[`run${one}`]!(...(data as never[]));
+            return { returned, properties: Object.entries(out) };
+          };
+          const expected = await resultOf({ exports: written });
+          expect(await resultOf(translated), `${statement} for ${x}`).toEqual(expected);
+        }
     }
   },
 );

@@ -6,9 +6,9 @@
  *
  * - `doubles`: loops that compute with doubles, which a GPU computes with integers, and the same
  *   loops with `precision(f32)`. The size is that of one side of a square.
- * - `found`: reductions, compaction and running sums without a clause, over one element less than
- *   `4 * size * size`, and than four times as many. A sum of 32-bit integers may leave 2^53 with
- *   one element more, and then runs as it is written.
+ * - `found`: reductions, compaction, running sums and histograms without a clause, over one element
+ *   less than `4 * size * size`, and than four times as many. A sum of 32-bit integers may leave
+ *   2^53 with one element more, and then runs as it is written.
  * - `programs`: the loops of `belay bench speculation` that speculation suits, at their documented
  *   sizes.
  *
@@ -106,6 +106,14 @@ const found: Readonly<Record<string, Written>> = {
   "running sum": [
     "b: Int8Array, out: Int32Array",
     "for (let i = 0; i < b.length; i++) { total += b[i]!; out[i] = total; }",
+  ],
+  "histogram of 256 cells": [
+    "b: Uint8Array, h: Int32Array",
+    "for (let i = 0; i < b.length; i++) h[b[i]!]++;",
+  ],
+  "histogram of 10,007 cells": [
+    "a: Int32Array, h: Int32Array",
+    "for (let i = 0; i < a.length; i++) h[a[i]! + 5003]++;",
   ],
 };
 

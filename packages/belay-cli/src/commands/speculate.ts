@@ -2,6 +2,7 @@ import { lineAndColumn } from "belay-gpu/internal/diagnostics/render";
 import { firstPlan, type PlanName } from "belay-speculate/internal/engine/policy/planChoice";
 import { type Plan, planOf } from "belay-speculate/internal/engine/rounds/plans";
 import { addressLoop } from "belay-speculate/internal/loops/analysis/addressLoop";
+import { combiningLoop } from "belay-speculate/internal/loops/analysis/combiningLoop";
 import { logSize } from "belay-speculate/internal/loops/analysis/logSize";
 import { scanLoop } from "belay-speculate/internal/loops/analysis/scanLoop";
 import {
@@ -71,7 +72,7 @@ const assumed = 16;
  * many elements.
  */
 function plansOf(translated: TranslatedLoop): Plan[] {
-  const loop = scanLoop(translated.loop)?.main ?? translated.loop;
+  const loop = scanLoop(translated.loop)?.main ?? combiningLoop(translated.loop);
   const addresses = addressLoop(loop);
   const names: PlanName[] = [firstPlan(loop, Infinity)];
   if (addresses?.isExact) names.push("in place");
@@ -110,7 +111,11 @@ function describe(translated: TranslatedLoop, source: string, file: string, { wg
   return [
     `${loop.name}  ${file}:${line}:${column}`,
     alignColumns([
-      ...loop.arrays.map(({ name, element, role }) => [name, element, roles[role]]),
+      ...combiningLoop(loop).arrays.map(({ name, element, role, operator }) => [
+        name,
+        element,
+        operator ? `${roles.combined} ${operator}, in any order` : roles[role],
+      ]),
       ...variables,
     ]),
     "",
@@ -132,6 +137,7 @@ const roles = {
   read: "only read",
   owned: "written, each element by one iteration",
   tracked: "written, checked for dependences",
+  combined: "combined with",
 };
 
 const indent = (text: string) => text.replace(/^(?=.)/gm, "  ");

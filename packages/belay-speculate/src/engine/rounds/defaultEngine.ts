@@ -1,3 +1,4 @@
+import { combiningLoop } from "../../loops/analysis/combiningLoop.ts";
 import { logSize } from "../../loops/analysis/logSize.ts";
 import { type ScanLoop, scanLoop } from "../../loops/analysis/scanLoop.ts";
 import { collapse } from "../../loops/analysis/specialization/collapse.ts";
@@ -45,10 +46,12 @@ export async function runDefault(
   const timer = options.timings ? new PhaseTimer(workspace) : null;
   const handover = options.handover ?? null;
   try {
-    const collapsed = options.plan ? null : collapse(execution.loop, execution);
-    if (!collapsed) return await new DefaultExecution(workspace, execution, timer, handover).run(options);
+    const loop = options.plan ? execution.loop : combiningLoop(execution.loop);
+    const given = { ...execution, loop };
+    const collapsed = options.plan ? null : collapse(loop, given);
+    if (!collapsed) return await new DefaultExecution(workspace, given, timer, handover).run(options);
     // A collapsed loop has no dependences and no bail-outs. Its iterations are parts of the loop's.
-    const all = { ...execution, ...collapsed };
+    const all = { ...given, ...collapsed };
     const beforeRounds = (executed: number) =>
       options.beforeRounds?.(Math.floor((executed / all.count) * execution.count));
     const outcome = await new DefaultExecution(workspace, all, timer, null).run({ ...options, beforeRounds });

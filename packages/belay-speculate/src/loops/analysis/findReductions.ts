@@ -6,6 +6,7 @@ import type {
   NumberType,
   ReducedVariable,
   Reduction,
+  ReductionOperator,
 } from "../tree/ir.ts";
 import { everyStatement, expressionsOf, someExpression, withOperands } from "../tree/walk.ts";
 
@@ -152,46 +153,22 @@ class Finder {
   /** Returns the site of `x = x + value` and the like. */
   #reduction({ name, value }: Assignment): Site | undefined {
     const type = this.#typeOf(name);
-    if (!type) return undefined;
-    const isName = (part: LoopExpression) => isCarried(part, name, type);
-    const { coerced, whole } = withoutCoercion(value);
-    const site = (operator: Reduction["operator"], operand: LoopExpression): Site | undefined => {
-      if (reads(operand, name)) return undefined;
-      const wraps = coerced && !"*&|^".includes(operator);
-      return { name, type, operator, ...(wraps && { wraps }), value: operand, values: [] };
+    const found = type && combinationOf(value, type, (part) => isCarried(part, name, type));
+    if (!found) return undefined;
+    const { operator, coerced, checked } = found;
+    if (checked && (coerced || !this.#isSafe(name))) return undefined;
+    const operand = checked ? wideSummand(found.operand, checked) : found.operand;
+    if (reads(operand, name)) return undefined;
+    const wraps = coerced && !"*&|^".includes(operator);
+    return {
+      name,
+      type: checked ? (operand.type as "i32") : type,
+      operator,
+      ...(wraps && { wraps }),
+      ...(checked && { isWide: true }),
+      value: operand,
+      values: [],
     };
-    if (coerced && coerced !== type) return undefined;
-    if (whole.kind === "call") {
-      const { callee, args } = whole;
-      const others = args.filter((arg) => !isName(arg));
-      if (others.length !== args.length - 1 || others.length === 0) return undefined;
-      if (callee === "imul") return site("*", asSummand(others[0]!, type as "i32"));
-      if (callee !== "min" && callee !== "max") return undefined;
-      if ([whole, ...others].some((other) => other.type !== type)) return undefined;
-      return site(callee, others.length === 1 ? others[0]! : { ...whole, args: others });
-    }
-    if (whole.kind !== "binary" || type === "f32") return undefined;
-    const { operator, left, right } = whole;
-    if (!isInteger(left) || !isInteger(right)) return undefined;
-    const other = isName(left) ? right : isName(right) ? left : undefined;
-    if (!other) return undefined;
-    switch (operator) {
-      case "&":
-      case "|":
-      case "^":
-        return site(operator, other);
-      case "+":
-      case "-": {
-        if (operator === "-" && !isName(left)) return undefined;
-        if (!whole.checked)
-          return site("+", operator === "+" ? asSummand(other, type) : negated(other, type));
-        if (coerced || !this.#isSafe(name)) return undefined;
-        const found = site("+", wideSummand(other, operator));
-        return found && { ...found, type: found.value.type as "i32", isWide: true };
-      }
-      default:
-        return undefined;
-    }
   }
 
   /** Returns the site of `x = value > x ? value : x`. */
@@ -263,6 +240,56 @@ class Finder {
   }
 }
 
+/** A value that combines a variable with an operand, as `x + operand` does. */
+interface Combination {
+  readonly operator: ReductionOperator;
+  readonly operand: LoopExpression;
+  /** The type to which the program coerces the value. */
+  readonly coerced: LoopExpression["type"] | undefined;
+  /** The sign of the operand in a sum that is exact. Other sums are taken modulo 2^32. */
+  readonly checked?: "+" | "-";
+}
+
+/** Returns the combination that a value is, given which expressions are the variable. */
+export function combinationOf(
+  value: LoopExpression,
+  type: Reduction["type"],
+  isVariable: (part: LoopExpression) => boolean,
+): Combination | undefined {
+  const { coerced, whole } = withoutCoercion(value);
+  if (coerced && coerced !== type) return undefined;
+  if (whole.kind === "call") {
+    const { callee, args } = whole;
+    const others = args.filter((arg) => !isVariable(arg));
+    if (others.length !== args.length - 1 || others.length === 0) return undefined;
+    if (callee === "imul") return { operator: "*", operand: asSummand(others[0]!, type as "i32"), coerced };
+    if (callee !== "min" && callee !== "max") return undefined;
+    if ([whole, ...others].some((other) => other.type !== type)) return undefined;
+    const operand = others.length === 1 ? others[0]! : { ...whole, args: others };
+    return { operator: callee, operand, coerced };
+  }
+  if (whole.kind !== "binary" || type === "f32") return undefined;
+  const { operator, left, right } = whole;
+  if (!isInteger(left) || !isInteger(right)) return undefined;
+  const other = isVariable(left) ? right : isVariable(right) ? left : undefined;
+  if (!other) return undefined;
+  switch (operator) {
+    case "&":
+    case "|":
+    case "^":
+      return { operator, operand: other, coerced };
+    case "+":
+    case "-": {
+      if (operator === "-" && !isVariable(left)) return undefined;
+      if (whole.checked) return { operator: "+", operand: other, coerced, checked: operator };
+      const operand = operator === "+" ? asSummand(other, type) : negated(other, type);
+      return { operator: "+", operand, coerced };
+    }
+    default:
+      return undefined;
+  }
+}
+
 /** The comparisons with their sides exchanged. */
 const turned = { ">": "<", ">=": "<=", "<": ">", "<=": ">=" } as const;
 
@@ -308,7 +335,7 @@ function wideSummand(value: LoopExpression, operator: "+" | "-"): LoopExpression
 }
 
 /** Returns true if two expressions are the same, apart from their places in the source. */
-function isSame(one: LoopExpression, other: LoopExpression): boolean {
+export function isSame(one: LoopExpression, other: LoopExpression): boolean {
   const text = (expression: LoopExpression) =>
     JSON.stringify(expression, (key, value) => (key === "span" ? undefined : value));
   return text(one) === text(other);

@@ -1,3 +1,4 @@
+import type { LoopArray } from "../tree/ir.ts";
 import { oncePerLoop } from "../tree/oncePerLoop.ts";
 import { everyExpression } from "../tree/walk.ts";
 
@@ -11,5 +12,6 @@ export const storedOnly = oncePerLoop((loop): readonly string[] => {
       expression.kind === "load" ? [expression.array] : [],
     ),
   );
-  return loop.arrays.flatMap(({ name, role }) => (role === "read" || loaded.has(name) ? [] : [name]));
+  const isStored = ({ role }: LoopArray) => role === "tracked" || role === "owned";
+  return loop.arrays.flatMap((array) => (isStored(array) && !loaded.has(array.name) ? [array.name] : []));
 });

@@ -81,12 +81,12 @@ export function hasMarks(loop: Loop): boolean {
 
 /**
  * Returns the first place of each written array, among the marks and in the log. Carried variables
- * come first, then tracked arrays, then owned arrays.
+ * come first, then tracked arrays, then owned ones, then combined ones.
  */
 export function offsetsOf(loop: Loop, lengths: Readonly<Record<string, number>>): Map<string, number> {
   const offsets = new Map<string, number>();
   let offset = loop.carried.length;
-  for (const role of ["tracked", "owned"]) {
+  for (const role of ["tracked", "owned", "combined"]) {
     for (const array of loop.arrays) {
       if (array.role !== role) continue;
       offsets.set(array.name, offset);

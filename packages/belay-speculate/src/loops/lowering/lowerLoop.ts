@@ -3,6 +3,7 @@ import { nameOf } from "belay-gpu/internal/diagnostics/registry";
 import type { ForOfStatement, Expression as Source } from "oxc-parser";
 import { loopError, loopWarning } from "../../diagnostics/loops.ts";
 import { accessCounts } from "../analysis/accessCounts.ts";
+import { combiningLoop } from "../analysis/combiningLoop.ts";
 import { findReductions } from "../analysis/findReductions.ts";
 import { addressesAreFixed } from "../analysis/fixedAddresses.ts";
 import { scanLoop } from "../analysis/scanLoop.ts";
@@ -410,8 +411,8 @@ function warnings(lowering: Lowering, loop: Loop, carried: readonly string[]): D
   const named = new Set(directive.speculated.map(({ name }) => name));
   return [
     ...lowering.warnings.values(),
-    ...loop.arrays
-      .filter(({ name, role }) => role === "tracked" && !named.has(name) && !lowering.loop.isTried)
+    ...combiningLoop(loop)
+      .arrays.filter(({ name, role }) => role === "tracked" && !named.has(name) && !lowering.loop.isTried)
       .map(({ name }) => loopWarning.unnamedArray(name, directive.span)),
     ...ambiguousScalars(lowering).map((code) => loopWarning.ambiguousScalar(code, directive.span)),
     ...carried.map((name) => {

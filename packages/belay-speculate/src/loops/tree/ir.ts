@@ -65,9 +65,11 @@ export interface LoopArray {
   /**
    * The role of the array. `read`: the loop never writes it. `tracked`: accesses are checked for
    * dependences. `owned`: the loop writes it, and no two iterations provably access the same
-   * element, so accesses need no check.
+   * element, so accesses need no check. `combined`: a store combines the element with the value, by
+   * the array's operator and in any order.
    */
-  readonly role: "read" | "tracked" | "owned";
+  readonly role: "read" | "tracked" | "owned" | "combined";
+  readonly operator?: CombiningOperator;
   /**
    * True for a copy of a plain array or of a string. An iteration that accesses an element outside
    * of it bails out, and the loop then runs as it is written.
@@ -100,6 +102,9 @@ export interface ReducedVariable {
 
 /** An operator by which iterations change a variable and nothing else. */
 export type ReductionOperator = "+" | "*" | "min" | "max" | "&" | "|" | "^";
+
+/** The operators that a GPU has as atomic operations. */
+export type CombiningOperator = Exclude<ReductionOperator, "*">;
 
 /**
  * The comparison of a choice, as in `if (value > x) x = value`: the first of the largest values for

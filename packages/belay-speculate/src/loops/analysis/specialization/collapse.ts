@@ -182,7 +182,7 @@ function iterationsAreDisjoint(loop: Loop, nest: Nest, numbers: LoopNumbers, tri
     ...inside.flatMap((statement) => (statement.kind === "store" ? [statement] : [])),
   ];
   return loop.arrays.every(({ name, role }) => {
-    if (role === "read") return true;
+    if (role === "read" || role === "combined") return true;
     const forms = accesses.flatMap((access) =>
       access.array === name ? [formOf(access.index, nest, numbers)] : [],
     );

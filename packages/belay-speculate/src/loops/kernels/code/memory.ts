@@ -1,4 +1,4 @@
-import type { ElementType, LoopArray, NumberType } from "../../tree/ir.ts";
+import type { CombiningOperator, ElementType, LoopArray, NumberType } from "../../tree/ir.ts";
 import { convert } from "./expressions.ts";
 import { fromBits, toBits, wgslName, wgslType } from "./names.ts";
 
@@ -28,8 +28,19 @@ const bitsOf: Readonly<Record<ElementType, 8 | 16 | 32>> = {
   f64: 32,
 };
 
+/** The atomic operations of operators. */
+const atomics: Readonly<Record<CombiningOperator, string>> = {
+  "+": "atomicAdd",
+  "&": "atomicAnd",
+  "|": "atomicOr",
+  "^": "atomicXor",
+  min: "atomicMin",
+  max: "atomicMax",
+};
+
 /** Returns the declared type of the array's buffer. */
-export function bufferType({ element }: LoopArray, access: ArrayAccess): string {
+export function bufferType({ element, operator }: LoopArray, access: ArrayAccess): string {
+  if (operator) return `array<atomic<${element}>>`;
   return access === "write" && bitsOf[element] < 32 ? "array<atomic<u32>>" : "array<u32>";
 }
 
@@ -41,6 +52,8 @@ export function emitPeek(array: LoopArray, access: ArrayAccess): string {
     bufferType(array, access) === "array<u32>"
       ? `array_${name}[${word}]`
       : `atomicLoad(&array_${name}[${word}])`;
+  if (array.operator)
+    return `fn peek_${name}(element: u32) -> u32 { return ${toBits(valueType(array.element), read("element"))}; }`;
   if (bits === 32) return `fn peek_${name}(element: u32) -> u32 { return ${read("element")}; }`;
   const { word, shift } = within(bits);
   const packed = array.element.startsWith("i") ? `bitcast<i32>(${read(word)})` : read(word);
@@ -53,6 +66,10 @@ export function emitPeek(array: LoopArray, access: ArrayAccess): string {
 export function emitPoke(array: LoopArray): string {
   const name = wgslName(array.name);
   const bits = bitsOf[array.element];
+  if (array.operator)
+    return `fn poke_${name}(element: u32, bits: u32) {
+  ${atomics[array.operator]}(&array_${name}[element], ${fromBits(valueType(array.element), "bits")});
+}`;
   if (bits === 32) return `fn poke_${name}(element: u32, bits: u32) { array_${name}[element] = bits; }`;
   const { word, shift } = within(bits);
   const mask = `0x${(2 ** bits - 1).toString(16)}u`;

@@ -163,9 +163,13 @@ export function update(lowering: Lowering, node: UpdateExpression, isUsed = true
   return node.prefix ? after : before;
 }
 
-/** Returns an integer as `x++` gives it: NaN and not undefined for a missing element. */
-const numeric = (lowering: Lowering, value: LoweredValue, node: Node) =>
-  value.kind === "integer" ? binary(lowering, "-", value, hostConstant(0), node) : value;
+/** Returns a number as `x++` gives it: NaN and not undefined for a missing element. */
+function numeric(lowering: Lowering, value: LoweredValue, node: Node): LoweredValue {
+  if (value.kind === "float" && value.ir.type === "f32")
+    return { ...value, ir: { kind: "convert", type: "f32", operand: value.ir } };
+  if (value.kind !== "integer" && value.kind !== "float") return value;
+  return binary(lowering, "-", value, hostConstant(0), node);
+}
 
 /** Returns true if a value is a sum or a product with the variable as a part. */
 function accumulates(node: Source, name: string): boolean {
