@@ -128,3 +128,53 @@ export async function run${one}(out: ${name}, k: Int32Array, f: Float32Array, m:
     }
   },
 );
+
+/** Expressions of an element `X`. JavaScript makes some of them a number if it is missing. */
+const forms = [
+  ...["X", "+X", "X - 0", "X * 1", "Math.fround(X)", "Math.floor(X)", "Math.round(X)", "Math.min(X)"],
+  ...["X | 0", "X ?? 7", "X || 7", "X && 7", "(last = X)", "i > 9 ? 1 : X", "identity(X)", "Math.abs(X)"],
+];
+
+it.each([
+  ["Int32Array", "k[i]!"],
+  ["Uint8Array", "c[i]!"],
+  ["Float32Array", "f[i]!"],
+  ["Float64Array", "d[i]!"],
+])("give a missing element of a %s the value that JavaScript gives it", async (_, element) => {
+  for (const form of forms) {
+    const value = form.replace("X", element);
+    const source = `function identity(x: number) { return x; }
+export async function run(out: Float64Array, k: Int32Array, c: Uint8Array, f: Float32Array, d: Float64Array) {
+  "use speculate";
+  let last = 0, once = 0;
+  for (let i = 0; i < 5; i++) { const v = ${value}; out[i] = v; out[k[i]!] = v; last = v; if (i === 3) once = v; }
+  return [last, once];
+}`;
+    const resultOf = async ({ exports }: { exports: ReturnType<typeof evaluate> }) => {
+      const out = Float64Array.of(1, 2, 3, 4, 5);
+      const elements = [3, 1, 2] as const;
+      const data = [Int32Array, Uint8Array, Float32Array, Float64Array].map((one) => one.of(...elements));
+      return {
+        returned: await exports.run!(...([out, ...data] as never[])),
+        properties: Object.entries(out),
+      };
+    };
+    const { code } = replaceLoops(source, "stores.ts");
+    const withoutDevice = evaluate(code!, (call: SpeculateCall) => speculate(call));
+    const expected = await resultOf({ exports: evaluate(source) });
+    expect(await resultOf({ exports: withoutDevice }), value).toEqual(expected);
+  }
+});
+
+it("refuse `??` of a value that may be a missing element", () => {
+  const { diagnostics } = replaceLoops(
+    `export async function run(out: Float64Array, d: Float64Array) {
+  "use speculate";
+  for (let i = 0; i < 5; i++) { const v = d[i - 1]!; out[i] = v ?? 7; }
+}`,
+    "stores.ts",
+  );
+  expect(diagnostics.map(({ message }) => message).join()).toContain(
+    "`??` of a value that may be an element",
+  );
+});

@@ -32,15 +32,19 @@ type Numbers = Readonly<Record<string, number>>;
 
 const view = new DataView(new ArrayBuffer(8));
 
-/** Returns the numbers with two words in place of each double. */
+/**
+ * Returns the numbers with two words in place of each double. A variable to which the CPU has set a
+ * missing element is undefined. Its words are NaN, which no kernel accepts.
+ */
 function separated(variables: Loop["inputs"], values: Numbers): Record<string, number> {
   const all = { ...values };
   for (const { name, type } of variables) {
     if (type !== "f64") continue;
     view.setFloat64(0, all[name]!);
+    const isMissing = all[name] === undefined;
     delete all[name];
-    all[wordName(name, "high")] = view.getUint32(0);
-    all[wordName(name, "low")] = view.getUint32(4);
+    all[wordName(name, "high")] = isMissing ? Number.NaN : view.getUint32(0);
+    all[wordName(name, "low")] = isMissing ? Number.NaN : view.getUint32(4);
   }
   return all;
 }
@@ -52,7 +56,7 @@ function joined(variables: Loop["inputs"], words: Numbers): Record<string, numbe
     if (type !== "f64") continue;
     view.setUint32(0, all[wordName(name, "high")]!);
     view.setUint32(4, all[wordName(name, "low")]!);
-    all[name] = view.getFloat64(0);
+    all[name] = Number.isNaN(all[wordName(name, "high")]) ? (undefined as never) : view.getFloat64(0);
     delete all[wordName(name, "high")];
     delete all[wordName(name, "low")];
   }

@@ -68,8 +68,9 @@ export function whyNotNumbers(
   numbers: Loop["inputs"],
   values: Readonly<Record<string, number>>,
 ): string | null {
-  const isOf = (type: NumberType, value: number) =>
-    type === "f32" || numberOf(type, bitsOf(type, value)) === value;
+  // The CPU sets a variable to undefined for a missing element.
+  const isOf = (type: NumberType, value: number | undefined) =>
+    value !== undefined && (type === "f32" || numberOf(type, bitsOf(type, value)) === value);
   const wrong = numbers.find(({ name, type }) => !isOf(type, values[name]!));
   return wrong ? `${wrong.name} is not of the type ${wrong.type}` : null;
 }

@@ -86,8 +86,13 @@ function truth(lowering: Lowering, node: Source): LoweredValue {
 
 /** Translates `a[i] ?? other`. An element outside the array is undefined. */
 function nullish(lowering: Lowering, left: LoweredValue, node: LogicalExpression): LoweredValue {
-  const element = left.kind === "integer" || left.kind === "float" ? left.ir : undefined;
-  if (element?.kind !== "load") return left;
+  if (left.kind !== "integer" && left.kind !== "float") return left;
+  const element = loadIn(left.ir);
+  if (!element) {
+    if (!mayBeUndefined(lowering, left.ir)) return left;
+    const help = "write `??` where the element is loaded, as in `a[i] ?? 0`";
+    return refuse(loopError.unsupported("`??` of a value that may be an element", node, help));
+  }
   const array = lowering.arrays.get(element.array)!;
   // `charCodeAt` gives NaN where a string has no element.
   if (array.copied === "text") return left;
@@ -109,8 +114,22 @@ function nullish(lowering: Lowering, left: LoweredValue, node: LogicalExpression
   const exists: LoopExpression = array.copied
     ? isBelow
     : { kind: "binary", type: "bool", operator: "&&", left: isAbove, right: isBelow };
-  const itself = { before: [], value: { ...left, ir: { ...element, index: at } } as LoweredValue };
+  const itself = { before: [], value: { ...left, ir: withIndex(left.ir, at) } as LoweredValue };
   return merge(lowering, exists, itself, branch(lowering, node.right), node);
+}
+
+type Load = Extract<LoopExpression, { kind: "load" }>;
+
+/** Returns the load that an expression is, apart from conversions. Undefined for others. */
+function loadIn(ir: LoopExpression): Load | undefined {
+  if (ir.kind === "convert" && ir.implicit) return loadIn(ir.operand);
+  return ir.kind === "load" ? ir : undefined;
+}
+
+/** Returns a load with another index, and the conversions around it. */
+function withIndex(ir: LoopExpression, index: LoopExpression): LoopExpression {
+  if (ir.kind === "convert") return { ...ir, operand: withIndex(ir.operand, index) };
+  return ir.kind === "load" ? { ...ir, index } : ir;
 }
 
 /**

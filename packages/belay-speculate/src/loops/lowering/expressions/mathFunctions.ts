@@ -23,7 +23,6 @@ import {
   between,
   type FloatValue,
   type HostValue,
-  hostConstant,
   type IntegerValue,
   int32,
   integer,
@@ -37,7 +36,7 @@ import {
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { held, inOrder } from "./evaluationOrder.ts";
-import { binary } from "./operators.ts";
+import { binary, numeric } from "./operators.ts";
 
 /** The smallest and largest numbers of arguments of each function. */
 const counts: Readonly<Record<string, readonly [number, number]>> = {
@@ -122,7 +121,7 @@ export function mathCall(
   if (first.kind === "pending" && isRounding(name)) return rounded(lowering, name, first, node);
   if (first.kind === "integer") {
     // An integer needs no rounding; the operation only turns undefined into a number.
-    if (isRounding(name)) return binary(lowering, "-", first, hostConstant(0), node);
+    if (isRounding(name)) return numeric(lowering, first, node);
     if (name === "abs" || name === "sign") return magnitude(lowering, name, first);
   }
   const isExact = isRounding(name) || name === "abs" || name === "sign";

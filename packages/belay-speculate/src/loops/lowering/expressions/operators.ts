@@ -52,6 +52,14 @@ import { refuse } from "../refusal.ts";
 import { bitwise } from "./bitwise.ts";
 import { held } from "./evaluationOrder.ts";
 
+/** Returns a value as `+x` and `x++` give it: NaN and not undefined for a missing element. */
+export function numeric(lowering: Lowering, value: LoweredValue, node: Node): LoweredValue {
+  if (value.kind === "float" && value.ir.type === "f32")
+    return { ...value, ir: { kind: "convert", type: "f32", operand: value.ir } };
+  if (value.kind !== "integer" && value.kind !== "float") return value;
+  return binary(lowering, "-", value, hostConstant(0), node);
+}
+
 /** Translates a binary operator of JavaScript. */
 export function binary(
   lowering: Lowering,
@@ -244,7 +252,7 @@ export function unary(
     case "+":
       return operand.kind === "boolean"
         ? integer({ kind: "convert", type: "i32", operand: operand.ir }, between(0, 1))
-        : operand;
+        : numeric(lowering, operand, node);
     case "-": {
       if (operand.kind === "integer") {
         const negate = (ir: LoopExpression): LoopExpression => ({

@@ -4,7 +4,7 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { refuse } from "../refusal.ts";
-import { accuracyOf, recordDecision, refuseWithoutDoubles, requireSameRounding } from "./accuracy.ts";
+import { recordDecision, refuseWithoutDoubles, requireSameRounding } from "./accuracy.ts";
 import { checkedAs } from "./checkedIntegers.ts";
 import { exact, fitsFloat, rangeOfType } from "./exactIntegers.ts";
 import { zero } from "./linear.ts";
@@ -152,7 +152,9 @@ const operators = { quotient: "/", remainder: "%", product: "*" } as const;
 export function toSingle(lowering: Lowering, value: LoweredValue, node: Node): LoopExpression {
   const { floats } = lowering;
   const operand = toFloat(lowering, value, node);
-  const isRounded = floats === "f32" && (!isExact(lowering) || accuracyOf(lowering, value) === "exact");
+  // Arithmetic with `precision(f32)` is rounded already. A missing element becomes NaN.
+  const isRounded =
+    floats === "f32" && !isExact(lowering) && (operand.kind === "binary" || operand.kind === "call");
   return isRounded ? operand : as(floats, { kind: "convert", type: "f32", operand });
 }
 

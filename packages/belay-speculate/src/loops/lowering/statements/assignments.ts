@@ -13,7 +13,7 @@ import type { LoopExpression } from "../../tree/ir.ts";
 import { element, loadOf } from "../expressions/elements.ts";
 import { afterwards, held, inOrder } from "../expressions/evaluationOrder.ts";
 import { carriedValue, meaningOf, read } from "../expressions/names.ts";
-import { binary } from "../expressions/operators.ts";
+import { binary, numeric } from "../expressions/operators.ts";
 import { elementsOf } from "../expressions/scratchArrays.ts";
 import { storeElement } from "../expressions/storedElements.ts";
 import type { Lowering } from "../lowering.ts";
@@ -161,14 +161,6 @@ export function update(lowering: Lowering, node: UpdateExpression, isUsed = true
   const before = isUsed ? held(lowering, numeric(lowering, loaded, node)) : loaded;
   const after = storeElement(lowering, once, binary(lowering, operator, before, change, node), node);
   return node.prefix ? after : before;
-}
-
-/** Returns a number as `x++` gives it: NaN and not undefined for a missing element. */
-function numeric(lowering: Lowering, value: LoweredValue, node: Node): LoweredValue {
-  if (value.kind === "float" && value.ir.type === "f32")
-    return { ...value, ir: { kind: "convert", type: "f32", operand: value.ir } };
-  if (value.kind !== "integer" && value.kind !== "float") return value;
-  return binary(lowering, "-", value, hostConstant(0), node);
 }
 
 /** Returns true if a value is a sum or a product with the variable as a part. */
