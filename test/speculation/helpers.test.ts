@@ -32,6 +32,11 @@ function steps(x: number, count = 0): number {
 }
 const norm = ({ x, y: z = 4 }: { x: number; y?: number }, scale = 2) => Math.abs(x) * scale + z;
 const mixed = ({ gain, list: t }: { gain: number; list: Int32Array }, [u, v = 3]: readonly number[]) => gain * u! + v + t[1]!;
+const listed = (p: Readonly<{ gain: number; list: Int32Array }>, x: number) => {
+  const { gain } = p;
+  return p.list[x & 15]! + p.list.length - gain;
+};
+function scaled(o: { gain: number; list: Int32Array }, x: number) { return x > 4 ? x * o.gain : listed(o, x); }
 function countdown(x: number, y = x + 1) { while (x > 0) { x -= y; if (x === 7) return -7; } return x; }
 `;
 
@@ -53,6 +58,7 @@ const bodies = [
   "const t = [i, a[i]!]; out[i] = mixed(options, t) + mixed(options, [i]) + t.at(-1)! + a.at(-2)! + a.at(0)!;",
   "const { gain, shift: by } = options; out[i] = a[i]! * gain + by;",
   "let { gain } = options; gain += i; const { list } = options; out[i] = gain + list[i]!;",
+  "out[i] = scaled(options, a[i]!) + listed(options, i);",
   "if (add(1) > 3) return [total, i]; out[i] = total;",
 ];
 
@@ -104,6 +110,11 @@ it.each([
   [
     "const other = () => { options = { gain: 1 }; };",
     "for (let j = 0; j < n; j++) { out[j] = options.gain; other(); }",
+  ],
+  ["const set = (o: { gain: number }) => { o.gain = n; };", "for (let j = 0; j < n; j++) set(options);"],
+  [
+    "const other = (o: { gain: number }) => { o = { gain: 1 }; return o.gain; };",
+    "for (let j = 0; j < n; j++) out[j] = other(options);",
   ],
 ])("are refused if they change what a loop counts or accesses: %s", (helper, loop) => {
   const source = `export async function run(a: Int32Array, out: Int32Array, n: number, options: { gain: number }) {

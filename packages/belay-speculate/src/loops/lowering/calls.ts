@@ -17,7 +17,7 @@ import { arrayOrText, element, loadOf, requireMethod, spanOf } from "./expressio
 import { afterwards, held } from "./expressions/evaluationOrder.ts";
 import { indexOf } from "./expressions/indices.ts";
 import { isMathFunction, mathCall } from "./expressions/mathFunctions.ts";
-import { read } from "./expressions/names.ts";
+import { objectMeaning, read } from "./expressions/names.ts";
 import { isNumberTest, numberTest } from "./expressions/numberTests.ts";
 import { elementsOf } from "./expressions/scratchArrays.ts";
 import type { Lowering, Meaning } from "./lowering.ts";
@@ -135,9 +135,10 @@ function inlined(
 
   const pairs = argumentsOf(lowering, helper, args);
   const given = pairs.map((): Meaning | undefined => undefined);
-  for (const [at, { value }] of pairs.entries()) {
+  for (const [at, { target, value }] of pairs.entries()) {
     if (!value) continue;
     given[at] =
+      (target?.type === "Identifier" ? objectMeaning(lowering, value) : undefined) ??
       arrayNamed(lowering, value) ??
       afterwards(
         lowering,
@@ -250,7 +251,10 @@ function bindParameter(lowering: Lowering, parameter: Node, given: Meaning | und
     meaning = { kind: "value", value: lowering.expression(parameter.right) };
   }
   if (!meaning) refuse(loopError.unsupported("a call without all arguments", node));
-  if (meaning.kind === "array" || meaning.kind === "scratch") lowering.meanings.set(binding, meaning);
+  if (meaning.kind === "object" && binding.assignments.length > 0)
+    refuse(loopError.unsupported("an assigned parameter for an object", node));
+  if (meaning.kind === "array" || meaning.kind === "scratch" || meaning.kind === "object")
+    lowering.meanings.set(binding, meaning);
   else if (meaning.kind === "value") declareWith(lowering, binding, meaning.value, parameter);
 }
 

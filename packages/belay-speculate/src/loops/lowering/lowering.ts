@@ -5,6 +5,7 @@ import type { BranchDirective } from "../directives/directive.ts";
 import type { CopiedValue } from "../source/declaredTypes.ts";
 import type { Imports } from "../source/imports.ts";
 import type { ParsedFile } from "../source/parse.ts";
+import type { PropertyPath } from "../source/propertyPaths.ts";
 import type { Binding, Scope, Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
 import type {
@@ -48,7 +49,9 @@ export type Meaning =
   | { readonly kind: "carried"; readonly variable: Variable }
   | { readonly kind: "reduction"; readonly operator: Reduction["operator"]; readonly variable: Variable }
   | { readonly kind: "array"; readonly array: AccessedArray }
-  | { readonly kind: "scratch"; readonly scratch: ScratchArray };
+  | { readonly kind: "scratch"; readonly scratch: ScratchArray }
+  /** A parameter for an object from outside, whose properties a function reads. */
+  | { readonly kind: "object"; readonly path: PropertyPath };
 
 /** An array that an iteration makes, with a variable for each element. */
 export interface ScratchArray {

@@ -99,6 +99,8 @@ function named(lowering: Lowering, name: string, node: Node): LoweredValue {
       return refuse(
         loopError.unsupported("an array used as a value", node, "access its elements, or its length"),
       );
+    case "object":
+      return refuse(loopError.unsupported("an object used as a value", node, "read its properties"));
   }
 }
 

@@ -3,7 +3,7 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import { constantValue } from "../../source/constantProperties.ts";
 import { isInside } from "../../source/countedLoop.ts";
 import { type DeclaredType, declaredType } from "../../source/declaredTypes.ts";
-import { propertyPath, typeOfPath } from "../../source/propertyPaths.ts";
+import { type PropertyPath, propertyPath, typeOfPath } from "../../source/propertyPaths.ts";
 import { type Binding, lookUp, type Scope } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering, Meaning } from "../lowering.ts";
@@ -106,11 +106,9 @@ function accessed(
  * one, and reads it once.
  */
 export function propertyMeaning(lowering: Lowering, node: Node): Meaning | undefined {
-  const path = propertyPath(node);
+  const path = pathBefore(lowering, node);
   if (!path || path.names.length === 0) return undefined;
-  const binding = path.root === null ? undefined : lookUp(lowering.scope, path.root);
-  if (path.root === null ? lowering.calls.length > 0 : !isConstantObject(lowering, path.root))
-    return undefined;
+  const binding = path.root === null ? undefined : lookUp(lowering.loop.scope, path.root);
   const code = [path.root ?? "this", ...path.names].join(".");
   const known = lowering.properties.get(code);
   if (known) return known;
@@ -129,6 +127,37 @@ export function propertyMeaning(lowering: Lowering, node: Node): Meaning | undef
   const meaning = meaningOfProperty(lowering, code, type);
   lowering.properties.set(code, meaning);
   return meaning;
+}
+
+/**
+ * Returns the meaning of an argument that is an object from outside, or one that a function around
+ * the call got; undefined for other arguments.
+ */
+export function objectMeaning(lowering: Lowering, node: Node): Meaning | undefined {
+  const path = pathBefore(lowering, node);
+  if (!path) return undefined;
+  const { loop, file, scopes } = lowering;
+  const binding = path.root === null ? undefined : lookUp(loop.scope, path.root);
+  const type =
+    path.names.length === 0
+      ? binding && declaredType(binding, file)
+      : typeOfPath(path, binding, loop.scope, file, scopes);
+  return type?.kind === "other" ? { kind: "object", path } : undefined;
+}
+
+/**
+ * Returns the path by which the code before the loop knows an object or a property; undefined for
+ * other expressions, and for objects that may change.
+ */
+function pathBefore(lowering: Lowering, node: Node): PropertyPath | undefined {
+  const path = propertyPath(node);
+  if (!path) return undefined;
+  const { root, names } = path;
+  if (root === null) return lowering.calls.length > 0 ? undefined : path;
+  const binding = lookUp(lowering.scope, root);
+  const meaning = binding && lowering.meanings.get(binding);
+  if (meaning?.kind === "object") return { ...meaning.path, names: [...meaning.path.names, ...names] };
+  return isConstantObject(lowering, root) ? path : undefined;
 }
 
 function meaningOfProperty(lowering: Lowering, code: string, type: DeclaredType): Meaning {

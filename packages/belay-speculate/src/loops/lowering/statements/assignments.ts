@@ -38,7 +38,8 @@ export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = 
   if (target.type === "Identifier") {
     const meaning = meaningOf(lowering, target.name, target);
     if (meaning.kind === "reduction") return reduce(lowering, meaning, target.name, node);
-    if (meaning.kind === "array" || meaning.kind === "scratch") return refuseTarget(target.name, node);
+    if (meaning.kind === "array" || meaning.kind === "scratch" || meaning.kind === "object")
+      return refuseTarget(target.name, node);
     const isSum =
       node.operator === "=" ? accumulates(node.right, target.name) : ["+", "-", "*"].includes(operator);
     if (isSum && meaning.kind !== "value") warnOfSum(lowering, meaning.variable, node);
@@ -217,6 +218,7 @@ function setName(
     case "value":
     case "array":
     case "scratch":
+    case "object":
       return refuseTarget(name, node);
     case "reduction":
       return refuse(loopError.notReduced(name, meaning.operator, node));
