@@ -2,7 +2,7 @@
  * Measures loops whose arrays stay on the GPU, beside the same loops in JavaScript.
  *
  *   node research/dist/scripts/residentLoops.js [--loops doubles,found,programs] [--size 1024]
- *       [--runs 10] [--seconds 60] [--json FILE]
+ *       [--fallback never] [--runs 10] [--seconds 60] [--json FILE]
  *
  * - `doubles`: loops that compute with doubles, which a GPU computes with integers, and the same
  *   loops with `precision(f32)`. The size is that of one side of a square.
@@ -14,7 +14,8 @@
  *
  * The first call includes the compilation of kernels. The time of the compilation is that in which
  * at least one pipeline was not ready yet. Each exact result is compared with JavaScript's bit for
- * bit. No loop begins after `--seconds`.
+ * bit. No loop begins after `--seconds`. With `--fallback measured`, the default of programs, the
+ * CPU may execute a loop, or its first iterations.
  */
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -40,6 +41,7 @@ const { values: flags } = parseArgs({
   options: {
     loops: { type: "string", default: "doubles,found,programs" },
     size: { type: "string", default: "1024" },
+    fallback: { type: "string", default: "never" },
     runs: { type: "string", default: "10" },
     seconds: { type: "string", default: "60" },
     json: { type: "string" },
@@ -47,6 +49,10 @@ const { values: flags } = parseArgs({
 });
 const size = Number(flags.size);
 const runs = Number(flags.runs);
+if (flags.fallback !== "never" && flags.fallback !== "measured")
+  throw new Error("--fallback is never or measured");
+/** The use of the CPU by the loops, apart from a sum of doubles, which belongs there. */
+const usual = flags.fallback;
 
 /** A loop: the parameters of its function with their types, and its statements. */
 type Written = readonly [parameters: string, statements: string];
@@ -159,7 +165,7 @@ opened.close();
 function* cases(): Generator<Case> {
   const kinds = flags.loops.split(",");
   for (const [loop, written] of Object.entries(kinds.includes("doubles") ? doubles : {})) {
-    const fallback = loop === "sum" ? "measured" : "never";
+    const fallback = loop === "sum" ? "measured" : usual;
     const [parameters, statements] = written;
     const single = parameters.replaceAll("Float64Array", "Float32Array");
     yield { loop, numbers: "f64", ...caseOf(written, "", size * size), fallback };
@@ -172,7 +178,7 @@ function* cases(): Generator<Case> {
   }
   for (const [loop, written] of Object.entries(kinds.includes("found") ? found : {})) {
     for (const length of [4 * size * size - 1, 16 * size * size - 1])
-      yield { loop, numbers: String(length), ...caseOf(written, "", length), fallback: "never" };
+      yield { loop, numbers: String(length), ...caseOf(written, "", length), fallback: usual };
   }
   for (const { name, run, documented } of kinds.includes("programs") ? programs : []) {
     if (name === "chain") continue;
@@ -184,7 +190,7 @@ function* cases(): Generator<Case> {
       inOrder: run as Case["inOrder"],
       load: () => loadSpeculated(path, name),
       values: inputs(),
-      fallback: "never",
+      fallback: usual,
     };
   }
 }
