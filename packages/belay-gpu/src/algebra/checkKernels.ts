@@ -19,6 +19,9 @@ const lanes = 64;
  * often. Its kernel takes longer to compile.
  */
 const manyRows = 64;
+/** The columns of a tile of the right factor, and the terms from which on it pays. */
+const tileColumns = 16;
+const tileTerms = 32;
 /** The blocks whose sums are in workgroup memory at a time. */
 const phaseBlocks = 2;
 
@@ -112,6 +115,62 @@ export function checkKernels(given: SumsOfProducts, outputBytes: number, decides
   const words = Math.ceil(outputBytes / 4);
   const { output, first: firstResult, count } = sums;
   const perWord = output.format === "f16" ? 2 : 1;
+  const addressIn = (index: string, all: readonly Dimension[]) => addressOf(all, index, "right");
+  const stored = (sum: string, magnitude: string) =>
+    `vec2f(${float(sums.coefficient)} * ${sum}, ${float(Math.abs(sums.coefficient))} * ${magnitude} * share)`;
+  // Neighboring lanes have neighboring terms. They load neighboring columns where these are closer.
+  const isTiled = terms >= tileTerms && nearest(columns) < nearest(sums.terms);
+  const termGroups = Math.ceil(terms / lanes);
+  const plainCombine = `/** Combines a block of columns of a term: their weighted sum, and its share of the bound. */
+@compute @workgroup_size(${lanes})
+fn combine(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let n = linear(id, groups) * ${lanes}u + lane;
+  if (n >= ${combined}u) { return; }
+  let term = n % terms;
+  let block = n / terms % blocks;
+  let batch = n / (terms * blocks);
+  let base = ${wrapped(sums.start.right)} + ${addressIn("batch", batches)} + ${addressIn("term", sums.terms)};
+  var sum = 0.0;
+  var magnitude = 0.0;
+  for (var column = block * ${blockColumns}u; column < min((block + 1u) * ${blockColumns}u, columns); column++) {
+    let x = weight(column) * rightAt(base + ${addressIn("column", columns)});
+    sum += x;
+    magnitude += abs(x) + tinyRight;
+  }
+  combined[n] = ${stored("sum", "magnitude")};
+}`;
+  const tiledCombine = `var<workgroup> tile: array<array<f32, ${tileColumns + 1}>, ${lanes}>;
+
+/** Combines a block of columns of ${lanes} terms, whose numbers go through a tile. */
+@compute @workgroup_size(${lanes})
+fn combine(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let group = linear(id, groups);
+  if (group >= ${termGroups * blocks * batchCount}u) { return; }
+  let firstTerm = group % ${termGroups}u * ${lanes}u;
+  let block = group / ${termGroups}u % blocks;
+  let batch = group / (${termGroups}u * blocks);
+  let base = ${wrapped(sums.start.right)} + ${addressIn("batch", batches)};
+  var sum = 0.0;
+  var magnitude = 0.0;
+  for (var first = block * ${blockColumns}u; first < min((block + 1u) * ${blockColumns}u, columns); first += ${tileColumns}u) {
+    let column = first + lane % ${tileColumns}u;
+    for (var i = lane / ${tileColumns}u; i < ${lanes}u; i += ${lanes / tileColumns}u) {
+      let term = firstTerm + i;
+      if (term < terms && column < columns) {
+        tile[i][lane % ${tileColumns}u] = rightAt(base + ${addressIn("term", sums.terms)} + ${addressIn("column", columns)});
+      }
+    }
+    workgroupBarrier();
+    for (var i = 0u; i < min(${tileColumns}u, columns - first); i++) {
+      let x = weight(first + i) * tile[lane][i];
+      sum += x;
+      magnitude += abs(x) + tinyRight;
+    }
+    workgroupBarrier();
+  }
+  let term = firstTerm + lane;
+  if (term < terms) { combined[(batch * blocks + block) * terms + term] = ${stored("sum", "magnitude")}; }
+}`;
   const source = `
 ${declarationOf(sums.left, 0, "left")}
 ${declarationOf(sums.right, 1, "right")}
@@ -147,24 +206,7 @@ ${sums.added ? `fn addedAt(at: u32) -> f32 { return ${float(sums.addedScale)} * 
 
 fn isFinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }
 
-/** Combines a block of columns of a term: their weighted sum, and its share of the bound. */
-@compute @workgroup_size(${lanes})
-fn combine(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) lane: u32) {
-  let n = linear(id, groups) * ${lanes}u + lane;
-  if (n >= ${combined}u) { return; }
-  let term = n % terms;
-  let block = n / terms % blocks;
-  let batch = n / (terms * blocks);
-  let base = ${wrapped(sums.start.right)} + ${addressOf(batches, "batch", "right")} + ${addressOf(sums.terms, "term", "right")};
-  var sum = 0.0;
-  var magnitude = 0.0;
-  for (var column = block * ${blockColumns}u; column < min((block + 1u) * ${blockColumns}u, columns); column++) {
-    let x = weight(column) * rightAt(base + ${addressOf(columns, "column", "right")});
-    sum += x;
-    magnitude += abs(x) + tinyRight;
-  }
-  combined[n] = vec2f(${float(sums.coefficient)} * sum, ${float(Math.abs(sums.coefficient))} * magnitude * share);
-}
+${isTiled ? tiledCombine : plainCombine}
 
 var<workgroup> partial: array<array<vec4f, ${lanes}>, ${phaseBlocks * 2 * vectors}>;
 var<workgroup> reduced: array<array<f32, ${lanes}>, ${groupBlocks}>;
@@ -351,7 +393,7 @@ ${each(perWord, (i) => `  if (${perWord}u * n + ${i}u >= ${firstResult}u && ${pe
 `;
   return {
     source,
-    combine: gridOf(Math.ceil(combined / lanes)),
+    combine: gridOf(isTiled ? termGroups * blocks * batchCount : Math.ceil(combined / lanes)),
     compare: gridOf(workgroups),
     combinedBytes: 8 * combined,
     compared: rowCount * blocks * batchCount,
@@ -397,6 +439,10 @@ function mirrored(sums: SumsOfProducts): SumsOfProducts {
     terms: exchanged(sums.terms),
   };
 }
+
+/** Returns the least step in the right factor of dimensions that move it. */
+const nearest = (all: readonly Dimension[]) =>
+  Math.min(...all.flatMap(({ right }) => (right === 0 ? [] : [Math.abs(right)])));
 
 const countOf = (all: readonly Dimension[]) => all.reduce((product, { size }) => product * size, 1);
 
