@@ -57,6 +57,21 @@ describe("the configuration with the lowest predicted cost", () => {
     expect(firstFor(kernel(add.replace("+=", "="), memory))).toMatchObject({ pairing: "adjacent" });
   });
 
+  it("puts replicas into workgroups of their own that feed a tile in registers from workgroup memory", () => {
+    const product = (terms: number) =>
+      `var x: array<f32, 16>; for (var k = 0u; k < 500u; k++) {
+        let a = partial[(local + k) % 64u]; for (var j = 0u; j < ${terms}u; j++) { x[j] = fma(a, x[j], 1.0); } }
+      output[i] = x[0];`;
+    const memory = "var<workgroup> partial: array<f32, 64>;";
+    expect(firstFor(kernel(product(2), memory))).toMatchObject({ redundancy: "inter" });
+    expect(firstFor(kernel(product(16), memory))).toMatchObject({
+      pairing: "adjacent",
+      redundancy: "intra+lds",
+    });
+    const vector = product(2).replace("array<f32, 16>", "vec4f");
+    expect(firstFor(kernel(vector, memory))).toMatchObject({ pairing: "adjacent", redundancy: "intra+lds" });
+  });
+
   it("says what it is bound by", () => {
     expect(firstFor(copy).reason).toContain("bound by memory");
     expect(firstFor(iterate).reason).toContain("bound by arithmetic");

@@ -96,6 +96,19 @@ const operationsPerAccess = 2.4;
 const wideAccess = 16;
 
 /**
+ * The operations for each access to workgroup memory below which that memory feeds a tile in
+ * registers.
+ */
+const operationsOfTile = 16;
+
+/**
+ * Returns true if a kernel keeps a tile in registers and feeds it from workgroup memory, as
+ * products of matrices do.
+ */
+const feedsTile = ({ localArrays, widestWorkgroup, accesses, storageAccesses, operations }: KernelTraits) =>
+  localArrays > 0 && widestWorkgroup > 0 && operations < operationsOfTile * (accesses - storageAccesses);
+
+/**
  * The exponent of overlap. Computing and moving bytes together take this p-norm of their own times.
  */
 const overlap = 2.3;
@@ -139,12 +152,14 @@ interface Factors {
  * indirect accesses even more, because both replicas share each fetched line. Replicas that run one
  * after the other load from the cache, except with indirect accesses. Any wait before a store costs
  * time. A kernel that changes few words in place waits as rarely. If it also keeps arrays in
- * registers, too few of its subgroups run at once to hide the wait.
+ * registers, too few of its subgroups run at once to hide the wait. A tile in registers that is fed
+ * from workgroup memory costs more in doubled workgroups, as each replica loads from its own copy.
  */
 function factorsOf({ redundancy, check, channel, pairing }: Configuration, kernel: KernelTraits): Factors {
   const { isIndirect, isInPlace, inPlace, loadsFirst } = kernel;
   const isWide = kernel.widestStorage >= wideAccess;
   const shares = kernel.widestWorkgroup > 0;
+  const ofTile = feedsTile(kernel) ? 2.3 : undefined;
   if (redundancy === "inter") {
     // A kernel in place: if it loads before it stores, the last-arriving replica stores. Otherwise
     // the second replica has a copy.
@@ -159,13 +174,13 @@ function factorsOf({ redundancy, check, channel, pairing }: Configuration, kerne
   if (pairing === "passes")
     return { computing: 2.05, bytes: isIndirect ? 1.85 : 1.3 - 0.25 * inPlace, all: 1 };
   if (pairing === "subgroups")
-    return { computing: 1.945, bytes: isIndirect ? 1.2 : isWide ? 1.45 : 1.97, all: 1 };
+    return { computing: ofTile ?? 1.945, bytes: isIndirect ? 1.2 : isWide ? 1.45 : 1.97, all: 1 };
   const inPlaceWaits = isInPlace && kernel.localArrays > 0 ? 1 : inPlace;
   const waiting = (check === "store" ? 1.1 : 1) * (1 + 0.15 * inPlaceWaits);
   const talking = channel === "workgroup" ? 1.03 : 1;
   const sharing = redundancy === "intra-lds" && shares ? 1.2 : 1;
   return {
-    computing: shares ? 1.85 : 1.95,
+    computing: ofTile ?? (shares ? 1.85 : 1.95),
     bytes: isIndirect ? 1.02 : isWide ? (shares ? 1.25 : 1.36) : 1.64,
     all: waiting * talking * sharing * (pairing === "half-subgroup" ? 1.05 : 1),
   };
