@@ -434,6 +434,28 @@ describe("a submission that is not judged", () => {
       clock.mockRestore();
     }
   });
+
+  it("is none that the budget has paid for, although its copies take time", async () => {
+    let now = 0;
+    const native = await sharedDevice();
+    const createEncoder = native.createCommandEncoder.bind(native);
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+    const copying = vi.spyOn(native, "createCommandEncoder").mockImplementation((descriptor) => {
+      if (descriptor?.label === "belay: audit") now += 1;
+      return createEncoder(descriptor);
+    });
+    try {
+      const device = harden(native, { redundancy: "none", audit: auditor({ rate: 1 }) });
+      const program = new Program(device, tripled);
+      // The budget has 10.5 ms for a workgroup of 10 ms, and 9.5 ms after the copies.
+      now = 1050;
+      program.submit((pass) => pass.dispatchWorkgroups(1));
+      expect(await program.audit()).toMatchObject({ agreed: 1, skipped: 0 });
+    } finally {
+      copying.mockRestore();
+      clock.mockRestore();
+    }
+  });
 });
 
 describe("an auditor", () => {

@@ -249,17 +249,22 @@ export class DeviceAudit implements Audit {
     return [...drawn];
   }
 
-  /**
-   * Returns the number of workgroups that the budget pays for now, beside those that wait and with
-   * copies of so many bytes.
-   */
-  #affordable(bytes: number): number {
+  /** Returns the milliseconds that the budget has left, which are negative once it is overdrawn. */
+  #left(): number {
     const { budget } = this.#settings;
     if (budget === 1) return Number.POSITIVE_INFINITY;
     const spent = this.#milliseconds + this.#copied / copiedInMillisecond;
     const saved = budget * (performance.now() - this.#start) - spent;
     if (saved > mostSaved) this.#start += (saved - mostSaved) / budget;
-    const left = Math.min(saved, mostSaved) - bytes / copiedInMillisecond;
+    return Math.min(saved, mostSaved);
+  }
+
+  /**
+   * Returns the number of workgroups that the budget pays for now, beside those that wait and with
+   * copies of so many bytes.
+   */
+  #affordable(bytes: number): number {
+    const left = this.#left() - bytes / copiedInMillisecond;
     return Math.max(0, Math.floor(left / this.#expected) - this.#waiting);
   }
 
@@ -321,7 +326,9 @@ export class DeviceAudit implements Audit {
     for (const workgroup of workgroups) {
       await new Promise((resolve) => setTimeout(resolve));
       this.#waiting--;
-      if (this.#affordable(0) < 1) {
+      // The budget paid for the workgroup when it was drawn, but not for what took longer than
+      // expected since then.
+      if (this.#left() < 0) {
         this.#skipped++;
         continue;
       }
