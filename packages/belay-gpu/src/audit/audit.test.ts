@@ -435,6 +435,31 @@ describe("a submission that is not judged", () => {
     }
   });
 
+  it("is one of a kernel that takes too long, and none of another kernel", async () => {
+    let now = 0;
+    let step = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => {
+      now += step;
+      return now;
+    });
+    try {
+      const device = harden(await sharedDevice(), { redundancy: "none", audit: auditor({ rate: 1 }) });
+      const [slow, fast] = [tripled, bodyOf("out[i] = x[i] + 1u;")].map((code) => new Program(device, code));
+      const submit = (program?: Program) => program!.submit((pass) => pass.dispatchWorkgroups(1));
+      now = 3_600_000;
+      submit(slow);
+      step = 100;
+      expect(await slow!.audit()).toMatchObject({ agreed: 1, skipped: 0 });
+      step = 0;
+      now += 3_600_000;
+      submit(slow);
+      submit(fast);
+      expect(await slow!.audit()).toMatchObject({ agreed: 2, skipped: 1 });
+    } finally {
+      clock.mockRestore();
+    }
+  });
+
   it("is none that the budget has paid for, although its copies take time", async () => {
     let now = 0;
     const native = await sharedDevice();

@@ -50,6 +50,8 @@ interface Settings {
 interface Sample {
   readonly call: DispatchCall;
   readonly workgroups: readonly (readonly [number, number, number])[];
+  /** The milliseconds that each of them was expected to take when it was drawn. */
+  readonly expected: number;
   readonly copies: readonly BindingCopy[];
 }
 
@@ -102,10 +104,10 @@ export class DeviceAudit implements Audit {
   #milliseconds = 0;
   /** The bytes of all copies. */
   #copied = 0;
-  /** The drawn workgroups that are not judged yet. */
-  #waiting = 0;
-  /** The time that the next workgroup is expected to take, in milliseconds. */
-  #expected = firstExpected;
+  /** The milliseconds that the drawn workgroups are expected to take that are not judged yet. */
+  #promised = 0;
+  /** The milliseconds that the next workgroup of a kernel is expected to take. */
+  readonly #expected = new WeakMap<KernelSource, number>();
   readonly #reasons = new Map<string, number>();
   readonly #disagreements: Disagreement[] = [];
 
@@ -192,7 +194,8 @@ export class DeviceAudit implements Audit {
       const count = call.grid.reduce((product, each) => product * each);
       const wanted = this.#numberToDraw(count);
       if (wanted === 0) continue;
-      if (this.#affordable(0) < 1) {
+      const expected = this.#expectedOf(call.kernel);
+      if (this.#affordable(expected, 0) < 1) {
         skipped += wanted;
         continue;
       }
@@ -209,11 +212,11 @@ export class DeviceAudit implements Audit {
         ({ size, input, output }) => size * (Number(input !== undefined) + Number(output)),
       );
       const bytes = copied.reduce((sum, each) => sum + each, 0);
-      const most = this.#memory.hasRoomFor(bytes) ? Math.min(wanted, this.#affordable(bytes)) : 0;
+      const most = this.#memory.hasRoomFor(bytes) ? Math.min(wanted, this.#affordable(expected, bytes)) : 0;
       skipped += wanted - most;
       if (most === 0) continue;
       this.#copied += bytes;
-      this.#waiting += most;
+      this.#promised += most * expected;
       const copy = (range: BufferRange, size: number, list: Copy[]) => {
         const { made } = makeSilently(this.#device, () => this.#memory.allocate(size));
         list.push({ from: range, to: made });
@@ -229,7 +232,7 @@ export class DeviceAudit implements Audit {
         ...(input && { input: copy(range, size, input === "before" ? before : after) }),
         ...(output && { output: copy(range, size, after) }),
       }));
-      samples.push({ call, workgroups, copies });
+      samples.push({ call, workgroups, expected, copies });
     }
     return { samples, before, after, undecided, skipped };
   }
@@ -260,12 +263,16 @@ export class DeviceAudit implements Audit {
   }
 
   /**
-   * Returns the number of workgroups that the budget pays for now, beside those that wait and with
-   * copies of so many bytes.
+   * Returns the number of workgroups that the budget pays for now, beside those that wait. Each is
+   * expected to take so many milliseconds, and their copies have so many bytes.
    */
-  #affordable(bytes: number): number {
-    const left = this.#left() - bytes / copiedInMillisecond;
-    return Math.max(0, Math.floor(left / this.#expected) - this.#waiting);
+  #affordable(expected: number, bytes: number): number {
+    const left = this.#left() - this.#promised - bytes / copiedInMillisecond;
+    return Math.max(0, Math.floor(left / expected));
+  }
+
+  #expectedOf(kernel: KernelSource): number {
+    return this.#expected.get(kernel) ?? firstExpected;
   }
 
   /** Counts the time of a part of the audit. */
@@ -304,7 +311,7 @@ export class DeviceAudit implements Audit {
 
   /** Frees the copies of work whose workgroups are not judged. */
   #drop({ samples, held }: Pick<SampledWork, "samples" | "held">): void {
-    for (const { workgroups } of samples) this.#waiting -= workgroups.length;
+    for (const { workgroups, expected } of samples) this.#promised -= workgroups.length * expected;
     this.#free(held);
   }
 
@@ -321,11 +328,11 @@ export class DeviceAudit implements Audit {
   }
 
   /** Judges the workgroups of a sample, each in a task of its own. */
-  async #judge({ call, workgroups, copies }: Sample): Promise<void> {
+  async #judge({ call, workgroups, expected, copies }: Sample): Promise<void> {
     let dispatch: AuditedDispatch | undefined;
     for (const workgroup of workgroups) {
       await new Promise((resolve) => setTimeout(resolve));
-      this.#waiting--;
+      this.#promised -= expected;
       // The budget paid for the workgroup when it was drawn, but not for what took longer than
       // expected since then.
       if (this.#left() < 0) {
@@ -342,7 +349,8 @@ export class DeviceAudit implements Audit {
       } catch (error) {
         this.#undecided(messageOf(error), 1);
       }
-      this.#expected = Math.max(this.#milliseconds - before, 0.9 * this.#expected);
+      const taken = Math.max(this.#milliseconds - before, 0.9 * this.#expectedOf(call.kernel));
+      this.#expected.set(call.kernel, taken);
     }
   }
 
