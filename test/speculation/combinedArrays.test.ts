@@ -5,12 +5,10 @@
 import type { SpeculateCall, Speculated } from "belay-speculate/internal/engine/call/call";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { combiningLoop } from "belay-speculate/internal/loops/analysis/combiningLoop";
-import { mostCells, mostInvocations } from "belay-speculate/internal/loops/kernels/code/cells";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import { expect, it } from "vitest";
 import { testDevices } from "../support/devices/testDevices.ts";
 import { evaluate } from "../support/loops/loopPrograms.ts";
-import { changeKernels } from "./changedKernels.ts";
 
 const devices = testDevices({ full: true });
 
@@ -91,50 +89,4 @@ it.each(bodies)("combine elements as JavaScript does: %s", async (body, operator
   const [{ statistics }] = executed as [Speculated];
   if (operators && statistics.onCpu === 0)
     expect(statistics).toMatchObject({ plans: ["in place"], rounds: 1 });
-});
-
-/** More iterations than invocations. */
-const many = mostInvocations + 77;
-
-/** Returns the combined arrays after a loop, as JavaScript leaves them and as a device does. */
-async function bothWays(body: string, elements: number, device: GPUDevice) {
-  const source = sourceOf(body);
-  const { run } = evaluate(replaceLoops(source, "loops.ts").code!, (call: SpeculateCall) =>
-    speculate(call.doubles?.(call).call ?? call, { device, fallback: "never" }),
-  );
-  const arrays = () => [
-    filled(new Int32Array(elements), [5, -7, 2 ** 31 - 1]),
-    filled(new Uint32Array(elements), [2 ** 32 - 1, 5]),
-    new Float32Array(1),
-    Int32Array.from({ length: many }, (_, i) => ((i * 7919) % (elements + 3)) - 1),
-    Uint8Array.from({ length: many }, (_, i) => i % 3),
-    new Float64Array(1),
-  ];
-  const [expected, left] = [arrays(), arrays()];
-  await evaluate(source).run!(...([...expected, many] as never[]));
-  await run!(...([...left, many] as never[]));
-  return { expected: expected.slice(0, 2), left: left.slice(0, 2) };
-}
-
-it.each([mostCells / 2, mostCells / 2 + 1, mostCells, mostCells + 1])(
-  "combine %i elements by many iterations of each invocation",
-  async (elements) => {
-    const device = await devices.newDevice();
-    for (const body of ["h[a[i]!] += i;", "h[a[i]!]--; g[a[i]!] = Math.max(g[a[i]!]!, i);"]) {
-      const { expected, left } = await bothWays(body, elements, device);
-      expect(left).toEqual(expected);
-    }
-  },
-);
-
-it.each([
-  ["flush_h(local);", "", "h[a[i]!]++;"],
-  ["clear_h(local);", "", "h[a[i]!] &= ~(1 << c[i]!);"],
-  ["place += stride", "place += 2u * stride", "h[a[i]!]++;"],
-])("see that %s is missing", async (find, put, body) => {
-  const device = await devices.newDevice();
-  const changed = changeKernels(device, find, put, "execute");
-  const { expected, left } = await bothWays(body, 9, device);
-  expect(changed()).toBeGreaterThan(0);
-  expect(left).not.toEqual(expected);
 });

@@ -130,10 +130,8 @@ export class Rounds {
     // The waiting iterations of a longer window become fewer with each round.
     const later = Math.max(this.#slots, longest);
     const most = [this.#plan.continues ? later : this.#slots, later];
-    const grids = this.#plan.phases.map(({ kernel: { mostInvocations = Infinity } }) =>
-      most.map((invocations) =>
-        this.#workspace.pipelines.gridFor(this.#loop, Math.min(invocations, mostInvocations)),
-      ),
+    const [first, others] = most.map((invocations) =>
+      this.#workspace.pipelines.gridFor(this.#loop, invocations),
     );
     let pass: GPUComputePassEncoder | undefined;
     for (let round = 0; round < rounds; round++) {
@@ -151,7 +149,7 @@ export class Rounds {
         pass.setPipeline(this.#pipelines[place]!.pipeline);
         pass.setBindGroup(0, this.#groups[place]!);
         if (isSingle) pass.dispatchWorkgroups(1);
-        else pass.dispatchWorkgroups(...grids[place]![round === 0 ? 0 : 1]!);
+        else pass.dispatchWorkgroups(...(round === 0 ? first! : others!));
       }
     }
     pass?.end();

@@ -2,7 +2,6 @@ import { storedOnly } from "../analysis/storedOnly.ts";
 import type { Loop, LoopArray } from "../tree/ir.ts";
 import { control } from "./addressKernel.ts";
 import { type Effects, emitBody } from "./code/body.ts";
-import { combinedArrays, emitCells, mostInvocations } from "./code/cells.ts";
 import {
   assembleKernel,
   type EngineBuffer,
@@ -58,7 +57,7 @@ function executeKernel(loop: Loop, name: Name, isPredicted: boolean): LoopKernel
   const effects: Effects = {
     load: ({ name }: LoopArray) => `  return peek_${wgslName(name)}(element);`,
     store: (array) =>
-      `${recordsStores(array) ? `  record_store(${identify(array)});\n` : ""}  ${array.role === "combined" ? "combine" : "poke"}_${wgslName(array.name)}(element, bits);`,
+      `${recordsStores(array) ? `  record_store(${identify(array)});\n` : ""}  poke_${wgslName(array.name)}(element, bits);`,
     loadCarried: (_, slot) => `  return control.carried[${slot}];`,
     storeCarried: (_, slot) => `  control.carried[${slot}] = bits;`,
     bailOut: "",
@@ -66,13 +65,7 @@ function executeKernel(loop: Loop, name: Name, isPredicted: boolean): LoopKernel
     misspeculate: "",
     ...predicted?.effects,
   };
-  const combined = combinedArrays(loop);
-  const execute = `let iteration = control.executing_base + ${held ? "lists[2u * params.capacity + place]" : "place"};
-  fuel = params.fuel;
-  start_reductions();${predicted ? `\n  ${predicted.start}` : ""}
-  iterate(${indexAt(loop, "iteration")});
-  ${contribute(loop)}`;
-  const kernel = assembleKernel({
+  return assembleKernel({
     name,
     loop,
     parameters: engineParameters(loop),
@@ -86,34 +79,19 @@ function executeKernel(loop: Loop, name: Name, isPredicted: boolean): LoopKernel
     functions: [
       ...(name === "executeRecordingStores" ? [recordStore] : []),
       ...(predicted ? [predicted.declaration] : []),
-      ...combined.map((array) => emitCells(array, combined.length)),
       emitBody(loop, effects),
       `@compute @workgroup_size(${workgroupSize})
 fn ${name}(${placeInGrid}) {
-  ${combined.length > 0 ? executeSeveral(combined, execute) : executeOne(execute)}
+  let place = ${numberInGrid};
+  if (place >= control.executing) { return; }
+  let iteration = control.executing_base + ${held ? "lists[2u * params.capacity + place]" : "place"};
+  fuel = params.fuel;
+  start_reductions();${predicted ? `\n  ${predicted.start}` : ""}
+  iterate(${indexAt(loop, "iteration")});
+  ${contribute(loop)}
 }`,
     ],
   });
-  return combined.length > 0 ? { ...kernel, mostInvocations } : kernel;
-}
-
-const executeOne = (execute: string) => `let place = ${numberInGrid};
-  if (place >= control.executing) { return; }
-  ${execute}`;
-
-/** Returns the statements that execute iterations between a workgroup's combinations of cells. */
-function executeSeveral(combined: readonly LoopArray[], execute: string): string {
-  const forEach = (name: string) =>
-    combined.map((array) => `${name}_${wgslName(array.name)}(local);`).join("\n  ");
-  return `${forEach("clear")}
-  workgroupBarrier();
-  let stride = workgroups.x * workgroups.y * ${workgroupSize};
-  for (var place = ${numberInGrid}; place < control.executing; place += stride) {
-    bailed_out = false;
-    ${execute.replaceAll("\n", "\n  ")}
-  }
-  workgroupBarrier();
-  ${forEach("flush")}`;
 }
 
 /**

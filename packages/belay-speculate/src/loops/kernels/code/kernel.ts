@@ -10,8 +10,6 @@ export interface LoopKernel {
   readonly name: string;
   readonly code: string;
   readonly bindings: readonly KernelBinding[];
-  /** The number of invocations above which each executes several iterations; none if absent. */
-  readonly mostInvocations?: number;
 }
 
 /** Functions that make kernels, by their names. A loop never needs all of its kernels. */

@@ -11,7 +11,7 @@ import { fromBits, toBits, wgslName, wgslType } from "./names.ts";
 export type ArrayAccess = "read" | "write";
 
 /** Returns the type of an element's value before conversion. */
-export function valueType(element: ElementType): NumberType {
+function valueType(element: ElementType): NumberType {
   if (element === "f64") return "u32";
   return element === "u32" || element === "f32" ? element : "i32";
 }
@@ -29,7 +29,7 @@ const bitsOf: Readonly<Record<ElementType, 8 | 16 | 32>> = {
 };
 
 /** The atomic operations of operators. */
-export const atomics: Readonly<Record<CombiningOperator, string>> = {
+const atomics: Readonly<Record<CombiningOperator, string>> = {
   "+": "atomicAdd",
   "&": "atomicAnd",
   "|": "atomicOr",
