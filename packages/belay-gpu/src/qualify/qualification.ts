@@ -45,7 +45,7 @@ export interface KernelCase {
   /**
    * `"differs"`: a word is wrong. `"failed"`: the device rejects the kernel or does not finish it.
    * `"undecided"`: the specification does not fix the results. `"not-checked"`: the reference
-   * executor lacks a construct of the kernel.
+   * executor lacks a construct of the kernel, or the kernel has an error of its own.
    */
   readonly outcome: "agrees" | "differs" | "failed" | "undecided" | "not-checked";
   /** The features that the kernel needs, by their names in WebGPU. */

@@ -33,7 +33,8 @@ export class UnverifiedError extends BelayError {
   override readonly name = "UnverifiedError";
 
   constructor(cause: unknown, diagnostic: DiagnosticName = "unverified-results", help?: string) {
-    const why = cause instanceof Error ? cause.message || cause.name : cause;
+    // A device that is destroyed aborts mappings with an error that has no message.
+    const why = cause instanceof Error ? cause.message || "the device was closed meanwhile" : cause;
     super(diagnostic, `results could not be verified: ${why}`, { cause, help });
   }
 }
