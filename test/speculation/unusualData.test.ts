@@ -17,7 +17,7 @@ const order = numbers(n, (i) => (i * 77 + 5) % n);
 const values = () => numbers(n, (i) => i * 3);
 const loop = loopFrom(
   "a: Int32Array, p: Int32Array",
-  "for (let i = 0; i < p.length; i++) { a[p[i]!] = (a[p[i]!]! + i) | 0; }",
+  "for (let i = 0; i < p.length; i++) { a[p[i]!] = (a[p[i]!]! * 3 + i) | 0; }",
   "speculate(a)",
 );
 const sequential = sequentialLoop(loop);
