@@ -12,7 +12,13 @@ import { type BufferRange, placesOf, whole } from "../runtime/webgpu/resources.t
 import { WeakCache } from "../runtime/webgpu/weakCache.ts";
 import { reportStride, reportWords } from "./checkKernels.ts";
 import type { SumsOfProducts } from "./sumsOfProducts.ts";
-import { type CheckGroups, type CheckWork, newWork, type Step, type SumsPipelines } from "./sumsPipelines.ts";
+import {
+  type CheckDispatch,
+  type CheckGroups,
+  type CheckWork,
+  newWork,
+  type SumsPipelines,
+} from "./sumsPipelines.ts";
 
 /**
  * The words of the buffer that a check keeps. A draw is the seed of the weights, and the first word
@@ -135,7 +141,7 @@ export class DispatchCheck implements SumsFindings {
   readonly #work: CheckWork;
   readonly #skippable: BufferRange;
   readonly #found: (findings: Findings) => void;
-  readonly #steps: Readonly<Record<CheckStep, Step>>;
+  readonly #steps: Readonly<Record<CheckStep, CheckDispatch>>;
   readonly #groups = new WeakCache<CheckGroups>();
   /** The bind groups of the dispatches that were encoded. */
   readonly #known = new WeakMap<DispatchCall, Partial<Record<Draw, CheckGroups>>>();

@@ -40,7 +40,7 @@ export interface CheckGroups {
 }
 
 /** A dispatch of a kernel of the check. */
-export interface Step {
+export interface CheckDispatch {
   readonly pipeline: GPUComputePipeline;
   readonly group: keyof CheckGroups;
   readonly workgroups: readonly [number, number];
@@ -126,7 +126,7 @@ export class SumsPipelines {
   }
 
   /** Returns the steps with these names. There are no digests if all of the output are results. */
-  stepsOf(names: readonly StepName[]): Step[] {
+  stepsOf(names: readonly StepName[]): CheckDispatch[] {
     const { combine, compare, digest } = this.kernels;
     const workgroups = { combine, compare, digestBefore: digest, digestAfter: digest };
     return names.flatMap((name) => {
