@@ -112,6 +112,10 @@ describe("qualify", () => {
       "it is a list of kernels with a source",
     );
     await expect(qualify(device, { kernel: scaled } as never)).rejects.toThrow("there is no option kernel");
+    for (const workgroups of [3, [1, 1], [1, 1, -1], ["1", 1, 1]])
+      await expect(qualify(device, { kernels: [{ ...scaled, workgroups }] as never })).rejects.toThrow(
+        new TypeError("the workgroups of a kernel are three whole numbers, as in [16, 1, 1]"),
+      );
   });
 });
 
