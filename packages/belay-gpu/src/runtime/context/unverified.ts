@@ -33,8 +33,7 @@ export class UnverifiedError extends BelayError {
   override readonly name = "UnverifiedError";
 
   constructor(cause: unknown, diagnostic: DiagnosticName = "unverified-results", help?: string) {
-    // A device that is destroyed aborts mappings with an error that has no message.
-    const why = cause instanceof Error ? cause.message || "the device was closed meanwhile" : cause;
+    const why = cause instanceof Error ? cause.message || cause.name : cause;
     super(diagnostic, `results could not be verified: ${why}`, { cause, help });
   }
 }

@@ -2,6 +2,7 @@ import { refusesFaults } from "../context/policy.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import { isMappedAndBound } from "../memory/protectedBuffers.ts";
+import { explainAbort } from "../webgpu/explainAbort.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import { Overlay, rank } from "../webgpu/overlay.ts";
 import { type BufferRange, type GpuResource, isTexture, OFFSET_BEYOND_BUFFERS } from "../webgpu/resources.ts";
@@ -141,21 +142,11 @@ export class MappingGate {
     try {
       return await mapping;
     } catch (error) {
-      throw await this.#explained(error);
+      throw await explainAbort(this.#device, error, "before the buffer was mapped");
     } finally {
       this.#underWay.delete(settled);
       settle();
     }
-  }
-
-  /** Returns an error that names the loss of the device, if the error of a mapping says nothing. */
-  async #explained(error: unknown): Promise<unknown> {
-    const { name, message } = error as Partial<DOMException>;
-    if (name !== "AbortError" || message) return error;
-    const lost = await Promise.race([this.#device.lost, undefined]);
-    if (!lost) return error;
-    const event = lost.reason === "destroyed" ? "closed" : `lost (${lost.message})`;
-    return new DOMException(`the device was ${event} before the buffer was mapped`, name);
   }
 
   async #release(buffer: GPUBuffer, pending: GatedMapping): Promise<undefined> {

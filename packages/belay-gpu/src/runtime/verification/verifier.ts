@@ -6,6 +6,7 @@ import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { Signal } from "../context/signal.ts";
 import { UnverifiedError } from "../context/unverified.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
+import { explainAbort } from "../webgpu/explainAbort.ts";
 import type { ResourceRange } from "../webgpu/resources.ts";
 import { blameOf, type CheckResult, errorOf, firstOf, hasWaited, isClean } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
@@ -51,6 +52,7 @@ export interface VerifierReport {
  * and all results that were computed or copied from them, until they are replaced.
  */
 export class Verifier {
+  readonly #device: GPUDevice;
   readonly #reports: EpochReports;
   readonly #journal: Journal;
   /** Emitted before work is executed again. A transient fault must then be disarmed. */
@@ -73,7 +75,8 @@ export class Verifier {
   #recoveryMs = 0;
 
   constructor(context: RuntimeContext, memory: DamageDetection, journal: Journal, search: StoreSearch) {
-    const { policy, events } = context;
+    const { device, policy, events } = context;
+    this.#device = device;
     this.#reports = new EpochReports(context, memory);
     this.#journal = journal;
     this.#memory = memory;
@@ -81,7 +84,7 @@ export class Verifier {
     this.#onFault = policy.onFault;
     this.#events = events;
     this.#reexecution = new Reexecution({
-      device: context.device,
+      device,
       reports: this.#reports,
       journal,
       memory,
@@ -155,7 +158,7 @@ export class Verifier {
       this.#announce(new FaultLog(found), settled.outcome);
       return settled.result;
     } catch (error) {
-      return { lost: new UnverifiedError(error) };
+      return { lost: new UnverifiedError(await explainAbort(this.#device, error, "meanwhile")) };
     }
   }
 
