@@ -93,24 +93,24 @@ export class SumsPipelines {
       buffer: { type },
     });
     const read = sums.added ? [0, 1, 2, 3] : [0, 1, 2];
+    const entries = [
+      ...read.map((binding) => entry(binding, "read-only-storage")),
+      entry(4, "storage"),
+      entry(5, "storage"),
+      entry(6, "uniform"),
+      ...(decides ? [entry(7, "storage")] : []),
+    ];
     this.#layouts = {
-      combine: device.createBindGroupLayout({
-        entries: [entry(1, "read-only-storage"), entry(4, "storage"), entry(6, "uniform")],
-      }),
-      others: device.createBindGroupLayout({
-        entries: [
-          ...read.map((binding) => entry(binding, "read-only-storage")),
-          entry(4, "storage"),
-          entry(5, "storage"),
-          entry(6, "uniform"),
-          ...(decides ? [entry(7, "storage")] : []),
-        ],
-      }),
+      combine: device.createBindGroupLayout({ entries: entries.filter(isCombined) }),
+      others: device.createBindGroupLayout({ entries }),
+    };
+    const layouts = {
+      combine: device.createPipelineLayout({ bindGroupLayouts: [this.#layouts.combine] }),
+      others: device.createPipelineLayout({ bindGroupLayouts: [this.#layouts.others] }),
     };
     const module = device.createShaderModule({ label, code: kernels.source });
     const pipeline = (entryPoint: string, constants: Record<string, number> = {}) => {
-      const bindGroupLayouts = [this.#layouts[groupOf(entryPoint)]];
-      const layout = device.createPipelineLayout({ bindGroupLayouts });
+      const layout = layouts[groupOf(entryPoint)];
       return device.createComputePipeline({ label, layout, compute: { module, entryPoint, constants } });
     };
     const pipelines: [StepName, GPUComputePipeline][] = [
@@ -139,30 +139,27 @@ export class SumsPipelines {
   groups({ left, right, output, added }: CheckedBuffers, work: CheckWork, offset = 0): CheckGroups {
     const [first, second] = this.kernels.isMirrored ? [right, left] : [left, right];
     const { combined, report, draw, skippable } = work;
-    const of: readonly (readonly [binding: number, resource: GPUBufferBinding | undefined])[] = [
-      [0, first],
-      [1, second],
-      [2, output],
-      [3, added],
-      [4, { buffer: combined }],
-      [5, report],
-      [6, { buffer: draw, offset, size: drawSize }],
-      [7, skippable],
+    const resources = [
+      first,
+      second,
+      output,
+      added,
+      { buffer: combined },
+      report,
+      { buffer: draw, offset, size: drawSize },
+      skippable,
     ];
-    const groupWith = (layout: GPUBindGroupLayout, bindings: readonly number[]) => {
-      const entries = of.flatMap(([binding, resource]) =>
-        resource && bindings.includes(binding) ? [{ binding, resource }] : [],
-      );
-      return this.#device.createBindGroup({ label, layout, entries });
-    };
+    const entries = resources.flatMap((resource, binding) => (resource ? [{ binding, resource }] : []));
+    const group = (layout: GPUBindGroupLayout, entries: GPUBindGroupEntry[]) =>
+      this.#device.createBindGroup({ label, layout, entries });
     return {
-      combine: groupWith(this.#layouts.combine, [1, 4, 6]),
-      others: groupWith(
-        this.#layouts.others,
-        of.map(([binding]) => binding),
-      ),
+      combine: group(this.#layouts.combine, entries.filter(isCombined)),
+      others: group(this.#layouts.others, entries),
     };
   }
 }
+
+/** Returns true if combining has a binding: the second factor, its combinations, or the draw. */
+const isCombined = ({ binding }: { readonly binding: number }) => [1, 4, 6].includes(binding);
 
 const groupOf = (step: string): keyof CheckGroups => (step === "combine" ? "combine" : "others");
