@@ -184,8 +184,7 @@ class LoopFacts {
     const found: Expression[] = [];
     const loop = this.#loop;
     const collect = (part: AnyNode, isInside: boolean) => {
-      const condition =
-        part.kind === "switch" ? part.selector : isLoop(part) ? endOf(part) : conditionOf(part);
+      const condition = conditionOf(part);
       const isBranch = isLoop(part) || part.kind === "if" || part.kind === "switch";
       const matters = isInside || !isBranch || this.#matters(part);
       if (condition && matters) found.push(condition);
@@ -498,7 +497,12 @@ class LoopFacts {
 /** Returns the condition on which a loop ends or goes on. */
 const endOf = (loop: Loop): Expression | null => (loop.kind === "loop" ? loop.breakIf : loop.condition);
 
-const conditionOf = (node: AnyNode): Expression | null => (node.kind === "if" ? node.condition : null);
+/** Returns the value on which a branch or a loop decides. */
+function conditionOf(node: AnyNode): Expression | null {
+  if (node.kind === "switch") return node.selector;
+  if (node.kind === "if") return node.condition;
+  return isLoop(node) ? endOf(node) : null;
+}
 
 function isZero(program: Program, operand: Expression): boolean {
   const constant = program.constantOf(operand);

@@ -11,7 +11,6 @@ import { representatives } from "../reference/intervals.ts";
 import { RaceDetector } from "../reference/races.ts";
 import {
   type ReferenceKernel,
-  type ReferenceParts,
   type ReferenceSource,
   type ResolvedKernel,
   referenceOf,
@@ -200,11 +199,6 @@ export class AuditedDispatch {
     return false;
   }
 
-  /** Translates the kernel again, with other parts of the executor. */
-  #translated(parts: ReferenceParts): ReferenceKernel {
-    return this.#timed(() => referenceOf(this.#kernel, parts) as ReferenceKernel);
-  }
-
   /**
    * Executes some workgroups, or all. Returns the reason if the specification does not fix their
    * results.
@@ -293,8 +287,11 @@ export class AuditedDispatch {
     if (usesAtomicResults(program, declaration))
       return "the order of atomic operations may decide its results";
     const [x, y, z] = this.#grid;
-    const search = async (only?: readonly Workgroup[]) =>
-      (await this.#execute(only, subgroupSize, this.#translated({ races: new RaceDetector() })))?.reason;
+    const search = async (only?: readonly Workgroup[]) => {
+      const parts = { races: new RaceDetector() };
+      const racing = this.#timed(() => referenceOf(this.#kernel, parts) as ReferenceKernel);
+      return (await this.#execute(only, subgroupSize, racing))?.reason;
+    };
     if (x * y * z > mostRacing) return search([workgroup]);
     this.#races ??= search();
     return this.#races;

@@ -252,7 +252,10 @@ export class DeviceAudit implements Audit {
     return [...drawn];
   }
 
-  /** Returns the milliseconds that the budget has left, which are negative once it is overdrawn. */
+  /**
+   * Returns the milliseconds that the budget has left, which are negative once it is overdrawn.
+   * Forgets savings beyond `mostSaved`.
+   */
   #left(): number {
     const { budget } = this.#settings;
     if (budget === 1) return Number.POSITIVE_INFINITY;
