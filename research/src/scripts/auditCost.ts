@@ -19,7 +19,7 @@ import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import type { Audit, AuditReport, AuditStarter } from "belay-gpu/internal/runtime/context/auditing";
 import { openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
-import { median, quantile, sum } from "simple-statistics";
+import { geometricMean, median, quantile, sum } from "simple-statistics";
 import type { UsedProgram } from "../bench/programs/program.ts";
 import { samplePrograms } from "../bench/programs/samples.ts";
 import { tensorflowPrograms } from "../bench/programs/tensorflow.ts";
@@ -123,7 +123,6 @@ async function timeOf(
 const ratioOfSums = (pairs: readonly Pair[]) =>
   sum(pairs.map(({ on }) => on)) / sum(pairs.map(({ off }) => off));
 const medianRatio = (pairs: readonly Pair[]) => median(pairs.map(({ on, off }) => on / off));
-const geometricMean = (ratios: readonly number[]) => Math.exp(sum(ratios.map(Math.log)) / ratios.length);
 
 /** Returns the geometric mean of programs' ratios, and an interval of 95 % from resampled pairs. */
 function withInterval(

@@ -30,6 +30,7 @@ import { digestOf } from "belay-gpu/internal/compiler/selectiveCover";
 import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
+import { geometricMean } from "simple-statistics";
 import { measureCost, withGuarded } from "../bench/measuring/overhead.ts";
 import { TimedProgram } from "../bench/measuring/timing.ts";
 import { catalog } from "../workloads/samples/index.ts";
@@ -123,8 +124,7 @@ console.log(
   ]),
 );
 const timed = rows.flatMap(({ times }) => times ?? []);
-const mean = (of: (times: Times) => number) =>
-  Math.exp(timed.reduce((sum, each) => sum + Math.log(of(each)), 0) / timed.length).toFixed(3);
+const mean = (of: (times: Times) => number) => geometricMean(timed.map(of)).toFixed(3);
 if (timed.length > 0)
   console.log(
     `geometric means: ${mean(({ selective }) => selective)}, as a whole ${mean(({ whole }) => whole)}, the cheapest ${mean(cheapestOf)}`,
