@@ -41,9 +41,27 @@ export function asHalves(device: GPUDevice): Halved {
   };
 }
 
-function kernelOnHalves(code: string): string {
+/**
+ * The functions of Sobel's filter that name the bits of 32-bit floats. These convert in their
+ * place. Differences are divided by 16, as their squares would overflow.
+ */
+const conversions: Readonly<Record<string, string>> = {
+  centered: "(numbers: vec4u) -> vec4f { return vec4f(vec4i(numbers) - 1020) / 16.0; }",
+  strength: `(across: vec4u, down: vec4u) -> vec4u {
+  let a = centered(across);
+  let d = centered(down);
+  return vec4u(min(sqrt(a * a + d * d) * 8.0, vec4f(255.0)));
+}`,
+};
+
+/** Returns a kernel with `f16` in place of `f32`. Kernels without floats stay as they are. */
+export function kernelOnHalves(code: string): string {
   if (!/\b(f32|vec[234]f|mat[234]x[234]f)\b/.test(code)) return code;
-  const halves = code
+  const converting = code.replaceAll(
+    /\bfn (centered|strength)\([\s\S]*?\n\}/g,
+    (_, name: string) => `fn ${name}${conversions[name]}`,
+  );
+  const halves = converting
     .replaceAll(/\bf32\b/g, "f16")
     .replaceAll(/\b(vec[234]|mat[234]x[234])f\b/g, "$1h")
     .replaceAll(/(?<![\w.])(\d+\.\d*(?:e[+-]?\d+)?)f?(?![\w.])/g, "$1h");
