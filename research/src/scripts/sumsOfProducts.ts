@@ -62,9 +62,12 @@ const newDevice = async () => {
 const rows: Row[] = [];
 
 const sizes = flags.sizes.split(",").filter(Boolean).map(Number);
-for await (const { program, dispatch } of capturedProducts(newDevice, sizes, Number(flags.side)))
-  await measure(program, dispatch);
-const faultFree = await runWithoutFaults(Number(flags["fault-free"]));
+for await (const { program, dispatch } of capturedProducts(newDevice, sizes, Number(flags.side))) {
+  const row = await measure(program, dispatch);
+  rows.push(row);
+  console.error(`${program}: ${row.verdict ?? row.reason}`);
+  write({ rows });
+}
 const columns = [
   "program",
   "ms alone",
@@ -90,19 +93,22 @@ console.log(
     ]),
   ]),
 );
+const faultFree = await runWithoutFaults(Number(flags["fault-free"]));
 console.log("runs without a fault:", JSON.stringify(faultFree));
-if (flags.json) writeFileSync(flags.json, JSON.stringify({ rows, faultFree }));
+write({ rows, faultFree });
 close();
 if (Object.values(faultFree).some(({ mismatch = 0 }) => mismatch > 0)) process.exitCode = 1;
 
-async function measure(program: string, dispatch: CapturedDispatch): Promise<void> {
+/** Writes the results so far, as a later dispatch may fail. */
+function write(results: object): void {
+  if (flags.json) writeFileSync(flags.json, JSON.stringify(results));
+}
+
+async function measure(program: string, dispatch: CapturedDispatch): Promise<Row> {
   const start = performance.now();
   const sums = sumsIn(dispatch);
   const finding = performance.now() - start;
-  if ("reason" in sums) {
-    rows.push({ program, finding, reason: sums.reason });
-    return;
-  }
+  if ("reason" in sums) return { program, finding, reason: sums.reason };
   const device = await newDevice();
   const runnable = new RunnableProduct(device, dispatch, sums);
   const { outcome, bound } = await runnable.verdict();
@@ -110,7 +116,9 @@ async function measure(program: string, dispatch: CapturedDispatch): Promise<voi
   const terms = sums.terms.reduce((product, { size }) => product * size, 1);
   const { work } = runnable;
   const ratio = checked / alone;
-  rows.push({
+  runnable.destroy();
+  device.destroy();
+  return {
     program,
     results: sums.count,
     terms,
@@ -123,9 +131,7 @@ async function measure(program: string, dispatch: CapturedDispatch): Promise<voi
     work,
     verdict: outcome,
     bound,
-  });
-  runnable.destroy();
-  device.destroy();
+  };
 }
 
 /**

@@ -56,12 +56,14 @@ function operationsOf(tf: TensorFlowLibrary, side: number): Record<string, () =>
   };
 }
 
+/** The number of backends so far. TensorFlow.js keeps a backend's device with its name for good. */
+let backends = 0;
+
 /** Returns programs that execute one operation each. */
 export async function sumOperations(
   side: number,
 ): Promise<{ readonly name: string; run(device: GPUDevice): Promise<void> }[]> {
   const { tf, WebGPUBackend } = await loadLibrary();
-  let backends = 0;
   return Object.entries(operationsOf(tf, side)).map(([name, compute]) => ({
     name,
     run: async (device) => {
