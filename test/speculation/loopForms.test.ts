@@ -15,7 +15,48 @@ const around = (before: string, loop: string, after = "") => `class Grid {
     return this.cells;
   }
 }
-export const ofClass = (a: unknown, b: unknown, n: number) => new Grid().run(n);
+class Base { static readonly step = Int32Array.of(2, 7); base = Int32Array.of(5, 6, 7, 8); }
+interface Shape { readonly cells: Int32Array; readonly scale: number }
+class Window extends Base {
+  count: number;
+  constructor(private readonly cells: Int32Array, protected width = 2) {
+    super();
+    this.count = 4;
+  }
+  async run(this: Window & Shape, scale: number) {
+    "use speculate";
+    //#pragma omp for target(webgpu)
+    for (let i = 0; i < this.count; i++)
+      this.cells[i] = this.base[i]! * this.width + Base.step[i & 1]! + scale * this.scale;
+    return this.cells;
+  }
+  readonly scale = 3;
+}
+async function scaled(this: Shape, n: number) {
+  "use speculate";
+  const add = (x: number) => x + this.scale;
+  //#pragma omp for target(webgpu)
+  for (let i = 0; i < n; i++) this.cells[i] = this.cells[i]! * this.scale;
+  return add(n);
+}
+const literal = {
+  cells: Int32Array.of(4, 5),
+  table: Object.freeze([7, 8, 9]),
+  async run(n: number) {
+    "use speculate";
+    //#pragma omp for target(webgpu)
+    for (let i = 0; i < n; i++) this.cells[i] = this.table[i]! + literal.cells[i]!;
+    return this.cells;
+  },
+};
+export const ofClass = async (a: Int32Array, b: Int32Array, n: number) => [
+  await new Grid().run(n),
+  await new Window(a).run(n),
+  await scaled.call({ cells: b, scale: 4 }, n),
+  await literal.run(2),
+  a,
+  b,
+];
 interface Pair { readonly left: Int32Array; right: Int32Array; gain: number; inner: { shift: number } }
 export async function run(a: Int32Array, b: Int32Array, n: number, pair: Pair) {
   "use speculate";
@@ -46,6 +87,9 @@ const forms: [before: string, loop: string, after?: string][] = [
   ["", "for (let i = 0; i < n; i++) pair.right[i] = pair.left[i]! * pair.gain + pair.inner.shift;"],
   ["", "for (let i = 0; i < pair.left.length; i++) b[i] = pair.left[i]!;"],
   ["", "for (const x of pair.left) b[x & 7] = x;"],
+  ["", "for (let i = 0; i < n; i++) b[i] = a.at(-i)! + (a.at(i - 9) ?? 5) + (a.at(2 * i) ?? 7);"],
+  ["", "for (let i = 0; i < n; i++) b[i] = a.at(a[i + 3]!) ?? 1;"],
+  ["", "for (let i = 1; i < n; i++) b[i] = pair.left.at(-1 - i)! + a.at(i % 3)! + a.at(n)!;"],
   ["let i = -1;", "while (++i < n) b[i] = a[i]! + i;", "i"],
   ["let i = -1;", "while (++i < n && a[i] !== 5) b[i] = i;", "i"],
   ["let i = n;", "while (i--) { if (a[i] === 4) continue; b[i] = 7 + i; }", "i"],
@@ -92,15 +136,17 @@ it.each(forms)("are translated and give what the source gives: %s %s", async (be
   expect(calls.length > 0).toBe(!isRefused);
 });
 
-it("read properties of `this`, private ones too", async () => {
+it("read properties of `this`: of classes, of their parameters and bases, of `this` parameters", async () => {
   const source = around("", "for (let i = 0; i < n; i++) b[i] = 0;");
   const { exports, calls } = evaluateTranslated(source);
-  const written = evaluate(source);
-  expect(await exports.ofClass!(...([0, 0, 8] as never[]))).toEqual(
-    await written.ofClass!(...([0, 0, 8] as never[])),
-  );
+  const resultOf = ({ ofClass }: typeof exports) =>
+    ofClass!(...([Int32Array.of(1, 2, 3, 4, 5, 6, 7, 8), Int32Array.of(3, 1, 4), 3] as never[]));
+  expect(await resultOf(exports)).toEqual(await resultOf(evaluate(source)));
   expect(calls.map(({ loop }) => loop.arrays.map(({ name }) => name))).toEqual([
     ["this$cells", "this$hidden"],
+    ["this$cells", "this$base", "Base$step"],
+    ["this$cells"],
+    ["this$cells", "this$table", "literal$cells"],
   ]);
 });
 

@@ -9,16 +9,16 @@ import type {
   Statement as SourceStatement,
 } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
-import { constantOf } from "../source/constantProperties.ts";
 import { withoutTypes } from "../source/declaredTypes.ts";
 import { type Binding, isFunction, lookUp } from "../source/scopes.ts";
 import { withoutTailCalls } from "../source/tailCalls.ts";
-import { arrayOrText, element, loadOf, requireMethod, spanOf } from "./expressions/elements.ts";
+import { arrayOrText, elementAt, loadOf, spanOf } from "./expressions/elements.ts";
 import { afterwards, held } from "./expressions/evaluationOrder.ts";
 import { indexOf } from "./expressions/indices.ts";
 import { isMathFunction, mathCall } from "./expressions/mathFunctions.ts";
-import { objectMeaning, read } from "./expressions/names.ts";
+import { read } from "./expressions/names.ts";
 import { isNumberTest, numberTest } from "./expressions/numberTests.ts";
+import { namedPart, objectMeaning } from "./expressions/properties.ts";
 import { elementsOf } from "./expressions/scratchArrays.ts";
 import type { Lowering, Meaning } from "./lowering.ts";
 import { hostConstant, type LoweredValue } from "./numbers/values.ts";
@@ -36,6 +36,14 @@ export function call(lowering: Lowering, node: CallExpression): LoweredValue {
     return elements ?? refuse(loopError.unsupported("a spread argument", argument, "name each argument"));
   });
   if (node.optional) return refuse(loopError.unsupported("an optional call", node));
+  const part = namedPart(lowering, callee);
+  if (part?.path !== undefined && part.names.length === 0)
+    return inlined(lowering, part.binding, part.path, args, node);
+  if (callee.type === "MemberExpression" && !callee.computed && args.length === 1) {
+    const isAt = callee.property.type === "Identifier" && callee.property.name === "at";
+    if (isAt && arrayNamed(lowering, callee.object))
+      return elementAt(lowering, callee.object, args[0]!, node);
+  }
   if (callee.type === "MemberExpression" && !callee.computed && callee.object.type === "Identifier") {
     const [object, name] = [callee.object.name, (callee.property as { name: string }).name];
     if (object === "Math" && !lookUp(lowering.scope, "Math")) {
@@ -46,12 +54,7 @@ export function call(lowering: Lowering, node: CallExpression): LoweredValue {
     if (name === "charCodeAt" && args.length === 1) return codeUnit(lowering, callee.object, args[0]!, node);
     if (object === "Number" && !lookUp(lowering.scope, "Number") && isNumberTest(name))
       return numberTest(lowering, name, args, node);
-    const last =
-      name === "at" && args.length === 1 ? elementAt(lowering, callee.object, args[0]!) : undefined;
-    if (last) return last;
     const namespace = lookUp(lowering.scope, object);
-    const exported = namespace && lowering.imports.memberOf(namespace, name);
-    if (exported) return inlined(lowering, exported, `${object}.${name}`, args, node);
     if (namespace?.kind === "import" && namespace.declaration.type === "ImportNamespaceSpecifier")
       return refuse(loopError.unknownCall(`${object}.${name}`, "is not exported", node));
     const makesLonger = (name === "push" || name === "unshift") && arrayNamed(lowering, callee.object);
@@ -72,45 +75,6 @@ function codeUnit(lowering: Lowering, text: Source, at: Source, node: Node): Low
   if (array.copied !== "text") return refuse(loopError.unsupported("this call", node, helperHelp));
   const { ir, known } = indexOf(lowering, array, at);
   return loadOf(lowering, { array, ir, index: known, span: spanOf(node) });
-}
-
-/** Translates `array.at(-1)` with a constant; undefined for other calls. */
-function elementAt(lowering: Lowering, object: Source, at: Source): LoweredValue | undefined {
-  const place = constantOf(at, () => undefined);
-  if (typeof place !== "number" || !Number.isInteger(place) || !arrayNamed(lowering, object))
-    return undefined;
-  const { start, end } = at;
-  const literal: Source = {
-    type: "Literal",
-    value: Math.abs(place),
-    raw: String(Math.abs(place)),
-    start,
-    end,
-  };
-  const length = { type: "Identifier", name: "length", start, end } as IdentifierName;
-  const size: Source = {
-    type: "MemberExpression",
-    object,
-    property: length,
-    computed: false,
-    optional: false,
-    start,
-    end,
-  };
-  const property: Source =
-    place < 0 ? { type: "BinaryExpression", operator: "-", left: size, right: literal, start, end } : literal;
-  const node = {
-    type: "MemberExpression",
-    object,
-    property,
-    computed: true,
-    optional: false,
-    start,
-    end,
-  } as const;
-  const found = element(lowering, node);
-  if ("array" in found) requireMethod(lowering, found.array, "at");
-  return loadOf(lowering, found);
 }
 
 const helperHelp =

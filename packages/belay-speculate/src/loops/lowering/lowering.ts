@@ -5,7 +5,6 @@ import type { BranchDirective } from "../directives/directive.ts";
 import type { CopiedValue } from "../source/declaredTypes.ts";
 import type { Imports } from "../source/imports.ts";
 import type { ParsedFile } from "../source/parse.ts";
-import type { PropertyPath } from "../source/propertyPaths.ts";
 import type { Binding, Scope, Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
 import type {
@@ -51,7 +50,17 @@ export type Meaning =
   | { readonly kind: "array"; readonly array: AccessedArray }
   | { readonly kind: "scratch"; readonly scratch: ScratchArray }
   /** A parameter for an object from outside, whose properties a function reads. */
-  | { readonly kind: "object"; readonly path: PropertyPath };
+  | { readonly kind: "object"; readonly object: OuterObject };
+
+/** An object from outside, or a property of one. */
+export interface OuterObject {
+  /** The variable that holds the object; null for `this`. */
+  readonly binding: Binding | null;
+  /** JavaScript that gives the object of the variable before the loop. */
+  readonly code: string;
+  /** The names of the properties that lead from there. */
+  readonly names: readonly string[];
+}
 
 /** An array that an iteration makes, with a variable for each element. */
 export interface ScratchArray {

@@ -1,16 +1,16 @@
 import type { MemberExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
-import { constantProperty, constantValue } from "../source/constantProperties.ts";
 import { lookUp } from "../source/scopes.ts";
 import { call } from "./calls.ts";
 import { condition, conditional, logical } from "./expressions/choices.ts";
-import { arrayOrText, element, loadOf } from "./expressions/elements.ts";
+import { arrayOrText, element, lengthOf, loadOf } from "./expressions/elements.ts";
 import { inOrder } from "./expressions/evaluationOrder.ts";
-import { meaningOf, propertyMeaning, read } from "./expressions/names.ts";
+import { meaningOf, read } from "./expressions/names.ts";
 import { binary, unary } from "./expressions/operators.ts";
+import { constantAt, propertyMeaning } from "./expressions/properties.ts";
 import { scratchNamed } from "./expressions/scratchArrays.ts";
 import type { Lowering } from "./lowering.ts";
-import { between, hostConstant, hostNumber, type LoweredValue } from "./numbers/values.ts";
+import { hostConstant, type LoweredValue } from "./numbers/values.ts";
 import { refuse } from "./refusal.ts";
 import { assign, effects, update } from "./statements/assignments.ts";
 
@@ -112,24 +112,17 @@ function member(lowering: Lowering, node: MemberExpression): LoweredValue {
       const value = node.object.name === "Math" ? Math[name as "PI"] : Number[name as "EPSILON"];
       if (typeof value === "number") return hostConstant(value);
     }
-    const object = lookUp(lowering.scope, node.object.name);
-    const exported = object && lowering.imports.memberOf(object, name);
-    const constant = exported
-      ? constantValue(exported, lowering.file)
-      : constantProperty(object, name, lowering.file);
-    if (constant !== undefined) return hostConstant(constant);
     if (name === "length") {
       const scratch = scratchNamed(lowering, node.object);
       if (scratch) return hostConstant(scratch.variables.length);
-      const array = arrayOrText(lowering, node.object);
-      const code = `${array.code}.length`;
-      return hostNumber(code, "integer", { range: between(0, 2 ** 52) });
+      return lengthOf(arrayOrText(lowering, node.object));
     }
   }
+  const constant = constantAt(lowering, node);
+  if (constant !== undefined) return hostConstant(constant);
   if (!node.computed && node.property.type === "Identifier" && node.property.name === "length") {
     const object = propertyMeaning(lowering, node.object);
-    if (object?.kind === "array")
-      return hostNumber(`${object.array.code}.length`, "integer", { range: between(0, 2 ** 52) });
+    if (object?.kind === "array") return lengthOf(object.array);
   }
   const property = propertyMeaning(lowering, node);
   if (property?.kind === "value") return property.value;

@@ -1,4 +1,4 @@
-import type { ArrayExpression, Expression, Node, TSType } from "oxc-parser";
+import type { ArrayExpression, CallExpression, Expression, Node, TSType, TSTypeName } from "oxc-parser";
 import type { ElementType } from "../tree/ir.ts";
 import { constantOf } from "./constantProperties.ts";
 import type { ParsedFile } from "./parse.ts";
@@ -51,7 +51,7 @@ export function declaredType(binding: Binding, file: ParsedFile, distance = 0): 
   if (binding.kind === "class" || binding.kind === "function") return { kind: "other", name: binding.kind };
 
   const [target, initializer] = targetOf(declaration);
-  if (target?.type !== "Identifier") return unknown;
+  if (target.type !== "Identifier") return unknown;
   const annotation = target.typeAnnotation;
   if (annotation) {
     const type = typeOfAnnotation(annotation.typeAnnotation, scope, file, distance);
@@ -64,7 +64,8 @@ export function declaredType(binding: Binding, file: ParsedFile, distance = 0): 
 }
 
 /** Returns the pattern that a declaration binds, and its initial value. */
-function targetOf(declaration: Node): [Node | undefined, Expression | null] {
+export function targetOf(declaration: Node): [Node, Expression | null] {
+  if (declaration.type === "TSParameterProperty") return targetOf(declaration.parameter);
   if (declaration.type === "VariableDeclarator") return [declaration.id, declaration.init];
   if (declaration.type === "AssignmentPattern") return [declaration.left, declaration.right];
   return [declaration, null];
@@ -95,9 +96,14 @@ export function typeOfAnnotation(
       if (type.operator === "readonly") return typeOfAnnotation(type.typeAnnotation, scope, file, distance);
       break;
     case "TSTypeReference": {
+      const alias = bindingOfType(type.typeName, scope, file);
+      if (alias?.declaration.type === "TSTypeAliasDeclaration") {
+        return distance > farthest
+          ? unknown
+          : typeOfAnnotation(alias.declaration.typeAnnotation, alias.scope, file, distance + 1);
+      }
+      if (alias?.declaration.type === "TSEnumDeclaration") return { kind: "number" };
       if (type.typeName.type !== "Identifier") break;
-      const named = lookUp(scope, type.typeName.name);
-      const alias = named && file.follow(named);
       const [argument] = type.typeArguments?.params ?? [];
       if (!alias && type.typeName.name === "Readonly" && argument) {
         return typeOfAnnotation(argument, scope, file, distance + 1);
@@ -105,11 +111,6 @@ export function typeOfAnnotation(
       if (!alias && /^(Readonly)?Array$/.test(type.typeName.name) && argument) {
         if (isNumber(argument, scope, file, distance)) return plainArray("f64");
         break;
-      }
-      if (alias?.kind === "type" && alias.declaration.type === "TSTypeAliasDeclaration") {
-        return distance > farthest
-          ? unknown
-          : typeOfAnnotation(alias.declaration.typeAnnotation, alias.scope, file, distance + 1);
       }
       return typeNamed(type.typeName.name, scope);
     }
@@ -122,6 +123,17 @@ export function typeOfAnnotation(
       return unknown;
   }
   return { kind: "other", name: file.source.slice(type.start, type.end) };
+}
+
+/** Returns the declaration of a type's name, also in a namespace; undefined if there is none. */
+export function bindingOfType(name: TSTypeName, scope: Scope, file: ParsedFile): Binding | undefined {
+  if (name.type === "ThisExpression") return undefined;
+  if (name.type === "TSQualifiedName") {
+    const namespace = bindingOfType(name.left, scope, file);
+    return namespace && file.memberOf(namespace, name.right.name);
+  }
+  const named = lookUp(scope, name.name);
+  return named && file.follow(named);
 }
 
 const isNumber = (type: TSType, scope: Scope, file: ParsedFile, distance: number) =>
@@ -153,6 +165,8 @@ export function typeOfInitializer(
         : unknown;
     case "CallExpression": {
       const { callee } = value;
+      const frozen = frozenBy(value);
+      if (frozen) return typeOfInitializer(frozen, scope, file, distance);
       if (callee.type === "Identifier" && callee.name === "Array") return typeNamed("Array", scope);
       const made = callee.type === "MemberExpression" && isMaking(callee.object) ? callee.object : undefined;
       if (made && nameOfProperty(callee) === "fill") return typeOfInitializer(made, scope, file, distance);
@@ -196,6 +210,13 @@ export function typeOfInitializer(
       }
   }
   return unknown;
+}
+
+/** Returns the object that a call of `Object.freeze` returns; undefined for other calls. */
+export function frozenBy({ callee, arguments: [frozen] }: CallExpression): Expression | undefined {
+  if (callee.type !== "MemberExpression" || callee.object.type !== "Identifier") return undefined;
+  const isFreezing = callee.object.name === "Object" && nameOfProperty(callee) === "freeze";
+  return isFreezing && frozen?.type !== "SpreadElement" ? frozen : undefined;
 }
 
 /** Returns true for an expression that makes an array, as `new Array(n)` and `Array(n)` do. */

@@ -91,6 +91,52 @@ describe("imported names", () => {
     expect(translated(imports, value, modules)).toEqual({ refusals: [], elements: [20, 20, 21, 21] });
   });
 
+  it("are followed through namespaces within namespaces, to their tables, types and objects", () => {
+    const modules = {
+      "./util": `export * as deep from "./deep"; export const TABLE = [5, 6, 7, 8];
+        export const options = { gain: 2, weights: Int32Array.of(1, 0, 1, 0) };
+        const hidden = Int32Array.of(9); export const ofTable = (x: number) => TABLE[x]!;`,
+      "./deep": `export namespace Deep {
+          export const K = 3, T = Int32Array.of(1, 2, 3, 4);
+          export const half = (x: number) => x >> 1;
+          export namespace Inner { export enum Kind { A = 2, B } export type Cells = Int16Array; }
+        }
+        export interface Body { x: Deep.Inner.Cells; kind: Deep.Inner.Kind }`,
+    };
+    const imports = `import * as util from "./util"; import type { Body } from "./deep";
+      import { Deep } from "./deep"; declare const body: Body; type Other = Body & { y: util.deep.Body };
+      declare const other: Other;`;
+    const value = (...parts: string[]) => parts.join(" + ");
+    const read = (parts: string) => {
+      const { loops, diagnostics } = translate(
+        fileWith(imports, parts),
+        "main.ts",
+        "module",
+        reading(modules),
+      );
+      return { arrays: loops.flatMap(({ loop }) => loop.arrays.slice(1)), refused: diagnostics.length };
+    };
+    const constants = value("util.deep.Deep.half(i)", "Deep.Inner.Kind.B", "util.deep.Deep.K");
+    expect(translated(imports, constants, modules)).toEqual({ refusals: [], elements: [6, 6, 7, 7] });
+    expect(read(value("util.TABLE[i & 3]!", "util.deep.Deep.T[i & 3]!", "util.options.weights[i]!"))).toEqual(
+      {
+        arrays: [
+          { name: "util$TABLE", element: "i32", role: "read", isCopy: true },
+          { name: "util$deep$Deep$T", element: "i32", role: "read" },
+          { name: "util$options$weights", element: "i32", role: "read" },
+        ],
+        refused: 0,
+      },
+    );
+    expect(read("util.ofTable(i & 3)").arrays).toMatchObject([{ name: "util$TABLE" }]);
+    expect(read("body.x[i]! + body.kind + other.y.x[i]! + other.x[i]!").arrays).toMatchObject([
+      { name: "body$x", element: "i16" },
+      { name: "other$y$x", element: "i16" },
+      { name: "other$x", element: "i16" },
+    ]);
+    expect(read("util.hidden[i]!").refused).toBe(1);
+  });
+
   it("are followed to functions with several returns through namespaces", () => {
     const modules = { "./util": "export function early(x: number) { if (x < 2) return -1; return x; }" };
     const found = translated('import * as util from "./util";', "util.early(i)", modules);

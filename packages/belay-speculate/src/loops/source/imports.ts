@@ -55,6 +55,7 @@ export class Imports {
     this.#read = read;
     this.#modules = [{ filename, source: file.source, start: 0, program: file.program }];
     file.follow = (binding) => this.#follow(binding, new Set());
+    file.memberOf = (namespace, name) => this.#memberOf(namespace, name);
   }
 
   /** Replaces the imported names in a node by their declarations, for all later lookups. */
@@ -67,11 +68,23 @@ export class Imports {
     }
   }
 
-  /** Returns the export of a namespace such as that of `import * as util`. */
-  memberOf(namespace: Binding, name: string): Binding | undefined {
-    const module = this.#namespaces.get(namespace);
-    const found = module && this.#exported(module, name, new Set());
+  /** Returns the export of a module's namespace, or of a declared one. */
+  #memberOf(namespace: Binding, name: string): Binding | undefined {
+    const module = this.#namespaces.get(this.#follow(namespace, new Set()));
+    const found = module
+      ? this.#exported(module, name, new Set())
+      : this.#declaredIn(namespace.declaration, name);
     return typeof found === "string" ? undefined : found;
+  }
+
+  /** Returns the export of `namespace util { … }`; undefined for other declarations. */
+  #declaredIn(declaration: Node, name: string): Binding | string | undefined {
+    if (declaration.type !== "TSModuleDeclaration" || declaration.body?.type !== "TSModuleBlock")
+      return undefined;
+    const isExport = (one: Node) =>
+      one.type === "ExportNamedDeclaration" && one.declaration && declares(one.declaration, name);
+    if (!declaration.body.body.some(isExport)) return undefined;
+    return this.#constant(this.#scopes.get(declaration.body)!.bindings.get(name), new Set());
   }
 
   /** Returns the reason why an imported name has no known declaration. */

@@ -12,6 +12,8 @@ export interface ParsedFile {
   readonly comments: Comment[];
   /** Returns the declaration of an imported name in its module, or the import if it is unknown. */
   follow(binding: Binding): Binding;
+  /** Returns the export of a namespace, such as that of `import * as util`. */
+  memberOf(namespace: Binding, name: string): Binding | undefined;
 }
 
 /**
@@ -41,7 +43,14 @@ export function parse(
   if (diagnostics.length > 0) return { diagnostics };
   const { program, comments } = result;
   if (start > 0) movePositions([program, comments], start);
-  return { file: { source, program, comments, follow: (binding) => binding }, diagnostics };
+  const file: ParsedFile = {
+    source,
+    program,
+    comments,
+    follow: (binding) => binding,
+    memberOf: () => undefined,
+  };
+  return { file, diagnostics };
 }
 
 /**

@@ -1,7 +1,14 @@
 import type { Class, Expression, Node, TSType } from "oxc-parser";
-import { type DeclaredType, typeOfAnnotation, typeOfInitializer } from "./declaredTypes.ts";
+import {
+  bindingOfType,
+  type DeclaredType,
+  frozenBy,
+  targetOf,
+  typeOfAnnotation,
+  typeOfInitializer,
+} from "./declaredTypes.ts";
 import type { ParsedFile } from "./parse.ts";
-import { type Binding, everyNode, type Scope, type Scopes } from "./scopes.ts";
+import { type Binding, everyNode, isFunction, lookUp, type Scope, type Scopes } from "./scopes.ts";
 
 /** A property of an object that a variable or `this` holds: `options.gain`, `this.cells`. */
 export interface PropertyPath {
@@ -33,97 +40,186 @@ export function propertyPath(node: Node): PropertyPath | undefined {
   }
 }
 
-/** The declaration of an object: its type, its initial value, or its class. */
-type Declared = TSType | Expression | Class;
+/** A declaration of an object or a property: its type, its first value, or its class. */
+interface Declared {
+  readonly node: Node;
+  /** The scope in which the declaration stands. */
+  readonly scope: Scope;
+}
 
-/** Returns the type of a property, as far as the file says. */
-export function typeOfPath(
-  { root, names }: PropertyPath,
-  binding: Binding | undefined,
+/** A property of a type, an object or a class. Without a type and a value, it declares nothing. */
+interface Member {
+  readonly name: string | undefined;
+  readonly declared: Declared | undefined;
+  readonly isStatic: boolean;
+}
+
+/** The longest chain of types that is followed. */
+const farthest = 20;
+
+/** Returns the type of a property of a variable, or of `this`, as far as the program says. */
+export function typeOfProperty(
+  object: Binding | null,
+  names: readonly string[],
   scope: Scope,
   file: ParsedFile,
   scopes: Scopes,
 ): DeclaredType {
-  let declared: Declared | undefined = root === null ? classAround(scope) : declarationOf(binding);
-  for (const [at, name] of names.entries()) {
-    const member = declared && memberOf(declared, name, file, scopes);
-    if (!member) break;
-    if (at < names.length - 1) {
-      declared = member.annotation ?? member.value;
-      continue;
+  const objects = new DeclaredObjects(file, scopes);
+  let declared = object ? declarationOf(object) : objects.thisIn(scope);
+  for (const [at, name] of names.entries())
+    declared = declared && objects.member(declared, name, at === 0 && object?.kind === "class");
+  if (!declared) return { kind: "unknown" };
+  return isType(declared.node)
+    ? typeOfAnnotation(declared.node, declared.scope, file, 0)
+    : typeOfInitializer(declared.node as Expression, declared.scope, file, 0);
+}
+
+const isType = (node: Node): node is TSType =>
+  node.type.startsWith("TS") && !/^TS(As|Satisfies|NonNull|Instantiation)Expression$/.test(node.type);
+
+const isClass = (node: Node): node is Class =>
+  node.type === "ClassDeclaration" || node.type === "ClassExpression";
+
+function declarationOf({ declaration, scope }: Pick<Binding, "declaration" | "scope">): Declared | undefined {
+  if (isClass(declaration) || /^TS(Interface|TypeAlias)Declaration$/.test(declaration.type))
+    return { node: declaration, scope };
+  const [target, value] = targetOf(declaration);
+  if (target.type !== "Identifier") return undefined;
+  const node = target.typeAnnotation?.typeAnnotation ?? value;
+  return node ? { node, scope } : undefined;
+}
+
+/** The objects that a program declares, with their properties. */
+class DeclaredObjects {
+  readonly #file: ParsedFile;
+  readonly #scopes: Scopes;
+
+  constructor(file: ParsedFile, scopes: Scopes) {
+    this.#file = file;
+    this.#scopes = scopes;
+  }
+
+  /** Returns the declaration of `this` at a place. */
+  thisIn(scope: Scope): Declared | undefined {
+    for (let at: Scope | undefined = scope; at; at = at.parent) {
+      const { node } = at;
+      if (isClass(node)) return { node, scope: at };
+      if (!isFunction(node) || node.type === "ArrowFunctionExpression") continue;
+      const parameter = at.bindings.get("this");
+      if (parameter) return declarationOf(parameter);
+      for (const [object, around] of everyNode(this.#file.program, this.#scopes)) {
+        if (object.type !== "ObjectExpression") continue;
+        if (object.properties.some((one) => one.type === "Property" && one.value === node))
+          return { node: object, scope: around };
+      }
     }
-    if (member.annotation) return typeOfAnnotation(member.annotation, scope, file, 0);
-    if (member.value) return typeOfInitializer(member.value, scope, file, 0);
+    return undefined;
   }
-  return { kind: "unknown" };
-}
 
-function classAround(scope: Scope | undefined): Class | undefined {
-  for (let at = scope; at; at = at.parent) {
-    if (at.node.type === "ClassDeclaration" || at.node.type === "ClassExpression") return at.node;
+  /** Returns a member of an object, or of a class itself. */
+  member({ node, scope }: Declared, name: string, isStatic: boolean): Declared | undefined {
+    for (const one of this.#membersOf(node, scope, farthest))
+      if (one.name === name && one.isStatic === isStatic && one.declared) return one.declared;
+    return undefined;
   }
-  return undefined;
-}
 
-function declarationOf(binding: Binding | undefined): Declared | undefined {
-  if (!binding) return undefined;
-  const { declaration } = binding;
-  const [target, value] =
-    declaration.type === "VariableDeclarator" ? [declaration.id, declaration.init] : [declaration, null];
-  const annotation = target.type === "Identifier" ? target.typeAnnotation?.typeAnnotation : undefined;
-  return annotation ?? value ?? undefined;
-}
-
-interface Member {
-  readonly annotation: TSType | undefined;
-  readonly value: Expression | undefined;
-}
-
-function memberOf(declared: Declared, name: string, file: ParsedFile, scopes: Scopes): Member | undefined {
-  for (const one of membersOf(declared, file, scopes)) {
-    if (!("key" in one) || keyOf(one.key as Node) !== name) continue;
-    if ("computed" in one && one.computed) continue;
-    const typed = "typeAnnotation" in one ? (one.typeAnnotation as { typeAnnotation: TSType } | null) : null;
-    const value = one.type === "Property" || one.type === "PropertyDefinition" ? one.value : undefined;
-    return { annotation: typed?.typeAnnotation, value: (value as Expression | null) ?? undefined };
-  }
-  return undefined;
-}
-
-function membersOf(declared: Declared, file: ParsedFile, scopes: Scopes): readonly Node[] {
-  switch (declared.type) {
-    case "TSTypeLiteral":
-      return declared.members;
-    case "ObjectExpression":
-      return declared.properties;
-    case "ClassDeclaration":
-    case "ClassExpression":
-      return declared.body.body;
-    case "NewExpression":
-      return declared.callee.type === "Identifier" ? membersOfType(declared.callee.name, file, scopes) : [];
-    case "TSTypeReference": {
-      const [argument] = declared.typeArguments?.params ?? [];
-      if (declared.typeName.type !== "Identifier") return [];
-      const { name } = declared.typeName;
-      if (name === "Readonly" && argument) return membersOf(argument, file, scopes);
-      return membersOfType(name, file, scopes);
+  /** Yields the members of a type, of a class's instances and of an object. */
+  *#membersOf(node: Node, scope: Scope, most: number): Generator<Member> {
+    if (most === 0) return;
+    switch (node.type) {
+      case "TSTypeLiteral":
+        for (const member of node.members) yield memberAt(member, scope);
+        break;
+      case "TSInterfaceDeclaration":
+        for (const member of node.body.body) yield memberAt(member, scope);
+        for (const { expression } of node.extends) yield* this.#membersOf(expression, scope, most - 1);
+        break;
+      case "TSTypeAliasDeclaration":
+        yield* this.#membersOf(node.typeAnnotation, scope, most - 1);
+        break;
+      case "TSIntersectionType":
+        for (const type of node.types) yield* this.#membersOf(type, scope, most - 1);
+        break;
+      case "TSTypeReference": {
+        const named = bindingOfType(node.typeName, scope, this.#file);
+        const [argument] = node.typeArguments?.params ?? [];
+        if (named) yield* this.#membersOfBinding(named, most);
+        else if (argument) yield* this.#membersOf(argument, scope, most - 1);
+        break;
+      }
+      case "TSTypeQuery":
+      case "Identifier": {
+        const name = node.type === "Identifier" ? node : node.exprName;
+        const named = name.type === "Identifier" ? lookUp(scope, name.name) : undefined;
+        if (named) yield* this.#membersOfBinding(this.#file.follow(named), most);
+        break;
+      }
+      case "TSAsExpression":
+      case "TSSatisfiesExpression":
+        yield* this.#membersOf(node.expression, scope, most - 1);
+        yield* this.#membersOf(node.typeAnnotation, scope, most - 1);
+        break;
+      case "ObjectExpression":
+        for (const property of node.properties) yield memberAt(property, scope);
+        break;
+      case "NewExpression":
+        yield* this.#membersOf(node.callee, scope, most - 1);
+        break;
+      case "CallExpression": {
+        const frozen = frozenBy(node);
+        if (frozen) yield* this.#membersOf(frozen, scope, most - 1);
+        break;
+      }
+      case "ClassDeclaration":
+      case "ClassExpression":
+        yield* this.#membersOfClass(node, scope);
+        if (node.superClass) yield* this.#membersOf(node.superClass, scope, most - 1);
     }
-    default:
-      return [];
+  }
+
+  *#membersOfBinding(binding: Binding, most: number): Generator<Member> {
+    const declared = declarationOf(binding);
+    if (declared) yield* this.#membersOf(declared.node, declared.scope, most - 1);
+  }
+
+  /** Yields what a class declares, and what its constructor sets. */
+  *#membersOfClass(node: Class, scope: Scope): Generator<Member> {
+    for (const part of node.body.body) {
+      yield memberAt(part, this.#scopes.get(node) ?? scope);
+      if (part.type !== "MethodDefinition" || part.kind !== "constructor") continue;
+      const inner = this.#scopes.get(part.value)!;
+      for (const parameter of part.value.params) {
+        const [target] = targetOf(parameter);
+        if (parameter.type === "TSParameterProperty" && target.type === "Identifier")
+          yield member(target.name, declarationOf({ declaration: parameter, scope: inner }));
+      }
+      for (const statement of part.value.body?.body ?? []) {
+        if (statement.type !== "ExpressionStatement") continue;
+        const { expression } = statement;
+        if (expression.type !== "AssignmentExpression" || expression.operator !== "=") continue;
+        const { left, right } = expression;
+        if (left.type !== "MemberExpression" || left.object.type !== "ThisExpression" || left.computed)
+          continue;
+        yield member(keyOf(left.property), { node: right, scope: inner });
+      }
+    }
   }
 }
 
-function membersOfType(name: string, file: ParsedFile, scopes: Scopes): readonly Node[] {
-  for (const [node] of everyNode(file.program, scopes)) {
-    if (!("id" in node) || (node.id as Node | null)?.type !== "Identifier") continue;
-    if ((node.id as unknown as { name: string }).name !== name) continue;
-    if (node.type === "TSInterfaceDeclaration") return node.body.body;
-    if (node.type === "TSTypeAliasDeclaration") {
-      return node.typeAnnotation.type === "TSTypeLiteral" ? node.typeAnnotation.members : [];
-    }
-    if (node.type === "ClassDeclaration") return node.body.body;
-  }
-  return [];
+const member = (name: string | undefined, declared: Declared | undefined, isStatic = false): Member => ({
+  name,
+  declared,
+  isStatic,
+});
+
+function memberAt(part: Node, scope: Scope): Member {
+  if (!("key" in part) || ("computed" in part && part.computed)) return member(undefined, undefined);
+  const typed = "typeAnnotation" in part ? (part.typeAnnotation as { typeAnnotation: TSType } | null) : null;
+  const value = part.type === "Property" || part.type === "PropertyDefinition" ? part.value : null;
+  const node = typed?.typeAnnotation ?? value;
+  const isStatic = "static" in part && part.static === true;
+  return member(keyOf(part.key as Node), node ? { node, scope } : undefined, isStatic);
 }
 
 function keyOf(key: Node): string | undefined {

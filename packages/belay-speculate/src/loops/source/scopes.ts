@@ -152,7 +152,12 @@ function declare(node: Node, scope: Scope): void {
       add(scope, node.local, "import", node);
       break;
     case "TSTypeAliasDeclaration":
+    case "TSInterfaceDeclaration":
       if (!scope.bindings.has(node.id.name)) add(scope, node.id, "type", node);
+      break;
+    case "TSModuleDeclaration":
+      if (node.id.type === "Identifier" && !scope.bindings.has(node.id.name))
+        add(scope, node.id, "other", node);
       break;
     case "TSEnumDeclaration":
       add(scope, node.id, "other", node);

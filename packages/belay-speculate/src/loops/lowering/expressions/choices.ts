@@ -97,7 +97,8 @@ function nullish(lowering: Lowering, left: LoweredValue, node: LogicalExpression
   // `charCodeAt` gives NaN where a string has no element.
   if (array.copied === "text") return left;
   const at = lowering.hold(element.index);
-  if (isFloatType(at.type) || mayBeUndefined(lowering, at)) {
+  const mayNotExist = isFloatType(at.type) || mayBeUndefined(lowering, at);
+  if (mayNotExist && (!array.copied || at.type === "f32")) {
     const help = "coerce the index, as in `a[p[i] | 0] ?? 0`";
     return refuse(loopError.unsupported("`??` of an element whose index may not exist", node, help));
   }
@@ -108,11 +109,12 @@ function nullish(lowering: Lowering, left: LoweredValue, node: LogicalExpression
     left: at,
     right,
   });
-  const isBelow = compare("<", as(at.type, lowering.lengthOf(array)));
+  const length = as(at.type, lowering.lengthOf(array));
+  const isBelow = compare("<", length);
   const isAbove = compare(">=", { kind: "literal", type: at.type, value: 0 });
-  // A plain array may have a property -1, so the loop leaves its copy there.
+  // A plain array may have a property -1 or `undefined`, so the loop leaves its copy there.
   const exists: LoopExpression = array.copied
-    ? isBelow
+    ? { kind: "unary", type: "bool", operator: "!", operand: compare(">=", length) }
     : { kind: "binary", type: "bool", operator: "&&", left: isAbove, right: isBelow };
   const itself = { before: [], value: { ...left, ir: withIndex(left.ir, at) } as LoweredValue };
   return merge(lowering, exists, itself, branch(lowering, node.right), node);
@@ -142,7 +144,8 @@ export function mayBeUndefined({ variables }: Lowering, value: LoopExpression): 
     if (seen.has(ir)) return false;
     seen.add(ir);
     if (ir.kind === "local") return [...variables.definitionsOf(ir.name)].some(visit);
-    return ir.kind === "load" || ir.kind === "carried" || ir.kind === "conditional";
+    if (ir.kind === "conditional") return visit(ir.yes) || visit(ir.no);
+    return ir.kind === "load" || ir.kind === "carried";
   };
   return visit(value);
 }

@@ -4,20 +4,30 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import { classOf } from "../../source/declaredTypes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
+import { asInteger } from "../numbers/conversions.ts";
+import { rangeOfInteger } from "../numbers/exactIntegers.ts";
+import { add, constant, scale } from "../numbers/linear.ts";
 import {
   as,
   between,
+  hostConstant,
+  hostNumber,
   type IntegerValue,
   type Interval,
   int32,
   integer,
   type LoweredValue,
+  literal,
   open,
   uint32,
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
-import { indexOf } from "./indices.ts";
-import { meaningOf, propertyMeaning } from "./names.ts";
+import { bitwise } from "./bitwise.ts";
+import { choice } from "./choices.ts";
+import { indexOf, toIndex } from "./indices.ts";
+import { meaningOf } from "./names.ts";
+import { binary } from "./operators.ts";
+import { propertyMeaning } from "./properties.ts";
 import { loadScratch, type ScratchPlace, scratchNamed, scratchPlace } from "./scratchArrays.ts";
 
 /** An element of an array, with its index as an expression and as a range. */
@@ -59,11 +69,55 @@ export function element(lowering: Lowering, node: MemberExpression): ElementPlac
     );
   }
   const scratch = scratchNamed(lowering, node.object);
-  if (scratch) return scratchPlace(lowering, scratch, node.property, node);
+  if (scratch) return scratchPlace(lowering, scratch, lowering.expression(node.property as Source), node);
   const array = arrayOf(lowering, node.object);
   const { ir, known } = indexOf(lowering, array, node.property);
   return { array, ir, index: known, span: spanOf(node) };
 }
+
+/**
+ * Translates `array.at(place)`. A negative place counts from the end. As the method does, a place
+ * that is no number becomes 0.
+ */
+export function elementAt(lowering: Lowering, object: Source, at: Source, node: Node): LoweredValue {
+  const place = wholePlace(lowering, lowering.expression(at), at);
+  const scratch = scratchNamed(lowering, object);
+  if (scratch) {
+    const index = fromEnd(lowering, place, hostConstant(scratch.variables.length), node);
+    return loadOf(lowering, scratchPlace(lowering, scratch, index, node));
+  }
+  const array = arrayOf(lowering, object);
+  requireMethod(lowering, array, "at");
+  const { ir, known } = toIndex(lowering, array, fromEnd(lowering, place, lengthOf(array), node), node);
+  return loadOf(lowering, { array, ir, index: known, span: spanOf(node) });
+}
+
+/** Returns an argument of `at` as an integer of 32 bits. */
+function wholePlace(lowering: Lowering, value: LoweredValue, node: Node): IntegerValue {
+  const index = value.kind === "float" ? undefined : asInteger(lowering, value, node);
+  if (!index || !lowering.guards.requireWithin(rangeOfInteger(lowering, index), int32))
+    return refuse(
+      loopError.unsupported("`at` of a number that may be no i32", node, "coerce it: `a.at(x | 0)`"),
+    );
+  const coerced = bitwise(lowering, "|", index, hostConstant(0), node);
+  return { ...coerced, ir: lowering.hold(coerced.ir) };
+}
+
+/** Returns the index of the element at a place, which counts from the end if it is negative. */
+function fromEnd(lowering: Lowering, place: IntegerValue, length: LoweredValue, node: Node): LoweredValue {
+  const { guards } = lowering;
+  const { low, high } = rangeOfInteger(lowering, place);
+  const counted = () => binary(lowering, "+", length, place, node);
+  if (guards.state(add(high, constant(1))) === "known") return counted();
+  if (guards.state(scale(low, -1)) === "known") return place;
+  const right = literal("i32", 0);
+  const isNegative: LoopExpression = { kind: "binary", type: "bool", operator: "<", left: place.ir, right };
+  return choice(lowering, isNegative, counted, () => place, node);
+}
+
+/** Returns the length of an array, which the host knows. */
+export const lengthOf = ({ code }: AccessedArray): LoweredValue =>
+  hostNumber(`${code}.length`, "integer", { range: between(0, 2 ** 52) });
 
 /** Returns the array that an expression names, whose elements are numbers. */
 export function arrayOf(lowering: Lowering, node: Source): AccessedArray {

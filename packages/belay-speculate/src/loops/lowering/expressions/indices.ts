@@ -49,7 +49,8 @@ export function indexOf(lowering: Lowering, array: AccessedArray, node: Source):
 const fitting = (lowering: Lowering, index: IntegerValue) =>
   ranges.find(({ range }) => lowering.guards.within(rangeOfInteger(lowering, index), range) !== "never");
 
-function toIndex(lowering: Lowering, array: AccessedArray, value: LoweredValue, node: Node): Index {
+/** Returns a value as the index of an element. */
+export function toIndex(lowering: Lowering, array: AccessedArray, value: LoweredValue, node: Node): Index {
   if (value.kind === "float") {
     recordUse(lowering, value.ir, "integer");
     recordDecision(lowering, [value], node);

@@ -3,7 +3,6 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import { constantValue } from "../../source/constantProperties.ts";
 import { isInside } from "../../source/countedLoop.ts";
 import { type DeclaredType, declaredType } from "../../source/declaredTypes.ts";
-import { type PropertyPath, propertyPath, typeOfPath } from "../../source/propertyPaths.ts";
 import { type Binding, lookUp, type Scope } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering, Meaning } from "../lowering.ts";
@@ -27,14 +26,19 @@ import { rangeOf, typeOfVariable, type Variable } from "../variables.ts";
 export function meaningOf(lowering: Lowering, name: string, node: Node): Meaning {
   const binding = lookUp(lowering.scope, name);
   if (!binding) return refuse(loopError.undeclared(name, node));
+  return meaningOfBinding(lowering, binding, node);
+}
+
+/** Returns the meaning of a declaration. `code` is JavaScript for its value before the loop. */
+export function meaningOfBinding(lowering: Lowering, binding: Binding, node: Node, code?: string): Meaning {
   const known = lowering.meanings.get(binding);
   if (known) return known;
-  const meaning = fromOutside(lowering, binding, node);
+  const meaning = fromOutside(lowering, binding, node, code);
   lowering.meanings.set(binding, meaning);
   return meaning;
 }
 
-function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning {
+function fromOutside(lowering: Lowering, binding: Binding, node: Node, code: string | undefined): Meaning {
   const { kind, declaration } = binding;
   const constant = constantValue(binding, lowering.file);
   if (constant !== undefined) return { kind: "value", value: hostConstant(constant) };
@@ -42,7 +46,7 @@ function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning 
   if (start <= declaration.start && declaration.end <= end) {
     return refuse(lowering.refused.has(binding) ? null : loopError.notDeclaredYet(binding.name, node));
   }
-  const name = nameBefore(lowering, binding);
+  const name = code ?? nameBefore(lowering, binding);
   if (name === undefined) return refuseUnnamed(lowering, binding, node);
   if (kind === "import") {
     const what = `\`${name}\`, which ${lowering.imports.reasonFor(binding)},`;
@@ -51,7 +55,7 @@ function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning 
   const type = declaredType(binding, lowering.file);
   switch (type.kind) {
     case "array":
-      return accessed(lowering, name, name, type);
+      return accessed(lowering, name, type);
     case "other":
       return refuse(loopError.unsupportedType(name, type.name, node));
     case "boolean":
@@ -65,11 +69,13 @@ function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning 
 }
 
 /** Returns the name by which the code before the loop knows a binding; undefined if it has none. */
-function nameBefore({ loop, file }: Lowering, binding: Binding): string | undefined {
+export function nameBefore({ loop, file }: Lowering, binding: Binding): string | undefined {
   if (lookUp(loop.scope, binding.name) === binding) return binding.name;
   for (let scope: Scope | undefined = loop.scope; scope; scope = scope.parent) {
     for (const [name, one] of scope.bindings) {
       if (file.follow(one) === binding && lookUp(loop.scope, name) === binding) return name;
+      const isNamespace = file.memberOf(one, binding.name) === binding;
+      if (isNamespace && lookUp(loop.scope, name) === one) return `${name}.${binding.name}`;
     }
   }
   return undefined;
@@ -86,96 +92,18 @@ function refuseUnnamed({ imports }: Lowering, binding: Binding, node: Node): nev
 }
 
 /** Returns the meaning of an array from outside, or of a value that the host copies to one. */
-function accessed(
+export function accessed(
   { arrays, guards, variables }: Lowering,
-  name: string,
   code: string,
   { element, copied }: Extract<DeclaredType, { kind: "array" }>,
 ): Meaning {
+  const name = code.replace(/[.#]+/g, "$");
   if (copied)
     guards.requireType(copied === "text" ? `typeof ${code} === "string"` : `Array.isArray(${code})`);
   const isChanged = copied === "numbers" && variables.isCopyChanged(name);
   const array: AccessedArray = { name, code, element: isChanged ? "f64" : element, copied, accesses: [] };
   arrays.set(name, array);
   return { kind: "array", array };
-}
-
-/**
- * Returns the meaning of a property of an object from outside, such as `options.gain`; undefined
- * for other expressions. The loop cannot change the property. The host checks that it is a plain
- * one, and reads it once.
- */
-export function propertyMeaning(lowering: Lowering, node: Node): Meaning | undefined {
-  const path = pathBefore(lowering, node);
-  if (!path || path.names.length === 0) return undefined;
-  const binding = path.root === null ? undefined : lookUp(lowering.loop.scope, path.root);
-  const code = [path.root ?? "this", ...path.names].join(".");
-  const known = lowering.properties.get(code);
-  if (known) return known;
-
-  const type = typeOfPath(path, binding, lowering.loop.scope, lowering.file, lowering.scopes);
-  if (type.kind === "other") return refuse(loopError.unsupportedType(code, type.name, node));
-  const { guards } = lowering;
-  let object = path.root ?? "this";
-  for (const name of path.names) {
-    guards.requireType(`${object} != null`);
-    // A getter may give something else each time.
-    if (!name.startsWith("#"))
-      guards.requireType(`Object.getOwnPropertyDescriptor(${object}, "${name}")?.writable !== undefined`);
-    object += `.${name}`;
-  }
-  const meaning = meaningOfProperty(lowering, code, type);
-  lowering.properties.set(code, meaning);
-  return meaning;
-}
-
-/**
- * Returns the meaning of an argument that is an object from outside, or one that a function around
- * the call got; undefined for other arguments.
- */
-export function objectMeaning(lowering: Lowering, node: Node): Meaning | undefined {
-  const path = pathBefore(lowering, node);
-  if (!path) return undefined;
-  const { loop, file, scopes } = lowering;
-  const binding = path.root === null ? undefined : lookUp(loop.scope, path.root);
-  const type =
-    path.names.length === 0
-      ? binding && declaredType(binding, file)
-      : typeOfPath(path, binding, loop.scope, file, scopes);
-  return type?.kind === "other" ? { kind: "object", path } : undefined;
-}
-
-/**
- * Returns the path by which the code before the loop knows an object or a property; undefined for
- * other expressions, and for objects that may change.
- */
-function pathBefore(lowering: Lowering, node: Node): PropertyPath | undefined {
-  const path = propertyPath(node);
-  if (!path) return undefined;
-  const { root, names } = path;
-  if (root === null) return lowering.calls.length > 0 ? undefined : path;
-  const binding = lookUp(lowering.scope, root);
-  const meaning = binding && lowering.meanings.get(binding);
-  if (meaning?.kind === "object") return { ...meaning.path, names: [...meaning.path.names, ...names] };
-  return isConstantObject(lowering, root) ? path : undefined;
-}
-
-function meaningOfProperty(lowering: Lowering, code: string, type: DeclaredType): Meaning {
-  if (type.kind === "array") {
-    return accessed(lowering, code.replace(/[.#]+/g, "$"), code, type);
-  }
-  const isBoolean = type.kind === "boolean";
-  lowering.guards.requireType(`typeof ${code} === "${isBoolean ? "boolean" : "number"}"`);
-  return { kind: "value", value: isBoolean ? hostBoolean(code) : hostNumber(code, "any") };
-}
-
-/** Returns true for a variable from outside that holds the same object in all iterations. */
-function isConstantObject({ loop, file, scope }: Lowering, name: string): boolean {
-  const binding = lookUp(scope, name);
-  if (!binding || lookUp(loop.scope, name) !== binding) return false;
-  if (binding.kind === "import" || binding.kind === "class" || binding.kind === "function") return false;
-  if (declaredType(binding, file).kind === "array") return false;
-  return binding.assignments.every(({ start, end }) => end <= loop.node.start || loop.node.end <= start);
 }
 
 /**

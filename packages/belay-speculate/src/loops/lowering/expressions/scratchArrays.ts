@@ -149,11 +149,10 @@ const elementOfClass = (name: string): ElementType | null | undefined =>
 export function scratchPlace(
   lowering: Lowering,
   scratch: ScratchArray,
-  property: Node,
+  value: LoweredValue,
   node: Node,
 ): ScratchPlace {
   const { name, variables } = scratch;
-  const value = lowering.expression(property as Source);
   const span = { start: node.start, end: node.end };
   const index =
     value.kind === "float" || value.kind === "boolean" ? undefined : asInteger(lowering, value, node);
