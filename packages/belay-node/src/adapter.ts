@@ -108,6 +108,12 @@ export class NoAdapterError extends BelayError {
 /** Dawn rounds timestamps to 65 µs without this flag. Many kernels run for less. */
 const DAWN_FLAGS = ["disable-dawn-features=timestamp_quantization"];
 const HALVES_FLAG = "enable-dawn-features=vulkan_enable_f16_on_nvidia";
+/**
+ * Kernels zero their workgroup memory in a loop with this flag. Without it the driver does, and
+ * SwiftShader compiles a store for each word. That takes most of the time of a kernel's
+ * compilation.
+ */
+const SWIFTSHADER_FLAG = "disable-dawn-features=use_vulkan_zero_initialize_workgroup_memory_extension";
 
 /**
  * Opens WebGPU in Node.js, Deno or Bun. Prefers a GPU, and otherwise takes the best software
@@ -122,7 +128,8 @@ const HALVES_FLAG = "enable-dawn-features=vulkan_enable_f16_on_nvidia";
 export async function openGpu(options: OpenGpuOptions = {}): Promise<OpenedGpu> {
   refuseUnknown(options, optionValues);
   const accepts = (kind: AdapterKind) => options.kinds?.includes(kind) ?? true;
-  const flags = flagsOf(options);
+  const { dawnFlags = [], nvidiaHalves = false } = options;
+  const flags = [...DAWN_FLAGS, ...(nvidiaHalves ? [HALVES_FLAG] : []), ...dawnFlags];
   const tried: AdapterAttempt[] = [];
 
   for await (const found of searchAdapters(flags, options)) {
@@ -137,10 +144,10 @@ export async function openGpu(options: OpenGpuOptions = {}): Promise<OpenedGpu> 
   throw new NoAdapterError(tried);
 }
 
-/** Returns all flags, each name once: Dawn takes the last flag of a name, and lists of features. */
-function flagsOf({ dawnFlags = [], nvidiaHalves = false }: OpenGpuOptions): string[] {
+/** Returns the flags, each name once: Dawn takes the last flag of a name, and lists of features. */
+function mergeFlags(flags: readonly string[]): string[] {
   const values = new Map<string, string[]>();
-  for (const flag of [...DAWN_FLAGS, ...(nvidiaHalves ? [HALVES_FLAG] : []), ...dawnFlags]) {
+  for (const flag of flags) {
     const [name, value] = flag.split("=", 2) as [string, string?];
     values.set(name, [...(values.get(name) ?? []), ...(value === undefined ? [] : [value])]);
   }
@@ -196,12 +203,13 @@ async function openSwiftShader(kind: AdapterKind, folder: string, flags: readonl
     return { kind, outcome: `Bun cannot choose a driver while it runs: start it with ${environment}` };
   }
   if (!mapVulkanLoader(folder)) return { kind, outcome: `no Vulkan loader for the driver in ${folder}` };
-  return withSwiftShader(folder, () => open(kind, flags, `no adapter through the driver in ${folder}`));
+  const nothing = `no adapter through the driver in ${folder}`;
+  return withSwiftShader(folder, () => open(kind, [SWIFTSHADER_FLAG, ...flags], nothing));
 }
 
 async function open(kind: AdapterKind, flags: readonly string[], nothing: string): Promise<Found> {
   try {
-    const gpu = await createGpu(flags);
+    const gpu = await createGpu(mergeFlags(flags));
     const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
     if (adapter) return { kind, outcome: describe(adapter), opened: { gpu, adapter } };
     return { kind, outcome: nothing };
