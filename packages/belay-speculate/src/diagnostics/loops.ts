@@ -127,9 +127,14 @@ export const loopError = {
       help: "leave the clause out, which keeps the order, or write `precision(f32)` if 32 bits will do",
     }),
 
-  recursive: (name: string, span: Span) =>
-    refused("recursive-call", `${quoted(name)} calls itself`, span, {
-      help: "write a loop, or return the call as it is: `return f(x - 1)`",
+  mutuallyRecursive: (name: string, span: Span) =>
+    refused("recursive-call", `${quoted(name)} calls itself through another function`, span, {
+      help: "make one function of them, or write a loop",
+    }),
+
+  manyRecursiveCalls: (name: string, places: number, span: Span) =>
+    refused("recursive-call", `${quoted(name)} calls itself at ${places} places`, span, {
+      help: "call it at one place in a loop, or return the call as it is: `return f(x - 1)`",
     }),
 
   mixedTypes: (name: string, one: string, other: string, span: Span) =>

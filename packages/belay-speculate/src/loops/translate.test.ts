@@ -267,7 +267,12 @@ function next(x: number) { x = (x * 5 + 1) & 15; return x; }
     [
       "a[i] = f1(i);",
       "const f1 = (x: number): number => f2(x); const f2 = (x: number): number => f1(x);",
-      "BELAY515 f1(x): not parallelized because `f1` calls itself",
+      "BELAY515 f1(x): not parallelized because `f1` calls itself through another function",
+    ],
+    [
+      "a[i] = f4(i);",
+      "const f4 = (x: number): number => (x < 1 ? 1 : f4(x - 1) + f4(x - 2) + f4(x - 3) + f4(x - 4));",
+      "BELAY515 f4(x - 1): not parallelized because `f4` calls itself at 4 places",
     ],
     [
       "a[i] = outer(i);",

@@ -10,18 +10,19 @@ import type {
 } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import { withoutTypes } from "../source/declaredTypes.ts";
-import { type Binding, isFunction, lookUp } from "../source/scopes.ts";
+import { type Binding, everyNode, isFunction, lookUp, type Scope } from "../source/scopes.ts";
 import { withoutTailCalls } from "../source/tailCalls.ts";
+import type { LoopExpression } from "../tree/ir.ts";
 import { arrayOrText, elementAt, loadOf, spanOf } from "./expressions/elements.ts";
 import { afterwards, held } from "./expressions/evaluationOrder.ts";
 import { indexOf } from "./expressions/indices.ts";
 import { isMathFunction, mathCall } from "./expressions/mathFunctions.ts";
-import { read } from "./expressions/names.ts";
+import { emptyText, read } from "./expressions/names.ts";
 import { isNumberTest, numberTest } from "./expressions/numberTests.ts";
 import { namedPart, objectMeaning } from "./expressions/properties.ts";
 import { elementsOf } from "./expressions/scratchArrays.ts";
 import type { Lowering, Meaning } from "./lowering.ts";
-import { hostConstant, type LoweredValue } from "./numbers/values.ts";
+import { hostBoolean, hostConstant, type LoweredValue } from "./numbers/values.ts";
 import { refuse } from "./refusal.ts";
 import { arrayNamed, declareWith } from "./statements/declarations.ts";
 import { alwaysReturns, returns } from "./statements/returns.ts";
@@ -94,7 +95,13 @@ function inlined(
   node: Node,
 ): LoweredValue {
   const helper = findHelper(lowering, binding, name, node);
-  if (lowering.calls.some(({ callee }) => callee === helper)) return refuse(loopError.recursive(name, node));
+  const depth = lowering.calls.filter(({ callee }) => callee === helper).length;
+  if (depth > 0 && lowering.calls.at(-1)!.callee !== helper) refuse(loopError.mutuallyRecursive(name, node));
+  if (depth > 0) {
+    const isLarge = depth >= fewestNested && lowering.isDeep;
+    if (isLarge || depth === deepestCall(lowering, helper, binding, name, node))
+      return leaveAtCall(lowering, helper, node);
+  }
   lowering.countInlined(node);
 
   const pairs = argumentsOf(lowering, helper, args);
@@ -119,6 +126,7 @@ function inlined(
   withoutTailCalls(helper, binding, lowering.scopes);
   lowering.variables.inline(helper);
   lowering.calls.push({ callee: helper, at: node.start });
+  const around = depth > 0 ? [...lowering.meanings] : [];
   try {
     return lowering.within(helper, () => {
       for (const [at, { target }] of pairs.entries())
@@ -127,7 +135,44 @@ function inlined(
     });
   } finally {
     lowering.calls.pop();
+    // The names of the function have their meanings of the outer call again.
+    for (const [name, meaning] of around) lowering.meanings.set(name, meaning);
   }
+}
+
+/** The largest number of copies of a function that calls itself, inside each other and in all. */
+const mostNested = 16;
+const mostCopies = 40;
+/** The number of copies inside each other below which translation is of no use. */
+const fewestNested = 4;
+
+/** Returns how many copies of a function that calls itself are inside each other. */
+function deepestCall(lowering: Lowering, helper: Helper, binding: Binding, name: string, node: Node): number {
+  const isOwn = ([one, scope]: readonly [Node, Scope]) =>
+    one.type === "CallExpression" &&
+    one.callee.type === "Identifier" &&
+    lookUp(scope, one.callee.name) === binding;
+  const body = helper.body!;
+  const places = [...everyNode(body, lowering.scopes, lowering.scopes.get(helper))].filter(isOwn).length;
+  let nested = 0;
+  let copies = 0;
+  while (nested < mostNested && copies + places ** nested <= mostCopies) copies += places ** nested++;
+  return nested < fewestNested ? refuse(loopError.manyRecursiveCalls(name, places, node)) : nested;
+}
+
+/**
+ * Translates a call that is nested too deeply for copies of the function. It reads a character of
+ * an empty string, which a loop only does as it is written. Its value does not matter.
+ */
+function leaveAtCall(lowering: Lowering, { returnType }: Helper, node: Node): LoweredValue {
+  const array = emptyText(lowering);
+  const span = spanOf(node);
+  const zero: LoopExpression = { kind: "literal", type: "i32", value: 0 };
+  array.accesses.push({ kind: "load", span, index: null });
+  const load: LoopExpression = { kind: "load", type: "i32", array: array.name, index: zero, span };
+  const test: LoopExpression = { kind: "binary", type: "bool", operator: "==", left: load, right: zero };
+  lowering.emit({ kind: "if", test, yes: [], no: [] });
+  return returnType?.typeAnnotation.type === "TSBooleanKeyword" ? hostBoolean("false") : hostConstant(0);
 }
 
 function findHelper({ imports }: Lowering, binding: Binding, name: string, node: Node): Helper {

@@ -291,6 +291,11 @@ export class Lowering {
     }
   }
 
+  /** True if a function that calls itself should not be nested once more. */
+  get isDeep(): boolean {
+    return this.#depth > deepestExpression / 2;
+  }
+
   countInlined(node: Node): void {
     if (++this.#inlined > mostInlined) refuse(loopError.tooDeep(node));
   }

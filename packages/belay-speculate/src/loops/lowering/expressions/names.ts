@@ -106,6 +106,20 @@ export function accessed(
   return { kind: "array", array };
 }
 
+/** Returns a string without characters, which no name of the loop means. */
+export function emptyText({ arrays }: Lowering): AccessedArray {
+  const name = "$empty";
+  const array: AccessedArray = arrays.get(name) ?? {
+    name,
+    code: '""',
+    element: "u16",
+    copied: "text",
+    accesses: [],
+  };
+  arrays.set(name, array);
+  return array;
+}
+
 /**
  * Returns the meaning of a number or boolean from outside: the same in all iterations, carried from
  * each to the next, or reduced.
