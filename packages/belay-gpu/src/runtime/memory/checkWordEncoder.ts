@@ -39,7 +39,8 @@ export interface CheckWordPasses {
   /** Replaces the syndromes of granules by check words of their current contents. */
   endParts(point: EncodingPoint, granules: GranuleRange): void;
   /**
-   * Writes all pending check words, before commands other than these kernels use the check words.
+   * Runs all that waits, and writes all pending check words. Call it before commands other than
+   * these kernels use the check words.
    */
   settle(point: EncodingPoint): void;
 }
@@ -109,7 +110,6 @@ export class CheckWordEncoder {
       const written = this.#takeRaw(point, range);
       if (written && written.count > 0) this.#passes.encodeLater(point, written);
     }
-    this.#passes.runWaiting(point);
     this.#passes.settle(point);
   }
 

@@ -19,7 +19,10 @@ export const SUMMED_AT_ONCE = 4 * INVOCATIONS;
  * many storage buffers as every device allows.
  */
 export const partsAtOnce = 6;
-const parts = Array.from({ length: partsAtOnce }, (_, i) => i);
+/** The number of small buffers that the comparison of sums adds up itself. */
+export const smallPartsAtOnce = 4;
+/** The most bytes of such a buffer. */
+export const bytesOfSmallPart = 16 * SUMMED_AT_ONCE;
 
 /** A range of a buffer that a dispatch adds up. */
 export interface SumPart {
@@ -44,6 +47,40 @@ export const sumList = (all: readonly SumPart[]): number[] => [
 ];
 
 /**
+ * Returns WGSL with the bindings of `buffers` buffers, from `binding` on. Its function `total` adds
+ * up every `stride`th of the first `count` quads of one of them. `quad` is the index of its first
+ * quad in the whole buffer.
+ */
+function addingUp(binding: number, buffers: number): string {
+  const each = (text: (i: number) => string) => Array.from({ length: buffers }, (_, i) => text(i)).join("\n");
+  return `
+${each((i) => `@group(0) @binding(${binding + i}) var<storage, read> data_${i}: array<vec4<u32>>;`)}
+${checksumWgsl("checksum_")}
+${each(
+  (i) => `
+fn total_${i}(first: u32, stride: u32, count: u32, quad: u32) -> vec3<u32> {
+  var own = vec3<u32>();
+  for (var i = first; i < count; i += stride) {
+    // Four loads at a time.
+    var quads: array<vec4<u32>, 4>;
+    for (var k = 0u; k < 4; k++) { quads[k] = data_${i}[min(i + k * ${INVOCATIONS}, count - 1)]; }
+    for (var k = 0u; k < 4; k++) {
+      let at = i + k * ${INVOCATIONS};
+      if (at < count) { own += checksum_quad(quad + at, quads[k]); }
+    }
+  }
+  return own;
+}`,
+)}
+fn total(part: u32, first: u32, stride: u32, count: u32, quad: u32) -> vec3<u32> {
+  switch part {
+    ${each((i) => `case ${i}: { return total_${i}(first, stride, count, quad); }`)}
+    default: { return vec3<u32>(); }
+  }
+}`;
+}
+
+/**
  * A kernel that adds up ranges of buffers, each into a slot. The workgroups are dealt out to the
  * ranges in turn.
  */
@@ -52,27 +89,8 @@ struct Span { slot: u32, quad: u32, count: u32, instead: u32, places: u32 }
 struct List { count: u32, spans: array<Span> }
 @group(0) @binding(0) var<storage, read_write> slots: array<atomic<u32>>;
 @group(0) @binding(1) var<storage, read> list: List;
-${parts.map((i) => `@group(0) @binding(${2 + i}) var<storage, read> data_${i}: array<vec4<u32>>;`).join("\n")}
+${addingUp(2, partsAtOnce)}
 var<workgroup> all: array<atomic<u32>, 3>;
-${checksumWgsl("checksum_")}
-${parts
-  .map(
-    (part) => `
-fn total_${part}(first: u32, stride: u32, count: u32, quad: u32) -> vec3<u32> {
-  var own = vec3<u32>();
-  for (var i = first; i < count; i += stride) {
-    // Four loads at a time.
-    var quads: array<vec4<u32>, 4>;
-    for (var k = 0u; k < 4; k++) { quads[k] = data_${part}[min(i + k * ${INVOCATIONS}, count - 1)]; }
-    for (var k = 0u; k < 4; k++) {
-      let at = i + k * ${INVOCATIONS};
-      if (at < count) { own += checksum_quad(quad + at, quads[k]); }
-    }
-  }
-  return own;
-}`,
-  )
-  .join("")}
 @compute @workgroup_size(${INVOCATIONS})
 fn sum(
   @builtin(workgroup_id) group: vec3u,
@@ -92,10 +110,7 @@ fn sum(
   let number = group.x / list.count;
   let first = number * ${SUMMED_AT_ONCE} + local;
   let stride = groups.x / list.count * ${SUMMED_AT_ONCE};
-  var own: vec3<u32>;
-  switch part {
-    ${parts.map((i) => `${i < partsAtOnce - 1 ? `case ${i}` : "default"}: { own = total_${i}(first, stride, count, span.quad); }`).join("\n    ")}
-  }
+  let own = total(part, first, stride, count, span.quad);
   atomicAdd(&all[0], own.x);
   atomicAdd(&all[1], own.y);
   workgroupBarrier();
@@ -145,8 +160,19 @@ export interface SettleRecord {
 
 const keeping = { nothing: 0, sum: 1, excess: 2, total: 3 } as const;
 
+/**
+ * Returns the words of a list of sums, in the layout of `List`. The last sums are of small buffers
+ * with these numbers of quads.
+ */
+export const settleList = (records: readonly SettleRecord[], quads: readonly number[]): number[] => [
+  records.length,
+  quads.length,
+  ...Array.from({ length: smallPartsAtOnce }, (_, i) => quads[i] ?? 0),
+  ...records.flatMap(settleRecord),
+];
+
 /** Returns the words of a record, in the layout of `Record`. */
-export function settleRecord(record: SettleRecord): number[] {
+function settleRecord(record: SettleRecord): number[] {
   const { checksum, weight, isCompared, kept, places = 0 } = record;
   const numbered = (number = -1) => number + 1;
   const { reference, trial, instead } = record;
@@ -165,18 +191,19 @@ export function settleRecord(record: SettleRecord): number[] {
 
 /**
  * A kernel of one workgroup that compares sums with checksums, stores new checksums, and records
- * trials.
+ * trials. It adds up small buffers itself, whose sums are the last ones and need no slots.
  */
 export const SETTLE = `
 struct Record {
   checksum: u32, reference: u32, weight: u32, isCompared: u32, kept: u32,
   cell: u32, places: u32, instead: u32, tag: u32,
 }
-struct List { count: u32, records: array<Record> }
+struct List { count: u32, small: u32, quads: array<u32, ${smallPartsAtOnce}>, records: array<Record> }
 @group(0) @binding(0) var<storage, read_write> arena: array<u32>;
 @group(0) @binding(1) var<storage, read_write> slots: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> list: List;
 @group(0) @binding(3) var<storage, read_write> report: array<atomic<u32>>;
+${addingUp(4, smallPartsAtOnce)}
 var<workgroup> sums: array<array<atomic<u32>, 3>, ${mostSlots}>;
 var<workgroup> isIgnored: u32;
 fn standIn(record: u32) -> u32 {
@@ -207,6 +234,12 @@ fn settle(@builtin(local_invocation_index) local: u32) {
     slots[at] = vec4<u32>(0u, 0u, 0u, words.w);
     if (at == 0u) { isIgnored = words.w; }
     for (var part = 0u; part < 3; part++) { atomicAdd(&sums[number][part], words[part]); }
+  }
+  for (var part = 0u; part < list.small; part++) {
+    let own = total(part, local, ${SUMMED_AT_ONCE}, list.quads[part], 0);
+    let number = list.count - list.small + part;
+    atomicAdd(&sums[number][0], own.x);
+    atomicAdd(&sums[number][1], own.y);
   }
   workgroupBarrier();
   let isUsed = local < list.count && isIgnored == 0u;

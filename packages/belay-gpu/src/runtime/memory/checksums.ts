@@ -6,23 +6,28 @@ import { type BufferRange, whole } from "../webgpu/resources.ts";
 import {
   byteOfIgnoring,
   bytesOfSlots,
+  bytesOfSmallPart,
   partsAtOnce,
   SETTLE,
+  type SettleRecord,
   SUM,
   SUMMED_AT_ONCE,
   type SumPart,
-  settleRecord,
+  settleList,
+  smallPartsAtOnce,
   sumList,
 } from "./checksumKernels.ts";
 import type { CheckWordPasses, EncodingPoint } from "./checkWordEncoder.ts";
 import type { Constants } from "./constants.ts";
 import type { GranuleRange, ProtectedBuffer } from "./granules.ts";
 import type { EncoderPoint } from "./memoryCommands.ts";
-import type { MemoryState, PendingSum } from "./memoryState.ts";
+import { type MemoryState, newSum, type PendingSum, plainSum } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 /** The most sums that wait: few enough for the slots of one dispatch to remain. */
 const mostWaiting = mostSlots / 4;
+/** The most bind groups of comparisons that are kept. */
+const mostComparisons = 256;
 
 export interface ChecksumParts {
   readonly buffers: ProtectedBuffers;
@@ -44,6 +49,8 @@ export class Checksums implements CheckWordPasses {
   readonly #parts: ChecksumParts;
   readonly #sum: OwnKernel;
   readonly #settle: OwnKernel;
+  /** The bind groups of comparisons by the numbers of their sums, with one arena. */
+  #comparisons = { arena: undefined as GPUBuffer | undefined, groups: new Map<string, GPUBindGroup>() };
   /** The most bytes of one binding: a multiple of 256, which every device accepts as an offset. */
   readonly #bindable: number;
 
@@ -58,7 +65,7 @@ export class Checksums implements CheckWordPasses {
     this.#settle = new OwnKernel(device, {
       label: "belay: compare sums",
       code: SETTLE,
-      buffers: [write, write, read, write],
+      buffers: [write, write, read, write, ...Array<typeof read>(smallPartsAtOnce).fill(read)],
     });
     this.slots = whole(
       device.createBuffer({
@@ -76,11 +83,11 @@ export class Checksums implements CheckWordPasses {
   }
 
   encode(point: EncodingPoint, { owner }: GranuleRange): void {
-    this.#pass(point, [{ owner, kind: "stored", weight: 1 }]);
+    this.#pass(point, [plainSum(owner, "stored")]);
   }
 
   verify(point: EncodingPoint, { owner }: GranuleRange): void {
-    this.#pass(point, [{ owner, kind: "loaded", weight: 1 }]);
+    this.#pass(point, [plainSum(owner, "loaded")]);
   }
 
   /**
@@ -88,11 +95,11 @@ export class Checksums implements CheckWordPasses {
    * of kernels. One dispatch then adds up several buffers.
    */
   verifyLater(point: EncodingPoint, { owner }: GranuleRange): void {
-    this.#wait(point, { owner, kind: "loaded", weight: 1 });
+    this.#wait(point, plainSum(owner, "loaded"));
   }
 
   encodeLater(point: EncodingPoint, { owner }: GranuleRange): void {
-    this.#wait(point, { owner, kind: "stored", weight: 1 });
+    this.#wait(point, plainSum(owner, "stored"));
   }
 
   #wait(point: EncodingPoint, sum: PendingSum): void {
@@ -107,12 +114,12 @@ export class Checksums implements CheckWordPasses {
   }
 
   beginParts(point: EncodingPoint, { owner }: GranuleRange, isVerified: boolean): void {
-    this.#pass(point, [{ owner, kind: "begun", weight: 1, isVerified }]);
+    this.#pass(point, [newSum({ owner, kind: "begun", weight: 1, isVerified })]);
     this.settle(point);
   }
 
   endParts(point: EncodingPoint, { owner }: GranuleRange): void {
-    this.#pass(point, [{ owner, kind: "ended", weight: 1 }]);
+    this.#pass(point, [newSum({ owner, kind: "ended", weight: 1 })]);
     this.settle(point);
   }
 
@@ -126,7 +133,7 @@ export class Checksums implements CheckWordPasses {
     const standIns = sums.flatMap((sum, i): PendingSum[] => {
       if (!sum?.doubt) return [];
       const { owner, kind } = sum;
-      return [{ owner, kind, weight: 1, standsInFor: first + i }];
+      return [newSum({ owner, kind, weight: 1, standsInFor: first + i })];
     });
     if (standIns.length > 0) this.#pass(point, [...standIns, ...takeWaiting(point.state)]);
   }
@@ -166,38 +173,75 @@ export class Checksums implements CheckWordPasses {
     return point.state.pending.length;
   }
 
+  /** Compares all sums. Adds up small buffers that wait, without a dispatch of their own. */
   settle(point: EncodingPoint): void {
-    const { pending } = point.state;
-    if (pending.length === 0) return;
+    const small = takeSmall(point.state);
+    this.runWaiting(point);
+    this.reserve(point, small.length);
+    const sums = [...point.state.pending, ...small];
+    if (sums.length === 0) return;
     point.state.pending = [];
-    const { arenaAt, constants, slot } = this.#parts;
-    const latest = new Map<ProtectedBuffer, number>();
-    const references = pending.map((sum, i) => {
-      const reference = sum && latest.get(sum.owner);
-      if (sum && sum.kind !== "loaded" && !sum.doubt) latest.set(sum.owner, i);
-      return reference;
-    });
-    const words = pending.flatMap((sum, i) => {
-      if (!sum) return settleRecord({ checksum: 0, weight: 0, isCompared: false, kept: "nothing" });
-      const { owner, kind, weight, doubt, isVerified, places, standsInFor: instead } = sum;
-      return settleRecord({
-        checksum: owner.first,
-        weight,
-        instead,
-        reference: references[i],
-        isCompared: (kind === "loaded" && !doubt) || (kind === "begun" && !isVerified),
-        kept: latest.get(owner) === i ? keptOf[kind] : "nothing",
-        places,
-        ...(doubt ?? pending[instead ?? -1]?.doubt),
-        trial: doubt?.trial,
-      });
-    });
-    const list = constants.of([pending.length, ...words]);
-    const arena = arenaAt(point);
-    point.run((commands) =>
-      this.#settle.encode(commands, [whole(arena), this.slots, list, rangeOf(slot)], 1),
-    );
+    const group = this.#comparisonOf(sums, small, this.#parts.arenaAt(point));
+    point.run((commands) => this.#settle.dispatch(commands, group, 1));
   }
+
+  /** Returns the bind group that compares sums, of which the last ones are of small buffers. */
+  #comparisonOf(
+    sums: readonly (PendingSum | undefined)[],
+    small: readonly PendingSum[],
+    arena: GPUBuffer,
+  ): GPUBindGroup {
+    if (this.#comparisons.arena !== arena) this.#comparisons = { arena, groups: new Map() };
+    const { groups } = this.#comparisons;
+    let key = `${small.length}`;
+    for (const sum of sums) key += ` ${sum?.id}`;
+    const known = groups.get(key);
+    if (known) return known;
+    if (groups.size === mostComparisons) groups.clear();
+    const data = small.map(({ owner: { contents, granuleBytes: size } }) => {
+      return { buffer: contents, offset: 0, size };
+    });
+    const quads = data.map(({ size }) => size / 16);
+    const list = this.#parts.constants.of(settleList(recordsOf(sums), quads));
+    const bound = Array.from({ length: smallPartsAtOnce }, (_, i) => data[i] ?? list);
+    const group = this.#settle.bind([whole(arena), this.slots, list, rangeOf(this.#parts.slot), ...bound]);
+    groups.set(key, group);
+    return group;
+  }
+}
+
+/** Returns what to do with sums. */
+function recordsOf(sums: readonly (PendingSum | undefined)[]): SettleRecord[] {
+  const latest = new Map<ProtectedBuffer, number>();
+  const references = sums.map((sum, i) => {
+    const reference = sum && latest.get(sum.owner);
+    if (sum && sum.kind !== "loaded" && !sum.doubt) latest.set(sum.owner, i);
+    return reference;
+  });
+  return sums.map((sum, i) => {
+    if (!sum) return { checksum: 0, weight: 0, isCompared: false, kept: "nothing" };
+    const { owner, kind, weight, doubt, isVerified, places, standsInFor: instead } = sum;
+    return {
+      checksum: owner.first,
+      weight,
+      instead,
+      reference: references[i],
+      isCompared: (kind === "loaded" && !doubt) || (kind === "begun" && !isVerified),
+      kept: latest.get(owner) === i ? keptOf[kind] : "nothing",
+      places,
+      ...(doubt ?? sums[instead ?? -1]?.doubt),
+      trial: doubt?.trial,
+    };
+  });
+}
+
+/** Removes small buffers that wait, as many as a comparison adds up, and returns them. */
+function takeSmall(state: MemoryState): PendingSum[] {
+  const small: PendingSum[] = [];
+  const isTaken = (sum: PendingSum) =>
+    small.length < smallPartsAtOnce && sum.owner.granuleBytes <= bytesOfSmallPart;
+  for (const sum of state.waiting.splice(0)) (isTaken(sum) ? small : state.waiting).push(sum);
+  return small;
 }
 
 /** Returns the sums that wait. None of them waits any longer. */

@@ -13,7 +13,13 @@ import { weightOf } from "../../transforms/memory/summedAccesses.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import { type SumTrial, trialCells } from "./checksumKernels.ts";
 import type { ProtectedBuffer } from "./granules.ts";
-import type { ExpectedUniforms, PendingSum, UniformVersions } from "./memoryState.ts";
+import {
+  type ExpectedUniforms,
+  newSum,
+  type PendingSum,
+  plainSum,
+  type UniformVersions,
+} from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 /**
@@ -169,12 +175,14 @@ export class KernelSums {
       const { index, stores, sums: weights = [] } = binding;
       sums.set(index, undefined);
       if (!owner) continue;
-      const sum = { owner, kind: stores ? "stored" : "loaded", weight: weightOf(weights, grid) } as const;
-      const places = Math.imul(sum.weight, this.#placesIn(size / 4)) >>> 0;
+      const kind = stores ? "stored" : "loaded";
+      const weight = weightOf(weights, grid);
+      const places = Math.imul(weight, this.#placesIn(size / 4)) >>> 0;
       const trial = results.outcomes.has(index) ? undefined : this.#trialOf(results, index);
       const isExpected = expected && binding.varies === "uniforms" && results.outcomes.get(index) === true;
-      if (binding.isKnown) sums.set(index, sum);
-      else sums.set(index, isExpected ? { ...sum, places } : { ...sum, doubt: { places, trial } });
+      if (binding.isKnown) sums.set(index, plainSum(owner, kind, weight));
+      else if (isExpected) sums.set(index, plainSum(owner, kind, weight, places));
+      else sums.set(index, newSum({ owner, kind, weight, doubt: { places, trial } }));
     }
     return [...sums.values()].some((sum) => sum) ? sums : undefined;
   }

@@ -9,6 +9,8 @@ import type { ProtectedBuffer } from "./granules.ts";
  * slot.
  */
 export interface PendingSum {
+  /** A number of its own, by which equal lists of sums are found again. */
+  readonly id: number;
   readonly owner: ProtectedBuffer;
   /**
    * The use of the sum.
@@ -34,6 +36,28 @@ export interface PendingSum {
   readonly places?: number;
   /** The index of the sum in doubt that this sum replaces if words were accessed unequally. */
   readonly standsInFor?: number;
+}
+
+let sums = 0;
+
+/** Returns a sum with a number of its own. */
+export const newSum = (sum: Omit<PendingSum, "id">): PendingSum => ({ id: ++sums, ...sum });
+
+const plainSums = new WeakMap<ProtectedBuffer, Map<string, PendingSum>>();
+
+/** Returns a sum without doubt. Equal ones are the same object. */
+export function plainSum(
+  owner: ProtectedBuffer,
+  kind: "loaded" | "stored",
+  weight = 1,
+  places?: number,
+): PendingSum {
+  const ofOwner = plainSums.get(owner) ?? new Map<string, PendingSum>();
+  plainSums.set(owner, ofOwner);
+  const key = `${kind} ${weight} ${places}`;
+  const known = ofOwner.get(key) ?? newSum({ owner, kind, weight, ...(places !== undefined && { places }) });
+  ofOwner.set(key, known);
+  return known;
 }
 
 /** Tells which contents uniform buffers have, if only the host wrote them. */

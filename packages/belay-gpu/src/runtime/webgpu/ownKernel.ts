@@ -33,17 +33,30 @@ export class OwnKernel {
 
   /** Encodes one dispatch. Its pipeline and bind group stay set afterwards. */
   encode(commands: PassCommands, buffers: readonly BufferRange[], workgroups: number): void {
-    this.#made ??= makeSilently(this.#device, () => this.#make()).made;
-    const { pipeline, layout } = this.#made;
-    const group = this.#groups.get(
+    this.dispatch(commands, this.bind(buffers), workgroups);
+  }
+
+  /** Returns the bind group of buffers. */
+  bind(buffers: readonly BufferRange[]): GPUBindGroup {
+    return this.#groups.get(
       buffers.map(({ buffer }) => buffer),
       placesOf(buffers),
-      () => this.#makeGroup(layout, buffers),
+      () => this.#makeGroup(this.#ready.layout, buffers),
     );
+  }
+
+  /** Encodes one dispatch with a bind group that `bind` returned. */
+  dispatch(commands: PassCommands, group: GPUBindGroup, workgroups: number): void {
+    const { pipeline } = this.#ready;
     commands.noteAdded(group);
     commands.setPipeline(pipeline);
     commands.setBindGroup(0, { group, offsets: noOffsets });
     commands.dispatchWorkgroups(workgroups);
+  }
+
+  get #ready() {
+    this.#made ??= makeSilently(this.#device, () => this.#make()).made;
+    return this.#made;
   }
 
   #make() {
