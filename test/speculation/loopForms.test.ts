@@ -42,11 +42,15 @@ async function scaled(this: Shape, n: number) {
 const literal = {
   cells: Int32Array.of(4, 5),
   table: Object.freeze([7, 8, 9]),
+  inner: undefined as undefined | { length: number },
   async run(n: number) {
     "use speculate";
     //#pragma omp for target(webgpu)
     for (let i = 0; i < n; i++) this.cells[i] = this.table[i]! + literal.cells[i]!;
-    return this.cells;
+    const { cells, inner: { length } = { length: 2 } } = this, table = this.table;
+    //#pragma omp for target(webgpu)
+    for (let i = 0; i < n; i++) cells[i] = cells[i]! * table[i]! + length;
+    return cells;
   },
 };
 export const ofClass = async (a: Int32Array, b: Int32Array, n: number) => [
@@ -90,6 +94,14 @@ const forms: [before: string, loop: string, after?: string][] = [
   ["", "for (let i = 0; i < n; i++) b[i] = a.at(-i)! + (a.at(i - 9) ?? 5) + (a.at(2 * i) ?? 7);"],
   ["", "for (let i = 0; i < n; i++) b[i] = a.at(a[i + 3]!) ?? 1;"],
   ["", "for (let i = 1; i < n; i++) b[i] = pair.left.at(-1 - i)! + a.at(i % 3)! + a.at(n)!;"],
+  [
+    "",
+    "for (let i = 0; i < n; i++) { let s = 0; for (let k = a[i]!, end = a[i + 1]! + 3; k < end; k++) s += k ** 2; b[i] = s; }",
+  ],
+  [
+    "",
+    "for (let i = 0; i < n; i++) { let s = 0; for (let k = i, end = k + 3, from = k++; k < end; k++) s += k * from; b[i] = s; }",
+  ],
   ["let i = -1;", "while (++i < n) b[i] = a[i]! + i;", "i"],
   ["let i = -1;", "while (++i < n && a[i] !== 5) b[i] = i;", "i"],
   ["let i = n;", "while (i--) { if (a[i] === 4) continue; b[i] = 7 + i; }", "i"],
@@ -147,6 +159,7 @@ it("read properties of `this`: of classes, of their parameters and bases, of `th
     ["this$cells", "this$base", "Base$step"],
     ["this$cells"],
     ["this$cells", "this$table", "literal$cells"],
+    ["cells", "table"],
   ]);
 });
 

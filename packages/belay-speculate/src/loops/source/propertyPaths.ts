@@ -2,10 +2,12 @@ import type { Class, Expression, Node, TSType } from "oxc-parser";
 import {
   bindingOfType,
   type DeclaredType,
+  declaredType,
   frozenBy,
   targetOf,
   typeOfAnnotation,
   typeOfInitializer,
+  withoutTypes,
 } from "./declaredTypes.ts";
 import type { ParsedFile } from "./parse.ts";
 import { type Binding, everyNode, isFunction, lookUp, type Scope, type Scopes } from "./scopes.ts";
@@ -54,8 +56,8 @@ interface Member {
   readonly isStatic: boolean;
 }
 
-/** The longest chain of types that is followed. */
-const farthest = 20;
+/** The most types and values that are followed for one property. Declarations may be circular. */
+const mostFollowed = 200;
 
 /** Returns the type of a property of a variable, or of `this`, as far as the program says. */
 export function typeOfProperty(
@@ -69,10 +71,31 @@ export function typeOfProperty(
   let declared = object ? declarationOf(object) : objects.thisIn(scope);
   for (const [at, name] of names.entries())
     declared = declared && objects.member(declared, name, at === 0 && object?.kind === "class");
-  if (!declared) return { kind: "unknown" };
-  return isType(declared.node)
-    ? typeOfAnnotation(declared.node, declared.scope, file, 0)
-    : typeOfInitializer(declared.node as Expression, declared.scope, file, 0);
+  return declared ? objects.typeOf(declared) : { kind: "unknown" };
+}
+
+/**
+ * Returns the type of a variable, as far as the program says. Its value may be a property, as in
+ * `const data = grid.data`, and a pattern may declare it, as in `const { data } = grid`.
+ */
+export function typeOfBinding(binding: Binding, file: ParsedFile, scopes: Scopes): DeclaredType {
+  const { declaration, scope } = binding;
+  const [target, value] = targetOf(declaration);
+  const objects = new DeclaredObjects(file, scopes);
+  if (target.type === "Identifier") {
+    const type = declaredType(binding, file);
+    return type.kind === "unknown" && value ? objects.typeOf({ node: value, scope }) : type;
+  }
+  if (target.type !== "ObjectPattern") return { kind: "unknown" };
+  const node = target.typeAnnotation?.typeAnnotation ?? value;
+  for (const property of node ? target.properties : []) {
+    if (property.type !== "Property" || property.computed) continue;
+    const named = property.value.type === "AssignmentPattern" ? property.value.left : property.value;
+    if (named.type !== "Identifier" || named.name !== binding.name) continue;
+    const declared = objects.member({ node: node!, scope }, keyOf(property.key) ?? "", false);
+    if (declared) return objects.typeOf(declared);
+  }
+  return { kind: "unknown" };
 }
 
 const isType = (node: Node): node is TSType =>
@@ -94,6 +117,7 @@ function declarationOf({ declaration, scope }: Pick<Binding, "declaration" | "sc
 class DeclaredObjects {
   readonly #file: ParsedFile;
   readonly #scopes: Scopes;
+  #left = mostFollowed;
 
   constructor(file: ParsedFile, scopes: Scopes) {
     this.#file = file;
@@ -117,70 +141,97 @@ class DeclaredObjects {
     return undefined;
   }
 
+  typeOf({ node, scope }: Declared): DeclaredType {
+    if (isType(node)) return typeOfAnnotation(node, scope, this.#file, 0);
+    const property = this.#property(node, scope);
+    return property ? this.typeOf(property) : typeOfInitializer(node as Expression, scope, this.#file, 0);
+  }
+
+  /** Returns the property that an expression such as `grid.data` reads. */
+  #property(value: Node, scope: Scope): Declared | undefined {
+    const node = withoutTypes(value as Expression);
+    if (node.type !== "MemberExpression" || node.computed) return undefined;
+    const name = keyOf(node.property);
+    return name === undefined ? undefined : this.member({ node: node.object, scope }, name, false);
+  }
+
   /** Returns a member of an object, or of a class itself. */
   member({ node, scope }: Declared, name: string, isStatic: boolean): Declared | undefined {
-    for (const one of this.#membersOf(node, scope, farthest))
+    for (const one of this.#membersOf(node, scope))
       if (one.name === name && one.isStatic === isStatic && one.declared) return one.declared;
     return undefined;
   }
 
   /** Yields the members of a type, of a class's instances and of an object. */
-  *#membersOf(node: Node, scope: Scope, most: number): Generator<Member> {
-    if (most === 0) return;
+  *#membersOf(node: Node, scope: Scope): Generator<Member> {
+    if (this.#left-- <= 0) return;
     switch (node.type) {
       case "TSTypeLiteral":
         for (const member of node.members) yield memberAt(member, scope);
         break;
       case "TSInterfaceDeclaration":
         for (const member of node.body.body) yield memberAt(member, scope);
-        for (const { expression } of node.extends) yield* this.#membersOf(expression, scope, most - 1);
+        for (const { expression } of node.extends) yield* this.#membersOf(expression, scope);
         break;
       case "TSTypeAliasDeclaration":
-        yield* this.#membersOf(node.typeAnnotation, scope, most - 1);
+        yield* this.#membersOf(node.typeAnnotation, scope);
         break;
       case "TSIntersectionType":
-        for (const type of node.types) yield* this.#membersOf(type, scope, most - 1);
+        for (const type of node.types) yield* this.#membersOf(type, scope);
         break;
       case "TSTypeReference": {
         const named = bindingOfType(node.typeName, scope, this.#file);
         const [argument] = node.typeArguments?.params ?? [];
-        if (named) yield* this.#membersOfBinding(named, most);
-        else if (argument) yield* this.#membersOf(argument, scope, most - 1);
+        if (named) yield* this.#membersOfBinding(named);
+        else if (argument) yield* this.#membersOf(argument, scope);
         break;
       }
       case "TSTypeQuery":
       case "Identifier": {
         const name = node.type === "Identifier" ? node : node.exprName;
         const named = name.type === "Identifier" ? lookUp(scope, name.name) : undefined;
-        if (named) yield* this.#membersOfBinding(this.#file.follow(named), most);
+        if (named) yield* this.#membersOfBinding(this.#file.follow(named));
         break;
       }
       case "TSAsExpression":
       case "TSSatisfiesExpression":
-        yield* this.#membersOf(node.expression, scope, most - 1);
-        yield* this.#membersOf(node.typeAnnotation, scope, most - 1);
+        yield* this.#membersOf(node.expression, scope);
+        yield* this.#membersOf(node.typeAnnotation, scope);
         break;
       case "ObjectExpression":
         for (const property of node.properties) yield memberAt(property, scope);
         break;
+      case "ThisExpression": {
+        const self = this.thisIn(scope);
+        if (self) yield* this.#membersOf(self.node, self.scope);
+        break;
+      }
+      case "TSNonNullExpression":
+        yield* this.#membersOf(node.expression, scope);
+        break;
+      case "MemberExpression": {
+        const property = this.#property(node, scope);
+        if (property) yield* this.#membersOf(property.node, property.scope);
+        break;
+      }
       case "NewExpression":
-        yield* this.#membersOf(node.callee, scope, most - 1);
+        yield* this.#membersOf(node.callee, scope);
         break;
       case "CallExpression": {
         const frozen = frozenBy(node);
-        if (frozen) yield* this.#membersOf(frozen, scope, most - 1);
+        if (frozen) yield* this.#membersOf(frozen, scope);
         break;
       }
       case "ClassDeclaration":
       case "ClassExpression":
         yield* this.#membersOfClass(node, scope);
-        if (node.superClass) yield* this.#membersOf(node.superClass, scope, most - 1);
+        if (node.superClass) yield* this.#membersOf(node.superClass, scope);
     }
   }
 
-  *#membersOfBinding(binding: Binding, most: number): Generator<Member> {
+  *#membersOfBinding(binding: Binding): Generator<Member> {
     const declared = declarationOf(binding);
-    if (declared) yield* this.#membersOf(declared.node, declared.scope, most - 1);
+    if (declared) yield* this.#membersOf(declared.node, declared.scope);
   }
 
   /** Yields what a class declares, and what its constructor sets. */

@@ -2,7 +2,8 @@ import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import { constantValue } from "../../source/constantProperties.ts";
 import { isInside } from "../../source/countedLoop.ts";
-import { type DeclaredType, declaredType } from "../../source/declaredTypes.ts";
+import type { DeclaredType } from "../../source/declaredTypes.ts";
+import { typeOfBinding } from "../../source/propertyPaths.ts";
 import { type Binding, lookUp, type Scope } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering, Meaning } from "../lowering.ts";
@@ -52,7 +53,7 @@ function fromOutside(lowering: Lowering, binding: Binding, node: Node, code: str
     const what = `\`${name}\`, which ${lowering.imports.reasonFor(binding)},`;
     return refuse(loopError.unsupported(what, node, "copy it into a constant before the loop"));
   }
-  const type = declaredType(binding, lowering.file);
+  const type = typeOfBinding(binding, lowering.file, lowering.scopes);
   switch (type.kind) {
     case "array":
       return accessed(lowering, name, type);

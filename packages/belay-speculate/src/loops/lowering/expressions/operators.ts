@@ -85,6 +85,10 @@ export function binary(
     }
   }
   if (usesBits) return bitwise(lowering, operator, left, right, node);
+  if (operator === "**" && right.kind === "host" && right.constant === 2) {
+    const base = held(lowering, left);
+    return binary(lowering, "*", base, base, node);
+  }
   if (operator === "**") return floating("pow", lowering, left, right, node);
   if ([left, right].some((value) => isFloat(lowering, value))) {
     return floating(operator as "+", lowering, left, right, node);

@@ -2,8 +2,8 @@
 import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import { constantProperty, constantValue } from "../../source/constantProperties.ts";
-import { type DeclaredType, declaredType } from "../../source/declaredTypes.ts";
-import { propertyPath, typeOfProperty } from "../../source/propertyPaths.ts";
+import type { DeclaredType } from "../../source/declaredTypes.ts";
+import { propertyPath, typeOfBinding, typeOfProperty } from "../../source/propertyPaths.ts";
 import { type Binding, lookUp } from "../../source/scopes.ts";
 import type { Lowering, Meaning, OuterObject } from "../lowering.ts";
 import { hostBoolean, hostNumber } from "../numbers/values.ts";
@@ -90,7 +90,7 @@ export function objectMeaning(lowering: Lowering, node: Node): Meaning | undefin
 
 function typeOfObject({ loop, file, scopes }: Lowering, { binding, names }: OuterObject): DeclaredType {
   if (names.length > 0) return typeOfProperty(binding, names, loop.scope, file, scopes);
-  return binding ? declaredType(binding, file) : { kind: "unknown" };
+  return binding ? typeOfBinding(binding, file, scopes) : { kind: "unknown" };
 }
 
 /**
@@ -120,8 +120,8 @@ function meaningOfProperty(lowering: Lowering, code: string, type: DeclaredType)
 }
 
 /** Returns true for a variable from outside that holds the same object in all iterations. */
-function isConstantObject({ loop, file }: Lowering, binding: Binding): boolean {
+function isConstantObject({ loop, file, scopes }: Lowering, binding: Binding): boolean {
   if (binding.kind === "import" || binding.kind === "function") return false;
-  if (declaredType(binding, file).kind === "array") return false;
+  if (typeOfBinding(binding, file, scopes).kind === "array") return false;
   return binding.assignments.every(({ start, end }) => end <= loop.node.start || loop.node.end <= start);
 }

@@ -3,14 +3,16 @@ import type {
   ExpressionStatement,
   ForOfStatement,
   ForStatement,
+  Node,
   Expression as Source,
+  VariableDeclaration,
   VariableDeclarator,
   WhileStatement,
 } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import { type CountedLoop, countedLoop, isPlain, onlyHeaderChanges } from "../../source/countedLoop.ts";
 import { forEachOf } from "../../source/forLoops.ts";
-import { lookUp } from "../../source/scopes.ts";
+import { childrenOf, lookUp } from "../../source/scopes.ts";
 import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
 import { condition } from "../expressions/choices.ts";
 import { arrayOf, type ElementPlace, loadOf, requireMethod, spanOf } from "../expressions/elements.ts";
@@ -255,6 +257,9 @@ function countingOf(lowering: Lowering, node: ForStatement): Counting | undefine
   const binding = counted && lookUp(lowering.scope, counted.name);
   if (!counted || !size || !binding || !onlyHeaderChanges(binding, node, counted.update, lowering.scopes))
     return undefined;
+  // The other variables are declared first.
+  const isInOrder = othersIn(node, counted).every(({ init }) => !init || isPlainValue(init, counted.name));
+  if (!isInOrder) return undefined;
 
   const counter = lowering.declare(counted.name, counted.declarator);
   const { name } = counter;
@@ -264,6 +269,7 @@ function countingOf(lowering: Lowering, node: ForStatement): Counting | undefine
   // The range of the bound is needed before the body is translated. The bound is translated again
   // for the test.
   mean(integer(local("i32"), int32));
+  const others = lowering.collect(() => declareOthers(lowering, node, counted));
   const ends = endsOf(lowering, counted);
   lowering.meanings.delete(binding);
   const values = ends && valuesOf(lowering, counted, ends.from, ends.to);
@@ -276,7 +282,7 @@ function countingOf(lowering: Lowering, node: ForStatement): Counting | undefine
   const type = commonType(lowering, [tested, first!, last!]);
   if (!type || !lowering.guards.requireWithin(tested, type === "u32" ? uint32 : int32)) return undefined;
 
-  declareOthers(lowering, node, counted);
+  lowering.block.push(...others);
   const integerAt = (source: Source) => asInteger(lowering, lowering.expression(source), source)!;
   const from = integerAt(counted.from);
   exact(lowering, from, type);
@@ -304,15 +310,20 @@ function countingOf(lowering: Lowering, node: ForStatement): Counting | undefine
 }
 
 /** Declares other variables of the header. */
-function declareOthers(
-  lowering: Lowering,
-  { init }: ForStatement,
-  { declarator: counted }: CountedLoop,
-): void {
-  if (init?.type !== "VariableDeclaration") return;
-  const others = init.declarations.filter((declarator) => declarator !== counted);
-  if (others.length > 0) declaration(lowering, { ...init, declarations: others });
+function declareOthers(lowering: Lowering, node: ForStatement, counted: CountedLoop): void {
+  const declarations = othersIn(node, counted);
+  if (declarations.length > 0)
+    declaration(lowering, { ...(node.init as VariableDeclaration), declarations: [...declarations] });
 }
+
+const othersIn = ({ init }: ForStatement, { declarator }: CountedLoop): readonly VariableDeclarator[] =>
+  init?.type === "VariableDeclaration" ? init.declarations.filter((one) => one !== declarator) : [];
+
+/** Returns true for a value without effects that does not follow from the counted variable. */
+const isPlainValue = (node: Node, counted: string): boolean =>
+  !["AssignmentExpression", "UpdateExpression", "CallExpression"].includes(node.type) &&
+  !(node.type === "Identifier" && node.name === counted) &&
+  childrenOf(node).every((child) => isPlainValue(child, counted));
 
 /** Leaves the innermost loop unless the condition holds. */
 function leaveUnless(lowering: Lowering, condition: LoopExpression): void {
