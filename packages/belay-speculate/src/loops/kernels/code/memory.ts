@@ -57,8 +57,10 @@ export function emitPeek(array: LoopArray, access: ArrayAccess): string {
   if (bits === 32) return `fn peek_${name}(element: u32) -> u32 { return ${read("element")}; }`;
   const { word, shift } = within(bits);
   const packed = array.element.startsWith("i") ? `bitcast<i32>(${read(word)})` : read(word);
+  // An NVIDIA driver compiles some fields from a variable offset to the word's end wrong.
+  const field = `extractBits(${packed} >> (${shift}), 0u, ${bits}u)`;
   return `fn peek_${name}(element: u32) -> u32 {
-  return ${toBits(array.element.startsWith("i") ? "i32" : "u32", `extractBits(${packed}, ${shift}, ${bits}u)`)};
+  return ${toBits(array.element.startsWith("i") ? "i32" : "u32", field)};
 }`;
 }
 
