@@ -1,4 +1,5 @@
 /** The check of a dispatch whose results are sums of products. */
+import { mapToRead } from "../diagnostics/explainAbort.ts";
 import { drawSize, reportSize, reportWords } from "./checkKernels.ts";
 import type { SumsOfProducts } from "./sumsOfProducts.ts";
 import {
@@ -97,7 +98,7 @@ export class SumsCheck {
       encoder.copyBufferToBuffer(report.buffer, 0, staging, 0, reportSize);
       encoder.clearBuffer(report.buffer);
       this.#device.queue.submit([encoder.finish()]);
-      await staging.mapAsync(GPUMapMode.READ);
+      await mapToRead(this.#device, staging);
       return this.#read(new DataView(staging.getMappedRange().slice(0)), expected);
     } finally {
       staging.destroy();

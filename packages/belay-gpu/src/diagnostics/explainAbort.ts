@@ -10,3 +10,13 @@ export async function explainAbort(device: GPUDevice, error: unknown, when: stri
   const event = lost.reason === "destroyed" ? "closed" : `lost (${lost.message})`;
   return new DOMException(`the device was ${event} ${when}`, name);
 }
+
+/** Maps a buffer for reading. Rejects with the loss of the device, if it is the reason. */
+export async function mapToRead(device: GPUDevice, buffer: GPUBuffer): Promise<void> {
+  try {
+    // Hosts without WebGPU globals lack `GPUMapMode.READ`.
+    await buffer.mapAsync(1);
+  } catch (error) {
+    throw await explainAbort(device, error, "before its results were read");
+  }
+}

@@ -78,6 +78,24 @@ describe("a device whose kernels run on the CPU", () => {
     expect(await wordsOf(device, x)).toEqual([110, 22, 11, 12]);
   });
 
+  it("names the loss of the device to mappings", async () => {
+    const native = await devices.newDevice({ errorsAreExpected: true });
+    const device = referenceDevice(native);
+    const x = bufferOf(device, [1], GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC);
+    const added = bufferOf(device, [10, 0, 0, 0], GPUBufferUsage.UNIFORM);
+    const pipeline = pipelineOf(device, addKernel);
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, groupOf(device, pipeline.getBindGroupLayout(0), { buffer: x }, { buffer: added }));
+    pass.dispatchWorkgroups(1);
+    pass.end();
+    device.queue.submit([encoder.finish()]);
+    const reading = wordsOf(device, x);
+    native.destroy();
+    await expect(reading).rejects.toThrow("the device was closed before its results were read");
+  });
+
   it("takes the grid of an indirect dispatch, and the dynamic offset of a bind group", async () => {
     const device = referenceDevice(await devices.newDevice());
     const x = bufferOf(device, [1, 2, 3, 4], GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC);

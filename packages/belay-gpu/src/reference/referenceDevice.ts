@@ -1,4 +1,5 @@
 /** A device whose kernels run on the reference executor, and all other commands on a GPU. */
+import { mapToRead } from "../diagnostics/explainAbort.ts";
 import { lineAt } from "../diagnostics/lines.ts";
 import { createReferenceBuffer, type ReferenceBuffer } from "./buffers.ts";
 import { createReference } from "./createReference.ts";
@@ -426,7 +427,7 @@ class ReferenceProgram {
       const encoder = this.#device.createCommandEncoder();
       copy(encoder, staging);
       this.#device.queue.submit([encoder.finish()]);
-      await staging.mapAsync(GPUMapMode.READ);
+      await mapToRead(this.#device, staging);
       return new Uint8Array(staging.getMappedRange().slice(0));
     } finally {
       staging.destroy();

@@ -1,4 +1,5 @@
 import { type ReportLayout, reportWords } from "../../compiler/contract.ts";
+import { mapToRead } from "../../diagnostics/explainAbort.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 
@@ -91,7 +92,7 @@ export class ReportArena {
     const encoder = this.#device.createCommandEncoder({ label: "belay: read counts" });
     encoder.copyBufferToBuffer(page.buffer, offset + 4 * firstWord, staging, 0, 4 * words);
     this.#device.queue.submit([encoder.finish()]);
-    await staging.mapAsync(flags.mapRead);
+    await mapToRead(this.#device, staging);
     const read = new Uint32Array(staging.getMappedRange().slice());
     staging.destroy();
     return read;

@@ -1,3 +1,4 @@
+import { mapToRead } from "../../diagnostics/explainAbort.ts";
 import { parse } from "../../wgsl/parser.ts";
 import { median } from "./median.ts";
 
@@ -45,7 +46,7 @@ export class PassTimes {
     encoder.resolveQuerySet(this.#queries, 0, 2 * passes.length, this.#resolved, 0);
     encoder.copyBufferToBuffer(this.#resolved, 0, this.#readable, 0, bytes);
     this.#device.queue.submit([encoder.finish()]);
-    await this.#readable.mapAsync(GPUMapMode.READ, 0, bytes);
+    await mapToRead(this.#device, this.#readable);
     const stamps = new BigUint64Array(this.#readable.getMappedRange(0, bytes).slice(0));
     this.#readable.unmap();
     const run = new Map<string, number>();

@@ -1,8 +1,8 @@
+import { explainAbort } from "../../diagnostics/explainAbort.ts";
 import { refusesFaults } from "../context/policy.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import { isMappedAndBound } from "../memory/protectedBuffers.ts";
-import { explainAbort } from "../webgpu/explainAbort.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import { Overlay, rank } from "../webgpu/overlay.ts";
 import { type BufferRange, type GpuResource, isTexture, OFFSET_BEYOND_BUFFERS } from "../webgpu/resources.ts";

@@ -1,3 +1,4 @@
+import { explainAbort } from "../../diagnostics/explainAbort.ts";
 import type { FaultOutcome } from "../context/detectedFault.ts";
 import type { Events } from "../context/events.ts";
 import type { OnFault } from "../context/policy.ts";
@@ -6,7 +7,6 @@ import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { Signal } from "../context/signal.ts";
 import { UnverifiedError } from "../context/unverified.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
-import { explainAbort } from "../webgpu/explainAbort.ts";
 import type { ResourceRange } from "../webgpu/resources.ts";
 import { blameOf, type CheckResult, errorOf, firstOf, hasWaited, isClean } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
