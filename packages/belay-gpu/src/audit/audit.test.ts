@@ -2,6 +2,7 @@ import { harden, type Policy } from "belay-gpu";
 import { describe, expect, it, vi } from "vitest";
 import { changeKernel } from "../../../../test/support/devices/changeKernel.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
+import { until } from "../../../../test/support/until.ts";
 import { blame } from "../blame/blame.ts";
 import type { AuditReport } from "../runtime/context/auditing.ts";
 import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
@@ -403,7 +404,12 @@ describe("a submission that is not judged", () => {
     const program = new Program(device, tripled);
     program.submit();
     device.destroy();
-    expect(await program.audit()).toMatchObject({ agreed: 0, disagreed: 0 });
+    const { agreed, disagreed, reasons } = await program.audit();
+    expect({ agreed, disagreed, reasons }).toEqual({
+      agreed: 0,
+      disagreed: 0,
+      reasons: { "the device was closed before its results were read": 4 },
+    });
   });
 
   it("is one beyond the budget", async () => {
@@ -435,7 +441,7 @@ describe("a submission that is not judged", () => {
     }
   });
 
-  it("is one of a kernel that takes too long, and none of another kernel", async () => {
+  it("is none of a kernel that takes long, which the budget pays for in slices", async () => {
     let now = 0;
     let step = 0;
     const clock = vi.spyOn(performance, "now").mockImplementation(() => {
@@ -448,13 +454,20 @@ describe("a submission that is not judged", () => {
       const submit = (program?: Program) => program!.submit((pass) => pass.dispatchWorkgroups(1));
       now = 3_600_000;
       submit(slow);
-      step = 100;
-      expect(await slow!.audit()).toMatchObject({ agreed: 1, skipped: 0 });
+      // Each step takes longer than a slice, until those that were saved up are spent.
+      step = 20;
+      const waiting = await slow!.audit();
+      expect(waiting).toMatchObject({ workgroups: 0, skipped: 0 });
+      expect(waiting.milliseconds).toBeGreaterThan(100);
+      expect(waiting.milliseconds).toBeLessThan(200);
       step = 0;
+      expect(await slow!.audit()).toMatchObject({ workgroups: 0, skipped: 0 });
+      now += 3_600_000;
+      await until(async () => (await slow!.audit()).agreed === 1);
       now += 3_600_000;
       submit(slow);
       submit(fast);
-      expect(await slow!.audit()).toMatchObject({ agreed: 2, skipped: 1 });
+      expect(await slow!.audit()).toMatchObject({ agreed: 3, skipped: 0 });
     } finally {
       clock.mockRestore();
     }

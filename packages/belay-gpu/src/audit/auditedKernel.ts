@@ -10,7 +10,9 @@ import type { Dispute } from "../reference/dispute.ts";
 import { representatives } from "../reference/intervals.ts";
 import { RaceDetector } from "../reference/races.ts";
 import {
+  type ReferenceDispatch,
   type ReferenceKernel,
+  type ReferenceOutcome,
   type ReferenceSource,
   type ResolvedKernel,
   referenceOf,
@@ -26,7 +28,7 @@ import type { BufferRange } from "../runtime/webgpu/resources.ts";
 import type { Type } from "../wgsl/types.ts";
 import { type Page, SampledBuffer } from "./sampledBuffer.ts";
 
-/** The most iterations of loops and calls of functions of a workgroup: some milliseconds. */
+/** The most iterations of loops and calls of functions of a workgroup: up to half a second. */
 const mostIterations = 2 ** 20;
 /** The most rounds in which the pages come that a workgroup loads from. */
 const mostRounds = 8;
@@ -51,17 +53,20 @@ export interface AuditedKernel extends ResolvedKernel {
   readonly hasSubgroups: boolean;
 }
 
-/** Translates a kernel, or returns the reason why its dispatches cannot be judged. */
-export function auditedKernel({
+/**
+ * Translates a kernel in two steps, or returns the reason why its dispatches cannot be judged.
+ */
+export function* auditedKernel({
   source,
   entryPoint,
   constants,
   label,
-}: KernelSource): AuditedKernel | string {
+}: KernelSource): Generator<void, AuditedKernel | string> {
   try {
     const given = { source, ...(entryPoint && { entryPoint }), constants };
     const resolved = resolveKernel(given);
     const { program, declaration } = resolved;
+    yield;
     const reference = referenceOf(resolved);
     if ("construct" in reference) return whyUnsupported(source, reference);
     const used = [...variablesOf(program, reachableFrom(program, [declaration]))];
@@ -121,8 +126,10 @@ interface WrongNumber {
 /** The parts of an audit that a dispatch uses. */
 interface AuditParts {
   readonly read: ReadPages;
-  /** Counts the time of a part towards the budget. */
-  timed<T>(part: () => T): T;
+  /** Takes steps in slices for which the budget pays. */
+  inSlices<T>(steps: Generator<void, T>): Promise<T>;
+  /** The most iterations of loops and calls of functions in a step. */
+  readonly iterationsOfStep: number;
 }
 
 /** A dispatch of which workgroups are judged. */
@@ -134,18 +141,25 @@ export class AuditedDispatch {
   readonly #subgroupSizes: readonly number[];
   /** The result of looking for races in the whole dispatch, once it was needed. */
   #races: Promise<string | undefined> | undefined;
-  readonly #timed: AuditParts["timed"];
+  readonly #inSlices: AuditParts["inSlices"];
+  readonly #iterationsOfStep: number;
 
   constructor(
     kernel: AuditedKernel,
     { grid }: DispatchCall,
     copies: readonly BindingCopy[],
-    { read, timed, subgroupSizes }: AuditParts & { readonly subgroupSizes: readonly number[] },
+    {
+      read,
+      inSlices,
+      iterationsOfStep,
+      subgroupSizes,
+    }: AuditParts & { readonly subgroupSizes: readonly number[] },
   ) {
     this.#kernel = kernel;
     this.#grid = grid as unknown as Workgroup;
     this.#read = read;
-    this.#timed = timed;
+    this.#inSlices = inSlices;
+    this.#iterationsOfStep = iterationsOfStep;
     this.#subgroupSizes = kernel.hasSubgroups ? subgroupSizes : [32];
     this.#bindings = copies.map((copy) => ({
       ...copy,
@@ -175,7 +189,7 @@ export class AuditedDispatch {
     await this.#readStored();
     if (this.#bindings.some(hasForeignStores))
       return { undecided: "another workgroup stores a word that it loads" };
-    const { bounded, wrong } = this.#timed(() => compare(this.#bindings));
+    const { bounded, wrong } = await this.#inSlices(compare(this.#bindings));
     const [first] = wrong;
     if (!first) return bounded > 0 ? {} : { undecided: "the specification fixes no word that it stores" };
     const disagreement = await this.#describe(workgroup, subgroupSize, first, wrong.length);
@@ -189,11 +203,11 @@ export class AuditedDispatch {
    */
   async #agreesWithSome(workgroup: Workgroup, subgroupSize: number): Promise<boolean> {
     for (const representative of representatives) {
-      const rounded = this.#timed(() => this.#kernel.rounded(representative));
+      const rounded = () => this.#kernel.rounded(representative);
       if (await this.#execute([workgroup], subgroupSize, rounded)) continue;
       await this.#readStored();
       if (this.#bindings.some(hasForeignStores)) continue;
-      const { bounded, wrong } = this.#timed(() => compare(this.#bindings));
+      const { bounded, wrong } = await this.#inSlices(compare(this.#bindings));
       if (bounded > 0 && wrong.length === 0) return true;
     }
     return false;
@@ -206,19 +220,19 @@ export class AuditedDispatch {
   async #execute(
     only: readonly Workgroup[] | undefined,
     subgroupSize: number,
-    reference = this.#kernel.reference,
+    reference = () => this.#kernel.reference,
   ): Promise<Pick<UndecidedResult, "reason" | "byRounding"> | undefined> {
     for (let round = 0; round < mostRounds; round++) {
       for (const { buffer } of this.#bindings) buffer.reset();
-      const { undecided } = this.#timed(() =>
-        reference.run({
-          workgroups: this.#grid,
-          buffers: this.#bindings,
-          subgroupSize,
-          ...(only && { only }),
-          iterations: mostIterations,
-        }),
-      );
+      const dispatch = {
+        workgroups: this.#grid,
+        buffers: this.#bindings,
+        subgroupSize,
+        ...(only && { only }),
+        iterations: mostIterations,
+        iterationsOfStep: this.#iterationsOfStep,
+      };
+      const { undecided } = await this.#inSlices(stepsOf(reference, dispatch));
       const missing = this.#bindings.flatMap(({ buffer, input }) =>
         buffer.missing.map((page) => ({ buffer, page, input: input! })),
       );
@@ -287,15 +301,26 @@ export class AuditedDispatch {
     if (usesAtomicResults(program, declaration))
       return "the order of atomic operations may decide its results";
     const [x, y, z] = this.#grid;
+    let racing: ReferenceKernel | undefined;
     const search = async (only?: readonly Workgroup[]) => {
-      const parts = { races: new RaceDetector() };
-      const racing = this.#timed(() => referenceOf(this.#kernel, parts) as ReferenceKernel);
-      return (await this.#execute(only, subgroupSize, racing))?.reason;
+      const reference = () => {
+        racing ??= referenceOf(this.#kernel, { races: new RaceDetector() }) as ReferenceKernel;
+        return racing;
+      };
+      return (await this.#execute(only, subgroupSize, reference))?.reason;
     };
     if (x * y * z > mostRacing) return search([workgroup]);
     this.#races ??= search();
     return this.#races;
   }
+}
+
+/** Executes a dispatch in steps, of which the first one translates the kernel if it has to. */
+function* stepsOf(
+  reference: () => ReferenceKernel,
+  dispatch: ReferenceDispatch,
+): Generator<void, ReferenceOutcome> {
+  return yield* reference().steps(dispatch);
 }
 
 /** Returns true if another workgroup has stored a word that the workgroup loads. */
@@ -314,10 +339,13 @@ function halfOf(word: number, offset: number): number {
 }
 
 /** Compares the numbers that a workgroup has stored with those of the device. */
-function compare(bindings: readonly SampledBinding[]): {
-  readonly bounded: number;
-  readonly wrong: readonly WrongNumber[];
-} {
+function* compare(bindings: readonly SampledBinding[]): Generator<
+  void,
+  {
+    readonly bounded: number;
+    readonly wrong: readonly WrongNumber[];
+  }
+> {
   let bounded = 0;
   const wrong: WrongNumber[] = [];
   for (const binding of bindings) {
@@ -330,6 +358,7 @@ function compare(bindings: readonly SampledBinding[]): {
       const word = (halves[0]! | (halves[1]! << 16)) >>> 0;
       if (isBounded(buffer, start) || isBounded(buffer, start + 2)) bounded++;
       if (!buffer.allows(start, word)) wrong.push({ binding, offset: start, word });
+      yield;
     }
   }
   return { bounded, wrong };

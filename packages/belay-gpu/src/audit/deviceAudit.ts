@@ -1,6 +1,7 @@
 /** The audit of one device: the sample, the copies of its buffers, and the counts. */
 
 import type { KernelSource } from "../compiler/filledBytes.ts";
+import { mapToRead } from "../diagnostics/explainAbort.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { subgroupSizes } from "../qualify/inputs.ts";
 import type {
@@ -34,6 +35,12 @@ const keptKernels = 64;
 const firstExpected = 10;
 /** The most milliseconds that a budget saves up while a program is idle. */
 const mostSaved = 100;
+/** The time after which the execution of a workgroup pauses, in milliseconds. */
+const slice = 8;
+/** The most iterations of loops, and calls of functions, between two pauses: some milliseconds. */
+const iterationsOfStep = 2 ** 16;
+/** The interval at which a workgroup that waits looks at the budget, in milliseconds. */
+const budgetInterval = 100;
 /** The bytes that are copied in a millisecond, as the budget counts them: few GPUs copy less. */
 const copiedInMillisecond = 2 ** 24;
 /** The number of disagreements that are kept for the report. */
@@ -102,6 +109,11 @@ export class DeviceAudit implements Audit {
   #skipped = 0;
   #disagreed = 0;
   #milliseconds = 0;
+  /** The milliseconds that the workgroup took so far that is being judged. */
+  #taken = 0;
+  /** Resolves once the workgroup that is being judged waits for the budget. */
+  #waiting!: Promise<void>;
+  #beginWaiting!: () => void;
   /** The bytes of all copies. */
   #copied = 0;
   /** The milliseconds that the drawn workgroups are expected to take that are not judged yet. */
@@ -117,6 +129,7 @@ export class DeviceAudit implements Audit {
     this.#settings = settings;
     this.#random = settings.seed === undefined ? Math.random : randomFrom(settings.seed);
     this.#memory = new SnapshotMemory(device, mostCopiedBytes);
+    this.#endWaiting();
   }
 
   get report(): AuditReport {
@@ -170,7 +183,7 @@ export class DeviceAudit implements Audit {
   }
 
   finished(): Promise<void> {
-    return this.#judging;
+    return Promise.race([this.#judging, this.#waiting]);
   }
 
   /** Counts a submission that the device accepted. */
@@ -342,9 +355,9 @@ export class DeviceAudit implements Audit {
         this.#skipped++;
         continue;
       }
-      const before = this.#milliseconds;
+      this.#taken = 0;
       try {
-        dispatch ??= this.#dispatchOf(call, copies);
+        dispatch ??= await this.#dispatchOf(call, copies);
         const { undecided, disagreement } = await dispatch.judge(workgroup);
         if (undecided !== undefined) this.#undecided(undecided, 1);
         else if (disagreement) this.#report(disagreement);
@@ -352,31 +365,73 @@ export class DeviceAudit implements Audit {
       } catch (error) {
         this.#undecided(messageOf(error), 1);
       }
-      const taken = Math.max(this.#milliseconds - before, 0.9 * this.#expectedOf(call.kernel));
-      this.#expected.set(call.kernel, taken);
+      const taken = Math.max(this.#taken, 0.9 * this.#expectedOf(call.kernel));
+      // A longer workgroup begins with half of what can be saved, and waits for the rest.
+      this.#expected.set(call.kernel, Math.min(taken, mostSaved / 2));
     }
   }
 
   /** Returns a dispatch whose workgroups can be judged. Throws the reason if they cannot. */
-  #dispatchOf(call: DispatchCall, copies: readonly BindingCopy[]): AuditedDispatch {
-    const kernel = this.#timed(() => this.#kernelOf(call.kernel));
+  async #dispatchOf(call: DispatchCall, copies: readonly BindingCopy[]): Promise<AuditedDispatch> {
+    const kernel = await this.#kernelOf(call.kernel);
     if (typeof kernel === "string") throw new Error(kernel);
     return new AuditedDispatch(kernel, call, copies, {
       read: (requests) => this.#read(requests),
-      timed: (part) => this.#timed(part),
+      inSlices: (steps) => this.#inSlices(steps),
+      iterationsOfStep: this.#settings.budget === 1 ? Number.POSITIVE_INFINITY : iterationsOfStep,
       subgroupSizes: subgroupSizes(this.#device),
     });
   }
 
-  #kernelOf(source: KernelSource): AuditedKernel | string {
+  async #kernelOf(source: KernelSource): Promise<AuditedKernel | string> {
     const key = JSON.stringify([source.label, source.entryPoint, source.constants, source.source]);
     // A program may create equal pipelines again and again.
-    const known = this.#kernels.get(source) ?? this.#recent.get(key) ?? auditedKernel(source);
+    const known =
+      this.#kernels.get(source) ?? this.#recent.get(key) ?? (await this.#inSlices(auditedKernel(source)));
     this.#kernels.set(source, known);
     this.#recent.delete(key);
     this.#recent.set(key, known);
     for (const [oldest] of this.#recent) if (this.#recent.size > keptKernels) this.#recent.delete(oldest);
     return known;
+  }
+
+  /** Takes steps of judging a workgroup, in slices for which the budget pays. */
+  async #inSlices<T>(steps: Generator<void, T>): Promise<T> {
+    for (;;) {
+      const before = this.#milliseconds;
+      const end = this.#timed(() => {
+        const start = performance.now();
+        for (;;) {
+          const step = steps.next();
+          if (step.done) return step;
+          if (performance.now() - start >= slice) return undefined;
+        }
+      });
+      this.#taken += this.#milliseconds - before;
+      if (end) return end.value;
+      await this.#pause();
+    }
+  }
+
+  /** Lets other tasks run, and waits until the budget is no longer overdrawn. */
+  async #pause(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve));
+    if (this.#left() >= 0) return;
+    this.#beginWaiting();
+    while (this.#left() < 0) {
+      await new Promise((resolve) => {
+        const timer: unknown = setTimeout(resolve, budgetInterval);
+        // A program in Node.js ends without the rest of the audit.
+        (timer as { unref?: () => void }).unref?.();
+      });
+    }
+    this.#endWaiting();
+  }
+
+  #endWaiting(): void {
+    this.#waiting = new Promise((resolve) => {
+      this.#beginWaiting = resolve;
+    });
   }
 
   #report(disagreement: Disagreement): void {
@@ -405,7 +460,7 @@ export class DeviceAudit implements Audit {
       }),
     );
     try {
-      await makeSilently(this.#device, () => staging.mapAsync(flags.mapRead)).made;
+      await makeSilently(this.#device, () => mapToRead(this.#device, staging)).made;
       const bytes = new Uint8Array(staging.getMappedRange().slice(0));
       let at = 0;
       return requests.map(([, page]) => {

@@ -219,6 +219,30 @@ describe("what WGSL leaves open", () => {
     expect(run(body, [], { iterations: 1000 }).undecided?.reason).toBe(reason);
   });
 
+  it("runs in steps, from barrier to barrier, each with its own limit of iterations", () => {
+    const source = `${out}var<workgroup> w: array<u32, 4>;
+      @compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) {
+        for (var k = 0u; k < 3u; k++) { for (var j = 0u; j < 9u; j++) { w[i] += j; } workgroupBarrier(); }
+        out[i] = w[i];
+      }`;
+    const steps = (limits: object) => {
+      const buffer = createReferenceBuffer(new Uint32Array(8));
+      const bound = [{ group: 0, binding: 1, buffer }];
+      const yielded = kernel(source).steps({ workgroups: [1, 1, 1], buffers: bound, ...limits });
+      let count = 0;
+      for (let step = yielded.next(); ; step = yielded.next()) {
+        if (step.done)
+          return [count, step.value.undecided?.reason ?? new Uint32Array(buffer.bytes.buffer)[0]];
+        count++;
+      }
+    };
+    const reason = "too many iterations and calls";
+    expect(steps({})).toEqual([16, 108]);
+    expect(steps({ iterationsOfStep: 16 })).toEqual([16, 108]);
+    expect(steps({ iterationsOfStep: 8 })).toEqual([0, reason]);
+    expect(steps({ iterationsOfStep: 16, iterations: 60 })).toEqual([5, reason]);
+  });
+
   it("is undecided: functions that call each other too often", () => {
     const doubling = Array.from(
       { length: 40 },

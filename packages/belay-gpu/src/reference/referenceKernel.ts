@@ -64,6 +64,8 @@ export interface ReferenceDispatch {
   readonly only?: Iterable<readonly [x: number, y: number, z: number]>;
   /** The most iterations of loops and calls of functions in one workgroup. Default: 2 ** 28. */
   readonly iterations?: number;
+  /** The most of them in one of the `steps`. Default: those of the workgroup. */
+  readonly iterationsOfStep?: number;
 }
 
 /** The reason why the specification does not fix what a dispatch computes. */
@@ -105,7 +107,10 @@ interface GeneratedKernel {
     ids: Float64Array,
   ): Generator<number> | undefined;
   at(): number;
-  begin(iterations: number): void;
+  /** Returns the iterations that are left. */
+  fuel(): number;
+  refuel(iterations: number): void;
+  begin(): void;
   bind(values: readonly (ReferenceBuffer | TextureView | number)[]): void;
 }
 
@@ -230,6 +235,11 @@ export interface ReferenceKernel {
    * no grid.
    */
   run(dispatch: ReferenceDispatch): ReferenceOutcome;
+  /**
+   * Executes a dispatch as `run` does, in steps. A step is an invocation, or the part of it until
+   * it waits for others. No other dispatch of the kernel may run before the last step.
+   */
+  steps(dispatch: ReferenceDispatch): Generator<void, ReferenceOutcome>;
   /** The offset in the source of the statement that runs, or that ran last. */
   readonly position: number;
 }
@@ -271,14 +281,23 @@ class GeneratedReference implements ReferenceKernel {
     return this.#generated.at();
   }
 
-  run({
+  run(dispatch: ReferenceDispatch): ReferenceOutcome {
+    const steps = this.steps(dispatch);
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return value;
+    }
+  }
+
+  *steps({
     workgroups,
     buffers,
     textures = [],
     subgroupSize = 32,
     only,
     iterations = 2 ** 28,
-  }: ReferenceDispatch): ReferenceOutcome {
+    iterationsOfStep = iterations,
+  }: ReferenceDispatch): Generator<void, ReferenceOutcome> {
     const generated = this.#generated;
     if (!workgroups.every((each) => isCount(each)))
       throw new TypeError(`a grid has whole numbers of workgroups, not ${workgroups.join(" x ")}`);
@@ -305,9 +324,16 @@ class GeneratedReference implements ReferenceKernel {
     );
     this.#races?.beginDispatch();
     for (const workgroup of only ?? grid(workgroups)) {
-      generated.begin(iterations);
+      generated.begin();
+      let left = iterations;
       try {
-        this.#runWorkgroup(workgroup, workgroups, subgroupSize);
+        for (const step of this.#stepsOfWorkgroup(workgroup, workgroups, subgroupSize)) {
+          const fuel = Math.min(left, iterationsOfStep);
+          generated.refuel(fuel);
+          step();
+          left -= fuel - generated.fuel();
+          yield;
+        }
       } catch (error) {
         if (!(error instanceof Undecided)) throw error;
         const { message: reason, byRounding } = error;
@@ -317,7 +343,12 @@ class GeneratedReference implements ReferenceKernel {
     return {};
   }
 
-  #runWorkgroup(workgroup: readonly number[], workgroups: readonly number[], subgroupSize: number): void {
+  /** Yields the steps of a workgroup. Each has to end before the next. */
+  *#stepsOfWorkgroup(
+    workgroup: readonly number[],
+    workgroups: readonly number[],
+    subgroupSize: number,
+  ): Generator<() => void> {
     const [width, height, depth] = this.#size as [number, number, number];
     const count = width * height * depth;
     const memory = () => new Float64Array(this.#translated.cells);
@@ -337,7 +368,7 @@ class GeneratedReference implements ReferenceKernel {
       const [cells, bounds, exchange] = [memory(), upper(), new Float64Array(0)];
       for (let i = 0; i < count; i++) {
         if (this.#races) this.#races.invocation = i;
-        this.#generated.main(cells, bounds, exchange, idsOf(i));
+        yield () => this.#generated.main(cells, bounds, exchange, idsOf(i));
       }
       return;
     }
@@ -345,27 +376,33 @@ class GeneratedReference implements ReferenceKernel {
     const running = exchanges.map(
       (exchange, i) => this.#generated.main(memory(), upper(), exchange, idsOf(i))!,
     );
-    this.#schedule(running, exchanges, subgroupSize);
+    yield* this.#schedule(running, exchanges, subgroupSize);
   }
 
-  /** Runs invocations until each has ended. They meet at barriers and in subgroup operations. */
-  #schedule(running: readonly Generator<number>[], exchanges: readonly Float64Array[], size: number): void {
+  /** Yields the steps of invocations, which meet at barriers and in subgroup operations. */
+  *#schedule(
+    running: readonly Generator<number>[],
+    exchanges: readonly Float64Array[],
+    size: number,
+  ): Generator<() => void> {
     const all = range(0, running.length);
     /** The site at which an invocation waits; undefined if it has ended. */
     const sites: (number | undefined)[] = [];
-    const resume = (i: number) => {
-      if (this.#races) this.#races.invocation = i;
-      const { value, done } = running[i]!.next();
-      sites[i] = done ? undefined : value;
-    };
-    for (const i of all) resume(i);
-    while (sites.some((site) => site !== undefined)) {
-      let moved = false;
-      for (const i of all) {
-        if (sites[i] !== polling) continue;
-        resume(i);
-        moved = true;
+    const races = this.#races;
+    const resume = function* (invocations: readonly number[]) {
+      for (const i of invocations) {
+        if (races) races.invocation = i;
+        yield () => {
+          const { value, done } = running[i]!.next();
+          sites[i] = done ? undefined : value;
+        };
       }
+    };
+    yield* resume(all);
+    while (sites.some((site) => site !== undefined)) {
+      const polls = all.filter((i) => sites[i] === polling);
+      yield* resume(polls);
+      let moved = polls.length > 0;
       for (let first = 0; first < running.length; first += size) {
         const lanes = range(first, Math.min(first + size, running.length));
         const waiting = lanes.filter((i) => sites[i] !== undefined);
@@ -375,13 +412,13 @@ class GeneratedReference implements ReferenceKernel {
           throw new Undecided("invocations of a subgroup wait at different places");
         const operands = lanes.map((i) => (sites[i] === undefined ? undefined : exchanges[i]));
         executeSubgroup(this.#translated.sites[site]!, operands, this.#inexact, this.#library);
-        for (const i of waiting) resume(i);
+        yield* resume(waiting);
         moved = true;
       }
       if (moved) continue;
       if (sites.some((site) => site !== atBarrier)) throw new Undecided("some invocations miss a barrier");
       this.#races?.leaveBarrier();
-      for (const i of all) resume(i);
+      yield* resume(all);
     }
   }
 }

@@ -77,7 +77,7 @@ export interface Audit {
   around(commands: AuditableCommands, submit: () => Submitted): void;
   /** Judges the samples of epochs, unless a check found a fault in them. */
   settle(epochs: readonly object[], isClean: boolean): void;
-  /** Resolves when all samples of verified work are judged. */
+  /** Resolves when all samples of verified work are judged, or wait for the budget. */
   finished(): Promise<void>;
 }
 
