@@ -45,6 +45,13 @@ const loops: [body: string, leaves?: true][] = [
   ["y[i] = (z[x[7 - i]!] ?? 3) + x.at(-i)! - z.at(i - 2)!;", true],
   ["s += z[t[i + 1]!] ?? 3;", true],
   ["s += z.at(i - 9) ?? 3;", true],
+  [
+    `const isVowel = (c: string) => c === "a" || c === "e";
+     const c = text[i]!; if (isVowel(c) !== (c >= "f")) s += i + 1;
+     if (i > 0 && text[i - 1]! < c) t[i] = 2;`,
+  ],
+  ['switch (text.charAt(i)) { case "a": t[i] = 1; break; case "c": case "e": s++; default: t[i] = 3; }'],
+  ['if (text[i + 4] === "e") s += 2; else if (text[t[i]! + i] === "b") s++;', true],
   ["y[i] = z.at(i - 8)! + z.at(t[i + 1]!)! + (z.at(2 * i) ?? 0.5);"],
   ["x[-1] = i; t[i] = 1;", true],
   ["t[i] = text.charCodeAt(i + 6);", true],
@@ -160,9 +167,21 @@ it("refuse what is no number, and say what to write", () => {
     replaceLoops(around(body), "f.ts").diagnostics.flatMap(({ severity, message, help }) =>
       severity === "error" ? [`${message}: ${help}`] : [],
     );
-  expect(textOf('if (text[i] === "a") s++;')).toEqual([
-    "not parallelized because a character of a string cannot run on a GPU: compare its code: `text.charCodeAt(i)`",
-  ]);
+  const used =
+    "not parallelized because a character of a string used as something else cannot run on a GPU: compare it with a character, or take its code: `text.charCodeAt(i)`";
+  for (const body of [
+    "t[i] = text[i]!;",
+    "s += text[i]!;",
+    "s = +text[i]!;",
+    "s = text[i]! | 0;",
+    "if (text[i]) s++;",
+    "s = Math.max(text.charAt(i), 1);",
+    "if (text[i] === 5) s++;",
+    "let c = 'a'; c = text[i]!; if (c === 'b') s++;",
+    "s = i > 3 ? text[i]! : 'a';",
+  ])
+    expect(textOf(body), body).toEqual([used]);
+  expect(textOf('if (text[i] === "ab") s++;')).toHaveLength(1);
   expect(textOf("x.push(i);")).toEqual([
     "not parallelized because `x.push` makes the array longer: make it long enough before the loop, and store to its elements",
   ]);

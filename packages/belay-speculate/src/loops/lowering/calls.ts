@@ -13,16 +13,15 @@ import { withoutTypes } from "../source/declaredTypes.ts";
 import { type Binding, everyNode, isFunction, lookUp, type Scope } from "../source/scopes.ts";
 import { withoutTailCalls } from "../source/tailCalls.ts";
 import type { LoopExpression } from "../tree/ir.ts";
-import { arrayOrText, elementAt, loadOf, spanOf } from "./expressions/elements.ts";
+import { characterOf, elementAt, spanOf, textNamed } from "./expressions/elements.ts";
 import { afterwards, held } from "./expressions/evaluationOrder.ts";
-import { indexOf } from "./expressions/indices.ts";
 import { isMathFunction, mathCall } from "./expressions/mathFunctions.ts";
 import { emptyText, read } from "./expressions/names.ts";
 import { isNumberTest, numberTest } from "./expressions/numberTests.ts";
 import { namedPart, objectMeaning } from "./expressions/properties.ts";
 import { elementsOf } from "./expressions/scratchArrays.ts";
 import type { Lowering, Meaning } from "./lowering.ts";
-import { hostBoolean, hostConstant, type LoweredValue } from "./numbers/values.ts";
+import { between, hostBoolean, hostConstant, integer, type LoweredValue } from "./numbers/values.ts";
 import { refuse } from "./refusal.ts";
 import { arrayNamed, declareWith } from "./statements/declarations.ts";
 import { alwaysReturns, returns } from "./statements/returns.ts";
@@ -41,8 +40,13 @@ export function call(lowering: Lowering, node: CallExpression): LoweredValue {
   if (part?.path !== undefined && part.names.length === 0)
     return inlined(lowering, part.binding, part.path, args, node);
   if (callee.type === "MemberExpression" && !callee.computed && args.length === 1) {
-    const isAt = callee.property.type === "Identifier" && callee.property.name === "at";
-    if (isAt && arrayNamed(lowering, callee.object))
+    const { name } = callee.property as IdentifierName;
+    const text = /^char(Code)?At$/.test(name) ? textNamed(lowering, callee.object) : undefined;
+    if (text) {
+      const character = characterOf(lowering, text, args[0]!, node);
+      return name === "charAt" ? character : integer(character.ir, between(0, 0xffff));
+    }
+    if (name === "at" && arrayNamed(lowering, callee.object))
       return elementAt(lowering, callee.object, args[0]!, node);
   }
   if (callee.type === "MemberExpression" && !callee.computed && callee.object.type === "Identifier") {
@@ -52,7 +56,6 @@ export function call(lowering: Lowering, node: CallExpression): LoweredValue {
       const reason = name === "random" ? "gives another value each time" : "has no counterpart on a GPU";
       return refuse(loopError.unknownCall(`Math.${name}`, reason, node));
     }
-    if (name === "charCodeAt" && args.length === 1) return codeUnit(lowering, callee.object, args[0]!, node);
     if (object === "Number" && !lookUp(lowering.scope, "Number") && isNumberTest(name))
       return numberTest(lowering, name, args, node);
     const namespace = lookUp(lowering.scope, object);
@@ -68,14 +71,6 @@ export function call(lowering: Lowering, node: CallExpression): LoweredValue {
   const binding = lookUp(lowering.scope, callee.name);
   if (!binding) return refuse(loopError.unknownCall(callee.name, "is not a function of this file", node));
   return inlined(lowering, binding, callee.name, args, node);
-}
-
-/** Translates `text.charCodeAt(index)`, which is an element of the string's code units. */
-function codeUnit(lowering: Lowering, text: Source, at: Source, node: Node): LoweredValue {
-  const array = arrayOrText(lowering, text);
-  if (array.copied !== "text") return refuse(loopError.unsupported("this call", node, helperHelp));
-  const { ir, known } = indexOf(lowering, array, at);
-  return loadOf(lowering, { array, ir, index: known, span: spanOf(node) });
 }
 
 const helperHelp =

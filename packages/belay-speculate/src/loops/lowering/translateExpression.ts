@@ -3,14 +3,14 @@ import { loopError } from "../../diagnostics/loops.ts";
 import { lookUp } from "../source/scopes.ts";
 import { call } from "./calls.ts";
 import { condition, conditional, logical } from "./expressions/choices.ts";
-import { arrayOrText, element, lengthOf, loadOf } from "./expressions/elements.ts";
+import { arrayOrText, characterOf, element, lengthOf, loadOf, textNamed } from "./expressions/elements.ts";
 import { inOrder } from "./expressions/evaluationOrder.ts";
 import { meaningOf, read } from "./expressions/names.ts";
 import { binary, unary } from "./expressions/operators.ts";
 import { constantAt, propertyMeaning } from "./expressions/properties.ts";
 import { scratchNamed } from "./expressions/scratchArrays.ts";
 import type { Lowering } from "./lowering.ts";
-import { hostConstant, type LoweredValue } from "./numbers/values.ts";
+import { hostConstant, type LoweredValue, literal } from "./numbers/values.ts";
 import { refuse } from "./refusal.ts";
 import { assign, effects, update } from "./statements/assignments.ts";
 
@@ -26,6 +26,8 @@ function translate(lowering: Lowering, node: Source): LoweredValue {
   switch (node.type) {
     case "Literal":
       if (typeof node.value === "number" || typeof node.value === "boolean") return hostConstant(node.value);
+      if (typeof node.value === "string" && node.value.length === 1)
+        return { kind: "character", ir: literal("i32", node.value.charCodeAt(0)) };
       return refuse(loopError.unsupported(describe(node), node));
     case "Identifier":
       return named(lowering, node.name, node);
@@ -126,6 +128,8 @@ function member(lowering: Lowering, node: MemberExpression): LoweredValue {
   }
   const property = propertyMeaning(lowering, node);
   if (property?.kind === "value") return property.value;
+  const text = node.computed ? textNamed(lowering, node.object) : undefined;
+  if (text) return characterOf(lowering, text, node.property as Source, node);
   return loadOf(lowering, element(lowering, node));
 }
 

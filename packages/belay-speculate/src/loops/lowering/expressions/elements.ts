@@ -1,7 +1,8 @@
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { MemberExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
-import { classOf } from "../../source/declaredTypes.ts";
+import { classOf, withoutTypes } from "../../source/declaredTypes.ts";
+import { lookUp } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
 import { asInteger } from "../numbers/conversions.ts";
@@ -10,6 +11,7 @@ import { add, constant, scale } from "../numbers/linear.ts";
 import {
   as,
   between,
+  type CharacterValue,
   hostConstant,
   hostNumber,
   type IntegerValue,
@@ -55,6 +57,26 @@ export function loadOf(lowering: Lowering, place: ElementPlace): LoweredValue {
         accuracy: lowering.variables.holdsOther(array.name) ? "other" : "exact",
       }
     : integer(load, rangeOfElement[element] ?? open);
+}
+
+/**
+ * Returns `text[index]` or `text.charAt(index)`, or its code unit. Where the string has no such
+ * character, the loop runs as it is written.
+ */
+export function characterOf(lowering: Lowering, text: AccessedArray, at: Source, node: Node): CharacterValue {
+  const { ir, known } = indexOf(lowering, text, at);
+  const load = loadOf(lowering, { array: text, ir, index: known, span: spanOf(node) }) as IntegerValue;
+  return { kind: "character", ir: load.ir };
+}
+
+/** Returns the string that an expression names; undefined for other expressions. */
+export function textNamed(lowering: Lowering, node: Source): AccessedArray | undefined {
+  const name = withoutTypes(node);
+  if (name.type !== "Identifier" && name.type !== "MemberExpression") return undefined;
+  const property = propertyMeaning(lowering, name);
+  const isName = name.type === "Identifier" && lookUp(lowering.scope, name.name) !== undefined;
+  const meaning = property ?? (isName ? meaningOf(lowering, name.name, name) : undefined);
+  return meaning?.kind === "array" && meaning.array.copied === "text" ? meaning.array : undefined;
 }
 
 /** Returns the element that `array[index]` names. */

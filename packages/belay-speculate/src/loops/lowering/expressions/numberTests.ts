@@ -38,6 +38,7 @@ export function numberTest(
     case "host":
       return value.type === "number" ? hostBoolean(`Number.${name}(${value.code})`) : hostConstant(false);
     case "boolean":
+    case "character":
       return hostConstant(false);
     case "float":
       return testOfFloat(lowering, name, value, node);

@@ -12,7 +12,15 @@ import {
   computed as rounded,
   stepped,
 } from "../numbers/accuracy.ts";
-import { asInteger, refusePending, settled, toBits, toBoolean, toFloat } from "../numbers/conversions.ts";
+import {
+  asInteger,
+  refuseCharacter,
+  refusePending,
+  settled,
+  toBits,
+  toBoolean,
+  toFloat,
+} from "../numbers/conversions.ts";
 import { isNeverZero, rangeOfQuotient, rangeOfRemainder } from "../numbers/divisionRanges.ts";
 import {
   commonType,
@@ -56,6 +64,7 @@ import { held } from "./evaluationOrder.ts";
 export function numeric(lowering: Lowering, value: LoweredValue, node: Node): LoweredValue {
   if (value.kind === "float" && value.ir.type === "f32")
     return { ...value, ir: { kind: "convert", type: "f32", operand: value.ir } };
+  if (value.kind === "character") return refuseCharacter(node);
   if (value.kind !== "integer" && value.kind !== "float") return value;
   return binary(lowering, "-", value, hostConstant(0), node);
 }
@@ -76,6 +85,8 @@ export function binary(
     const result = hostBinary(operator, left, right);
     if (result) return result;
   }
+  if (left.kind === "character" || right.kind === "character")
+    return compareCharacters(operator, left, right, node);
   if (isRelational(operator)) return compare(lowering, operator, left, right, node);
   if (isBooleanValue(left) || isBooleanValue(right)) {
     if (!usesBits) {
@@ -278,6 +289,26 @@ export function unary(
       return { kind: "float", ir, accuracy: accuracyOf(lowering, operand) };
     }
   }
+}
+
+/** Translates a comparison of characters, which is one of their code units. */
+function compareCharacters(
+  operator: string,
+  left: LoweredValue,
+  right: LoweredValue,
+  node: Node,
+): BooleanValue {
+  if (left.kind !== "character" || right.kind !== "character" || !isRelational(operator))
+    return refuseCharacter(node);
+  const name = operators[operator] ?? (operator as LoopOperator);
+  const ir: LoopExpression = {
+    kind: "binary",
+    type: "bool",
+    operator: name,
+    left: left.ir,
+    right: right.ir,
+  };
+  return { kind: "boolean", ir };
 }
 
 const operators: Readonly<Record<string, LoopOperator>> = { "===": "==", "!==": "!=" };

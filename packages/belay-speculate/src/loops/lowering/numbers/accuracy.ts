@@ -30,6 +30,7 @@ export function accuracyOf(lowering: Lowering, value: LoweredValue): Accuracy {
         "rounded",
       );
     case "boolean":
+    case "character":
       return "exact";
   }
 }

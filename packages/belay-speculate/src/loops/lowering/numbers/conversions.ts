@@ -113,6 +113,8 @@ export function toFloat(lowering: Lowering, value: LoweredValue, node: Node): Lo
       const no = as(floats, exact(lowering, { ...value, ir }));
       return { kind: "conditional", type: floats, test: isMinusZero, yes: literal(floats, -0), no };
     }
+    case "character":
+      return refuseCharacter(node);
     case "host": {
       if (value.type === "boolean") break;
       if (typeof value.constant !== "number") {
@@ -174,6 +176,8 @@ export function toBoolean(lowering: Lowering, value: LoweredValue, node: Node): 
     case "host":
       if (value.constant !== undefined) return boolean(Boolean(value.constant));
       return { kind: "convert", type: "bool", operand: lowering.inputs.of(hostBoolean(value.code), "i32") };
+    case "character":
+      return refuseCharacter(node);
     case "pending":
       if (value.what === "quotient") return refusePending(node);
       return toBoolean(lowering, integerOfPending(lowering, value), node);
@@ -186,6 +190,15 @@ export const refusePending = (node: Node): never =>
       "this may be no integer",
       node,
       "coerce it, as in `(a / b) | 0`, or use Math.fround to compute with an f32",
+    ),
+  );
+
+export const refuseCharacter = (node: Node): never =>
+  refuse(
+    loopError.unsupported(
+      "a character of a string used as something else",
+      node,
+      "compare it with a character, or take its code: `text.charCodeAt(i)`",
     ),
   );
 
@@ -203,6 +216,8 @@ export function toBits(lowering: Lowering, value: LoweredValue, node: Node): Loo
       return { kind: "convert", type: "i32", operand: value.ir };
     case "boolean":
       return { kind: "convert", type: "i32", operand: value.ir };
+    case "character":
+      return refuseCharacter(node);
     case "host":
       if (typeof value.constant === "number") {
         const bits = value.constant | 0;

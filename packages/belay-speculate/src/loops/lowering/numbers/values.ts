@@ -86,6 +86,12 @@ export interface BooleanValue {
   readonly ir: LoopExpression;
 }
 
+/** A character of a string, which exists. `ir` is its code unit. */
+export interface CharacterValue {
+  readonly kind: "character";
+  readonly ir: LoopExpression;
+}
+
 /**
  * A number that is no integer, or that doubles do not hold exactly, while its low 32 bits are
  * known. It is a quotient, a remainder by a divisor that may be zero, or a large product. It must
@@ -100,7 +106,13 @@ export interface PendingValue {
   readonly operands: readonly [IntegerValue, IntegerValue];
 }
 
-export type LoweredValue = HostValue | IntegerValue | FloatValue | BooleanValue | PendingValue;
+export type LoweredValue =
+  | HostValue
+  | IntegerValue
+  | FloatValue
+  | BooleanValue
+  | CharacterValue
+  | PendingValue;
 
 export const int32: Interval = { low: constant(-(2 ** 31)), high: constant(2 ** 31 - 1) };
 export const uint32: Interval = { low: zero, high: constant(2 ** 32 - 1) };

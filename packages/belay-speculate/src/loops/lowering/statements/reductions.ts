@@ -45,7 +45,7 @@ export function reduce(
   return value;
 
   function operand(value: LoweredValue): LoopExpression {
-    const kind = kindOf(value);
+    const kind = kindOf(value, node);
     if (kind === "boolean") return refuse(loopError.mixedTypes(name, "boolean", "number", node));
     if (kind === "float" || variable.kind === "float" || found!.rounds) {
       if ("&|^".includes(operator)) return bits(value);

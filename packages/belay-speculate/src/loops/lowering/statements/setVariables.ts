@@ -3,7 +3,7 @@ import { loopWarning } from "../../../diagnostics/loops.ts";
 import type { LoopExpression, ValueType } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import { accuracyOf, requireDoubles } from "../numbers/accuracy.ts";
-import { asInteger, toBoolean, toFloat } from "../numbers/conversions.ts";
+import { asInteger, refuseCharacter, toBoolean, toFloat } from "../numbers/conversions.ts";
 import { exactSum, rangeOfInteger } from "../numbers/exactIntegers.ts";
 import { constant, maximum, minimum, multiply, scale, unknown, zero } from "../numbers/linear.ts";
 import { refuseMinusZero, signed } from "../numbers/minusZeros.ts";
@@ -28,8 +28,10 @@ export function warnOfSum(lowering: Lowering, variable: Variable, node: Node): v
 }
 
 /** Returns the kind of variable that can hold a value. */
-export function kindOf(value: LoweredValue): VariableKind {
+export function kindOf(value: LoweredValue, node: Node): VariableKind {
   switch (value.kind) {
+    case "character":
+      return refuseCharacter(node);
     case "integer":
     case "float":
     case "boolean":
@@ -56,7 +58,7 @@ export function recordAssignment(
   node: Node,
   change?: Change,
 ): void {
-  const kind = kindOf(value);
+  const kind = kindOf(value, node);
   const range = (of: LoweredValue): Interval => {
     const whole = kind === "integer" ? asInteger(lowering, of, node) : undefined;
     return whole ? rangeOfInteger(lowering, whole) : { low: zero, high: zero };
