@@ -1,11 +1,9 @@
 import { findSumsOfProducts, type SumsOfProducts, type Unrecognized } from "belay-gpu/algebra";
-import type { ProductKernel } from "./productKernels.ts";
+import { bytesOf, type ProductKernel } from "./productKernels.ts";
 
 /** Returns what is found in a kernel with its buffers. */
 export function findIn({ source, grid, buffers }: ProductKernel): SumsOfProducts | Unrecognized {
-  const sizes = buffers.map((each) =>
-    "words" in each ? 4 * each.words.length : each.floats * (each.format === "f16" ? 2 : 4),
-  );
+  const sizes = buffers.map(bytesOf);
   return findSumsOfProducts(
     { source },
     {

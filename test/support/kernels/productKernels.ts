@@ -11,13 +11,19 @@ export interface ProductKernel {
   readonly standIn?: string;
 }
 
-/** The words of a uniform buffer, or the number of floats in a storage buffer. */
+/** The words of a uniform buffer, or the count of the numbers in a storage buffer. */
 export type ProductBuffer =
   | { readonly words: readonly number[] }
-  | { readonly floats: number; readonly format?: "f32" | "f16" };
+  | { readonly numbers: number; readonly format?: "f32" | "f16" | "u4" };
 
-const floats = (count: number): ProductBuffer => ({ floats: count });
-const halves = (count: number): ProductBuffer => ({ floats: count, format: "f16" });
+/** Returns the bytes of a buffer. */
+export const bytesOf = (buffer: ProductBuffer): number =>
+  "words" in buffer
+    ? 4 * buffer.words.length
+    : buffer.numbers * { f32: 4, f16: 2, u4: 0.5 }[buffer.format ?? "f32"];
+
+const floats = (count: number): ProductBuffer => ({ numbers: count });
+const halves = (count: number): ProductBuffer => ({ numbers: count, format: "f16" });
 const words = (...all: number[]): ProductBuffer => ({ words: all });
 
 const abc = (element = "f32", start = 0, sums = element) => `
@@ -347,6 +353,63 @@ function halfProduct(m: number, n: number, k: number): ProductKernel {
   };
 }
 
+/** A product of a transposed factor and weights of four bits, 32 of which share a scale. */
+export function packedProduct(m: number, n: number, blocks: number): ProductKernel {
+  const k = 32 * blocks;
+  const source = `@group(0) @binding(0) var<storage, read> words: array<vec2u>;
+@group(0) @binding(1) var<storage, read> scales: array<f32>;
+@group(0) @binding(2) var<storage, read> a: array<f32>;
+@group(0) @binding(3) var<storage, read_write> c: array<f32>;
+var<workgroup> weights: array<vec4f, 64>;
+fn fours(word: u32) -> array<vec4f, 2> {
+  let all = (vec4u(word) >> vec4u(0u, 4u, 8u, 12u)) & vec4u(15u);
+  let others = vec4i((vec4u(word) >> vec4u(16u, 20u, 24u, 28u)) & vec4u(15u));
+  return array<vec4f, 2>(vec4f(all) - 8.0, vec4f(others - 8));
+}
+@compute @workgroup_size(8, 8)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_id) local: vec3u) {
+  var sum = 0.0;
+  for (var block = 0u; block < ${blocks}u; block++) {
+    if (local.y < 4u && id.x < ${n}u) {
+      let pair = words[(id.x * ${blocks}u + block) * 2u + local.y / 2u];
+      let scale = scales[id.x * ${blocks}u + block];
+      let both = fours(pair[local.y % 2u]);
+      for (var i = 0u; i < 2u; i++) { weights[8u * local.x + 2u * local.y + i] = scale * both[i]; }
+    }
+    workgroupBarrier();
+    for (var i = 0u; i < 32u; i++) {
+      let x = select(0.0, a[(32u * block + i) * ${m}u + id.y], id.y < ${m}u);
+      sum += x * weights[8u * local.x + i / 4u][i % 4u];
+    }
+    workgroupBarrier();
+  }
+  if (id.x < ${n}u && id.y < ${m}u) { c[id.y * ${n}u + id.x] = sum; }
+}`;
+  return {
+    name: "weights of four bits with scales",
+    source,
+    grid: [Math.ceil(n / 8), Math.ceil(m / 8), 1],
+    buffers: [{ numbers: n * k, format: "u4" }, floats(n * blocks), floats(k * m), floats(m * n)],
+  };
+}
+
+/** A product with a right factor of two numbers of 16 bits in each word. */
+function pairedProduct(m: number, n: number, k: number): ProductKernel {
+  const source = `@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read> b: array<u32>;
+@group(0) @binding(2) var<storage, read_write> c: array<f32>;
+@compute @workgroup_size(8, 8) fn main(@builtin(global_invocation_id) id: vec3u) {
+  var sum = 0.0;
+  for (var i = 0u; i < ${k / 2}u; i++) {
+    let pair = unpack2x16float(b[id.x * ${k / 2}u + i]);
+    sum += a[id.y * ${k}u + 2u * i] * pair.x + a[id.y * ${k}u + 2u * i + 1u] * pair.y;
+  }
+  c[id.y * ${n}u + id.x] = sum;
+}`;
+  const buffers = [floats(m * k), halves(k * n), floats(m * n)];
+  return { name: "pairs of 16 bits", source, grid: [n / 8, m / 8, 1], buffers };
+}
+
 /**
  * A product in subgroup matrices. Each of two subgroups computes two matrices of results. The left
  * factor goes through workgroup memory, and the right one is transposed.
@@ -420,5 +483,7 @@ export const productKernels: readonly ProductKernel[] = [
   convolution({ ...image, window: 1, padding: 0 }),
   planarConvolution({ ...image, images: 1 }),
   halfProduct(16, 24, 12),
+  packedProduct(19, 21, 3),
+  pairedProduct(8, 16, 12),
   matrixUnitProduct(32, 128, 48),
 ];

@@ -60,7 +60,7 @@ class Program {
     this.buffers = kernel.buffers.map((each) =>
       "words" in each
         ? device.createBuffer({ size: 4 * each.words.length, usage: UNIFORM | COPY_DST })
-        : device.createBuffer({ size: each.floats * 4, usage: STORAGE | COPY_DST | COPY_SRC }),
+        : device.createBuffer({ size: each.numbers * 4, usage: STORAGE | COPY_DST | COPY_SRC }),
     );
     const output = /@binding\((\d+)\) var<storage, read_write>/.exec(kernel.source)![1];
     this.output = this.buffers[Number(output)]!;
@@ -78,7 +78,7 @@ class Program {
       const data =
         "words" in each
           ? Uint32Array.from(each.words)
-          : Float32Array.from({ length: each.floats }, (_, i) => numbers(binding, i));
+          : Float32Array.from({ length: each.numbers }, (_, i) => numbers(binding, i));
       this.#device.queue.writeBuffer(buffer, 0, data);
     }
   }
@@ -389,7 +389,7 @@ describe("checks by algebra on a hardened device", () => {
     expect(messages).toEqual([]);
   });
 
-  const longer = { ...product, buffers: [...product.buffers.slice(0, 2), { floats: 12 * 8 + 3 }] };
+  const longer = { ...product, buffers: [...product.buffers.slice(0, 2), { numbers: 12 * 8 + 3 }] };
 
   it.each([
     ["leaves room in its output", longer, 'its results fill 384 of the 396 bytes of "c"'],

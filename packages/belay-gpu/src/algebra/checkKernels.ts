@@ -8,6 +8,7 @@
  */
 import { reportWords as kernelReportWords } from "../compiler/contract.ts";
 import type { Dimension, Operand, SumsOfProducts } from "./sumsOfProducts.ts";
+import { bitsOf, isPacked } from "./symbols.ts";
 
 /** The columns that one weighted sum stands for. More cost less, and hide larger errors. */
 const blockColumns = 64;
@@ -115,7 +116,14 @@ export function checkKernels(given: SumsOfProducts, outputBytes: number, decides
   const words = Math.ceil(outputBytes / 4);
   const { output, first: firstResult, count } = sums;
   const perWord = output.format === "f16" ? 2 : 1;
-  const addressIn = (index: string, all: readonly Dimension[]) => addressOf(all, index, "right");
+  const { scale } = sums;
+  /** Writes the load of the right factor of a term and a column. */
+  const rightAt = (term: string, column: string) => {
+    const at = (operand: "right" | "scale") =>
+      `${wrapped(sums.start[operand])} + ${addressOf(batches, "batch", operand)} + ${addressOf(sums.terms, term, operand)} + ${addressOf(columns, column, operand)}`;
+    return `rightAt(${at("right")})${scale?.scaled === "right" ? ` * scaleAt(${at("scale")})` : ""}`;
+  };
+  const scalesLeft = scale?.scaled === "left";
   const stored = (sum: string, magnitude: string) =>
     `vec2f(${float(sums.coefficient)} * ${sum}, ${float(Math.abs(sums.coefficient))} * ${magnitude} * share)`;
   // Neighboring lanes have neighboring terms. They load neighboring columns where these are closer.
@@ -129,11 +137,10 @@ fn combine(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: ve
   let term = n % terms;
   let block = n / terms % blocks;
   let batch = n / (terms * blocks);
-  let base = ${wrapped(sums.start.right)} + ${addressIn("batch", batches)} + ${addressIn("term", sums.terms)};
   var sum = 0.0;
   var magnitude = 0.0;
   for (var column = block * ${blockColumns}u; column < min((block + 1u) * ${blockColumns}u, columns); column++) {
-    let x = weight(column) * rightAt(base + ${addressIn("column", columns)});
+    let x = weight(column) * ${rightAt("term", "column")};
     sum += x;
     magnitude += abs(x) + tinyRight;
   }
@@ -149,7 +156,6 @@ fn combine(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: ve
   let firstTerm = group % ${termGroups}u * ${lanes}u;
   let block = group / ${termGroups}u % blocks;
   let batch = group / (${termGroups}u * blocks);
-  let base = ${wrapped(sums.start.right)} + ${addressIn("batch", batches)};
   var sum = 0.0;
   var magnitude = 0.0;
   for (var first = block * ${blockColumns}u; first < min((block + 1u) * ${blockColumns}u, columns); first += ${tileColumns}u) {
@@ -157,7 +163,7 @@ fn combine(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: ve
     for (var i = lane / ${tileColumns}u; i < ${lanes}u; i += ${lanes / tileColumns}u) {
       let term = firstTerm + i;
       if (term < terms && column < columns) {
-        tile[i][lane % ${tileColumns}u] = rightAt(base + ${addressIn("term", sums.terms)} + ${addressIn("column", columns)});
+        tile[i][lane % ${tileColumns}u] = ${rightAt("term", "column")};
       }
     }
     workgroupBarrier();
@@ -182,6 +188,7 @@ ${sums.added ? declarationOf(sums.added, 3, "added") : ""}
 struct Draw { seed: u32, own: u32 }
 @group(0) @binding(6) var<uniform> draw: Draw;
 ${decides ? "@group(0) @binding(7) var<storage, read_write> skipped: array<u32>;" : ""}
+${scale ? declarationOf(scale, 8, "scales") : ""}
 
 const terms = ${terms}u;
 const rows = ${rowCount}u;
@@ -201,6 +208,7 @@ fn weight(column: u32) -> f32 {
 
 fn leftAt(at: u32) -> f32 { return ${loadOf(sums.left, "left", "at")}; }
 fn rightAt(at: u32) -> f32 { return ${loadOf(sums.right, "right", "at")}; }
+${scale ? `fn scaleAt(at: u32) -> f32 { return ${loadOf(scale, "scales", "at")}; }` : ""}
 fn resultAt(at: u32) -> f32 { return ${loadOf(output, "results", "at")}; }
 ${sums.added ? `fn addedAt(at: u32) -> f32 { return ${float(sums.addedScale)} * ${loadOf(sums.added, "added", "at")}; }` : ""}
 
@@ -255,6 +263,7 @@ ${each(
     v,
   ) => `  let row${v} = min(firstRow + vec4u(${4 * v}u, ${4 * v + 1}u, ${4 * v + 2}u, ${4 * v + 3}u), vec4u(rows - 1u));
   let base${v} = ${wrapped(sums.start.left)} + ${addressOf(batches, "batch", "left")} + ${addressOf(rows, `row${v}`, "left", true)};
+${scalesLeft ? `  let scaleBase${v} = ${wrapped(sums.start.scale)} + ${addressOf(batches, "batch", "scale")} + ${addressOf(rows, `row${v}`, "scale", true)};` : ""}
   let result${v} = ${addressOf(batches, "batch", "output")} + ${addressOf(rows, `row${v}`, "output", true)};
 ${sums.added ? `  let addedBase${v} = ${wrapped(sums.start.added)} + ${addressOf(batches, "batch", "added")} + ${addressOf(rows, `row${v}`, "added", true)};` : ""}
 ${each(
@@ -265,11 +274,12 @@ ${each(
 )}
   for (var term = lane; term < terms; term += ${lanes}u) {
     let at = ${addressOf(sums.terms, "term", "left")};
+${scalesLeft ? `    let scaleAtTerm = ${addressOf(sums.terms, "term", "scale")};` : ""}
 ${each(
   vectors,
   (
     v,
-  ) => `    let x${v} = vec4f(${fours((r) => `select(0.0, leftAt(base${v}[${r}] + at), ${windowsOf(sums, `result${v}[${r}]`)})`)});
+  ) => `    let x${v} = vec4f(${fours((r) => `select(0.0, leftAt(base${v}[${r}] + at)${scalesLeft ? ` * scaleAt(scaleBase${v}[${r}] + scaleAtTerm)` : ""}, ${windowsOf(sums, `result${v}[${r}]`)})`)});
     let magnitude${v} = abs(x${v}) + tinyLeft;`,
 )}
 ${each(
@@ -434,6 +444,7 @@ function mirrored(sums: SumsOfProducts): SumsOfProducts {
     ...sums,
     left: sums.right,
     right: sums.left,
+    ...(sums.scale && { scale: { ...sums.scale, scaled: sums.scale.scaled === "left" ? "right" : "left" } }),
     start: { ...sums.start, left: sums.start.right, right: sums.start.left },
     results: exchanged(sums.results),
     terms: exchanged(sums.terms),
@@ -471,7 +482,7 @@ function partsOf({ results }: SumsOfProducts) {
 function addressOf(
   all: readonly (Dimension & { readonly output?: number })[],
   index: string,
-  operand: "left" | "right" | "added" | "output",
+  operand: "left" | "right" | "added" | "scale" | "output",
   isVector = false,
 ): string {
   let stride = 1;
@@ -502,12 +513,19 @@ const each = (count: number, text: (i: number) => string) =>
 const fours = (text: (i: number) => string) => [0, 1, 2, 3].map(text).join(", ");
 
 function declarationOf({ format }: Operand, binding: number, name: string): string {
-  return `@group(0) @binding(${binding}) var<storage, read> ${name}: array<${format === "f16" ? "u32" : "f32"}>;`;
+  return `@group(0) @binding(${binding}) var<storage, read> ${name}: array<${format === "f32" ? "f32" : "u32"}>;`;
 }
 
-function loadOf({ format }: Operand, name: string, at: string): string {
+/** Writes the load of a number at an address. */
+function loadOf({ format, plus }: Operand, name: string, at: string): string {
   if (format === "f32") return `${name}[${at}]`;
-  return `unpack2x16float(${name}[(${at}) / 2u])[(${at}) % 2u]`;
+  const bits = bitsOf(format);
+  const word = `${name}[${at} / ${32 / bits}u]`;
+  const place = `${at} % ${32 / bits}u`;
+  if (format === "f16") return `unpack2x16float(${word})[${place}]`;
+  if (format === "bf16") return `bitcast<f32>(select(${word} & 0xffff0000u, ${word} << 16u, ${place} == 0u))`;
+  const signed = format.startsWith("i") ? `bitcast<i32>(${word})` : word;
+  return `f32(extractBits(${signed}, ${bits}u * (${place}), ${bits}u)) + ${float(plus)}`;
 }
 
 function windowsOf({ windows, terms }: SumsOfProducts, result: string): string {
@@ -520,6 +538,9 @@ function windowsOf({ windows, terms }: SumsOfProducts, result: string): string {
   return conditions.length === 0 ? "true" : conditions.join(" && ");
 }
 
+/** Returns the largest magnitude of an integer and its summand. */
+const largest = ({ format, plus }: Operand) => 2 ** bitsOf(format) + Math.abs(plus);
+
 /**
  * Writes the constants of the bound. Each rounding changes a number by at most 2^-24 of it. Numbers
  * below the least normal one may count as zero.
@@ -528,8 +549,11 @@ function boundsOf(sums: SumsOfProducts, terms: number): string {
   const unit = 1.1 * 2 ** -24;
   const perLane = Math.ceil(terms / lanes) + lanes + 8;
   // Right results are sums of these magnitudes, so their weighted sums have the same bound.
-  const share = unit * (sums.roundings + 2 + blockColumns + 2 * perLane);
-  const tiny = ({ format }: Operand) => (format === "f16" ? 2 ** -14 : 2 ** -126) / share;
+  const share = unit * (sums.roundings + 3 + blockColumns + 2 * perLane);
+  const least = ({ format }: Operand) => (format === "f16" ? 2 ** -14 : 2 ** -126) / share;
+  // Integers count with the least scale.
+  const tiny = (each: Operand) =>
+    isPacked(each.format) ? (sums.scale ? largest(each) * least(sums.scale) : 0) : least(each);
   const scale = Math.max(1, Math.abs(sums.coefficient));
   const ofWords = sums.output.format === "f16" ? blockColumns * 2 ** -13 : 0;
   return `

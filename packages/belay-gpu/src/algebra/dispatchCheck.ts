@@ -269,7 +269,7 @@ export class DispatchCheck implements SumsFindings {
   }
 
   #groupsOf(call: DispatchCall, draw: Draw): CheckGroups {
-    const { left, right, output, added } = this.#sums;
+    const { left, right, output, added, scale } = this.#sums;
     const rangeAt = ({ of }: SumsOfProducts["left"]) => {
       const isAt = (each: DispatchCall["bound"][number]) =>
         each.of.group === of.group && each.of.binding === of.binding;
@@ -280,6 +280,7 @@ export class DispatchCheck implements SumsFindings {
       right: rangeAt(right),
       output: rangeAt(output),
       ...(added && { added: rangeAt(added) }),
+      ...(scale && { scale: rangeAt(scale) }),
     };
     const ranges = Object.values(buffers);
     return this.#groups.get(

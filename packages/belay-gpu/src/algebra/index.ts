@@ -14,4 +14,4 @@ export {
   type Window,
 } from "./sumsOfProducts.ts";
 export type { CheckedBuffers } from "./sumsPipelines.ts";
-export type { Format } from "./symbolicBuffer.ts";
+export type { Format, Precision } from "./symbols.ts";

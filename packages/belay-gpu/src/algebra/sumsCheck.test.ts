@@ -3,8 +3,10 @@ import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { sumsIn } from "../../../../test/support/kernels/foundSums.ts";
 import {
   batchedProduct,
+  bytesOf,
   convolution,
   type ProductKernel,
+  packedProduct,
   prefetchedProduct,
   productKernels,
   tiledProduct,
@@ -41,11 +43,10 @@ class CheckedProgram {
     this.#sums = sumsIn(kernel);
     const module = device.createShaderModule({ code: source });
     this.#pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
-    this.#buffers = kernel.buffers.map((each) =>
-      "words" in each
-        ? device.createBuffer({ size: 4 * each.words.length, usage: UNIFORM | COPY_DST })
-        : device.createBuffer({ size: each.floats * (each.format ? 2 : 4), usage: STORAGE | COPY_DST }),
-    );
+    this.#buffers = kernel.buffers.map((each) => {
+      const usage = COPY_DST | ("words" in each ? UNIFORM : STORAGE);
+      return device.createBuffer({ size: bytesOf(each), usage });
+    });
     this.#check = new SumsCheck(device, this.#sums, this.#output.size);
   }
 
@@ -62,19 +63,22 @@ class CheckedProgram {
           ? Uint32Array.from(each.words)
           : each.format === "f16"
             ? Uint16Array.from(
-                { length: each.floats },
+                { length: each.numbers },
                 (_, i) => 0x3800 + ((i * 37) % 1024) + (i % 3 ? 0 : 0x8000),
               )
-            : Float32Array.from({ length: each.floats }, (_, i) => numbers(binding, i));
+            : each.format === "u4"
+              ? Uint32Array.from({ length: each.numbers / 8 }, (_, i) => Math.imul(i + 1, 0x9e3779b1))
+              : Float32Array.from({ length: each.numbers }, (_, i) => numbers(binding, i));
       queue.writeBuffer(this.#buffers[binding]!, 0, data);
     }
-    const { left, right, output, added } = this.#sums;
+    const { left, right, output, added, scale } = this.#sums;
     const at = ({ of }: SumsOfProducts["left"]) => ({ buffer: this.#buffers[of.binding]! });
     const bound = {
       left: at(left),
       right: at(right),
       output: at(output),
       ...(added && { added: at(added) }),
+      ...(scale && { scale: at(scale) }),
     };
     const entries = this.#buffers.map((buffer, binding) => ({ binding, resource: { buffer } }));
     const group = this.#device.createBindGroup({ layout: this.#pipeline.getBindGroupLayout(0), entries });
@@ -149,7 +153,7 @@ describe("the check of sums of products", () => {
 
   it("finds a store outside of the results", async () => {
     const [a, b] = product.buffers;
-    const longer = { ...product, buffers: [a!, b!, { floats: 24 * 72 + 9 }] };
+    const longer = { ...product, buffers: [a!, b!, { numbers: 24 * 72 + 9 }] };
     const device = await sharedDevice();
     expect((await new CheckedProgram(device, longer).run()).outcome).toBe("agreed");
     const stray = product.source.replace(
@@ -161,10 +165,15 @@ describe("the check of sums of products", () => {
     expect(verdict).toMatchObject({ outcome: "mismatch", mismatch: "outside" });
   });
 
-  it("finds a wrong result of a convolution, a batch with a bias and a kernel that loads early", async () => {
+  it("finds a wrong result of a convolution, a batch, a kernel that loads early and one of packed weights", async () => {
     const device = await sharedDevice();
     const image = { images: 2, size: 6, channels: 2, filters: 70, window: 3, stride: 1, padding: 1 };
-    for (const kernel of [convolution(image), batchedProduct(3, 9, 17, 6), prefetchedProduct(19, 16, 12)]) {
+    for (const kernel of [
+      convolution(image),
+      batchedProduct(3, 9, 17, 6),
+      prefetchedProduct(19, 16, 12),
+      packedProduct(19, 21, 3),
+    ]) {
       const program = new CheckedProgram(device, kernel);
       expect((await program.run()).outcome).toBe("agreed");
       const verdict = await program.run(random, (output) =>

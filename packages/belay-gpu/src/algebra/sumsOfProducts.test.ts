@@ -25,7 +25,7 @@ function computed(sums: SumsOfProducts, contents: readonly Float64Array[]): Floa
       return digit;
     });
   };
-  const at = (all: readonly Dimension[], of: readonly number[], operand: "left" | "right" | "added") =>
+  const at = (all: readonly Dimension[], of: readonly number[], operand: keyof SumsOfProducts["start"]) =>
     all.reduce((sum, each, i) => sum + each[operand] * of[i]!, 0);
   return Float64Array.from({ length: sums.count }, (_, index) => {
     const result = digits(sums.results, index);
@@ -37,9 +37,13 @@ function computed(sums: SumsOfProducts, contents: readonly Float64Array[]): Floa
         return position >= each.low && position <= each.high;
       });
       if (!exists) continue;
-      const left = sums.start.left + at(sums.results, result, "left") + at(sums.terms, term, "left");
-      const right = sums.start.right + at(sums.results, result, "right") + at(sums.terms, term, "right");
-      sum += contents[sums.left.of.binding]![left]! * contents[sums.right.of.binding]![right]!;
+      const number = (operand: "left" | "right" | "scale", { of, plus }: SumsOfProducts["left"]) => {
+        const address =
+          sums.start[operand] + at(sums.results, result, operand) + at(sums.terms, term, operand);
+        return contents[of.binding]![address]! + plus;
+      };
+      const scale = sums.scale ? number("scale", sums.scale) : 1;
+      sum += number("left", sums.left) * number("right", sums.right) * scale;
     }
     const added = sums.added && contents[sums.added.of.binding]!;
     const plus = added?.[sums.start.added + at(sums.results, result, "added")] ?? 0;
@@ -69,7 +73,12 @@ function executed(kernel: ProductKernel, contents: readonly Float64Array[]): num
 }
 
 /** Returns small whole numbers in a format. */
-function floatsAs(format: "f32" | "f16" | undefined, numbers: Float64Array): ArrayBufferView {
+function floatsAs(format: "f32" | "f16" | "u4" | undefined, numbers: Float64Array): ArrayBufferView {
+  if (format === "u4")
+    return Uint8Array.from(
+      { length: numbers.length / 2 },
+      (_, i) => numbers[2 * i]! + 16 * numbers[2 * i + 1]!,
+    );
   return format === "f16" ? Uint16Array.from(numbers, toHalf) : Float32Array.from(numbers);
 }
 
@@ -86,7 +95,10 @@ describe("sums of products", () => {
     const contents = kernel.buffers.map((each, i) =>
       "words" in each
         ? new Float64Array(0)
-        : Float64Array.from({ length: each.floats }, (_, j) => ((j * 7919 + i * 31) % 7) - 3),
+        : Float64Array.from(
+            { length: each.numbers },
+            (_, j) => ((j * 7919 + i * 31) % 7) - (each.format === "u4" ? 0 : 3),
+          ),
     );
     expect([...computed(found, contents)]).toEqual(executed(kernel, contents));
   });
@@ -115,12 +127,12 @@ describe("sums of products", () => {
 @group(0) @binding(1) var<storage, read_write> c: array<f32>;
 @compute @workgroup_size(8) fn main(@builtin(global_invocation_id) id: vec3u) { let i = id.x; ${body} }`,
     grid: [2, 1, 1],
-    buffers: [{ floats: 64 }, { floats: 16 }],
+    buffers: [{ numbers: 64 }, { numbers: 16 }],
   });
 
   it.each([
     ["c[i] = max(a[i] * a[i + 1], 0.0);", "its results are no sums of products, or too long ones"],
-    ["c[i] = a[i] * a[i + 1] * a[i + 2];", "its results are no sums of products, or too long ones"],
+    ["c[i] = a[i] * a[i + 1] * a[i + 2];", "its products have three factors"],
     ["c[i] = a[i] + a[i + 1];", "its results have no products of loaded numbers"],
     ["c[i] = a[i] * a[i + 1] + 1.0;", "it adds constants"],
     ["c[i] = a[i] * a[i + 1] + 2.0 * a[i + 2] * a[i + 3];", "its terms have weights"],

@@ -19,8 +19,16 @@ import {
 } from "../reference/referenceKernel.ts";
 import { subgroupMatrices } from "../reference/subgroupMatrices.ts";
 import { type Digit, type DigitMap, digitsOf, divisorsOf, fitDigits, type KnownAddresses } from "./digits.ts";
-import { type Format, SymbolicBuffer } from "./symbolicBuffer.ts";
-import { type SymbolicSum, Symbols, type Term } from "./symbols.ts";
+import { SymbolicBuffer } from "./symbolicBuffer.ts";
+import {
+  type Format,
+  isPacked,
+  type Precision,
+  type Source,
+  type SymbolicSum,
+  Symbols,
+  type Term,
+} from "./symbols.ts";
 
 /** A buffer of a sum of products. Its addresses count numbers from the start of the binding. */
 export interface Operand {
@@ -30,6 +38,8 @@ export interface Operand {
   readonly name: string;
   /** The format of its numbers. */
   readonly format: Format;
+  /** The number that is added to each of its integers. */
+  readonly plus: number;
 }
 
 /**
@@ -45,6 +55,8 @@ export interface Dimension {
   readonly right: number;
   /** The step in the operand that is added. Always 0 for terms. */
   readonly added: number;
+  /** The step in the operand of the scales. */
+  readonly scale: number;
 }
 
 /**
@@ -68,7 +80,8 @@ export interface Window {
 
 /**
  * A dispatch that stores sums of products. Result `i` is the sum over all terms `t` of
- * `coefficient * left[…] * right[…]`, and of `addedScale * added[…]` if there is such a buffer.
+ * `coefficient * left[…] * right[…]`, and of `addedScale * added[…]` if there is such a buffer. One
+ * factor may be an integer times a scale.
  */
 export interface SumsOfProducts {
   /** The buffer of the results. They lie one after the other, from `first` on. */
@@ -83,8 +96,10 @@ export interface SumsOfProducts {
   readonly right: Operand;
   /** The numbers that are added, such as a bias. */
   readonly added?: Operand;
+  /** The scales of the integers in one of the factors. */
+  readonly scale?: Operand & { readonly scaled: "left" | "right" };
   /** The addresses of the first result's first term. */
-  readonly start: { readonly left: number; readonly right: number; readonly added: number };
+  readonly start: Omit<Dimension, "size">;
   /** The dimensions of the results, fastest first. */
   readonly results: readonly Dimension[];
   /** The dimensions of the terms, fastest first. */
@@ -98,7 +113,7 @@ export interface SumsOfProducts {
   /** The most roundings of one term on its way into the result. */
   readonly roundings: number;
   /** The format in which the kernel adds up. */
-  readonly precision: Format;
+  readonly precision: Precision;
 }
 
 /** The reason why a dispatch is not known to store sums of products. */
@@ -160,10 +175,12 @@ export function* searchSumsOfProducts(
   }
   const symbols = new Symbols();
   // Kernels load beyond the end what they do not use.
-  const parts = { matrices: subgroupMatrices, outOfBounds: () => {} };
+  const bindings = bindingAccesses(resolved.program, resolved.declaration);
+  const hasIntegers = bindings.some(({ kind, scalar }) => kind !== "uniform" && scalar !== "f32");
+  const { onUnknown } = symbols;
+  const parts = { matrices: subgroupMatrices, outOfBounds: () => {}, ...(hasIntegers && { onUnknown }) };
   const reference = executorOf(resolved, "nearest", (format) => symbols.arithmetic(format), parts);
   if ("construct" in reference) return { reason: whyUnsupported(kernel.source, reference) };
-  const bindings = bindingAccesses(resolved.program, resolved.declaration);
   const outputs = bindings.filter(({ access }) => access !== "read");
   const [output] = outputs;
   if (!output || outputs.length > 1) return { reason: "it does not store to exactly one buffer" };
@@ -182,9 +199,9 @@ export function* searchSumsOfProducts(
 /** Ends the search for sums of products. */
 class NoFit extends Error {}
 
-/** The sampled results, and the formats of the buffers. */
+/** The sampled results, and their format. */
 interface SampledResults {
-  readonly formats: ReadonlyMap<number, Format>;
+  readonly format: Precision;
   readonly samples: readonly Sample[];
   /** The least offset of a result, and the number of offsets up to the largest. */
   readonly least: number;
@@ -201,7 +218,7 @@ class Sampler {
   readonly #bindings: readonly BindingAccess[];
   readonly #dispatch: KnownDispatch;
   readonly #output: BindingAccess;
-  readonly #formats = new Map<number, Format>();
+  #format: Precision | undefined;
   readonly #samples: Sample[] = [];
   /** The least offset that each workgroup stores to, by its place in the grid. */
   readonly #firsts = new Map<string, number>();
@@ -224,7 +241,7 @@ class Sampler {
     this.#output = output;
   }
 
-  /** Returns the formats of the buffers and the sampled results. */
+  /** Returns the sampled results. */
   *samples(): Generator<void, SampledResults, void> {
     for (const [i, workgroup] of sampledWorkgroups(this.#dispatch.grid).entries()) {
       if (i >= leastWorkgroups && this.#nodes > mostNodes) break;
@@ -236,7 +253,7 @@ class Sampler {
     const count = this.#most - this.#least + 1;
     const longest = samples.reduce((most, { sum }) => Math.max(most, sum.terms.length), 0);
     if (samples.some(({ sum }) => sum.terms.length < longest)) yield* this.#sampleEdges(count);
-    return { formats: this.#formats, samples, least: this.#least, count };
+    return { format: this.#format!, samples, least: this.#least, count };
   }
 
   /** Samples the results that tell where terms are missing. */
@@ -275,16 +292,13 @@ class Sampler {
     workgroup: Workgroup,
     chosen: (offsets: readonly number[], bytes: number) => readonly number[],
   ): readonly number[] {
-    const { buffers, stores } = this.#execute(workgroup);
+    const { stores, formats } = this.#execute(workgroup);
     this.#nodes += this.#symbols.count;
-    for (const [i, { formats: used }] of buffers.entries()) {
-      for (const format of used) {
-        if (format === "integer" || (this.#formats.get(i) ?? format) !== format)
-          throw new NoFit("it accesses a buffer in several formats");
-        this.#formats.set(i, format);
-      }
+    for (const format of formats) {
+      if ((this.#format ?? format) !== format) throw new NoFit("it stores numbers in several formats");
+      this.#format = format;
     }
-    const bytes = this.#formats.get(this.#bindings.indexOf(this.#output)) === "f16" ? 2 : 4;
+    const bytes = this.#format === "f16" ? 2 : 4;
     const offsets = [...stores.keys()].sort((a, b) => a - b);
     if (offsets.length > 0) this.#firsts.set(workgroup.join(), offsets[0]! / bytes);
     for (const offset of offsets) {
@@ -300,16 +314,17 @@ class Sampler {
     });
   }
 
-  #execute(workgroup: Workgroup) {
+  /** Executes a workgroup, and returns the output. */
+  #execute(workgroup: Workgroup): SymbolicBuffer {
     const { grid } = this.#dispatch;
     this.#symbols.clear();
     const buffers = this.#bindings.map(({ group, binding, kind, name }, i) => {
       const of = { group, binding };
       const size = this.#dispatch.sizeOf(of);
       if (size === undefined) throw new NoFit(`the size of "${name}" is not known`);
-      const isUniform = kind === "uniform";
-      const wordAt = (offset: number) => (isUniform ? this.#dispatch.wordAt(of, offset) : undefined);
-      return new SymbolicBuffer(this.#symbols, i, size - (size % 4), wordAt);
+      const wordAt = (offset: number) => this.#dispatch.wordAt(of, offset);
+      const known = kind === "uniform" ? wordAt : undefined;
+      return new SymbolicBuffer(this.#symbols, i, size - (size % 4), known);
     });
     const { undecided } = this.#reference.run({
       workgroups: grid as [number, number, number],
@@ -318,7 +333,7 @@ class Sampler {
       iterations: mostIterations,
     });
     if (undecided) throw new NoFit(undecided.reason);
-    return { buffers, stores: buffers[this.#bindings.indexOf(this.#output)]!.stores };
+    return buffers[this.#bindings.indexOf(this.#output)]!;
   }
 }
 
@@ -373,14 +388,23 @@ function isPrimePower(number: number): boolean {
   return prime ** Math.round(Math.log(number) / Math.log(prime)) === number;
 }
 
-/** The addresses of a product's two factors. */
-type Pair = readonly [left: number, right: number];
+/** The addresses of a product's two factors, and of the scale of one. */
+type Pair = readonly [left: number, right: number, scale: number];
+
+/** The sources of the numbers of a sum. */
+interface Sources {
+  readonly left: Source;
+  readonly right: Source;
+  readonly scale: Source | undefined;
+  readonly added: Source | undefined;
+  readonly addedScale: number;
+}
 
 /** Fits maps of addresses to sampled results. */
 class Fit {
   readonly #bindings: readonly BindingAccess[];
   readonly #output: BindingAccess;
-  readonly #formats: ReadonlyMap<number, Format>;
+  readonly #format: Precision;
   readonly #samples: readonly Sample[];
   readonly #least: number;
   readonly #count: number;
@@ -390,13 +414,13 @@ class Fit {
   constructor(
     bindings: readonly BindingAccess[],
     output: BindingAccess,
-    { formats, samples, least, count }: SampledResults,
+    { format, samples, least, count }: SampledResults,
     unit: number,
   ) {
     this.#unit = unit;
     this.#bindings = bindings;
     this.#output = output;
-    this.#formats = formats;
+    this.#format = format;
     this.#samples = samples;
     this.#least = least;
     this.#count = count;
@@ -404,34 +428,29 @@ class Fit {
 
   /** Returns the fitted sums. Throws `NoFit` if there are none. */
   result(): SumsOfProducts {
-    const { first, second, ...plus } = this.#operands();
+    const sources = this.#sources();
+    const { left, right } = sources;
     try {
-      return this.#fit(first, second, plus);
+      return this.#fit(sources);
     } catch (error) {
       // Terms may be missing at the edges of one operand, which has to be the left one.
-      if (!(error instanceof NoFit) || first === second) throw error;
+      if (!(error instanceof NoFit) || left === right) throw error;
       try {
-        return this.#fit(second, first, plus);
+        return this.#fit({ ...sources, left: right, right: left });
       } catch {
         throw error;
       }
     }
   }
 
-  #fit(
-    left: number,
-    right: number,
-    { added, addedScale }: { readonly added: number | undefined; readonly addedScale: number },
-  ): SumsOfProducts {
+  #fit({ left, right, scale, added, addedScale }: Sources): SumsOfProducts {
     const coefficient = this.#coefficient();
     const sums = this.#samples.map(({ offset, sum }) => ({
       index: offset - this.#least,
-      pairs: this.#pairsOf(sum, left),
-      plus: sum.terms.flatMap(({ factors }) =>
-        factors.length === 1 ? [factors[0]!.offset / this.#bytes(factors[0]!.buffer)] : [],
-      ),
+      pairs: pairsOf(sum, left, scale),
+      plus: sum.terms.flatMap(({ factors }) => (factors.length === 1 ? [factors[0]!.address] : [])),
     }));
-    if (added !== undefined && sums.some(({ plus }) => plus.length !== 1))
+    if (added && sums.some(({ plus }) => plus.length !== 1))
       throw new NoFit("it adds a number to some results only, or several");
     const pattern = new Pattern(sums.map(({ pairs }) => pairs));
     const terms = pattern.map();
@@ -448,21 +467,21 @@ class Fit {
     const windows = windowsOf(results.digits, terms.digits, present, edgesOf(this.#count));
     if (!windows) throw new NoFit("some of its terms are missing without a pattern");
     if (windows === "ambiguous") throw new NoFit("it is not clear where its terms are missing");
-    const [startLeft, startRight, startAdded] = results.start as [number, number, number];
-    const operand = (i: number): Operand => {
-      const { group, binding, name } = this.#bindings[i]!;
-      return { of: { group, binding }, name, format: this.#formats.get(i)! };
+    const operand = ({ buffer, format, plus }: Source): Operand => {
+      const { group, binding, name } = this.#bindings[buffer]!;
+      return { of: { group, binding }, name, format, plus };
     };
     const isHalf = this.#samples.some(({ sum }) => sum.isHalf);
     const all = this.#samples.flatMap(({ sum }) => sum.terms);
     return {
-      output: operand(this.#bindings.indexOf(this.#output)),
+      output: operand({ buffer: this.#bindings.indexOf(this.#output), format: this.#format, plus: 0 }),
       first: this.#least,
       count: this.#count,
       left: operand(left),
       right: operand(right),
-      ...(added !== undefined && { added: operand(added) }),
-      start: { left: startLeft, right: startRight, added: startAdded },
+      ...(added && { added: operand(added) }),
+      ...(scale && { scale: { ...operand(scale), scaled: scaledOf(left, right, results.digits) } }),
+      start: stepsOf(results.start),
       results: results.digits.map(dimensionOf),
       terms: terms.digits.map(dimensionOf),
       windows,
@@ -473,60 +492,92 @@ class Fit {
     };
   }
 
-  #bytes(buffer: number): number {
-    return this.#formats.get(buffer) === "f16" ? 2 : 4;
-  }
-
-  /** Returns the buffers of the factors, and of single numbers that are added. */
-  #operands() {
+  /** Returns the sources of the factors, and of single numbers that are added. */
+  #sources(): Sources {
     const terms = this.#samples.flatMap(({ sum }) => sum.terms);
-    const products = terms.filter(({ factors }) => factors.length === 2);
+    const products = terms.filter(isProduct);
     const singles = terms.filter(({ factors }) => factors.length === 1);
     const output = this.#bindings.indexOf(this.#output);
     if (products.length === 0) throw new NoFit("its results have no products of loaded numbers");
     if (terms.some(({ factors }) => factors.length === 0)) throw new NoFit("it adds constants");
-    if (terms.some(({ factors }) => factors.some(({ buffer }) => buffer === output)))
+    if (terms.some(({ factors }) => factors.some(({ source }) => source.buffer === output)))
       throw new NoFit("it changes its output in place");
-    const buffers = [...new Set(products.flatMap(({ factors }) => factors.map(({ buffer }) => buffer)))];
-    if (buffers.length > 2) throw new NoFit("its products have factors of several buffers");
-    const [a, b = a] = buffers.sort((x, y) => x - y);
-    if (products.some(({ factors: [x, y] }) => a !== b && x!.buffer === y!.buffer))
+    const all = [...new Set(products.flatMap(({ factors }) => factors.map(({ source }) => source)))];
+    const [{ factors: first }] = products as [Term];
+    const isAlike = ({ factors }: Term) =>
+      factors.length === first.length && all.every((each) => factors.some(({ source }) => source === each));
+    if (all.length > first.length || !products.every(isAlike))
       throw new NoFit("its products have factors of several buffers");
-    const added = [...new Set(singles.map(({ factors }) => factors[0]!.buffer))];
+    if (first.length > 2 && all.length < first.length) throw new NoFit("its products have three factors");
+    const scale = first.length > 2 ? scaleOf(all, this.#samples) : undefined;
+    const [left, right = left] = all.filter((each) => each !== scale).sort((x, y) => x.buffer - y.buffer) as [
+      Source,
+      Source?,
+    ];
+    const added = [...new Set(singles.map(({ factors }) => factors[0]!.source))];
     if (added.length > 1) throw new NoFit("it adds numbers of several buffers");
     const addedScale = singles[0]?.coefficient ?? 1;
     if (singles.some(({ coefficient }) => coefficient !== addedScale))
       throw new NoFit("it scales what it adds by several factors");
-    return { first: a!, second: b!, added: added[0], addedScale };
+    return { left, right, scale, added: added[0], addedScale };
   }
 
   #coefficient(): number {
-    const products = this.#samples.flatMap(({ sum }) =>
-      sum.terms.filter(({ factors }) => factors.length === 2),
-    );
+    const products = this.#samples.flatMap(({ sum }) => sum.terms.filter(isProduct));
     const [{ coefficient }] = products as [Term];
     if (products.some((each) => each.coefficient !== coefficient)) throw new NoFit("its terms have weights");
     return coefficient;
   }
-
-  /** Returns the addresses of the products of a sum, in ascending order. */
-  #pairsOf({ terms }: SymbolicSum, left: number): Pair[] {
-    const pairs = terms.flatMap(({ factors }): Pair[] => {
-      const [x, y] = factors;
-      if (!x || !y) return [];
-      const [a, b] = x.buffer === left ? [x, y] : [y, x];
-      return [[a.offset / this.#bytes(a.buffer), b.offset / this.#bytes(b.buffer)]];
-    });
-    return pairs.sort((p, q) => p[0] - q[0] || p[1] - q[1]);
-  }
 }
 
-const dimensionOf = ({ size, steps: [left = 0, right = 0, added = 0] }: Digit): Dimension => ({
-  size,
+const isProduct = ({ factors }: Term): boolean => factors.length > 1;
+
+/** Returns the addresses of the products of a sum, in ascending order. */
+function pairsOf({ terms }: SymbolicSum, left: Source, scale: Source | undefined): Pair[] {
+  const pairs = terms.filter(isProduct).map(({ factors }): Pair => {
+    const scaling = factors.find(({ source }) => source === scale);
+    const [x, y] = factors.filter((each) => each !== scaling);
+    const [a, b] = x!.source === left ? [x!, y!] : [y!, x!];
+    return [a.address, b.address, scaling?.address ?? 0];
+  });
+  return pairs.sort((p, q) => p[0] - q[0] || p[1] - q[1]);
+}
+
+/** Returns the source of the scales: the one whose numbers most terms of a sum share. */
+function scaleOf(sources: readonly Source[], samples: readonly Sample[]): Source {
+  const { terms } = samples.reduce((a, b) => (b.sum.terms.length > a.sum.terms.length ? b : a)).sum;
+  const countOf = (of: Source) =>
+    new Set(
+      terms.flatMap(({ factors }) => factors.flatMap((each) => (each.source === of ? each.address : []))),
+    ).size;
+  return [...sources].sort((a, b) => countOf(a) - countOf(b) || b.format.localeCompare(a.format))[0]!;
+}
+
+/** Returns the factor that has scales: integers that change wherever their scales do. */
+function scaledOf(left: Source, right: Source, results: readonly Digit[]): "left" | "right" {
+  const changes = ([inLeft, inRight]: readonly number[], side: string) =>
+    side === "left" ? inLeft : inRight;
+  for (const [side, { format }] of [
+    ["left", left],
+    ["right", right],
+  ] as const)
+    if (isPacked(format) && results.every(({ steps }) => steps[2] === 0 || changes(steps, side) !== 0))
+      return side;
+  throw new NoFit("its products have three factors");
+}
+
+/** Returns the steps of addresses, by operand. */
+const stepsOf = ([left = 0, right = 0, scale = 0, added = 0]: readonly number[]): Omit<
+  Dimension,
+  "size"
+> => ({
   left,
   right,
   added,
+  scale,
 });
+
+const dimensionOf = ({ size, steps }: Digit): Dimension => ({ size, ...stepsOf(steps) });
 
 /** The addresses of the terms of all results, relative to each result's first term. */
 class Pattern {
@@ -539,8 +590,8 @@ class Pattern {
 
   constructor(all: readonly (readonly Pair[])[]) {
     const longest = all.reduce((a, b) => (b.length > a.length ? b : a));
-    const [left, right] = longest[0]!;
-    this.#terms = longest.map(([a, b]) => [a - left, b - right]);
+    const [left, right, scale] = longest[0]!;
+    this.#terms = longest.map(([a, b, c]) => [a - left, b - right, c - scale]);
     for (const [t, pair] of this.#terms.entries()) this.#numbers.set(keyOf(pair), t);
     const rights = all.flatMap((pairs) => (pairs.length === longest.length ? [pairs[0]![1]] : []));
     const [least, most] = [Math.min(...rights), Math.max(...rights)];
@@ -560,9 +611,9 @@ class Pattern {
   /** Returns the addresses of a result's first term, even if this term is missing. */
   baseOf(pairs: readonly Pair[]): Pair {
     const isWhole = pairs.length === this.#terms.length;
-    const [left, right] = pairs[0]!;
+    const [left, right, scale] = pairs[0]!;
     const bases = (isWhole ? this.#terms.slice(0, 1) : this.#terms)
-      .map(([a, b]): Pair => [left - a, right - b])
+      .map(([a, b, c]): Pair => [left - a, right - b, scale - c])
       .filter((base) => this.#mayBegin(base[1]))
       // The right factors of results with all terms begin at similar addresses.
       .sort((a, b) => this.#distanceOf(a[1]) - this.#distanceOf(b[1]));
@@ -577,7 +628,7 @@ class Pattern {
   }
 
   #numberOf([a, b]: Pair, base: Pair): number | undefined {
-    return this.#numbers.get(keyOf([a - base[0], b - base[1]]));
+    return this.#numbers.get(keyOf([a - base[0], b - base[1], 0]));
   }
 
   /** Returns false if the first right factor of no result with all terms can be at an address. */

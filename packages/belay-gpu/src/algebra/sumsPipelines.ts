@@ -14,6 +14,8 @@ export interface CheckedBuffers {
   readonly output: GPUBufferBinding;
   /** The range of the numbers that are added, if there is one. */
   readonly added?: GPUBufferBinding;
+  /** The range of the scales, if there are any. */
+  readonly scale?: GPUBufferBinding;
 }
 
 /** The buffers in which a check works. */
@@ -92,7 +94,7 @@ export class SumsPipelines {
       visibility: flags.shaderStageCompute,
       buffer: { type },
     });
-    const read = sums.added ? [0, 1, 2, 3] : [0, 1, 2];
+    const read = [0, 1, 2, ...(sums.added ? [3] : []), ...(sums.scale ? [8] : [])];
     const entries = [
       ...read.map((binding) => entry(binding, "read-only-storage")),
       entry(4, "storage"),
@@ -136,7 +138,7 @@ export class SumsPipelines {
   }
 
   /** Returns the bind groups of all steps. The seed of the weights is at an offset of `draw`. */
-  groups({ left, right, output, added }: CheckedBuffers, work: CheckWork, offset = 0): CheckGroups {
+  groups({ left, right, output, added, scale }: CheckedBuffers, work: CheckWork, offset = 0): CheckGroups {
     const [first, second] = this.kernels.isMirrored ? [right, left] : [left, right];
     const { combined, report, draw, skippable } = work;
     const resources = [
@@ -148,6 +150,7 @@ export class SumsPipelines {
       report,
       { buffer: draw, offset, size: drawSize },
       skippable,
+      scale,
     ];
     const entries = resources.flatMap((resource, binding) => (resource ? [{ binding, resource }] : []));
     const group = (layout: GPUBindGroupLayout, entries: GPUBindGroupEntry[]) =>
@@ -159,7 +162,7 @@ export class SumsPipelines {
   }
 }
 
-/** Returns true if combining has a binding: the second factor, its combinations, or the draw. */
-const isCombined = ({ binding }: { readonly binding: number }) => [1, 4, 6].includes(binding);
+/** Returns true if combining has a binding: the second factor, combinations, the draw, scales. */
+const isCombined = ({ binding }: { readonly binding: number }) => [1, 4, 6, 8].includes(binding);
 
 const groupOf = (step: string): keyof CheckGroups => (step === "combine" ? "combine" : "others");

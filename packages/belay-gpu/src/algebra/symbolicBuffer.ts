@@ -2,29 +2,26 @@
 import { BufferContents } from "../reference/buffers.ts";
 import type { FloatFormat } from "../reference/floatFormat.ts";
 import { Undecided } from "../reference/undecided.ts";
-import { opaque, type Symbols } from "./symbols.ts";
+import { opaque, type Precision, type Symbols } from "./symbols.ts";
 
-/** The format of the numbers that a kernel accesses in a buffer. */
-export type Format = "f32" | "f16";
-
-/** A buffer whose floats are symbols. Its integers are known words, or nothing is known of them. */
+/** A buffer whose numbers are symbols, except the known words of uniform buffers. */
 export class SymbolicBuffer extends BufferContents {
   readonly #symbols: Symbols;
   /** The number of the binding. */
   readonly #number: number;
   readonly #size: number;
-  readonly #wordAt: (offset: number) => number | undefined;
+  readonly #wordAt: ((offset: number) => number | undefined) | undefined;
   /** The numbers that were stored, by their offsets in bytes. */
   readonly stores = new Map<number, number>();
-  /** The formats of loaded and stored numbers. */
-  readonly formats = new Set<Format | "integer">();
+  /** The formats of stored numbers. */
+  readonly formats = new Set<Precision>();
 
-  /** `wordAt` returns the known words of uniform buffers. */
+  /** `wordAt` returns the known words of a uniform buffer. Storage buffers have none. */
   constructor(
     symbols: Symbols,
     number: number,
     size: number,
-    wordAt: (offset: number) => number | undefined,
+    wordAt: ((offset: number) => number | undefined) | undefined,
   ) {
     super(0);
     this.#symbols = symbols;
@@ -38,6 +35,7 @@ export class SymbolicBuffer extends BufferContents {
   }
 
   override loadInteger(offset: number): number {
+    if (!this.#wordAt) return this.#has(offset) ? this.#symbols.word(this.#number, offset) : opaque;
     const word = this.#wordAt(offset);
     if (word === undefined) throw new Undecided("it loads integers that the host does not know");
     return word | 0;
@@ -45,14 +43,13 @@ export class SymbolicBuffer extends BufferContents {
 
   override loadFloat(offset: number, format: FloatFormat): number {
     // Kernels load beyond the end what they do not use.
-    if (!(offset >= 0 && offset < this.#size)) return opaque;
-    const word = this.#wordAt(offset & ~3);
+    if (!this.#has(offset)) return opaque;
+    const word = this.#wordAt?.(offset & ~3);
     if (word !== undefined)
       return format.name === "f32"
         ? format.fromBits(word)
         : format.fromBits((word >>> ((offset & 2) * 8)) & 0xffff);
-    this.formats.add(format.name);
-    return this.stores.get(offset) ?? this.#symbols.load(this.#number, offset);
+    return this.stores.get(offset) ?? this.#symbols.load(this.#number, format.name, offset);
   }
 
   override storeInteger(): void {
@@ -60,8 +57,12 @@ export class SymbolicBuffer extends BufferContents {
   }
 
   override storeFloat(offset: number, format: FloatFormat, value: number): void {
-    if (!(offset >= 0 && offset < this.#size)) throw new Undecided("it stores out of bounds");
+    if (!this.#has(offset)) throw new Undecided("it stores out of bounds");
     this.formats.add(format.name);
     this.stores.set(offset, value);
+  }
+
+  #has(offset: number): boolean {
+    return offset >= 0 && offset < this.#size;
   }
 }

@@ -2,13 +2,15 @@
  * Floating-point numbers as expressions of loaded numbers. Constants are numbers. An expression is
  * a multiple of 2^200, which no float of a kernel reaches: its index in a table of nodes.
  */
+import { unknownInteger } from "../reference/codeWriter.ts";
 import type { FloatFormat } from "../reference/floatFormat.ts";
-import type { Arithmetic, SumProducts } from "../reference/library.ts";
+import type { Arithmetic, OnUnknown, SumProducts } from "../reference/library.ts";
 import type { FloatOperation } from "../reference/nearest.ts";
 import { nearestArithmetic } from "../reference/nearest.ts";
 import { Undecided } from "../reference/undecided.ts";
+import { type BitField, operated, wordAt } from "./bitFields.ts";
 
-const unit = 2 ** 200;
+const unit = unknownInteger;
 
 /** Returns true for an expression, and false for a constant. */
 const isSymbol = (x: number): boolean => Math.abs(x) >= unit && Number.isFinite(x);
@@ -17,17 +19,54 @@ const isSymbol = (x: number): boolean => Math.abs(x) >= unit && Number.isFinite(
 export const opaque = unit;
 
 /** The kinds of nodes. */
-const kinds = ["opaque", "load", "add", "multiply", "divide", "negate", "narrow", "products"] as const;
+const kinds = [
+  "opaque",
+  "load",
+  "bits",
+  "add",
+  "multiply",
+  "divide",
+  "negate",
+  "narrow",
+  "products",
+] as const;
 type Kind = (typeof kinds)[number];
 const codes = Object.fromEntries(kinds.map((kind, i) => [kind, i])) as Record<Kind, number>;
 
-/** A number that was loaded from a buffer: the number of the binding, and the index in bytes. */
-export interface Loaded {
+/** The format in which numbers are added up. */
+export type Precision = "f32" | "f16";
+/**
+ * The format of the numbers in a buffer: floats, or integers with and without a sign of so many
+ * bits, from the lowest bits of a word on.
+ */
+export type Format = Precision | "bf16" | `${"u" | "i"}${1 | 2 | 4 | 8 | 16}`;
+
+/** The numbers of one format in a buffer. Kernels add `plus` to each integer. */
+export interface Source {
+  /** The number of the binding. */
   readonly buffer: number;
-  readonly offset: number;
+  readonly format: Format;
+  readonly plus: number;
 }
 
-/** A term of a sum: a coefficient times at most two loaded numbers. */
+/** A number that was loaded: its source, and its index among the numbers of the binding. */
+export interface Loaded {
+  readonly source: Source;
+  readonly address: number;
+}
+
+/** Returns the bits of a number. */
+export const bitsOf = (format: Format): number => Number(/\d+$/.exec(format)![0]);
+
+/** Returns true for a format of integers. */
+export const isPacked = (format: Format): boolean => format.startsWith("u") || format.startsWith("i");
+
+/** The largest number that is added to integers. Sums of integers are exact up to it. */
+const mostPlus = 2 ** 20;
+/** The most factors of a term: two numbers, of which one has a scale. */
+const mostFactors = 3;
+
+/** A term of a sum: a coefficient times at most three loaded numbers. */
 export interface Term {
   readonly coefficient: number;
   readonly factors: readonly Loaded[];
@@ -41,6 +80,8 @@ export interface SymbolicSum {
   /** True if an operation in between rounded to f16. */
   readonly isHalf: boolean;
 }
+
+const dependsOnData = "its control or its addresses depend on the data";
 
 /** The most nodes of one execution: 17 bytes each. */
 const mostNodes = 2 ** 23;
@@ -60,6 +101,11 @@ export class Symbols {
   #second = new Float64Array(1024);
   /** The factors of the sums of products, which a node adds to its first operand. */
   #factors: (readonly [left: ArrayLike<number>, right: ArrayLike<number>])[] = [];
+  /** The sources of loaded numbers, and their numbers. */
+  readonly #sources: Source[] = [];
+  readonly #known = new Map<string, number>();
+  /** The integers of the nodes with bits. */
+  #fields: BitField[] = [];
 
   constructor() {
     this.clear();
@@ -75,12 +121,79 @@ export class Symbols {
     // The number 0 is a constant.
     this.#count = opaque / unit;
     this.#factors = [];
+    this.#fields = [];
     this.#add("opaque", 0, 0, false);
   }
 
-  /** Returns a number that a kernel loads. */
-  load(buffer: number, offset: number): number {
-    return this.#add("load", buffer, offset, false);
+  /** Returns the float that a kernel loads at an offset in bytes. */
+  load(buffer: number, format: Precision, offset: number): number {
+    return this.#loaded({ buffer, format, plus: 0 }, (8 * offset) / bitsOf(format));
+  }
+
+  /** Returns the integer that a kernel loads at an offset in bytes. */
+  word(buffer: number, offset: number): number {
+    return this.#bits(wordAt(buffer, offset));
+  }
+
+  /** Computes an operation on integers for the reference executor. */
+  readonly onUnknown: OnUnknown = (operation, a, b = 0, ...others) => {
+    if (/^(==|!=|[<>]=?)$/.test(operation)) throw new Undecided(dependsOnData);
+    const [unknown, ...constants] = a >= unit || !"+&".includes(operation) ? [a, b, ...others] : [b, a];
+    const field = this.#fieldOf(unknown!);
+    if (!field || constants.some((each) => each >= unit)) return opaque;
+    const result = operated(field, operation, ...constants);
+    return result === undefined ? opaque : result === 0 ? 0 : this.#bits(result);
+  };
+
+  #loaded(source: Source, address: number): number {
+    const key = Object.values(source).join();
+    const number = this.#known.get(key) ?? this.#sources.push(source) - 1;
+    this.#known.set(key, number);
+    return this.#add("load", number, address, false);
+  }
+
+  #bits(field: BitField): number {
+    return this.#add("bits", this.#fields.push(field) - 1, 0, false);
+  }
+
+  /** Returns the integer that a symbol stands for; undefined for another one. */
+  #fieldOf(x: number): BitField | undefined {
+    return this.#isKind(x, "bits") ? this.#fields[this.#first[x / unit]!] : undefined;
+  }
+
+  /** Returns the float with the value of an unknown integer. */
+  #fromInteger(x: number): number {
+    const field = this.#fieldOf(x);
+    if (!field) return opaque;
+    const { buffer, bit, width, isSigned, left, plus } = field;
+    const isAligned = bit % width === 0 && [1, 2, 4, 8, 16].includes(width);
+    if (!isAligned || Math.abs(plus) > mostPlus) return opaque;
+    const format = `${isSigned ? "i" : "u"}${width}` as Format;
+    const loaded = this.#loaded({ buffer, format, plus }, bit / width);
+    return left === 0 ? loaded : this.#add("multiply", loaded, 2 ** left, false);
+  }
+
+  /** Returns the float with the bits of an unknown integer. */
+  #fromBits(x: number, isHalf: boolean): number {
+    const field = this.#fieldOf(x);
+    if (field?.plus !== 0) return opaque;
+    const { buffer, bit, width, left } = field;
+    if (isHalf ? width !== 16 || left !== 0 : left !== 32 - width || width < 16) return opaque;
+    const format = isHalf ? "f16" : width === 32 ? "f32" : "bf16";
+    return bit % width === 0 ? this.#loaded({ buffer, format, plus: 0 }, bit / width) : opaque;
+  }
+
+  /** Returns the sum of a loaded integer and a constant one; undefined for other numbers. */
+  #moved(x: number, by: number): number | undefined {
+    if (isSymbol(by) || !Number.isInteger(by) || !this.#isKind(x, "load")) return undefined;
+    const source = this.#sources[this.#first[x / unit]!]!;
+    const plus = source.plus + by;
+    if (!isPacked(source.format) || Math.abs(plus) > mostPlus) return undefined;
+    return this.#loaded({ ...source, plus }, this.#second[x / unit]!);
+  }
+
+  #isKind(x: number, kind: Kind): boolean {
+    return isSymbol(x) && this.#kinds[x / unit] === codes[kind];
   }
 
   /** Returns the operations on numbers of a format, for the reference executor. */
@@ -91,7 +204,8 @@ export class Symbols {
     const add = (a: number, b: number) => {
       if (a === 0) return b;
       if (b === 0) return a;
-      return isSymbol(a) || isSymbol(b) ? binary("add", a, b) : exact.add(a, b);
+      if (!isSymbol(a) && !isSymbol(b)) return exact.add(a, b);
+      return this.#moved(a, b) ?? this.#moved(b, a) ?? binary("add", a, b);
     };
     const negate = (x: number) => (isSymbol(x) ? binary("negate", x, 0) : -x);
     const narrow = (x: number) => (isSymbol(x) ? binary("narrow", x, 0) : exact.from(x));
@@ -110,6 +224,8 @@ export class Symbols {
       },
       neg: negate,
       from: isHalf ? narrow : (x: number) => (isSymbol(x) ? x : exact.from(x)),
+      fromInteger: (x: number) => (isSymbol(x) ? this.#fromInteger(x) : exact.fromInteger(x)),
+      fromBits: (x: number) => (isSymbol(x) ? this.#fromBits(x, isHalf) : exact.fromBits(x)),
       hull: (a: number) => a,
       loaded: (x: number) => x,
     };
@@ -122,7 +238,7 @@ export class Symbols {
       const decides = ["lt", "le", "eq", "toI32", "toU32", "toBits"].includes(name);
       const lifted = (...operands: number[]) => {
         if (!operands.some(isSymbol)) return apply(...operands);
-        if (decides) throw new Undecided("its control or its addresses depend on the data");
+        if (decides) throw new Undecided(dependsOnData);
         return opaque;
       };
       return [name, lifted];
@@ -145,7 +261,7 @@ export class Symbols {
       for (const s of left.terms)
         for (const t of right.terms) {
           const factors = [...s.factors, ...t.factors];
-          if (factors.length > 2) return false;
+          if (factors.length > mostFactors) return false;
           const all = roundings + 1 + s.roundings + t.roundings;
           terms.push({ coefficient: coefficient * s.coefficient * t.coefficient, factors, roundings: all });
         }
@@ -165,9 +281,10 @@ export class Symbols {
       isHalf ||= this.#halves[i] === 1 && roundings > 0;
       switch (kinds[this.#kinds[i]!]!) {
         case "opaque":
+        case "bits":
           return undefined;
         case "load":
-          terms.push({ coefficient, factors: [{ buffer: a, offset: b }], roundings });
+          terms.push({ coefficient, factors: [{ source: this.#sources[a]!, address: b }], roundings });
           break;
         case "add":
           isHalf ||= this.#halves[i] === 1;
@@ -210,7 +327,7 @@ export class Symbols {
     if (!isSymbol(sum) || sum === opaque) return undefined;
     if (sum === term) return 0;
     const i = sum / unit;
-    if (this.#kinds[i] !== codes.add || term === opaque) return undefined;
+    if (!this.#isKind(sum, "add") || term === opaque) return undefined;
     const [a, b] = [this.#first[i]!, this.#second[i]!];
     return a === term ? b : b === term ? a : undefined;
   }

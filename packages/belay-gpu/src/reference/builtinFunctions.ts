@@ -168,9 +168,11 @@ function emitIntegerFunction(
   };
   const scalars: Scalar[] = [];
   for (const i of args[0]!.scalars.keys()) {
-    const text = expression(args.map(({ scalars }) => scalars[scalars.length === 1 ? 0 : i]![0]!));
+    const atoms = args.map(({ scalars }) => scalars[scalars.length === 1 ? 0 : i]![0]!);
+    const text = expression(atoms);
     if (text === undefined) return undefined;
-    scalars.push([code.temp(`(${text}) ${type.name === "u32" ? ">>> 0" : "| 0"}`)]);
+    const operation = integerFunctions[name]?.[signed ? 0 : 1] ?? name;
+    scalars.push([code.integer(operation, atoms, `(${text}) ${type.name === "u32" ? ">>> 0" : "| 0"}`)]);
   }
   return scalars;
 }
@@ -301,7 +303,9 @@ function emitPacking(code: CodeWriter, name: string, value: ScalarsValue): reado
   };
   const word = value.scalars[0]![0]!;
   const part = (i: number, bits: number, signed: boolean) =>
-    code.temp(
+    code.integer(
+      signed ? "extractBitsI32" : "extractBitsU32",
+      [word, String(bits * i), String(bits)],
       signed
         ? `(${word} << ${32 - bits * (i + 1)}) >> ${32 - bits}`
         : `(${word} >>> ${bits * i}) & ${2 ** bits - 1}`,

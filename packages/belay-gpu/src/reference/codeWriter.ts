@@ -41,6 +41,9 @@ const arenas: Readonly<Record<Arena, readonly [low: string, high: string]>> = {
   constants: ["K", "KH"],
 };
 
+/** The least number that stands for an unknown integer. */
+export const unknownInteger = 2 ** 200;
+
 /** A subgroup operation, which all lanes of a subgroup execute together. */
 export interface SubgroupSite {
   readonly operation: string;
@@ -65,11 +68,14 @@ export class CodeWriter {
   /** The cells of an invocation, the first with its number in its subgroup, and of a workgroup. */
   readonly cells = { invocation: 1, workgroup: 0 };
   readonly #knownConstants = new Map<Value, CellsPlace>();
+  /** True if integers may be unknown, from `unknownInteger` on. */
+  readonly #hasUnknownIntegers: boolean;
   #names = 0;
 
-  constructor(mode: FloatMode, detectsRaces: boolean) {
+  constructor(mode: FloatMode, detectsRaces: boolean, hasUnknownIntegers: boolean) {
     this.mode = mode;
     this.detectsRaces = detectsRaces;
+    this.#hasUnknownIntegers = hasUnknownIntegers;
   }
 
   line(text: string): void {
@@ -151,6 +157,18 @@ export class CodeWriter {
   /** Emits an operation on floats whose result is an integer or a boolean. */
   floatTo(type: ScalarType, operation: FloatOperation, ...operands: Scalar[]): Scalar {
     return [this.temp(`${this.library(`${type.name}_${operation}`)}(${operands.flat().join(", ")})`)];
+  }
+
+  /**
+   * Emits an operation on integers, which `text` computes. The library has the operation on unknown
+   * ones by its name.
+   */
+  integer(operation: string, operands: readonly string[], text: string): string {
+    const names = this.#hasUnknownIntegers ? operands.filter((each) => /^[a-z]/i.test(each)) : [];
+    if (names.length === 0) return this.temp(text);
+    const isUnknown = names.map((each) => `${each} >= ${unknownInteger}`).join(" || ");
+    const call = `${this.library("onUnknown")}("${operation}", ${operands.join(", ")})`;
+    return this.temp(`${isUnknown} ? ${call} : ${text}`);
   }
 
   // Memory
@@ -241,8 +259,8 @@ export class CodeWriter {
     }
     if (!isFloat(scalar)) {
       if (place.inside) this.line(`if (!${place.inside}) ${this.library("outOfBounds")}();`);
-      const word = `${place.buffer}.loadInteger(${at})`;
-      return [this.temp(scalar.name === "u32" ? `${word} >>> 0` : word)];
+      const word = this.temp(`${place.buffer}.loadInteger(${at})`);
+      return [scalar.name === "u32" ? this.integer("same", [word], `${word} >>> 0`) : word];
     }
     const call = `${place.buffer}.loadFloat(${at}, ${this.library(`${scalar.name}_format`)}, r)`;
     if (this.mode === "nearest") return [this.temp(call)];

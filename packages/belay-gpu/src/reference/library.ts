@@ -23,6 +23,9 @@ export type Operations = Record<FloatOperation, unknown> & { readonly sumProduct
 /** Adds the products of two lists of numbers to a number. */
 export type SumProducts = (sum: number, left: ArrayLike<number>, right: ArrayLike<number>) => number;
 
+/** Computes an operation on integers of which some are unknown: at least `unknownInteger`. */
+export type OnUnknown = (operation: string, ...operands: number[]) => number;
+
 /** The part of the executor that has subgroup matrices. */
 export interface MatrixOperations {
   /** Returns true for a call of a function of such matrices, and for a constructor. */

@@ -10,7 +10,8 @@ export function emitUnary(code: CodeWriter, operator: "-" | "!" | "~", operand: 
   const scalars = operand.scalars.map((x): Scalar => {
     if (isFloat(scalar)) return code.float(scalar, "neg", x);
     if (operator === "!") return [code.temp(`1 - ${x[0]}`)];
-    return [code.temp(`${operator}(${x[0]})${scalar.name === "u32" ? " >>> 0" : " | 0"}`)];
+    const text = `${operator}(${x[0]})${scalar.name === "u32" ? " >>> 0" : " | 0"}`;
+    return [code.integer(`unary ${operator}`, [x[0]!], text)];
   });
   return { kind: "scalars", type: operand.type, scalars };
 }
@@ -45,31 +46,29 @@ function emitScalarBinary(
 ): Scalar {
   if (isFloat(type)) return emitFloatBinary(code, operator, type, a, b);
   const [x, y] = [a[0]!, b[0]!];
-  const wrapped = (expression: string): Scalar => [
-    code.temp(type.name === "u32" ? `(${expression}) >>> 0` : `(${expression}) | 0`),
-  ];
   const signed = type.name !== "u32";
+  const operation = operator === ">>" && !signed ? ">>>" : operator;
+  const emit = (text: string): Scalar => [code.integer(operation, [x, y], text)];
+  const wrapped = (expression: string) => emit(signed ? `(${expression}) | 0` : `(${expression}) >>> 0`);
   switch (operator) {
     case "*":
       return wrapped(`Math.imul(${x}, ${y})`);
     case "/":
-      return [code.temp(`${code.library(signed ? "divideI32" : "divideU32")}(${x}, ${y})`)];
+      return emit(`${code.library(signed ? "divideI32" : "divideU32")}(${x}, ${y})`);
     case "%":
-      return [code.temp(`${code.library(signed ? "remainderI32" : "remainderU32")}(${x}, ${y})`)];
+      return emit(`${code.library(signed ? "remainderI32" : "remainderU32")}(${x}, ${y})`);
     case "==":
     case "!=":
-      return [code.temp(`${x} ${operator}= ${y} ? 1 : 0`)];
+      return emit(`${x} ${operator}= ${y} ? 1 : 0`);
     case "<":
     case "<=":
     case ">":
     case ">=":
-      return [code.temp(`${x} ${operator} ${y} ? 1 : 0`)];
-    case ">>":
-      return wrapped(`${x} ${signed ? ">>" : ">>>"} ${y}`);
+      return emit(`${x} ${operator} ${y} ? 1 : 0`);
     case "-":
       return wrapped(`${x} - (${y})`);
     default:
-      return wrapped(`${x} ${operator} ${y}`);
+      return wrapped(`${x} ${operation} ${y}`);
   }
 }
 
@@ -136,8 +135,9 @@ export function emitConversion(code: CodeWriter, value: Scalar, from: ScalarType
     return [code.temp(`1 - ${code.floatTo(from, "eq", value, code.number(from, 0))[0]}`)];
   }
   if (isFloat(to)) return code.float(to, "fromInteger", value);
-  if (to.name === "bool") return [code.temp(`${value[0]} !== 0 ? 1 : 0`)];
-  return [code.temp(to.name === "u32" ? `${value[0]} >>> 0` : `${value[0]} | 0`)];
+  const operand = [value[0]!];
+  if (to.name === "bool") return [code.integer("!=", operand, `${value[0]} !== 0 ? 1 : 0`)];
+  return [code.integer("same", operand, `${value[0]} ${to.name === "u32" ? ">>> 0" : "| 0"}`)];
 }
 
 /** Emits a constructor of a scalar, vector or matrix type from values of such types. */
@@ -169,11 +169,14 @@ export function emitBitcast(code: CodeWriter, value: ScalarsValue, type: Type): 
       )
     : patterns;
   const parts = isHalf(to)
-    ? words.flatMap((word) => [code.temp(`${word} & 0xffff`), code.temp(`${word} >>> 16`)])
+    ? words.flatMap((word) => [
+        code.integer("&", [word, "0xffff"], `${word} & 0xffff`),
+        code.integer(">>>", [word, "16"], `${word} >>> 16`),
+      ])
     : words;
   const scalars = parts.map((part): Scalar => {
     if (isFloat(to)) return code.float(to, "fromBits", [part]);
-    return [code.temp(to.name === "u32" ? `${part} >>> 0` : `${part} | 0`)];
+    return [code.integer("same", [part], `${part} ${to.name === "u32" ? ">>> 0" : "| 0"}`)];
   });
   return { kind: "scalars", type, scalars };
 }

@@ -17,7 +17,7 @@ import type { FloatMode } from "./codeWriter.ts";
 import { atBarrier, type KernelTranslation, polling } from "./expressions.ts";
 import { isInexact } from "./inexactConstants.ts";
 import { intervalArithmetic, type Representative } from "./intervals.ts";
-import { type Arithmetic, createLibrary, type MatrixOperations } from "./library.ts";
+import { type Arithmetic, createLibrary, type MatrixOperations, type OnUnknown } from "./library.ts";
 import type { RaceDetector } from "./races.ts";
 import { executeSubgroup } from "./subgroups.ts";
 import type { TextureSupport } from "./textureCalls.ts";
@@ -155,6 +155,8 @@ export interface ExecutorParts {
   readonly isInexact?: KernelTranslation["isInexact"];
   /** The function to call for an index out of bounds. By default, the dispatch is undecided. */
   readonly outOfBounds?: () => void;
+  /** The operations on unknown integers. Absent if buffers load known ones only. */
+  readonly onUnknown?: OnUnknown;
 }
 
 /** The same parts, and the operations that round each number to the nearest one. */
@@ -205,10 +207,10 @@ export function executorOf(
     return { construct, span: declaration.nameSpan };
   }
   try {
-    const { races, textures, matrices, outOfBounds } = parts;
+    const { races, textures, matrices, outOfBounds, onUnknown } = parts;
     const translated = translateKernel(program, declaration, mode, parts);
     const library = createLibrary(arithmetic, races, matrices);
-    if (outOfBounds) library.outOfBounds = outOfBounds;
+    Object.assign(library, outOfBounds && { outOfBounds }, onUnknown && { onUnknown });
     return new GeneratedReference(translated, size, library, mode === "intervals", races, textures);
   } catch (error) {
     if (error instanceof Unsupported) return { construct: error.message, span: error.span };

@@ -9,6 +9,7 @@ import { walk } from "../wgsl/traverse.ts";
 import type { TextureType, Type } from "../wgsl/types.ts";
 import { CodeWriter, type FloatMode, type SubgroupSite, textOf } from "./codeWriter.ts";
 import { emitExpression, type KernelTranslation, parameterValue, waits } from "./expressions.ts";
+import type { OnUnknown } from "./library.ts";
 import type { RaceDetector } from "./races.ts";
 import { emitBlock } from "./statements.ts";
 import { Unsupported } from "./unsupported.ts";
@@ -56,6 +57,7 @@ const mostCells = 2 ** 24;
 /** The parts of the executor that a kernel may need. */
 interface TranslatedParts extends Partial<Pick<KernelTranslation, "textures" | "matrices" | "isInexact">> {
   readonly races?: RaceDetector;
+  readonly onUnknown?: OnUnknown;
 }
 
 /**
@@ -66,9 +68,9 @@ export function translateKernel(
   program: Program,
   kernel: FunctionDeclaration,
   mode: FloatMode,
-  { races, textures, matrices, isInexact }: TranslatedParts,
+  { races, textures, matrices, isInexact, onUnknown }: TranslatedParts,
 ): TranslatedKernel {
-  const code = new CodeWriter(mode, races !== undefined);
+  const code = new CodeWriter(mode, races !== undefined, onUnknown !== undefined);
   const functions = [...reachableFrom(program, [kernel])];
   const names = new Map(functions.map((fn, i) => [fn, `f${i}`]));
   const waiting = new Set(functions.filter((fn) => reaches(program, fn)));

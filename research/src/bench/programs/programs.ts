@@ -3,6 +3,7 @@
  * and the devices take turns in one process.
  */
 import type { Policy } from "belay-gpu";
+import { algebra } from "belay-gpu/algebra";
 import { auditor } from "belay-gpu/audit";
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import type { AuditReport } from "belay-gpu/internal/runtime/context/auditing";
@@ -17,6 +18,7 @@ import type { UsedProgram } from "./program.ts";
 export const comparedPolicies = {
   default: {},
   audited: { audit: auditor() },
+  algebra: { algebra: algebra() },
   throw: { onFault: "throw" },
   unprotected: { redundancy: "none" },
   checksum: { redundancy: "none", memory: "checksum" },
@@ -160,6 +162,8 @@ async function measureProgram(
       const result = await run();
       if (policy === "plain") expected = result;
       const first = performance.now() - start;
+      // A report waits until sums of products are found.
+      if (policy === "algebra") await (device as HardenedDevice).belay.report();
       runners.push({
         name: policy,
         device,

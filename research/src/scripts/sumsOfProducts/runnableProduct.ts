@@ -123,9 +123,15 @@ export class RunnableProduct {
   }
 
   #buffers(): CheckedBuffers {
-    const { left, right, output, added } = this.#sums;
+    const { left, right, output, added, scale } = this.#sums;
     const at = (operand: Operand) => ({ buffer: this.#bufferOf(operand) });
-    return { left: at(left), right: at(right), output: at(output), ...(added && { added: at(added) }) };
+    return {
+      left: at(left),
+      right: at(right),
+      output: at(output),
+      ...(added && { added: at(added) }),
+      ...(scale && { scale: at(scale) }),
+    };
   }
 
   #encode(encoder: GPUCommandEncoder, isChecked: boolean, repeats: number): void {
