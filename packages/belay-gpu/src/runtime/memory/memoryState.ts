@@ -43,7 +43,7 @@ let sums = 0;
 /** Returns a sum with a number of its own. */
 export const newSum = (sum: Omit<PendingSum, "id">): PendingSum => ({ id: ++sums, ...sum });
 
-const plainSums = new WeakMap<ProtectedBuffer, Map<string, PendingSum>>();
+const plainSums = new WeakMap<ProtectedBuffer, PendingSum[]>();
 
 /** Returns a sum without doubt. Equal ones are the same object. */
 export function plainSum(
@@ -52,12 +52,12 @@ export function plainSum(
   weight = 1,
   places?: number,
 ): PendingSum {
-  const ofOwner = plainSums.get(owner) ?? new Map<string, PendingSum>();
-  plainSums.set(owner, ofOwner);
-  const key = `${kind} ${weight} ${places}`;
-  const known = ofOwner.get(key) ?? newSum({ owner, kind, weight, ...(places !== undefined && { places }) });
-  ofOwner.set(key, known);
-  return known;
+  const known = plainSums.get(owner) ?? [];
+  for (const each of known)
+    if (each.kind === kind && each.weight === weight && each.places === places) return each;
+  const sum = newSum({ owner, kind, weight, ...(places !== undefined && { places }) });
+  plainSums.set(owner, [...known, sum]);
+  return sum;
 }
 
 /** Tells which contents uniform buffers have, if only the host wrote them. */
@@ -66,16 +66,21 @@ export interface UniformVersions {
   versionOf(buffer: GPUBuffer): number | undefined;
 }
 
+/** The contents of uniform buffers at one time. Unknown ones have no version. */
+export interface KnownContents {
+  readonly contents: readonly { readonly buffer: GPUBuffer; readonly version: number | undefined }[];
+}
+
 /** The contents of uniform buffers with which the sums of a dispatch mean what is expected. */
-export interface ExpectedUniforms {
-  readonly contents: readonly { readonly buffer: GPUBuffer; readonly version: number }[];
+export interface ExpectedUniforms extends KnownContents {
   /** Call it if a uniform buffer had other contents when the commands were submitted. */
   readonly missed: () => void;
 }
 
 /** Returns whether uniform buffers have the expected contents. */
-export function isAsExpected({ contents }: ExpectedUniforms, uniforms: UniformVersions): boolean {
-  return contents.every(({ buffer, version }) => uniforms.versionOf(buffer) === version);
+export function isAsExpected({ contents }: KnownContents, uniforms: UniformVersions): boolean {
+  for (const { buffer, version } of contents) if (uniforms.versionOf(buffer) !== version) return false;
+  return true;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { MemoryState, type UniformVersions } from "../memory/memoryState.ts";
+import { MemoryState } from "../memory/memoryState.ts";
 import type { ResourceAccess } from "../pipelines/bindGroups.ts";
 import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import { GrowingSet } from "../webgpu/growingSet.ts";
@@ -6,13 +6,7 @@ import { RecordedPass, type RecordedStep } from "../webgpu/passCommands.ts";
 import { RangeSet } from "../webgpu/rangeSet.ts";
 import { type GpuResource, isTexture, isWhole, type ResourceRange, resourceOf } from "../webgpu/resources.ts";
 import { DispatchTally } from "./dispatchTally.ts";
-import {
-  DispatchEffect,
-  type DispatchUse,
-  type Effect,
-  overwritten,
-  type StoredRange,
-} from "./dispatchUse.ts";
+import { DispatchEffect, type DispatchUse, type Effect, type StoredRange } from "./dispatchUse.ts";
 import type { FilledRanges, UniformWords } from "./filled.ts";
 import type { SumsFindings } from "./sumsChecking.ts";
 
@@ -249,7 +243,7 @@ export class CommandRecord extends UsedResources {
    * Finds the ranges that dispatches overwrite completely. Call it when the commands are submitted,
    * as the contents of uniform buffers decide it.
    */
-  findFilled(ranges: FilledRanges, contents: UniformWords & UniformVersions): void {
+  findFilled(ranges: FilledRanges, contents: UniformWords): void {
     for (let i = 0; i < this.effects.length; i++) {
       const effect = this.effects[i]!;
       if (!(effect instanceof DispatchEffect)) continue;
@@ -257,7 +251,7 @@ export class CommandRecord extends UsedResources {
       this.effects[i] = filling;
       const unused = this.#unused?.get(i);
       if (!unused) continue;
-      for (const buffer of overwritten(filling.replaced, unused)) this.filled.add(buffer);
+      for (const buffer of filling.filled) if (unused.has(buffer)) this.filled.add(buffer);
     }
     if (!this.#memory) return;
     this.#memory.verifyUnfilled(this.filled);

@@ -19,7 +19,7 @@ import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import { BoundPipeline } from "./boundPipeline.ts";
 import type { CommandRecord } from "./commandRecord.ts";
 import { DispatchCounter } from "./dispatchCounter.ts";
-import { type DispatchUse, type Effect, overwritten } from "./dispatchUse.ts";
+import type { DispatchUse, Effect } from "./dispatchUse.ts";
 import { type FilledRanges, workgroupsOf } from "./filled.ts";
 import { BYTES_OF_ARGUMENTS, IndirectDispatch } from "./indirectDispatch.ts";
 import { SequentialReplicas } from "./sequentialReplicas.ts";
@@ -151,11 +151,24 @@ class ComputePass implements EncodingPoint {
     const before = this.#groups.get(index);
     if (before && before.group === set.group && before.offsets === set.offsets) return;
     const bit = 1 << index;
-    if (this.#unusedGroups & bit || index > 31) this.record.isUnusual = true;
+    if (this.#unusedGroups & bit || index > 31) {
+      this.record.isUnusual = true;
+      this.#setUnused();
+    }
     this.#unusedGroups |= bit;
-    this.#commands.setBindGroup(index, set);
+    // Dispatches set what they need, which may be another bind group in its place. The device tells
+    // the program of mistakes at once.
+    const isValid = Number.isInteger(index) && index >= 0 && index <= 31;
+    const canWait = isValid && set.group && set.offsets.length === 0;
+    if (!canWait || !this.#parts.bindGroups.layoutOf(set.group)) this.#commands.setBindGroup(index, set);
     this.#reset();
     this.#groups.set(index, set);
+  }
+
+  /** Encodes the bind groups that no dispatch has used. The device may reject them. */
+  #setUnused(): void {
+    for (const [index, set] of this.#groups)
+      if (this.#unusedGroups & (1 << index)) this.#commands.ensure(index, set);
   }
 
   pushDebugGroup(label: string): void {
@@ -170,6 +183,7 @@ class ComputePass implements EncodingPoint {
 
   end(): void {
     if (this.#isPipelineUnused || this.#unusedGroups !== 0) this.record.isUnusual = true;
+    this.#setUnused();
     this.#parts.memory.endPass(this);
     this.record.addGroups(this.#commands.added);
     this.#commands.end();
@@ -315,7 +329,8 @@ class ComputePass implements EncodingPoint {
   #filledBy({ dispatch }: Effect, unused: ReadonlySet<GpuResource>): ReadonlySet<GpuResource> {
     const { memory, filled } = this.#parts;
     if (!memory.canFindDamage || !dispatch || unused.size === 0) return noResources;
-    return new Set(overwritten(dispatch.filling(filled, filled.uniforms).replaced, unused));
+    const buffers = dispatch.filling(filled, filled.uniforms).filled.filter((buffer) => unused.has(buffer));
+    return buffers.length === unused.size ? unused : new Set(buffers);
   }
 
   #verify({ guarded }: Prepared, filled: ReadonlySet<GpuResource>): void {

@@ -23,11 +23,33 @@ const fill = (value: string) => `
 it("analyzes only dispatches that store to a buffer which they do not read", () => {
   const ranges = new FilledRanges();
   const of = vi.spyOn(ranges, "of");
-  const unknown = { wordAt: () => undefined };
+  const unknown = { wordAt: () => undefined, versionOf: () => undefined };
   expect(effectOf("write", fill("i")).filling(ranges, unknown).replaced).toEqual([range]);
   expect(of).toHaveBeenCalledOnce();
   expect(effectOf("read_write", fill("out[i] + 1u")).filling(ranges, unknown).replaced).toEqual([]);
   expect(of).toHaveBeenCalledOnce();
+});
+
+it("asks again about the same dispatch only if a uniform buffer has changed", () => {
+  const source = `
+    @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+    @group(0) @binding(1) var<uniform> count: u32;
+    @compute @workgroup_size(16) fn fill(@builtin(local_invocation_index) i: u32) { if (i < count) { out[i] = i; } }`;
+  const uniform = { buffer: { size: 4 } as GPUBuffer, offset: 0, size: 4 };
+  const bound = [range, uniform].map((place, binding) => ({ of: { group: 0, binding }, place }));
+  const call = { kernel: { source, entryPoint: "fill", constants: {} }, grid: [1, 1, 1], bound };
+  const ranges = new FilledRanges();
+  const wordAt = vi.fn<(range: unknown, byte: number) => number | undefined>();
+  const sizeWith = (count: number | undefined, version: number | undefined) => {
+    wordAt.mockReset().mockReturnValue(count);
+    return ranges.of(call, { wordAt, versionOf: () => version })[0]?.size ?? 0;
+  };
+  expect(sizeWith(3, 1)).toBe(12);
+  expect(sizeWith(3, 1)).toBe(12);
+  expect(wordAt).not.toHaveBeenCalled();
+  expect(sizeWith(5, 2)).toBe(20);
+  expect(sizeWith(undefined, undefined)).toBe(0);
+  expect(sizeWith(5, 3)).toBe(20);
 });
 
 describe("a uniform buffer that differs each time", () => {
@@ -51,7 +73,11 @@ describe("a uniform buffer that differs each time", () => {
           { of: { group: 0, binding: 1 }, place: uniform },
         ],
       };
-      return ranges.of(call, { wordAt: (_, byte) => (byte === 0 ? 16 : count) })[0]?.size ?? 0;
+      const contents = {
+        wordAt: (_: unknown, byte: number) => (byte === 0 ? 16 : count),
+        versionOf: () => count,
+      };
+      return ranges.of(call, contents)[0]?.size ?? 0;
     });
     const analyses = find.mock.calls.length;
     find.mockRestore();

@@ -43,9 +43,10 @@ interface PlacedCall extends KnownCall {
   readonly bound: readonly BoundPlace[];
 }
 
-/** An effect with its known overwritten ranges. */
+/** An effect with its known overwritten ranges, and the buffers that these cover completely. */
 interface KnownEffect extends Effect {
   readonly replaced: readonly BufferRange[];
+  readonly filled: readonly GPUBuffer[];
 }
 
 /** The effect of a dispatch on a known grid. */
@@ -78,7 +79,8 @@ export class DispatchEffect implements Effect {
     const replaced = this.#canReplace ? ranges.of(this.call, contents) : this.replaced;
     if (this.#latest?.replaced !== replaced) {
       const { kernel, read, written } = this;
-      this.#latest = { kernel, read, written, replaced, dispatch: this };
+      const filled = [...new Set(replaced.filter(isWhole).map(({ buffer }) => buffer))];
+      this.#latest = { kernel, read, written, replaced, filled, dispatch: this };
     }
     return this.#latest;
   }
@@ -87,11 +89,6 @@ export class DispatchEffect implements Effect {
     const [x, y, z] = this.call.grid;
     return x === grid[0] && y === grid[1] && z === grid[2];
   }
-}
-
-/** Returns the buffers among `unused` that a range covers completely. */
-export function overwritten(ranges: readonly BufferRange[], unused: ReadonlySet<GpuResource>): GPUBuffer[] {
-  return ranges.flatMap((range) => (isWhole(range) && unused.has(range.buffer) ? [range.buffer] : []));
 }
 
 /** The contents of bind groups, by index. They are null for an empty one. */

@@ -598,7 +598,8 @@ function knownRanges(shape: Shape): (readonly [number, number])[] {
   const range: BufferRange = { buffer: {} as GPUBuffer, offset: OFFSET, size: shape.bound ?? 256 };
   const bound = [0, 1, 2].map((binding) => ({ of: { group: 0, binding }, place: range }));
   const uniform = words(shape);
-  const contents = { wordAt: (_: BufferRange, byte: number) => uniform[byte / 4]! >>> 0 };
+  const wordAt = (_: BufferRange, byte: number) => uniform[byte / 4]! >>> 0;
+  const contents = { wordAt, versionOf: () => undefined };
   const ranges = new FilledRanges().of({ kernel, grid: workgroupsOf(grid), bound }, contents);
   return ranges.map(({ offset, size }) => [offset - OFFSET, size]);
 }

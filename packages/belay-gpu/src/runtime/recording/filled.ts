@@ -1,13 +1,14 @@
 /** Finds the ranges of buffers that dispatches overwrite, whatever their earlier values were. */
 import type { BindingPoint } from "../../compiler/contract.ts";
 import { FilledBytesFinder, type FilledRange, type KernelSource } from "../../compiler/filledBytes.ts";
+import { isAsExpected, type KnownContents, type UniformVersions } from "../memory/memoryState.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import { UniformContents } from "./uniformContents.ts";
 
 /** A dispatch of a known kernel on a known grid. */
 export interface KnownCall {
-  /** The latest answer, with its ranges. */
-  latest?: { readonly answer: Answer; readonly ranges: readonly BufferRange[] };
+  /** The latest answer, with its ranges and the contents on which it depends. */
+  latest?: KnownContents & { readonly answer: Answer; readonly ranges: readonly BufferRange[] };
   readonly kernel: KernelSource;
   /** The number of workgroups in each dimension. */
   readonly grid: readonly number[];
@@ -15,7 +16,7 @@ export interface KnownCall {
 }
 
 /** Tells the words of uniform buffers at one time. */
-export interface UniformWords {
+export interface UniformWords extends UniformVersions {
   wordAt(range: BufferRange, byte: number): number | undefined;
 }
 
@@ -67,13 +68,13 @@ export class FilledRanges {
   /** Returns the ranges that a dispatch overwrites completely, if it runs with these contents. */
   of(call: KnownCall, contents: UniformWords): readonly BufferRange[] {
     const { latest } = call;
-    if (latest && hasWords(call, contents, latest.answer)) return latest.ranges;
-    const answer = this.#knownAnswer(call, contents) ?? this.#find(call, contents);
-    const ranges = answer.filled.flatMap(({ of, offset, size }) => {
-      const range = rangeAt(call, of);
-      return range ? [{ buffer: range.buffer, offset: range.offset + offset, size }] : [];
-    });
-    call.latest = { answer, ranges };
+    if (latest && isAsExpected(latest, contents)) return latest.ranges;
+    const isSame = latest !== undefined && hasWords(call, contents, latest.answer);
+    const answer = isSame ? latest.answer : (this.#knownAnswer(call, contents) ?? this.#find(call, contents));
+    const ranges = isSame ? latest.ranges : rangesOf(call, answer);
+    const buffers = new Set(answer.words.flatMap(({ of }) => rangeAt(call, of)?.buffer ?? []));
+    const versions = [...buffers].map((buffer) => ({ buffer, version: contents.versionOf(buffer) }));
+    call.latest = { answer, ranges, contents: versions };
     return ranges;
   }
 
@@ -120,6 +121,14 @@ export class FilledRanges {
     });
     return { grid, sizes, words, filled };
   }
+}
+
+/** Returns the ranges of buffers that a dispatch fills by an answer. */
+function rangesOf(call: KnownCall, { filled }: Answer): readonly BufferRange[] {
+  return filled.flatMap(({ of, offset, size }) => {
+    const range = rangeAt(call, of);
+    return range ? [{ buffer: range.buffer, offset: range.offset + offset, size }] : [];
+  });
 }
 
 function rangeAt({ bound }: Pick<KnownCall, "bound">, point: BindingPoint): BufferRange | undefined {

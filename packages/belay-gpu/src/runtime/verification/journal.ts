@@ -3,7 +3,6 @@ import { recovers, refusesFaults } from "../context/policy.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { Signal } from "../context/signal.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
-import type { UniformVersions } from "../memory/memoryState.ts";
 import { CommandRecord } from "../recording/commandRecord.ts";
 import type { FilledRanges, UniformWords } from "../recording/filled.ts";
 import type { UniformContents } from "../recording/uniformContents.ts";
@@ -513,7 +512,7 @@ export class Journal {
 }
 
 /** The contents of uniform buffers that none of some commands writes. */
-class WordsBefore implements UniformWords, UniformVersions {
+class WordsBefore implements UniformWords {
   readonly #records: readonly (CommandRecord | undefined)[];
   readonly #uniforms: UniformContents;
 

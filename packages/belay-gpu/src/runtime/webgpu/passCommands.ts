@@ -131,11 +131,12 @@ export class PassCommands {
     for (const [index, { group }] of this.#groups) {
       if (group && !own.has(index) && !added?.has(index)) this.setBindGroup(index, unset);
     }
-    for (const [index, set] of own) if (!added?.has(index)) this.#ensure(index, set);
-    if (added) for (const [index, set] of added) this.#ensure(index, set);
+    for (const [index, set] of own) if (!added?.has(index)) this.ensure(index, set);
+    if (added) for (const [index, set] of added) this.ensure(index, set);
   }
 
-  #ensure(index: number, wanted: SetGroup): void {
+  /** Sets a bind group if it is not set already. */
+  ensure(index: number, wanted: SetGroup): void {
     const now = this.#groups.get(index) ?? unset;
     if (now.group !== wanted.group || now.offsets !== wanted.offsets) this.setBindGroup(index, wanted);
   }
