@@ -10,6 +10,7 @@ import type {
 } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import { withoutTypes } from "../source/declaredTypes.ts";
+import { propertyPath } from "../source/propertyPaths.ts";
 import { type Binding, everyNode, isFunction, lookUp, type Scope } from "../source/scopes.ts";
 import { withoutTailCalls } from "../source/tailCalls.ts";
 import type { LoopExpression } from "../tree/ir.ts";
@@ -18,9 +19,9 @@ import { afterwards, held } from "./expressions/evaluationOrder.ts";
 import { isMathFunction, mathCall } from "./expressions/mathFunctions.ts";
 import { emptyText, read } from "./expressions/names.ts";
 import { isNumberTest, numberTest } from "./expressions/numberTests.ts";
-import { namedPart, objectMeaning } from "./expressions/properties.ts";
+import { methodCalled, namedPart, objectMeaning } from "./expressions/properties.ts";
 import { elementsOf } from "./expressions/scratchArrays.ts";
-import type { Lowering, Meaning } from "./lowering.ts";
+import type { Lowering, Meaning, OuterObject } from "./lowering.ts";
 import { between, hostBoolean, hostConstant, integer, type LoweredValue } from "./numbers/values.ts";
 import { refuse } from "./refusal.ts";
 import { arrayNamed, declareWith } from "./statements/declarations.ts";
@@ -39,6 +40,8 @@ export function call(lowering: Lowering, node: CallExpression): LoweredValue {
   const part = namedPart(lowering, callee);
   if (part?.path !== undefined && part.names.length === 0)
     return inlined(lowering, part.binding, part.path, args, node);
+  const method = callee.type === "MemberExpression" ? methodCalled(lowering, callee) : undefined;
+  if (method) return inlined(lowering, method.binding, method.binding.name, args, node, method.self);
   if (callee.type === "MemberExpression" && !callee.computed && args.length === 1) {
     const { name } = callee.property as IdentifierName;
     const text = /^char(Code)?At$/.test(name) ? textNamed(lowering, callee.object) : undefined;
@@ -74,7 +77,7 @@ export function call(lowering: Lowering, node: CallExpression): LoweredValue {
 }
 
 const helperHelp =
-  "a loop may call functions of Math, and functions that the file declares or imports from files";
+  "a loop may call functions of Math, functions that the file declares or imports from files, and methods of its classes";
 
 type Helper = FunctionNode | ArrowFunctionExpression;
 
@@ -88,6 +91,7 @@ function inlined(
   name: string,
   args: readonly Source[],
   node: Node,
+  self?: OuterObject,
 ): LoweredValue {
   const helper = findHelper(lowering, binding, name, node);
   const depth = lowering.calls.filter(({ callee }) => callee === helper).length;
@@ -120,7 +124,7 @@ function inlined(
   lowering.imports.link(helper, binding.scope);
   withoutTailCalls(helper, binding, lowering.scopes);
   lowering.variables.inline(helper);
-  lowering.calls.push({ callee: helper, at: node.start });
+  lowering.calls.push({ callee: helper, at: node.start, self });
   const around = depth > 0 ? [...lowering.meanings] : [];
   try {
     return lowering.within(helper, () => {
@@ -143,10 +147,12 @@ const fewestNested = 4;
 
 /** Returns how many copies of a function that calls itself are inside each other. */
 function deepestCall(lowering: Lowering, helper: Helper, binding: Binding, name: string, node: Node): number {
-  const isOwn = ([one, scope]: readonly [Node, Scope]) =>
-    one.type === "CallExpression" &&
-    one.callee.type === "Identifier" &&
-    lookUp(scope, one.callee.name) === binding;
+  const isOwn = ([one, scope]: readonly [Node, Scope]) => {
+    if (one.type !== "CallExpression") return false;
+    const { callee } = one;
+    if (callee.type === "Identifier") return lookUp(scope, callee.name) === binding;
+    return callee.type === "MemberExpression" && propertyPath(callee)?.names.at(-1) === binding.name;
+  };
   const body = helper.body!;
   const places = [...everyNode(body, lowering.scopes, lowering.scopes.get(helper))].filter(isOwn).length;
   let nested = 0;

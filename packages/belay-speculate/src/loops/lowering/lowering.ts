@@ -182,7 +182,12 @@ export class Lowering {
   firstDouble: Node | undefined;
   readonly usedDirectives = new Set<BranchDirective>();
   /** The calls that are being inlined, outermost first. */
-  readonly calls: { readonly callee: Node; readonly at: number }[] = [];
+  readonly calls: {
+    readonly callee: Node;
+    readonly at: number;
+    /** The object of a method that is called. */
+    readonly self: OuterObject | undefined;
+  }[] = [];
   readonly #translators: Translators;
   #temporaries = 0;
   #labels = 0;

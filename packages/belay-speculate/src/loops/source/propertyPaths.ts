@@ -47,6 +47,8 @@ interface Declared {
   readonly node: Node;
   /** The scope in which the declaration stands. */
   readonly scope: Scope;
+  /** The class of a method. */
+  readonly owner?: Class;
 }
 
 /** A property of a type, an object or a class. Without a type and a value, it declares nothing. */
@@ -68,10 +70,41 @@ export function typeOfProperty(
   scopes: Scopes,
 ): DeclaredType {
   const objects = new DeclaredObjects(file, scopes);
-  let declared = object ? declarationOf(object) : objects.thisIn(scope);
-  for (const [at, name] of names.entries())
-    declared = declared && objects.member(declared, name, at === 0 && object?.kind === "class");
+  const declared = objects.propertyOf(object, names, scope);
   return declared ? objects.typeOf(declared) : { kind: "unknown" };
+}
+
+/** A method of a class, as if it were a function, and the name of its class. */
+export interface Method {
+  readonly binding: Binding;
+  /** The name of the class; undefined for a private or static method, which needs no check. */
+  readonly owner: string | undefined;
+}
+
+/**
+ * Returns the method that a property of a variable, or of `this`, is. Undefined for other
+ * properties, and for methods of which the program says that they may change.
+ */
+export function methodOf(
+  object: Binding | null,
+  names: readonly string[],
+  scope: Scope,
+  file: ParsedFile,
+  scopes: Scopes,
+): Method | undefined {
+  const declared = new DeclaredObjects(file, scopes).propertyOf(object, names, scope);
+  const name = names.at(-1)!;
+  if (!declared?.owner || declared.owner.decorators.length > 0) return undefined;
+  for (const [node] of everyNode(file.program, scopes)) {
+    if (node.type !== "AssignmentExpression" || node.left.type !== "MemberExpression") continue;
+    if (!node.left.computed && keyOf(node.left.property) === name) return undefined;
+  }
+  const { node: declaration, owner } = declared;
+  const { scope: around } = declared;
+  const binding: Binding = { name, kind: "function", declaration, scope: around, assignments: [] };
+  if (name.startsWith("#") || object?.kind === "class") return { binding, owner: undefined };
+  const seen = owner.id ? lookUp(scope, owner.id.name) : undefined;
+  return seen?.declaration === owner ? { binding, owner: seen.name } : undefined;
 }
 
 /**
@@ -139,6 +172,14 @@ class DeclaredObjects {
       }
     }
     return undefined;
+  }
+
+  /** Returns the declaration of a property of a variable, or of `this`. */
+  propertyOf(object: Binding | null, names: readonly string[], scope: Scope): Declared | undefined {
+    let declared = object ? declarationOf(object) : this.thisIn(scope);
+    for (const [at, name] of names.entries())
+      declared = declared && this.member(declared, name, at === 0 && object?.kind === "class");
+    return declared;
   }
 
   typeOf({ node, scope }: Declared): DeclaredType {
@@ -237,8 +278,14 @@ class DeclaredObjects {
   /** Yields what a class declares, and what its constructor sets. */
   *#membersOfClass(node: Class, scope: Scope): Generator<Member> {
     for (const part of node.body.body) {
-      yield memberAt(part, this.#scopes.get(node) ?? scope);
-      if (part.type !== "MethodDefinition" || part.kind !== "constructor") continue;
+      const within = this.#scopes.get(node) ?? scope;
+      if (part.type !== "MethodDefinition") {
+        yield memberAt(part, within);
+        continue;
+      }
+      if (part.kind === "method" && !part.computed && part.decorators.length === 0)
+        yield member(keyOf(part.key), { node: part.value, scope: within, owner: node }, part.static);
+      if (part.kind !== "constructor") continue;
       const inner = this.#scopes.get(part.value)!;
       for (const parameter of part.value.params) {
         const [target] = targetOf(parameter);

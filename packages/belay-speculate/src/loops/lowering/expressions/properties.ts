@@ -3,8 +3,8 @@ import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import { constantProperty, constantValue } from "../../source/constantProperties.ts";
 import type { DeclaredType } from "../../source/declaredTypes.ts";
-import { propertyPath, typeOfBinding, typeOfProperty } from "../../source/propertyPaths.ts";
-import { type Binding, lookUp } from "../../source/scopes.ts";
+import { methodOf, propertyPath, typeOfBinding, typeOfProperty } from "../../source/propertyPaths.ts";
+import { type Binding, isFunction, lookUp, type Scope } from "../../source/scopes.ts";
 import type { Lowering, Meaning, OuterObject } from "../lowering.ts";
 import { hostBoolean, hostNumber } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
@@ -65,8 +65,15 @@ export function propertyMeaning(lowering: Lowering, node: Node): Meaning | undef
 
   const type = typeOfObject(lowering, object);
   if (type.kind === "other") return refuse(loopError.unsupportedType(code, type.name, node));
-  const { guards } = lowering;
-  let place = object.code;
+  requirePlain(lowering, object);
+  const meaning = meaningOfProperty(lowering, code, type);
+  lowering.properties.set(code, meaning);
+  return meaning;
+}
+
+/** Requires that the properties that lead to an object are plain ones. */
+function requirePlain({ guards }: Lowering, { code, names }: OuterObject): void {
+  let place = code;
   for (const name of names) {
     guards.requireType(`${place} != null`);
     // A getter may give something else each time.
@@ -74,9 +81,46 @@ export function propertyMeaning(lowering: Lowering, node: Node): Meaning | undef
       guards.requireType(`Object.getOwnPropertyDescriptor(${place}, "${name}")?.writable !== undefined`);
     place += `.${name}`;
   }
-  const meaning = meaningOfProperty(lowering, code, type);
-  lowering.properties.set(code, meaning);
-  return meaning;
+}
+
+/** A method that a loop calls, and its object. */
+export interface MethodCall {
+  readonly binding: Binding;
+  readonly self: OuterObject;
+}
+
+/** Returns the method that an expression such as `this.at` names; undefined for others. */
+export function methodCalled(lowering: Lowering, node: Node): MethodCall | undefined {
+  const property = objectBefore(lowering, node);
+  if (!property || property.names.length === 0) return undefined;
+  const { loop, file, scopes, guards } = lowering;
+  const method = methodOf(property.binding, property.names, loop.scope, file, scopes);
+  if (!method) return undefined;
+  const name = property.names.at(-1)!;
+  const self = { ...property, names: property.names.slice(0, -1) };
+  const code = [self.code, ...self.names].join(".");
+  requirePlain(lowering, self);
+  guards.requireType(`${code} != null`);
+  // Another class may have a method of its own.
+  if (method.owner) guards.requireType(`${code}.${name} === ${method.owner}.prototype.${name}`);
+  else if (name.startsWith("#")) guards.requireType(`${name} in ${code}`);
+  return { binding: method.binding, self };
+}
+
+/** Returns the object that `this` is at the current place, as the code before the loop has it. */
+function selfAt({ scope, loop, calls }: Lowering): OuterObject | undefined {
+  const around = functionWithThis(scope);
+  const call = calls.findLast(({ callee }) => callee === around);
+  if (call) return call.self;
+  return around === functionWithThis(loop.scope) ? { binding: null, code: "this", names: [] } : undefined;
+}
+
+/** Returns the function, class or program whose `this` a place has. */
+function functionWithThis({ node, parent }: Scope): Node {
+  const isArrow = node.type === "ArrowFunctionExpression";
+  const hasThis =
+    !isArrow && (isFunction(node) || /^(Class(Declaration|Expression)|StaticBlock)$/.test(node.type));
+  return hasThis || !parent ? node : functionWithThis(parent);
 }
 
 /**
@@ -100,8 +144,10 @@ function typeOfObject({ loop, file, scopes }: Lowering, { binding, names }: Oute
 function objectBefore(lowering: Lowering, node: Node): OuterObject | undefined {
   const path = propertyPath(node);
   if (!path) return undefined;
-  if (path.root === null)
-    return lowering.calls.length > 0 ? undefined : { binding: null, code: "this", names: path.names };
+  if (path.root === null) {
+    const self = selfAt(lowering);
+    return self && { ...self, names: [...self.names, ...path.names] };
+  }
   const part = namedPart(lowering, node);
   if (!part) return undefined;
   const { binding, names } = part;
