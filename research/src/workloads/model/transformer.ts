@@ -88,10 +88,12 @@ export function createTransformer(
   const context = contextOf(shape);
   const { layer: matrices } = matricesOf(shape);
 
-  const steps = keep(uploadSteps(device, shape, made));
-  const step = keep(
-    device.createBuffer({ size: STEP_BYTES, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST }),
-  );
+  const steps = keep(uploadBuffer(device, stepWords(shape, made), GPUBufferUsage.COPY_SRC));
+  const stepBuffer = () =>
+    keep(device.createBuffer({ size: STEP_BYTES, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST }));
+  const step = stepBuffer();
+  const promptStep = stepBuffer();
+  device.queue.writeBuffer(promptStep, 0, stepWords(shape, made), 0, STEP_BYTES / 4);
   const tokens = keep(resultBuffer(device, 4 * (context + 1)));
   device.queue.writeBuffer(tokens, 0, made.prompt as Uint32Array<ArrayBuffer>);
   const rotations = keep(uploadBuffer(device, makeRotations(shape, context)));
@@ -122,7 +124,10 @@ export function createTransformer(
   /** Prepares an elementwise kernel with `perToken` invocations for each token. */
   const prepareMap = (name: KernelName, perToken: number, ...bound: GPUBuffer[]): Dispatch =>
     prepare(pipelineOf(name), bound, (count) => [Math.ceil(perToken / 64), count]);
-  /** Prepares a product. A step of one token is a product with a vector. */
+  /**
+   * Prepares a product. A step of one token is a product with a vector. Only the prompt has more of
+   * them.
+   */
   const prepareProduct = (
     matrix: UploadedMatrix,
     kernels: Record<"vector" | "matrix", KernelName>,
@@ -131,12 +136,12 @@ export function createTransformer(
   ): Dispatch => {
     const { rows, columns, words, scales } = matrix;
     const constants = { ROWS: rows, BLOCKS: columns / BLOCK };
-    const bound = [step, words, scales, from, to];
-    const vector = prepare(pipelineOf(kernels.vector, constants), bound, () => [
+    const bound = [words, scales, from, to];
+    const vector = prepare(pipelineOf(kernels.vector, constants), [step, ...bound], () => [
       Math.ceil(rows / ROWS_PER_WORKGROUP),
       1,
     ]);
-    const matrixProduct = prepare(pipelineOf(kernels.matrix, constants), bound, (count) => [
+    const matrixProduct = prepare(pipelineOf(kernels.matrix, constants), [promptStep, ...bound], (count) => [
       Math.ceil(rows / TILE),
       Math.ceil(count / TILE),
     ]);
@@ -240,8 +245,8 @@ function pipelinesOf(device: GPUDevice, kernels: Readonly<Record<KernelName, str
 
 const STEP_BYTES = 16;
 
-/** Uploads the words of all steps: the prompt, and then a token each. */
-function uploadSteps(device: GPUDevice, { prompt, tokens }: Shape, { chance }: Made): GPUBuffer {
+/** Returns the words of all steps: the prompt, and then a token each. */
+function stepWords({ prompt, tokens }: Shape, { chance }: Made): Uint32Array<ArrayBuffer> {
   const words = new Uint32Array((tokens + 1) * (STEP_BYTES / 4));
   const chances = new Float32Array(words.buffer);
   for (let i = 0; i <= tokens; i++) {
@@ -249,7 +254,7 @@ function uploadSteps(device: GPUDevice, { prompt, tokens }: Shape, { chance }: M
     words.set([start, count], (i * STEP_BYTES) / 4);
     chances[(i * STEP_BYTES) / 4 + 2] = chance(start + count - 1);
   }
-  return uploadBuffer(device, words, GPUBufferUsage.COPY_SRC);
+  return words;
 }
 
 interface UploadedMatrix extends MatrixShape {
