@@ -1,9 +1,8 @@
-/** Finds accesses without a place in a variable: those of views, and of some subgroup matrices. */
+/** Finds accesses of subgroup matrices that have no place in a variable. */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { CallExpression, Expression, FunctionDeclaration, Identifier } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, forEachChild, walk } from "../wgsl/traverse.ts";
-import { functionsOf } from "./callGraph.ts";
 import { builtinFunction } from "./effects.ts";
 import { type MatrixAccess, matrixAccess, needsStaging } from "./matrixAccesses.ts";
 
@@ -18,7 +17,11 @@ export interface OpaqueAccess {
 export const matrixOperations = (
   program: Program,
   functions: Iterable<FunctionDeclaration>,
-): OpaqueAccess[] => callsOf(program, functions, (name) => name.startsWith("subgroupMatrix"));
+): OpaqueAccess[] =>
+  callsIn(functions).flatMap((call) => {
+    const operation = builtinFunction(program, call);
+    return operation?.startsWith("subgroupMatrix") ? [{ span: call.span, operation }] : [];
+  });
 
 /**
  * Returns a function that tells if a part of the program operates on subgroup matrices, itself or
@@ -79,28 +82,6 @@ export function matricesAmongVectors(
 function namedArray(pointer: Expression): Identifier | undefined {
   if (pointer.kind !== "unary" || pointer.operator !== "&") return undefined;
   return pointer.operand.kind === "identifier" ? pointer.operand : undefined;
-}
-
-/**
- * Returns the views of buffers in a module. The length of opaque workgroup memory counts as one:
- * that memory cannot be set to zero either.
- */
-export const bufferViews = (program: Program): OpaqueAccess[] =>
-  callsOf(program, functionsOf(program), (name, [pointer]) => {
-    if (name === "bufferView" || name === "bufferArrayView") return true;
-    const type = name === "bufferLength" && pointer ? program.typeOf(pointer) : undefined;
-    return type?.kind === "pointer" && type.space === "workgroup";
-  });
-
-function callsOf(
-  program: Program,
-  functions: Iterable<FunctionDeclaration>,
-  isOpaque: (name: string, args: readonly Expression[]) => boolean,
-): OpaqueAccess[] {
-  return callsIn(functions).flatMap((call) => {
-    const operation = builtinFunction(program, call);
-    return operation && isOpaque(operation, call.args) ? [{ span: call.span, operation }] : [];
-  });
 }
 
 function callsIn(functions: Iterable<FunctionDeclaration>): CallExpression[] {

@@ -98,12 +98,12 @@ export function obstacles(
       "only some subgroups may reach this access of a matrix, whose numbers go through workgroup memory",
       "move it to where all invocations of the workgroup get",
     );
-  const [view] = facts.bufferViews;
+  const [view] = facts.unplacedViews;
   if (view)
     obstacle(
       "opaque-access",
       view.span,
-      `"${view.operation}" gives the memory of a buffer other types, so its accesses cannot be followed`,
+      `"${view.operation}" cannot be followed to a part of a variable: ${view.why}`,
     );
 
   const { limits } = options;

@@ -20,6 +20,7 @@ const out = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;";
 const main = (body: string, parameters = "") =>
   `@compute @workgroup_size(8) fn main(@builtin(local_invocation_index) i: u32${parameters}) { ${body} }`;
 const floats = "@group(0) @binding(1) var<storage, read_write> floats: array<f32>;";
+const memory = "@group(0) @binding(0) var<storage, read_write> memory: buffer;";
 const matrices = `enable chromium_experimental_subgroup_matrix; diagnostic(off, chromium.subgroup_matrix_uniformity); ${floats}`;
 const [left, right, sum] = ["left", "right", "result"].map((side) => `subgroup_matrix_${side}<f32, 8, 8>`);
 
@@ -48,6 +49,16 @@ const followed: Record<string, string> = {
   "buffer_view, lengths": `requires buffer_view; ${out}
     @group(0) @binding(1) var<storage, read> memory: buffer;
     ${main("out[i] = bufferLength(&memory);")}`,
+  buffer_view: `requires buffer_view; ${memory}
+    struct Part { count: u32, rest: array<u32> }
+    @group(0) @binding(1) var<uniform> header: buffer<64>;
+    @group(0) @binding(2) var<storage, read_write> all: buffer;
+    var<workgroup> scratch: buffer<256>;
+    fn store(p: ptr<storage, Part, read_write>, i: u32) { (*p).rest[i] = i; }
+    fn add(p: ptr<storage, buffer, read_write>, i: u32) { let at = 8; bufferArrayView<array<vec2u>>(p, at, 16)[i].y += i; }
+    ${main(`let part = bufferView<Part>(&all, 0); store(part, i); part.count = bufferLength(&header); add(&memory, i);
+      let list = bufferView<array<f32>>(&memory, 64u); bufferView<vec2u>(&memory, 0).y = arrayLength(&part.rest);
+      list[i] = bufferView<vec4f>(&header, 0).y + *bufferView<f32>(&scratch, 4);`)}`,
   texture_and_sampler_let: `requires texture_and_sampler_let; ${out}
     @group(0) @binding(1) var picture: texture_2d<u32>;
     ${main("let copy = picture; out[i] = textureLoad(copy, vec2(i), 0).x;")}`,
@@ -111,15 +122,10 @@ const opaque: Record<string, string> = {
     ${main(`var m: ${sum}; if (i < 4) { subgroupMatrixStore(&floats, 64, m, true, 8); }`)}`,
   "a subgroup matrix after some have left": `${matrices}
     ${main(`var m: ${sum}; if (i == 7) { return; } subgroupMatrixStore(&floats, 64, m, true, 8);`)}`,
-  buffer_view: `requires buffer_view;
-    struct Part { count: u32, rest: array<u32> }
-    @group(0) @binding(0) var<storage, read_write> memory: buffer;
-    @group(0) @binding(1) var<uniform> header: buffer<64>;
-    var<workgroup> scratch: buffer<256>;
-    fn store(p: ptr<storage, Part, read_write>, i: u32) { (*p).rest[i] = i; }
-    ${main(`let part = bufferView<Part>(&memory, 16); store(part, i); part.count = bufferLength(&header);
-      let list = bufferArrayView<array<f32>>(&memory, i * 4, 32u);
-      list[0] = bufferView<vec4f>(&header, 0).y + *bufferView<f32>(&scratch, 4);`)}`,
+  "buffer_view, an offset at run time": `requires buffer_view; ${memory}
+    ${main("let list = bufferArrayView<array<f32>>(&memory, i * 4, 32u); list[0] = 1;")}`,
+  "buffer_view, bytes with two types": `requires buffer_view; ${memory}
+    ${main("*bufferView<vec4f>(&memory, 0) = vec4f(); *bufferView<u32>(&memory, 12) = 1;")}`,
 };
 
 const features = ["subgroups", "shader-f16"];

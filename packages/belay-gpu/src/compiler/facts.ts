@@ -13,7 +13,6 @@ import type { ConflictingAccesses } from "../analysis/conflictingAccesses.ts";
 import { loadsAfterStores } from "../analysis/hazards.ts";
 import type { MatrixAccess } from "../analysis/matrixAccesses.ts";
 import {
-  bufferViews,
   matricesAmongVectors,
   matrixOperations,
   type OpaqueAccess,
@@ -21,6 +20,7 @@ import {
 } from "../analysis/opaqueAccesses.ts";
 import { orderDependentVariables } from "../analysis/orderDependentVariables.ts";
 import { partlyReachedCalls } from "../analysis/partlyReached.ts";
+import { type PlacedViews, placedViews } from "../analysis/placedViews.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import { type SubgroupUse, subgroupUses } from "../analysis/subgroupUses.ts";
 import { knownWorkgroupSize } from "../analysis/workgroupSize.ts";
@@ -31,7 +31,7 @@ import type { AccessMode } from "../wgsl/types.ts";
 export class ProgramFacts {
   readonly program: Program;
   readonly #kernels: ReadonlyMap<string, KernelFacts>;
-  #bufferViews: readonly OpaqueAccess[] | undefined;
+  #unplacedViews: PlacedViews["unplaced"] | undefined;
   #partlyReached: ReadonlySet<CallExpression> | undefined;
 
   constructor(program: Program) {
@@ -40,10 +40,10 @@ export class ProgramFacts {
     this.#kernels = new Map(kernels.map((fn) => [fn.name, new KernelFacts(program, fn)]));
   }
 
-  /** The views of buffers. A pointer to a view points to no variable. */
-  get bufferViews(): readonly OpaqueAccess[] {
-    this.#bufferViews ??= bufferViews(this.program);
-    return this.#bufferViews;
+  /** The views of buffers that cannot become members of a variable. */
+  get unplacedViews(): PlacedViews["unplaced"] {
+    this.#unplacedViews ??= placedViews(this.program).unplaced;
+    return this.#unplacedViews;
   }
 
   /** The calls that only some invocations of a workgroup may reach. */

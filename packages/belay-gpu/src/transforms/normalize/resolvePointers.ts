@@ -9,11 +9,17 @@
  * and the positions of indices. Dynamic indices become parameters. Pointers to function and private
  * variables stay.
  *
+ * A buffer with views becomes a struct, whose members are the views.
+ *
+ * Before:   var<storage> b: buffer;   let p = bufferView<f32>(&b, 16);
+ * After:    struct Views { @size(16) gap: u32, at_16: f32 }   var<storage> b: Views;
+ *
  * Requires: unique names.
  * Ensures:  a valid module. Every access to storage, workgroup or uniform memory names its
  *           variable.
  * Order:    before normalizeAccesses.
  */
+import { type PlacedViews, placedViews } from "../../analysis/placedViews.ts";
 import type { Span } from "../../diagnostics/diagnostic.ts";
 import type {
   Block,
@@ -21,13 +27,14 @@ import type {
   Declaration,
   Expression,
   FunctionDeclaration,
+  GlobalVariable,
   LetStatement,
   Module,
   Parameter,
   Statement,
   TypeExpression,
 } from "../../wgsl/ast.ts";
-import { printExpression } from "../../wgsl/printer.ts";
+import { printExpression, printType } from "../../wgsl/printer.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import {
@@ -37,6 +44,7 @@ import {
   mapExpressions,
   mapStatements,
 } from "../../wgsl/traverse.ts";
+import { typeExpressionOf } from "../../wgsl/typeNames.ts";
 import { mapIndices } from "../shared/mapIndices.ts";
 import type { Names } from "../shared/names.ts";
 
@@ -73,17 +81,20 @@ class PointerResolver {
   readonly #names: Names;
   /** The specialized functions, by function and shape of the pointer arguments. */
   readonly #specialized = new Map<string, FunctionDeclaration>();
+  readonly #views: PlacedViews;
   #entered = 0;
 
   constructor(program: Program, names: Names) {
     this.#program = program;
     this.#names = names;
+    this.#views = placedViews(program);
   }
 
   module(): Module {
     const { module } = this.#program;
     const { declarations } = module;
     const kept = declarations.flatMap((declaration): Declaration[] => {
+      if (declaration.kind === "globalVariable") return this.#variable(declaration);
       if (declaration.kind !== "function") return [declaration];
       if (declaration.parameters.some((parameter) => this.#isSharedPointer(parameter))) return [];
       const body = this.#block(declaration.body, new Map());
@@ -92,6 +103,24 @@ class PointerResolver {
     const isUnchanged =
       kept.length === declarations.length && kept.every((each, i) => each === declarations[i]);
     return isUnchanged ? module : { ...module, declarations: [...kept, ...this.#specialized.values()] };
+  }
+
+  /** Returns a variable, which has another type if it is a buffer with views. */
+  #variable(variable: GlobalVariable): Declaration[] {
+    const { views, isWhole } = this.#views.variables.get(variable) ?? {};
+    if (!views) return [variable];
+    if (isWhole) return [{ ...variable, type: typeExpressionOf(views[0]!.type, variable.span) }];
+    const name = this.#names.fresh("views");
+    const members = views.map(({ offset, type }, i) => {
+      const next = views[i + 1];
+      const size = next ? `@size(${next.offset - offset}) ` : "";
+      return `${size}${memberAt(offset)}: ${printType(typeExpressionOf(type))},`;
+    });
+    const [{ offset }] = views as [(typeof views)[number]];
+    const gap = offset === 0 ? "" : `@size(${offset}) gap: u32, `;
+    const { declarations, expression } = quote(variable.span);
+    const type = expression`${name}` as TypeExpression;
+    return [...declarations`struct ${name} { ${gap}${members.join(" ")} }`, { ...variable, type }];
   }
 
   #isSharedPointer(declaration: LetStatement | Parameter): boolean {
@@ -160,6 +189,12 @@ class PointerResolver {
   }
 
   #call(call: CallExpression): Expression {
+    const buffer = call.args[0] && pointee(call.args[0]);
+    const variable = buffer?.kind === "identifier" ? this.#program.targetOf(buffer) : undefined;
+    if (buffer && variable?.kind === "globalVariable") {
+      const viewed = this.#ofViews(call, buffer, variable);
+      if (viewed) return viewed;
+    }
     const callee = this.#program.targetOf(call.callee);
     if (callee?.kind !== "function" || !callee.parameters.some((p) => this.#isSharedPointer(p))) return call;
     const shapes: (Expression | null)[] = [];
@@ -176,6 +211,22 @@ class PointerResolver {
     });
     const fn = this.#specialize(callee, shapes);
     return { ...call, callee: { ...call.callee, name: fn.name }, args };
+  }
+
+  /** Returns the address of a view, or the length of a buffer with views. */
+  #ofViews(
+    { callee, span }: CallExpression,
+    buffer: Expression,
+    variable: GlobalVariable,
+  ): Expression | undefined {
+    const views = this.#views.variables.get(variable);
+    const type = this.#program.declaredTypeOf(variable);
+    if (!views || type.kind !== "buffer") return undefined;
+    const { expression } = quote(span);
+    if (callee.name === "bufferLength") return expression`${type.size}u`;
+    const offset = this.#views.offsets.get(callee);
+    if (offset === undefined) return undefined;
+    return views.isWhole ? expression`&${buffer}` : expression`&${buffer}.${memberAt(offset)}`;
   }
 
   #specialize(fn: FunctionDeclaration, places: readonly (Expression | null)[]): FunctionDeclaration {
@@ -221,6 +272,9 @@ function mapOwnExpressions(statement: Statement, rewrite: (expression: Expressio
     return statement.kind === "for" && child.kind !== "block" ? mapExpressions(child, rewrite) : child;
   });
 }
+
+/** Returns the name of the member that is the view at an offset. */
+const memberAt = (offset: number): string => `at_${offset}`;
 
 const u32 = (span: Expression["span"]): TypeExpression => ({
   kind: "identifier",
