@@ -5,11 +5,11 @@ import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import type { KernelSource } from "../compiler/filledBytes.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
-import { describeWord, isBounded } from "../qualify/comparison.ts";
 import type { Dispute } from "../reference/dispute.ts";
 import { representatives } from "../reference/intervals.ts";
 import { RaceDetector } from "../reference/races.ts";
 import {
+  type BoundBuffer,
   type ReferenceDispatch,
   type ReferenceKernel,
   type ReferenceOutcome,
@@ -21,12 +21,16 @@ import {
   type UndecidedResult,
   whyUnsupported,
 } from "../reference/referenceKernel.ts";
+import type { BoundTexture } from "../reference/textures.ts";
 import type { Disagreement } from "../runtime/context/disagreement.ts";
 import type { DispatchCall } from "../runtime/context/dispatchCall.ts";
 import { sourcePosition } from "../runtime/context/sourcePosition.ts";
 import type { BufferRange } from "../runtime/webgpu/resources.ts";
 import type { Type } from "../wgsl/types.ts";
-import { type Page, SampledBuffer } from "./sampledBuffer.ts";
+import type { CopiedTexture } from "./copiedTexture.ts";
+import { SampledBuffer } from "./sampledBuffer.ts";
+import type { Page, Pages } from "./sampledContents.ts";
+import type { SampledTexture } from "./sampledTexture.ts";
 
 /** The most iterations of loops and calls of functions of a workgroup: up to half a second. */
 const mostIterations = 2 ** 20;
@@ -36,6 +40,9 @@ const mostRounds = 8;
 const mostDisputed = 2 ** 18;
 /** The most workgroups of a dispatch of which races with each other are looked for. */
 const mostRacing = 64;
+
+/** The part of the audit that has textures. */
+type SampledTextures = typeof import("./sampledTexture.ts");
 
 /** A kernel that the executor has. */
 export interface AuditedKernel extends ResolvedKernel {
@@ -51,23 +58,24 @@ export interface AuditedKernel extends ResolvedKernel {
   /** The variables of buffers, with their binding points. */
   readonly variables: readonly (BindingPoint & { readonly name: string; readonly type: Type })[];
   readonly hasSubgroups: boolean;
+  /** Absent if the kernel has no textures. */
+  readonly textures: SampledTextures | undefined;
 }
 
 /**
  * Translates a kernel in two steps, or returns the reason why its dispatches cannot be judged.
  */
-export function* auditedKernel({
-  source,
-  entryPoint,
-  constants,
-  label,
-}: KernelSource): Generator<void, AuditedKernel | string> {
+export function* auditedKernel(
+  { source, entryPoint, constants, label }: KernelSource,
+  textures: SampledTextures | undefined,
+): Generator<void, AuditedKernel | string> {
   try {
     const given = { source, ...(entryPoint && { entryPoint }), constants };
     const resolved = resolveKernel(given);
     const { program, declaration } = resolved;
     yield;
-    const reference = referenceOf(resolved);
+    const parts = textures ? { textures: textures.textureSupport } : {};
+    const reference = referenceOf(resolved, parts);
     if ("construct" in reference) return whyUnsupported(source, reference);
     const used = [...variablesOf(program, reachableFrom(program, [declaration]))];
     const isShared = (each: (typeof used)[number]) =>
@@ -81,7 +89,14 @@ export function* auditedKernel({
       (each) => each.kind === "enable" && each.names.includes("subgroups"),
     );
     const name = label || declaration.name;
-    const own = { reference, rounded: roundingsOf(resolved), isDisputed: false, variables, hasSubgroups };
+    const own = {
+      reference,
+      rounded: roundingsOf(resolved, parts),
+      isDisputed: false,
+      variables,
+      hasSubgroups,
+      textures,
+    };
     return { ...resolved, source, given, name, ...own };
   } catch (error) {
     // A page may forbid the executor to compile.
@@ -91,7 +106,8 @@ export function* auditedKernel({
 
 /** The copies of a buffer that a sampled dispatch uses. */
 export interface BindingCopy extends BindingPoint {
-  readonly bytes: number;
+  /** The resource: a range of a buffer, or a part of a texture. */
+  readonly from: BufferRange | CopiedTexture;
   /** The contents that the dispatch loads; absent if it loads none. */
   readonly input?: BufferRange;
   /** The contents after the dispatch; absent if it stores none. */
@@ -112,15 +128,13 @@ export interface WorkgroupVerdict {
 type Workgroup = readonly [x: number, y: number, z: number];
 
 interface SampledBinding extends BindingCopy {
-  readonly buffer: SampledBuffer;
-  /** The words after the dispatch, as far as they were read, by their offsets. */
-  readonly stored: Map<number, number>;
+  readonly variable: string;
+  readonly contents: SampledBuffer | SampledTexture;
 }
 
 interface WrongNumber {
   readonly binding: SampledBinding;
-  readonly offset: number;
-  readonly word: number;
+  readonly place: number;
 }
 
 /** The parts of an audit that a dispatch uses. */
@@ -137,6 +151,8 @@ export class AuditedDispatch {
   readonly #kernel: AuditedKernel;
   readonly #grid: Workgroup;
   readonly #bindings: readonly SampledBinding[];
+  readonly #buffers: readonly BoundBuffer[];
+  readonly #textures: readonly BoundTexture[];
   readonly #read: ReadPages;
   readonly #subgroupSizes: readonly number[];
   /** The result of looking for races in the whole dispatch, once it was needed. */
@@ -161,11 +177,24 @@ export class AuditedDispatch {
     this.#inSlices = inSlices;
     this.#iterationsOfStep = iterationsOfStep;
     this.#subgroupSizes = kernel.hasSubgroups ? subgroupSizes : [32];
-    this.#bindings = copies.map((copy) => ({
-      ...copy,
-      buffer: new SampledBuffer(copy.bytes, copy.input !== undefined && copy.output !== undefined),
-      stored: new Map(),
-    }));
+    this.#bindings = copies.map((copy) => {
+      const { from, input, output, group, binding } = copy;
+      const { name, type } = kernel.variables.find(
+        (each) => each.group === group && each.binding === binding,
+      )!;
+      const tracksLoads = input !== undefined && output !== undefined;
+      const contents =
+        "buffer" in from
+          ? new SampledBuffer(from.size, type, tracksLoads)
+          : new kernel.textures!.SampledTexture(from, tracksLoads);
+      return { ...copy, variable: name, contents };
+    });
+    this.#buffers = this.#bindings.flatMap(({ group, binding, contents }) =>
+      contents instanceof SampledBuffer ? [{ group, binding, buffer: contents }] : [],
+    );
+    this.#textures = this.#bindings.flatMap((each) =>
+      each.contents instanceof SampledBuffer ? [] : [kernel.textures!.boundTexture(each, each.contents)],
+    );
   }
 
   /** Computes a workgroup again, and compares the words that it stores. */
@@ -187,8 +216,7 @@ export class AuditedDispatch {
       return { undecided: undecided.reason };
     }
     await this.#readStored();
-    if (this.#bindings.some(hasForeignStores))
-      return { undecided: "another workgroup stores a word that it loads" };
+    if (this.#hasForeignStores) return { undecided: "another workgroup stores a word that it loads" };
     const { bounded, wrong } = await this.#inSlices(compare(this.#bindings));
     const [first] = wrong;
     if (!first) return bounded > 0 ? {} : { undecided: "the specification fixes no word that it stores" };
@@ -206,11 +234,16 @@ export class AuditedDispatch {
       const rounded = () => this.#kernel.rounded(representative);
       if (await this.#execute([workgroup], subgroupSize, rounded)) continue;
       await this.#readStored();
-      if (this.#bindings.some(hasForeignStores)) continue;
+      if (this.#hasForeignStores) continue;
       const { bounded, wrong } = await this.#inSlices(compare(this.#bindings));
       if (bounded > 0 && wrong.length === 0) return true;
     }
     return false;
+  }
+
+  /** True if another workgroup has stored a number that the workgroup loads. */
+  get #hasForeignStores(): boolean {
+    return this.#bindings.some(({ contents, output }) => output && contents.hasForeignStores);
   }
 
   /**
@@ -223,54 +256,54 @@ export class AuditedDispatch {
     reference = () => this.#kernel.reference,
   ): Promise<Pick<UndecidedResult, "reason" | "byRounding"> | undefined> {
     for (let round = 0; round < mostRounds; round++) {
-      for (const { buffer } of this.#bindings) buffer.reset();
+      for (const { contents } of this.#bindings) contents.reset();
       const dispatch = {
         workgroups: this.#grid,
-        buffers: this.#bindings,
+        buffers: this.#buffers,
+        textures: this.#textures,
         subgroupSize,
         ...(only && { only }),
         iterations: mostIterations,
         iterationsOfStep: this.#iterationsOfStep,
       };
       const { undecided } = await this.#inSlices(stepsOf(reference, dispatch));
-      const missing = this.#bindings.flatMap(({ buffer, input }) =>
-        buffer.missing.map((page) => ({ buffer, page, input: input! })),
-      );
-      if (missing.length === 0) return undecided;
-      const pages = await this.#read(missing.map(({ input, page }) => [input, page]));
-      for (const [i, { buffer, page }] of missing.entries()) buffer.provide(page, pages[i]!);
+      const loaded = this.#bindings.map(({ contents, input }) => [contents.before, input] as const);
+      if (!(await this.#provide(loaded))) return undecided;
     }
     return { reason: "its loads depend on too many other loads", byRounding: false };
   }
 
-  /** Reads the words after the dispatch that the workgroup has stored, or loaded and not stored. */
+  /** Reads the numbers after the dispatch that the workgroup has stored, or only loaded. */
   async #readStored(): Promise<void> {
-    const wanted = this.#bindings.flatMap(({ buffer, output, stored }) => {
-      const unknown = [...buffer.stores, ...buffer.loads].filter((offset) => !stored.has(offset & ~3));
-      return output ? buffer.pagesOf(unknown).map((page) => ({ output, page, stored })) : [];
-    });
-    const pages = await this.#read(wanted.map(({ output, page }) => [output, page]));
-    for (const [i, { page, stored }] of wanted.entries()) {
-      const view = new DataView(pages[i]!.buffer, pages[i]!.byteOffset);
-      for (let at = 0; at < page.size; at += 4) stored.set(page.offset + at, view.getUint32(at, true));
-    }
+    const outputs = this.#bindings.filter(({ output }) => output);
+    for (const { contents } of outputs) contents.noteCompared();
+    await this.#provide(outputs.map(({ contents, output }) => [contents.after, output]));
+  }
+
+  /** Reads the missing pages of copies. Returns false if there are none. */
+  async #provide(copies: readonly (readonly [Pages, BufferRange | undefined])[]): Promise<boolean> {
+    const wanted = copies.flatMap(([pages, copy]) =>
+      pages.missing.map((page) => ({ pages, page, copy: copy! })),
+    );
+    const read = await this.#read(wanted.map(({ copy, page }) => [copy, page]));
+    for (const [i, { pages, page }] of wanted.entries()) pages.provide(page, read[i]!);
+    return wanted.length > 0;
   }
 
   async #describe(
     workgroup: Workgroup,
     subgroupSize: number,
-    { binding, offset, word }: WrongNumber,
+    { binding: { contents, variable }, place }: WrongNumber,
     wrong: number,
   ): Promise<Disagreement> {
-    const { source, name, declaration, variables, reference } = this.#kernel;
-    const isAt = (each: BindingPoint) => each.group === binding.group && each.binding === binding.binding;
-    const text = describeWord(variables.find(isAt)!, binding.buffer, offset, word);
+    const { source, name, declaration, reference } = this.#kernel;
+    const text = contents.describe(variable, place);
     let at = declaration.nameSpan.start;
-    binding.buffer.onStore = (stored) => {
-      if (stored === text.offset) at = reference.position;
+    contents.onStore = (stored) => {
+      if (stored === place) at = reference.position;
     };
     await this.#execute([workgroup], subgroupSize);
-    binding.buffer.onStore = undefined;
+    contents.onStore = undefined;
     const site = sourcePosition(source, at);
     const dispute = await this.#dispute();
     const found = { kernel: name, entryPoint: declaration.name, workgroup, ...text, wrong, site };
@@ -279,32 +312,34 @@ export class AuditedDispatch {
 
   /** Returns the dispatch as data, for the first disagreement of a kernel with small buffers. */
   async #dispute(): Promise<Dispute | undefined> {
-    const bytes = this.#bindings.reduce((sum, each) => sum + each.bytes, 0);
-    if (this.#kernel.isDisputed || bytes > mostDisputed) return undefined;
+    const bytes = this.#buffers.reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
+    if (this.#kernel.isDisputed || bytes > mostDisputed || this.#textures.length > 0) return undefined;
     this.#kernel.isDisputed = true;
-    const wanted = this.#bindings.map(({ buffer, input }) =>
-      input ? buffer.pages.map((page) => [input, page] as const) : [],
+    const wanted = this.#bindings.map(({ contents, input }) =>
+      input ? contents.before.all.map((page) => [input, page] as const) : [],
     );
     const pages = await this.#read(wanted.flat());
     let next = 0;
-    const buffers = this.#bindings.map(({ group, binding, bytes }, i) => {
-      const contents = new Uint8Array(bytes);
-      for (const [, { offset }] of wanted[i]!) contents.set(pages[next++]!, offset);
-      return { group, binding, words: [...new Uint32Array(contents.buffer)] };
+    const buffers = this.#buffers.map(({ group, binding, buffer }, i) => {
+      const words = new Uint8Array(buffer.byteLength);
+      for (const [, { offset }] of wanted[i]!) words.set(pages[next++]!, offset);
+      return { group, binding, words: [...new Uint32Array(words.buffer)] };
     });
     return { ...this.#kernel.given, workgroups: this.#grid, buffers };
   }
 
   /** Returns the reason why a wrong word may be no mistake, if there is one. */
   async #doubtOf(workgroup: Workgroup, subgroupSize: number): Promise<string | undefined> {
-    const { program, declaration } = this.#kernel;
+    const { program, declaration, textures } = this.#kernel;
     if (usesAtomicResults(program, declaration))
       return "the order of atomic operations may decide its results";
     const [x, y, z] = this.#grid;
     let racing: ReferenceKernel | undefined;
     const search = async (only?: readonly Workgroup[]) => {
       const reference = () => {
-        racing ??= referenceOf(this.#kernel, { races: new RaceDetector() }) as ReferenceKernel;
+        const races = new RaceDetector();
+        const parts = { races, ...(textures && { textures: textures.textureSupport }) };
+        racing ??= referenceOf(this.#kernel, parts) as ReferenceKernel;
         return racing;
       };
       return (await this.#execute(only, subgroupSize, reference))?.reason;
@@ -323,21 +358,6 @@ function* stepsOf(
   return yield* reference().steps(dispatch);
 }
 
-/** Returns true if another workgroup has stored a word that the workgroup loads. */
-function hasForeignStores({ buffer, stored, output }: SampledBinding): boolean {
-  if (!output) return false;
-  for (const offset of buffer.loads) {
-    if (buffer.stores.has(offset)) continue;
-    if (halfOf(stored.get(offset & ~3)!, offset) !== buffer.halfAt(offset)) return true;
-  }
-  return false;
-}
-
-/** Returns the half of a word at an offset. */
-function halfOf(word: number, offset: number): number {
-  return (word >>> ((offset & 2) * 8)) & 0xffff;
-}
-
 /** Compares the numbers that a workgroup has stored with those of the device. */
 function* compare(bindings: readonly SampledBinding[]): Generator<
   void,
@@ -349,17 +369,9 @@ function* compare(bindings: readonly SampledBinding[]): Generator<
   let bounded = 0;
   const wrong: WrongNumber[] = [];
   for (const binding of bindings) {
-    const { buffer, stored } = binding;
-    for (const start of new Set([...buffer.stores].map((offset) => offset & ~3))) {
-      // Of a word of two numbers, another workgroup may have stored one.
-      const halves = [start, start + 2].map((offset) =>
-        buffer.stores.has(offset) ? halfOf(stored.get(start)!, offset) : buffer.halfAt(offset),
-      );
-      const word = (halves[0]! | (halves[1]! << 16)) >>> 0;
-      if (isBounded(buffer, start) || isBounded(buffer, start + 2)) bounded++;
-      if (!buffer.allows(start, word)) wrong.push({ binding, offset: start, word });
-      yield;
-    }
+    const compared = yield* binding.contents.compare();
+    bounded += compared.bounded;
+    wrong.push(...compared.wrong.map((place) => ({ binding, place })));
   }
   return { bounded, wrong };
 }

@@ -24,6 +24,7 @@ import {
   type BindingCopy,
   type PageRequest,
 } from "./auditedKernel.ts";
+import { type CopiedTexture, copiedTexture, encodeTextureCopy, placeIn, roomFor } from "./copiedTexture.ts";
 
 /** The most GPU memory for copies of sampled dispatches, in bytes. */
 const mostCopiedBytes = 2 ** 28;
@@ -85,7 +86,7 @@ interface Drawn {
 
 /** A copy that is to be made. */
 interface Copy {
-  readonly from: BufferRange;
+  readonly from: BufferRange | CopiedTexture;
   readonly to: BufferRange;
 }
 
@@ -220,9 +221,9 @@ export class DeviceAudit implements Audit {
         undecided.push([reason, wanted]);
         continue;
       }
-      const ranges = rangesOf(effects, i);
-      const copied = ranges.map(
-        ({ size, input, output }) => size * (Number(input !== undefined) + Number(output)),
+      const copyable = copyableOf(effects, i);
+      const copied = copyable.map(
+        ({ from, input, output }) => bytesFor(from) * (Number(input !== undefined) + Number(output)),
       );
       const bytes = copied.reduce((sum, each) => sum + each, 0);
       const most = this.#memory.hasRoomFor(bytes) ? Math.min(wanted, this.#affordable(expected, bytes)) : 0;
@@ -230,20 +231,20 @@ export class DeviceAudit implements Audit {
       if (most === 0) continue;
       this.#copied += bytes;
       this.#promised += most * expected;
-      const copy = (range: BufferRange, size: number, list: Copy[]) => {
-        const { made } = makeSilently(this.#device, () => this.#memory.allocate(size));
-        list.push({ from: range, to: made });
-        return made;
+      const copy = (from: Copy["from"], list: Copy[]) => {
+        const { made } = makeSilently(this.#device, () => this.#memory.allocate(bytesFor(from)));
+        list.push({ from, to: made });
+        return "buffer" in from ? made : placeIn(made, from);
       };
       const [x, y] = call.grid as [number, number];
       const workgroups = this.#drawn(count, most).map(
         (each) => [each % x, Math.floor(each / x) % y, Math.floor(each / (x * y))] as const,
       );
-      const copies = ranges.map(({ of, range, size, input, output }) => ({
+      const copies = copyable.map(({ of, from, input, output }) => ({
         ...of,
-        bytes: size,
-        ...(input && { input: copy(range, size, input === "before" ? before : after) }),
-        ...(output && { output: copy(range, size, after) }),
+        from,
+        ...(input && { input: copy(from, input === "before" ? before : after) }),
+        ...(output && { output: copy(from, after) }),
       }));
       samples.push({ call, workgroups, expected, copies });
     }
@@ -304,8 +305,11 @@ export class DeviceAudit implements Audit {
     if (copies.length === 0) return Promise.resolve(null);
     return makeSilently(this.#device, () => {
       const encoder = this.#device.createCommandEncoder({ label: "belay: audit" });
-      for (const { from, to } of copies)
-        encoder.copyBufferToBuffer(from.buffer, from.offset, to.buffer, to.offset, to.size);
+      for (const { from, to } of copies) {
+        if ("buffer" in from)
+          encoder.copyBufferToBuffer(from.buffer, from.offset, to.buffer, to.offset, to.size);
+        else encodeTextureCopy(encoder, from, placeIn(to, from));
+      }
       this.#device.queue.submit([encoder.finish()]);
     }).failed;
   }
@@ -338,7 +342,7 @@ export class DeviceAudit implements Audit {
   async #judgeWork(work: SampledWork): Promise<void> {
     const failed = await work.failed;
     if (!(await work.accepted)) return this.#drop(work);
-    if (failed) return this.#abandon(work, `its buffers cannot be copied: ${failed.message}`);
+    if (failed) return this.#abandon(work, `its resources cannot be copied: ${failed.message}`);
     for (const sample of work.samples) await this.#judge(sample);
     this.#free(work.held);
   }
@@ -373,7 +377,7 @@ export class DeviceAudit implements Audit {
 
   /** Returns a dispatch whose workgroups can be judged. Throws the reason if they cannot. */
   async #dispatchOf(call: DispatchCall, copies: readonly BindingCopy[]): Promise<AuditedDispatch> {
-    const kernel = await this.#kernelOf(call.kernel);
+    const kernel = await this.#kernelOf(call);
     if (typeof kernel === "string") throw new Error(kernel);
     return new AuditedDispatch(kernel, call, copies, {
       read: (requests) => this.#read(requests),
@@ -383,11 +387,15 @@ export class DeviceAudit implements Audit {
     });
   }
 
-  async #kernelOf(source: KernelSource): Promise<AuditedKernel | string> {
+  async #kernelOf({ kernel: source, bound }: DispatchCall): Promise<AuditedKernel | string> {
     const key = JSON.stringify([source.label, source.entryPoint, source.constants, source.source]);
     // A program may create equal pipelines again and again.
-    const known =
-      this.#kernels.get(source) ?? this.#recent.get(key) ?? (await this.#inSlices(auditedKernel(source)));
+    let known = this.#kernels.get(source) ?? this.#recent.get(key);
+    if (known === undefined) {
+      const hasTextures = bound.some(({ place }) => !("buffer" in place));
+      const textures = hasTextures ? await import("./sampledTexture.ts") : undefined;
+      known = await this.#inSlices(auditedKernel(source, textures));
+    }
     this.#kernels.set(source, known);
     this.#recent.delete(key);
     this.#recent.set(key, known);
@@ -473,14 +481,18 @@ export class DeviceAudit implements Audit {
   }
 }
 
-/** Returns the reason why the buffers of a dispatch cannot be copied, if there is one. */
+/** Returns the reason why the resources of a dispatch cannot be copied, if there is one. */
 function obstacleOf(effects: readonly AuditableEffect[], i: number): string | undefined {
   const { call, isRepeated } = effects[i]!;
-  for (const { place, mode } of call!.bound) {
-    if (!("buffer" in place)) return "it uses textures";
-    const { buffer, offset, size } = place;
-    if (!(offset >= 0 && size >= 4 && offset + size <= buffer.size))
-      return "a bound range is outside of its buffer";
+  for (const { place, view, mode } of call!.bound) {
+    if ("buffer" in place) {
+      const { buffer, offset, size } = place;
+      if (!(offset >= 0 && size >= 4 && offset + size <= buffer.size))
+        return "a bound range is outside of its buffer";
+    } else {
+      const copied = copiedTexture(place, view);
+      if (typeof copied === "string") return copied;
+    }
     const isChangedLater = writes(effects.slice(i + 1), place) || (isRepeated && mode === "read_write");
     const isChangedEarlier = writes(effects.slice(0, i), place);
     if (
@@ -488,33 +500,40 @@ function obstacleOf(effects: readonly AuditableEffect[], i: number): string | un
         ? isChangedEarlier && isChangedLater
         : isChangedLater || (mode === "read_write" && isChangedEarlier)
     )
-      return "other commands of its submission change its buffers";
+      return "other commands of its submission change its buffers or textures";
   }
   return undefined;
 }
 
-/** Returns the ranges of a dispatch without obstacle, with the times at which they are copied. */
-function rangesOf(effects: readonly AuditableEffect[], i: number) {
-  return effects[i]!.call!.bound.map(({ of, place, mode }) => {
-    const range = place as BufferRange;
-    const isChangedEarlier = mode === "read" && writes(effects.slice(0, i), range);
+/** Returns the resources of a dispatch without obstacle, with the times of their copies. */
+function copyableOf(effects: readonly AuditableEffect[], i: number) {
+  return effects[i]!.call!.bound.map(({ of, place, view, mode }) => {
+    const isChangedEarlier = mode === "read" && writes(effects.slice(0, i), place);
     const input = mode === "write" ? undefined : isChangedEarlier ? ("after" as const) : ("before" as const);
     // A uniform buffer may end within a word, of which no variable has a part.
-    return { of, range, size: range.size - (range.size % 4), input, output: mode !== "read" };
+    const from =
+      "buffer" in place
+        ? { ...place, size: place.size - (place.size % 4) }
+        : (copiedTexture(place, view) as CopiedTexture);
+    return { of, from, input, output: mode !== "read" };
   });
 }
 
-/** Returns true if one of some effects writes to a range. */
-function writes(effects: readonly AuditableEffect[], range: BufferRange): boolean {
+/** Returns the bytes that a copy takes. */
+const bytesFor = (from: Copy["from"]): number => ("buffer" in from ? from.size : roomFor(from));
+
+/** Returns true if one of some effects writes to a resource. */
+function writes(effects: readonly AuditableEffect[], place: BufferRange | GPUTexture): boolean {
   return effects.some(({ written }) => {
-    for (const each of written) if (overlaps(each, range)) return true;
+    for (const each of written) if (overlaps(each, place)) return true;
     return false;
   });
 }
 
-function overlaps(place: ResourceRange, { buffer, offset, size }: BufferRange): boolean {
-  if (resourceOf(place) !== buffer) return false;
-  return !("buffer" in place) || (place.offset < offset + size && offset < place.offset + place.size);
+function overlaps(one: ResourceRange, other: BufferRange | GPUTexture): boolean {
+  if (resourceOf(one) !== resourceOf(other)) return false;
+  if (!("buffer" in one) || !("buffer" in other)) return true;
+  return one.offset < other.offset + other.size && other.offset < one.offset + one.size;
 }
 
 /** Returns a generator of numbers from 0 to below 1. */

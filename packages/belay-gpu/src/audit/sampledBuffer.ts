@@ -1,85 +1,76 @@
-/** Buffers of sampled dispatches, whose pages come to the host when a workgroup needs them. */
+/** Buffers of sampled dispatches. */
+import { describeWord, isBounded } from "../qualify/comparison.ts";
+import type { WrongWord } from "../qualify/qualification.ts";
 import { BufferContents } from "../reference/buffers.ts";
 import type { FloatFormat } from "../reference/floatFormat.ts";
 import type { Bounds } from "../reference/intervals.ts";
+import type { Type } from "../wgsl/types.ts";
+import { type Comparison, Pages, pageBytes, type SampledContents } from "./sampledContents.ts";
 
-/** The size of a page in bytes, as a power of two. */
-const pageBits = 12;
-const pageBytes = 2 ** pageBits;
-
-/** A page of a buffer, in bytes. The last page of a buffer may be shorter. */
-export interface Page {
-  readonly offset: number;
-  readonly size: number;
-}
-
-/**
- * A buffer of which only some pages are known. A load from another page gives zeros, and the page
- * is missing then.
- */
-export class SampledBuffer extends BufferContents {
-  /** The known pages, by their number. */
-  readonly #known = new Map<number, Uint8Array>();
+/** A buffer of which only some pages are known. A load from another page gives zeros. */
+export class SampledBuffer extends BufferContents implements SampledContents {
+  readonly before: Pages;
+  readonly after: Pages;
   /** 1 for each page that was used since the last reset. */
   readonly #used: Uint8Array;
-  readonly #missing = new Set<number>();
+  readonly #type: Type;
   readonly #tracksLoads: boolean;
   /**
    * The halves of words that were loaded before they were stored, by their offsets in bytes. Empty
    * unless loads are tracked.
    */
-  readonly loads = new Set<number>();
+  readonly #loads = new Set<number>();
   /** The halves of words that were stored, by their offsets in bytes. */
-  readonly stores = new Set<number>();
-  /** Called after each store with its first byte. */
+  readonly #stores = new Set<number>();
   onStore: ((offset: number) => void) | undefined;
 
-  constructor(byteLength: number, tracksLoads: boolean) {
+  constructor(byteLength: number, type: Type, tracksLoads: boolean) {
     super(byteLength);
+    this.before = new Pages(byteLength);
+    this.after = new Pages(byteLength);
+    this.#type = type;
     this.#used = new Uint8Array(Math.ceil(byteLength / pageBytes));
     this.#tracksLoads = tracksLoads;
   }
 
-  /** The pages that were loaded from and are not known. */
-  get missing(): Page[] {
-    return [...this.#missing].map((page) => this.#pageAt(page));
-  }
-
-  /** Returns the 16 bits at an offset. */
-  halfAt(offset: number): number {
-    const { bytes } = this;
-    return bytes[offset]! | (bytes[offset + 1]! << 8);
-  }
-
-  /** Returns the pages with these bytes. */
-  pagesOf(offsets: Iterable<number>): Page[] {
-    const pages = new Set<number>();
-    for (const offset of offsets) pages.add(offset >> pageBits);
-    return [...pages].map((page) => this.#pageAt(page));
-  }
-
-  /** All pages. */
-  get pages(): Page[] {
-    const count = Math.ceil(this.byteLength / pageBytes);
-    return Array.from({ length: count }, (_, page) => this.#pageAt(page));
-  }
-
-  /** Makes a page known. */
-  provide({ offset }: Page, bytes: Uint8Array): void {
-    this.#known.set(offset >> pageBits, bytes);
-  }
-
-  /** Restores the known pages to their contents before the dispatch. */
   reset(): void {
     for (const [page, isUsed] of this.#used.entries()) {
       if (!isUsed) continue;
-      const { offset, size } = this.#pageAt(page);
-      this.restore(offset, this.#known.get(page) ?? new Uint8Array(size));
+      const { offset, size } = this.before.pageAt(page);
+      this.restore(offset, this.before.known(offset) ?? new Uint8Array(size));
     }
+    this.before.forgetMissing();
     this.#used.fill(0);
-    this.#missing.clear();
-    this.loads.clear();
-    this.stores.clear();
+    this.#loads.clear();
+    this.#stores.clear();
+  }
+
+  noteCompared(): void {
+    for (const offset of this.#stores) this.after.need(offset);
+    for (const offset of this.#loads) this.after.need(offset);
+  }
+
+  get hasForeignStores(): boolean {
+    for (const offset of this.#loads) {
+      if (this.#stores.has(offset)) continue;
+      if (this.#halfAfter(offset) !== this.#halfAt(offset)) return true;
+    }
+    return false;
+  }
+
+  *compare(): Generator<void, Comparison> {
+    let bounded = 0;
+    const wrong: number[] = [];
+    for (const start of new Set([...this.#stores].map((offset) => offset & ~3))) {
+      if (isBounded(this, start) || isBounded(this, start + 2)) bounded++;
+      if (!this.allows(start, this.#wordAfter(start))) wrong.push(start);
+      yield;
+    }
+    return { bounded, wrong };
+  }
+
+  describe(name: string, offset: number): Omit<WrongWord, "wrong"> {
+    return describeWord({ name, type: this.#type }, this, offset, this.#wordAfter(offset));
   }
 
   override loadInteger(offset: number): number {
@@ -104,28 +95,44 @@ export class SampledBuffer extends BufferContents {
 
   #noteLoad(offset: number, bytes: number): void {
     this.#use(offset);
-    if (!this.#known.has(offset >> pageBits)) this.#missing.add(offset >> pageBits);
+    this.before.need(offset);
     if (!this.#tracksLoads) return;
-    for (let i = offset; i < offset + bytes; i += 2) if (!this.stores.has(i)) this.loads.add(i);
+    for (let i = offset; i < offset + bytes; i += 2) if (!this.#stores.has(i)) this.#loads.add(i);
   }
 
   #noteStore(offset: number, bytes: number): void {
     this.#use(offset);
-    for (let i = offset; i < offset + bytes; i += 2) this.stores.add(i);
+    for (let i = offset; i < offset + bytes; i += 2) this.#stores.add(i);
     this.onStore?.(offset);
   }
 
   #use(offset: number): void {
-    const page = offset >> pageBits;
+    const page = Math.floor(offset / pageBytes);
     if (this.#used[page] === 1) return;
     this.#used[page] = 1;
-    const bytes = this.#known.get(page);
-    if (bytes) this.restore(page * pageBytes, bytes);
+    const { offset: start } = this.before.pageAt(page);
+    const bytes = this.before.known(start);
+    if (bytes) this.restore(start, bytes);
   }
 
-  #pageAt(page: number): Page {
-    const offset = page * pageBytes;
-    return { offset, size: Math.min(pageBytes, this.byteLength - offset) };
+  /** Returns the 16 bits at an offset. */
+  #halfAt(offset: number): number {
+    const { bytes } = this;
+    return bytes[offset]! | (bytes[offset + 1]! << 8);
+  }
+
+  /** Returns the 16 bits at an offset after the dispatch. */
+  #halfAfter(offset: number): number {
+    const bytes = this.after.known(offset)!;
+    return bytes[offset % pageBytes]! | (bytes[(offset % pageBytes) + 1]! << 8);
+  }
+
+  /** Returns the word after the dispatch. Of its halves, other workgroups may have stored one. */
+  #wordAfter(start: number): number {
+    const [low, high] = [start, start + 2].map((offset) =>
+      this.#stores.has(offset) ? this.#halfAfter(offset) : this.#halfAt(offset),
+    ) as [number, number];
+    return (low | (high << 16)) >>> 0;
   }
 }
 

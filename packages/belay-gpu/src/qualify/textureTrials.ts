@@ -2,7 +2,8 @@
 import { type BindingPoint, bindingPointOf } from "../analysis/bindings.ts";
 import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
 import type { ResolvedKernel } from "../reference/referenceKernel.ts";
-import { bitsOf, storeBits, type TexelFormat, texelFormat } from "../reference/texelFormats.ts";
+import { type TexelFormat, texelFormat } from "../reference/texelFormats.ts";
+import { bitsOf, storeBits } from "../reference/texelNumbers.ts";
 import { type BoundTexture, TextureContents } from "../reference/textures.ts";
 import type { TextureType } from "../wgsl/types.ts";
 import type { OtherResources } from "./deviceRun.ts";
@@ -106,22 +107,15 @@ export function compareTextures(
   outputs: readonly Uint8Array[],
 ): { readonly words: number; readonly wrong?: WrongWord } {
   let words = 0;
-  for (const [i, { isOutput, name, format, dimension, size }] of textures.entries()) {
+  for (const [i, { isOutput, name, size }] of textures.entries()) {
     if (!isOutput) continue;
     const [contents, actual] = [expected[i]!, outputs[i]!];
-    words += contents.storedTexels;
+    words += contents.stored.size;
     const texel = contents.wrongTexel(0, actual);
     if (texel < 0) continue;
-    const [width, height, depth] = size;
-    const at = [texel % width, Math.floor(texel / width) % height, Math.floor(texel / (width * height))];
-    const wrong = {
-      place: `${name}, texel (${at.join(", ")}),`,
-      offset: (texel * actual.length) / (width * height * depth),
-      expected: contents.textOf(texel),
-      actual: new TextureContents({ format, dimension, size }, [actual]).textOf(texel),
-      wrong: 1,
-    };
-    return { words, wrong };
+    const view = new DataView(actual.buffer, actual.byteOffset, actual.byteLength);
+    const at = (texel * actual.length) / size.reduce((product, each) => product * each);
+    return { words, wrong: { ...contents.describeTexel(name, texel, view, at), wrong: 1 } };
   }
   return { words };
 }

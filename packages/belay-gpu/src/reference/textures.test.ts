@@ -8,7 +8,8 @@ import {
   type ReferenceOptions,
   type ReferenceTexture,
 } from "./index.ts";
-import { bitsOf, loadBits, numberOf, storedRange, texelFormat } from "./texelFormats.ts";
+import { texelFormat } from "./texelFormats.ts";
+import { bitsOf, loadBits, numberOf, storedRange } from "./texelNumbers.ts";
 
 const devices = testDevices({ features: ["bgra8unorm-storage"] });
 

@@ -2,16 +2,8 @@
 import type { TextureType } from "../wgsl/types.ts";
 import type { FloatRange } from "./buffers.ts";
 import type { Bounds } from "./intervals.ts";
-import {
-  bitsOf,
-  loadBits,
-  loadedRange,
-  numberOf,
-  storeBits,
-  storedRange,
-  type TexelFormat,
-  texelFormat,
-} from "./texelFormats.ts";
+import { type TexelFormat, texelFormat } from "./texelFormats.ts";
+import { bitsOf, loadBits, loadedRange, numberOf, storeBits, storedRange } from "./texelNumbers.ts";
 import { Undecided } from "./undecided.ts";
 
 /** The properties of a texture, as in WebGPU. */
@@ -123,39 +115,76 @@ export class TextureContents implements ReferenceTexture {
   }
 
   wrongTexel(level: number, bytes: Uint8Array): number {
-    const { bytes: step, channels } = this.#layout;
+    const { bytes: step } = this.#layout;
     const { first } = this.#levels[level]!;
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    for (let texel = 0; texel * step < bytes.length; texel++) {
-      const [at, own] = [texel * step, (first + texel) * step];
-      for (const channel of channels) {
-        const [stored, expected] = [loadBits(view, at, channel), loadBits(this.#bytes, own, channel)];
-        const range = this.#ranges.get((first + texel) * 4 + channel.component);
-        const x = numberOf(channel, stored, view, at);
-        const isAllowed = range
-          ? Number.isNaN(range.low) || (x >= range.low && x <= range.high)
-          : stored === expected || (x === 0 && numberOf(channel, expected, this.#bytes, own) === 0);
-        if (!isAllowed) return texel;
-      }
-    }
+    for (let texel = 0; texel * step < bytes.length; texel++)
+      if (!this.allows(first + texel, view, texel * step)) return texel;
     return -1;
   }
 
-  /** The number of texels that kernels have stored. */
-  get storedTexels(): number {
-    return this.#stored.size;
+  /** Returns true if an implementation may leave the texel with these bits at a location. */
+  allows(texel: number, bytes: DataView, at: number): boolean {
+    const own = texel * this.#layout.bytes;
+    return this.#layout.channels.every((channel) => {
+      const [stored, expected] = [loadBits(bytes, at, channel), loadBits(this.#bytes, own, channel)];
+      const range = this.#ranges.get(texel * 4 + channel.component);
+      const x = numberOf(channel, stored, bytes, at);
+      return range
+        ? Number.isNaN(range.low) || (x >= range.low && x <= range.high)
+        : stored === expected || (x === 0 && numberOf(channel, expected, this.#bytes, own) === 0);
+    });
   }
 
-  /** Returns the numbers or intervals of a texel. */
-  textOf(texel: number): string {
-    const numbers = this.#layout.channels.map((channel) => {
-      const range = this.#ranges.get(texel * 4 + channel.component);
-      const at = texel * this.#layout.bytes;
-      return range
-        ? `${range.low} to ${range.high}`
-        : numberOf(channel, loadBits(this.#bytes, at, channel), this.#bytes, at);
+  /** The locations of the texels that kernels have stored. */
+  get stored(): ReadonlySet<number> {
+    return this.#stored;
+  }
+
+  /** Returns true if the specification bounds a number of a texel. */
+  isBounded(texel: number): boolean {
+    return this.#layout.channels.some(
+      ({ component }) => !Number.isNaN(this.#ranges.get(texel * 4 + component)?.low ?? 0),
+    );
+  }
+
+  /** Forgets all stores. Their texels have any contents until they are replaced. */
+  forgetStores(): void {
+    this.#stored.clear();
+    this.#ranges.clear();
+  }
+
+  /** Replaces a texel that no kernel has stored. */
+  replace(texel: number, bytes: Uint8Array): void {
+    new Uint8Array(this.#bytes.buffer).set(bytes, texel * this.#layout.bytes);
+  }
+
+  /** Describes a wrong texel, of which the bits on the device are given. */
+  describeTexel(name: string, texel: number, bytes: DataView, at: number) {
+    const { bytes: step, channels } = this.#layout;
+    const { level, x, y, z } = this.placeOf(texel);
+    const numbers = (view: DataView, from: number) =>
+      channels.map((channel) => numberOf(channel, loadBits(view, from, channel), view, from));
+    const expected = numbers(this.#bytes, texel * step).map((each, i) => {
+      const range = this.#ranges.get(texel * 4 + channels[i]!.component);
+      return range ? `${range.low} to ${range.high}` : each;
     });
-    return numbers.join(", ");
+    return {
+      place: `${name}, texel (${[x, y, z].join(", ")}),`,
+      offset: (texel - this.#levels[level]!.first) * step,
+      expected: expected.join(", "),
+      actual: numbers(bytes, at).join(", "),
+    };
+  }
+
+  /** Returns the mip level of a texel, and the place there. Several samples are at one place. */
+  placeOf(texel: number) {
+    const level = this.#levels.findLastIndex(({ first }) => first <= texel);
+    const { first, size } = this.#levels[level]!;
+    const [width, height] = size;
+    const i = Math.floor((texel - first) / this.sampleCount);
+    const row = Math.floor(i / width);
+    return { level, x: i % width, y: row % height, z: Math.floor(row / height), row };
   }
 
   /** Returns the size of a mip level. */

@@ -13,5 +13,7 @@ export interface DispatchCall {
 export interface BoundResource {
   readonly of: BindingPoint;
   readonly place: BufferRange | GPUTexture;
+  /** The view of a texture; absent for the default one. */
+  readonly view?: GPUTextureViewDescriptor | undefined;
   readonly mode: BindingAccess["access"];
 }

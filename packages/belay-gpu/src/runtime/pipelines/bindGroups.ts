@@ -42,6 +42,8 @@ export function kindsIn(bindings: readonly BindingAccess[], group: number): Bind
 export interface UsedResourceRange {
   readonly binding: number;
   readonly place: BufferRange | GPUTexture;
+  /** The view of a texture; absent for the default one. */
+  readonly view?: GPUTextureViewDescriptor | undefined;
   readonly mode: BindingAccess["access"];
 }
 
@@ -229,9 +231,12 @@ export class BindGroups {
     const record = set.group && this.#recordOf(set.group);
     if (!record) return [];
     const isPlaced = this.isPlaced(set);
-    return [...this.#uses(record, by)].flatMap(({ binding, resource, mode }) => {
-      const rangeOf = (buffer: GPUBuffer) => (isPlaced ? this.rangeAt(set, binding) : whole(buffer));
-      const place = isTexture(resource) ? resource : rangeOf(resource);
+    return [...this.#uses(record, by)].flatMap(({ binding, bound, resource, mode }): UsedResourceRange[] => {
+      if (isTexture(resource)) {
+        const view = this.#textures.descriptorOf(bound as GPUTextureView);
+        return [{ binding, place: resource, view, mode }];
+      }
+      const place = isPlaced ? this.rangeAt(set, binding) : whole(resource);
       return place ? [{ binding, place, mode }] : [];
     });
   }
@@ -294,7 +299,7 @@ export class BindGroups {
       const layoutEntry = declared?.find((entry) => entry.binding === binding);
       const canBeWritten = layoutEntry ? isWritable(layoutEntry) : canBeStored(resource);
       const mode = by ? by.get(binding) : canBeWritten ? "read_write" : "read";
-      if (mode !== undefined) yield { binding, resource, mode };
+      if (mode !== undefined) yield { binding, bound, resource, mode };
     }
   }
 

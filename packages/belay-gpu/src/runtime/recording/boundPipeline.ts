@@ -238,8 +238,8 @@ export class BoundPipeline {
   #places(): BoundPlace[] {
     const places: BoundPlace[] = [];
     for (const [group, set] of this.#groups) {
-      for (const { binding, place, mode } of this.#bindGroups.resources(set, this.record.accessOf(group)))
-        places.push({ of: { group, binding }, place, mode });
+      for (const { binding, ...use } of this.#bindGroups.resources(set, this.record.accessOf(group)))
+        places.push({ of: { group, binding }, ...use });
     }
     return places;
   }

@@ -21,9 +21,7 @@ export interface StoredRange {
 }
 
 /** A bound range of a buffer or a texture, with its binding point and the kind of its use. */
-export interface BoundPlace extends StoredRange {
-  readonly mode: UsedResourceRange["mode"];
-}
+export interface BoundPlace extends StoredRange, Pick<UsedResourceRange, "mode" | "view"> {}
 
 /** The effect of one command, or of all commands of a render pass, on the contents of resources. */
 export interface Effect {

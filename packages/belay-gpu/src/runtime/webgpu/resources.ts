@@ -124,11 +124,16 @@ export class Textures {
     return isTexture(view) ? view : this.#views.get(view)?.texture;
   }
 
+  /** Returns the descriptor of a view; undefined for a texture's default view. */
+  descriptorOf(view: GPUTextureView | GPUTexture): GPUTextureViewDescriptor | undefined {
+    return this.#views.get(view as GPUTextureView)?.descriptor;
+  }
+
   /** Returns whether a view covers its whole texture, with all aspects. */
   isWhole(view: GPUTextureView | GPUTexture): boolean {
     const texture = this.textureOf(view);
     if (texture === undefined) return false;
-    const { aspect = "all" } = this.#views.get(view as GPUTextureView)?.descriptor ?? {};
+    const { aspect = "all" } = this.descriptorOf(view) ?? {};
     return texture.mipLevelCount === 1 && texture.depthOrArrayLayers === 1 && aspect === "all";
   }
 
@@ -152,7 +157,7 @@ export class Textures {
    * view.
    */
   sameView(view: GPUTextureView | GPUTexture, other: GPUTexture): GPUTextureView {
-    return other.createView(this.#views.get(view as GPUTextureView)?.descriptor);
+    return other.createView(this.descriptorOf(view));
   }
 
   #standIn(texture: GPUTexture): GPUTexture {
