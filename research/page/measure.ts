@@ -31,11 +31,21 @@ export interface PageOptions {
   readonly policies?: string;
 }
 
+/** The results of a page. */
+export interface PageResult extends ProgramsResult {
+  /** The adapter of the page, in the browser's words. Some browsers hide the device. */
+  readonly adapter: string;
+}
+
+interface PageCalls extends Pick<ProgramsOptions, "progress"> {
+  readonly save: (sofar: PageResult) => Promise<void>;
+}
+
 /** Measures programs with the adapter of the page. Calls `save` with the results so far. */
 export async function measureInPage(
   options: PageOptions,
-  { progress, save }: Pick<ProgramsOptions, "progress" | "save">,
-): Promise<ProgramsResult> {
+  { progress, save }: PageCalls,
+): Promise<PageResult> {
   const { elements = "65536", runs = "9", warmup = "20", calls = "1000", only, policies } = options;
   const numbers = Number(elements);
   const adapter = await requestAdapter();
@@ -49,7 +59,10 @@ export async function measureInPage(
       adapter.features.has("shader-f16") ? ["f32", "f16"] : ["f32"],
     ),
   ];
-  return measurePrograms({
+  const { vendor, architecture, device, description, isFallbackAdapter } = adapter.info;
+  const words = [vendor, architecture, device, description, isFallbackAdapter && "software"].filter(Boolean);
+  const named = (result: ProgramsResult): PageResult => ({ adapter: words.join(" "), ...result });
+  const result = await measurePrograms({
     // An adapter object is good for one device.
     newDevice: async () => requestFullDevice(await requestAdapter()),
     programs: all.filter(({ name }) => !only || only.split(",").includes(name)),
@@ -58,8 +71,9 @@ export async function measureInPage(
     warmup: Number(warmup),
     calls: Number(calls),
     progress,
-    save,
+    save: (sofar) => save(named(sofar)),
   });
+  return named(result);
 }
 
 async function requestAdapter(): Promise<GPUAdapter> {
@@ -78,8 +92,8 @@ function policyNamed(name: string): PolicyName {
   throw new Error(`there is no policy ${name}: take some of ${Object.keys(comparedPolicies).join(", ")}`);
 }
 
-/** Returns the lines of a table with the medians of wall time. */
-export function linesOf({ programs, host }: ProgramsResult): string[] {
+/** Returns the adapter, and the lines of a table with the medians of wall time. */
+export function linesOf({ adapter, programs, host }: PageResult): string[] {
   const lines = programs.map((program) => {
     const { name, failure, plain, policies } = program;
     if (failure !== undefined) return `${name}: ${failure}`;
@@ -94,5 +108,5 @@ export function linesOf({ programs, host }: ProgramsResult): string[] {
       `${dispatchInPass.toFixed(1)} us in a pass`,
     ].join(" "),
   );
-  return [...lines, ...calls];
+  return [`adapter: ${adapter}`, ...lines, ...calls];
 }

@@ -149,7 +149,9 @@ it("programs of libraries, of the papers and a transformer give the same bits in
     ["add", "particles", "bouncing", "reduction", "decode"].map((name) => [name, undefined]),
   );
   expect(result.ok).toBe(true);
+  expect(result.adapter).toMatch(/swiftshader/i);
   expect(lines.map((line) => line.split(" ")[0])).toEqual([
+    "adapter:",
     "add",
     "particles",
     "bouncing",
