@@ -102,6 +102,15 @@ const forms: [before: string, loop: string, after?: string][] = [
     "",
     "for (let i = 0; i < n; i++) { let s = 0; for (let k = i, end = k + 3, from = k++; k < end; k++) s += k * from; b[i] = s; }",
   ],
+  ["", "for (let i = 0, odd = false; i < n; i++, odd = !odd) { let i2 = i; b[i] = odd ? a[i2]! : -i; }"],
+  ["let s = 1;", "for (let i = n; i > 0; s *= 2, s += 1, i--) b[i - 1] = s & 255;", "s"],
+  ["", "for (let i = 0, x = 1; i < n; i++, x = a[i]!) b[i] = x;"],
+  ["", "for (let i = 0, x = 1; i < n; x += a[i]!, i++) { if (x > 5) continue; b[i] = x; }"],
+  [
+    "",
+    "for (let i = 0; i < n; i++) { if (a[i]! / 4 > 1) b[i] = 1; b[a[i + 1]! / 2] = 2; if ((a[i]! / 3) % 1 > 0.5) b[i]!++; }",
+  ],
+  ["", "for (let i = 0; i < n; i++) { if (a[i]! / b[i]!) b[i] = 3; if (a[i + 5]! / 3 === i / 3) b[1] = 4; }"],
   ["let i = -1;", "while (++i < n) b[i] = a[i]! + i;", "i"],
   ["let i = -1;", "while (++i < n && a[i] !== 5) b[i] = i;", "i"],
   ["let i = n;", "while (i--) { if (a[i] === 4) continue; b[i] = 7 + i; }", "i"],
@@ -132,7 +141,9 @@ const forms: [before: string, loop: string, after?: string][] = [
 
 it.each(forms)("are translated and give what the source gives: %s %s", async (before, loop, after) => {
   const source = around(before, loop, after);
-  const isRefused = ["continue; } b", "k++ < 3 && i", "].forEach"].some((part) => loop.includes(part));
+  const isRefused = ["continue; } b", "k++ < 3 && i", "].forEach", "x = a[i]!)", "x += a[i]!, i++"].some(
+    (part) => loop.includes(part),
+  );
   const { exports, calls, diagnostics } = evaluateTranslated(source);
   expect(diagnostics.some(({ severity }) => severity === "error")).toBe(isRefused);
   for (const n of [0, 1, 5, 8]) {

@@ -360,7 +360,7 @@ function sumTo(list: Int32Array, end: number) { var s = 0; for (var j = 0; j < e
 describe("what a GPU does not have", () => {
   it.each([
     ["const o = { x: 1 };", "an object"],
-    ['const s = "x";', "a string"],
+    ['const s = "xy";', "a string"],
     ["const b = 1n;", "a bigint"],
     ["const t = new Map();", "an object that the loop makes"],
     ["a[i] = arguments.length;", "`arguments` is not declared"],

@@ -1,5 +1,6 @@
 import type {
   BinaryExpression,
+  BlockStatement,
   Expression,
   ForOfStatement,
   ForStatement,
@@ -13,6 +14,7 @@ import type {
   VariableDeclarator,
   WhileStatement,
 } from "oxc-parser";
+import { countedLoop } from "./countedLoop.ts";
 import type { ParsedFile } from "./parse.ts";
 import { childrenOf, isFunction, type Scope, type Scopes } from "./scopes.ts";
 
@@ -69,8 +71,9 @@ function asFor(node: Node, label: string | undefined, scopes: Scopes): ForStatem
   switch (node.type) {
     case "ForStatement": {
       const counting = node.update ? undefined : ofCountingTest(node);
-      if (counting) scopes.set(counting, scopes.get(node)!);
-      return counting ?? node;
+      const loop = counting ?? withUpdatesInBody(node, label) ?? node;
+      scopes.set(loop, scopes.get(node)!);
+      return loop;
     }
     case "WhileStatement":
       return ofCountingTest({ ...node, init: null }) ?? ofWhile(node, label, scopes);
@@ -126,6 +129,38 @@ function ofCountingTest({
   const first = startingAt(init, update, moved);
   return first ? { type: "ForStatement", init: first, test: compared, update, body, start, end } : undefined;
 }
+
+/**
+ * Returns a loop whose header changes other variables than its counter as a `for` that changes them
+ * at the end of its body; undefined for other loops.
+ *
+ * Before:  for (let i = 0, odd = false; i < n; i++, odd = !odd) …
+ * After:   for (let i = 0, odd = false; i < n; i++) { …; odd = !odd; }
+ */
+function withUpdatesInBody(node: ForStatement, label: string | undefined): ForStatement | undefined {
+  const { body, update } = node;
+  if (update?.type !== "SequenceExpression" || countedLoop(node) || continues(body, label, true))
+    return undefined;
+  for (const kept of update.expressions) {
+    const counted = countedLoop({ ...node, update: kept });
+    const others = update.expressions.filter((one) => one !== kept);
+    if (!counted || others.some((one) => mentions(one, counted.name))) continue;
+    const statements = others.map((expression) => ({
+      type: "ExpressionStatement",
+      expression,
+      start: body.end,
+      end: body.end,
+    }));
+    const { start, end } = body;
+    const block = { type: "BlockStatement", body: [body, ...statements], start, end } as BlockStatement;
+    return { ...node, update: kept, body: block };
+  }
+  return undefined;
+}
+
+const mentions = (node: Node, name: string): boolean =>
+  (node.type === "Identifier" && node.name === name) ||
+  childrenOf(node).some((child) => mentions(child, name));
 
 /** Returns the start of a loop whose test has counted once before the first iteration. */
 function startingAt(

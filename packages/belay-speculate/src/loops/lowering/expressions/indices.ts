@@ -3,7 +3,7 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
 import { recordDecision } from "../numbers/accuracy.ts";
-import { asInteger, refusePending } from "../numbers/conversions.ts";
+import { asInteger, requireQuotient, toFloat } from "../numbers/conversions.ts";
 import { exact, rangeOfInteger } from "../numbers/exactIntegers.ts";
 import { constant, hostValue, subtract } from "../numbers/linear.ts";
 import { recordUse } from "../numbers/scalarUses.ts";
@@ -56,10 +56,12 @@ export function toIndex(lowering: Lowering, array: AccessedArray, value: Lowered
     recordDecision(lowering, [value], node);
     return { ir: value.ir, known: null };
   }
-  const index = asInteger(lowering, value, node);
-  if (!index) {
-    return value.kind === "pending" ? refusePending(node) : refuse(loopError.unsupported("this index", node));
+  if (value.kind === "pending" && value.what === "quotient") {
+    requireQuotient(lowering, node);
+    return { ir: toFloat(lowering, value, node), known: null };
   }
+  const index = asInteger(lowering, value, node);
+  if (!index) return refuse(loopError.unsupported("this index", node));
   recordUse(lowering, index.ir, "integer");
   const found = fitting(lowering, index);
   if (!found) return { ir: exact(lowering, index), known: null };

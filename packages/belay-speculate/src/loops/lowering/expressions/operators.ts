@@ -15,7 +15,7 @@ import {
 import {
   asInteger,
   refuseCharacter,
-  refusePending,
+  requireQuotient,
   settled,
   toBits,
   toBoolean,
@@ -105,7 +105,8 @@ export function binary(
     return floating(operator as "+", lowering, left, right, node);
   }
   if (left.kind === "pending" || right.kind === "pending") {
-    return operator === "%" ? refusePending(node) : floating(operator as "+", lowering, left, right, node);
+    if (operator === "%") requireQuotient(lowering, node);
+    return floating(operator as "+", lowering, left, right, node);
   }
   const [a, b] = [asInteger(lowering, left, node)!, asInteger(lowering, right, node)!];
   switch (operator) {
@@ -332,8 +333,9 @@ function compare(
     }
     return result(toBoolean(lowering, left, node), toBoolean(lowering, right, node));
   }
-  if (left.kind === "pending" || right.kind === "pending") refusePending(node);
-  if ([left, right].some((value) => value.kind === "float" || isWide(value)))
+  const isQuotient = left.kind === "pending" || right.kind === "pending";
+  if (isQuotient) requireQuotient(lowering, node);
+  if (isQuotient || [left, right].some((value) => value.kind === "float" || isWide(value)))
     return compareFloats(lowering, name, left, right, node);
   const [a, b] = [
     wholeBound(lowering, name, left, "left", node),

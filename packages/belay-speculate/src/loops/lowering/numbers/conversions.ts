@@ -179,19 +179,19 @@ export function toBoolean(lowering: Lowering, value: LoweredValue, node: Node): 
     case "character":
       return refuseCharacter(node);
     case "pending":
-      if (value.what === "quotient") return refusePending(node);
+      if (value.what === "quotient") {
+        requireQuotient(lowering, node);
+        return { kind: "convert", type: "bool", operand: toFloat(lowering, value, node) };
+      }
       return toBoolean(lowering, integerOfPending(lowering, value), node);
   }
 }
 
-export const refusePending = (node: Node): never =>
-  refuse(
-    loopError.inexactInteger(
-      "this may be no integer",
-      node,
-      "coerce it, as in `(a / b) | 0`, or use Math.fround to compute with an f32",
-    ),
-  );
+/** Refuses a quotient of integers of which only a double is exact enough. */
+export function requireQuotient(lowering: Lowering, node: Node): void {
+  const help = "coerce it, as in `(a / b) | 0`, or use Math.fround to compute with an f32";
+  if (lowering.floats === "f32") refuseWithoutDoubles(lowering, "this may be no integer", node, help);
+}
 
 export const refuseCharacter = (node: Node): never =>
   refuse(
