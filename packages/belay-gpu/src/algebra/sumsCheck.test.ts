@@ -7,10 +7,12 @@ import {
   convolution,
   type ProductKernel,
   packedProduct,
+  plainProduct,
   prefetchedProduct,
   productKernels,
   tiledProduct,
 } from "../../../../test/support/kernels/productKernels.ts";
+import { checkKernels } from "./checkKernels.ts";
 import { SumsCheck, type SumsVerdict } from "./sumsCheck.ts";
 import type { SumsOfProducts } from "./sumsOfProducts.ts";
 
@@ -122,6 +124,18 @@ describe("the check of sums of products", () => {
       expect(verdict).toMatchObject({ outcome: "mismatch", mismatch: { result: 17 * 72, block: 1 } });
     }
     expect((await program.run()).outcome).toBe("agreed");
+  });
+
+  it("finds one wrong result of a product with so many terms that lanes load four at a time", async () => {
+    const device = await sharedDevice();
+    const wide = plainProduct(72, 64, 260);
+    expect(checkKernels(sumsIn(wide), 4 * 72 * 64).source).toContain("leftFours");
+    const program = new CheckedProgram(device, wide);
+    expect((await program.run()).outcome).toBe("agreed");
+    const verdict = await program.run(random, (output) =>
+      device.queue.writeBuffer(output, 4 * (67 * 64 + 60), Float32Array.of(100)),
+    );
+    expect(verdict).toMatchObject({ outcome: "mismatch", mismatch: { result: 67 * 64, block: 0 } });
   });
 
   it("finds wrong results that share a weighted sum and whose errors have the sum 0", async () => {
