@@ -44,6 +44,8 @@ const iterationsOfStep = 2 ** 16;
 const budgetInterval = 100;
 /** The bytes that are copied in a millisecond, as the budget counts them: few GPUs copy less. */
 const copiedInMillisecond = 2 ** 24;
+/** The number of submissions that are counted together. */
+const mostUncounted = 64;
 /** The number of disagreements that are kept for the report. */
 const keptDisagreements = 1000;
 
@@ -105,6 +107,9 @@ export class DeviceAudit implements Audit {
   /** The samples that wait for the check of their work, by epoch. */
   readonly #unchecked = new Map<object, SampledWork[]>();
   #judging: Promise<void> = Promise.resolve();
+  /** The submissions that are not counted yet. */
+  #uncounted: { accepted: Promise<boolean>; dispatches: number; drawn: Drawn }[] = [];
+  #counting: Promise<void> = Promise.resolve();
   #dispatches = 0;
   #agreed = 0;
   #skipped = 0;
@@ -152,6 +157,10 @@ export class DeviceAudit implements Audit {
   around(commands: AuditableCommands, submit: () => Submitted): void {
     const drawn = this.#timed(() => this.#draw(commands));
     const { samples, before, after } = drawn;
+    if (samples.length === 0) {
+      this.#countLater(submit().accepted, commands, drawn);
+      return;
+    }
     const held = [...before, ...after].map(({ to }) => to);
     const failures = [this.#timed(() => this.#copy(before))];
     let submitted: Submitted;
@@ -163,10 +172,7 @@ export class DeviceAudit implements Audit {
     }
     const { accepted, epoch } = submitted;
     failures.push(this.#timed(() => this.#copy(after)));
-    this.#judging = Promise.all([this.#judging, accepted]).then(([, isAccepted]) => {
-      if (isAccepted) this.#count(commands, drawn);
-    });
-    if (samples.length === 0) return;
+    this.#countLater(accepted, commands, drawn);
     const failed = Promise.all(failures).then((errors) => errors.find(Boolean) ?? null);
     const work = { samples, held, accepted, failed };
     if (!epoch) this.#enqueue(work);
@@ -183,19 +189,35 @@ export class DeviceAudit implements Audit {
     }
   }
 
-  finished(): Promise<void> {
-    return Promise.race([this.#judging, this.#waiting]);
+  async finished(): Promise<void> {
+    await this.#countAll();
+    await Promise.race([this.#judging, this.#waiting]);
   }
 
-  /** Counts a submission that the device accepted. */
-  #count({ dispatches }: AuditableCommands, { undecided, skipped }: Drawn): void {
-    this.#dispatches += dispatches;
-    this.#skipped += skipped;
-    for (const [reason, workgroups] of undecided) this.#undecided(reason, workgroups);
+  /** Counts a submission once it is known whether the device accepted it. */
+  #countLater(accepted: Promise<boolean>, { dispatches }: AuditableCommands, drawn: Drawn): void {
+    this.#uncounted.push({ accepted, dispatches, drawn });
+    if (this.#uncounted.length >= mostUncounted) void this.#countAll();
+  }
+
+  #countAll(): Promise<void> {
+    const submissions = this.#uncounted;
+    this.#uncounted = [];
+    this.#counting = this.#counting.then(async () => {
+      for (const { accepted, dispatches, drawn } of submissions) {
+        if (!(await accepted)) continue;
+        this.#dispatches += dispatches;
+        this.#skipped += drawn.skipped;
+        for (const [reason, workgroups] of drawn.undecided) this.#undecided(reason, workgroups);
+      }
+    });
+    return this.#counting;
   }
 
   /** Draws workgroups of a submission, and the copies that they need. */
-  #draw({ effects, unknownDispatches, hasUnknownEffects }: AuditableCommands): Drawn {
+  #draw(commands: AuditableCommands): Drawn {
+    const { effects, unknownDispatches, hasUnknownEffects } = commands;
+    let left = this.#left();
     const samples: Sample[] = [];
     const before: Copy[] = [];
     const after: Copy[] = [];
@@ -203,20 +225,22 @@ export class DeviceAudit implements Audit {
     let skipped = 0;
     for (let i = 0; i < unknownDispatches; i++)
       undecided.push(["its grid or its bind groups are unknown", this.#numberToDraw(1)]);
-    for (const [i, { call }] of effects.entries()) {
+    for (let i = 0; i < effects.length; i++) {
+      const call = effects[i]!.dispatch?.call;
       if (!call) continue;
-      const count = call.grid.reduce((product, each) => product * each);
+      const [x, y, z] = call.grid as [number, number, number];
+      const count = x * y * z;
       const wanted = this.#numberToDraw(count);
       if (wanted === 0) continue;
       const expected = this.#expectedOf(call.kernel);
-      if (this.#affordable(expected, 0) < 1) {
+      if (this.#affordable(left, expected) < 1) {
         skipped += wanted;
         continue;
       }
       const known = this.#kernels.get(call.kernel);
       const unjudged = typeof known === "string" ? known : undefined;
       const unknown = hasUnknownEffects ? "its submission has unknown commands" : undefined;
-      const reason = unjudged ?? unknown ?? obstacleOf(effects, i);
+      const reason = unjudged ?? unknown ?? obstacleOf(commands, i);
       if (reason !== undefined) {
         undecided.push([reason, wanted]);
         continue;
@@ -226,9 +250,13 @@ export class DeviceAudit implements Audit {
         ({ from, input, output }) => bytesFor(from) * (Number(input !== undefined) + Number(output)),
       );
       const bytes = copied.reduce((sum, each) => sum + each, 0);
-      const most = this.#memory.hasRoomFor(bytes) ? Math.min(wanted, this.#affordable(expected, bytes)) : 0;
+      const afterCopies = left - bytes / copiedInMillisecond;
+      const most = this.#memory.hasRoomFor(bytes)
+        ? Math.min(wanted, this.#affordable(afterCopies, expected))
+        : 0;
       skipped += wanted - most;
       if (most === 0) continue;
+      left = afterCopies;
       this.#copied += bytes;
       this.#promised += most * expected;
       const copy = (from: Copy["from"], list: Copy[]) => {
@@ -236,7 +264,6 @@ export class DeviceAudit implements Audit {
         list.push({ from, to: made });
         return "buffer" in from ? made : placeIn(made, from);
       };
-      const [x, y] = call.grid as [number, number];
       const workgroups = this.#drawn(count, most).map(
         (each) => [each % x, Math.floor(each / x) % y, Math.floor(each / (x * y))] as const,
       );
@@ -280,12 +307,11 @@ export class DeviceAudit implements Audit {
   }
 
   /**
-   * Returns the number of workgroups that the budget pays for now, beside those that wait. Each is
-   * expected to take so many milliseconds, and their copies have so many bytes.
+   * Returns the number of workgroups that some milliseconds pay for, beside those that wait. Each
+   * is expected to take some milliseconds.
    */
-  #affordable(expected: number, bytes: number): number {
-    const left = this.#left() - this.#promised - bytes / copiedInMillisecond;
-    return Math.max(0, Math.floor(left / expected));
+  #affordable(left: number, expected: number): number {
+    return Math.max(0, Math.floor((left - this.#promised) / expected));
   }
 
   #expectedOf(kernel: KernelSource): number {
@@ -482,9 +508,9 @@ export class DeviceAudit implements Audit {
 }
 
 /** Returns the reason why the resources of a dispatch cannot be copied, if there is one. */
-function obstacleOf(effects: readonly AuditableEffect[], i: number): string | undefined {
-  const { call, isRepeated } = effects[i]!;
-  for (const { place, view, mode } of call!.bound) {
+function obstacleOf({ effects, isRepeated }: AuditableCommands, i: number): string | undefined {
+  const dispatch = effects[i]!.dispatch!;
+  for (const { place, view, mode } of dispatch.call.bound) {
     if ("buffer" in place) {
       const { buffer, offset, size } = place;
       if (!(offset >= 0 && size >= 4 && offset + size <= buffer.size))
@@ -493,7 +519,8 @@ function obstacleOf(effects: readonly AuditableEffect[], i: number): string | un
       const copied = copiedTexture(place, view);
       if (typeof copied === "string") return copied;
     }
-    const isChangedLater = writes(effects.slice(i + 1), place) || (isRepeated && mode === "read_write");
+    const isChangedLater =
+      writes(effects.slice(i + 1), place) || (mode === "read_write" && isRepeated(dispatch));
     const isChangedEarlier = writes(effects.slice(0, i), place);
     if (
       mode === "read"
@@ -507,7 +534,7 @@ function obstacleOf(effects: readonly AuditableEffect[], i: number): string | un
 
 /** Returns the resources of a dispatch without obstacle, with the times of their copies. */
 function copyableOf(effects: readonly AuditableEffect[], i: number) {
-  return effects[i]!.call!.bound.map(({ of, place, view, mode }) => {
+  return effects[i]!.dispatch!.call.bound.map(({ of, place, view, mode }) => {
     const isChangedEarlier = mode === "read" && writes(effects.slice(0, i), place);
     const input = mode === "write" ? undefined : isChangedEarlier ? ("after" as const) : ("before" as const);
     // A uniform buffer may end within a word, of which no variable has a part.

@@ -42,18 +42,23 @@ export interface AuditReport {
   readonly disagreements: readonly Disagreement[];
 }
 
+/** A dispatch of a submission. */
+export interface AuditableDispatch {
+  readonly call: DispatchCall;
+}
+
 /** The effect of a command of a submission. */
 export interface AuditableEffect {
   readonly written: Iterable<ResourceRange>;
   /** The dispatch, if it is one of a known kernel on a known grid. */
-  readonly call?: DispatchCall | undefined;
-  /** True if the command is a dispatch that the submission has several times. */
-  readonly isRepeated: boolean;
+  readonly dispatch?: AuditableDispatch;
 }
 
 /** The commands of a submission, in their order. */
 export interface AuditableCommands {
   readonly effects: readonly AuditableEffect[];
+  /** Returns true for a dispatch that the submission has several times in a row. */
+  isRepeated(dispatch: AuditableDispatch): boolean;
   /** The number of dispatches. */
   readonly dispatches: number;
   /** The number of dispatches whose grid or kernel is unknown. */

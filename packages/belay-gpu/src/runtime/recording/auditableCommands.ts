@@ -1,20 +1,23 @@
 import type { AuditableCommands } from "../context/auditing.ts";
 import type { CommandRecord } from "./commandRecord.ts";
+import type { DispatchEffect } from "./dispatchUse.ts";
 
 /** Returns the commands of a submission as an audit needs them. */
 export function auditableCommands(records: readonly (CommandRecord | undefined)[]): AuditableCommands {
   const known = records.filter((record) => record !== undefined);
-  const sum = (of: (record: CommandRecord) => number) => known.reduce((all, each) => all + of(each), 0);
+  let dispatches = 0;
+  let unknownDispatches = 0;
+  let hasUnknownEffects = known.length < records.length;
+  for (const record of known) {
+    dispatches += record.dispatches.total;
+    unknownDispatches += record.unknownDispatches;
+    if (record.obstacle !== undefined) hasUnknownEffects = true;
+  }
   return {
-    effects: known.flatMap((record) =>
-      record.effects.map(({ written, dispatch }) => ({
-        written,
-        call: dispatch?.call,
-        isRepeated: dispatch !== undefined && record.isRepeated(dispatch),
-      })),
-    ),
-    dispatches: sum(({ dispatches }) => dispatches.total),
-    unknownDispatches: sum(({ unknownDispatches }) => unknownDispatches),
-    hasUnknownEffects: known.length < records.length || known.some(({ obstacle }) => obstacle !== undefined),
+    effects: known.length === 1 ? known[0]!.effects : known.flatMap(({ effects }) => effects),
+    isRepeated: (dispatch) => known.some((record) => record.isRepeated(dispatch as DispatchEffect)),
+    dispatches,
+    unknownDispatches,
+    hasUnknownEffects,
   };
 }
