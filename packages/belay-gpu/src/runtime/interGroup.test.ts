@@ -14,7 +14,7 @@ import { UnverifiedError } from "./context/unverified.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 import { proxyOf } from "./webgpu/nativeObjects.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 const CODE = `
 @group(0) @binding(0) var<storage, read_write> out: array<u32>;
@@ -28,7 +28,7 @@ type Grid = readonly [number, number, number];
 
 /** Creates a hardened device; `limit` is the most workgroups per dimension. */
 async function hardened(policy: Policy = {}, { limit = 65535, compiler = protect as Protect } = {}) {
-  const native = await newDevice();
+  const native = await sharedDevice();
   const limits = proxyOf(native.limits, { maxComputeWorkgroupsPerDimension: limit });
   const device = hardenWith(compiler, proxyOf(native, { limits }), { redundancy: "inter", ...policy });
   return { device, done: () => native.destroy() };
@@ -73,7 +73,7 @@ describe("a grid", () => {
     [3, 0, 1],
   ];
   it.each(grids)("of %i by %i by %i workgroups is doubled in a dimension with room", async (...grid) => {
-    const plain = await newDevice();
+    const plain = await sharedDevice();
     const { device, done } = await hardened({}, { limit: 8 });
     expect(await number(device, grid)).toEqual(await number(plain, grid));
     expect(await device.belay.report()).toMatchObject({
@@ -133,7 +133,7 @@ describe("a kernel that changes a buffer in place", () => {
     ["sequentially, where its grid is full", 4, false],
     ["sequentially, where the host does not know its grid", 8, true],
   ])("has its replicas run %s, without copies", async (_, limit, isIndirect) => {
-    const plain = await newDevice();
+    const plain = await sharedDevice();
     const { device, done } = await hardened({}, { limit });
     expect(await steps(device, isIndirect)).toEqual(await steps(plain, isIndirect));
     expect(await device.belay.report()).toMatchObject({
@@ -252,7 +252,7 @@ describe("a fault in one replica", () => {
 describe("the published protocol, which compares before each store", () => {
   it("names the invocation of a fault, and both values", async () => {
     const { device, done } = await hardened({ check: "store", injectFaults: true });
-    const plain = await newDevice();
+    const plain = await sharedDevice();
     const expected = await number(plain, [1, 1, 1]);
     // The software adapter may run both twins on one thread, or start one late. The twins then wait
     // in vain. If all attempts end like that, nothing is known of the fault, so only a run whose
@@ -319,7 +319,7 @@ describe("a twin that is late", () => {
     const { device, done } = await hardened({}, { compiler: waiting(2) });
     const seen: string[] = [];
     device.belay.addEventListener("unverified", ({ message }) => seen.push(message));
-    const plain = await newDevice();
+    const plain = await sharedDevice();
     expect(await number(device, [4, 2, 1])).toEqual(await number(plain, [4, 2, 1]));
     expect(seen).toEqual(
       new Array(2).fill('workgroup (1, 0, 0) of kernel "number" waited too long for its twin'),
@@ -356,7 +356,7 @@ describe("a twin that is late", () => {
 
     it("does not keep its kernel from storing when all work runs again", async () => {
       const { device, done } = await hardened({ check: "store" }, { compiler: waitsOnce });
-      const plain = await newDevice();
+      const plain = await sharedDevice();
       // The second kernel has no substitute, as only the first check has ended by then.
       const codes = [CODE, CODE.replace("= 1000000", "= 7 + 1000000")];
       const expected = await Promise.all(codes.map((code) => number(plain, grid, code)));
@@ -367,7 +367,7 @@ describe("a twin that is late", () => {
 
     it("does not keep its kernel from storing where no work runs again", async () => {
       const { device, done } = await hardened({ check: "store", onFault: "report" }, { compiler: waitsOnce });
-      const plain = await newDevice();
+      const plain = await sharedDevice();
       const [, later] = await Promise.all([CODE, CODE].map((code) => number(device, grid, code)));
       expect(later).toEqual(await number(plain, grid));
       plain.destroy();
@@ -390,7 +390,7 @@ describe("a twin that is late", () => {
     const told: string[] = [];
     for (const event of ["detection", "fault", "recovery", "giveUp"] as const)
       device.belay.addEventListener(event, ({ message }) => told.push(message));
-    const plain = await newDevice();
+    const plain = await sharedDevice();
     const grid: Grid = [4, 2, 1];
     for (let i = 0; i < 2; i++)
       expect(await number(device, grid, code)).toEqual(await number(plain, grid, code));
@@ -434,7 +434,7 @@ describe("a twin that is late", () => {
       return { ...result, code: `${code}\noverride belay_patience: u32 = 9u;`, entryPoints };
     };
     const { device, done } = await hardened({ retries: 1 }, { compiler: waitsInVain });
-    const plain = await newDevice();
+    const plain = await sharedDevice();
     expect(await number(device, [4, 2, 1])).toEqual(await number(plain, [4, 2, 1]));
     expect(await device.belay.report()).toMatchObject({ faults: [], recoveries: 0, replays: 1, giveUps: 0 });
     plain.destroy();
@@ -527,7 +527,7 @@ describe("a twin that is late", () => {
       const told: string[] = [];
       for (const event of ["detection", "fault", "recovery", "giveUp"] as const)
         device.belay.addEventListener(event, ({ message }) => told.push(message));
-      const plain = await newDevice();
+      const plain = await sharedDevice();
       const expected = await run(plain, codes, on);
       for (let i = 0; i < 2; i++) expect(await run(device, codes, on)).toEqual(expected);
       expect(told).toEqual([]);

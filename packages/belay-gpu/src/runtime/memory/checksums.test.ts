@@ -8,7 +8,7 @@ import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import { OwnKernel } from "../webgpu/ownKernel.ts";
 
-const { newDevice } = testDevices({ full: true });
+const { sharedDevice } = testDevices({ full: true });
 
 const kernel = (type: string, body: string, size = "8") => `
 @group(0) @binding(0) var<storage, read> a: array<${type}>;
@@ -43,7 +43,7 @@ class Program {
     policy: Policy = {},
     change = (device: GPUDevice) => device,
   ) {
-    const native = change(await newDevice());
+    const native = change(await sharedDevice());
     const device = await harden(native, { redundancy: "none", memory: "checksum", ...policy });
     return new Program(device, native, { code, words, grid });
   }
@@ -512,7 +512,7 @@ it("verifies loads of other buffers too, after the kernel", async () => {
 });
 
 it.each([0, 1])("verifies a loaded buffer before the same pass overwrites it, %i flipped", async (flips) => {
-  const device = await harden(await newDevice(), {
+  const device = await harden(await sharedDevice(), {
     redundancy: "none",
     memory: "checksum",
     onFault: "throw",
@@ -559,7 +559,7 @@ describe.each([
 ])("a kernel that changes two %s buffers in place", (_, size, dispatchesAfter) => {
   const change = async (injectFaults = false) => {
     const policy = { redundancy: "none", memory: "checksum", onFault: "report", injectFaults } as const;
-    const device = await harden(await newDevice(), policy);
+    const device = await harden(await sharedDevice(), policy);
     const code = `
       @group(0) @binding(0) var<uniform> step: u32;
       @group(0) @binding(1) var<storage, read_write> x: array<u32>;

@@ -10,7 +10,7 @@ import type { HardenedDevice } from "../hardenedDevice.ts";
 import { CheckArena } from "./checkArena.ts";
 import { UnprotectedBufferError } from "./unprotectedBuffer.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 const WORDS = 16;
 const STEP = `
@@ -67,7 +67,7 @@ class Program {
 }
 
 async function newProgram(policy: Policy, native?: GPUDevice): Promise<Program> {
-  const device = await harden(native ?? (await newDevice()), {
+  const device = await harden(native ?? (await sharedDevice()), {
     redundancy: "intra+lds",
     injectFaults: true,
     ...policy,
@@ -175,7 +175,11 @@ describe("memory that cannot be protected", () => {
     "is used as it is by kernels with their own checks, whose other buffers passes verify (%s)",
     async (redundancy) => {
       const hasRoom = vi.spyOn(CheckArena.prototype, "hasRoom");
-      const device = await harden(await newDevice(), { redundancy, memory: "secded128", injectFaults: true });
+      const device = await harden(await sharedDevice(), {
+        redundancy,
+        memory: "secded128",
+        injectFaults: true,
+      });
       const program = new Program(device, () => hasRoom.mockReturnValue(false));
       device.belay.flip(program.input, 20, 1 << 7);
       program.step();
@@ -196,7 +200,7 @@ describe("memory that cannot be protected", () => {
 
   it("is rejected by strict policies", async () => {
     full();
-    const strict = await harden(await newDevice(), {
+    const strict = await harden(await sharedDevice(), {
       redundancy: "intra+lds",
       memory: "secded128",
       strict: true,
@@ -216,7 +220,7 @@ describe("a kernel that loads damaged memory", () => {
 
   /** Runs a kernel for each half of a buffer. Only the first loads damaged memory. */
   async function runHalves(policy: Policy, isDynamic: boolean) {
-    const device = await harden(await newDevice(), { ...policy, injectFaults: true });
+    const device = await harden(await sharedDevice(), { ...policy, injectFaults: true });
     const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
     const { COMPUTE } = GPUShaderStage;
     const sources = [5, 6].map((value) => {

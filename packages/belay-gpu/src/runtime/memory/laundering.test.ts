@@ -9,14 +9,14 @@ import { type MemoryFault, MemoryFaultError } from "../context/memoryFault.ts";
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 const WORDS = 256;
 const BYTES = 4 * WORDS;
 
 /** Creates a device with protected memory, and a function that flips bits of it. */
 async function openMemory(memory: NonNullable<Policy["memory"]>) {
-  const native = await newDevice();
+  const native = await sharedDevice();
   const device = await harden(native, { redundancy: "none", memory });
   const faults: MemoryFault[] = [];
   device.belay.addEventListener("memoryFault", ({ detail }) => faults.push(detail));

@@ -9,7 +9,7 @@ import { testDevices } from "../../../../../test/support/devices/testDevices.ts"
 import type { MemoryFault } from "../context/memoryFault.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 const WORDS = 20;
 const STEP = `
@@ -77,7 +77,7 @@ const afterSteps = (steps: number) => Array.from({ length: WORDS }, (_, i) => 3 
 
 async function newProgram(policy: ComparedPolicy): Promise<Program> {
   return new Program(
-    hardenWithCodes(await newDevice(), { redundancy: "none", injectFaults: true, ...policy }),
+    hardenWithCodes(await sharedDevice(), { redundancy: "none", injectFaults: true, ...policy }),
   );
 }
 

@@ -10,7 +10,7 @@ import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import { type HardenedDevice, hardenWith } from "../hardenedDevice.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 const WORDS = 16;
 const BYTES = 4 * WORDS;
@@ -112,7 +112,7 @@ const refusals: Record<string, { readonly policy: Policy; readonly strike: (prog
 
 async function refused(name: string, code = TRIPLE): Promise<Program> {
   const { policy, strike } = refusals[name]!;
-  const program = new Program(await harden(await newDevice(), policy), code);
+  const program = new Program(await harden(await sharedDevice(), policy), code);
   strike(program);
   await expect(program.read((encoder) => program.run(encoder))).rejects.toThrow(/BELAY|buffer|kernel/);
   return program;
@@ -263,7 +263,7 @@ describe.each(["throw", "recover"] as const)("a buffer that is mapped for writin
   async function damaged() {
     const policy = { memory: "secded128", onFault, injectFaults: true } as const;
     const { MAP_READ, MAP_WRITE, COPY_SRC, COPY_DST } = GPUBufferUsage;
-    const device = await harden(await newDevice(), policy);
+    const device = await harden(await sharedDevice(), policy);
     const upload = device.createBuffer({ label: "upload", size: BYTES, usage: MAP_WRITE | COPY_SRC });
     const staging = device.createBuffer({ size: BYTES, usage: MAP_READ | COPY_DST });
     const write = async (value: number, offset = 0, size = BYTES) => {
@@ -316,7 +316,7 @@ const PAINT = `
 
 describe.each(["throw", "recover"] as const)("a texture, onFault %s", (onFault) => {
   it.each(["clear", "load"] as const)("with load operation %s", async (loadOp) => {
-    const device = await hardenWith(stuckProtect, await newDevice(), { onFault });
+    const device = await hardenWith(stuckProtect, await sharedDevice(), { onFault });
     const { STORAGE_BINDING, COPY_SRC, RENDER_ATTACHMENT } = GPUTextureUsage;
     const usage = STORAGE_BINDING | COPY_SRC | RENDER_ATTACHMENT;
     const texture = device.createTexture({ size: [16, 1], format: "rgba8unorm", usage });
@@ -366,7 +366,7 @@ describe.each(["throw", "recover"] as const)("a damaged granule, onFault %s", (o
   const open = async () => {
     const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
     const policy: Policy = { redundancy: "none", memory: "secded128", onFault, injectFaults: true };
-    const device = await harden(await newDevice(), policy);
+    const device = await harden(await sharedDevice(), policy);
     const make = (label: string, usage = STORAGE | COPY_SRC | COPY_DST) =>
       device.createBuffer({ label, size, usage });
     const submit = (act: (encoder: GPUCommandEncoder) => void) => {
