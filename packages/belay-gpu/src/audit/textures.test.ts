@@ -1,4 +1,4 @@
-import { harden } from "belay-gpu";
+import { harden, type Policy } from "belay-gpu";
 import { describe, expect, it } from "vitest";
 import { changeKernel } from "../../../../test/support/devices/changeKernel.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
@@ -13,8 +13,8 @@ const sharedDevice = () => {
   shared ??= newDevice();
   return shared;
 };
-const hardened = (device: GPUDevice) =>
-  harden(device, { redundancy: "none", audit: auditor({ rate: 1, budget: 1, seed: 1 }) });
+const hardened = (device: GPUDevice, policy: Policy = { redundancy: "none" }) =>
+  harden(device, { audit: auditor({ rate: 1, budget: 1, seed: 1 }), ...policy });
 
 const [width, height] = [70, 4];
 const { textureBinding, textureStorage, textureCopyDst, renderAttachment } = flags;
@@ -113,12 +113,15 @@ describe("an audit of kernels with textures", () => {
   const inPlace = (body: string) => `@group(0) @binding(0) var t: texture_storage_2d<r32uint, read_write>;
     ${head} ${body} }`;
 
-  it("agrees with a right device on textures that change in place", async () => {
-    const device = hardened(await sharedDevice());
-    const views = [textureOf(device, {}).createView()];
-    submit(device, inPlace("textureStore(t, id.xy, textureLoad(t, id.xy) * 3u + 1u);"), views, 3);
-    expect(await auditOf(device)).toMatchObject({ agreed: 30, workgroups: 30 });
-  });
+  it.each<Policy>([{ redundancy: "none" }, {}])(
+    "agrees with a right device on textures that change in place, under %j",
+    async (policy) => {
+      const device = hardened(await sharedDevice(), policy);
+      const views = [textureOf(device, {}).createView()];
+      submit(device, inPlace("textureStore(t, id.xy, textureLoad(t, id.xy) * 3u + 1u);"), views, 3);
+      expect(await auditOf(device)).toMatchObject({ agreed: 30, workgroups: 30 });
+    },
+  );
 
   it("is undecided if another workgroup stores a texel that a workgroup loads", async () => {
     const device = hardened(await sharedDevice());
@@ -138,14 +141,16 @@ describe("an audit of kernels with textures", () => {
     const layers = textureOf(device, { size, mipLevelCount: 2, usage });
     const deep = textureOf(device, { size: [width, height, 4], dimension: "3d" });
     const level = { baseMipLevel: 1, mipLevelCount: 1, dimension: "2d" as const, arrayLayerCount: 1 };
+    const depth = textureOf(device, { format: "depth32float", usage: textureBinding }).createView();
     const code = (value: string) => `@group(0) @binding(0) var t: texture_2d<u32>;
+      @group(0) @binding(3) var depth: texture_depth_2d;
       @group(0) @binding(1) var out: texture_storage_2d<r32uint, write>;
       @group(0) @binding(2) var deep: texture_storage_3d<r32uint, write>;
       ${head} let x = textureLoad(t, id.xy, 0); textureStore(out, id.xy, ${value});
-      textureStore(deep, vec3u(id.xy, id.x % 4u), x + id.x); }`;
+      textureStore(deep, vec3u(id.xy, id.x % 4u), x + id.x + u32(textureLoad(depth, id.xy, 0))); }`;
     const view = (baseArrayLayer: number) => layers.createView({ ...level, baseArrayLayer });
-    submit(device, code("vec4u(id.x)"), [view(1), view(2), deep.createView()]);
-    submit(device, code("x * 3u"), [view(2), view(0), deep.createView()]);
+    submit(device, code("vec4u(id.x)"), [view(1), view(2), deep.createView(), depth]);
+    submit(device, code("x * 3u"), [view(2), view(0), deep.createView(), depth]);
     expect(await auditOf(device)).toMatchObject({ agreed: 20, workgroups: 20 });
   });
 
