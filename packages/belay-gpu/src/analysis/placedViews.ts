@@ -49,7 +49,7 @@ const isView = (name: string | undefined) => name === "bufferView" || name === "
 
 /** Returns the places of the views in a program whose pointers are not resolved yet. */
 export function placedViews(program: Program): PlacedViews {
-  const calls = callsOf(program);
+  const calls = hasBuffers(program) ? callsOf(program) : [];
   const origins = originsOf(program, calls);
   const placing = new Placing();
   for (const call of calls) {
@@ -118,6 +118,11 @@ class Placing {
     return { variables: new Map(variables), offsets: this.#offsets, unplaced: this.#unplaced };
   }
 }
+
+const hasBuffers = (program: Program): boolean =>
+  program.module.declarations.some(
+    (each) => each.kind === "globalVariable" && program.declaredTypeOf(each).kind === "buffer",
+  );
 
 function callsOf(program: Program): CallExpression[] {
   const calls: CallExpression[] = [];

@@ -135,3 +135,21 @@ describe("specializes a function", () => {
       resolvePointers,
     ));
 });
+
+it("turns a buffer with views into a struct of them", () =>
+  golden(
+    "views of buffers",
+    `requires buffer_view;
+    struct Tail { count: u32, rest: array<u32> }
+    @group(0) @binding(0) var<storage, read_write> memory: buffer;
+    @group(0) @binding(1) var<storage, read_write> whole: buffer;
+    var<workgroup> scratch: buffer<64>;
+    fn count(b: ptr<storage, buffer, read_write>) { bufferView<vec2u>(b, 8).x += bufferLength(&scratch); }
+    fn f(i: u32) {
+      let list = bufferArrayView<array<f32>>(&memory, 16, 32);
+      list[i] = *bufferView<f32>(&scratch, 4);
+      count(&memory);
+      bufferView<Tail>(&whole, 0).rest[i] = 1;
+    }`,
+    resolvePointers,
+  ));
