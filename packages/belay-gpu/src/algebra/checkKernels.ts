@@ -23,7 +23,7 @@ const manyRows = 64;
 /** The terms from which on a lane loads four neighboring ones at a time. */
 const wideTerms = 4 * lanes;
 /** The columns of a tile of the right factor, and the terms from which on it pays. */
-const tileColumns = 16;
+const tileColumns = 32;
 const tileTerms = 32;
 /** The blocks whose sums are in workgroup memory at a time. */
 const phaseBlocks = 2;
@@ -162,12 +162,12 @@ fn combine(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: ve
   var sum = 0.0;
   var magnitude = 0.0;
   for (var first = block * ${blockColumns}u; first < min((block + 1u) * ${blockColumns}u, columns); first += ${tileColumns}u) {
-    let column = first + lane % ${tileColumns}u;
-    for (var i = lane / ${tileColumns}u; i < ${lanes}u; i += ${lanes / tileColumns}u) {
-      let term = firstTerm + i;
-      if (term < terms && column < columns) {
-        tile[i][lane % ${tileColumns}u] = ${rightAt("term", "column")};
-      }
+    // Loads without conditions overlap. Nobody uses those of other terms and columns.
+    let column = min(first + lane % ${tileColumns}u, columns - 1u);
+    for (var i = 0u; i < ${tileColumns}u; i++) {
+      let row = lane / ${tileColumns}u + i * ${lanes / tileColumns}u;
+      let term = min(firstTerm + row, terms - 1u);
+      tile[row][lane % ${tileColumns}u] = ${rightAt("term", "column")};
     }
     workgroupBarrier();
     for (var i = 0u; i < min(${tileColumns}u, columns - first); i++) {
