@@ -224,7 +224,52 @@ const viewing =
   (device) =>
     textureOf(device, usage, "picture").createView(descriptor);
 
+const FILL = "fn fill(@builtin(local_invocation_index) i: u32)";
+const DATA = "@group(0) @binding(0) var<storage, read_write> data: array<u32>;";
+
+/** Creates a pipeline of a kernel. */
+const creatingPipeline =
+  (code: string, stage: object = {}): Mistake =>
+  (device) => {
+    const compute = { module: device.createShaderModule({ code: `${DATA} @compute ${code}` }), ...stage };
+    device.createComputePipeline({ label: "mine", layout: "auto", compute });
+  };
+
 const mistakes: Record<string, Mistake> = {
+  "createComputePipeline: of a barrier that some lanes skip": creatingPipeline(
+    `@workgroup_size(8) ${FILL} { if (data[i] == 0u) { workgroupBarrier(); } data[i] = 1u; }`,
+  ),
+  "createComputePipeline: beside an invalid entry point": creatingPipeline(
+    `@workgroup_size(8) ${FILL} { data[i] = i; }
+    @compute @workgroup_size(8) fn other(@builtin(local_invocation_index) i: u32) {
+      if (data[i] == 0u) { workgroupBarrier(); }
+    }`,
+    { entryPoint: "fill" },
+  ),
+  "createComputePipeline: of an unknown name": creatingPipeline(
+    `@workgroup_size(8) ${FILL} { data[i] = j; }`,
+  ),
+  "createComputePipeline: too many invocations": creatingPipeline(
+    `@workgroup_size(65, 64) ${FILL} { data[i] = i; }`,
+  ),
+  "createComputePipeline: without a constant": creatingPipeline(
+    `@workgroup_size(width) ${FILL} { data[i] = 1u; } override width: u32;`,
+  ),
+  "createComputePipeline: with an unknown constant": creatingPipeline(
+    `@workgroup_size(8) ${FILL} { data[i] = i; }`,
+    { constants: { width: 8 } },
+  ),
+  "createComputePipeline: with a constant of another type": creatingPipeline(
+    `@workgroup_size(8) ${FILL} { data[i] = width; } override width: u32 = 1;`,
+    { constants: { width: -8.5 } },
+  ),
+  "createComputePipeline: of another entry point": creatingPipeline(
+    `@workgroup_size(8) ${FILL} { data[i] = i; }`,
+    { entryPoint: "empty" },
+  ),
+  "createComputePipeline: too much memory of workgroups": creatingPipeline(
+    `@workgroup_size(8) ${FILL} { tile[i] = i; data[i] = tile[i]; } var<workgroup> tile: array<u32, 100000>;`,
+  ),
   "createBuffer: unknown usages": creating({ size: 4, usage: 0xffff00 }),
   "createBuffer: unknown usages, with a label": creating({ label: "mine", size: 4, usage: 0x8000 | STORAGE }),
   "createBuffer: no usage": creating({ size: 4, usage: 0 }),
