@@ -511,6 +511,43 @@ it("verifies loads of other buffers too, after the kernel", async () => {
   expect(program.faults).toMatchObject([{ buffer: "limit", outcome: "reported" }]);
 });
 
+it.each([
+  ["nothing flips", "", "checksum", 0],
+  ["words flip while the kernel runs", "weights[at] ^= 4u; ", "checksum", 1],
+  ["words flip and nothing looks", "weights[at] ^= 4u; ", "none", undefined],
+] as const)(
+  "verifies what replicas have loaded at the end of a pass: %s",
+  async (_, flip, memory, damaged) => {
+    const changed = changeKernel(await sharedDevice(), "out[at] = ", `${flip}out[at] = `, "all");
+    const device = await harden(changed, { memory, onFault: "throw" });
+    const code = `
+    @group(0) @binding(0) var<storage, read_write> weights: array<u32>;
+    @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+    @compute @workgroup_size(8) fn main(@builtin(global_invocation_id) id: vec3u) {
+      let at = id.x;
+      out[at] = weights[at] * 3u;
+    }`;
+    const module = device.createShaderModule({ code });
+    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
+    const { STORAGE, COPY_DST } = GPUBufferUsage;
+    const buffers = ["weights", "out"].map((label) =>
+      device.createBuffer({ label, size: 64, usage: STORAGE | COPY_DST }),
+    );
+    device.queue.writeBuffer(buffers[0]!, 0, new Uint32Array(16).fill(5));
+    const entries = buffers.map((buffer, binding) => ({ binding, resource: { buffer } }));
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
+    pass.dispatchWorkgroups(2);
+    pass.end();
+    device.queue.submit([encoder.finish()]);
+    const report = await device.belay.report();
+    expect(report.kernels).toMatchObject([{ redundancy: "intra+lds", detections: 0 }]);
+    expect(report.memory?.uncorrectable).toBe(damaged);
+  },
+);
+
 it.each([0, 1])("verifies a loaded buffer before the same pass overwrites it, %i flipped", async (flips) => {
   const device = await harden(await sharedDevice(), {
     redundancy: "none",
