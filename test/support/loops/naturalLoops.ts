@@ -80,11 +80,18 @@ function argument(name: string, type: string): unknown {
     case "number[]":
       return fill(new Array<number>(length), (at) => random(at) >>> 22);
     case "string":
+      if (name === "line") return Array.from({ length }, (_, at) => " (a)\n05)F("[random(at) % 10]).join("");
       return String.fromCharCode(...fill(new Array<number>(length), (at) => random(at) >>> 18));
     case "Bodies": {
       const part = (axis: string) => argument(axis, "Float32Array");
       return { x: part("x"), y: part("yy"), vx: part("vxx"), vy: part("vyyy") };
     }
+    case "Rows":
+      return {
+        starts: argument("starts", "Int32Array"),
+        columns: argument("at", "Int32Array"),
+        values: argument("v", "Float64Array"),
+      };
     case "Options":
       return { gain: 2, offset: 3 };
     case "number":
