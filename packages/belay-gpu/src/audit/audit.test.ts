@@ -448,6 +448,26 @@ describe("a submission that is not judged", () => {
     }
   });
 
+  it.each([
+    [0.01, { reasons: { "too many iterations and calls": 1 } }],
+    [1, { agreed: 1 }],
+  ])("is one whose invocation would hold up other tasks, under a budget of %d", async (budget, expected) => {
+    let now = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+    try {
+      const audit = auditor({ rate: 1, budget });
+      const long = bodyOf(
+        "if (i == 0u) { var s = x[0]; for (var k = 0u; k < 70000u; k++) { s = s * 3u + k; } out[0] = s; }",
+      );
+      const program = new Program(harden(await sharedDevice(), { redundancy: "none", audit }), long);
+      now = 3_600_000;
+      program.submit((pass) => pass.dispatchWorkgroups(1));
+      expect(await program.audit()).toMatchObject({ workgroups: 1, ...expected });
+    } finally {
+      clock.mockRestore();
+    }
+  });
+
   it("is none that the budget has paid for, although its copies take time", async () => {
     let now = 0;
     const native = await sharedDevice();
