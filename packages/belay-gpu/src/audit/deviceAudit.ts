@@ -44,6 +44,8 @@ const iterationsOfStep = 2 ** 16;
 const budgetInterval = 100;
 /** The bytes that are copied in a millisecond, as the budget counts them: few GPUs copy less. */
 const copiedInMillisecond = 2 ** 24;
+/** The most milliseconds for which no sample is drawn, as the budget pays for none. */
+const mostRest = 1000;
 /** The number of submissions that are counted together. */
 const mostUncounted = 64;
 /** The number of disagreements that are kept for the report. */
@@ -86,6 +88,14 @@ interface Drawn {
   readonly skipped: number;
 }
 
+/** A submission that is not counted yet. */
+interface UncountedSubmission {
+  readonly accepted: Promise<boolean>;
+  readonly commands: AuditableCommands;
+  /** Absent if the budget paid for no sample, so that none was drawn. */
+  readonly drawn?: Drawn;
+}
+
 /** A copy that is to be made. */
 interface Copy {
   readonly from: BufferRange | CopiedTexture;
@@ -107,8 +117,9 @@ export class DeviceAudit implements Audit {
   /** The samples that wait for the check of their work, by epoch. */
   readonly #unchecked = new Map<object, SampledWork[]>();
   #judging: Promise<void> = Promise.resolve();
-  /** The submissions that are not counted yet. */
-  #uncounted: { accepted: Promise<boolean>; dispatches: number; drawn: Drawn }[] = [];
+  #uncounted: UncountedSubmission[] = [];
+  /** The time until which the budget pays for no sample. */
+  #restsUntil = 0;
   #counting: Promise<void> = Promise.resolve();
   #dispatches = 0;
   #agreed = 0;
@@ -155,10 +166,14 @@ export class DeviceAudit implements Audit {
   }
 
   around(commands: AuditableCommands, submit: () => Submitted): void {
-    const drawn = this.#timed(() => this.#draw(commands));
+    if (performance.now() < this.#restsUntil) {
+      this.#countLater({ accepted: submit().accepted, commands });
+      return;
+    }
+    const drawn = this.#timed(() => this.#draw(commands, this.#left()));
     const { samples, before, after } = drawn;
     if (samples.length === 0) {
-      this.#countLater(submit().accepted, commands, drawn);
+      this.#countLater({ accepted: submit().accepted, commands, drawn });
       return;
     }
     const held = [...before, ...after].map(({ to }) => to);
@@ -172,7 +187,7 @@ export class DeviceAudit implements Audit {
     }
     const { accepted, epoch } = submitted;
     failures.push(this.#timed(() => this.#copy(after)));
-    this.#countLater(accepted, commands, drawn);
+    this.#countLater({ accepted, commands, drawn });
     const failed = Promise.all(failures).then((errors) => errors.find(Boolean) ?? null);
     const work = { samples, held, accepted, failed };
     if (!epoch) this.#enqueue(work);
@@ -195,8 +210,8 @@ export class DeviceAudit implements Audit {
   }
 
   /** Counts a submission once it is known whether the device accepted it. */
-  #countLater(accepted: Promise<boolean>, { dispatches }: AuditableCommands, drawn: Drawn): void {
-    this.#uncounted.push({ accepted, dispatches, drawn });
+  #countLater(submission: UncountedSubmission): void {
+    this.#uncounted.push(submission);
     if (this.#uncounted.length >= mostUncounted) void this.#countAll();
   }
 
@@ -204,20 +219,25 @@ export class DeviceAudit implements Audit {
     const submissions = this.#uncounted;
     this.#uncounted = [];
     this.#counting = this.#counting.then(async () => {
-      for (const { accepted, dispatches, drawn } of submissions) {
+      for (const { accepted, commands, drawn } of submissions) {
         if (!(await accepted)) continue;
-        this.#dispatches += dispatches;
-        this.#skipped += drawn.skipped;
-        for (const [reason, workgroups] of drawn.undecided) this.#undecided(reason, workgroups);
+        const { skipped, undecided } = drawn ?? this.#timed(() => this.#draw(commands, -Infinity));
+        this.#dispatches += commands.dispatches;
+        this.#skipped += skipped;
+        for (const [reason, workgroups] of undecided) this.#undecided(reason, workgroups);
       }
     });
     return this.#counting;
   }
 
-  /** Draws workgroups of a submission, and the copies that they need. */
-  #draw(commands: AuditableCommands): Drawn {
+  /**
+   * Draws workgroups of a submission, and the copies that they need, for which some milliseconds
+   * pay.
+   */
+  #draw(commands: AuditableCommands, milliseconds: number): Drawn {
     const { effects, unknownDispatches, hasUnknownEffects } = commands;
-    let left = this.#left();
+    let left = milliseconds;
+    let lacking = Number.POSITIVE_INFINITY;
     const samples: Sample[] = [];
     const before: Copy[] = [];
     const after: Copy[] = [];
@@ -234,6 +254,7 @@ export class DeviceAudit implements Audit {
       if (wanted === 0) continue;
       const expected = this.#expectedOf(call.kernel);
       if (this.#affordable(left, expected) < 1) {
+        lacking = Math.min(lacking, expected + this.#promised - left);
         skipped += wanted;
         continue;
       }
@@ -255,7 +276,10 @@ export class DeviceAudit implements Audit {
         ? Math.min(wanted, this.#affordable(afterCopies, expected))
         : 0;
       skipped += wanted - most;
-      if (most === 0) continue;
+      if (most === 0) {
+        lacking = Math.min(lacking, expected + this.#promised - afterCopies);
+        continue;
+      }
       left = afterCopies;
       this.#copied += bytes;
       this.#promised += most * expected;
@@ -275,6 +299,8 @@ export class DeviceAudit implements Audit {
       }));
       samples.push({ call, workgroups, expected, copies });
     }
+    if (samples.length === 0 && lacking < Number.POSITIVE_INFINITY)
+      this.#restsUntil = performance.now() + Math.min(lacking / this.#settings.budget, mostRest);
     return { samples, before, after, undecided, skipped };
   }
 
