@@ -5,7 +5,7 @@ import { BufferContents } from "../reference/buffers.ts";
 import type { FloatFormat } from "../reference/floatFormat.ts";
 import type { Bounds } from "../reference/intervals.ts";
 import type { Type } from "../wgsl/types.ts";
-import { type Comparison, Pages, pageBytes, type SampledContents } from "./sampledContents.ts";
+import { Pages, pageBytes, type SampledContents, type StoredComparison } from "./sampledContents.ts";
 
 /** A buffer of which only some pages are known. A load from another page gives zeros. */
 export class SampledBuffer extends BufferContents implements SampledContents {
@@ -58,7 +58,7 @@ export class SampledBuffer extends BufferContents implements SampledContents {
     return false;
   }
 
-  *compare(): Generator<void, Comparison> {
+  *compare(): Generator<void, StoredComparison> {
     let bounded = 0;
     const wrong: number[] = [];
     for (const start of new Set([...this.#stores].map((offset) => offset & ~3))) {

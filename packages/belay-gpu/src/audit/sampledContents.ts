@@ -12,7 +12,7 @@ export interface Page {
 }
 
 /** The outcome of comparing what a workgroup has stored with the contents after the dispatch. */
-export interface Comparison {
+export interface StoredComparison {
   /** The number of compared numbers that the specification bounds. */
   readonly bounded: number;
   /** The places of wrong numbers. */
@@ -32,7 +32,7 @@ export interface SampledContents {
   /** True if another workgroup has stored a number that the workgroup loads. */
   readonly hasForeignStores: boolean;
   /** Compares the numbers that the workgroup has stored, in steps. */
-  compare(): Generator<void, Comparison>;
+  compare(): Generator<void, StoredComparison>;
   /** Describes a wrong number of a variable. */
   describe(variable: string, place: number): Omit<WrongWord, "wrong">;
   /** Called after each store with its place. */

@@ -4,7 +4,7 @@ import type { WrongWord } from "../qualify/qualification.ts";
 import type { Bounds } from "../reference/intervals.ts";
 import { type BoundTexture, TextureContents } from "../reference/textures.ts";
 import type { CopiedTexture } from "./copiedTexture.ts";
-import { type Comparison, Pages, pageBytes, type SampledContents } from "./sampledContents.ts";
+import { Pages, pageBytes, type SampledContents, type StoredComparison } from "./sampledContents.ts";
 
 export { textureSupport } from "../reference/textureCalls.ts";
 
@@ -48,7 +48,7 @@ export class SampledTexture extends TextureContents implements SampledContents {
     return false;
   }
 
-  *compare(): Generator<void, Comparison> {
+  *compare(): Generator<void, StoredComparison> {
     let bounded = 0;
     const wrong: number[] = [];
     for (const texel of this.stored) {
