@@ -66,7 +66,7 @@ describe("plans", () => {
       { least: n / 3, most: n / 3 + searching },
     ],
   ])("for %s", async (_, q, plans, { least, most }) => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const arrays = q
       ? { a: values(), p: order, q }
       : { a: values(), p: numbers(n, (i) => i >> 1), q: numbers(n, () => n - 1) };
@@ -77,7 +77,7 @@ describe("plans", () => {
   });
 
   it("begin with the last execution's plan, and now and then as at first", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const plans: string[] = [];
     for (let execution = 0; execution < 17; execution++) {
       const q = execution < 16 ? order.map((_, i) => order[i - 3] ?? order[i]!) : order;
@@ -89,7 +89,7 @@ describe("plans", () => {
   });
 
   it("for addresses that follow from elements that the loop writes", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const { statistics } = await expectSequential(
       dependent,
       { arrays: { a: values(), p: order, q: order }, count: n },
@@ -122,7 +122,7 @@ describe("iterations with dependences at unknown elements", () => {
   });
 
   it("are executed by multi-versioning, in few rounds", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const first = await expectSequential(union, { arrays: arrays(), count: many }, { device });
     expect(first.statistics.plans).toEqual(["logged", "multi-version"]);
     const { statistics } = await expectSequential(union, { arrays: arrays(), count: many }, { device });
@@ -131,7 +131,7 @@ describe("iterations with dependences at unknown elements", () => {
   });
 
   it("start again with cleared marks when the epochs run out", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const count = 2400;
     // Eight iterations at a time depend on the last of the eight before.
     const arrays = {
@@ -147,7 +147,7 @@ describe("iterations with dependences at unknown elements", () => {
   });
 
   it("continue after bail-outs to the CPU", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const given = { ...arrays(), one: arrays().one.map((node, i) => (i % 400 === 399 ? nodes : node)) };
     const { statistics } = await expectSequential(union, { arrays: given, count: many }, { device });
     expect(statistics.onCpu).toBeGreaterThanOrEqual(5);
@@ -167,14 +167,14 @@ describe("branches that follow from elements that the loop writes", () => {
   });
 
   it("allow multi-versioning", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const { statistics } = await expectSequential(matching, { arrays: arrays(), count: n }, { device });
     expect(statistics.plans).toEqual(["logged", "multi-version"]);
     expect(statistics.rounds).toBeLessThan(30);
   });
 
   it("allow reservations", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const engine: Engine = (workspace, execution) =>
       runDefault(workspace, execution, { plan: "by reservation" });
     const given = { arrays: arrays(), count: n };
@@ -184,7 +184,7 @@ describe("branches that follow from elements that the loop writes", () => {
   });
 
   it("are executed in order from the log as well", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const loop = { ...matching, schedule: { iterationsPerRound: 3 } };
     const { statistics } = await expectSequential(loop, { arrays: arrays(), count: n }, { device });
     expect(statistics.plans).toEqual(["logged"]);
@@ -200,7 +200,7 @@ describe("every feature", () => {
     );
     const a = values();
     a[150] = 7;
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const carried = Object.fromEntries(loop.carried.map(({ name }) => [name, -1]));
     const { statistics } = await expectSequential(loop, { arrays: { a }, carried, count: n }, { device });
     expect(statistics.misspeculated).toBeGreaterThan(0);
@@ -214,7 +214,7 @@ describe("every feature", () => {
     );
     const a = values();
     a.fill(-5, 200, 220);
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const sum = Object.fromEntries(loop.reductions.map(({ name }) => [name, 5]));
     const result = await expectSequential(
       loop,
@@ -238,7 +238,7 @@ describe("every feature", () => {
       }`,
         "speculate(a)",
       );
-      const device = await devices.newDevice();
+      const device = await devices.sharedDevice();
       await expectSequential(loop, { arrays: { a: values(), p: order }, count: n }, { device });
     },
   );
@@ -255,7 +255,7 @@ describe("every feature", () => {
       "for (let i = 0; i < p.length; i++) { a[p[i]!] = a[q[i]!]! + i; }",
       "speculate(a)",
     );
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const arrays = { a: new Elements(n).fill(3), p: order, q: order.map((_, i) => order[(i * 13) % n]!) };
     await expectSequential(loop, { arrays, count: n }, { device });
   });
@@ -269,7 +269,7 @@ describe("every feature", () => {
       "for (let i = 0; i < p.length; i++) { if (Math.log(a[p[i]!]!) > 0.5) { a[i] = 1; } }",
       "speculate(a)",
     );
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     await expectSequential(
       loop,
       { arrays: { a: Float32Array.from(order, (place) => 1 + (place % 3)), p: order }, count: n },
@@ -278,7 +278,7 @@ describe("every feature", () => {
   });
 
   it("executes as many iterations in a round as the schedule says", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const loop = { ...update, schedule: { iterationsPerRound: 50 } };
     const arrays = { a: values(), p: order, q: order };
     const { statistics } = await expectSequential(loop, { arrays, count: n }, { device });
@@ -286,7 +286,7 @@ describe("every feature", () => {
   });
 
   it("continues in a new segment after the longest one", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     // The contributions of 128 iterations take 516 bytes.
     const limits = new Proxy(device.limits, {
       get: (target, name: keyof GPUSupportedLimits) =>
@@ -307,7 +307,7 @@ describe("every feature", () => {
 
 describe("iterations that bail out", () => {
   it("load an element that does not exist", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const q = order.map((place, i) => (i % 100 === 50 ? n + i : place));
     const { statistics } = await expectSequential(
       update,
@@ -324,7 +324,7 @@ describe("iterations that bail out", () => {
       "speculate(a) accesses(2)",
     );
     const a = numbers(n, (i) => (i === 99 ? 20_000 : i % 5));
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const { statistics } = await expectSequential(loop, { arrays: { a, p: order }, count: n }, { device });
     expect(statistics.onCpu).toBeGreaterThan(0);
   });
@@ -335,7 +335,7 @@ describe("iterations that bail out", () => {
       "for (let i = 0; i < p.length; i++) { for (let k = 0; k < a[0]!; k++) { a[1 + (((p[i]! + k) | 0) & 127)] = i; } }",
       "speculate(a)",
     );
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const a = numbers(n, () => 100);
     const { statistics } = await expectSequential(loop, { arrays: { a, p: order }, count: n }, { device });
     expect(statistics).toMatchObject({ onCpu: 0, plans: ["logged"] });
@@ -344,7 +344,7 @@ describe("iterations that bail out", () => {
 
 describe("resident arrays", () => {
   it("move only when one side has changed them", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const arrays = { a: resident(values()), p: resident(order.slice()), q: resident(order.slice()) };
     const first = await expectSequential(update, { arrays, count: n }, { device });
     expect(first.statistics.bytes).toEqual({ uploaded: 12 * n, downloaded: 0 });
@@ -355,7 +355,7 @@ describe("resident arrays", () => {
   });
 
   it("cost one submission and one write of a few words if nothing has changed", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const arrays = { a: resident(values()), p: resident(order.slice()), q: resident(order.slice()) };
     const sequential = sequentialLoop(update);
     const variables = { inputs: {}, carried: {}, reductions: {}, first: 0, step: 1, count: n };
@@ -373,7 +373,7 @@ describe("resident arrays", () => {
   });
 
   it("are recognized by the array itself, as translated functions receive it, until release", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const [a, q] = [values(), order.slice()];
     const kept = [resident(a), resident(q)] as const;
     const arrays = { a: kept[0], p: order, q };
@@ -413,7 +413,7 @@ describe("a rule left out", () => {
     ["multi-version: an iteration whose stores changed", "advance", "{ changed_at(slot); }", "{ }"],
     ["multi-version: the stores of earlier iterations", "advance", "if (writer >= later)", "if (true)"],
   ] as const)("gives wrong results, %s", async (_, name, find, put) => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const changed = changeKernels(device, find, put, name);
     const q = order.map((_, i) => order[i - 1] ?? order[i]!);
     const isLast = name === "commit";
@@ -448,7 +448,7 @@ describe("the CPU, when it is faster", () => {
     ["within a window in which iterations wait", update, order.map((_, i) => order[i - 1] ?? order[i]!)],
     ["between windows of a log", dependent, order],
   ])("takes over %s", async (_, loop, q) => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const arrays = { a: values(), p: order, q };
     const short = { ...loop, schedule: { iterationsPerRound: 25 } };
     const { statistics } = await expectSequential(short, { arrays, count: n }, { device, engine: impatient });
@@ -457,7 +457,7 @@ describe("the CPU, when it is faster", () => {
   });
 
   it("lets the GPU search for the first dependences", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const many = 2 ** 17;
     const p = numbers(many, (i) => (i % 192 === 191 ? i - 1 : i));
     const arrays = { a: numbers(many, (i) => i), p, q: p };
@@ -477,7 +477,7 @@ describe("the CPU, when it is faster", () => {
       "for (let i = 0; i < p.length; i++) { a[p[i]!] = (a[q[i]!]! + 1) | 0; sum = (sum + a[q[i]!]!) | 0; }",
       "speculate(a) reduction(+:sum)",
     );
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const q = order.map((_, i) => order[i - 3] ?? order[i]!);
     const reductions = Object.fromEntries(loop.reductions.map(({ name }) => [name, 5]));
     const given = { arrays: { a: values(), p: order, q }, reductions, count: n };

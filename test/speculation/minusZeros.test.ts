@@ -142,7 +142,7 @@ describe("integers that may be -0", () => {
     expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
     const { loop } = loops[0]!;
     const sequential = sequentialLoop(loop);
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     for (const n of [0, -2]) {
       const [javaScript, cpu, gpu] = [0, 0, 0].map(() => new Float32Array(size)) as [
         Float32Array,

@@ -22,7 +22,7 @@ type Run = (...parameters: unknown[]) => Promise<unknown>;
  * data.
  */
 async function programOn(source: string): Promise<Record<string, Run>> {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const { code } = replaceLoops(source, "program.ts");
   return evaluate(code!, (call) => speculate(call, { device, fallback: "never" })) as never;
 }
@@ -326,7 +326,7 @@ describe("the options of one loop", () => {
 
   it("keep a loop from beginning that is aborted in its turn, and from nothing else", async () => {
     const scale = await run();
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const a = new Float32Array(5).fill(1);
     const controller = new AbortController();
     const reason = new Error("enough");
@@ -343,7 +343,7 @@ describe("the options of one loop", () => {
 
   it("keep a loop from beginning that is aborted while the device is at work", async () => {
     const scale = await run();
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const [a, b] = [new Float32Array(5).fill(1), new Float32Array(5).fill(1)];
     const controller = new AbortController();
     const first = scale(a, 5, { device, fallback: "never" });
@@ -367,7 +367,7 @@ describe("the options of one loop", () => {
   const ascending = (n: number) => Int32Array.from({ length: n }, (_, i) => i);
 
   it("tell the progress of a loop on the GPU", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const steps: Progress[] = [];
     const a = new Int32Array(100);
     await chain()(a, 100, { device, fallback: "never", onProgress: (step: Progress) => steps.push(step) });
@@ -389,7 +389,7 @@ describe("the options of one loop", () => {
   });
 
   it("abort a loop between its rounds, and leave the device to later loops", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const controller = new AbortController();
     const reason = new Error("enough");
     const a = new Int32Array(100);
@@ -414,7 +414,7 @@ describe("the options of one loop", () => {
   });
 
   it("end a loop on a resident array when a listener fails, and leave the array to be written anew", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const a = new Int32Array(100);
     const kept = resident(a);
     const failure = new Error("the listener failed");

@@ -51,7 +51,7 @@ const stores: readonly (readonly [body: string, iterations: number, outside: rea
 it.each(classes.map((one, row) => [one.name, one, row] as const))(
   "leave in a %s what JavaScript leaves",
   async (name, arrayClass, row) => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const source = stores
       .map(
         ([body], at) => `

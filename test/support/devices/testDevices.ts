@@ -17,14 +17,13 @@ export function testDevices({
 } = {}): {
   newDevice: (options?: { errorsAreExpected?: boolean }) => Promise<GPUDevice>;
   /**
-   * Returns a view of one device of the file, for tests that never lose it. Kernels with explicit
-   * layouts, as Belay's own, are compiled once for all views.
+   * Returns a view of one device of the file, for tests that never lose it. Equal kernels that
+   * Belay wrote are compiled once for all views.
    */
   sharedDevice: () => Promise<GPUDevice>;
 } {
   let opened: OpenedGpu;
-  let shared: Promise<GPUDevice> | undefined;
-  const kept = new Set<GPUComputePipeline>();
+  let shared: ReturnType<typeof share> | undefined;
   const errors: string[] = [];
   beforeAll(async () => {
     opened = await openGpu();
@@ -40,32 +39,56 @@ export function testDevices({
     }
     return device;
   };
+  const share = async () => {
+    const device = await newDevice();
+    return { device, members: compilingOnce(device) };
+  };
   const sharedDevice = async () => {
-    shared ??= newDevice();
-    return viewOf(await shared, kept);
+    shared ??= share();
+    const { device, members } = await shared;
+    return viewOf(device, members);
   };
   return { newDevice, sharedDevice };
 }
 
-/**
- * Returns a view of a device that ends without it. Its pipelines are kept: Dawn compiles none again
- * while one with equal text and layout lives.
- */
-function viewOf(device: GPUDevice, kept: Set<GPUComputePipeline>): GPUDevice {
-  let end = (_: GPUDeviceLostInfo) => {};
-  const lost = new Promise<GPUDeviceLostInfo>((resolve) => {
-    end = resolve;
-  });
+/** Creates pipelines of a device, and compiles equal kernels of Belay's once. */
+function compilingOnce(device: GPUDevice) {
+  const codes = new WeakMap<GPUShaderModule, string>();
+  const known = new Map<string, GPUComputePipeline>();
+  // Dawn compiles none again while one with equal text and explicit layout lives.
+  const kept = new Set<GPUComputePipeline>();
   const keep = (pipeline: GPUComputePipeline) => {
     kept.add(pipeline);
     return pipeline;
   };
-  return proxyOf(device, {
-    createComputePipeline: (descriptor: GPUComputePipelineDescriptor) =>
-      keep(device.createComputePipeline(descriptor)),
+  return {
+    createShaderModule: (descriptor: GPUShaderModuleDescriptor) => {
+      const module = device.createShaderModule(descriptor);
+      codes.set(module, descriptor.code);
+      return module;
+    },
+    createComputePipeline: (descriptor: GPUComputePipelineDescriptor) => {
+      const { label, layout, compute } = descriptor;
+      const code = codes.get(compute.module);
+      // A program's pipelines get overlays, so no two hardened devices can have the same.
+      if (layout !== "auto" || !code?.includes("belay_"))
+        return keep(device.createComputePipeline(descriptor));
+      const key = JSON.stringify([label, code, compute.entryPoint, Object.entries(compute.constants ?? {})]);
+      const pipeline = known.get(key) ?? device.createComputePipeline(descriptor);
+      known.set(key, pipeline);
+      return pipeline;
+    },
     createComputePipelineAsync: async (descriptor: GPUComputePipelineDescriptor) =>
       keep(await device.createComputePipelineAsync(descriptor)),
-    lost,
-    destroy: () => end({ reason: "destroyed", message: "the view ended" } as GPUDeviceLostInfo),
+  };
+}
+
+/** Returns a view of a device that ends without it. */
+function viewOf(device: GPUDevice, members: ReturnType<typeof compilingOnce>): GPUDevice {
+  let end = (_: GPUDeviceLostInfo) => {};
+  const lost = new Promise<GPUDeviceLostInfo>((resolve) => {
+    end = resolve;
   });
+  const destroy = () => end({ reason: "destroyed", message: "the view ended" } as GPUDeviceLostInfo);
+  return proxyOf(device, { ...members, lost, destroy });
 }
