@@ -93,6 +93,11 @@ const forms: [before: string, loop: string, after?: string][] = [
   ["", "for (const x of pair.left) b[x & 7] = x;"],
   ["", "for (let i = 0; i < n; i++) b[i] = a.at(-i)! + (a.at(i - 9) ?? 5) + (a.at(2 * i) ?? 7);"],
   ["", "for (let i = 0; i < n; i++) b[i] = a.at(a[i + 3]!) ?? 1;"],
+  [
+    "",
+    "for (let i = 0; i < n; i++) { const x = a[i + 3]! & -1; b[i] = a.at(-1 - a[i + 3]!)! + a.at(-1 - x)!; }",
+  ],
+  ["const c = Uint8Array.from(a);", "for (let i = 0; i < n; i++) b[i] = a.at(-1 - c[i + 3]!)!;"],
   ["", "for (let i = 1; i < n; i++) b[i] = pair.left.at(-1 - i)! + a.at(i % 3)! + a.at(n)!;"],
   [
     "",

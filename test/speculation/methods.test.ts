@@ -56,6 +56,16 @@ it.each([
   expect(calls).toHaveLength(count);
 });
 
+it("are refused where their private parts cannot be named", () => {
+  const outside = classes.replace("grid.at(i & 1, 1)", "grid.sum(i) + grid.at(i & 1, 1)");
+  const errors = replaceLoops(outside, "methods.ts").diagnostics.filter(
+    ({ severity }) => severity === "error",
+  );
+  expect(errors.map(({ message }) => message)).toEqual([
+    "not parallelized because `#weight`, which is private to another class, cannot run on a GPU",
+  ]);
+});
+
 it.each([
   ["of a getter", "out[i] = this.size;", 0],
   ["of a method that the file replaces", "out[i] = this.at(i, 0);", 2, "Base.prototype.at = () => 7;"],

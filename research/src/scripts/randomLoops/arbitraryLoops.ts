@@ -78,6 +78,11 @@ const { body } = fc.letrec<Record<"integer" | "float" | "test" | "index" | "stat
         text`(${float} | 0)`,
         text`mix(${integer}, ${integer})`,
         text`(${array}[${index}] ?? ${integer})`,
+        text`(${array}.at(${index}) ?? ${integer})`,
+        text`${array}.at(${oneOf("-i", "i - 1", "c[i]", "-1 - h", "(a[i] | 0)", "-2")})`,
+        text`counter.${oneOf("scaled", "shifted")}(${integer})`,
+        text`tree(c[i] & 15)`,
+        text`(${oneOf("i", "c[i]", "h")} ** 2)`,
         oneOf("k++", "--k", "(k = i)", "(a[i] = 3)", "c[i]++"),
       ),
       index: fc.oneof(
@@ -94,6 +99,7 @@ const { body } = fc.letrec<Record<"integer" | "float" | "test" | "index" | "stat
           "b[i] + 1",
           "a[i] - 1",
           "b[i] + c[i]",
+          "i / 2",
         ),
         integer,
       ),
@@ -122,6 +128,7 @@ const { body } = fc.letrec<Record<"integer" | "float" | "test" | "index" | "stat
         text`(${integer} ${comparison} ${integer})`,
         text`(${float} ${comparison} ${fc.oneof(float, oneOf("0.1", "1e39", "2"))})`,
         text`(${integer} ${comparison} ${oneOf("0.5", "3", "x", "1e20")})`,
+        text`(${integer} / ${oneOf("3", "m", "c[i]")} ${comparison} ${oneOf("i", "0.5", "c[i] / 2")})`,
         text`(${test} ${oneOf("&&", "||")} ${test})`,
         text`!${test}`,
         text`!!(${fc.oneof(integer, float)})`,
@@ -143,7 +150,7 @@ const { body } = fc.letrec<Record<"integer" | "float" | "test" | "index" | "stat
         text`{ const p = ${integer}, q = ${integer}, r = ${float}; { const h = p; let k = q | 0, u = r; ${body} } }`,
         text`if (${test}) { ${body} } else { ${body} }`,
         text`if (${test} && i % 5 === 4) ${oneOf("continue", "break")};`,
-        text`for (let h = ${oneOf("0", "m", "c[i]")}; h < ${oneOf("4", "n", "c[i + 1]")}; h${oneOf("++", " += 3")}) { ${body} if (${test}) ${oneOf("break", "continue", "continue outer")}; ${body} }`,
+        text`for (let h = ${oneOf("0", "m", "c[i]", "0, to = 2")}; h < ${oneOf("4", "n", "c[i + 1]")}; h${oneOf("++", " += 3")}) { ${body} if (${test}) ${oneOf("break", "continue", "continue outer")}; ${body} }`,
         text`{ let turns = 3; while (turns > 0) { turns = (turns - 1) | 0; ${body} } }`,
         text`{ let turns = 3; do { turns = (turns - 1) | 0; ${body} if (${test}) continue; ${body} } while (turns > 0); }`,
         text`switch ((${integer}) & 3) { case 0: case 2: { ${body} } break; case 1: if (${test}) break; ${body} break; default: ${body} }`,
@@ -162,6 +169,7 @@ const header = oneOf(
   "let i = 0; i !== (n > 0 ? Math.floor(n) : 0); ++i",
   "let i = m; i < n + m; i++",
   "let i = 0; i < n / 2; i++",
+  "let i = 0, odd = 1; i < n; i++, odd = odd * 5 & 7",
 );
 
 /**
@@ -173,6 +181,15 @@ function mix(x: number, y: number) {
   if (x > y) return (x - y) | 0;
   return (x ^ y) & 1023;
 }
+const tree = (y: number): number => (y < 1 ? 1 : (tree(y - 1) * 3 + y) & 255);
+class Counter {
+  scale = 3;
+  constructor(readonly shift: number) {}
+  times(y: number) { return Math.imul(y, this.scale); }
+  scaled(y: number) { return (this.times(y) + this.shift) | 0; }
+  shifted(y: number) { return y >> this.shift; }
+}
+const counter = new Counter(2);
 export async function run(a: Int32Array, b: Uint32Array, c: Uint8Array, d: Int16Array, e: Uint8ClampedArray,
   f: Float32Array, g: Float32Array, t: Int32Array, n: number, m: number, x: number) {
   "use speculate";

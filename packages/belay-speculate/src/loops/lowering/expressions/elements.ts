@@ -4,6 +4,7 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import { classOf, withoutTypes } from "../../source/declaredTypes.ts";
 import { lookUp } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
+import { someExpression } from "../../tree/walk.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
 import { asInteger } from "../numbers/conversions.ts";
 import { rangeOfInteger } from "../numbers/exactIntegers.ts";
@@ -14,6 +15,7 @@ import {
   type CharacterValue,
   hostConstant,
   hostNumber,
+  hull,
   type IntegerValue,
   type Interval,
   int32,
@@ -122,7 +124,12 @@ function wholePlace(lowering: Lowering, value: LoweredValue, node: Node): Intege
       loopError.unsupported("`at` of a number that may be no i32", node, "coerce it: `a.at(x | 0)`"),
     );
   const coerced = bitwise(lowering, "|", index, hostConstant(0), node);
-  return { ...coerced, ir: lowering.hold(coerced.ir) };
+  const ir = lowering.hold(coerced.ir);
+  // A missing element becomes 0, which the range may not have.
+  const mayBeMissing = someExpression(index.ir, ({ kind }) => ["load", "local", "carried"].includes(kind));
+  return mayBeMissing
+    ? integer(ir, hull(rangeOfInteger(lowering, coerced), between(0, 0)))
+    : { ...coerced, ir };
 }
 
 /** Returns the index of the element at a place, which counts from the end if it is negative. */

@@ -146,17 +146,36 @@ function objectBefore(lowering: Lowering, node: Node): OuterObject | undefined {
   if (!path) return undefined;
   if (path.root === null) {
     const self = selfAt(lowering);
-    return self && { ...self, names: [...self.names, ...path.names] };
+    const object = self && { ...self, names: [...self.names, ...path.names] };
+    return object && seen(lowering, object, node);
   }
   const part = namedPart(lowering, node);
   if (!part) return undefined;
   const { binding, names } = part;
   const meaning = lowering.meanings.get(binding);
-  if (meaning?.kind === "object") return { ...meaning.object, names: [...meaning.object.names, ...names] };
+  if (meaning?.kind === "object")
+    return seen(lowering, { ...meaning.object, names: [...meaning.object.names, ...names] }, node);
   if (!isConstantObject(lowering, binding)) return undefined;
   const code = part.code ?? nameBefore(lowering, binding);
   return code === undefined ? undefined : { binding, code, names };
 }
+
+/** Returns an object. Refuses a private property that the code before the loop cannot name. */
+function seen({ loop }: Lowering, object: OuterObject, node: Node): OuterObject {
+  const hidden = object.names.find((name) => name.startsWith("#") && !hasPrivate(loop.scope, name.slice(1)));
+  if (hidden === undefined) return object;
+  const what = `\`${hidden}\`, which is private to another class,`;
+  return refuse(loopError.unsupported(what, node, "move the loop into a method of the class"));
+}
+
+/** Returns true if a class around a place has a private member of this name. */
+const hasPrivate = (scope: Scope | undefined, name: string): boolean =>
+  scope !== undefined &&
+  ((scope.node.type === "ClassBody" &&
+    scope.node.body.some(
+      (one) => "key" in one && one.key.type === "PrivateIdentifier" && one.key.name === name,
+    )) ||
+    hasPrivate(scope.parent, name));
 
 function meaningOfProperty(lowering: Lowering, code: string, type: DeclaredType): Meaning {
   if (type.kind === "array") return accessed(lowering, code, type);
