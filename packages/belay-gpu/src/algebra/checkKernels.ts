@@ -20,8 +20,13 @@ const lanes = 64;
  * often. Its kernel takes longer to compile.
  */
 const manyRows = 64;
-/** The terms from which on a lane loads four neighboring ones at a time. */
-const wideTerms = 4 * lanes;
+/**
+ * The terms from which on a lane loads four neighboring ones at a time. This takes more code, which
+ * is loaded, too.
+ */
+const wideTerms = 4096;
+/** The workgroups that keep a GPU busy. Where there are fewer, each compares fewer blocks. */
+const busyWorkgroups = 1024;
 /** The columns of a tile of the right factor, and the terms from which on it pays. */
 const tileColumns = 32;
 const tileTerms = 32;
@@ -111,9 +116,14 @@ export function checkKernels(given: SumsOfProducts, outputBytes: number, decides
   const vectors = rowCount >= manyRows && sums.windows.length === 0 ? 2 : 1;
   const width = vectors === 2 && terms >= wideTerms && isInFours(sums) ? 4 : 1;
   const groupRows = 4 * vectors;
-  const groupBlocks = Math.min(mostBlocks, blocks);
-  const blockGroups = Math.ceil(blocks / groupBlocks);
   const rowGroups = Math.ceil(rowCount / groupRows);
+  let groupBlocks = Math.min(mostBlocks, blocks);
+  while (
+    groupBlocks > phaseBlocks &&
+    rowGroups * Math.ceil(blocks / groupBlocks) * batchCount < busyWorkgroups
+  )
+    groupBlocks = Math.ceil(groupBlocks / 2);
+  const blockGroups = Math.ceil(blocks / groupBlocks);
   const workgroups = rowGroups * blockGroups * batchCount;
   const combined = batchCount * blocks * terms;
   const words = Math.ceil(outputBytes / 4);
