@@ -184,12 +184,12 @@ function mix(x: number, y: number) {
 const tree = (y: number): number => (y < 1 ? 1 : (tree(y - 1) * 3 + y) & 255);
 class Counter {
   scale = 3;
-  constructor(readonly shift: number) {}
+  shift = 2;
   times(y: number) { return Math.imul(y, this.scale); }
   scaled(y: number) { return (this.times(y) + this.shift) | 0; }
   shifted(y: number) { return y >> this.shift; }
 }
-const counter = new Counter(2);
+const counter = new Counter();
 export async function run(a: Int32Array, b: Uint32Array, c: Uint8Array, d: Int16Array, e: Uint8ClampedArray,
   f: Float32Array, g: Float32Array, t: Int32Array, n: number, m: number, x: number) {
   "use speculate";
