@@ -20,13 +20,6 @@ const lanes = 64;
  * often. Its kernel takes longer to compile.
  */
 const manyRows = 64;
-/**
- * The terms from which on a lane loads four neighboring ones at a time. This takes more code, which
- * is loaded, too.
- */
-const wideTerms = 4096;
-/** The workgroups that keep a GPU busy. Where there are fewer, each compares fewer blocks. */
-const busyWorkgroups = 1024;
 /** The columns of a tile of the right factor, and the terms from which on it pays. */
 const tileColumns = 32;
 const tileTerms = 32;
@@ -114,16 +107,10 @@ export function checkKernels(given: SumsOfProducts, outputBytes: number, decides
   ];
   const blocks = Math.ceil(columnCount / blockColumns);
   const vectors = rowCount >= manyRows && sums.windows.length === 0 ? 2 : 1;
-  const width = vectors === 2 && terms >= wideTerms && isInFours(sums) ? 4 : 1;
   const groupRows = 4 * vectors;
-  const rowGroups = Math.ceil(rowCount / groupRows);
-  let groupBlocks = Math.min(mostBlocks, blocks);
-  while (
-    groupBlocks > phaseBlocks &&
-    rowGroups * Math.ceil(blocks / groupBlocks) * batchCount < busyWorkgroups
-  )
-    groupBlocks = Math.ceil(groupBlocks / 2);
+  const groupBlocks = Math.min(mostBlocks, blocks);
   const blockGroups = Math.ceil(blocks / groupBlocks);
+  const rowGroups = Math.ceil(rowCount / groupRows);
   const workgroups = rowGroups * blockGroups * batchCount;
   const combined = batchCount * blocks * terms;
   const words = Math.ceil(outputBytes / 4);
@@ -191,12 +178,11 @@ fn combine(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: ve
   if (term < terms) { combined[(batch * blocks + block) * terms + term] = ${stored("sum", "magnitude")}; }
 }`;
   const source = `
-${width === 4 ? "@group(0) @binding(0) var<storage, read> leftFours: array<vec4f>;" : declarationOf(sums.left, 0, "left")}
+${declarationOf(sums.left, 0, "left")}
 ${declarationOf(sums.right, 1, "right")}
 ${declarationOf(output, 2, "results")}
 ${sums.added ? declarationOf(sums.added, 3, "added") : ""}
 @group(0) @binding(4) var<storage, read_write> combined: array<vec2f>;
-${width === 4 ? "@group(0) @binding(4) var<storage, read_write> combinedPairs: array<vec4f>;" : ""}
 @group(0) @binding(5) var<storage, read_write> report: array<atomic<u32>>;
 /** The seed of the weights, and the first word of the report. */
 struct Draw { seed: u32, own: u32 }
@@ -220,7 +206,7 @@ fn weight(column: u32) -> f32 {
   return bitcast<f32>((x & 0x807fffffu) | 0x3f800000u);
 }
 
-${width === 1 ? `fn leftAt(at: u32) -> f32 { return ${loadOf(sums.left, "left", "at")}; }` : ""}
+fn leftAt(at: u32) -> f32 { return ${loadOf(sums.left, "left", "at")}; }
 fn rightAt(at: u32) -> f32 { return ${loadOf(sums.right, "right", "at")}; }
 ${scale ? `fn scaleAt(at: u32) -> f32 { return ${loadOf(scale, "scales", "at")}; }` : ""}
 fn resultAt(at: u32) -> f32 { return ${loadOf(output, "results", "at")}; }
@@ -286,31 +272,31 @@ ${each(
   var bound${g}_${v} = vec4f();`,
 )}`,
 )}
-${each(groupBlocks, (g) => `  var combinedBound${g} = 0.0;`)}
-  for (var term = ${width}u * lane; term < terms; term += ${width * lanes}u) {
+  for (var term = lane; term < terms; term += ${lanes}u) {
     let at = ${addressOf(sums.terms, "term", "left")};
 ${scalesLeft ? `    let scaleAtTerm = ${addressOf(sums.terms, "term", "scale")};` : ""}
-${each(vectors, (v) =>
-  width === 4
-    ? `${each(4, (r) => `    let fours${v}_${r} = leftFours[(base${v}[${r}] + at) / 4u];`)}
-${each(4, (j) => `    let x${v}_${j} = vec4f(${fours((r) => `fours${v}_${r}[${j}]`)});`)}`
-    : `    let x${v}_0 = vec4f(${fours((r) => `select(0.0, leftAt(base${v}[${r}] + at)${scalesLeft ? ` * scaleAt(scaleBase${v}[${r}] + scaleAtTerm)` : ""}, ${windowsOf(sums, `result${v}[${r}]`)})`)});`,
+${each(
+  vectors,
+  (
+    v,
+  ) => `    let x${v} = vec4f(${fours((r) => `select(0.0, leftAt(base${v}[${r}] + at)${scalesLeft ? ` * scaleAt(scaleBase${v}[${r}] + scaleAtTerm)` : ""}, ${windowsOf(sums, `result${v}[${r}]`)})`)});
+    let magnitude${v} = abs(x${v}) + tinyLeft;`,
 )}
-${each(groupBlocks, (g) => {
-  const at = `(batch * blocks + min(firstBlock + ${g}u, blocks - 1u)) * terms + term`;
-  return `    let at${g} = ${at};
-${each(width, (j) => `    let both${g}_${j} = ${width === 4 ? `combinedPairs[at${g} / 2u + ${j >> 1}u].${j % 2 ? "zw" : "xy"}` : `combined[at${g}]`};`)}
-${each(vectors * width, (i) => {
-  const [v, j] = [i % vectors, Math.floor(i / vectors)];
-  return `    difference${g}_${v} += x${v}_${j} * both${g}_${j}.x;
-    bound${g}_${v} += abs(x${v}_${j}) * both${g}_${j}.y;`;
-})}
-    combinedBound${g} += ${Array.from({ length: width }, (_, j) => `both${g}_${j}.y`).join(" + ")};`;
-})}
-  }
 ${each(
   groupBlocks,
-  (g) => `  {
+  (g) => `    let both${g} = combined[(batch * blocks + min(firstBlock + ${g}u, blocks - 1u)) * terms + term];
+${each(
+  vectors,
+  (v) => `    difference${g}_${v} += x${v} * both${g}.x;
+    bound${g}_${v} += magnitude${v} * both${g}.y;`,
+)}`,
+)}
+  }
+${each(groupBlocks, (g) => {
+  const first = (g % phaseBlocks) * 2 * vectors;
+  const isLast = g % phaseBlocks === phaseBlocks - 1 || g === groupBlocks - 1;
+  const phase = isLast ? Array.from({ length: (g % phaseBlocks) + 1 }, (_, i) => g - i) : [];
+  return `  {
     let column = (firstBlock + ${g}u) * ${blockColumns}u + lane;
     if (column < columns) {
       let factor = weight(column);
@@ -331,17 +317,11 @@ ${
 )}
     }
   }
-${each(vectors, (v) => `  bound${g}_${v} += tinyLeft * combinedBound${g};`)}`,
-)}
-${each(groupBlocks, (g) => {
-  const first = (g % phaseBlocks) * 2 * vectors;
-  const isLast = g % phaseBlocks === phaseBlocks - 1 || g === groupBlocks - 1;
-  const phase = isLast ? Array.from({ length: (g % phaseBlocks) + 1 }, (_, i) => g - i) : [];
-  return `${each(
-    vectors,
-    (v) => `  partial[${first + v}][lane] = difference${g}_${v};
+${each(
+  vectors,
+  (v) => `  partial[${first + v}][lane] = difference${g}_${v};
   partial[${first + vectors + v}][lane] = bound${g}_${v};`,
-  )}
+)}
 ${
   isLast
     ? `  workgroupBarrier();
@@ -469,18 +449,6 @@ function mirrored(sums: SumsOfProducts): SumsOfProducts {
     results: exchanged(sums.results),
     terms: exchanged(sums.terms),
   };
-}
-
-/** Returns true if four neighboring terms have neighboring left factors at a multiple of four. */
-function isInFours({ left, scale, start, results, terms: [first, ...terms] }: SumsOfProducts): boolean {
-  const steps = [start, ...results, ...terms].map((each) => each.left);
-  const isNeighboring = first?.left === 1 && first.size % 4 === 0;
-  return (
-    isNeighboring &&
-    left.format === "f32" &&
-    scale?.scaled !== "left" &&
-    steps.every((each) => each % 4 === 0)
-  );
 }
 
 /** Returns the least step in the right factor of dimensions that move it. */
