@@ -8,10 +8,10 @@ import { MemoryFaultError } from "../context/memoryFault.ts";
 import type { OnFault } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 async function newProgram(memory: MemoryCode, onFault: OnFault = "throw") {
-  const native = await newDevice();
+  const native = await sharedDevice();
   const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
   const device = await harden(native, { redundancy: "none", memory, onFault, injectFaults: true });
   const flips = new BulkFlips(native);
