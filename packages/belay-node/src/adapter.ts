@@ -113,7 +113,7 @@ const HALVES_FLAG = "enable-dawn-features=vulkan_enable_f16_on_nvidia";
  * SwiftShader compiles a store for each word. That takes most of the time of a kernel's
  * compilation.
  */
-const SWIFTSHADER_FLAG = "disable-dawn-features=use_vulkan_zero_initialize_workgroup_memory_extension";
+export const SWIFTSHADER_FLAG = "disable-dawn-features=use_vulkan_zero_initialize_workgroup_memory_extension";
 
 /**
  * Opens WebGPU in Node.js, Deno or Bun. Prefers a GPU, and otherwise takes the best software

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress } from "node:zlib";
+import { SWIFTSHADER_FLAG } from "belay-node/internal/adapter";
 import { packagedFile, unpackArchive } from "belay-node/internal/adapterSwiftShader";
 import { type BrowserContextOptions, chromium, type LaunchOptions, type Page } from "playwright-core";
 
@@ -29,7 +30,7 @@ export async function launchChromium(): Promise<LaunchedChromium> {
     const browser = await chromium.launch({
       ...(packaged ? await unpackChromium(folder) : { channel: "chrome" }),
       timeout: 0,
-      args: ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"],
+      args: ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", `--${SWIFTSHADER_FLAG}`],
     });
     const newPage = async (options?: BrowserContextOptions) => {
       const page = await browser.newPage(options);
