@@ -72,6 +72,11 @@ it("are executed on the GPU", async () => {
 it.each([
   ["const t = [1, 2, 3]; a[i] = t[a[i]!]!;", "an element that `t` may not have", "`t[k & 1]`"],
   ["const t = [1, 2, 3, 4]; a[i] = t[a[i]! & 7]!;", "an element that `t` may not have", "`t[k & 3]`"],
+  [
+    "const t = [1, 2, 3, 4]; a[i] = t[Math.abs(a[i]! % 4)]!;",
+    "an element that `t` may not have",
+    "`t[k & 3]`",
+  ],
   ["const t = [1, 2]; a[i] = t[m]!;", "an element that `t` may not have", "`t[k & 1]`"],
   ["const t = [1]; a[i] = t[f[i]!]!;", "an element that `t` may not have", "`t[k & 0]`"],
   ["const t = new Array(2); a[i] = t[0];", "may have no value yet", "`.fill(0)`"],

@@ -3,10 +3,12 @@ import type { ConditionalExpression, LogicalExpression, Node, Expression as Sour
 import { loopError } from "../../../diagnostics/loops.ts";
 import { withoutTypes } from "../../source/declaredTypes.ts";
 import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
+import { operandsOf } from "../../tree/walk.ts";
 import type { Lowering } from "../lowering.ts";
 import { accuracyOf, chosen } from "../numbers/accuracy.ts";
 import { asInteger, settled, toBoolean, toFloat } from "../numbers/conversions.ts";
 import { rangeOfInteger } from "../numbers/exactIntegers.ts";
+import { isBitwise } from "../numbers/hostValues.ts";
 import { zero } from "../numbers/linear.ts";
 import { zeroOfChoice } from "../numbers/minusZeros.ts";
 import {
@@ -146,6 +148,28 @@ export function mayBeUndefined({ variables }: Lowering, value: LoopExpression): 
     if (ir.kind === "local") return [...variables.definitionsOf(ir.name)].some(visit);
     if (ir.kind === "conditional") return visit(ir.yes) || visit(ir.no);
     return ir.kind === "load" || ir.kind === "carried";
+  };
+  return visit(value);
+}
+
+/**
+ * Returns true if an integer may be NaN or undefined on the CPU, because it is computed from an
+ * element that does not exist, and not coerced.
+ */
+export function mayBeMissing({ variables }: Lowering, value: LoopExpression): boolean {
+  const seen = new Set<LoopExpression>();
+  const visit = (ir: LoopExpression): boolean => {
+    if (seen.has(ir)) return false;
+    seen.add(ir);
+    if (ir.kind === "load" || ir.kind === "carried") return true;
+    if (ir.kind === "local") return [...variables.definitionsOf(ir.name)].some(visit);
+    if (ir.kind === "conditional") return visit(ir.yes) || visit(ir.no);
+    const isCoerced =
+      (ir.kind === "convert" && !ir.implicit) ||
+      (ir.kind === "unary" && ir.operator === "~") ||
+      (ir.kind === "binary" && isBitwise(ir.operator)) ||
+      (ir.kind === "call" && (ir.callee === "imul" || ir.callee === "clz32"));
+    return !isCoerced && operandsOf(ir).some(visit);
   };
   return visit(value);
 }

@@ -4,7 +4,6 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import { classOf, withoutTypes } from "../../source/declaredTypes.ts";
 import { lookUp } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
-import { someExpression } from "../../tree/walk.ts";
 import type { AccessedArray, Lowering } from "../lowering.ts";
 import { asInteger } from "../numbers/conversions.ts";
 import { rangeOfInteger } from "../numbers/exactIntegers.ts";
@@ -27,7 +26,7 @@ import {
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { bitwise } from "./bitwise.ts";
-import { choice } from "./choices.ts";
+import { choice, mayBeMissing } from "./choices.ts";
 import { indexOf, toIndex } from "./indices.ts";
 import { meaningOf } from "./names.ts";
 import { binary } from "./operators.ts";
@@ -126,8 +125,7 @@ function wholePlace(lowering: Lowering, value: LoweredValue, node: Node): Intege
   const coerced = bitwise(lowering, "|", index, hostConstant(0), node);
   const ir = lowering.hold(coerced.ir);
   // A missing element becomes 0, which the range may not have.
-  const mayBeMissing = someExpression(index.ir, ({ kind }) => ["load", "local", "carried"].includes(kind));
-  return mayBeMissing
+  return mayBeMissing(lowering, index.ir)
     ? integer(ir, hull(rangeOfInteger(lowering, coerced), between(0, 0)))
     : { ...coerced, ir };
 }

@@ -17,7 +17,7 @@ import { LoopRefusal, refuse } from "../refusal.ts";
 import { branches } from "../statements/branches.ts";
 import { declareEmpty, recordAssignment, setLocal } from "../statements/setVariables.ts";
 import type { Variable } from "../variables.ts";
-import { choice, mayBeUndefined } from "./choices.ts";
+import { choice, mayBeMissing } from "./choices.ts";
 import { held, inOrder } from "./evaluationOrder.ts";
 import { roundedToSingle } from "./mathFunctions.ts";
 import { meaningOf, read } from "./names.ts";
@@ -158,7 +158,7 @@ export function scratchPlace(
     value.kind === "float" || value.kind === "boolean" ? undefined : asInteger(lowering, value, node);
   const whole = between(0, variables.length - 1);
   const isInside = index && lowering.guards.requireWithin(rangeOfInteger(lowering, index), whole);
-  if (!isInside || mayBeUndefined(lowering, index.ir)) {
+  if (!isInside || mayBeMissing(lowering, index.ir)) {
     const mask = 2 ** Math.floor(Math.log2(Math.max(1, variables.length))) - 1;
     const help = `write an index that is surely one of its ${variables.length} elements, such as \`${name}[k & ${mask}]\``;
     return refuse(loopError.unsupported(`an element that \`${name}\` may not have`, node, help));
