@@ -151,34 +151,6 @@ describe("a hardened device", () => {
   });
 });
 
-describe("a pipeline with a default layout", () => {
-  it("is created once, from protected code", async () => {
-    const native = await newDevice();
-    const create = vi.spyOn(native, "createComputePipeline");
-    const device = hardenWith(standInProtect, native);
-    expect(await runInPlace(device, ["square", "increment"])).toEqual(
-      Array.from({ length: 16 }, (_, i) => i * i + 1),
-    );
-    expect(create).toHaveBeenCalledTimes(2);
-    device.destroy();
-  });
-
-  it("has the program's errors, although the device accepts the protected code", async () => {
-    const mending: Protect = (wgsl, options) => standInProtect(wgsl.replace("nonsense", "1"), options);
-    const device = hardenWith(mending, await newDevice({ errorsAreExpected: true }));
-    device.pushErrorScope("validation");
-    const module = device.createShaderModule({ code: SQUARE.replace("+ 1", "+ nonsense") });
-    expect((await device.popErrorScope())?.message).toContain("nonsense");
-    for (const entryPoint of ["square", "increment"]) {
-      device.pushErrorScope("validation");
-      device.createComputePipeline({ layout: "auto", compute: { module, entryPoint } });
-      expect((await device.popErrorScope())?.message).toContain("[Invalid ShaderModule");
-    }
-    expect((await device.belay.report()).kernels).toEqual([]);
-    device.destroy();
-  });
-});
-
 describe("a detected fault", () => {
   it("refuses the data that it may have reached, and names the place, the invocation and the values", async () => {
     const device = await newStruck({ injectFaults: true, onFault: "throw" });

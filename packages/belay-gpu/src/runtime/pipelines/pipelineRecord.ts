@@ -44,8 +44,8 @@ export const runsSequentially = ({ interGroup }: ProtectedKernel): boolean =>
 /** A pipeline of the program, and the pipelines that run in its place. */
 export class PipelineRecord {
   readonly #device: GPUDevice;
-  /** The pipeline that the program requested, or the protected one that it got in its place. */
-  #own: GPUComputePipeline;
+  /** The pipeline that the program requested. */
+  readonly #own: GPUComputePipeline;
   readonly #explicit: LayoutRecord | undefined;
   readonly #bindings: readonly BindingAccess[] | undefined;
   /** The program's kernel. Absent for a pipeline that the hardened device did not create. */
@@ -115,9 +115,7 @@ export class PipelineRecord {
     this.#variants.set(0, variant);
   }
 
-  /** Makes the program's own pipeline run. */
-  fallBack(own = this.#own): void {
-    this.#own = own;
+  fallBack(): void {
     this.#guarded = undefined;
     this.#added = new Set();
     this.#makeVariant = undefined;

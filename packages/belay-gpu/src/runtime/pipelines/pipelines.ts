@@ -4,7 +4,6 @@ import { type LocatedDiagnostic, leftAlone } from "../context/coverage.ts";
 import { observes } from "../context/policy.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { CheckWordBindings } from "../memory/memoryProtection.ts";
-import type { ErrorScopes } from "../webgpu/errorScopes.ts";
 import { makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
 import { Overlay } from "../webgpu/overlay.ts";
 import type { Owners } from "../webgpu/owners.ts";
@@ -37,7 +36,6 @@ export class ProtectedPipelines {
   readonly #modules: Overlay<GPUShaderModule, string>;
   readonly #device: GPUDevice;
   readonly #owners: Owners;
-  readonly #scopes: ErrorScopes;
   readonly #memory: CheckWordBindings;
   readonly #pipelines = new Overlay<GPUComputePipeline, PipelineRecord>((native, recordOf) => {
     const { bindGroups } = this;
@@ -54,10 +52,9 @@ export class ProtectedPipelines {
   });
 
   constructor(context: RuntimeContext, memory: CheckWordBindings, protect: Protect) {
-    const { device, owners, scopes } = context;
+    const { device, owners } = context;
     this.#device = device;
     this.#owners = owners;
-    this.#scopes = scopes;
     this.#memory = memory;
     this.kernels = new Kernels(context, protect);
     this.bindGroups = new BindGroups(context);
@@ -76,54 +73,13 @@ export class ProtectedPipelines {
     return module;
   }
 
-  /** Creates a pipeline. Throws a `ProtectionError` in strict mode. */
+  /**
+   * Creates two pipelines. The program gets its own, whose errors are its own. One of the protected
+   * kernel runs in its place, unless the device rejects it. Throws a `ProtectionError` in strict
+   * mode.
+   */
   create(descriptor: GPUComputePipelineDescriptor): GPUComputePipeline {
     const plan = this.#plans.plan(descriptor);
-    const { guarded } = plan;
-    return guarded && descriptor.layout === "auto" && guarded.shared.size === 0
-      ? this.#createProtected(plan, guarded)
-      : this.#createOwn(descriptor, plan);
-  }
-
-  /**
-   * Creates a pipeline of the protected kernel. The program's own is created if the device rejects
-   * the protected one or the program's module. It then runs, or its errors are the program's.
-   */
-  #createProtected(plan: PipelinePlan, guarded: GuardedPipeline): GPUComputePipeline {
-    const { made, failed } = makeSilently(this.#device, () =>
-      this.#device.createComputePipeline(doubledIn(0, guarded)),
-    );
-    const record = this.#protect(made, plan, guarded, made);
-    const mistake = failed.then(async (error) => {
-      if (!error && !(await this.#isInvalid(plan.descriptor.compute.module))) return null;
-      const own = makeSilently(this.#device, () => this.#device.createComputePipeline(plan.descriptor));
-      record.fallBack(own.made);
-      const ownError = await own.failed;
-      if (error && !ownError) await this.#tellRejection(error, plan, guarded);
-      return ownError;
-    });
-    this.kernels.recordRejectionIf(plan.request, mistake);
-    this.#scopes.tellLater(mistake);
-    void mistake.then((error) => error ?? this.kernels.announce(plan.choice));
-    awaitAcceptance(
-      guarded.kernel,
-      mistake.then(() => {}),
-    );
-    return this.#adopt(made, plan, record);
-  }
-
-  /** Returns whether the device has found errors in a module. */
-  async #isInvalid(module: GPUShaderModule): Promise<boolean> {
-    const { getCompilationInfo } = this.#modules.below(module);
-    const info = await getCompilationInfo.call(module).catch(() => undefined);
-    return info?.messages.some(({ type }) => type === "error") ?? false;
-  }
-
-  /**
-   * Creates the program's own pipeline, whose errors are the program's. One of the protected kernel
-   * runs in its place, unless the device rejects it.
-   */
-  #createOwn(descriptor: GPUComputePipelineDescriptor, plan: PipelinePlan): GPUComputePipeline {
     const own = this.#device.createComputePipeline(descriptor);
     // An invalid pipeline has no layout. The program already gets an error about the pipeline, and
     // must not get a second one.
@@ -140,17 +96,13 @@ export class ProtectedPipelines {
       if (!error) return;
       record.fallBack();
       // The error may be the program's own.
-      if (!(await notMade)) await this.#tellRejection(error, plan, guarded);
+      if (await notMade) return;
+      const message = await reasonOf(error, guarded);
+      this.kernels.announce(this.kernels.leaveAlone(plan.request, leftAlone.rejectedByDriver(message)));
+      guarded.kernel.rejection = message;
     });
     awaitAcceptance(guarded.kernel, proven);
     return this.#adopt(own, plan, record);
-  }
-
-  /** Tells that the device has rejected a protected pipeline and not the program's own. */
-  async #tellRejection(error: GPUError, plan: PipelinePlan, guarded: GuardedPipeline): Promise<void> {
-    const message = await reasonOf(error, guarded);
-    this.kernels.announce(this.kernels.leaveAlone(plan.request, leftAlone.rejectedByDriver(message)));
-    guarded.kernel.rejection = message;
   }
 
   /**

@@ -70,17 +70,6 @@ export class ErrorScopes {
     return this.#cut(["out-of-memory", "validation"], made, restate).result;
   }
 
-  /** Gives the program a validation error as if a call had it now, once it is known. */
-  tellLater(error: Promise<GPUError | null>): void {
-    this.#cut([], () => this.#tell("validation", error));
-  }
-
-  #tell(filter: GPUErrorFilter, error: Promise<GPUError | null>): void {
-    const scope = this.#open.findLast((each) => each.filter === filter);
-    if (scope) scope.parts.push(error);
-    else void error.then((each) => each && this.#report(each));
-  }
-
   /**
    * Makes a call in scopes of Belay's own. Passes on the errors that they catch, as `restate`
    * returns them.
@@ -101,10 +90,10 @@ export class ErrorScopes {
       for (const filter of filters.toReversed()) {
         const own = this.#device.popErrorScope();
         popped.push(own);
-        this.#tell(
-          filter,
-          own.then(restate).catch(() => null),
-        );
+        const error = own.then(restate).catch(() => null);
+        const scope = this.#open.findLast((each) => each.filter === filter);
+        if (scope) scope.parts.push(error);
+        else void error.then((each) => each && this.#report(each));
       }
       for (const { filter } of this.#open) this.#device.pushErrorScope(filter);
     }
