@@ -151,6 +151,56 @@ describe("a hardened device", () => {
   });
 });
 
+describe("a module that the device rejects, with protected code that it accepts", () => {
+  const mending: Protect = (wgsl, options) => standInProtect(wgsl.replace("nonsense", "1"), options);
+
+  /** Returns a hardened device, the module, and a layout of its pipelines. */
+  async function newMistaken() {
+    const device = hardenWith(mending, await newDevice({ errorsAreExpected: true }));
+    device.pushErrorScope("validation");
+    const module = device.createShaderModule({ code: SQUARE.replace("+ 1", "+ nonsense") });
+    expect((await device.popErrorScope())?.message).toContain("nonsense");
+    const buffers = device.createBindGroupLayout({
+      entries: [{ binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: { type: "storage" } }],
+    });
+    const layout = device.createPipelineLayout({ bindGroupLayouts: [buffers] });
+    return { device, descriptor: { layout, compute: { module, entryPoint: "increment" } }, buffers };
+  }
+
+  it("has its work refused", async () => {
+    const { device, descriptor, buffers } = await newMistaken();
+    device.pushErrorScope("validation");
+    const pipeline = device.createComputePipeline(descriptor);
+    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC;
+    const data = device.createBuffer({ size: 64, usage });
+    const bindGroup = device.createBindGroup({
+      layout: buffers,
+      entries: [{ binding: 0, resource: { buffer: data } }],
+    });
+    const result = device.createBuffer({
+      size: 64,
+      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+    });
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, bindGroup);
+    pass.dispatchWorkgroups(4);
+    pass.end();
+    encoder.copyBufferToBuffer(data, result);
+    device.queue.submit([encoder.finish()]);
+    await expect(result.mapAsync(GPUMapMode.READ)).rejects.toThrow("the program's pipeline is invalid");
+    expect((await device.popErrorScope())?.message).toContain("[Invalid ShaderModule");
+    device.destroy();
+  });
+
+  it("gives no pipeline asynchronously", async () => {
+    const { device, descriptor } = await newMistaken();
+    await expect(device.createComputePipelineAsync(descriptor)).rejects.toThrow("[Invalid ShaderModule");
+    device.destroy();
+  });
+});
+
 describe("a detected fault", () => {
   it("refuses the data that it may have reached, and names the place, the invocation and the values", async () => {
     const device = await newStruck({ injectFaults: true, onFault: "throw" });

@@ -92,12 +92,15 @@ export class ProtectedPipelines {
       this.#device.createComputePipeline(doubledIn(0, guarded)),
     );
     const record = this.#protect(own, plan, guarded, made);
-    const proven = failed.then(async (error) => {
-      if (!error) return;
+    const proven = Promise.all([failed, notMade]).then(async ([error, mistake]) => {
+      if (!error && !mistake) return;
       record.fallBack();
-      // The error may be the program's own.
-      if (await notMade) return;
-      const message = await reasonOf(error, guarded);
+      if (mistake) {
+        // The device may accept protected code of a program that it rejects, and have executed it.
+        if (!error) guarded.kernel.rejection = `the program's pipeline is invalid: ${mistake.message}`;
+        return;
+      }
+      const message = await reasonOf(error!, guarded);
       this.kernels.announce(this.kernels.leaveAlone(plan.request, leftAlone.rejectedByDriver(message)));
       guarded.kernel.rejection = message;
     });
@@ -124,7 +127,8 @@ export class ProtectedPipelines {
   async #makeAsync(plan: PipelinePlan): Promise<GPUComputePipeline> {
     const { descriptor, guarded } = plan;
     const makeOwn = () => this.#device.createComputePipelineAsync(descriptor);
-    if (!guarded) return this.#adopt(await makeOwn(), plan);
+    if (!guarded || (await this.#isInvalid(descriptor.compute.module)))
+      return this.#adopt(await makeOwn(), plan);
     try {
       const made = await this.#device.createComputePipelineAsync(doubledIn(0, guarded));
       // Only the program's own pipeline has the default layout of a bind group to which the
@@ -139,6 +143,15 @@ export class ProtectedPipelines {
       this.kernels.announce(this.#plans.leaveAlone(descriptor, plan.request, reason).choice);
       return this.#adopt(own, plan);
     }
+  }
+
+  /**
+   * Returns true if the device has rejected a module. It may accept protected code of that module.
+   */
+  async #isInvalid(module: GPUShaderModule): Promise<boolean> {
+    const { getCompilationInfo } = this.#modules.below(module);
+    const info = await getCompilationInfo.call(module).catch(() => undefined);
+    return info?.messages.some(({ type }) => type === "error") ?? false;
   }
 
   recordOf(pipeline: GPUComputePipeline): PipelineRecord {
