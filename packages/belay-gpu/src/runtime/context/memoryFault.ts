@@ -20,8 +20,8 @@ export interface MemoryError {
 /** The errors that were corrected: the number of bits or granules, and the first of them. */
 export interface Correction {
   /**
-   * The number of corrected bits, or granules if they are not counted by bits. An error that several
-   * loads correct counts as often.
+   * The number of corrected bits, or granules if they are not counted by bits. An error that
+   * several loads correct counts as often.
    */
   readonly count: number;
   /** The first errors; there may be fewer than `count`. */
