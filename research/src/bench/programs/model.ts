@@ -1,11 +1,11 @@
 /** A transformer with 4-bit weights, as a program that shows each token uses it. */
 
-import type { Precision, Shape } from "../../workloads/model/shape.ts";
+import type { ModelPrecision, Shape } from "../../workloads/model/shape.ts";
 import { createTransformer, type Made, makeModel } from "../../workloads/model/transformer.ts";
 import type { PreparedProgram, UsedProgram } from "./program.ts";
 
 /** Returns the two halves of a model's work for each precision. */
-export function modelPrograms(shape: Shape, precisions: readonly Precision[]): UsedProgram[] {
+export function modelPrograms(shape: Shape, precisions: readonly ModelPrecision[]): UsedProgram[] {
   // All devices get the same weights, which take seconds to make.
   let made: Made | undefined;
   const weights = () => {
@@ -28,7 +28,7 @@ export function modelPrograms(shape: Shape, precisions: readonly Precision[]): U
  */
 async function prepareModel(
   device: GPUDevice,
-  options: { readonly shape: Shape; readonly precision: Precision; readonly made: Made },
+  options: { readonly shape: Shape; readonly precision: ModelPrecision; readonly made: Made },
   tokensOfRun: number,
 ): Promise<PreparedProgram> {
   const model = createTransformer(device, options);

@@ -2,7 +2,7 @@
  * The kernels of a transformer, written as those of public runtimes are: 4-bit weights become
  * numbers where they are used, sums are in 32 bits, and whatever is kept has the model's precision.
  */
-import { headWidth, type Precision, type Shape } from "./shape.ts";
+import { headWidth, type ModelPrecision, type Shape } from "./shape.ts";
 
 /** The invocations of a workgroup that share a row in a product with a vector. */
 const ROW_LANES = 16;
@@ -43,7 +43,7 @@ const addUp = (lanes: number) => /* wgsl */ `
 export type KernelName = keyof ReturnType<typeof kernelsOf>;
 
 /** Returns the WGSL of each kernel. The entry point has the kernel's name. */
-export function kernelsOf(shape: Shape, precision: Precision) {
+export function kernelsOf(shape: Shape, precision: ModelPrecision) {
   const { width, heads, groups, hidden, vocabulary } = shape;
   const head = headWidth(shape);
   const real = `${precision === "f16" ? "enable f16;\n" : ""}alias real = ${precision};`;

@@ -12,8 +12,8 @@ import {
   contextOf,
   headWidth,
   type MatrixShape,
+  type ModelPrecision,
   matricesOf,
-  type Precision,
   type Shape,
   shapes,
 } from "./shape.ts";
@@ -22,7 +22,7 @@ import { createTransformer, type Made, makeModel, type Transformer } from "./tra
 export interface ModelOptions {
   readonly shape: Shape;
   /** The number format of what is kept; 16-bit floats need the feature `shader-f16`. */
-  readonly precision?: Precision;
+  readonly precision?: ModelPrecision;
 }
 
 type ModelOutputs = { logits: Float32Array; tokens: Uint32Array };
@@ -61,7 +61,7 @@ export const campaignModels = [
     { name: "decodeHalf", create: createDecode, precision: "f16" },
   ].map(({ name, create, precision }) => ({
     name,
-    campaign: () => create({ shape: shapes.campaign, precision: precision as Precision }),
+    campaign: () => create({ shape: shapes.campaign, precision: precision as ModelPrecision }),
   })),
 ];
 
@@ -107,13 +107,18 @@ function createProgram(
  * The largest accepted error of a logit, in standard deviations of all logits. Sums have 32 bits,
  * so the precision of what is kept decides.
  */
-const LOGIT_ERROR: Readonly<Record<Precision, number>> = { f32: 1e-4, f16: 0.05 };
+const LOGIT_ERROR: Readonly<Record<ModelPrecision, number>> = { f32: 1e-4, f16: 0.05 };
 
 /**
  * Compares the last logits with those of the reference after the same tokens, and each token with
  * the interval of chances that chooses it.
  */
-function verify({ logits, tokens }: ModelOutputs, shape: Shape, made: Made, precision: Precision): Verdict {
+function verify(
+  { logits, tokens }: ModelOutputs,
+  shape: Shape,
+  made: Made,
+  precision: ModelPrecision,
+): Verdict {
   const reference = new ReferenceTransformer(shape, made);
   let expected: Float64Array = new Float64Array();
   for (const token of made.prompt) expected = reference.append(token);
@@ -144,7 +149,7 @@ const wrong = (what: string, is: number, expected: string): Verdict => ({
 });
 
 /** Returns the weights and the cache that a run has to load, and its products. */
-function workOf(shape: Shape, precision: Precision, tokens: number): VerifiableProgram["work"] {
+function workOf(shape: Shape, precision: ModelPrecision, tokens: number): VerifiableProgram["work"] {
   const { layer, logits } = matricesOf(shape);
   const weights = (matrices: readonly MatrixShape[]) =>
     matrices.reduce((sum, { rows, columns }) => sum + rows * columns, 0);

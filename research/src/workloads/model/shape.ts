@@ -16,7 +16,7 @@ export interface Shape {
 }
 
 /** The number format of activations, scales and the cache of keys and values. */
-export type Precision = "f32" | "f16";
+export type ModelPrecision = "f32" | "f16";
 
 export const shapes = {
   /** A few workgroups, for thousands of consecutive runs. */

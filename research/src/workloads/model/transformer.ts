@@ -1,6 +1,13 @@
 import { bindBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
 import { type KernelName, kernelsOf, ROWS_PER_WORKGROUP, TILE } from "./kernels.ts";
-import { contextOf, headWidth, type MatrixShape, matricesOf, type Precision, type Shape } from "./shape.ts";
+import {
+  contextOf,
+  headWidth,
+  type MatrixShape,
+  type ModelPrecision,
+  matricesOf,
+  type Shape,
+} from "./shape.ts";
 import {
   BLOCK,
   chanceAt,
@@ -74,7 +81,11 @@ type Dispatch = (pass: GPUComputePassEncoder, tokens: number) => void;
 /** Uploads a transformer and creates its pipelines. */
 export function createTransformer(
   device: GPUDevice,
-  { shape, precision, made }: { readonly shape: Shape; readonly precision: Precision; readonly made: Made },
+  {
+    shape,
+    precision,
+    made,
+  }: { readonly shape: Shape; readonly precision: ModelPrecision; readonly made: Made },
 ): Transformer {
   const buffers: GPUBuffer[] = [];
   const keep = (buffer: GPUBuffer) => {
@@ -262,7 +273,7 @@ interface UploadedMatrix extends MatrixShape {
   readonly scales: GPUBuffer;
 }
 
-function uploadMatrix(device: GPUDevice, matrix: QuantizedMatrix, precision: Precision): UploadedMatrix {
+function uploadMatrix(device: GPUDevice, matrix: QuantizedMatrix, precision: ModelPrecision): UploadedMatrix {
   const { rows, columns, words, scales } = matrix;
   return {
     rows,
@@ -272,7 +283,7 @@ function uploadMatrix(device: GPUDevice, matrix: QuantizedMatrix, precision: Pre
   };
 }
 
-function uploadNumbers(device: GPUDevice, data: Float32Array, precision: Precision): GPUBuffer {
+function uploadNumbers(device: GPUDevice, data: Float32Array, precision: ModelPrecision): GPUBuffer {
   if (precision === "f32") return uploadBuffer(device, data);
   const halves = new Uint16Array(2 * Math.ceil(data.length / 2));
   for (let i = 0; i < data.length; i++) halves[i] = halfBits(data[i]!);
