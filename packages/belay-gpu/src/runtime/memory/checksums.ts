@@ -21,7 +21,7 @@ import type { CheckWordPasses, EncodingPoint } from "./checkWordEncoder.ts";
 import type { Constants } from "./constants.ts";
 import type { GranuleRange, ProtectedBuffer } from "./granules.ts";
 import type { EncoderPoint } from "./memoryCommands.ts";
-import { type MemoryState, newSum, type PendingSum, plainSum } from "./memoryState.ts";
+import { type MemoryState, type PendingSum, plainSum } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 /** The most sums that wait: few enough for the slots of one dispatch to remain. */
@@ -114,12 +114,12 @@ export class Checksums implements CheckWordPasses {
   }
 
   beginParts(point: EncodingPoint, { owner }: GranuleRange, isVerified: boolean): void {
-    this.#pass(point, [newSum({ owner, kind: "begun", weight: 1, isVerified })]);
+    this.#pass(point, [{ owner, kind: "begun", weight: 1, isVerified }]);
     this.settle(point);
   }
 
   endParts(point: EncodingPoint, { owner }: GranuleRange): void {
-    this.#pass(point, [newSum({ owner, kind: "ended", weight: 1 })]);
+    this.#pass(point, [{ owner, kind: "ended", weight: 1 }]);
     this.settle(point);
   }
 
@@ -133,7 +133,7 @@ export class Checksums implements CheckWordPasses {
     const standIns = sums.flatMap((sum, i): PendingSum[] => {
       if (!sum?.doubt) return [];
       const { owner, kind } = sum;
-      return [newSum({ owner, kind, weight: 1, standsInFor: first + i })];
+      return [{ owner, kind, weight: 1, standsInFor: first + i }];
     });
     if (standIns.length > 0) this.#pass(point, [...standIns, ...takeWaiting(point.state)]);
   }
@@ -193,11 +193,10 @@ export class Checksums implements CheckWordPasses {
   ): GPUBindGroup {
     if (this.#comparisons.arena !== arena) this.#comparisons = { arena, groups: new Map() };
     const { groups } = this.#comparisons;
-    let key = `${small.length}`;
-    for (const sum of sums) key += ` ${sum?.id}`;
+    const isRepeatable = sums.every((sum) => !sum || sum.id !== undefined);
+    const key = isRepeatable ? `${small.length} ${sums.map((sum) => sum?.id).join(" ")}` : "";
     const known = groups.get(key);
     if (known) return known;
-    if (groups.size === mostComparisons) groups.clear();
     const data = small.map(({ owner: { contents, granuleBytes: size } }) => {
       return { buffer: contents, offset: 0, size };
     });
@@ -205,7 +204,10 @@ export class Checksums implements CheckWordPasses {
     const list = this.#parts.constants.of(settleList(recordsOf(sums), quads));
     const bound = Array.from({ length: smallPartsAtOnce }, (_, i) => data[i] ?? list);
     const group = this.#settle.bind([whole(arena), this.slots, list, rangeOf(this.#parts.slot), ...bound]);
-    groups.set(key, group);
+    if (isRepeatable) {
+      if (groups.size === mostComparisons) groups.clear();
+      groups.set(key, group);
+    }
     return group;
   }
 }

@@ -13,13 +13,7 @@ import { weightOf } from "../../transforms/memory/summedAccesses.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import { type SumTrial, trialCells } from "./checksumKernels.ts";
 import type { ProtectedBuffer } from "./granules.ts";
-import {
-  type ExpectedUniforms,
-  newSum,
-  type PendingSum,
-  plainSum,
-  type UniformVersions,
-} from "./memoryState.ts";
+import { type ExpectedUniforms, type PendingSum, plainSum, type UniformVersions } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 /**
@@ -182,7 +176,7 @@ export class KernelSums {
       const isExpected = expected && binding.varies === "uniforms" && results.outcomes.get(index) === true;
       if (binding.isKnown) sums.set(index, plainSum(owner, kind, weight));
       else if (isExpected) sums.set(index, plainSum(owner, kind, weight, places));
-      else sums.set(index, newSum({ owner, kind, weight, doubt: { places, trial } }));
+      else sums.set(index, { owner, kind, weight, doubt: { places, trial } });
     }
     return [...sums.values()].some((sum) => sum) ? sums : undefined;
   }

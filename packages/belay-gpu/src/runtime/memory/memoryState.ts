@@ -9,8 +9,8 @@ import type { ProtectedBuffer } from "./granules.ts";
  * slot.
  */
 export interface PendingSum {
-  /** A number of its own, by which equal lists of sums are found again. */
-  readonly id: number;
+  /** The number by which equal lists of sums are found again. Absent for a sum that comes once. */
+  readonly id?: number;
   readonly owner: ProtectedBuffer;
   /**
    * The use of the sum.
@@ -40,12 +40,12 @@ export interface PendingSum {
 
 let sums = 0;
 
-/** Returns a sum with a number of its own. */
-export const newSum = (sum: Omit<PendingSum, "id">): PendingSum => ({ id: ++sums, ...sum });
+/** The most sums of a buffer that are found again. Grids may differ with each dispatch. */
+const mostPlainSums = 16;
 
 const plainSums = new WeakMap<ProtectedBuffer, PendingSum[]>();
 
-/** Returns a sum without doubt. Equal ones are the same object. */
+/** Returns a sum without doubt, which has a number. Equal ones are the same object for a while. */
 export function plainSum(
   owner: ProtectedBuffer,
   kind: "loaded" | "stored",
@@ -55,8 +55,8 @@ export function plainSum(
   const known = plainSums.get(owner) ?? [];
   for (const each of known)
     if (each.kind === kind && each.weight === weight && each.places === places) return each;
-  const sum = newSum({ owner, kind, weight, ...(places !== undefined && { places }) });
-  plainSums.set(owner, [...known, sum]);
+  const sum = { id: ++sums, owner, kind, weight, ...(places !== undefined && { places }) };
+  plainSums.set(owner, [...known.slice(1 - mostPlainSums), sum]);
   return sum;
 }
 
