@@ -12,8 +12,8 @@ const storesOf = (elements: readonly number[]) =>
   elements.map((element) => ({ kind: "store", element }) as const);
 
 /**
- * Iterations with fixed addresses: up to two loads with at most one store, up to one load with two
- * stores, and a store that is loaded back before a second store.
+ * Iterations with fixed addresses. They have up to two loads with at most one store, or up to one
+ * load with two stores. In some, a store is loaded back before a second store.
  */
 export function fixedIterations(elements: number): AbstractOperation[][] {
   const sets = subsets(elements, 2);

@@ -5,8 +5,8 @@
  *   node research/dist/scripts/halfPrograms.js [--time-limit 240] [--repeat 60] [--faults 20]
  *       [--only NAMES] [--seed 1] [--validate] [--out FILE]
  *
- * The programs are those of the paper with `f16` in place of `f32`, a transformer, and kernels that
- * mix both types, pack and unpack halves, and store vectors of three. A driver may round a
+ * The programs are those of the paper with `f16` in place of `f32`, and a transformer. Further
+ * kernels mix both types, pack and unpack halves, and store vectors of three. A driver may round a
  * protected kernel in another way. An audit of all its workgroups then judges each stored number by
  * the accuracy that WGSL grants.
  *

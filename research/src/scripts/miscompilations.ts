@@ -1,6 +1,6 @@
 /**
- * Measures who finds the mistakes of a compiler: `qualify` with its built-in kernels and with those
- * of the program, twins with one text and with two, and audits at several rates.
+ * Measures who finds the mistakes of a compiler. `qualify` tries its built-in kernels and those of
+ * the program. Twins have one text or two. Audits have several rates.
  *
  *   node research/dist/scripts/miscompilations.js --out FILE [--seconds 600] [--only REGEXP]
  *     [--judges qualify,twins,diverse,audits] [--jobs 1]

@@ -1,6 +1,6 @@
 /**
- * Compares the kernels of public libraries with the reference executor, on the inputs that their
- * programs give them, and the compute shaders in folders, on inputs made from their types.
+ * Compares kernels of others with the reference executor. Kernels of public libraries have the
+ * inputs of their programs. Compute shaders in folders have inputs made from their types.
  *
  *   node research/dist/scripts/publicKernels.js [FOLDER...] [--programs MODULE] [--only REGEXP]
  *       [--elements 1024] [--seconds 300] [--json FILE]

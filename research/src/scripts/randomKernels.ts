@@ -10,10 +10,10 @@
  * `extractBits`, which is wrong on some drivers. `--only` tries the kernels of some seeds.
  * `--attribute` names the rewritings of a second text without which its results agree.
  *
- * A kernel whose results differ is tried again with an initializer for each variable, as drivers
- * are known to forget that variables in loops start at zero. Other differences are cut down, for
- * `--cut` seconds each. Their disputes are in the file, for `belay blame`, and the script ends with
- * an error. With another text, it also says what the device computes of the first text.
+ * A kernel whose results differ is tried again with an initializer for each variable. Some drivers
+ * forget that variables in loops start at zero. Other differences are cut down, for `--cut` seconds
+ * each. Their disputes are in the file, for `belay blame`, and the script ends with an error. With
+ * another text, it also says what the device computes of the first text.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

@@ -7,7 +7,8 @@
  * Each run strikes one invocation in one step: a bit of a sum, of a word of a tile in workgroup
  * memory, or of a result's address. A fault is effective if it changes the result. `--seconds`
  * limits the runs of each structure. The script fails if an error above twice the bound is silent
- * though it is alone in its sum, or if errors cancel more often than the probability allows.
+ * though it is alone in its sum. It also fails if errors cancel more often than the probability
+ * allows.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

@@ -1,6 +1,7 @@
 /**
- * Measures checks by algebra: the dispatches of programs in which sums of products are found, their
- * time alone and with the check, and the verdicts on numbers without a fault.
+ * Measures checks by algebra. It lists the dispatches of programs in which sums of products are
+ * found, with their times alone and with the check. It also gives the verdicts on numbers without a
+ * fault.
  *
  *   node research/dist/scripts/sumsOfProducts.js [--sizes 1024,2048,4096] [--side 1024]
  *       [--seconds 1] [--fault-free 20] [--json FILE]

@@ -4,9 +4,9 @@ import { type OpenedGpu, openGpu } from "belay-node/internal/adapter";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 
 /**
- * Opens the GPU for a test file, with every feature and limit if `full` is true, and else with
- * those of the features that the adapter has. A WebGPU error fails the test unless an error scope
- * of the test expects it.
+ * Opens the GPU for a test file. It has every feature and limit if `full` is true, and else those
+ * of `features` that the adapter has. A WebGPU error fails the test unless an error scope of the
+ * test expects it.
  */
 export function testDevices({
   full = false,

@@ -142,8 +142,8 @@ const fewBars = 8;
 const beyond = " ›";
 
 /**
- * Places all bars at zero. Bars and whiskers more than five times as long as nine tenths of the
- * others end with the axis, so that the others can be seen.
+ * Places all bars at zero. Bars and whiskers that are more than five times as long as nine tenths
+ * of the others end with the axis. The others stay visible.
  */
 function fromZero(bars: readonly Bar[]): PlacedBar[] {
   const placed = bars.map((bar) => ({

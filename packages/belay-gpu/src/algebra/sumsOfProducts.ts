@@ -664,8 +664,8 @@ interface Range {
 /**
  * Returns the conditions that the existing terms meet and that each missing term fails; undefined
  * if there are none, and `"ambiguous"` if several differ at the given edges. A result's coordinate
- * may be a part of one of its digits only, since the rows of an image often follow each other
- * without a gap.
+ * may be only a part of one of its digits, because the rows of an image often have no gap between
+ * them.
  */
 function windowsOf(
   results: readonly Digit[],

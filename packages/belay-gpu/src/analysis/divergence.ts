@@ -15,8 +15,8 @@ export type IsDivergent = (expression: Expression) => boolean;
 
 /**
  * Returns a predicate for the divergent values of a program. A value diverges if it depends on the
- * invocation's id in its workgroup, on memory that invocations change, or on the number of
- * iterations that an invocation executed.
+ * invocation's id in its workgroup, or on memory that invocations change. It also does if it
+ * depends on the number of iterations that an invocation executed.
  *
  * Source: the divergence analysis of Coutinho et al. 2011, in a form without dominance.
  */

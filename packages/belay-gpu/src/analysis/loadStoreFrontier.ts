@@ -15,9 +15,9 @@ export interface LoadStoreFrontier {
    */
   readonly before: ReadonlySet<Statement>;
   /**
-   * True if a whole workgroup has to reach the cut before one of its invocations passes it, because
-   * invocations may store what others of the workgroup load. All of them then reach the same cut,
-   * or none does.
+   * True if a whole workgroup has to reach the cut before one of its invocations passes it. The
+   * reason is that invocations may store what others of the workgroup load. All of them then reach
+   * the same cut, or none does.
    */
   readonly together: boolean;
 }

@@ -108,8 +108,8 @@ export function stagedBytes(accesses: readonly MatrixAccess[]): number {
 }
 
 /**
- * Returns true if other code has to see each number that an access touches: for a store to a
- * buffer, and for a load from a buffer that kernels may change.
+ * Returns true if other code has to see each number that an access touches. This holds for a store
+ * to a buffer, and for a load from a buffer that kernels may change.
  */
 export const needsStaging = ({ space, kind, isReadOnly }: MatrixAccess): boolean =>
   space === "storage" && (kind === "store" || !isReadOnly);

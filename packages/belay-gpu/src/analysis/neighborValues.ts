@@ -25,8 +25,8 @@ export interface NeighborOptions {
    */
   readonly count: number;
   /**
-   * True to assume that a number which only the host knows, such as the width of an image, is a
-   * multiple of every power of two.
+   * True to take each number that only the host knows as a multiple of every power of two. An
+   * example is the width of an image.
    */
   readonly assumesAlignment?: boolean;
 }

@@ -6,8 +6,9 @@ import { functionsOf } from "./callGraph.ts";
 import { divergence } from "./divergence.ts";
 
 /**
- * Returns the calls that some invocations of a workgroup may reach without the others: in a branch
- * or loop on a divergent value, or in a loop or function that some invocations leave early.
+ * Returns the calls that some invocations of a workgroup may reach without the others. They are in
+ * a branch or loop on a divergent value, or in a loop or function that some invocations leave
+ * early.
  */
 export function partlyReachedCalls(program: Program): ReadonlySet<CallExpression> {
   const isDivergent = divergence(program);

@@ -2,8 +2,8 @@
  * Finds loops in which an invocation waits for another one: barriers across workgroups, locks, and
  * lookback at results that others still have to store.
  *
- * A loop waits if one of its iterations can end without a change to the inputs of its conditions,
- * and these conditions depend on memory that other invocations change.
+ * A loop waits under two conditions. One of its iterations can end without a change to the inputs
+ * of its conditions. These conditions depend on memory that other invocations change.
  *
  * An atomic operation that always changes memory, such as an addition, is progress. So is a
  * compare-exchange whose comparand is reloaded: if it fails, another invocation progressed. A

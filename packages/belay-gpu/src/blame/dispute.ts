@@ -69,7 +69,7 @@ export function disputeFrom(text: string): Dispute {
 }
 
 /**
- * Throws a `TypeError` for a dispatch that says nothing about a device: its kernel has an error, or
+ * Throws a `TypeError` for a dispatch that says nothing about a device. Its kernel has an error or
  * a construct that the executor lacks, or the device need not accept the dispatch.
  */
 export function refuseUnusable(dispute: Dispute, device: Accepting): void {

@@ -143,9 +143,9 @@ describe("the code with the lowest predicted cost", () => {
 
 describe("the prediction", () => {
   /**
-   * Protected to unprotected time on an NVIDIA H200, as `belay bench ecc --size full` measured it;
-   * those of the first line are what a constant is fitted to. docs/design/measurements/memory.md
-   * has all programs; these are those whose kernels have been the same since.
+   * Protected to unprotected time on an NVIDIA H200, measured by `belay bench ecc --size full`. A
+   * constant is fitted to those of the first line. These programs have had the same kernels since.
+   * docs/design/measurements/memory.md has all programs.
    */
   const programs: Record<string, Partial<Record<MemoryCode, number>>> = {
     copy16: { secded128: 1.25, secded32: 3.85 },

@@ -263,8 +263,9 @@ export function conflictIn(settings: Places): Diagnostic | undefined {
 }
 
 /**
- * Returns a binding point for the report. It is in the bind group after all that the module uses,
- * else in the first gap, else at a free binding of the last group.
+ * Returns a binding point for the report. The point is in the bind group after all that the module
+ * uses. Without such a group, it is in the first gap, and without a gap at a free binding of the
+ * last group.
  */
 function freeBinding(source: Program, maxBindGroups: number): BindingPoint {
   const points = bindingPointsOf(source);

@@ -42,8 +42,8 @@ export function lanesOf(kernels: readonly KernelFacts[], limits: KernelLimits, p
 }
 
 /**
- * Returns the reason why a kernel that would need `bytes` of workgroup memory does not fit, with
- * `help` unless the kernel needs too much by itself.
+ * Returns the reason why a kernel that would need `bytes` of workgroup memory does not fit. It
+ * comes with `help` unless the kernel needs too much by itself.
  */
 export function memoryShortage(
   kernel: KernelFacts,

@@ -6,10 +6,10 @@
  * 16)). k(i) is an odd, pseudo-random number. A second sum takes the same t and the rotated key.
  * Both sums are modulo 2^32 and independent of the order.
  *
- * It detects (`checksum.test.ts`) each change of a single bit, any two bits of a quad, and one bit
- * that flips in two words in opposite directions. Of all other pairs it misses one in 2^32 at
- * worst, and one in 2^40 on average. The upper half of a word is also added to the lower half. No
- * bit thus counts as more than 2^15, so that 16 bits of each key decide.
+ * It detects each change of a single bit and of any two bits of a quad (`checksum.test.ts`). It
+ * also detects one bit that flips in two words in opposite directions. Of all other pairs it misses
+ * one in 2^32 at worst, and one in 2^40 on average. The upper half of a word is also added to the
+ * lower half. No bit thus counts as more than 2^15, so that 16 bits of each key decide.
  *
  * Source:   Blum, Evans, Gemmell, Kannan, Naor, "Checking the correctness of memories", 1994
  *           (offline checking). The sum of keyed products is that of Carter and Wegman.

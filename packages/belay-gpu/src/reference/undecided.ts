@@ -1,6 +1,7 @@
 /**
- * Ends the execution of a workgroup whose results the specification does not fix: a branch or an
- * integer depends on rounding, an index is out of bounds, or a loop exceeds its budget.
+ * Ends the execution of a workgroup whose results the specification does not fix. For example, a
+ * branch or an integer depends on rounding, an index is out of bounds, or a loop exceeds its
+ * budget.
  */
 export class Undecided extends Error {
   override readonly name = "Undecided";

@@ -1,6 +1,6 @@
 /**
- * The kernels of a transformer, written as those of public runtimes are: 4-bit weights become
- * numbers where they are used, sums are in 32 bits, and whatever is kept has the model's precision.
+ * The kernels of a transformer, written as those of public runtimes are. 4-bit weights become
+ * numbers at their use. Sums are in 32 bits, and stored numbers have the model's precision.
  */
 import { headWidth, type ModelPrecision, type Shape } from "./shape.ts";
 

@@ -68,9 +68,9 @@ fn price(
   let rate = ${mix("rate")};
   let volatility = ${mix("volatility")};
 
-  // Roots, quotients and exponentials are what takes longest: a root serves for the deviation and
-  // its inverse, a quotient for both arguments, and an exponential for both densities, as the spot
-  // price times the first is the other times the second.
+  // Roots, quotients and exponentials take longest. So one root serves for the deviation and its
+  // inverse, and one quotient for both arguments. One exponential serves for both densities: the
+  // spot price times the first is the discounted strike price times the second.
   let variance = volatility * volatility * years;
   let inverse = inverseSqrt(variance);
   let d1 = (log(spot / strike) + rate * years + 0.5 * variance) * inverse;

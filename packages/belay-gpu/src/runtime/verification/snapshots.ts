@@ -6,8 +6,8 @@ import { SnapshotMemory } from "./snapshotMemory.ts";
 
 /**
  * The contents of a resource before an epoch wrote it. They are a copy on the GPU, bytes that the
- * host has written, zeros as in a new resource, or `"replaced"` if the epoch begins by overwriting
- * the whole resource.
+ * host has written, or zeros as in a new resource. They are `"replaced"` if the epoch begins by
+ * overwriting the whole resource.
  */
 export type Contents = BufferRange | GPUTexture | Uint8Array<ArrayBuffer> | "zeros" | "replaced";
 

@@ -24,8 +24,8 @@
  * kernel works in place, all second replicas of a workgroup load before a first one stores.
  *
  * Both passes must execute the same instructions, because a compiler that fuses operations may
- * round differently. The generated code hides from the compiler how often the loop runs and which
- * replica each pass is, so that it does not specialize a pass.
+ * round differently. The generated code hides the number of passes, and the replica of each pass,
+ * from the compiler. The compiler then cannot specialize a pass.
  *
  * Requires: declareReport; kernels that load no storage after they have stored there.
  * Ensures:  a valid module that sets `replica`, `local` and `workgroup`.

@@ -100,9 +100,10 @@ export const reportWords = {
    */
   records: 32,
   /**
-   * The number of words of a record: check site; workgroup id x, y, z and local index, numbered as
-   * in the unprotected kernel; replica; cause (`recordCause`); word offset of the store in its
-   * variable; four words of the value (`CheckSite.scalar`).
+   * The number of words of a record. They are the check site, the workgroup's id, the local index,
+   * the replica, the cause (`recordCause`), the word offset of the store in its variable, and four
+   * words of the value (`CheckSite.scalar`). The id and the index are those of the unprotected
+   * kernel.
    */
   recordStride: 12,
   recordCapacity: 16,

@@ -2,8 +2,8 @@ import type { Program } from "../../wgsl/program.ts";
 import { walk } from "../../wgsl/traverse.ts";
 
 /**
- * The names that transforms generate. All share one prefix that no name of the program starts with,
- * so that generated code neither captures names of the program nor is captured by them.
+ * The names that transforms generate. All share one prefix that no name of the program starts with.
+ * Generated code therefore neither captures names of the program nor is captured by them.
  */
 export class Names {
   readonly prefix: string;

@@ -5,8 +5,8 @@ import type { SpeculateCall, WordCall } from "./call.ts";
 
 /**
  * Returns the call of a loop with doubles as a call of words, which the engine's kernels can
- * execute, and the function that makes its result one of doubles. The CPU version computes with the
- * doubles themselves. Only programs with such loops import this module.
+ * execute. It also returns the function that makes its result one of doubles. The CPU version
+ * computes with the doubles themselves. Only programs with such loops import this module.
  */
 export function callOfWords({ doubles: _, ...call }: SpeculateCall): WordCall {
   const { loop, sequential } = call;

@@ -19,9 +19,9 @@ const classes = { Float64Array, Int32Array, Uint16Array };
 
 /**
  * Executes a loop on copies of plain arrays and strings. Afterwards it copies changed numbers back.
- * Returns false if the loop has to run as it is written: if an element is no number of the copy's
- * type, or if the loop accesses an element that does not exist. The values and the arrays of
- * `changed` then are as before. `toHost` brings arrays of the program up to date.
+ * Returns false if the loop has to run as it is written. Then an element is no number of the copy's
+ * type, or the loop accesses an element that does not exist. The values and the arrays of `changed`
+ * then are as before. `toHost` brings arrays of the program up to date.
  */
 export async function onCopies(
   values: Readonly<Record<string, CopiedValues>>,

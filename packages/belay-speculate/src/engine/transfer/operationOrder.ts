@@ -1,6 +1,6 @@
 /**
- * The order of operations. Loops, and reads and writes of arrays that stay on a device, take effect
- * in the order of their calls if they use the same memory or variables.
+ * The order of operations. An operation is a loop, or a read or a write of an array that stays on a
+ * device. Operations on the same memory or variables take effect in the order of their calls.
  */
 
 /** The memory and the program's variables that an operation uses. True for exclusive use. */

@@ -22,8 +22,8 @@ export const valuesBefore = (variable: string): string => `$before ${variable}`;
 
 /**
  * Makes the loops of a scan. Null if no variable can be scanned. Requires that iterations only add
- * integers to the variable, and that neither these nor the branches around them depend on a
- * variable that iterations share, or on an array that the loop writes.
+ * integers to the variable. Neither these nor the branches around them depend on a variable that
+ * iterations share, or on an array that the loop writes.
  *
  * Before:  if (a[i] > 0) { out[k] = a[i]; k = k + 1 }
  * Changes: if (a[i] > 0) reduce k by 1

@@ -24,8 +24,8 @@ import {
 
 /**
  * The kernel for loops whose iterations often depend on each other, at elements unknown in advance.
- * `advance` executes the iterations of a window again and again, each on what earlier ones stored
- * the last time, until they store the same as the last time.
+ * `advance` executes the iterations of a window in rounds, each iteration on the stores of earlier
+ * ones in the previous round. It ends when all of them store the same as in the previous round.
  * The stores of an iteration in the previous round are versions of these elements. A later
  * iteration of the window sees the last version before it in place of the array's element. The
  * marks of an element name its first writers, and their logs have the values.

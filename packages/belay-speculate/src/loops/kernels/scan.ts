@@ -8,7 +8,7 @@ const perWorkgroup = perInvocation * workgroupSize;
 
 /**
  * One level of a scan of integers modulo 2^32. The words of level 0 begin at word 0 of the buffer
- * `scanned`, and the sums of each level's blocks are the words of the next one.
+ * `scanned`. The sums of each level's blocks are the words of the next level.
  */
 export interface ScanLevel {
   /** The number of words, and the place of the first. */

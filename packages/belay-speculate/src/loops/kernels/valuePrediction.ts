@@ -3,7 +3,7 @@ import type { Effects } from "./code/body.ts";
 
 /**
  * Returns the code for carried variables that are predicted to keep their values from before the
- * window, so that iterations need not wait for each other. Each iteration has a copy of them. The
+ * window. Iterations then need not wait for each other. Each iteration has a copy of them. The
  * first iteration that stores to one ends the window and is the last one executed in it. All
  * earlier iterations were therefore predicted right.
  * Source: value prediction; Lipasti, Shen, "Exceeding the dataflow limit via value prediction",

@@ -5,10 +5,10 @@ import type { KernelMakers, LoopKernel } from "./code/kernel.ts";
 import { limitFunction, reportConflict, reportedWords, reportFunctions, reports } from "./marks.ts";
 
 /**
- * The kernels that check with a write bitmap whether iterations of a window depend on each other. A
- * bit per element in place of a word reduces the memory accessed at random to a 32nd, and that
- * access is the cost of the check. The bitmap keeps neither the writing iteration nor the kind of a
- * dependence. Its result is therefore final only if there is no conflict.
+ * The kernels that check with a write bitmap whether iterations of a window depend on each other.
+ * Random accesses to the bitmap are the cost of the check. A bit per element in place of a word
+ * reduces the accessed memory to a 32nd. The bitmap keeps neither the writing iteration nor the
+ * kind of a dependence. Its result is therefore final only if there is no conflict.
  * - `fillBitmap`: each iteration of the window sets the bits of its stores. Two iterations that set
  *   the same bit conflict.
  * - `checkBitmap`: an iteration that loads an element whose bit is set conflicts, unless it stores

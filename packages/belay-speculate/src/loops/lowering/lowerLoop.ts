@@ -125,8 +125,8 @@ export function lowerLoop(
 }
 
 /**
- * Translates a loop, and once more if reductions set variables to values of the loop: the values of
- * these variables before the loop are then not among those that the loop computes with.
+ * Translates a loop. It does so once more if reductions set variables to values of the loop. The
+ * loop then does not compute with the values of these variables before the loop.
  */
 function lowerWith(floats: FloatType, ...parameters: Parameters<typeof lowerLoop>): LoweredLoop {
   const first = lowerOnce(floats, new Set(), ...parameters);

@@ -5,7 +5,7 @@ import { hull, type Interval } from "./numbers/values.ts";
 
 /**
  * Returns an array's role. A written array is `owned` if all its accesses are at `slope * i + d`
- * with one slope, and the values of `d` span less than the slope's move from one iteration to the
+ * with one slope. The values of `d` must span less than the slope's move from one iteration to the
  * next.
  */
 export function roleOf({ accesses }: AccessedArray, stepSize: number | null): LoopArray["role"] {
@@ -26,7 +26,7 @@ function isOwned(accesses: AccessedArray["accesses"], stepSize: number | null): 
   // A step that only the host knows is at least one.
   const move = scale(slope, Math.abs(stepSize ?? 1));
   const width = subtract(offsets.high, offsets.low);
-  // If only the host knows the slope, a width of at least 0 that is less than the move proves that
-  // the slope is not zero.
+  // If only the host knows the slope, a width from 0 to less than the move proves that the slope is
+  // not zero.
   return [move, scale(move, -1)].some((distance) => (difference(width, distance) ?? 0) < 0);
 }

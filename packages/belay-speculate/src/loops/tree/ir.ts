@@ -6,8 +6,8 @@
  * Numbers follow the rules of asm.js. An expression of type `i32` or `u32` has the bits that the
  * JavaScript expression has after `|0` or `>>>0`; its consumer applies that coercion. An expression
  * of type `f32` has the value of `Math.fround` around each operation, within the freedom that WGSL
- * leaves; its consumer does not tell it from the double, unless the directive says that 32 bits
- * will do. An expression of type `f64` has JavaScript's value, exactly.
+ * leaves. Its consumer does not tell it from the double, unless the directive allows 32 bits. An
+ * expression of type `f64` has JavaScript's value, exactly.
  * The tree has the shape of the source. JavaScript that applies the tree's operators therefore
  * gives the source's results, also when an element does not exist and is `undefined`. In kernels an
  * iteration that loads such an element bails out to the CPU. A store to an element that does not

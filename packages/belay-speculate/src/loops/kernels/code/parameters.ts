@@ -5,9 +5,9 @@ import { wgslName } from "./names.ts";
 export type ParameterValues = Readonly<Record<string, number>>;
 
 /**
- * Returns the uniform block of a loop's kernels, one word each: `first` and `step` of the index,
- * `count` of iterations, `length_a` of each array, `input_x` of each input, and words that the
- * engine adds.
+ * Returns the uniform block of a loop's kernels, with one word for each parameter. `first` and
+ * `step` are those of the index, and `count` is that of the iterations. Each array has a
+ * `length_a`, and each input an `input_x`. The engine adds further words.
  */
 export function parametersOf(loop: Loop, added: readonly string[]): Map<string, NumberType> {
   return new Map<string, NumberType>([

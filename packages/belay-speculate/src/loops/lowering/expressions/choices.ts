@@ -153,8 +153,8 @@ export function mayBeUndefined({ variables }: Lowering, value: LoopExpression): 
 }
 
 /**
- * Returns true if an integer may be NaN or undefined on the CPU, because it is computed from an
- * element that does not exist, and not coerced.
+ * Returns true if an integer may be NaN or undefined on the CPU. Such an integer comes, without a
+ * coercion, from an element that does not exist.
  */
 export function mayBeMissing({ variables }: Lowering, value: LoopExpression): boolean {
   const seen = new Set<LoopExpression>();

@@ -39,8 +39,8 @@ export function exact(lowering: Lowering, value: IntegerValue, type?: NumberType
 }
 
 /**
- * Returns an integer that iterations pass on, as {@link exact} does. A sum that long loops may lead
- * out of its type is checked where it is added up, so that the host need not limit their length.
+ * Returns an integer that iterations pass on, as {@link exact} does. A sum that may leave its type
+ * in long loops is checked at each addition. The host then need not limit their length.
  */
 export function exactSum(lowering: Lowering, value: IntegerValue, type: "i32" | "u32"): LoopExpression {
   const isShort = lowering.guards.withinIfLarge(rangeOfInteger(lowering, value), rangeOfType(type));

@@ -92,8 +92,8 @@ function grouped(node: SwitchStatement): Group[] {
 }
 
 /**
- * Returns the statements that run from a case on, through the cases that it goes on into, and the
- * end of the last of these cases.
+ * Returns the statements that run from a case on, those of the cases into which it falls through
+ * included. It also returns the end of the last of these cases.
  */
 function statementsFrom(cases: readonly SwitchCase[], at: number): Pick<Group, "statements" | "end"> {
   const { consequent, end } = cases[at]!;
