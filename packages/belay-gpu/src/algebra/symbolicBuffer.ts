@@ -1,5 +1,5 @@
 /** Buffers of an execution with expressions: loads are symbols, and stores are kept. */
-import { BufferContents } from "../reference/buffers.ts";
+import { BufferContents, startOfWord } from "../reference/buffers.ts";
 import type { FloatFormat } from "../reference/floatFormat.ts";
 import { Undecided } from "../reference/undecided.ts";
 import { opaque, type Precision, type Symbols } from "./symbols.ts";
@@ -44,7 +44,7 @@ export class SymbolicBuffer extends BufferContents {
   override loadFloat(offset: number, format: FloatFormat): number {
     // Kernels load beyond the end what they do not use.
     if (!this.#has(offset)) return opaque;
-    const word = this.#wordAt?.(offset & ~3);
+    const word = this.#wordAt?.(startOfWord(offset));
     if (word !== undefined)
       return format.name === "f32"
         ? format.fromBits(word)

@@ -369,9 +369,12 @@ function* compare(bindings: readonly SampledBinding[]): Generator<
   let bounded = 0;
   const wrong: WrongNumber[] = [];
   for (const binding of bindings) {
-    const compared = yield* binding.contents.compare();
-    bounded += compared.bounded;
-    wrong.push(...compared.wrong.map((place) => ({ binding, place })));
+    for (const place of binding.contents.storedPlaces) {
+      const { isBounded, isRight } = binding.contents.compareAt(place);
+      if (isBounded) bounded++;
+      if (!isRight) wrong.push({ binding, place });
+      yield;
+    }
   }
   return { bounded, wrong };
 }

@@ -1,11 +1,11 @@
 /** Buffers of sampled dispatches. */
 import { describeWord, isBounded } from "../qualify/comparison.ts";
 import type { WrongWord } from "../qualify/qualification.ts";
-import { BufferContents } from "../reference/buffers.ts";
+import { BufferContents, startOfWord } from "../reference/buffers.ts";
 import type { FloatFormat } from "../reference/floatFormat.ts";
 import type { Bounds } from "../reference/intervals.ts";
 import type { Type } from "../wgsl/types.ts";
-import { Pages, pageBytes, type SampledContents, type StoredComparison } from "./sampledContents.ts";
+import { Pages, type PlaceComparison, pageBytes, pageOf, type SampledContents } from "./sampledContents.ts";
 
 /** A buffer of which only some pages are known. A load from another page gives zeros. */
 export class SampledBuffer extends BufferContents implements SampledContents {
@@ -58,15 +58,15 @@ export class SampledBuffer extends BufferContents implements SampledContents {
     return false;
   }
 
-  *compare(): Generator<void, StoredComparison> {
-    let bounded = 0;
-    const wrong: number[] = [];
-    for (const start of new Set([...this.#stores].map((offset) => offset & ~3))) {
-      if (isBounded(this, start) || isBounded(this, start + 2)) bounded++;
-      if (!this.allows(start, this.#wordAfter(start))) wrong.push(start);
-      yield;
-    }
-    return { bounded, wrong };
+  get storedPlaces(): Iterable<number> {
+    return new Set([...this.#stores].map(startOfWord));
+  }
+
+  compareAt(start: number): PlaceComparison {
+    return {
+      isBounded: isBounded(this, start) || isBounded(this, start + 2),
+      isRight: this.allows(start, this.#wordAfter(start)),
+    };
   }
 
   describe(name: string, offset: number): Omit<WrongWord, "wrong"> {
@@ -107,7 +107,7 @@ export class SampledBuffer extends BufferContents implements SampledContents {
   }
 
   #use(offset: number): void {
-    const page = Math.floor(offset / pageBytes);
+    const page = pageOf(offset);
     if (this.#used[page] === 1) return;
     this.#used[page] = 1;
     const { offset: start } = this.before.pageAt(page);

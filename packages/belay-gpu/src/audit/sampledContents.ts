@@ -1,9 +1,11 @@
 /** The contents of sampled resources, whose pages come to the host when a workgroup needs them. */
 import type { WrongWord } from "../qualify/qualification.ts";
 
-/** The size of a page in bytes, as a power of two. */
-const pageBits = 12;
-export const pageBytes = 2 ** pageBits;
+/** The size of a page in bytes. */
+export const pageBytes = 2 ** 12;
+
+/** Returns the number of the page with the byte at an offset. Shifts are wrong from 2 GiB on. */
+export const pageOf = (offset: number): number => Math.floor(offset / pageBytes);
 
 /** A page of a copy, in bytes. The last page of a copy may be shorter. */
 export interface Page {
@@ -11,12 +13,11 @@ export interface Page {
   readonly size: number;
 }
 
-/** The outcome of comparing what a workgroup has stored with the contents after the dispatch. */
-export interface StoredComparison {
-  /** The number of compared numbers that the specification bounds. */
-  readonly bounded: number;
-  /** The places of wrong numbers. */
-  readonly wrong: readonly number[];
+/** The outcome of comparing what a workgroup has stored at a place with the device's number. */
+export interface PlaceComparison {
+  /** True if the specification bounds the number. */
+  readonly isBounded: boolean;
+  readonly isRight: boolean;
 }
 
 /** The contents of a resource before and after a dispatch, as far as they are known. */
@@ -31,8 +32,10 @@ export interface SampledContents {
   noteCompared(): void;
   /** True if another workgroup has stored a number that the workgroup loads. */
   readonly hasForeignStores: boolean;
-  /** Compares the numbers that the workgroup has stored, in steps. */
-  compare(): Generator<void, StoredComparison>;
+  /** The places at which the workgroup has stored numbers. */
+  readonly storedPlaces: Iterable<number>;
+  /** Compares the number that the workgroup has stored at a place. */
+  compareAt(place: number): PlaceComparison;
   /** Describes a wrong number of a variable. */
   describe(variable: string, place: number): Omit<WrongWord, "wrong">;
   /** Called after each store with its place. */
@@ -51,12 +54,12 @@ export class Pages {
 
   /** Returns the page with the byte at an offset, if it is known. */
   known(offset: number): Uint8Array | undefined {
-    return this.#known.get(offset >> pageBits);
+    return this.#known.get(pageOf(offset));
   }
 
   /** Notes that the page with the byte at an offset is needed. */
   need(offset: number): void {
-    const page = offset >> pageBits;
+    const page = pageOf(offset);
     if (!this.#known.has(page)) this.#missing.add(page);
   }
 
@@ -77,8 +80,8 @@ export class Pages {
 
   /** Makes a page known. */
   provide({ offset }: Page, bytes: Uint8Array): void {
-    this.#known.set(offset >> pageBits, bytes);
-    this.#missing.delete(offset >> pageBits);
+    this.#known.set(pageOf(offset), bytes);
+    this.#missing.delete(pageOf(offset));
   }
 
   pageAt(page: number): Page {

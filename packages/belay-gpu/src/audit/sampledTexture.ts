@@ -4,7 +4,7 @@ import type { WrongWord } from "../qualify/qualification.ts";
 import type { Bounds } from "../reference/intervals.ts";
 import { type BoundTexture, TextureContents } from "../reference/textures.ts";
 import type { CopiedTexture } from "./copiedTexture.ts";
-import { Pages, pageBytes, type SampledContents, type StoredComparison } from "./sampledContents.ts";
+import { Pages, type PlaceComparison, pageBytes, type SampledContents } from "./sampledContents.ts";
 
 export { textureSupport } from "../reference/textureCalls.ts";
 
@@ -48,15 +48,12 @@ export class SampledTexture extends TextureContents implements SampledContents {
     return false;
   }
 
-  *compare(): Generator<void, StoredComparison> {
-    let bounded = 0;
-    const wrong: number[] = [];
-    for (const texel of this.stored) {
-      if (this.isBounded(texel)) bounded++;
-      if (!this.allows(texel, this.#viewAfter(texel), 0)) wrong.push(texel);
-      yield;
-    }
-    return { bounded, wrong };
+  get storedPlaces(): Iterable<number> {
+    return this.stored;
+  }
+
+  compareAt(texel: number): PlaceComparison {
+    return { isBounded: this.isBounded(texel), isRight: this.allows(texel, this.#viewAfter(texel), 0) };
   }
 
   describe(name: string, texel: number): Omit<WrongWord, "wrong"> {

@@ -1,5 +1,5 @@
 /** Compares the words that a device has stored with those that the specification allows. */
-import type { ReferenceBuffer } from "../reference/buffers.ts";
+import { type ReferenceBuffer, startOfWord } from "../reference/buffers.ts";
 import { f16Format, f32Format } from "../reference/floatFormat.ts";
 import type { ScalarType, Type } from "../wgsl/types.ts";
 import { leavesOf, numberAt } from "./leaves.ts";
@@ -29,10 +29,10 @@ export function compare(buffers: readonly ComparedBuffer[]): WordComparison {
   for (const { binding, expected, actual } of buffers) {
     let next = 0;
     for (const leaf of leavesOf(binding.type, binding.bytes.length)) {
-      const offset = leaf.offset & ~3;
+      const offset = startOfWord(leaf.offset);
       if (offset < next) continue;
       next = offset + 4;
-      const word = actual[offset >> 2]!;
+      const word = actual[offset / 4]!;
       if (isBounded(expected, offset)) words++;
       if (expected.allows(offset, word)) continue;
       wrong++;
@@ -52,7 +52,7 @@ export function describeWord(
   const { path, scalar } = numberAt(type, offset);
   return {
     place: `${name}${path}`,
-    offset: offset & ~3,
+    offset: startOfWord(offset),
     expected: allowedText(expected, offset, scalar),
     actual: textOf(scalar, word >>> ((offset & 2) * 8)),
   };
@@ -67,7 +67,7 @@ function allowedText(buffer: ReferenceBuffer, offset: number, type: ScalarType):
   const range = buffer.rangeAt(offset);
   if (range) return `${range.low} to ${range.high}`;
   const view = new DataView(buffer.bytes.buffer);
-  return textOf(type, view.getUint32(offset & ~3, true) >>> ((offset & 2) * 8));
+  return textOf(type, view.getUint32(startOfWord(offset), true) >>> ((offset & 2) * 8));
 }
 
 /** Returns the number with these bits. */

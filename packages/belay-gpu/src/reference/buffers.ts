@@ -37,6 +37,11 @@ export function createReferenceBuffer(contents: ArrayBuffer | ArrayBufferView): 
   return new BufferContents(contents);
 }
 
+/** Returns the offset of the word with the byte at an offset. A mask is wrong from 2 GiB on. */
+export const startOfWord = (offset: number): number => offset - (offset % 4);
+
+const wordOf = (offset: number) => Math.floor(offset / 4);
+
 /** A buffer that generated code loads from and stores to. */
 export class BufferContents implements ReferenceBuffer {
   readonly #bytes: DataView<ArrayBuffer>;
@@ -68,7 +73,7 @@ export class BufferContents implements ReferenceBuffer {
   }
 
   storedAt(offset: number): "integer" | "float" | undefined {
-    return ([undefined, "integer", "float", "float"] as const)[this.#stored[offset >> 2]!];
+    return ([undefined, "integer", "float", "float"] as const)[this.#stored[wordOf(offset)]!];
   }
 
   rangeAt(offset: number): FloatRange | undefined {
@@ -76,7 +81,7 @@ export class BufferContents implements ReferenceBuffer {
   }
 
   allows(offset: number, word: number): boolean {
-    const stored = this.#stored[offset >> 2];
+    const stored = this.#stored[wordOf(offset)];
     const allowed = (format: FloatFormat, at: number, pattern: number, expected: number) => {
       const range = this.#ranges.get(at);
       const x = format.fromBits(pattern);
@@ -99,7 +104,7 @@ export class BufferContents implements ReferenceBuffer {
 
   storeInteger(offset: number, value: number): void {
     this.#forget(offset, 4);
-    this.#stored[offset >> 2] = 1;
+    this.#stored[wordOf(offset)] = 1;
     this.#bytes.setInt32(offset, value, true);
   }
 
@@ -123,7 +128,7 @@ export class BufferContents implements ReferenceBuffer {
   storeFloat(offset: number, format: FloatFormat, low: number, high: number): void {
     const bytes = format === f32Format ? 4 : 2;
     this.#forget(offset, bytes);
-    this.#stored[offset >> 2] = bytes === 4 ? 2 : 3;
+    this.#stored[wordOf(offset)] = bytes === 4 ? 2 : 3;
     if (low !== high) this.#ranges.set(offset, { low, high });
     else if (bytes === 4) this.#bytes.setFloat32(offset, low, true);
     else this.#bytes.setUint16(offset, f16Format.toBits(low), true);

@@ -1,7 +1,7 @@
 /** A device whose kernels run on the reference executor, and all other commands on a GPU. */
 import { mapToRead } from "../diagnostics/explainAbort.ts";
 import { lineAt } from "../diagnostics/lines.ts";
-import { createReferenceBuffer, type ReferenceBuffer } from "./buffers.ts";
+import { createReferenceBuffer, type ReferenceBuffer, startOfWord } from "./buffers.ts";
 import { createReference } from "./createReference.ts";
 import type { BoundBuffer, ReferenceKernel, ReferenceSource } from "./referenceKernel.ts";
 import { texelFormat } from "./texelFormats.ts";
@@ -302,7 +302,7 @@ class ReferenceProgram {
       if (!range) return;
       const { buffer, offset, size } = range;
       const known =
-        contents.get(buffer) ?? createReferenceBuffer(await this.#read(buffer, 0, buffer.size & ~3));
+        contents.get(buffer) ?? createReferenceBuffer(await this.#read(buffer, 0, startOfWord(buffer.size)));
       contents.set(buffer, known);
       buffers.push({ group, binding, buffer: known, offset, size });
     }

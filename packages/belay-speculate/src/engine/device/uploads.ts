@@ -82,7 +82,7 @@ export class Uploads {
   /** Writes bytes with the queue. A copy pads the last bytes if they do not fill a word. */
   #writeDirectly(buffer: GPUBuffer, offset: number, bytes: Uint8Array): void {
     const { queue } = this.#device;
-    const whole = bytes.length & ~3;
+    const whole = bytes.length - (bytes.length % 4);
     if (whole > 0) queue.writeBuffer(buffer, offset, bytes.buffer, bytes.byteOffset, whole);
     if (whole === bytes.length) return;
     const rest = new Uint8Array(4);

@@ -168,7 +168,7 @@ export class ResidentArray<Data extends LoopData = LoopData> implements Resident
     }
     const { start, end } = this.#unsent;
     if (start < end && isNeeded) {
-      const [from, to] = [start & ~3, Math.min(Math.ceil(end / 4) * 4, byteLength)];
+      const [from, to] = [start - (start % 4), Math.min(Math.ceil(end / 4) * 4, byteLength)];
       const bytes = new Uint8Array(buffer, byteOffset + from, to - from);
       await workspace.uploads.write(this.#buffer, from, bytes);
       moved.uploaded += end - start;
