@@ -36,6 +36,22 @@ describe("the coverage", () => {
     ]);
   });
 
+  it("names the variable of an atomic through pointers in lets", () => {
+    const kernel = `
+      @group(0) @binding(0) var<storage, read_write> counts: array<atomic<u32>, 4>;
+      var<workgroup> next: atomic<u32>;
+      @compute @workgroup_size(64) fn main(@builtin(local_invocation_index) i: u32) {
+        let all = &counts;
+        let one = &all[i % 4u];
+        atomicAdd(one, 1u);
+        atomicMax(&(*all)[0], i);
+      }`;
+    expect(protect(kernel, { redundancy: "intra-lds" }).diagnostics.map(({ message }) => message)).toEqual([
+      outside('this atomicAdd of "counts"', once),
+      outside('this atomicMax of "counts"', once),
+    ]);
+  });
+
   it("takes shared workgroup memory as it was asked for", () => {
     expect(gaps({ redundancy: "intra-lds" }).map(([, , , source]) => source)).toEqual([
       "atomicAdd(to, n)",

@@ -1,8 +1,8 @@
 import { builtinFunction } from "../analysis/effects.ts";
-import { addressSpaceOf, containsAtomic, rootVariable } from "../analysis/places.ts";
+import { addressSpaceOf, containsAtomic, rootIdentifier } from "../analysis/places.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { outsideSphere } from "../diagnostics/protection.ts";
-import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
+import type { Expression, FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import type { KernelFacts } from "./facts.ts";
@@ -51,7 +51,7 @@ export function coverageGaps(
       const operation = builtinFunction(program, node);
       const pointer = node.args[0];
       if (!operation?.startsWith("atomic") || !pointer) return;
-      const variable = rootVariable(program, pointer)?.variable;
+      const variable = pointedVariable(program, pointer);
       // A pointer parameter may point to any of them.
       if (!(variable ? [variable] : atomics).some(isExecutedOnce)) return;
       gaps.push(
@@ -65,6 +65,14 @@ export function coverageGaps(
     });
   }
   return gaps.sort((a, b) => a.span.start - b.span.start);
+}
+
+/** Returns the module-scope variable that a pointer points to, unless a parameter decides it. */
+function pointedVariable(program: Program, pointer: Expression): GlobalVariable | undefined {
+  const identifier = rootIdentifier(pointer);
+  const target = identifier && program.targetOf(identifier);
+  if (target?.kind === "let") return pointedVariable(program, target.initializer);
+  return target?.kind === "globalVariable" ? target : undefined;
 }
 
 /**
