@@ -4,7 +4,6 @@ import { bytesOfVariables } from "../compiler/workgroups.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { listOf, refuseUnknown, type Values, wholeFrom } from "../diagnostics/options.ts";
 import { featuresOf } from "../qualify/examine.ts";
-import { sizeWith } from "../qualify/leaves.ts";
 import type { Dispute } from "../qualify/qualification.ts";
 import { type Trial, trialsOf } from "../qualify/trials.ts";
 import { RaceDetector } from "../reference/races.ts";
@@ -15,7 +14,7 @@ import {
   resolveKernel,
   whyUnsupported,
 } from "../reference/referenceKernel.ts";
-import { sizeOf } from "../wgsl/layout.ts";
+import { sizeOf, sizeWith } from "../wgsl/layout.ts";
 
 const aText: Values = { what: "a text", has: (value) => typeof value === "string" };
 const numbersByName: Values = {

@@ -188,6 +188,11 @@ export interface ProtectedBinding {
   readonly isKnown?: true;
   /** Set if lanes check lines together: stores then compute check words from earlier ones. */
   readonly isInLines?: true;
+  /**
+   * The least size that WebGPU lets the program bind, in bytes; absent if it is a granule. Kernels
+   * that check memory themselves access whole granules in place of the program's types.
+   */
+  readonly leastBytes?: number;
   readonly loads: boolean;
   readonly stores: boolean;
 }

@@ -19,7 +19,7 @@ import { fillsGranules, isAccessible } from "../transforms/memory/coverage.ts";
 import { type LinePlan, linePlan } from "../transforms/memory/linePlan.ts";
 import { type SumClass, summedAccesses } from "../transforms/memory/summedAccesses.ts";
 import type { Expression, GlobalVariable } from "../wgsl/ast.ts";
-import { sizeOf } from "../wgsl/layout.ts";
+import { sizeOf, sizeWith } from "../wgsl/layout.ts";
 import { type KernelLimits, type MemorySummary, type ProtectedBinding, tableRow } from "./contract.ts";
 import type { KernelFacts } from "./facts.ts";
 import { type CodedPoint, isSame, type MemorySettings } from "./settings.ts";
@@ -111,7 +111,9 @@ export function memoryPlan(
           });
     const mode = "why" in way ? "passVerified" : "classes" in way ? "summed" : "checked";
     const isUniform = addressSpaceOf(variable) === "uniform" && { isUniform: true as const };
-    return [{ ...point, ...uses, ...isUniform, variable, mode, ...way }];
+    const bytes = sizeWith(program.declaredTypeOf(variable), 1);
+    const leastBytes = mode === "checked" && bytes > point.code!.granuleBytes && { leastBytes: bytes };
+    return [{ ...point, ...uses, ...isUniform, ...leastBytes, variable, mode, ...way }];
   });
   const checked = variables.filter(({ mode }) => mode === "checked");
   const arena = checked.some(({ pieceBytes, stores }) => pieceBytes && stores)

@@ -1,7 +1,8 @@
 /** Numbers for buffers: edge values, and numbers that can be indices. */
 import { halfToBits } from "../wgsl/constants/float16.ts";
+import { sizeWith } from "../wgsl/layout.ts";
 import type { Type } from "../wgsl/types.ts";
-import { leavesOf, sizeWith } from "./leaves.ts";
+import { leavesOf } from "./leaves.ts";
 
 /**
  * The numbers in an input: values at the edges of their types, or small numbers below `below` that

@@ -9,15 +9,6 @@ export interface Leaf {
   readonly type: ScalarType;
 }
 
-/** Returns the size of a value in bytes. `elements` is the length of an array without one. */
-export function sizeWith(type: Type, elements: number): number {
-  if (type.kind === "array" && type.count === "runtime") return strideOf(type) * elements;
-  const last = type.kind === "struct" ? type.members.at(-1)!.type : undefined;
-  if (type.kind !== "struct" || last?.kind !== "array" || last.count !== "runtime") return sizeOf(type);
-  const align = alignOf(type);
-  return Math.ceil((memberOffsets(type).at(-1)! + strideOf(last) * elements) / align) * align;
-}
-
 /** Yields the numbers of a value in a buffer, in ascending order. Padding has none. */
 export function* leavesOf(type: Type, bytes: number, offset = 0): Generator<Leaf, void> {
   switch (type.kind) {

@@ -3,10 +3,10 @@ import { type BindingPoint, bindingPointOf } from "../analysis/bindings.ts";
 import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import type { ResolvedKernel } from "../reference/referenceKernel.ts";
+import { sizeWith } from "../wgsl/layout.ts";
 import type { Type } from "../wgsl/types.ts";
 import type { DeviceBuffer } from "./deviceRun.ts";
 import { filledBuffer, type InputNumbers } from "./inputs.ts";
-import { sizeWith } from "./leaves.ts";
 import type { KernelBuffer, KernelToQualify } from "./qualification.ts";
 import type { BuiltInKernel } from "./suite.ts";
 

@@ -643,6 +643,78 @@ const mistakes: Record<string, Mistake> = {
   }),
 };
 
+/** Sets a kernel and its buffers, and encodes more commands. */
+const running = (
+  encode: (pass: GPUComputePassEncoder, device: GPUDevice, encoder: GPUCommandEncoder) => void,
+  inputSize = 256,
+): Mistake =>
+  encoding((device, encoder) => {
+    const code = `@group(0) @binding(0) var<storage> input: array<u32, 64>;
+      @group(0) @binding(1) var<storage, read_write> output: array<u32>;
+      @compute @workgroup_size(64) fn copy(@builtin(local_invocation_index) i: u32) {
+        output[i] = input[i / 2];
+      }`;
+    const visibility = flags.shaderStageCompute;
+    const types = ["read-only-storage", "storage"] as const;
+    const layout = device.createBindGroupLayout({
+      entries: types.map((type, binding) => ({ binding, visibility, buffer: { type } })),
+    });
+    const pipeline = device.createComputePipeline({
+      layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
+      compute: { module: device.createShaderModule({ code }) },
+    });
+    const entries = [inputSize, 256].map((size, binding) => {
+      const buffer = device.createBuffer({ label: "bound", size, usage: STORAGE });
+      return { binding, resource: { buffer } };
+    });
+    const pass = encoder.beginComputePass({ label: "mine" });
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, device.createBindGroup({ layout, entries }));
+    encode(pass, device, encoder);
+  });
+
+/** Binds one buffer twice to a kernel. */
+const bindingTwice = (layoutOf: (pipeline: GPUComputePipeline, device: GPUDevice) => GPUBindGroupLayout) =>
+  encoding((device, encoder) => {
+    const code = `@group(0) @binding(0) var<storage, read_write> a: array<u32>;
+      @group(0) @binding(1) var<storage, read_write> b: array<u32>;
+      @compute @workgroup_size(64) fn both(@builtin(local_invocation_index) i: u32) { a[i] = 1u; b[i] = 2u; }`;
+    const compute = { module: device.createShaderModule({ code }) };
+    const pipeline = device.createComputePipeline({ layout: "auto", compute });
+    const resource = { buffer: device.createBuffer({ label: "mine", size: 64, usage: STORAGE }) };
+    const entries = [0, 1].map((binding) => ({ binding, resource }));
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, device.createBindGroup({ layout: layoutOf(pipeline, device), entries }));
+    pass.dispatchWorkgroups(3, 2);
+    pass.end();
+  });
+
+/** Mistakes in passes to which protection adds commands, or whose commands it changes. */
+const passMistakes: Record<string, Mistake> = {
+  "dispatchWorkgroups: a buffer that is too small": running((pass) => {
+    pass.dispatchWorkgroups(3, 2);
+    pass.end();
+  }, 128),
+  "dispatchWorkgroups: one buffer twice": bindingTwice((pipeline) => pipeline.getBindGroupLayout(0)),
+  "dispatchWorkgroups: a bind group of another layout": bindingTwice((_, device) => {
+    const [visibility, buffer] = [flags.shaderStageCompute, { type: "storage" as const }];
+    return device.createBindGroupLayout({
+      entries: [0, 1].map((binding) => ({ binding, visibility, buffer })),
+    });
+  }),
+  "finish: a pass that has not ended": running((pass) => pass.dispatchWorkgroups(1)),
+  "copyBufferToBuffer: in a pass": running((pass, device, encoder) => {
+    pass.dispatchWorkgroups(1);
+    encoder.copyBufferToBuffer(bufferOf(device, COPIED), 0, bufferOf(device, COPIED), 0, 16);
+  }),
+  "clearBuffer: in a pass": running((pass, device, encoder) => {
+    pass.dispatchWorkgroups(1);
+    encoder.clearBuffer(bufferOf(device, COPIED));
+  }),
+};
+Object.assign(mistakes, passMistakes);
+
 /** A shader that binds one buffer, in a compute or a fragment stage with a default layout. */
 const bindingByDefault =
   (stage: "compute" | "fragment", space: "uniform" | "storage") =>
@@ -848,9 +920,28 @@ describe("a mistake", () => {
     { half: 1, memory: "checksum" },
   ] as const)("is reported as on a plain device: $memory, $redundancy", async ({ half, ...policy }) => {
     const device = await harden(await newDevice({ errorsAreExpected: true }), policy);
-    const made = Object.entries(mistakes).filter((_, row) => everything || row % 2 === half);
+    const made = Object.entries(mistakes).filter(
+      ([name], row) => everything || name in passMistakes || row % 2 === half,
+    );
     for (const [name, mistake] of made)
       expect([name, await saidOf(device, mistake)]).toEqual([name, said.get(name)]);
+    device.destroy();
+  });
+
+  it("is reported for a buffer that is too small for an indirect dispatch", async () => {
+    const mistake = running((pass, device) => {
+      pass.dispatchWorkgroupsIndirect(bufferOf(device, INDIRECT), 0);
+      pass.end();
+    }, 128);
+    const [plain, native] = [
+      await newDevice({ errorsAreExpected: true }),
+      await newDevice({ errorsAreExpected: true }),
+    ];
+    const device = await harden(native, { memory: "secded32" });
+    const expected = await saidOf(plain, mistake);
+    expect(expected.scoped).toContain("too small");
+    expect(await saidOf(device, mistake)).toEqual(expected);
+    plain.destroy();
     device.destroy();
   });
 });

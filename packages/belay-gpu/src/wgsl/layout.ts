@@ -88,6 +88,17 @@ export function sizeOf(type: Type): number {
   }
 }
 
+/**
+ * Returns the size of a type with its padding. An array without a known element count has
+ * `elements` elements.
+ */
+export function sizeWith(type: Type, elements: number): number {
+  if (type.kind === "array" && type.count === "runtime") return strideOf(type) * elements;
+  const last = type.kind === "struct" ? type.members.at(-1)!.type : undefined;
+  if (type.kind !== "struct" || last?.kind !== "array" || last.count !== "runtime") return sizeOf(type);
+  return roundUp(alignOf(type), memberOffsets(type).at(-1)! + strideOf(last) * elements);
+}
+
 /** Returns the distance from one element's first byte to the next one's (StrideOf). */
 export function strideOf(type: ArrayType): number {
   return roundUp(alignOf(type.element), sizeOf(type.element));

@@ -10,31 +10,37 @@ export interface RecordedCommands {
   readonly memory: MemoryState;
   readonly steps: RecordedStep[];
   readonly written: Iterable<GpuResource>;
+  /** True if the program has not ended a pass. The device then rejects all other commands. */
+  readonly isInPass: boolean;
 }
 
 /**
  * An encoding point in a command encoder of the program. It records each command so that the
- * command can be encoded again.
+ * command can be encoded again. While a pass of the program is open it encodes nothing, so that the
+ * device's error is about a command of the program.
  */
 export class EncoderPoint implements EncodingPoint {
   readonly state: MemoryState;
   readonly #encoder: GPUCommandEncoder;
   readonly #native: GPUCommandEncoder;
   readonly #steps: RecordedStep[];
+  readonly #isLocked: boolean;
 
   /** `native` has the encoder's original methods. */
   constructor(
     encoder: GPUCommandEncoder,
     native: GPUCommandEncoder,
-    { memory, steps }: Omit<RecordedCommands, "written">,
+    { memory, steps, isInPass }: Omit<RecordedCommands, "written">,
   ) {
     this.#encoder = encoder;
     this.#native = native;
     this.#steps = steps;
+    this.#isLocked = isInPass;
     this.state = memory;
   }
 
   run(encode: (commands: PassCommands) => void): void {
+    if (this.#isLocked) return;
     const pass = this.#native.beginComputePass.call(this.#encoder, { label: "belay" });
     const commands = new PassCommands(pass);
     const { recorded } = commands;
@@ -48,11 +54,13 @@ export class EncoderPoint implements EncodingPoint {
   }
 
   copy({ buffer, offset, size }: BufferRange, to: GPUBuffer, toOffset: number): void {
+    if (this.#isLocked) return;
     this.#native.copyBufferToBuffer.call(this.#encoder, buffer, offset, to, toOffset, size);
     this.#steps.push((again) => again.copyBufferToBuffer(buffer, offset, to, toOffset, size));
   }
 
   clear({ buffer, offset, size }: BufferRange): void {
+    if (this.#isLocked) return;
     this.#native.clearBuffer.call(this.#encoder, buffer, offset, size);
     this.#steps.push((again) => again.clearBuffer(buffer, offset, size));
   }
@@ -123,7 +131,11 @@ export class MemoryCommands {
 
   #encode(encode: (point: EncoderPoint) => void): GPUCommandBuffer {
     const encoder = this.#device.createCommandEncoder({ label: "belay: memory" });
-    const point = new EncoderPoint(encoder, encoder, { memory: new MemoryState(), steps: [] });
+    const point = new EncoderPoint(encoder, encoder, {
+      memory: new MemoryState(),
+      steps: [],
+      isInPass: false,
+    });
     encode(point);
     this.#parts.words.finish(point);
     return encoder.finish();

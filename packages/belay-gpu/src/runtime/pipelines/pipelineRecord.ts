@@ -68,6 +68,8 @@ export class PipelineRecord {
   #added: ReadonlySet<number> = new Set();
   readonly #kinds = new Map<number, BindingKinds | undefined>();
   readonly #variants = new Map<Doubling, PipelineVariant>();
+  #makePlain: (() => GPUComputePipeline) | undefined;
+  #plain: GPUComputePipeline | undefined;
   #makeVariant: ((doubling: Doubling) => PipelineVariant) | undefined;
   readonly #kernelVariants = new Map<KernelVariant, PipelineRecord>();
   #makeWith: ((variant: KernelVariant) => PipelineRecord) | undefined;
@@ -95,17 +97,19 @@ export class PipelineRecord {
 
   /**
    * Makes a protected pipeline run in place of the program's. `makeWith` makes the record of a
-   * variant with fewer checks.
+   * variant with fewer checks, and `makePlain` a pipeline of the program's kernel.
    */
   protect(
     guarded: GuardedPipeline,
     primary: PipelineVariant,
+    makePlain: () => GPUComputePipeline,
     makeVariant: (doubling: Doubling) => PipelineVariant,
     makeWith: (variant: KernelVariant) => PipelineRecord,
   ): void {
     this.#guarded = guarded;
     this.#added = new Set(addedPoints(guarded.kernel).map(({ group }) => group));
     this.#variants.set(0, primary);
+    this.#makePlain = makePlain;
     if (guarded.kernel.interGroup && !runsSequentially(guarded.kernel)) this.#makeVariant = makeVariant;
     this.#makeWith = makeWith;
   }
@@ -113,6 +117,12 @@ export class PipelineRecord {
   /** Makes another pipeline with added bindings run in place of the program's. */
   run(variant: PipelineVariant): void {
     this.#variants.set(0, variant);
+  }
+
+  /** The pipeline of the program's kernel, for dispatches that the device rejects. */
+  get plain(): GPUComputePipeline {
+    this.#plain ??= this.#makePlain?.() ?? this.#own;
+    return this.#plain;
   }
 
   fallBack(): void {

@@ -188,8 +188,9 @@ export class ProtectedPipelines {
     });
     // Bind groups for the default layout of one pipeline do not fit another pipeline.
     const makeVariant = (doubling: Doubling) => variantOf(doubling, this.#make(doubling, guarded), all);
+    const makePlain = () => (plan.explicit ? this.#makePlain(plan.descriptor) : own);
     const makeWith = (variant: KernelVariant) => this.#makeWith(variant, own, plan.descriptor, record);
-    record.protect(guarded, variantOf(0, primary, known ? all : shared), makeVariant, makeWith);
+    record.protect(guarded, variantOf(0, primary, known ? all : shared), makePlain, makeVariant, makeWith);
     return record;
   }
 
@@ -206,12 +207,7 @@ export class ProtectedPipelines {
     this.kernels.announce(plan.choice);
     const { guarded, explicit } = plan;
     if (guarded) return this.#protect(own, plan, guarded, this.#make(0, guarded), known);
-    // A pipeline that was created asynchronously with an explicit layout may itself be the
-    // protected one.
-    const pipeline =
-      explicit || variant === "alone"
-        ? makeSilently(this.#device, () => this.#device.createComputePipeline(descriptor)).made
-        : own;
+    const pipeline = explicit || variant === "alone" ? this.#makePlain(descriptor) : own;
     const record = new PipelineRecord(this.#device, pipeline, plan);
     if (explicit || variant !== "alone") return record;
     const added = new AddedBindings(this.#device, this, this.#memory, {
@@ -222,6 +218,14 @@ export class ProtectedPipelines {
     });
     record.run({ pipeline, added });
     return record;
+  }
+
+  /**
+   * Creates a pipeline of the program's kernel. One that was created asynchronously with an
+   * explicit layout may itself be the protected one.
+   */
+  #makePlain(descriptor: GPUComputePipelineDescriptor): GPUComputePipeline {
+    return makeSilently(this.#device, () => this.#device.createComputePipeline(descriptor)).made;
   }
 
   /**

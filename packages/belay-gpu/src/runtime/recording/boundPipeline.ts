@@ -177,6 +177,15 @@ export class BoundPipeline {
     });
   }
 
+  /**
+   * True if WebGPU rejects a bound buffer as too small for the program's kernel. The protected
+   * kernel may take it, as the kernel's own types are gone from there.
+   */
+  get isTooSmall(): boolean {
+    const bindings = this.kernel?.memory?.bindings ?? [];
+    return bindings.some(({ of, leastBytes = 0 }) => (this.rangeAt(of)?.size ?? leastBytes) < leastBytes);
+  }
+
   rangeAt({ group, binding }: BindingPoint): BufferRange | undefined {
     const set = this.#groups.get(group);
     return set && this.#bindGroups.rangeAt(set, binding);

@@ -1,5 +1,6 @@
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
+import { doubleGrid } from "../pipelines/doubledGrid.ts";
 import type { ProtectedPipelines } from "../pipelines/pipelines.ts";
 import { dataOf, dataOn } from "../webgpu/attachedData.ts";
 import { type Methods, noting, Overlay } from "../webgpu/overlay.ts";
@@ -27,7 +28,8 @@ export class Commands {
     filled: FilledRanges,
     algebra: SumsChecking | undefined,
   ) {
-    const { owners, textures, usages } = context;
+    const { device, owners, textures, usages, scopes } = context;
+    const { maxComputeWorkgroupsPerDimension: limit } = device.limits;
     this.#computePasses = new ComputePasses(context, memory, pipelines, filled, algebra);
     this.#renderPasses = new RenderPasses(context, memory, pipelines.bindGroups);
     const commands = this;
@@ -66,7 +68,13 @@ export class Commands {
         finish(descriptor) {
           const record = recordOf(this);
           memory.finish(this, native, record);
-          const buffer = owners.own("commandBuffer", native.finish.call(this, descriptor));
+          const finish = () => native.finish.call(this, descriptor);
+          const isDoubled = [...record.kernels].some(({ interGroup }) => interGroup);
+          const finished =
+            isDoubled && !record.isFamiliar
+              ? scopes.restated(finish, (message) => inOwnGrid(message, record, limit))
+              : finish();
+          const buffer = owners.own("commandBuffer", finished);
           dataOn(buffer).set(commands, record);
           // WebGPU validation rejects commands after the end; they are not recorded.
           commands.#encoders.detach(this);
@@ -93,4 +101,18 @@ export class Commands {
   followBundle(encoder: GPURenderBundleEncoder): void {
     this.#renderPasses.followBundle(encoder);
   }
+}
+
+/** Returns a message of the device with the program's grid in place of a doubled one. */
+function inOwnGrid(message: string, { effects }: CommandRecord, limit: number): string {
+  return message.replace(/\bDispatchWorkgroups\(([\d, ]+)\)/, (call, shown: string) => {
+    for (const { kernel, dispatch } of effects) {
+      if (!kernel?.interGroup || !dispatch) continue;
+      const { grid } = dispatch.call;
+      const { mostWorkgroups } = kernel.interGroup;
+      if (doubleGrid(grid, { kernel: kernel.name, limit, mostWorkgroups })?.grid.join(", ") === shown)
+        return `DispatchWorkgroups(${grid.join(", ")})`;
+    }
+    return call;
+  });
 }

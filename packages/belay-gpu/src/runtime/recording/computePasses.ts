@@ -91,6 +91,8 @@ class ComputePass implements EncodingPoint {
   #pipeline: BoundPipeline | undefined;
   #running: BoundPipeline | undefined;
   readonly #groups = new Map<number, SetGroup>();
+  /** Undefined until it is known if the device rejects dispatches with the bound buffers. */
+  #isRejected: boolean | undefined;
   #prepared: Prepared | undefined;
   /** The prepared state of dispatches without redundancy, whose results are checked by algebra. */
   #alone: Prepared | undefined;
@@ -194,10 +196,28 @@ class ComputePass implements EncodingPoint {
     this.#prepared = undefined;
     this.#alone = undefined;
     this.#running = undefined;
+    this.#isRejected = undefined;
     this.#sums = undefined;
   }
 
+  /**
+   * Sets the program's pipeline and bind groups if the device rejects dispatches with them. The
+   * program then gets the error that it gets without Belay.
+   */
+  #setRejected(): boolean {
+    const own = this.#pipeline;
+    this.#isRejected ??= own?.isTooSmall ?? false;
+    if (!own || !this.#isRejected) return false;
+    this.record.isUnusual = true;
+    this.#commands.use(own.record.plain, this.#groups, undefined);
+    return true;
+  }
+
   dispatch(grid: readonly unknown[]): void {
+    if (this.#setRejected()) {
+      this.#commands.dispatchWorkgroups(...(grid as Grid));
+      return;
+    }
     const counts = workgroupsOf(grid);
     const own = this.#pipeline;
     const checked = own && this.#parts.algebra?.checkOf(own, grid, this.#uniformWords());
@@ -231,7 +251,7 @@ class ComputePass implements EncodingPoint {
 
   dispatchIndirect(buffer: GPUBuffer, offset: number): void {
     this.record.isUnusual = true;
-    const runs = this.#choose();
+    const runs = this.#setRejected() ? undefined : this.#choose();
     if (!runs) {
       this.#commands.dispatchWorkgroupsIndirect(buffer, offset);
       return;

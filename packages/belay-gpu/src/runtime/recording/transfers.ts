@@ -51,7 +51,8 @@ export function transferMethods(
       const record = recordOf(this);
       const target = rangeIn(owners.accept(buffer), offset, asked);
       memory.transfer(this, native, record, { target, result: "zeros" }, (buffers) => {
-        const size = explicit(target, asked);
+        // The device rejects the command while a pass is open, and names its arguments.
+        const size = record.isInPass ? asked : explicit(target, asked);
         const cleared = usages.target(buffers.target, endOf(target));
         native.clearBuffer.call(this, cleared, offset, size);
         record.steps.push((again) => again.clearBuffer(cleared, offset, size));

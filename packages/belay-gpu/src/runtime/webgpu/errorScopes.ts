@@ -70,6 +70,13 @@ export class ErrorScopes {
     return this.#cut(["out-of-memory", "validation"], made, restate).result;
   }
 
+  /** Makes a call whose only errors are validation errors. The program gets them restated. */
+  restated<T>(call: () => T, restate: (message: string) => string): T {
+    const inOwnWords = async (error: GPUError | null) =>
+      error instanceof GPUValidationError ? new GPUValidationError(restate(error.message)) : error;
+    return this.#cut(["validation"], call, inOwnWords).result;
+  }
+
   /**
    * Makes a call in scopes of Belay's own. Passes on the errors that they catch, as `restate`
    * returns them.
