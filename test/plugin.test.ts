@@ -118,6 +118,20 @@ describe("the plugin", () => {
     expect(await resultOf(join(folder, "rollup.js"))).toEqual(result);
   });
 
+  it("runs before an earlier plugin that removes comments, for Rollup and Rolldown", async () => {
+    const transform = (code: string) => code.replace(/^ *\/\/.*$|\/\*.*?\*\//gm, "");
+    const uncomment = { name: "uncomment", transform };
+    const input = { input: main, external: /belay-(gpu|speculate)/ };
+    const bundles = [
+      await rollup({ ...input, plugins: [uncomment, rollupPlugin()], onwarn: () => {} }),
+      await rolldown({ ...input, plugins: [uncomment, rolldownPlugin()], logLevel: "silent" }),
+    ];
+    for (const bundle of bundles) {
+      const { output } = await bundle.generate({});
+      expect(output[0].code.match(/sequential: /g)).toHaveLength(2);
+    }
+  });
+
   it("translates for Rolldown", async () => {
     const plugins = [rolldownPlugin()];
     const bundle = await rolldown({ input: main, external: /belay-gpu/, plugins, logLevel: "silent" });

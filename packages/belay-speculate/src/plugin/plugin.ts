@@ -48,13 +48,14 @@ export interface EsbuildPlugin {
 }
 
 /**
- * The plugins of all bundlers. They run first, as other tools remove comments and the directives
- * with them.
+ * The plugins of all bundlers. They run first, as other tools remove types and comments, and the
+ * directives with them. Rollup and Rolldown do not know `enforce`, and take the hook's `order`.
  */
 const plugins = createUnplugin<SpeculationPluginOptions, false>((options) => ({
   name: "belay-speculation",
   enforce: "pre",
   transform: {
+    order: "pre",
     filter: { id: /\.[cm]?[jt]sx?(\?.*)?$/ },
     async handler(source, id) {
       if (!mayHaveLoops(source)) return null;
