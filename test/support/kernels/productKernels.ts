@@ -75,6 +75,13 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_id) 
   return { name: "tiled", source, grid, buffers: [floats(m * k), floats(k * n), floats(m * n)] };
 }
 
+/** A product that is added to a multiple of the output's contents. */
+export function addedProduct(m: number, n: number, k: number, scale = 1): ProductKernel {
+  const { source, ...others } = tiledProduct(m, n, k);
+  const before = `= ${scale.toFixed(1)} * c[id.y * n + id.x] + sum;`;
+  return { ...others, name: "in place", source: source.replace("= sum;", before) };
+}
+
 /** A product that loads each tile early, and at the end one that it does not use. */
 export function prefetchedProduct(m: number, n: number, k: number): ProductKernel {
   const source = `${abc()}

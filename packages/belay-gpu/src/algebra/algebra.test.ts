@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import {
+  addedProduct,
   convolution,
   type ProductKernel,
   plainProduct,
@@ -108,6 +109,27 @@ class Program {
 const expectedOf = async (...given: [ProductKernel, numbers?: typeof small]) =>
   new Program(await sharedDevice(), given[0], "auto", given[1]).run();
 
+/** Returns a function that encodes the doubling of all numbers in some buffers. */
+function doublingOf(device: GPUDevice, buffers: readonly GPUBuffer[]): (pass: GPUComputePassEncoder) => void {
+  const code = `@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+@compute @workgroup_size(64) fn double(@builtin(global_invocation_id) id: vec3u) {
+  for (var i = id.x; i < arrayLength(&x); i += 64u) { x[i] *= 2.0; }
+}`;
+  const module = device.createShaderModule({ code });
+  const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
+  const layout = pipeline.getBindGroupLayout(0);
+  const groups = buffers.map((buffer) =>
+    device.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer } }] }),
+  );
+  return (pass) => {
+    for (const group of groups) {
+      pass.setPipeline(pipeline);
+      pass.setBindGroup(0, group);
+      pass.dispatchWorkgroups(1);
+    }
+  };
+}
+
 /** Returns the report about the only kernel. */
 const kernelOf = async ({ belay }: HardenedDevice) => (await belay.report()).kernels[0]!;
 
@@ -143,6 +165,7 @@ describe("checks by algebra on a hardened device", () => {
   });
 
   const product = tiledProduct(12, 8, 10);
+  const adding = addedProduct(12, 8, 10);
   const image = { images: 1, size: 5, channels: 2, filters: 4, window: 3, stride: 1, padding: 1 };
 
   /**
@@ -389,15 +412,118 @@ describe("checks by algebra on a hardened device", () => {
     expect(messages).toEqual([]);
   });
 
+  describe("of a kernel that adds to its output", () => {
+    /** Each invocation adds to two results, of which replicas of workgroups have shadows. */
+    const rows = {
+      ...adding,
+      source: `${adding.source.split("var<workgroup>")[0]!}
+@compute @workgroup_size(8, 8) fn main(@builtin(global_invocation_id) id: vec3u) {
+  for (var y = id.y; y < m; y += 8u) {
+    var sum = 0.0;
+    for (var i = 0u; i < k; i++) { sum += a[y * k + i] * b[i * n + id.x]; }
+    c[y * n + id.x] += sum;
+  }
+}`,
+      grid: [1, 1, 1],
+    } as const;
+    const thrice = (program: Program) => () =>
+      program.run((pass) => {
+        for (let i = 0; i < 3; i++) program.encode(pass);
+      });
+
+    it.each([
+      ["auto", adding, {}],
+      ["inter", adding, { redundancy: "inter" }],
+      ["inter, with shadows", rows, { redundancy: "inter" }],
+      ["inter, in passes", rows, { redundancy: "inter", pairing: "passes" }],
+    ] as const)("compute the work again from its old contents under %s", async (_, kernel, policy) => {
+      const device = await hardened({ ...policy, injectFaults: true });
+      const messages = messagesOf(device);
+      const run = thrice(new Program(device, kernel));
+      const expected = await thrice(new Program(await sharedDevice(), kernel))();
+      const { belay } = device;
+      expect(await run()).toEqual(expected);
+      const alone = belay.faultSites().find((each) => each.kernel === "main alone")!;
+      for (const [i, { id, kind }] of alone.sites.entries()) {
+        if (i % 5 !== 0) continue;
+        const effect = kind === "branch" || kind === "statement" ? { xor: 1 } : { set: 0x49742400 };
+        const where = { workgroup: [0, 0, 0], localIndex: 2, replica: 0, fuel: 10_000 } as const;
+        belay.arm({ kernel: alone.kernel, site: id, effect, ...where });
+        expect(await run()).toEqual(expected);
+      }
+      const { sums } = await kernelOf(device);
+      expect(sums).toMatchObject({ undecided: 0, refuted: 0 });
+      expect(sums!.repaired).toBeGreaterThan(alone.sites.length / 20);
+      expect((await belay.report()).replays).toBe(sums!.repaired);
+      expect(messages).toHaveLength(sums!.repaired);
+    });
+
+    it.each([
+      ["one store", adding],
+      ["two stores and shadows", rows],
+    ] as const)("fit between kernels that change the same output, with %s", async (_, kernel) => {
+      const device = await hardened({ redundancy: "inter", injectFaults: true });
+      const messages = messagesOf(device);
+      const runOn = (on: GPUDevice) => {
+        const program = new Program(on, kernel);
+        const add = (pass: GPUComputePassEncoder) => program.encode(pass);
+        const double = doublingOf(on, [program.output]);
+        const steps = [add, double, double, add, add, double];
+        return () =>
+          program.run((pass) => {
+            for (const encode of steps) encode(pass);
+          });
+      };
+      const expected = await runOn(await sharedDevice())();
+      const run = runOn(device);
+      expect(await run()).toEqual(expected);
+      expect(messages).toEqual([]);
+      const { belay } = device;
+      const alone = belay.faultSites().find((each) => each.kernel === "main alone")!;
+      const { id } = alone.sites.findLast(({ kind }) => kind === "value")!;
+      const effect = { set: 0x49742400 };
+      belay.arm({
+        kernel: alone.kernel,
+        site: id,
+        effect,
+        workgroup: [0, 0, 0],
+        localIndex: 2,
+        replica: 0,
+      });
+      expect(await run()).toEqual(expected);
+      const main = (await belay.report()).kernels.find(({ entryPoint }) => entryPoint === "main")!;
+      expect(main.sums).toMatchObject({ repaired: 1, refuted: 0, undecided: 0 });
+    });
+
+    it.each([{ onFault: "throw" }, { retries: 0 }, { memory: "secded32" }] as const)(
+      "are not made under %o, where the device decides",
+      async (policy) => {
+        const device = await hardened(policy);
+        await new Program(device, adding).run();
+        const { sums, diagnostics } = await kernelOf(device);
+        expect(sums!.checked).toBe(0);
+        expect(diagnostics.map(({ message }) => message)).toEqual([
+          "dispatches are not checked by algebra: it may load from the buffer to which it stores, and the device decides",
+        ]);
+      },
+    );
+
+    it("leave it to redundancy where the two disagree", async () => {
+      const large = addedProduct(96, 160, 9);
+      const twice = "select(sum, 2.0 * sum, id.x == 50u && id.y == 13u);";
+      const other = { ...large, source: large.source.replace("] + sum;", `] + ${twice}`) };
+      const device = await hardened();
+      const program = new Program(device, other);
+      const expected = await expectedOf(other);
+      for (let i = 0; i < 3; i++) expect(await program.run()).toEqual(expected);
+      expect((await kernelOf(device)).sums).toMatchObject({ checked: 1, repaired: 0, refuted: 1 });
+    });
+  });
+
   const longer = { ...product, buffers: [...product.buffers.slice(0, 2), { numbers: 12 * 8 + 3 }] };
 
   it.each([
     ["leaves room in its output", longer, 'its results fill 384 of the 396 bytes of "c"'],
-    [
-      "loads from its output",
-      { ...product, source: product.source.replace("= sum;", "= sum + 0.0 * c[id.y * n + id.x];") },
-      "it may load from the buffer to which it stores",
-    ],
     [
       "has two outputs",
       {
@@ -478,19 +604,25 @@ describe("checks by algebra on a hardened device", () => {
     });
   });
 
-  it("decide nothing about numbers that are not finite, which redundancy computes then", async () => {
-    const device = await hardened();
-    const messages = messagesOf(device);
-    const numbers = (binding: number, i: number) =>
-      binding === 0 && i === 7 ? Number.POSITIVE_INFINITY : small(binding, i);
-    const program = new Program(device, product, "auto", numbers);
-    const expected = await expectedOf(product, numbers);
-    for (let i = 0; i < 12; i++) expect(await program.run()).toEqual(expected);
-    const { sums, diagnostics } = await kernelOf(device);
-    expect(sums).toMatchObject({ checked: 9, undecided: 9, repaired: 0, refuted: 0 });
-    expect(diagnostics.map(({ code }) => code)).toEqual([codeOf("not-checked-by-algebra")]);
-    expect(messages).toEqual([]);
-  });
+  it.each([
+    ["a product", product],
+    ["a product in place", adding],
+  ])(
+    "decide nothing about numbers that are not finite, which redundancy computes then: %s",
+    async (_, kernel) => {
+      const device = await hardened();
+      const messages = messagesOf(device);
+      const numbers = (binding: number, i: number) =>
+        binding === 0 && i === 7 ? Number.POSITIVE_INFINITY : small(binding, i);
+      const program = new Program(device, kernel, "auto", numbers);
+      const expected = await expectedOf(kernel, numbers);
+      for (let i = 0; i < 12; i++) expect(await program.run()).toEqual(expected);
+      const { sums, diagnostics } = await kernelOf(device);
+      expect(sums).toMatchObject({ checked: 9, undecided: 9, repaired: 0, refuted: 0 });
+      expect(diagnostics.map(({ code }) => code)).toEqual([codeOf("not-checked-by-algebra")]);
+      expect(messages).toEqual([]);
+    },
+  );
 
   it("begin when sums were found, and use redundancy until then", async () => {
     const device = await hardened({ algebra: algebra({ leastMultiplications: 0 }) });
@@ -529,30 +661,7 @@ describe("checks by algebra on a hardened device", () => {
     const device = await hardened({ injectFaults: true });
     const messages = messagesOf(device);
     const program = new Program(device, product);
-    const doubling = device.createComputePipeline({
-      layout: "auto",
-      compute: {
-        module: device.createShaderModule({
-          code: `@group(0) @binding(0) var<storage, read_write> x: array<f32>;
-@compute @workgroup_size(64) fn double(@builtin(global_invocation_id) id: vec3u) {
-  if (id.x < arrayLength(&x)) { x[id.x] *= 2.0; }
-}`,
-        }),
-      },
-    });
-    const doubled = program.buffers.slice(0, 2).map((buffer) =>
-      device.createBindGroup({
-        layout: doubling.getBindGroupLayout(0),
-        entries: [{ binding: 0, resource: { buffer } }],
-      }),
-    );
-    const double = (pass: GPUComputePassEncoder) => {
-      for (const group of doubled) {
-        pass.setPipeline(doubling);
-        pass.setBindGroup(0, group);
-        pass.dispatchWorkgroups(4);
-      }
-    };
+    const double = doublingOf(device, program.buffers.slice(0, 2));
     const expected = await expectedOf(product);
     const results = await program.run((pass) => {
       program.encode(pass);

@@ -12,19 +12,15 @@ import { bitsOf, isPacked } from "./symbols.ts";
 
 /** The columns that one weighted sum stands for. More cost less, and hide larger errors. */
 const blockColumns = 64;
-/** The most blocks that a workgroup compares, and its invocations. */
+/** The most blocks that a team of lanes compares. */
 const mostBlocks = 8;
-const lanes = 64;
-/**
- * The rows from which on a workgroup compares two vectors of rows, which load combined columns less
- * often. Its kernel takes longer to compile.
- */
-const manyRows = 64;
-/** The columns of a tile of the right factor, and the terms from which on it pays. */
-const tileColumns = 32;
-const tileTerms = 32;
-/** The blocks whose sums are in workgroup memory at a time. */
-const phaseBlocks = 2;
+/** The rows of a matrix whose columns a workgroup combines, and its invocations. */
+const combinedRows = 32;
+const combineLanes = 256;
+/** The invocations of a workgroup that adds up hashes. */
+const digestLanes = 64;
+/** The parts of a sum that are added up last. */
+const lastParts = 8;
 
 /** The words of a report on one comparison. */
 export const reportWords = {
@@ -67,6 +63,8 @@ export interface CheckKernels {
   /** The numbers outside of the results, in the output's binding, and the workgroups for them. */
   readonly outside: number;
   readonly digest: readonly [number, number];
+  /** True if the results are added to what their places had before. */
+  readonly isInPlace: boolean;
   /** True if the right operand is the one that the kernels call the left one. */
   readonly isMirrored: boolean;
   /** Multiplications of the check, as a fraction of those of the sums. */
@@ -81,6 +79,10 @@ interface Placed extends Dimension {
   /** The step in the results. */
   readonly output: number;
 }
+
+/** Returns true if a dispatch adds sums to the numbers in its output. */
+const isInPlace = ({ added, output: { of } }: SumsOfProducts): boolean =>
+  added?.of.group === of.group && added.of.binding === of.binding;
 
 /** Returns the reason why a check of sums makes no sense, if there is one. */
 export function obstacleToCheck({ results, precision, roundings }: SumsOfProducts): string | undefined {
@@ -106,15 +108,20 @@ export function checkKernels(given: SumsOfProducts, outputBytes: number, decides
     number,
   ];
   const blocks = Math.ceil(columnCount / blockColumns);
-  const vectors = rowCount >= manyRows && sums.windows.length === 0 ? 2 : 1;
-  const groupRows = 4 * vectors;
-  const groupBlocks = Math.min(mostBlocks, blocks);
+  const tiling = tilingOf(sums, rowCount, blocks, batchCount);
+  const { lanes, rowTeams, blockTeams, vectors, teamBlocks, groupRows, groupBlocks, workgroups } = tiling;
+  const invocations = lanes * rowTeams * blockTeams;
   const blockGroups = Math.ceil(blocks / groupBlocks);
   const rowGroups = Math.ceil(rowCount / groupRows);
-  const workgroups = rowGroups * blockGroups * batchCount;
-  const combined = batchCount * blocks * terms;
+  /** The blocks whose combined terms are neighbors in memory. */
+  const width = blocks > 1 ? 2 : 1;
+  const spans = Math.ceil(blocks / width);
+  const inPlace = isInPlace(sums);
+  const combined = batchCount * spans * width * terms;
+  const old = inPlace ? batchCount * blocks * rowCount : 0;
   const words = Math.ceil(outputBytes / 4);
   const { output, first: firstResult, count } = sums;
+  const added = inPlace ? undefined : sums.added;
   const perWord = output.format === "f16" ? 2 : 1;
   const { scale } = sums;
   /** Writes the load of the right factor of a term and a column. */
@@ -124,65 +131,99 @@ export function checkKernels(given: SumsOfProducts, outputBytes: number, decides
     return `rightAt(${at("right")})${scale?.scaled === "right" ? ` * scaleAt(${at("scale")})` : ""}`;
   };
   const scalesLeft = scale?.scaled === "left";
-  const stored = (sum: string, magnitude: string) =>
-    `vec2f(${float(sums.coefficient)} * ${sum}, ${float(Math.abs(sums.coefficient))} * ${magnitude} * share)`;
-  // Neighboring lanes have neighboring terms. They load neighboring columns where these are closer.
-  const isTiled = terms >= tileTerms && nearest(columns) < nearest(sums.terms);
-  const termGroups = Math.ceil(terms / lanes);
-  const plainCombine = `/** Combines a block of columns of a term: their weighted sum, and its share of the bound. */
-@compute @workgroup_size(${lanes})
-fn combine(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) lane: u32) {
-  let n = linear(id, groups) * ${lanes}u + lane;
-  if (n >= ${combined}u) { return; }
-  let term = n % terms;
-  let block = n / terms % blocks;
-  let batch = n / (terms * blocks);
-  var sum = 0.0;
-  var magnitude = 0.0;
-  for (var column = block * ${blockColumns}u; column < min((block + 1u) * ${blockColumns}u, columns); column++) {
-    let x = weight(column) * ${rightAt("term", "column")};
-    sum += x;
-    magnitude += abs(x) + tinyRight;
+  /** Writes the load of a result, which a kernel in place loads before it stores a sum there. */
+  const oldAt = (row: string, column: string) =>
+    `${float(sums.addedScale)} * resultAt(${firstResult}u + ${addressOf(batches, "batch", "output")} + ${addressOf(rows, row, "output")} + ${addressOf(columns, column, "output")})`;
+  const groupsOf = (count: number) => Math.ceil(count / combinedRows) * blocks * batchCount;
+  const rightGroups = groupsOf(terms);
+  const isRightAcross = nearest(columns, "right") < nearest(sums.terms, "right");
+  const isOldAcross = inPlace && nearest(columns, "output") < nearest(rows, "output");
+  /** Writes the combination of a matrix, whose numbers have a load and a share of the bound. */
+  const combination = (
+    [name, count, isAcross, tiny]: readonly [name: string, count: string, isAcross: boolean, tiny: string],
+    load: (row: string, column: string) => string,
+    store: string,
+  ) => {
+    const weighted = (row: string, column: string) =>
+      `weighted(${load(row, `min(${column}, columns - 1u)`)}, ${column}, ${tiny})`;
+    return `fn ${name}(group: u32, lane: u32) {
+  let first = group % ((${count} + ${combinedRows - 1}u) / ${combinedRows}u) * ${combinedRows}u;
+  let place = group / ((${count} + ${combinedRows - 1}u) / ${combinedRows}u);
+  let block = place % blocks;
+  let batch = place / blocks;
+${
+  // Neighboring lanes load numbers that are close in memory.
+  isAcross
+    ? `  for (var i = lane / 32u; i < ${combinedRows}u; i += ${combineLanes / 32}u) {
+    let row = min(first + i, ${count} - 1u);
+    let left = block * ${blockColumns}u + lane % 32u;
+    let right = left + 32u;
+    tile[i][lane % 32u] = ${weighted("row", "left")} + ${weighted("row", "right")};
   }
-  combined[n] = ${stored("sum", "magnitude")};
+  workgroupBarrier();
+  var sum = vec2f();
+  for (var i = lane % ${lastParts}u; i < 32u; i += ${lastParts}u) { sum += tile[lane / ${lastParts}u][i]; }
+  parts[lane % ${lastParts}u][lane / ${lastParts}u] = sum;`
+    : `  let own = min(first + lane % ${combinedRows}u, ${count} - 1u);
+  var sum = vec2f();
+  for (var i = 0u; i < ${blockColumns / lastParts}u; i++) {
+    let column = block * ${blockColumns}u + lane / ${combinedRows}u + i * ${lastParts}u;
+    sum += ${weighted("own", "column")};
+  }
+  parts[lane / ${combinedRows}u][lane % ${combinedRows}u] = sum;`
+}
+  workgroupBarrier();
+  let row = first + lane;
+  if (lane >= ${combinedRows}u || row >= ${count}) { return; }
+  var both = vec2f();
+  for (var i = 0u; i < ${lastParts}u; i++) { both += parts[i][lane]; }
+  ${store}
 }`;
-  const tiledCombine = `var<workgroup> tile: array<array<f32, ${tileColumns + 1}>, ${lanes}>;
+  };
+  const combine = `
+${isRightAcross || isOldAcross ? `var<workgroup> tile: array<array<vec2f, 33>, ${combinedRows}>;` : ""}
+var<workgroup> parts: array<array<vec2f, ${combinedRows}>, ${lastParts}>;
 
-/** Combines a block of columns of ${lanes} terms, whose numbers go through a tile. */
-@compute @workgroup_size(${lanes})
+/** Returns a number with the weight of its column, and its magnitude. */
+fn weighted(number: f32, column: u32, tiny: f32) -> vec2f {
+  let x = weight(column) * number;
+  return select(vec2f(), vec2f(x, abs(x) + tiny), column < columns);
+}
+
+/** Combines a block of the right factor's columns for ${combinedRows} terms. */
+${combination(
+  ["combineRight", "terms", isRightAcross, "tinyRight"],
+  rightAt,
+  `combined[((batch * ${spans}u + block / ${width}u) * terms + row) * ${width}u + block % ${width}u] = vec2f(${float(sums.coefficient)}, ${float(Math.abs(sums.coefficient))} * share) * both;`,
+)}
+${
+  inPlace
+    ? `/** Combines a block of the columns that ${combinedRows} rows of results have before a dispatch. */
+${combination(["combineOld", "rows", isOldAcross, "tinyAdded"], oldAt, `combined[${combined}u + (batch * blocks + block) * rows + row] = vec2f(1.0, shareOfAdded) * both;`)}`
+    : ""
+}
+
+/** Combines columns: their weighted sums, and their shares of the bound. */
+@compute @workgroup_size(${combineLanes})
 fn combine(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) lane: u32) {
   let group = linear(id, groups);
-  if (group >= ${termGroups * blocks * batchCount}u) { return; }
-  let firstTerm = group % ${termGroups}u * ${lanes}u;
-  let block = group / ${termGroups}u % blocks;
-  let batch = group / (${termGroups}u * blocks);
-  var sum = 0.0;
-  var magnitude = 0.0;
-  for (var first = block * ${blockColumns}u; first < min((block + 1u) * ${blockColumns}u, columns); first += ${tileColumns}u) {
-    // Loads without conditions overlap. Nobody uses those of other terms and columns.
-    let column = min(first + lane % ${tileColumns}u, columns - 1u);
-    for (var i = 0u; i < ${tileColumns}u; i++) {
-      let row = lane / ${tileColumns}u + i * ${lanes / tileColumns}u;
-      let term = min(firstTerm + row, terms - 1u);
-      tile[row][lane % ${tileColumns}u] = ${rightAt("term", "column")};
-    }
-    workgroupBarrier();
-    for (var i = 0u; i < min(${tileColumns}u, columns - first); i++) {
-      let x = weight(first + i) * tile[lane][i];
-      sum += x;
-      magnitude += abs(x) + tinyRight;
-    }
-    workgroupBarrier();
+  if (group < ${rightGroups}u) {
+    combineRight(group, lane);
+  }${
+    inPlace
+      ? ` else if (group < ${rightGroups + groupsOf(rowCount)}u) {
+    combineOld(group - ${rightGroups}u, lane);
+  }`
+      : ""
   }
-  let term = firstTerm + lane;
-  if (term < terms) { combined[(batch * blocks + block) * terms + term] = ${stored("sum", "magnitude")}; }
 }`;
   const source = `
 ${declarationOf(sums.left, 0, "left")}
 ${declarationOf(sums.right, 1, "right")}
 ${declarationOf(output, 2, "results")}
-${sums.added ? declarationOf(sums.added, 3, "added") : ""}
+${added ? declarationOf(added, 3, "added") : ""}
 @group(0) @binding(4) var<storage, read_write> combined: array<vec2f>;
+@group(0) @binding(4) var<storage, read_write> combinedBlocks: array<${width === 2 ? "vec4f" : "vec2f"}>;
 @group(0) @binding(5) var<storage, read_write> report: array<atomic<u32>>;
 /** The seed of the weights, and the first word of the report. */
 struct Draw { seed: u32, own: u32 }
@@ -194,7 +235,7 @@ const terms = ${terms}u;
 const rows = ${rowCount}u;
 const columns = ${columnCount}u;
 const blocks = ${blocks}u;
-${boundsOf(sums, terms)}
+${boundsOf(sums, terms, lanes)}
 
 fn linear(id: vec3u, groups: vec3u) -> u32 { return id.x + id.y * groups.x; }
 
@@ -210,14 +251,14 @@ fn leftAt(at: u32) -> f32 { return ${loadOf(sums.left, "left", "at")}; }
 fn rightAt(at: u32) -> f32 { return ${loadOf(sums.right, "right", "at")}; }
 ${scale ? `fn scaleAt(at: u32) -> f32 { return ${loadOf(scale, "scales", "at")}; }` : ""}
 fn resultAt(at: u32) -> f32 { return ${loadOf(output, "results", "at")}; }
-${sums.added ? `fn addedAt(at: u32) -> f32 { return ${float(sums.addedScale)} * ${loadOf(sums.added, "added", "at")}; }` : ""}
+${added ? `fn addedAt(at: u32) -> f32 { return ${float(sums.addedScale)} * ${loadOf(added, "added", "at")}; }` : ""}
 
 fn isFinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }
 
-${isTiled ? tiledCombine : plainCombine}
+${combine}
 
-var<workgroup> partial: array<array<vec4f, ${lanes}>, ${phaseBlocks * 2 * vectors}>;
-var<workgroup> reduced: array<array<f32, ${lanes}>, ${groupBlocks}>;
+var<workgroup> partial: array<array<vec4f, ${invocations}>, 2>;
+var<workgroup> reduced: array<array<vec4f, ${(invocations / lanes) * lastParts}>, 2>;
 /** The numbers of sums of this workgroup, and its largest bound. */
 var<workgroup> agreed: atomic<u32>;
 var<workgroup> undecided: atomic<u32>;
@@ -225,37 +266,23 @@ var<workgroup> mismatches: atomic<u32>;
 var<workgroup> largest: atomic<u32>;
 ${decides ? "var<workgroup> isOver: u32;" : ""}
 
-/** The lanes that add up one number of a block: the difference or the bound of a row. */
-const parts = ${lanes / (2 * groupRows)}u;
-
-/** Adds up a part of the lanes' numbers of a block. */
-fn reduce(first: u32, lane: u32) -> f32 {
-  let number = lane / parts;
-  var sum = 0.0;
-  for (var i = lane % parts; i < ${lanes}u; i += parts) { sum += partial[first + number / 4u][i][number % 4u]; }
-  return sum;
-}
-
-/** Adds up the parts of a number of a block. */
-fn whole(block: u32, number: u32) -> f32 {
-  var sum = 0.0;
-  for (var i = 0u; i < parts; i++) { sum += reduced[block][number * parts + i]; }
-  return sum;
-}
-
-/** Compares both sides for some rows and some blocks. */
-@compute @workgroup_size(${lanes})
-fn compare(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) lane: u32) {
+/** Compares both sides for some rows and some blocks. Each team of lanes has some of both. */
+@compute @workgroup_size(${invocations})
+fn compare(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) index: u32) {
   let group = linear(id, groups);
 ${
   decides
-    ? `  if (lane == 0u) { isOver = skipped[${kernelReportWords.skip}]; }
+    ? `  if (index == 0u) { isOver = skipped[${kernelReportWords.skip}]; }
   if (workgroupUniformLoad(&isOver) != 0u) { return; }`
     : ""
 }
   if (group >= ${workgroups}u) { return; }
-  let firstBlock = group % ${blockGroups}u * ${groupBlocks}u;
-  let firstRow = group / ${blockGroups}u % ${rowGroups}u * ${groupRows}u;
+  let lane = index % ${lanes}u;
+  let team = index / ${lanes}u;
+  let groupBlock = group % ${blockGroups}u * ${groupBlocks}u;
+  let groupRow = group / ${blockGroups}u % ${rowGroups}u * ${groupRows}u;
+  let firstBlock = groupBlock + team % ${blockTeams}u * ${teamBlocks}u;
+  let firstRow = groupRow + team / ${blockTeams}u * ${4 * vectors}u;
   let batch = group / ${blockGroups * rowGroups}u;
 ${each(
   vectors,
@@ -265,12 +292,42 @@ ${each(
   let base${v} = ${wrapped(sums.start.left)} + ${addressOf(batches, "batch", "left")} + ${addressOf(rows, `row${v}`, "left", true)};
 ${scalesLeft ? `  let scaleBase${v} = ${wrapped(sums.start.scale)} + ${addressOf(batches, "batch", "scale")} + ${addressOf(rows, `row${v}`, "scale", true)};` : ""}
   let result${v} = ${addressOf(batches, "batch", "output")} + ${addressOf(rows, `row${v}`, "output", true)};
-${sums.added ? `  let addedBase${v} = ${wrapped(sums.start.added)} + ${addressOf(batches, "batch", "added")} + ${addressOf(rows, `row${v}`, "added", true)};` : ""}
+${added ? `  let addedBase${v} = ${wrapped(sums.start.added)} + ${addressOf(batches, "batch", "added")} + ${addressOf(rows, `row${v}`, "added", true)};` : ""}
 ${each(
-  groupBlocks,
+  teamBlocks,
   (g) => `  var difference${g}_${v} = vec4f();
   var bound${g}_${v} = vec4f();`,
 )}`,
+)}
+  for (var place = lane; place < ${blockColumns}u; place += ${lanes}u) {
+${each(
+  teamBlocks,
+  (g) => `    {
+      let column = (firstBlock + ${g}u) * ${blockColumns}u + place;
+      if (column < columns) {
+        let factor = weight(column);
+        let outputAt = ${firstResult}u + ${addressOf(columns, "column", "output")};
+${added ? `        let addedAtColumn = ${addressOf(columns, "column", "added")};` : ""}
+${each(
+  vectors,
+  (v) => `        let y${v} = factor * vec4f(${fours((r) => `resultAt(outputAt + result${v}[${r}])`)});
+        difference${g}_${v} -= y${v};
+${output.format === "f16" ? `        bound${g}_${v} += select(vec4f(), abs(y${v}) * shareOfResult, vec4<bool>(${fours((r) => `isFinite(y${v}[${r}])`)}));` : ""}
+${
+  added
+    ? `        let z${v} = factor * vec4f(${fours((r) => `addedAt(addedBase${v}[${r}] + addedAtColumn)`)});
+        difference${g}_${v} += z${v};
+        bound${g}_${v} += (abs(z${v}) + tinyAdded) * shareOfAdded;`
+    : ""
+}`,
+)}
+      }
+    }`,
+)}
+  }
+${each(
+  teamBlocks / width,
+  (p) => `  let span${p} = (batch * ${spans}u + min(firstBlock / ${width}u + ${p}u, ${spans - 1}u)) * terms;`,
 )}
   for (var term = lane; term < terms; term += ${lanes}u) {
     let at = ${addressOf(sums.terms, "term", "left")};
@@ -283,63 +340,59 @@ ${each(
     let magnitude${v} = abs(x${v}) + tinyLeft;`,
 )}
 ${each(
-  groupBlocks,
-  (g) => `    let both${g} = combined[(batch * blocks + min(firstBlock + ${g}u, blocks - 1u)) * terms + term];
-${each(
-  vectors,
-  (v) => `    difference${g}_${v} += x${v} * both${g}.x;
-    bound${g}_${v} += magnitude${v} * both${g}.y;`,
+  teamBlocks / width,
+  (p) => `    let both${p} = combinedBlocks[span${p} + term];
+${each(width, (i) =>
+  each(
+    vectors,
+    (v) => `    difference${p * width + i}_${v} += x${v} * both${p}.${"xz"[i]};
+    bound${p * width + i}_${v} += magnitude${v} * both${p}.${"yw"[i]};`,
+  ),
 )}`,
 )}
   }
-${each(groupBlocks, (g) => {
-  const first = (g % phaseBlocks) * 2 * vectors;
-  const isLast = g % phaseBlocks === phaseBlocks - 1 || g === groupBlocks - 1;
-  const phase = isLast ? Array.from({ length: (g % phaseBlocks) + 1 }, (_, i) => g - i) : [];
-  return `  {
-    let column = (firstBlock + ${g}u) * ${blockColumns}u + lane;
-    if (column < columns) {
-      let factor = weight(column);
-      let outputAt = ${firstResult}u + ${addressOf(columns, "column", "output")};
-${sums.added ? `      let addedAtColumn = ${addressOf(columns, "column", "added")};` : ""}
+  var difference = vec4f();
+  var bound = vec4f();
+  for (var step = 0u; step < ${teamBlocks * vectors}u; step++) {
+    switch step {
 ${each(
-  vectors,
-  (v) => `      let y${v} = factor * vec4f(${fours((r) => `resultAt(outputAt + result${v}[${r}])`)});
-      difference${g}_${v} -= y${v};
-${output.format === "f16" ? `      bound${g}_${v} += select(vec4f(), abs(y${v}) * shareOfResult, vec4<bool>(${fours((r) => `isFinite(y${v}[${r}])`)}));` : ""}
-${
-  sums.added
-    ? `      let z${v} = factor * vec4f(${fours((r) => `addedAt(addedBase${v}[${r}] + addedAtColumn)`)});
-      difference${g}_${v} += z${v};
-      bound${g}_${v} += (abs(z${v}) + tinyAdded) * shareOfAdded;`
-    : ""
-}`,
+  teamBlocks * vectors,
+  (n) =>
+    `      ${n === 0 ? "default" : `case ${n}u`}: { partial[0][index] = difference${Math.floor(n / vectors)}_${n % vectors}; partial[1][index] = bound${Math.floor(n / vectors)}_${n % vectors}; }`,
 )}
     }
+    workgroupBarrier();
+    if (lane < ${2 * lastParts}u) {
+      let kind = lane / ${lastParts}u;
+      var sum = vec4f();
+      for (var i = lane % ${lastParts}u; i < ${lanes}u; i += ${lastParts}u) { sum += partial[kind][team * ${lanes}u + i]; }
+      reduced[kind][team * ${lastParts}u + lane % ${lastParts}u] = sum;
+    }
+    workgroupBarrier();
+    if (lane == step) {
+      for (var i = team * ${lastParts}u; i < (team + 1u) * ${lastParts}u; i++) {
+        difference += reduced[0][i];
+        bound += reduced[1][i];
+      }
+    }
   }
-${each(
-  vectors,
-  (v) => `  partial[${first + v}][lane] = difference${g}_${v};
-  partial[${first + vectors + v}][lane] = bound${g}_${v};`,
-)}
+  let block = firstBlock + lane / ${vectors}u;
+  if (lane < ${teamBlocks * vectors}u && block < blocks) {
+    let result = ${vectors === 2 ? "select(result0, result1, lane % 2u == 1u)" : "result0"};
+    for (var i = 0u; i < 4u; i++) {
+      let row = firstRow + lane % ${vectors}u * 4u + i;
+      if (row >= rows) { break; }
 ${
-  isLast
-    ? `  workgroupBarrier();
-${phase.map((each) => `  reduced[${each}][lane] = reduce(${(each % phaseBlocks) * 2 * vectors}u, lane);`).join("\n")}
-  workgroupBarrier();`
-    : ""
-}`;
-})}
-  let block = lane / ${groupRows}u;
-  let mine = lane % ${groupRows}u;
-  if (block < ${groupBlocks}u && firstRow + mine < rows && firstBlock + block < blocks) {
-    let difference = whole(block, mine);
-    let bound = least + whole(block, ${groupRows}u + mine);
-    let result = array<vec4u, ${vectors}>(${Array.from({ length: vectors }, (_, v) => `result${v}`).join(", ")})[mine / 4u][mine % 4u];
-    judge(difference, bound, result, firstBlock + block);
+  inPlace
+    ? `      let old = ${combined}u + (batch * blocks + block) * rows + row;
+      let before = ${width === 1 ? "combinedBlocks[old]" : "select(combinedBlocks[old / 2u].xy, combinedBlocks[old / 2u].zw, old % 2u == 1u)"};
+      judge(difference[i] + before.x, least + bound[i] + before.y, result[i], block);`
+    : "      judge(difference[i], least + bound[i], result[i], block);"
+}
+    }
   }
   workgroupBarrier();
-  if (lane != 0u) { return; }
+  if (index != 0u) { return; }
   let own = draw.own;
   let right = atomicLoad(&agreed);
   let open = atomicLoad(&undecided);
@@ -349,7 +402,7 @@ ${phase.map((each) => `  reduced[${each}][lane] = reduce(${(each % phaseBlocks) 
 ${
   decides
     ? `  // One word tells that all workgroups agree, whatever the order of their other atomic operations.
-  let expected = min(rows - firstRow, ${groupRows}u) * min(blocks - firstBlock, ${groupBlocks}u);
+  let expected = min(rows - groupRow, ${groupRows}u) * min(blocks - groupBlock, ${groupBlocks}u);
   if (right != expected || own > 0u) { return; }
   if (atomicAdd(&report[${reportWords.agreed}], 1u) == ${workgroups - 1}u) { skipped[${kernelReportWords.skip}] = 1u; }`
     : ""
@@ -387,9 +440,9 @@ ${
 override factor = 1u;
 
 /** Adds up hashes of the words outside of the results, times a factor. */
-@compute @workgroup_size(${lanes})
+@compute @workgroup_size(${digestLanes})
 fn digest(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) lane: u32) {
-  let n = linear(id, groups) * ${lanes}u + lane;
+  let n = linear(id, groups) * ${digestLanes}u + lane;
   if (n >= ${words}u) { return; }
   var word = ${output.format === "f16" ? "results[n]" : "bitcast<u32>(results[n])"};
   var isInside = true;
@@ -403,15 +456,57 @@ ${each(perWord, (i) => `  if (${perWord}u * n + ${i}u >= ${firstResult}u && ${pe
 `;
   return {
     source,
-    combine: gridOf(isTiled ? termGroups * blocks * batchCount : Math.ceil(combined / lanes)),
+    combine: gridOf(rightGroups + (inPlace ? groupsOf(rowCount) : 0)),
     compare: gridOf(workgroups),
-    combinedBytes: 8 * combined,
+    combinedBytes: 16 * Math.ceil((combined + old) / 2),
     compared: rowCount * blocks * batchCount,
     outside: words * perWord - count,
-    digest: gridOf(Math.ceil(words / lanes)),
+    digest: gridOf(Math.ceil(words / digestLanes)),
     isMirrored: sums !== given,
+    isInPlace: inPlace,
     work: workOf(sums),
   };
+}
+
+/** The tile of sums that a workgroup compares: rows of blocks. */
+interface Tiling {
+  /** The lanes of a team. They share the terms of its sums. */
+  readonly lanes: number;
+  /** The teams of a workgroup, along rows and along blocks. */
+  readonly rowTeams: number;
+  readonly blockTeams: number;
+  /** The rows of a team in vectors of four, and its blocks. */
+  readonly vectors: number;
+  readonly teamBlocks: number;
+  /** The rows and the blocks of a workgroup, and the number of workgroups. */
+  readonly groupRows: number;
+  readonly groupBlocks: number;
+  readonly workgroups: number;
+}
+
+/** The workgroups from which on larger tiles pay, as a large GPU has work for all of its parts. */
+const manyWorkgroups = 128;
+
+/** The tiles that are tried, the one with the fewest loads for each sum first. */
+const tiles = [
+  { lanes: 32, rowTeams: 4, blockTeams: 2, vectors: 2 },
+  { lanes: 64, rowTeams: 2, blockTeams: 2, vectors: 1 },
+  { lanes: 64, rowTeams: 1, blockTeams: 1, vectors: 1 },
+] as const;
+
+/** Returns the largest tile for which there are many workgroups, or the smallest tile. */
+function tilingOf({ windows }: SumsOfProducts, rows: number, blocks: number, batches: number): Tiling {
+  const teamBlocks = blocks === 1 ? 1 : Math.min(mostBlocks, 2 * Math.ceil(blocks / 2));
+  const all = tiles.map((tile): Tiling => {
+    const blockTeams = Math.min(tile.blockTeams, Math.ceil(blocks / teamBlocks));
+    const groupRows = 4 * tile.vectors * tile.rowTeams;
+    const groupBlocks = teamBlocks * blockTeams;
+    const workgroups = Math.ceil(rows / groupRows) * Math.ceil(blocks / groupBlocks) * batches;
+    return { ...tile, blockTeams, teamBlocks, groupRows, groupBlocks, workgroups };
+  });
+  // Conditions of terms take registers.
+  const possible = all.filter(({ vectors }) => windows.length === 0 || vectors === 1);
+  return possible.find(({ workgroups }) => workgroups >= manyWorkgroups) ?? possible.at(-1)!;
 }
 
 /** Returns the workgroups of a grid with at least so many. */
@@ -451,9 +546,9 @@ function mirrored(sums: SumsOfProducts): SumsOfProducts {
   };
 }
 
-/** Returns the least step in the right factor of dimensions that move it. */
-const nearest = (all: readonly Dimension[]) =>
-  Math.min(...all.flatMap(({ right }) => (right === 0 ? [] : [Math.abs(right)])));
+/** Returns the least step in an operand of the dimensions that move it. */
+const nearest = (all: readonly Placed[] | readonly Dimension[], operand: "right" | "output") =>
+  Math.min(...all.flatMap((each) => Math.abs((each as Placed)[operand]) || []));
 
 const countOf = (all: readonly Dimension[]) => all.reduce((product, { size }) => product * size, 1);
 
@@ -545,11 +640,14 @@ const largest = ({ format, plus }: Operand) => 2 ** bitsOf(format) + Math.abs(pl
  * Writes the constants of the bound. Each rounding changes a number by at most 2^-24 of it. Numbers
  * below the least normal one may count as zero.
  */
-function boundsOf(sums: SumsOfProducts, terms: number): string {
+function boundsOf(sums: SumsOfProducts, terms: number, lanes: number): string {
   const unit = 1.1 * 2 ** -24;
-  const perLane = Math.ceil(terms / lanes) + lanes + 8;
+  // The additions of one number: in a lane, of lanes, of their last parts, and of an old result.
+  const ofLane = Math.ceil(terms / lanes) + (2 * blockColumns) / lanes;
+  const additions = ofLane + lanes / lastParts + lastParts + 1;
+  const combining = 2 + 32 / lastParts + lastParts;
   // Right results are sums of these magnitudes, so their weighted sums have the same bound.
-  const share = unit * (sums.roundings + 3 + blockColumns + 2 * perLane);
+  const share = unit * (sums.roundings + 4 + combining + 2 * (additions + 1));
   const least = ({ format }: Operand) => (format === "f16" ? 2 ** -14 : 2 ** -126) / share;
   // Integers count with the least scale.
   const tiny = (each: Operand) =>

@@ -49,6 +49,8 @@ interface KnownWord {
 
 /** The dispatches of one kind: of one kernel, on one grid, with buffers of the same sizes. */
 interface Kind extends Pick<CheckableDispatch, "kernel" | "isAsked" | "costOfRedundancy" | "skippable"> {
+  /** True if the kernel may load from its output. */
+  readonly runsOnce: boolean;
   readonly grid: readonly number[];
   readonly sizes: readonly { readonly of: BindingPoint; readonly size: number }[];
   words: readonly KnownWord[];
@@ -110,6 +112,13 @@ export class DeviceAlgebra implements SumsChecking {
     this.#conclude = concluding(context.device);
   }
 
+  /** True if the host decides about dispatches. */
+  get #defers(): boolean {
+    const { onFault, retries, memory } = this.#context.policy;
+    // A code for memory checks the buffers between the dispatches of a check.
+    return onFault === "recover" && retries > 0 && memory === "none";
+  }
+
   checkOf(pipeline: BoundPipeline, asked: readonly unknown[], wordAt: WordAt): CheckedDispatch | undefined {
     const dispatch = this.#dispatchOf(pipeline, asked, wordAt);
     const kind = dispatch && this.#kindOf(dispatch);
@@ -131,9 +140,11 @@ export class DeviceAlgebra implements SumsChecking {
     const { record, kernel } = pipeline;
     const counts = workgroupsOf(asked);
     const isRunnable = record.redundancy !== "none" && counts.every((count) => count >= 1);
-    // The two dispatches would need shadows that are up to date in between.
-    if (!kernel || !isRunnable || kernel.interGroup?.shadows.length) return undefined;
+    if (!kernel || !isRunnable) return undefined;
     const { dispatch } = pipeline.use(record.variant(0)).effectOn(counts);
+    const hasShadows = kernel.interGroup !== undefined && kernel.interGroup.shadows.length > 0;
+    // Two dispatches in a row would need shadows that are up to date in between.
+    if (hasShadows && !(dispatch && runsOnce(dispatch.call) && this.#defers)) return undefined;
     const names = { label: record.source?.label ?? "", entryPoint: kernel.entryPoint };
     return (
       dispatch && {
@@ -161,10 +172,8 @@ export class DeviceAlgebra implements SumsChecking {
     }
     this.#workBytes += combinedBytes;
     const found = (findings: Findings) => this.#count(kind, findings);
-    const { onFault, retries, memory } = this.#context.policy;
-    // A code for memory checks the buffers between the dispatches of a check.
-    const defers = onFault === "recover" && retries > 0 && memory === "none";
-    const parts = { sums, pipelines, kernel: skippable, defers, found };
+    const { runsOnce } = kind;
+    const parts = { sums, pipelines, kernel: skippable, defers: this.#defers, runsOnce, found };
     const make = () => new DispatchCheck(this.#device, this.#context.reports, this.#conclude, parts);
     const { made, failed } = makeSilently(this.#device, make);
     kind.check = this.#settings.searchesAtOnce ? made : "making";
@@ -298,6 +307,7 @@ export class DeviceAlgebra implements SumsChecking {
       isAsked,
       costOfRedundancy,
       skippable,
+      runsOnce: runsOnce(call),
       grid: [...call.grid],
       sizes: ranges.map(({ of, range: { size } }) => ({ of, size })),
       words,
@@ -305,7 +315,13 @@ export class DeviceAlgebra implements SumsChecking {
       check: undefined,
       undecided: 0,
     };
-    const obstacle = obstacleIn(call);
+    const outputs = call.bound.filter(({ mode }) => mode !== "read");
+    const obstacle =
+      outputs.length !== 1
+        ? "it does not store to exactly one buffer"
+        : kind.runsOnce && !this.#defers
+          ? "it may load from the buffer to which it stores, and the device decides"
+          : undefined;
     if (obstacle !== undefined) this.#leave(kind, obstacle);
     else if (this.#settings.searchesAtOnce) for (const _ of this.#search(kind, dispatch));
     else this.#searchLater(kind, dispatch);
@@ -419,13 +435,8 @@ const gaps = {
     ),
 };
 
-/** Returns the reason why a dispatch cannot be executed twice with the same result. */
-function obstacleIn({ bound }: DispatchCall): string | undefined {
-  const outputs = bound.filter(({ mode }) => mode !== "read");
-  if (outputs.length !== 1) return "it does not store to exactly one buffer";
-  if (outputs[0]!.mode !== "write") return "it may load from the buffer to which it stores";
-  return undefined;
-}
+/** Returns true if a dispatch may load from its output. Then it cannot run twice in a row. */
+const runsOnce = ({ bound }: DispatchCall): boolean => bound.some(({ mode }) => mode === "read_write");
 
 /** Returns the range that is bound at a binding point. */
 function placeAt({ bound }: DispatchCall, of: BindingPoint): BufferRange | undefined {

@@ -27,7 +27,7 @@ import {
 const drawWords = {
   /** The draw of a comparison that decides. */
   seed: 0,
-  /** The number of sums that a complete check compares. */
+  /** The number of sums that a complete first comparison compares; 0 if there is none. */
   expected: 2,
   /** The draw of the second comparison, with the same seed. */
   again: 64,
@@ -82,11 +82,13 @@ fn add(finding: u32) { slot[${slotWords.total}u + finding]++; }
   if (skippable[${slotWords.skip}] == 0u) {
     let hasMismatch = report[${reportWords.mismatches}] > 0u;
     let hasRun = report[${reportWords.compared}] == draw[${drawWords.expected}];
-    if (!hasMismatch && hasRun && report[${reportWords.undecided}] > 0u) {
+    // Only the second comparison is made of results in place.
+    let decided = select(0u, ${reportStride}u, draw[${drawWords.expected}] == 0u);
+    if (!hasMismatch && hasRun && report[decided + ${reportWords.undecided}] > 0u) {
       add(${findings.undecided}u);
     } else if (report[${second}] > 0u) {
       add(${findings.refuted}u);
-    } else {
+    } else if (hasMismatch || !hasRun) {
       if (slot[${slotWords.total + findings.repaired}] == 0u && hasMismatch) {
         slot[${slotWords.total + findings.result}] = report[${reportWords.result}] + 1u;
         slot[${slotWords.total + findings.difference}] = report[${reportWords.difference}];
@@ -121,6 +123,11 @@ interface CheckParts {
    * sums do not agree, and the device decides then.
    */
   readonly defers: boolean;
+  /**
+   * True if the dispatch may load from its output, so that it cannot run twice in a row. Only the
+   * host can decide then.
+   */
+  readonly runsOnce: boolean;
   /** Takes the findings of each look. */
   readonly found: (findings: Findings) => void;
 }
@@ -131,6 +138,7 @@ export class DispatchCheck implements SumsFindings {
   readonly kernel: ProtectedKernel;
   readonly #device: GPUDevice;
   readonly #defers: boolean;
+  readonly #runsOnce: boolean;
   /** The compared sums of a dispatch. */
   readonly #compared: number;
   /** The doubt that a later execution decides. */
@@ -138,6 +146,7 @@ export class DispatchCheck implements SumsFindings {
   readonly #sums: SumsOfProducts;
   readonly #pipelines: SumsPipelines;
   readonly #conclude: OwnKernel;
+  #concluding: GPUBindGroup | undefined;
   readonly #work: CheckWork;
   readonly #skippable: BufferRange;
   readonly #found: (findings: Findings) => void;
@@ -150,11 +159,12 @@ export class DispatchCheck implements SumsFindings {
     device: GPUDevice,
     arena: ReportArena,
     conclude: OwnKernel,
-    { sums, pipelines, kernel, defers, found }: CheckParts,
+    { sums, pipelines, kernel, defers, runsOnce, found }: CheckParts,
   ) {
     this.#device = device;
     this.kernel = kernel;
     this.#defers = defers;
+    this.#runsOnce = runsOnce;
     this.#compared = pipelines.kernels.compared;
     this.#sums = sums;
     this.#pipelines = pipelines;
@@ -164,7 +174,7 @@ export class DispatchCheck implements SumsFindings {
     this.#found = found;
     const { bufferStorage, bufferUniform, bufferCopyDst } = flags;
     const words = new Uint32Array(drawCount);
-    words.set([newSeed(), 0, this.#compared], drawWords.seed);
+    words.set([newSeed(), 0, runsOnce ? 0 : this.#compared], drawWords.seed);
     words.set([words[drawWords.seed]!, reportStride], drawWords.again);
     words.set([newSeed(), slotWords.total + deferred], drawWords.deferred);
     const usage = bufferStorage | bufferUniform | bufferCopyDst;
@@ -183,13 +193,14 @@ export class DispatchCheck implements SumsFindings {
   run(commands: PassCommands, call: DispatchCall, alone: () => void, again: () => void): void {
     const { report, draw } = this.#work;
     if (this.#defers) commands.only("first", () => this.#encode(commands, call, ["combine"], "deferred"));
-    alone();
+    if (this.#runsOnce) commands.only("first", alone);
+    else alone();
     const decide = () => {
-      this.#encode(commands, call, ["combine", "compare"], "seed");
+      this.#encode(commands, call, this.#runsOnce ? ["combine"] : ["combine", "compare"], "seed");
       again();
       this.#encode(commands, call, ["compare"], "again");
-      const buffers = [report, whole(draw), this.#skippable, rangeOf(this.slot)];
-      this.#conclude.encode(commands, buffers, 1);
+      this.#concluding ??= this.#conclude.bind([report, whole(draw), this.#skippable, rangeOf(this.slot)]);
+      this.#conclude.dispatch(commands, this.#concluding, 1);
     };
     if (this.#defers) {
       commands.only("first", () => this.#encode(commands, call, ["compare"], "deferred"));

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { sumsIn } from "../../../../test/support/kernels/foundSums.ts";
 import {
+  addedProduct,
   batchedProduct,
   bytesOf,
   convolution,
@@ -103,12 +104,15 @@ class CheckedProgram {
 }
 
 describe("the check of sums of products", () => {
-  it.each(productKernels)("agrees with the results of a kernel: $name", async (kernel) => {
-    const { outcome, bound } = await new CheckedProgram(await sharedDevice(), kernel).run();
-    expect(outcome).toBe("agreed");
-    expect(bound).toBeGreaterThan(0);
-    expect(bound).toBeLessThan(kernel.standIn ? 10 : 0.1);
-  });
+  it.each([...productKernels, addedProduct(19, 70, 12, -0.5)])(
+    "agrees with the results of a kernel: $name",
+    async (kernel) => {
+      const { outcome, bound } = await new CheckedProgram(await sharedDevice(), kernel).run();
+      expect(outcome).toBe("agreed");
+      expect(bound).toBeGreaterThan(0);
+      expect(bound).toBeLessThan(kernel.standIn ? 10 : 0.1);
+    },
+  );
 
   const product = tiledProduct(24, 72, 40);
 
@@ -165,7 +169,7 @@ describe("the check of sums of products", () => {
     expect(verdict).toMatchObject({ outcome: "mismatch", mismatch: "outside" });
   });
 
-  it("finds a wrong result of a convolution, a batch, a kernel that loads early and one of packed weights", async () => {
+  it("finds a wrong result of a convolution, a batch, a kernel that loads early, one of packed weights and one in place", async () => {
     const device = await sharedDevice();
     const image = { images: 2, size: 6, channels: 2, filters: 70, window: 3, stride: 1, padding: 1 };
     for (const kernel of [
@@ -173,6 +177,7 @@ describe("the check of sums of products", () => {
       batchedProduct(3, 9, 17, 6),
       prefetchedProduct(19, 16, 12),
       packedProduct(19, 21, 3),
+      addedProduct(19, 70, 12, -0.5),
     ]) {
       const program = new CheckedProgram(device, kernel);
       expect((await program.run()).outcome).toBe("agreed");
@@ -181,6 +186,20 @@ describe("the check of sums of products", () => {
       );
       expect(verdict).toMatchObject({ outcome: "mismatch" });
     }
+  });
+
+  it.each([
+    ["two teams by four", 128],
+    ["two teams by two", 64],
+  ])("finds a wrong result in each tile of large products: %s", async (_, batches) => {
+    const device = await sharedDevice();
+    const program = new CheckedProgram(device, batchedProduct(batches, 9, 530, 3));
+    expect((await program.run()).outcome).toBe("agreed");
+    const [row, block] = [9 * batches - 1, 8];
+    const verdict = await program.run(random, (output) =>
+      device.queue.writeBuffer(output, 4 * (530 * row + 64 * block + 1), Float32Array.of(7)),
+    );
+    expect(verdict).toMatchObject({ outcome: "mismatch", mismatch: { result: 530 * row, block } });
   });
 
   it("decides nothing on numbers that are not finite, and on sums that may overflow", async () => {

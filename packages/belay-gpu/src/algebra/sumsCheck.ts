@@ -70,16 +70,19 @@ export class SumsCheck {
     return this.#pipelines.kernels.work;
   }
 
-  /** Encodes what the check needs before a dispatch: a digest of the words that are no results. */
+  /**
+   * Encodes what the check needs before a dispatch: a digest of the words that are no results, and
+   * weighted sums of a factor and of results in place. It draws other weights each time.
+   */
   before(pass: GPUComputePassEncoder, buffers: CheckedBuffers): void {
-    this.#encode(pass, buffers, ["digestBefore"]);
-  }
-
-  /** Encodes the check after a dispatch. It draws other weights each time. */
-  after(pass: GPUComputePassEncoder, buffers: CheckedBuffers): void {
     const seed = crypto.getRandomValues(new Uint32Array(1));
     this.#device.queue.writeBuffer(this.#work.draw, 0, seed);
-    this.#encode(pass, buffers, ["digestAfter", "combine", "compare"]);
+    this.#encode(pass, buffers, ["digestBefore", "combine"]);
+  }
+
+  /** Encodes the check after a dispatch. */
+  after(pass: GPUComputePassEncoder, buffers: CheckedBuffers): void {
+    this.#encode(pass, buffers, ["digestAfter", "compare"]);
     this.#checked++;
   }
 

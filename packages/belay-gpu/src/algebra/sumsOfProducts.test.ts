@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { findIn, sumsIn } from "../../../../test/support/kernels/foundSums.ts";
 import {
+  addedProduct,
   convolution,
   type ProductKernel,
   plainProduct,
@@ -90,7 +91,7 @@ function fromHalf(bits: number): number {
 }
 
 describe("sums of products", () => {
-  it.each(productKernels)("are found in a kernel: $name", (kernel) => {
+  it.each([...productKernels, addedProduct(19, 21, 12, -0.5)])("are found in a kernel: $name", (kernel) => {
     const found = sumsIn(kernel);
     const contents = kernel.buffers.map((each, i) =>
       "words" in each
@@ -121,6 +122,31 @@ describe("sums of products", () => {
     expect(images * filters * out * out).toBe(count);
   });
 
+  it("are found in a convolution of each channel, whose edges could begin at other weights", () => {
+    const source = `@group(0) @binding(0) var<storage, read> image: array<f32>;
+@group(0) @binding(1) var<storage, read> weights: array<f32>;
+@group(0) @binding(2) var<storage, read_write> c: array<f32>;
+@compute @workgroup_size(256) fn main(@builtin(global_invocation_id) id: vec3u) {
+  for (var i = 4u * id.x; i < 4u * id.x + 4u; i++) { c[i] = result(vec3i(vec3u(i % 32u, i / 32u % 16u, i / 512u))); }
+}
+fn result(at: vec3i) -> f32 {
+  var sum = 0.0;
+  for (var tap = 0; tap < 9; tap++) {
+    let y = at.z + tap / 3 - 1;
+    let x = at.y + tap % 3 - 1;
+    if (x >= 0 && x < 16 && y >= 0 && y < 16) { sum += image[(y * 16 + x) * 32 + at.x] * weights[tap * 32 + at.x]; }
+  }
+  return sum;
+}`;
+    const buffers = [{ numbers: 16 * 16 * 32 }, { numbers: 9 * 32 }, { numbers: 16 * 16 * 32 }];
+    const { windows, results } = sumsIn({ name: "", source, grid: [8, 1, 1], buffers });
+    expect(results.map(({ size, left, right }) => [size, left, right])).toEqual([
+      [32, 1, 1],
+      [256, 32, 0],
+    ]);
+    expect(windows.map(({ unit, size }) => unit * size)).toEqual([512, 8192]);
+  });
+
   const bodyOf = (body: string): ProductKernel => ({
     name: "",
     source: `@group(0) @binding(0) var<storage, read> a: array<f32>;
@@ -137,7 +163,8 @@ describe("sums of products", () => {
     ["c[i] = a[i] * a[i + 1] + 1.0;", "it adds constants"],
     ["c[i] = a[i] * a[i + 1] + 2.0 * a[i + 2] * a[i + 3];", "its terms have weights"],
     ["c[i] = a[i] * a[i + 1] + f32(i + 1) * a[i + 2];", "it scales what it adds by several factors"],
-    ["c[i] += a[i] * a[i + 1];", "it changes its output in place"],
+    ["c[i] = a[i] * a[i + 1] + c[(i + 1) % 16];", "it adds results to other ones"],
+    ["c[i] = a[i] * c[i];", "its results are factors of others"],
     ["if (a[i] > 0.0) { c[i] = a[i] * a[i]; }", "its control or its addresses depend on the data"],
     ["if (i > 99) { c[i] = a[i]; }", "the sampled workgroups store nothing"],
     ["c[i] = a[i] * a[(i * i) % 13];", "the addresses of its results have no pattern"],

@@ -21,6 +21,7 @@ import { subgroupMatrices } from "../reference/subgroupMatrices.ts";
 import { type Digit, type DigitMap, digitsOf, divisorsOf, fitDigits, type KnownAddresses } from "./digits.ts";
 import { SymbolicBuffer } from "./symbolicBuffer.ts";
 import {
+  bitsOf,
   type Format,
   isPacked,
   type Precision,
@@ -94,7 +95,7 @@ export interface SumsOfProducts {
   readonly left: Operand;
   /** The second factors. */
   readonly right: Operand;
-  /** The numbers that are added, such as a bias. */
+  /** The numbers that are added, such as a bias, or the results before the dispatch. */
   readonly added?: Operand;
   /** The scales of the integers in one of the factors. */
   readonly scale?: Operand & { readonly scaled: "left" | "right" };
@@ -128,7 +129,9 @@ const mostIterations = 2 ** 22;
 const mostTerms = 2 ** 20;
 /** The nodes of expressions after which no further workgroup is sampled, and the least of these. */
 const mostNodes = 2 ** 21;
-const leastWorkgroups = 5;
+const leastWorkgroups = 6;
+/** The nodes of expressions after which no further result at an edge is sampled. */
+const mostEdgeNodes = 2 ** 24;
 /** The workgroups at irregular places that are sampled where that is quick. */
 const moreWorkgroups = 16;
 /**
@@ -186,10 +189,18 @@ export function* searchSumsOfProducts(
   if (!output || outputs.length > 1) return { reason: "it does not store to exactly one buffer" };
   yield;
   try {
-    const samples = yield* new Sampler(symbols, reference, bindings, dispatch, output).samples();
+    const sampler = new Sampler(symbols, reference, bindings, dispatch, output);
     const { program, declaration } = resolved;
     const hasMatrices = matrixOperations(program, reachableFrom(program, [declaration])).length > 0;
-    return new Fit(bindings, output, samples, hasMatrices ? matrixUnit : 1).result();
+    yield* sampler.sampleWorkgroups();
+    for (;;) {
+      const samples = sampler.results();
+      const found = new Fit(bindings, dispatch, output, samples, hasMatrices ? matrixUnit : 1).result();
+      if (!("unclear" in found)) return found;
+      yield;
+      if (!sampler.sampleResult(found.unclear))
+        throw new NoFit("it is not clear where its terms are missing");
+    }
   } catch (error) {
     if (error instanceof NoFit) return { reason: error.message };
     throw error;
@@ -206,6 +217,11 @@ interface SampledResults {
   /** The least offset of a result, and the number of offsets up to the largest. */
   readonly least: number;
   readonly count: number;
+}
+
+/** The number of a result that tells where terms are missing. */
+interface Unclear {
+  readonly unclear: number;
 }
 
 /** A place in a grid. */
@@ -241,41 +257,42 @@ class Sampler {
     this.#output = output;
   }
 
-  /** Returns the sampled results. */
-  *samples(): Generator<void, SampledResults, void> {
+  /** Samples results of workgroups at different places. */
+  *sampleWorkgroups(): Generator<void, void, void> {
     for (const [i, workgroup] of sampledWorkgroups(this.#dispatch.grid).entries()) {
       if (i >= leastWorkgroups && this.#nodes > mostNodes) break;
       this.#sample(workgroup, sampledOffsets);
       yield;
     }
-    const samples = this.#samples;
-    if (samples.length === 0) throw new NoFit("the sampled workgroups store nothing");
-    const count = this.#most - this.#least + 1;
-    const longest = samples.reduce((most, { sum }) => Math.max(most, sum.terms.length), 0);
-    if (samples.some(({ sum }) => sum.terms.length < longest)) yield* this.#sampleEdges(count);
-    return { format: this.#format!, samples, least: this.#least, count };
+    if (this.#samples.length === 0) throw new NoFit("the sampled workgroups store nothing");
+    this.#nodes = 0;
   }
 
-  /** Samples the results that tell where terms are missing. */
-  *#sampleEdges(count: number): Generator<void, void, void> {
-    const limit = this.#nodes + mostNodes;
-    const known = new Set(this.#samples.map(({ offset }) => offset));
-    const edges = new Set(edgesOf(count).map((index) => this.#least + index));
-    for (const offset of edges) {
-      if (this.#nodes > limit) return;
-      if (known.has(offset)) continue;
-      const stored = this.#sample(this.#workgroupOf(offset), (offsets, bytes) =>
-        offsets.filter((each) => edges.has(each / bytes) && !known.has(each / bytes)),
-      );
-      for (const each of stored) known.add(each);
-      yield;
-    }
+  /** Returns the sampled results. */
+  results(): SampledResults {
+    const count = this.#most - this.#least + 1;
+    return { format: this.#format!, samples: this.#samples, least: this.#least, count };
+  }
+
+  /** Samples the result with a number. Returns false if no workgroup is known to store it. */
+  sampleResult(index: number): boolean {
+    const offset = this.#least + index;
+    if (this.#nodes > mostEdgeNodes || this.#samples.some((each) => each.offset === offset)) return false;
+    const isResult = (each: number, bytes: number) => each / bytes === offset;
+    const stored = this.#sample(this.#workgroupOf(offset), (offsets, bytes) =>
+      offsets.filter((each) => isResult(each, bytes)),
+    );
+    return stored.length > 0;
   }
 
   /** Returns the workgroup that stores a result, if steps in the grid move results equally far. */
   #workgroupOf(offset: number): Workgroup {
     const origin = this.#firsts.get("0,0,0") ?? 0;
-    const steps = ["1,0,0", "0,1,0", "0,0,1"].map((each) => (this.#firsts.get(each) ?? origin) - origin);
+    const steps = [0, 1, 2].map((axis) => {
+      const last = this.#dispatch.grid[axis]! - 1;
+      const corner = [0, 0, 0].map((_, i) => (i === axis ? last : 0)).join();
+      return Math.round(((this.#firsts.get(corner) ?? origin) - origin) / Math.max(1, last));
+    });
     const workgroup: [number, number, number] = [0, 0, 0];
     let rest = offset - origin;
     for (const axis of [0, 1, 2].sort((a, b) => steps[b]! - steps[a]!)) {
@@ -403,6 +420,7 @@ interface Sources {
 /** Fits maps of addresses to sampled results. */
 class Fit {
   readonly #bindings: readonly BindingAccess[];
+  readonly #dispatch: KnownDispatch;
   readonly #output: BindingAccess;
   readonly #format: Precision;
   readonly #samples: readonly Sample[];
@@ -413,12 +431,14 @@ class Fit {
 
   constructor(
     bindings: readonly BindingAccess[],
+    dispatch: KnownDispatch,
     output: BindingAccess,
     { format, samples, least, count }: SampledResults,
     unit: number,
   ) {
     this.#unit = unit;
     this.#bindings = bindings;
+    this.#dispatch = dispatch;
     this.#output = output;
     this.#format = format;
     this.#samples = samples;
@@ -426,8 +446,8 @@ class Fit {
     this.#count = count;
   }
 
-  /** Returns the fitted sums. Throws `NoFit` if there are none. */
-  result(): SumsOfProducts {
+  /** Returns the fitted sums, or the number of a result on which they depend. Throws `NoFit`. */
+  result(): SumsOfProducts | Unclear {
     const sources = this.#sources();
     const { left, right } = sources;
     try {
@@ -443,7 +463,7 @@ class Fit {
     }
   }
 
-  #fit({ left, right, scale, added, addedScale }: Sources): SumsOfProducts {
+  #fit({ left, right, scale, added, addedScale }: Sources): SumsOfProducts | Unclear {
     const coefficient = this.#coefficient();
     const sums = this.#samples.map(({ offset, sum }) => ({
       index: offset - this.#least,
@@ -452,7 +472,14 @@ class Fit {
     }));
     if (added && sums.some(({ plus }) => plus.length !== 1))
       throw new NoFit("it adds a number to some results only, or several");
-    const pattern = new Pattern(sums.map(({ pairs }) => pairs));
+    const isInPlace = added?.buffer === this.#bindings.indexOf(this.#output);
+    if (isInPlace && sums.some(({ index, plus }) => plus[0] !== this.#least + index))
+      throw new NoFit("it adds results to other ones");
+    const bytes = this.#dispatch.sizeOf(this.#bindings[right.buffer]!)!;
+    const pattern = new Pattern(
+      sums.map(({ pairs }) => pairs),
+      (8 * bytes) / bitsOf(right.format),
+    );
     const terms = pattern.map();
     const facts: KnownAddresses[] = [];
     const present: { readonly index: number; readonly terms: ReadonlySet<number> }[] = [];
@@ -466,7 +493,7 @@ class Fit {
     if (!results) throw new NoFit("the addresses of its results have no pattern");
     const windows = windowsOf(results.digits, terms.digits, present, edgesOf(this.#count));
     if (!windows) throw new NoFit("some of its terms are missing without a pattern");
-    if (windows === "ambiguous") throw new NoFit("it is not clear where its terms are missing");
+    if ("unclear" in windows) return windows;
     const operand = ({ buffer, format, plus }: Source): Operand => {
       const { group, binding, name } = this.#bindings[buffer]!;
       return { of: { group, binding }, name, format, plus };
@@ -500,8 +527,8 @@ class Fit {
     const output = this.#bindings.indexOf(this.#output);
     if (products.length === 0) throw new NoFit("its results have no products of loaded numbers");
     if (terms.some(({ factors }) => factors.length === 0)) throw new NoFit("it adds constants");
-    if (terms.some(({ factors }) => factors.some(({ source }) => source.buffer === output)))
-      throw new NoFit("it changes its output in place");
+    if (products.some(({ factors }) => factors.some(({ source }) => source.buffer === output)))
+      throw new NoFit("its results are factors of others");
     const all = [...new Set(products.flatMap(({ factors }) => factors.map(({ source }) => source)))];
     const [{ factors: first }] = products as [Term];
     const isAlike = ({ factors }: Term) =>
@@ -585,14 +612,21 @@ class Pattern {
   readonly #terms: readonly Pair[];
   /** The numbers of the terms, by their relative addresses. */
   readonly #numbers = new Map<number, number>();
+  /** The first and the last address of a first right factor with which all right factors exist. */
+  readonly #first: number;
+  readonly #last: number;
   /** The least and the largest address of a first right factor, and the step between them. */
   readonly #rights: { readonly least: number; readonly most: number; readonly step: number };
 
-  constructor(all: readonly (readonly Pair[])[]) {
+  /** `rightCount` is the number of right factors. */
+  constructor(all: readonly (readonly Pair[])[], rightCount: number) {
     const longest = all.reduce((a, b) => (b.length > a.length ? b : a));
     const [left, right, scale] = longest[0]!;
     this.#terms = longest.map(([a, b, c]) => [a - left, b - right, c - scale]);
     for (const [t, pair] of this.#terms.entries()) this.#numbers.set(keyOf(pair), t);
+    const relative = this.#terms.map((pair) => pair[1]);
+    this.#first = -relative.reduce((a, b) => Math.min(a, b));
+    this.#last = rightCount - 1 - relative.reduce((a, b) => Math.max(a, b));
     const rights = all.flatMap((pairs) => (pairs.length === longest.length ? [pairs[0]![1]] : []));
     const [least, most] = [Math.min(...rights), Math.max(...rights)];
     this.#rights = { least, most, step: rights.reduce((step, each) => divisor(step, each - least), 0) };
@@ -615,8 +649,7 @@ class Pattern {
     const bases = (isWhole ? this.#terms.slice(0, 1) : this.#terms)
       .map(([a, b, c]): Pair => [left - a, right - b, scale - c])
       .filter((base) => this.#mayBegin(base[1]))
-      // The right factors of results with all terms begin at similar addresses.
-      .sort((a, b) => this.#distanceOf(a[1]) - this.#distanceOf(b[1]));
+      .sort((a, b) => this.#oddityOf(a) - this.#oddityOf(b));
     for (const base of bases)
       if (pairs.every((pair) => this.#numberOf(pair, base) !== undefined)) return base;
     throw new NoFit("the terms of its results have several patterns");
@@ -637,10 +670,14 @@ class Pattern {
     return step === 0 || (right - least) % step === 0;
   }
 
-  /** Returns how far an address is from those of the first right factors. */
-  #distanceOf(right: number): number {
+  /**
+   * Returns how unusual a base is. Only left factors may be missing, and the right factors of
+   * results with all terms begin at similar addresses.
+   */
+  #oddityOf([, right]: Pair): number {
     const { least, most } = this.#rights;
-    return Math.max(least - right, right - most, 0);
+    const distance = Math.max(least - right, right - most, 0);
+    return right < this.#first || right > this.#last ? 2 ** 32 + distance : distance;
   }
 }
 
@@ -663,16 +700,16 @@ interface Range {
 
 /**
  * Returns the conditions that the existing terms meet and that each missing term fails; undefined
- * if there are none, and `"ambiguous"` if several differ at the given edges. A result's coordinate
- * may be only a part of one of its digits, because the rows of an image often have no gap between
- * them.
+ * if there are none. If several differ at the given edges, the edge at which most differ is
+ * returned. A result's coordinate may be only a part of one of its digits, because the rows of an
+ * image often have no gap between them.
  */
 function windowsOf(
   results: readonly Digit[],
   terms: readonly Digit[],
   present: readonly Present[],
   edges: readonly number[],
-): readonly Window[] | "ambiguous" | undefined {
+): readonly Window[] | Unclear | undefined {
   const count = terms.reduce((product, { size }) => product * size, 1);
   if (present.every((each) => each.terms.size === count)) return [];
   const numbers = Array.from({ length: count }, (_, t) => digitsOf(terms, t));
@@ -696,8 +733,10 @@ function windowsOf(
       .map((each) => limited(each, present, ranges))
       .filter((each) => present.every(({ index }, i) => isSame(existing(each, index), ranges[i]![n]!)));
     if (!window) return undefined;
-    if (others.some((each) => edges.some((i) => !isSame(existing(window, i), existing(each, i)))))
-      return "ambiguous";
+    const differing = (i: number) =>
+      others.filter((each) => !isSame(existing(window, i), existing(each, i))).length;
+    const [unclear] = edges.filter((i) => differing(i) > 0).sort((i, j) => differing(j) - differing(i));
+    if (unclear !== undefined) return { unclear };
     windows.push(window);
   }
   return windows;

@@ -33,8 +33,8 @@ export interface CheckWork {
 export type StepName = "digestBefore" | "digestAfter" | "combine" | "compare";
 
 /**
- * The bind groups of the steps. Combining has its own, without the results. So it may run while
- * these are computed.
+ * The bind groups of the steps. Combining has its own. Without the results, it may run while these
+ * are computed.
  */
 export interface CheckGroups {
   readonly combine: GPUBindGroup;
@@ -89,12 +89,13 @@ export class SumsPipelines {
       throw new TypeError("these sums cannot be checked: the grid of the check is too large");
     this.#device = device;
     this.kernels = kernels;
+    const isCombined = combinedBy(kernels);
     const entry = (binding: number, type: GPUBufferBindingType): GPUBindGroupLayoutEntry => ({
       binding,
       visibility: flags.shaderStageCompute,
       buffer: { type },
     });
-    const read = [0, 1, 2, ...(sums.added ? [3] : []), ...(sums.scale ? [8] : [])];
+    const read = [0, 1, 2, ...(sums.added && !kernels.isInPlace ? [3] : []), ...(sums.scale ? [8] : [])];
     const entries = [
       ...read.map((binding) => entry(binding, "read-only-storage")),
       entry(4, "storage"),
@@ -145,7 +146,7 @@ export class SumsPipelines {
       first,
       second,
       output,
-      added,
+      this.kernels.isInPlace ? undefined : added,
       { buffer: combined },
       report,
       { buffer: draw, offset, size: drawSize },
@@ -156,13 +157,19 @@ export class SumsPipelines {
     const group = (layout: GPUBindGroupLayout, entries: GPUBindGroupEntry[]) =>
       this.#device.createBindGroup({ label, layout, entries });
     return {
-      combine: group(this.#layouts.combine, entries.filter(isCombined)),
+      combine: group(this.#layouts.combine, entries.filter(combinedBy(this.kernels))),
       others: group(this.#layouts.others, entries),
     };
   }
 }
 
-/** Returns true if combining has a binding: the second factor, combinations, the draw, scales. */
-const isCombined = ({ binding }: { readonly binding: number }) => [1, 4, 6, 8].includes(binding);
+/**
+ * Returns whether combining has a binding: the second factor, combinations, the draw, scales, and
+ * the results if they have old numbers.
+ */
+const combinedBy =
+  ({ isInPlace }: CheckKernels) =>
+  ({ binding }: { readonly binding: number }): boolean =>
+    [1, 4, 6, 8, ...(isInPlace ? [2] : [])].includes(binding);
 
 const groupOf = (step: string): keyof CheckGroups => (step === "combine" ? "combine" : "others");

@@ -238,7 +238,7 @@ class ComputePass implements EncodingPoint {
     const prepared = this.#prepare(runs, doubled?.doubling ?? 0, checked ? own.record : runs.record);
     const effect = prepared.use.effectOn(counts);
     this.#verify(prepared, this.#filledBy(effect, prepared.unused));
-    if (doubled) this.#bringShadowsUpToDate(prepared);
+    if (doubled && !checked) this.#bringShadowsUpToDate(prepared);
     const isSequential = doubled?.doubling === namedByReport;
     const workgroups = (doubled?.grid ?? grid) as Grid;
     if (checked) this.#runChecked(checked, { own, grid: grid as Grid, prepared, isSequential, workgroups });
@@ -376,8 +376,13 @@ class ComputePass implements EncodingPoint {
     checked.run(
       this.#commands,
       () => this.#run(alone, false, grid),
-      () => this.#run(prepared, isSequential, workgroups),
+      () => {
+        this.#bringShadowsUpToDate(prepared);
+        this.#run(prepared, isSequential, workgroups);
+      },
     );
+    // The first execution has not stored to shadows.
+    for (const range of prepared.bound?.shadowed ?? []) this.record.shadowSync.remove(range);
     this.record.addSums(checked.findings);
   }
 
