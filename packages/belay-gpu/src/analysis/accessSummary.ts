@@ -1,7 +1,7 @@
 /** Summarizes the accesses of a piece of code to variables, for the analysis of conflicts. */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { GlobalVariable } from "../wgsl/ast.ts";
-import { type AnyNode, walk } from "../wgsl/traverse.ts";
+import { type AnyNode, contains } from "../wgsl/traverse.ts";
 
 /** The operations on each variable, each with its first place in the source. */
 export type AccessOperations = ReadonlyMap<GlobalVariable, ReadonlyMap<string, Span>>;
@@ -25,11 +25,7 @@ export const noAccesses: AccessSummary = { first: none, last: none, all: none, i
  * Returns true for a loop that ends in a `break` and never continues, as in `loop { …; break; }`.
  */
 export function runsOnce({ body }: Extract<AnyNode, { kind: "for" | "while" | "loop" }>): boolean {
-  let continues = false;
-  walk(body, (node) => {
-    if (node.kind === "continue") continues = true;
-  });
-  return body.statements.at(-1)?.kind === "break" && !continues;
+  return body.statements.at(-1)?.kind === "break" && !contains(body, (node) => node.kind === "continue");
 }
 
 /**
@@ -37,11 +33,8 @@ export function runsOnce({ body }: Extract<AnyNode, { kind: "for" | "while" | "l
  * accesses may then be its last.
  */
 export function withJumps(construct: AnyNode, accesses: AccessSummary): AccessSummary {
-  let jumps = false;
-  walk(construct, (node) => {
-    if (node.kind === "break" || node.kind === "continue" || node.kind === "return") jumps = true;
-  });
-  return jumps ? { ...accesses, last: accesses.all, isBarrierFree: true } : accesses;
+  const isJump = ({ kind }: AnyNode) => kind === "break" || kind === "continue" || kind === "return";
+  return contains(construct, isJump) ? { ...accesses, last: accesses.all, isBarrierFree: true } : accesses;
 }
 
 /** Returns the operations of both `a` and `b`. */

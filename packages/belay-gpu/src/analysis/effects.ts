@@ -1,7 +1,7 @@
 /** Finds the memory operations of expressions and functions. */
 import type { CallExpression, Expression, Statement } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
-import { walk } from "../wgsl/traverse.ts";
+import { contains, walk } from "../wgsl/traverse.ts";
 
 /**
  * Returns the name of the built-in function that `call` calls, or undefined for a constructor or a
@@ -34,11 +34,7 @@ export function isTextureStore(program: Program, expression: Expression): boolea
 
 /** Returns true if `part` contains a memory operation. */
 export function containsMemoryOperation(program: Program, part: Expression | Statement): boolean {
-  let found = false;
-  walk(part, (node) => {
-    if (node.kind === "call" && isMemoryOperation(program, node)) found = true;
-  });
-  return found;
+  return contains(part, (node) => node.kind === "call" && isMemoryOperation(program, node));
 }
 
 /** Returns true for a call on a texture that can be both loaded and stored. */

@@ -1,6 +1,6 @@
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
-import { type AnyNode, children, walk } from "../wgsl/traverse.ts";
+import { type AnyNode, children, contains, walk } from "../wgsl/traverse.ts";
 import { reachableFrom } from "./callGraph.ts";
 import { memoryAccesses } from "./memoryAccesses.ts";
 import { addressSpaceOf } from "./places.ts";
@@ -20,15 +20,11 @@ export function hasIndirectAccess(program: Program, kernel: FunctionDeclaration)
   for (const { kind, expression } of accesses) {
     if (kind === "load" && hasIndex(expression)) loaded.add(expression);
   }
-  const usesLoaded = (part: AnyNode): boolean => {
-    let found = false;
-    walk(part, (node) => {
-      if (loaded.has(node) || (node.kind === "identifier" && loaded.has(program.targetOf(node))))
-        found = true;
-      return !found;
-    });
-    return found;
-  };
+  const usesLoaded = (part: AnyNode): boolean =>
+    contains(
+      part,
+      (node) => loaded.has(node) || (node.kind === "identifier" && loaded.has(program.targetOf(node))),
+    );
   const spread = (node: AnyNode): void => {
     if (node.kind === "let" && usesLoaded(node.initializer)) loaded.add(node);
     if (node.kind === "var" && node.initializer && usesLoaded(node.initializer)) loaded.add(node);

@@ -4,7 +4,7 @@
  */
 import type { FunctionDeclaration, GlobalVariable, Statement } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
-import { type AnyNode, walk } from "../wgsl/traverse.ts";
+import { type AnyNode, contains, walk } from "../wgsl/traverse.ts";
 import { buffersInPlace, storageAccesses } from "./bindings.ts";
 import { reachableFrom } from "./callGraph.ts";
 import { builtinFunction, isTextureStore } from "./effects.ts";
@@ -122,12 +122,9 @@ class Search {
    */
   #changes(statement: Statement): boolean {
     if ([...this.#accesses(statement, "all").values()].some((access) => access !== "read")) return true;
-    let stores = false;
-    for (const part of [statement, ...this.#calledFrom(statement)])
-      walk(bodyOf(part), (node) => {
-        stores ||= node.kind === "call" && isTextureStore(this.#program, node);
-      });
-    return stores;
+    return [statement, ...this.#calledFrom(statement)].some((part) =>
+      contains(bodyOf(part), (node) => node.kind === "call" && isTextureStore(this.#program, node)),
+    );
   }
 
   #accesses(statement: Statement, which: "all" | "plain") {
@@ -154,11 +151,10 @@ class Search {
   }
 
   #calls(part: AnyNode, names: RegExp): boolean {
-    let found = false;
-    walk(part, (node) => {
-      found ||= node.kind === "call" && names.test(builtinFunction(this.#program, node) ?? "");
-    });
-    return found;
+    return contains(
+      part,
+      (node) => node.kind === "call" && names.test(builtinFunction(this.#program, node) ?? ""),
+    );
   }
 }
 
@@ -166,9 +162,5 @@ const bodyOf = (part: Statement | FunctionDeclaration): AnyNode =>
   part.kind === "function" ? part.body : part;
 
 function returns(statement: Statement): boolean {
-  let found = false;
-  walk(statement, (node) => {
-    found ||= node.kind === "return";
-  });
-  return found;
+  return contains(statement, (node) => node.kind === "return");
 }

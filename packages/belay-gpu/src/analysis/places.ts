@@ -2,7 +2,7 @@
 import type { Expression, GlobalVariable, Identifier, Statement } from "../wgsl/ast.ts";
 import { memberOffsets, sizeOf, strideOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
-import { walk } from "../wgsl/traverse.ts";
+import { contains } from "../wgsl/traverse.ts";
 import type { AddressSpace, Type } from "../wgsl/types.ts";
 
 export type PlaceStep =
@@ -123,12 +123,10 @@ export function rootVariable(
 
 /** Returns true if a statement in `part` assigns to storage or workgroup memory. */
 export function storesToShared(program: Program, part: Expression | Statement): boolean {
-  let found = false;
-  walk(part, (node) => {
-    if ((node.kind !== "assign" && node.kind !== "increment") || !node.target) return;
-    if (isShared(spaceOf(program, node.target))) found = true;
+  return contains(part, (node) => {
+    if ((node.kind !== "assign" && node.kind !== "increment") || !node.target) return false;
+    return isShared(spaceOf(program, node.target));
   });
-  return found;
 }
 
 /** Returns true for a type that contains an atomic. */

@@ -102,6 +102,16 @@ export function walk(node: AnyNode, visit: (node: AnyNode) => unknown): void {
   if (visit(node) !== false) forEachChild(node, (child) => walk(child, visit));
 }
 
+/** Returns true if something holds for `node` or for a node below it. */
+export function contains(node: AnyNode, holds: (node: AnyNode) => boolean): boolean {
+  let found = false;
+  walk(node, (each) => {
+    found ||= holds(each);
+    return !found;
+  });
+  return found;
+}
+
 const expressionKinds: ReadonlySet<string> = new Set<Expression["kind"]>([
   "literal",
   "identifier",

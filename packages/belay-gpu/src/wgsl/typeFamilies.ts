@@ -40,28 +40,27 @@ export function isConstructible(type: Type): boolean {
   }
 }
 
-const constructibleStructs = new WeakMap<StructType, boolean>();
-function isConstructibleStruct(type: StructType): boolean {
-  let known = constructibleStructs.get(type);
-  if (known === undefined) {
-    known = type.members.every((member) => isConstructible(member.type));
-    constructibleStructs.set(type, known);
-  }
-  return known;
-}
+const isConstructibleStruct = forMembers(isConstructible);
+const isConstantStruct = forMembers(hasConstants);
+const isHostShareableStruct = forMembers(isHostShareable);
 
-const constantStructs = new WeakMap<StructType, boolean>();
+/**
+ * Returns a predicate that holds for a struct if `holds` does for all members. Structs nest, so the
+ * predicate judges each struct once.
+ */
+function forMembers(holds: (type: Type) => boolean): (struct: StructType) => boolean {
+  const judged = new WeakMap<StructType, boolean>();
+  return (struct) => {
+    const known = judged.get(struct) ?? struct.members.every(({ type }) => holds(type));
+    judged.set(struct, known);
+    return known;
+  };
+}
 
 /** Returns true if constants may have the type: no part of it is a subgroup matrix. */
 export function hasConstants(type: Type): boolean {
   if (type.kind === "array") return hasConstants(type.element);
-  if (type.kind !== "struct") return type.kind !== "subgroupMatrix";
-  let known = constantStructs.get(type);
-  if (known === undefined) {
-    known = type.members.every((member) => hasConstants(member.type));
-    constantStructs.set(type, known);
-  }
-  return known;
+  return type.kind === "struct" ? isConstantStruct(type) : type.kind !== "subgroupMatrix";
 }
 
 /**
@@ -104,16 +103,6 @@ export function isHostShareable(type: Type): boolean {
     default:
       return type.kind === "matrix" || type.kind === "atomic" || type.kind === "buffer";
   }
-}
-
-const hostShareableStructs = new WeakMap<StructType, boolean>();
-function isHostShareableStruct(type: StructType): boolean {
-  let known = hostShareableStructs.get(type);
-  if (known === undefined) {
-    known = type.members.every((member) => isHostShareable(member.type));
-    hostShareableStructs.set(type, known);
-  }
-  return known;
 }
 
 /** Returns true for textures, samplers and arrays of them, whose values only name a resource. */

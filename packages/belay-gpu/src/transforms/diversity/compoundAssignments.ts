@@ -1,7 +1,7 @@
 /** Writes compound assignments out, so that a transform can replace their operation. */
 import type { Assignment, BinaryOperator, Expression, Increment, Statement } from "../../wgsl/ast.ts";
 import { quote } from "../../wgsl/quote.ts";
-import { type AnyNode, mapChildren, walk } from "../../wgsl/traverse.ts";
+import { type AnyNode, contains, mapChildren } from "../../wgsl/traverse.ts";
 import type { Names } from "../shared/names.ts";
 
 /**
@@ -48,9 +48,5 @@ function withStableIndices(place: Expression, keep: (index: Expression) => Expre
 }
 
 function callsFunctions(expression: Expression): boolean {
-  let calls = false;
-  walk(expression, (node) => {
-    calls ||= node.kind === "call";
-  });
-  return calls;
+  return contains(expression, (node) => node.kind === "call");
 }

@@ -34,7 +34,7 @@ import type {
 } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
-import { type AnyNode, mapStatements, walk } from "../../wgsl/traverse.ts";
+import { type AnyNode, contains, mapStatements } from "../../wgsl/traverse.ts";
 import type { ScalarType, Type, VectorType } from "../../wgsl/types.ts";
 import { type DiversifyReplicasOptions, zeroOf } from "../shared/diversity.ts";
 import { withDeclarations } from "../shared/mapFunctions.ts";
@@ -121,12 +121,10 @@ class SecondText {
       const root = node.target ? rootVariable(this.#program, node.target) : undefined;
       return root !== undefined && !isOfSource(root.variable);
     }
-    let isAdded = false;
-    walk(node, (each) => {
+    return contains(node, (each) => {
       const target = each.kind === "identifier" ? this.#program.targetOf(each) : undefined;
-      isAdded ||= target?.kind === "globalVariable" && !isOfSource(target);
+      return target?.kind === "globalVariable" && !isOfSource(target);
     });
-    return isAdded;
   }
 
   #rewritten(node: AnyNode, mapped: AnyNode, calls: (node: AnyNode, mapped: AnyNode) => AnyNode): AnyNode {
@@ -204,11 +202,10 @@ class SecondText {
 
   /** Returns true if operands have to be evaluated in their order. */
   #callsFunctions(expression: Expression): boolean {
-    let calls = false;
-    walk(expression, (node) => {
-      calls ||= node.kind === "call" && calledBy(this.#program, node) !== undefined;
-    });
-    return calls;
+    return contains(
+      expression,
+      (node) => node.kind === "call" && calledBy(this.#program, node) !== undefined,
+    );
   }
 
   /** Returns a product, quotient or remainder by a constant power of two as a shift or a mask. */

@@ -14,7 +14,7 @@ import type {
   VarStatement,
 } from "../../wgsl/ast.ts";
 import type { Program, Target } from "../../wgsl/program.ts";
-import { type AnyNode, children, isExpression, walk } from "../../wgsl/traverse.ts";
+import { type AnyNode, children, contains, isExpression, walk } from "../../wgsl/traverse.ts";
 import { changedIn, isDeclaration, Taint } from "./taint.ts";
 
 /** The variables that a second execution of statements concerns. */
@@ -139,15 +139,12 @@ export class ReexecutableRegions {
 
   /** Returns true if a node, or a function that it calls, names one of the variables. */
   #uses(node: AnyNode, variables: ReadonlySet<Target>): boolean {
-    let found = false;
-    walk(node, (each) => {
+    return contains(node, (each) => {
       const target = each.kind === "identifier" ? this.#program.targetOf(each) : undefined;
-      if (target && variables.has(target)) found = true;
-      if (target?.kind === "function")
-        for (const used of variablesOf(this.#program, reachableFrom(this.#program, [target])))
-          if (variables.has(used)) found = true;
+      if (target?.kind !== "function") return target !== undefined && variables.has(target);
+      const used = variablesOf(this.#program, reachableFrom(this.#program, [target]));
+      return [...used].some((variable) => variables.has(variable));
     });
-    return found;
   }
 
   /** Returns true if a node contains a load that can be checked later. */
@@ -163,24 +160,15 @@ export class ReexecutableRegions {
 
   /** Returns true if a statement changes locals only, and ends whatever was loaded. */
   #isAllowed(statement: Statement, kinds = allowed): boolean {
-    let isAllowed = true;
-    walk(statement, (node) => {
-      if (isExpression(node)) isAllowed &&= node.kind !== "call" || !this.#leaves(node);
-      else if (!kinds.has(node.kind)) isAllowed = false;
-      else if (node.kind === "let" && this.#program.typeOf(node.initializer).kind === "pointer")
-        isAllowed = false;
-      return isAllowed;
+    return !contains(statement, (node) => {
+      if (isExpression(node)) return node.kind === "call" && this.#leaves(node);
+      if (!kinds.has(node.kind)) return true;
+      return node.kind === "let" && this.#program.typeOf(node.initializer).kind === "pointer";
     });
-    return isAllowed;
   }
 
   #isFixed(statement: Statement): boolean {
-    let isFixed = false;
-    walk(statement, (node) => {
-      if (isExpression(node) && this.#options.isFixed(node)) isFixed = true;
-      return !isFixed;
-    });
-    return isFixed;
+    return contains(statement, (node) => isExpression(node) && this.#options.isFixed(node));
   }
 
   /**

@@ -3,7 +3,7 @@
 import { rootIdentifier } from "../../analysis/places.ts";
 import type { Expression, Statement } from "../../wgsl/ast.ts";
 import type { Program, Target } from "../../wgsl/program.ts";
-import { type AnyNode, children, isExpression, walk } from "../../wgsl/traverse.ts";
+import { type AnyNode, children, contains, isExpression, walk } from "../../wgsl/traverse.ts";
 
 /** The analysis of statements of one function. */
 export class Taint {
@@ -60,12 +60,10 @@ export class Taint {
   }
 
   #names(node: AnyNode): boolean {
-    let found = false;
-    walk(node, (each) => {
+    return contains(node, (each) => {
       const target = each.kind === "identifier" ? this.#program.targetOf(each) : undefined;
-      if (target && this.#tainted.has(target)) found = true;
+      return target !== undefined && this.#tainted.has(target);
     });
-    return found;
   }
 }
 

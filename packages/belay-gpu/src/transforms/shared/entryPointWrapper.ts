@@ -5,7 +5,7 @@ import type { Attribute, Expression, FunctionDeclaration, Parameter, Statement }
 import { printExpression, printType } from "../../wgsl/printer.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
-import { type AnyNode, isExpression, mapChildren, mapExpressions, walk } from "../../wgsl/traverse.ts";
+import { type AnyNode, contains, isExpression, mapChildren, mapExpressions } from "../../wgsl/traverse.ts";
 import type { Names } from "./names.ts";
 
 export interface EntryPointWrapper {
@@ -137,11 +137,7 @@ export function wrapEntryPoint(
 }
 
 function returnsEarly(fn: FunctionDeclaration): boolean {
-  let returns = false;
-  walk(fn.body, (node) => {
-    returns ||= node.kind === "return";
-  });
-  return returns;
+  return contains(fn.body, (node) => node.kind === "return");
 }
 
 /**
