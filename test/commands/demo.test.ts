@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { type DemoResult, demonstrate, succeeded } from "belay-cli/internal/commands/demo/demonstrate";
 import { describeDemo } from "belay-cli/internal/commands/demo/demoReport";
 import { renderPage } from "belay-cli/internal/report/page";
-import { renderPicture } from "belay-cli/internal/report/picture";
 import { openGpu } from "belay-node/internal/adapter";
 import { catalog } from "belay-research/internal/workloads/samples/index";
 import { parseHTML } from "linkedom";
 import { describe, expect, it } from "vitest";
+import { drawPicture } from "../support/results/demoPicture.ts";
 
 const published: DemoResult = JSON.parse(
   readFileSync(join(import.meta.dirname, "../../docs/demo.json"), "utf8"),
@@ -89,6 +89,6 @@ describe("describeDemo", () => {
   });
 
   it("draws the picture in the README", async () => {
-    await expect(renderPicture(describeDemo(published))).toMatchFileSnapshot("../../docs/demo.svg");
+    await expect(drawPicture(describeDemo(published))).toMatchFileSnapshot("../../docs/demo.svg");
   });
 });

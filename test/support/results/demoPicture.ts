@@ -1,7 +1,12 @@
-import { drawBars } from "./bars.ts";
-import { type Html, html, trusted } from "./html.ts";
-import { type BarsSection, classOf, type ReportDocument, type TableSection } from "./report.ts";
-import { palette } from "./stylesheet.ts";
+import { drawBars } from "belay-cli/internal/report/bars";
+import { type Html, html, trusted } from "belay-cli/internal/report/html";
+import {
+  type BarsSection,
+  classOf,
+  type ReportDocument,
+  type TableSection,
+} from "belay-cli/internal/report/report";
+import { palette } from "belay-cli/internal/report/stylesheet";
 
 /** The layout in pixels. Widths of text are estimates, because nothing here can measure a font. */
 const margin = 28;
@@ -13,7 +18,7 @@ const columnGap = 28;
  * Draws the verdict, first table and first bars of a report as one SVG image. The image follows the
  * light or dark color scheme.
  */
-export function renderPicture({ title, verdict, sections }: ReportDocument): string {
+export function drawPicture({ title, verdict, sections }: ReportDocument): string {
   const table = sections.find((section): section is TableSection => section.kind === "table");
   const bars = sections.find((section): section is BarsSection => section.kind === "bars");
   const drawing = bars && drawBars(bars);

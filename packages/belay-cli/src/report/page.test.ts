@@ -1,7 +1,6 @@
 import { parseHTML } from "linkedom";
 import { describe, expect, it } from "vitest";
 import { renderPage } from "./page.ts";
-import { renderPicture } from "./picture.ts";
 import type { FaultsSection, ReportDocument } from "./report.ts";
 
 const source = "@compute @workgroup_size(64)\nfn scale() {\n  out[0] = a < b && c;\n}\n";
@@ -177,20 +176,5 @@ describe("renderPage", () => {
 
   it("asks for nothing from outside", () => {
     expect(renderPage(report)).not.toMatch(/<script|<link|@import|url\(|src=|href=/);
-  });
-});
-
-describe("renderPicture", () => {
-  it("is the same image every time", () => {
-    expect(renderPicture(report)).toBe(renderPicture(report));
-  });
-
-  it("shows verdict, table and bars", () => {
-    const { document } = parseHTML(renderPicture(report));
-    const texts = [...document.querySelectorAll("text")].map((text) => text.textContent);
-    expect(texts).toEqual(
-      expect.arrayContaining(["1 of 1 workloads agreed", "✓ yes", "1.5 ms", "protected"]),
-    );
-    expect(document.querySelectorAll('[aria-label="bar"] :is(path, rect)').length).toBe(2);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { parse } from "../wgsl/index.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
-import { uniformVariables } from "./uniformity.ts";
+import { uniformity } from "./uniformity.ts";
 
 /**
  * Returns the names of the uniform variables of a kernel with this body, which may use `limit` and
@@ -19,7 +19,7 @@ function uniformIn(body: string, functions = ""): string[] {
       }`).module,
   );
   expect(program.diagnostics).toEqual([]);
-  return [...uniformVariables(program)].map((target) => target.name).sort();
+  return [...uniformity(program).variables].map((target) => target.name).sort();
 }
 
 it.each([
@@ -106,7 +106,7 @@ it("requires nothing for a rule whose diagnostic the module turns off", () => {
     const kernel = "@compute @workgroup_size(8) fn main(@builtin(workgroup_id) w: vec3u)";
     const body = "{ let a = w.x; if (a > 2u) { _ = subgroupAdd(1u); } }";
     const program = resolve(parse(`enable subgroups; ${directive} ${kernel} ${body}`).module);
-    return [...uniformVariables(program)].map((target) => target.name).sort();
+    return [...uniformity(program).variables].map((target) => target.name).sort();
   };
   expect(variables("")).toEqual(["a", "w"]);
   expect(variables("diagnostic(off, subgroup_uniformity);")).toEqual([]);

@@ -44,9 +44,6 @@ export function uniformity(program: Program): Uniformity {
 /** The results by program, as each of its kernels asks for them. */
 const results = new WeakMap<Program, Uniformity>();
 
-/** Returns the variables of {@link uniformity}. */
-export const uniformVariables = (program: Program): ReadonlySet<Target> => uniformity(program).variables;
-
 /** The properties of a node that matter for the statements around it. */
 interface Reach {
   /** True if the node contains something that all invocations must reach, or none. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { matrixType, vectorType } from "./conversion.ts";
-import { alignOf, dataWords, memberOffsets, sizeOf, strideOf } from "./layout.ts";
+import { alignOf, memberOffsets, sizeOf, sizeWith, strideOf } from "./layout.ts";
 import {
   type ArrayType,
   abstractIntType,
@@ -34,8 +34,6 @@ function struct(...members: (readonly [Type, { align?: number; size?: number }?]
     ),
   };
 }
-
-const words = (type: Type) => [...dataWords(type)];
 
 describe("alignment and size", () => {
   it.each<[string, Type, number, number]>([
@@ -122,28 +120,16 @@ describe("a struct", () => {
     expect([sizeOf(list), memberOffsets(list)]).toEqual([16, [0, 16]]);
   });
 
+  it("has room for the elements of its runtime-sized array, and padding", () => {
+    const list = struct([vec3f], [array(f32Type, "runtime")]);
+    expect([0, 1, 2].map((elements) => sizeWith(list, elements))).toEqual([16, 16, 32]);
+    expect(sizeWith(array(vec3f, "runtime"), 3)).toBe(48);
+    expect(sizeWith(array(vec3f, 2), 3)).toBe(32);
+  });
+
   it("that nests deeply is laid out in linear time", () => {
     let type = struct([f32Type]);
     for (let depth = 0; depth < 40; depth++) type = struct([type], [type]);
     expect(sizeOf(type)).toBe(4 * 2 ** 40);
-  });
-});
-
-describe("data words", () => {
-  it("leave out the padding between, inside and after members", () => {
-    expect(words(struct([vec2f], [vec3f], [f32Type, { size: 8 }], [u32Type, { align: 16 }]))).toEqual([
-      0, 1, 4, 5, 6, 7, 12,
-    ]);
-  });
-
-  it("leave out the fourth component of three-row columns and elements", () => {
-    expect(words(matrixType(2, 3, f32Type))).toEqual([0, 1, 2, 4, 5, 6]);
-    expect(words(array(vec3f, 2))).toEqual([0, 1, 2, 4, 5, 6]);
-    expect(words(array(vec3f, "runtime"))).toEqual([0, 1, 2]);
-  });
-
-  it("count a word once that holds two halves or half a word of data", () => {
-    expect(words(array(f16Type, 3))).toEqual([0, 1]);
-    expect(words(struct([f16Type], [vec3h], [f16Type]))).toEqual([0, 2, 3]);
   });
 });

@@ -1,7 +1,7 @@
 /**
  * Computes the layout of values in memory, in bytes. Source: WGSL specification, "Memory Layout".
  */
-import type { ArrayType, ScalarType, StructType, Type, VectorType } from "./types.ts";
+import type { ArrayType, ScalarType, StructType, Type } from "./types.ts";
 
 interface StructLayout {
   readonly align: number;
@@ -107,40 +107,4 @@ export function strideOf(type: ArrayType): number {
 /** Returns the offset of each member in order (OffsetOfMember). */
 export function memberOffsets(type: StructType): readonly number[] {
   return layoutOf(type).offsets;
-}
-
-/**
- * Yields the indices of the 4-byte words that hold data, in ascending order. All other words are
- * padding. A word that is partly data counts as data. An array without a known element count has
- * the words of one element.
- */
-export function* dataWords(type: Type): Generator<number, void> {
-  let next = 0;
-  for (const [start, end] of dataRanges(type, 0)) {
-    next = Math.max(next, Math.floor(start / 4));
-    for (; next * 4 < end; next++) yield next;
-  }
-}
-
-/** Yields the byte ranges, half-open and ascending, that hold data of a value at `offset`. */
-function* dataRanges(type: Type, offset: number): Generator<readonly [start: number, end: number], void> {
-  switch (type.kind) {
-    case "matrix": {
-      const column: VectorType = { kind: "vector", size: type.rows, element: type.element };
-      for (let i = 0; i < type.columns; i++) yield* dataRanges(column, offset + i * alignOf(type));
-      break;
-    }
-    case "array": {
-      const count = typeof type.count === "number" ? type.count : 1;
-      for (let i = 0; i < count; i++) yield* dataRanges(type.element, offset + i * strideOf(type));
-      break;
-    }
-    case "struct":
-      for (const [i, member] of type.members.entries()) {
-        yield* dataRanges(member.type, offset + memberOffsets(type)[i]!);
-      }
-      break;
-    default:
-      yield [offset, offset + sizeOf(type)];
-  }
 }

@@ -7,7 +7,8 @@ import { type KernelOutput, runKernel } from "../../../../../test/support/kernel
 import { type CompilerResult, reportWords } from "../../compiler/contract.ts";
 import { protect } from "../../compiler/protect.ts";
 import { schemes } from "../../ecc/scheme.ts";
-import { dataWords, strideOf } from "../../wgsl/layout.ts";
+import { leavesOf } from "../../qualify/leaves.ts";
+import { strideOf } from "../../wgsl/layout.ts";
 import type { Type } from "../../wgsl/types.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -92,7 +93,8 @@ const bit = (n: number) => 2 ** (n % 31);
  * that they are in.
  */
 function loadedWords(type: Type, stride: number, granuleWords: number) {
-  return Array.from({ length: elements }, (_, i) => [...dataWords(type)].map((word) => i * stride + word))
+  const words = new Set([...leavesOf(type, 4 * stride)].map(({ offset }) => Math.floor(offset / 4)));
+  return Array.from({ length: elements }, (_, i) => [...words].map((word) => i * stride + word))
     .flat()
     .map((word) => ({ word, granule: Math.floor(word / granuleWords) }));
 }
