@@ -17,6 +17,7 @@ import { openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import Table from "cli-table3";
 import type { PreparedProgram } from "../bench/programs/program.ts";
+import { isSame } from "../bench/programs/programs.ts";
 import { tensorflowPrograms } from "../bench/programs/tensorflow.ts";
 
 const { values: flags } = parseArgs({
@@ -59,10 +60,6 @@ interface Tally {
   wrong: number;
   /** The most GPU memory for snapshots, in bytes. */
   peak: number;
-}
-
-function isSame(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
-  return a.length === b.length && Array.from(a).every((each, i) => Object.is(each, b[i]));
 }
 
 function drawFault(device: HardenedDevice, misdirect: boolean) {

@@ -225,6 +225,7 @@ const EARLY_RUNS = 7;
 const earlyMedian = ({ early, milliseconds }: Runner): number =>
   median([...early, ...milliseconds].slice(0, EARLY_RUNS));
 
-function isSame(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
+/** Returns true if two results are the same numbers, with their signs and NaN. */
+export function isSame(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
   return a.length === b.length && Array.from(a).every((each, i) => Object.is(each, b[i]));
 }

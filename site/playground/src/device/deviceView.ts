@@ -5,6 +5,7 @@ import { button, choice, element } from "../page/element.ts";
 import { counted, duration } from "../page/numbers.ts";
 import type { ShownView } from "../page/shownView.ts";
 import { readState, writeState } from "../page/state.ts";
+import { verdictLine } from "../page/verdict.ts";
 import { type DeviceTrial, type RecordedTrials, tryDevice } from "./deviceTrial.ts";
 import { type Driver, drivers } from "./drivers.ts";
 
@@ -26,14 +27,9 @@ export async function show(place: HTMLElement): Promise<ShownView> {
   let driver = drivers.find(({ name }) => name === readState().driver) ?? drivers[0];
   let running: AbortController | undefined;
 
-  const verdict = element("p", { className: "verdict", aria: { live: "polite" } });
+  const { line: verdict, tell } = verdictLine();
   const advice = element("p", { className: "remark" });
   const kernels = element("ol", { className: "cases", ariaLabel: "Tried kernels" });
-  const tell = (text: string, kind: "" | "ok" | "bad" | "open" = "") => {
-    verdict.textContent = text;
-    verdict.className = `verdict ${kind}`;
-  };
-
   const conclude = ({ verdict: found, without, cases, milliseconds }: DeviceTrial) => {
     kernels.replaceChildren(...[...cases].sort(wrongFirst).map(row));
     const count = (outcome: string) => cases.filter((each) => each.outcome === outcome).length;

@@ -5,6 +5,7 @@ import { button, choice, element } from "../page/element.ts";
 import { counted, duration, wordAsText } from "../page/numbers.ts";
 import type { ShownView } from "../page/shownView.ts";
 import { packText, readState, unpackText, writeState } from "../page/state.ts";
+import { verdictLine } from "../page/verdict.ts";
 import { correspond } from "./correspondence.ts";
 import { examples } from "./examples.ts";
 import { Machine } from "./machine.ts";
@@ -125,18 +126,13 @@ export async function show(place: HTMLElement): Promise<ShownView> {
   const strikes = strikeControls(state, ({ bit, replica, permanent }) =>
     writeState({ bit: String(bit), replica: String(replica), permanent: permanent ? "true" : undefined }),
   );
-  const verdict = element("p", { className: "verdict", aria: { live: "polite" } });
+  const { line: verdict, tell } = verdictLine();
   const log = element("ol", { className: "log" });
   const cost = element("p", { className: "cost", aria: { live: "polite" } }, notMeasured);
   const runButton = button("Run", () => void run(), { className: "main" });
   const strikeButton = button("Strike", () => void strike(), { className: "main strike" });
   const costButton = button("Measure", () => void measure());
   const buttons = [runButton, strikeButton, costButton];
-
-  const tell = (text: string, kind: "" | "ok" | "bad" | "open" = "") => {
-    verdict.textContent = text;
-    verdict.className = `verdict ${kind}`;
-  };
 
   let scheduled: ReturnType<typeof setTimeout> | undefined;
   function scheduleProtect(): void {

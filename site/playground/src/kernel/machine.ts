@@ -1,7 +1,7 @@
 /** Runs kernels on the GPU of this machine. */
 import { type BelayEventType, FaultError, type HardenedDevice, harden } from "belay-gpu";
+import { median } from "belay-gpu/internal/runtime/tuning/median";
 import { newDevice } from "../page/adapter.ts";
-import { median } from "../page/numbers.ts";
 import type {
   CleanRun,
   Heard,

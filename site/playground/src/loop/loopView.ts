@@ -5,6 +5,7 @@ import { button, choice, element } from "../page/element.ts";
 import { counted } from "../page/numbers.ts";
 import type { ShownView } from "../page/shownView.ts";
 import { readState, writeState } from "../page/state.ts";
+import { verdictLine } from "../page/verdict.ts";
 import { loopExamples } from "./loopExamples.ts";
 import { executeLoop, type ObservedLoop, type RecordedLoops } from "./loopResults.ts";
 import type { Round } from "./roundTrace.ts";
@@ -29,7 +30,7 @@ export async function show(place: HTMLElement): Promise<ShownView> {
   const kernels = element("div", { className: "kernels" });
   const cells = Array.from({ length: iterations }, (_, n) => element("i", { title: `iteration ${n}` }));
   const grid = element("div", { className: "iterations", role: "img" }, ...cells);
-  const verdict = element("p", { className: "verdict", aria: { live: "polite" } });
+  const { line: verdict, tell } = verdictLine();
   const slider = element("input", {
     type: "range",
     min: "0",
@@ -104,16 +105,14 @@ export async function show(place: HTMLElement): Promise<ShownView> {
   const execute = async () => {
     pause();
     executed = undefined;
-    verdict.className = "verdict";
-    verdict.textContent = "Running the loop on the GPU …";
+    tell("Running the loop on the GPU …");
     source.replaceChildren(...drawCode(example.source));
     try {
       const found = recorded ? recorded.loops[example.name]! : await executeLoop(example);
       if (isClosed) return;
       executed = found;
     } catch (error) {
-      verdict.textContent = error instanceof Error ? error.message : String(error);
-      verdict.className = "verdict bad";
+      tell(error instanceof Error ? error.message : String(error), "bad");
       return;
     }
     const { rounds, kernels: made, isSequential, plans } = executed;
@@ -121,10 +120,12 @@ export async function show(place: HTMLElement): Promise<ShownView> {
       (sum, { examined, executed: done }) => sum + examined.length - done.length,
       0,
     );
-    verdict.className = `verdict ${isSequential ? "ok" : "bad"}`;
-    verdict.textContent = isSequential
-      ? `${iterations} iterations in ${counted(rounds.length, "round")} (${plans.join(", then ")}), ${again === 0 ? "none examined twice" : `${again} times an iteration had to wait`}. The result is the sequential one, bit for bit.`
-      : "The result differs from the sequential one.";
+    if (isSequential)
+      tell(
+        `${iterations} iterations in ${counted(rounds.length, "round")} (${plans.join(", then ")}), ${again === 0 ? "none examined twice" : `${again} times an iteration had to wait`}. The result is the sequential one, bit for bit.`,
+        "ok",
+      );
+    else tell("The result differs from the sequential one.", "bad");
     kernels.replaceChildren(
       ...made.map(({ name, code }) =>
         element(

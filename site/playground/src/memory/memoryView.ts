@@ -6,6 +6,7 @@ import { button, choice, element } from "../page/element.ts";
 import { counted } from "../page/numbers.ts";
 import type { ShownView } from "../page/shownView.ts";
 import { readState, writeState } from "../page/state.ts";
+import { verdictLine } from "../page/verdict.ts";
 import { bitGrid } from "./bitGrid.ts";
 import { MemoryMachine } from "./memoryMachine.ts";
 import { type BufferCode, contents, type MemoryResults } from "./memoryResults.ts";
@@ -33,12 +34,8 @@ export async function show(place: HTMLElement): Promise<ShownView> {
 
   const asked = readState().memory ?? "secded128";
   let code = (recorded?.code ?? (codes[asked] ? asked : "secded128")) as BufferCode;
-  const verdict = element("p", { className: "verdict", aria: { live: "polite" } });
+  const { line: verdict, tell } = verdictLine();
   const log = element("ol", { className: "log" });
-  const tell = (text: string, kind: "" | "ok" | "bad" | "open" = "") => {
-    verdict.textContent = text;
-    verdict.className = `verdict ${kind}`;
-  };
   const grid = bitGrid((flip) =>
     inTurn(async () => {
       const flipped = results.flip(flip);

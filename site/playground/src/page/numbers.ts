@@ -1,10 +1,3 @@
-/** Returns the median of some numbers. */
-export function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-}
-
 /** Returns a duration with three digits and its unit. */
 export function duration(milliseconds: number): string {
   if (milliseconds < 1) return `${(1000 * milliseconds).toPrecision(3)} µs`;
