@@ -9,6 +9,7 @@ import {
   isTextureStore,
   textureLoadsInPlace,
 } from "../analysis/effects.ts";
+import { executionBound } from "../analysis/executionBound.ts";
 import { type LoadStoreFrontier, loadStoreFrontierIn } from "../analysis/loadStoreFrontier.ts";
 import { addressSpaceOf, rootVariable } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
@@ -41,6 +42,10 @@ export interface KernelPlan {
   readonly sequentialReplicas: boolean;
   /** True if both replicas of an invocation run on one lane. */
   readonly keepsLanes: boolean;
+  /**
+   * True if the first pass executes all atomic operations, and keeps their results for the second.
+   */
+  readonly keepsResults: boolean;
   /** True if the kernel has room for one more word of workgroup memory. */
   readonly isRoomy: boolean;
   /** The plan for a last-arriver commit, with which such replicas may also run at the same time. */
@@ -87,6 +92,7 @@ export function interGroupPlan(
     blocking,
     sequentialReplicas,
     keepsLanes: false,
+    keepsResults: false,
     isRoomy: hasRoom(
       kernel,
       limits,
@@ -131,7 +137,7 @@ function unreplicable(
       span,
       why: "it loads from a texture that it stores to, and a texture has no second copy",
     })),
-    ...uniformLoads.map(({ span, variable }) => ({
+    ...uniformLoads.map(({ call: { span }, variable }) => ({
       span,
       why: `all its invocations load "${variable.name}", on which only one replica operates`,
     })),
@@ -184,10 +190,14 @@ function bytesWith(kernel: KernelFacts, added: number): number {
 /**
  * Plans a kernel whose replicas run one after the other. The second replica's pass ends before the
  * first replica changes anything outside the workgroup. Neither replica may therefore need such a
- * change: a stored value, or the result of an atomic operation that is executed once. Both passes
+ * change: a stored value, or the result of an atomic operation that is executed once. A lane that
+ * runs both replicas can keep such a result, if it executes the operation at most once. Both passes
  * use the same workgroup memory, which must hold the same values in both.
  */
-export function passesPlan(kernel: KernelFacts, { limits }: Pick<Settings, "limits">): KernelPlan {
+export function passesPlan(
+  kernel: KernelFacts,
+  { limits, diversity }: Pick<Settings, "limits" | "diversity">,
+): KernelPlan {
   const once = variablesExecutedOnce(kernel);
   const found = new Map<string, Span>();
   const add = (span: Span, why: string) => found.set(why, found.get(why) ?? span);
@@ -195,10 +205,19 @@ export function passesPlan(kernel: KernelFacts, { limits }: Pick<Settings, "limi
     add(earlier, `it stores to "${variable.name}" before it loads from there`);
     add(later, `it loads from "${variable.name}" after it has stored there`);
   }
-  for (const { name, variable, span, isUsed } of operationsOn(kernel, once)) {
+  // Two texts would keep results in variables of their own.
+  const mayKeep = kernel.dependsOnLanes && diversity === undefined;
+  const isKept = ({ call }: MemoryOperation) =>
+    mayKeep && executionBound(kernel.program, kernel.declaration, new Set([call])) === 1;
+  let keepsResults = false;
+  for (const operation of operationsOn(kernel, once)) {
+    const { name, variable, call, isUsed } = operation;
     if (addressSpaceOf(variable) === "workgroup")
-      add(span, `the order of its atomic operations on "${variable.name}" matters`);
-    else if (isUsed && name.startsWith("atomic")) add(span, `both replicas need the result of this ${name}`);
+      add(call.span, `the order of its atomic operations on "${variable.name}" matters`);
+    else if (isUsed && name.startsWith("atomic")) {
+      if (isKept(operation)) keepsResults = true;
+      else add(call.span, `both replicas need the result of this ${name}`);
+    }
   }
   for (const { span } of loadsOfStoredTextures(kernel))
     add(span, "it loads from a texture that it stores to");
@@ -208,6 +227,7 @@ export function passesPlan(kernel: KernelFacts, { limits }: Pick<Settings, "limi
     blocking: false,
     sequentialReplicas: false,
     keepsLanes: kernel.dependsOnLanes,
+    keepsResults,
     isRoomy: hasRoom(
       kernel,
       limits,
@@ -241,7 +261,7 @@ function variablesExecutedOnce({
 /** A call of an atomic or other built-in function with a pointer to memory. */
 interface MemoryOperation {
   readonly name: string;
-  readonly span: Span;
+  readonly call: CallExpression;
   readonly variable: GlobalVariable;
   /** True if the result is used. */
   readonly isUsed: boolean;
@@ -260,7 +280,7 @@ function operationsOn(
       if (node.kind !== "call" || !name || node.args[0]?.kind !== "unary") return;
       const variable = rootVariable(program, node.args[0])?.variable;
       if (variable && variables.has(variable))
-        found.push({ name, span: node.span, variable, isUsed: !unused.has(node) });
+        found.push({ name, call: node, variable, isUsed: !unused.has(node) });
     });
   }
   return found;

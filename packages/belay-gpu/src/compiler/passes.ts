@@ -376,6 +376,7 @@ export const passes: readonly Pass[] = [
         comparison,
         sites,
         mayWait: own?.blocking ?? true,
+        keepsResults: own?.keepsResults ?? false,
         functions: functions(kernel),
         isReplicated: ({ name }) => (own ? !own.once.has(name) : plan.replicated.has(name)),
       });

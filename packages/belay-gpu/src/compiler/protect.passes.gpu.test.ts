@@ -254,6 +254,54 @@ describe("passes with subgroup operations", () => {
     }
   });
 
+  const drawing = kernel(
+    `let sum = subgroupAdd(v);
+    var place = 0u;
+    if (lane == 0u) { place = atomicAdd(&next, 1u); }
+    place = subgroupBroadcastFirst(place);
+    let old = atomicCompareExchangeWeak(&first, 0u, sum | 1u);
+    if (old.exchanged) { atomicAdd(&next, 100u); }
+    if (lane == 0u) { out[place % 32u] = sum; }`,
+    lanes,
+  ).replace(
+    "var<workgroup>",
+    `@group(0) @binding(2) var<storage, read_write> next: atomic<u32>;
+    @group(0) @binding(3) var<storage, read_write> first: atomic<u32>;
+    var<workgroup>`,
+  );
+  /** Runs a kernel whose lanes draw places. Returns what does not depend on their order. */
+  const drawn = async (code: string | CompilerResult) => {
+    const counters = { 2: new Uint32Array(1), 3: new Uint32Array(1) };
+    const { buffers, report } = await runKernel(device, code, {
+      ...input,
+      buffers: { ...input.buffers, ...counters },
+    });
+    const sums = [...buffers[0]!].toSorted();
+    const isKnown = sums.includes(buffers[3]![0]!) || sums.includes(buffers[3]![0]! - 1);
+    return { sums, next: buffers[2]![0], isKnown, detections: report?.[reportWords.detections] ?? 0 };
+  };
+
+  it.each(["subgroup", "workgroup"] as const)(
+    "keep the results of atomic operations, over the %s",
+    async (channel) => {
+      expect(await drawn(inPasses(drawing, channel))).toEqual({ ...(await drawn(drawing)), detections: 0 });
+    },
+  );
+
+  it("would disagree if the second pass executed atomic operations, too", async () => {
+    const keeping = inPasses(drawing, "workgroup");
+    const code = keeping.code.replaceAll("if (belay_replica == 1u) {", "{");
+    expect(code).not.toBe(keeping.code);
+    expect((await drawn({ ...keeping, code })).detections).toBeGreaterThan(0);
+  });
+
+  it("show operands of atomic operations that differ", async () => {
+    const keeping = inPasses(drawing, "workgroup");
+    const code = keeping.code.replace("sum | 1u", "(sum | 1u) ^ (belay_replica << 4u)");
+    expect(code).not.toBe(keeping.code);
+    expect((await drawn({ ...keeping, code })).detections).toBeGreaterThan(0);
+  });
+
   it("would disagree on lanes that swap", async () => {
     const swapping = inPasses(kernels.scans!, "subgroup");
     const code = swapping.code.replaceAll("belay_pass * belay_zero", "belay_replica");

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { twoTexts } from "../transforms/diversity/index.ts";
+import type { CompilerOptions } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const kernel = (body: string) => `
+  enable subgroups;
   @group(0) @binding(0) var<storage, read_write> a: array<u32>;
   @group(0) @binding(1) var<storage, read_write> count: atomic<u32>;
   @group(0) @binding(2) var picture: texture_storage_2d<r32uint, read_write>;
@@ -10,9 +13,9 @@ const kernel = (body: string) => `
   @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { let i = id.x; ${body} }`;
 
 /** Returns the obstacles to passes, each with its place. */
-const obstacles = (body: string) => {
+const obstacles = (body: string, options: CompilerOptions = {}) => {
   const code = kernel(body);
-  const { diagnostics } = protect(code, { pairing: "passes" });
+  const { diagnostics } = protect(code, { pairing: "passes", features: ["subgroups"], ...options });
   return diagnostics
     .filter((diagnostic) => diagnostic.code === "BELAY215")
     .map(({ message, span }) => [
@@ -32,6 +35,9 @@ describe("replicas can run one after the other", () => {
       "atomicAdd(&next, i); workgroupBarrier(); a[i] = atomicLoad(&next);",
     ],
   ])("%s", (_, body) => expect(obstacles(body)).toEqual([]));
+
+  it("when a lane runs both replicas, and executes an operation once", () =>
+    expect(obstacles("a[i] = atomicAdd(&count, 1u) + subgroupMax(i);")).toEqual([]));
 
   it.each([
     [
@@ -56,6 +62,11 @@ describe("replicas can run one after the other", () => {
       [["both replicas need the result of this atomicAdd", "atomicAdd(&count, 1u)"]],
     ],
     [
+      "a result in each turn of a loop",
+      "for (var k = 0u; k < 2u; k++) { a[i] = atomicAdd(&count, 1u) + subgroupMax(i); }",
+      [["both replicas need the result of this atomicAdd", "atomicAdd(&count, 1u)"]],
+    ],
+    [
       "the order of operations on workgroup memory",
       "a[i] = atomicAdd(&next, 1u);",
       [['the order of its atomic operations on "next" matters', "atomicAdd(&next, 1u)"]],
@@ -66,6 +77,13 @@ describe("replicas can run one after the other", () => {
       [["it loads from a texture that it stores to", "textureLoad(picture, id.yx)"]],
     ],
   ])("unless a kernel needs %s (BELAY215)", (_, body, found) => expect(obstacles(body)).toEqual(found));
+
+  it("unless a kernel with two texts needs the result of an operation that runs once", () => {
+    const code = "a[i] = atomicAdd(&count, 1u) + subgroupMax(i);";
+    expect(obstacles(code, { diversity: twoTexts })).toEqual([
+      ["both replicas need the result of this atomicAdd", "atomicAdd(&count, 1u)"],
+    ]);
+  });
 
   it("and leave a signature only (BELAY213)", () => {
     const { code, diagnostics } = protect(kernel("a[i] = 1u;"), { pairing: "passes", check: "store" });

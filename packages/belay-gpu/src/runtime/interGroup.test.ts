@@ -14,7 +14,7 @@ import { UnverifiedError } from "./context/unverified.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 import { proxyOf } from "./webgpu/nativeObjects.ts";
 
-const { sharedDevice } = testDevices();
+const { sharedDevice } = testDevices({ features: ["subgroups"] });
 
 const CODE = `
 @group(0) @binding(0) var<storage, read_write> out: array<u32>;
@@ -459,6 +459,10 @@ describe("a twin that is late", () => {
       "@group(0) @binding(0) var<storage, read_write> out: array<atomic<u32>>;",
       "let before = atomicAdd(&out[at], 100 * groups.x + at); atomicStore(&out[at], 3 * before + groups.y);",
     );
+    const resultInSubgroup = `enable subgroups; ${kernel(
+      "@group(0) @binding(0) var<storage, read_write> out: array<atomic<u32>>;",
+      "let before = atomicAdd(&out[at], 100 * groups.x + at); atomicMax(&out[at], subgroupAdd(before + at));",
+    )}`;
     const resultInPlace = kernel(
       `@group(0) @binding(0) var<storage, read_write> out: array<u32>;
        var<workgroup> n: array<atomic<u32>, 2>;`,
@@ -503,6 +507,7 @@ describe("a twin that is late", () => {
 
     const kernels = {
       "needs a result of storage": [resultOfStorage],
+      "needs a result of storage, and has a subgroup operation": [resultInSubgroup],
       "needs a result of workgroup memory, and changes a buffer in place": [resultInPlace],
       "needs a result, before one that loads what it stored": [resultInPlace, loadsStored],
       "compares before stores": [loadsStored],

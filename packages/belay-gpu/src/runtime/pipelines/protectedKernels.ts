@@ -478,9 +478,9 @@ export class Kernels {
   }
 
   /**
-   * Returns the variant of an Inter-Group kernel whose replicas run in one workgroup, on the grid
-   * of the program and without shadows. Undefined if there is none that covers what the policy asks
-   * for.
+   * Returns the variant of an Inter-Group kernel whose replicas run in one workgroup, or in two
+   * passes, on the grid of the program and without shadows. Undefined if there is none that covers
+   * what the policy asks for.
    */
   withinWorkgroups(kernel: ProtectedKernel): ProtectedKernel | undefined {
     return this.#once(this.#gathered, kernel, () => {
@@ -488,9 +488,15 @@ export class Kernels {
       const policy = request && policyFor(this.#policy, this.#named(request));
       // Replicas in one workgroup would have one text, and agree where two texts do not.
       if (!policy || !kernel.interGroup?.blocking || policy.diversity) return undefined;
-      const places = { pairing: "adjacent", channel: "auto", check: "signature" } as const;
-      const flavors = (["intra+lds", "intra-lds"] as const)
-        .map((redundancy) => ({ ...policy, redundancy, ...places }))
+      const compared = { ...policy, channel: "auto", check: "signature" } as const;
+      const flavors = (
+        [
+          { redundancy: "intra+lds", pairing: "adjacent" },
+          { redundancy: "intra-lds", pairing: "adjacent" },
+          { redundancy: "intra+lds", pairing: "passes" },
+        ] as const
+      )
+        .map((places) => ({ ...compared, ...places }))
         .filter((each) => uncoveredBy(each, structuresOf(policy.cover)).length === 0);
       for (const flavor of flavors) {
         const variant = this.#variantOf(kernel, request!, flavor);

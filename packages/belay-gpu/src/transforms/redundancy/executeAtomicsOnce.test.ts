@@ -8,7 +8,7 @@ import {
 } from "../../../../../test/support/wgsl/goldens.ts";
 import { normalizeAccesses } from "../normalize/normalizeAccesses.ts";
 import { Comparison } from "./comparison/comparison.ts";
-import { executeAtomicsOnce } from "./executeAtomicsOnce.ts";
+import { type ExecuteAtomicsOnceOptions, executeAtomicsOnce } from "./executeAtomicsOnce.ts";
 import { replicateInvocations } from "./replicateInvocations.ts";
 import { CheckSites } from "./reportBuffer.ts";
 
@@ -21,10 +21,14 @@ const replicate: Step = (program, names) =>
     entryPoints: new Set(["main"]),
   });
 const once =
-  (check: "store" | "signature", sites = new CheckSites()): Step =>
+  (
+    check: "store" | "signature",
+    { sites = new CheckSites(), keepsResults }: Partial<ExecuteAtomicsOnceOptions> = {},
+  ): Step =>
   (program, names) =>
     executeAtomicsOnce(program, names, {
       check,
+      ...(keepsResults && { keepsResults }),
       comparison: new Comparison(names, { channel: "workgroup", lanes: "128u" }),
       sites,
       functions: reachedByMain(program),
@@ -71,6 +75,20 @@ describe.each(["store", "signature"] as const)("with the check %s", (check) => {
     ));
 });
 
+it("lets the first pass keep results for the second", () =>
+  golden(
+    "kept results",
+    `${memory} fn f(i: u32) {
+      let slot = atomicAdd(&c[i].sum, i);
+      let done = atomicCompareExchangeWeak(&c[slot].low[1], 0, 5);
+      atomicMax(&c[0].low[0], done.old_value);
+    }`,
+    normalizeAccesses,
+    report(),
+    replicate,
+    once("signature", { keepsResults: true }),
+  ));
+
 it("leaves alone functions that are not replicated, and Belay's own atomics", () => {
   const wgsl = `${memory} fn f(i: u32) {} fn g() { atomicAdd(&bins[0], 1u); }`;
   const { before, after } = applySteps(wgsl, [normalizeAccesses, report(), replicate, once("store")]);
@@ -81,7 +99,7 @@ it("treats a variable that was renamed as any other", () => {
   const sites = new CheckSites();
   const wgsl =
     "var<workgroup> min_1: atomic<u32>; fn f() { atomicAdd(&min_1, 1u); } @compute @workgroup_size(1) fn main() { f(); }";
-  applySteps(wgsl, [normalizeAccesses, report(), replicate, once("store", sites)]);
+  applySteps(wgsl, [normalizeAccesses, report(), replicate, once("store", { sites })]);
   expect(sites.all.map(({ kind, name, span }) => [kind, name, wgsl.slice(span.start, span.end)])).toEqual([
     ["atomic", "min_1", "atomicAdd(&min_1, 1u)"],
   ]);

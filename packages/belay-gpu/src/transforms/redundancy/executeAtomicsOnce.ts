@@ -7,6 +7,9 @@
  *           var result: u32; if (leads) { result = atomicAdd(&count, n); }
  *           let slot = share(site, result);
  *
+ * If one lane runs both replicas in two passes, the first pass executes all operations and keeps
+ * their results in private variables.
+ *
  * With `check: "signature"` the operands are folded into the signature instead. A disagreement
  * suppresses a store but not an atomic operation, whose result may decide whether a loop ends.
  *
@@ -52,6 +55,12 @@ export interface ExecuteAtomicsOnceOptions {
   readonly isReplicated: (variable: GlobalVariable) => boolean;
   /** True if replicas may wait for each other. Default true. */
   readonly mayWait?: boolean;
+  /**
+   * True if the first of two passes on a lane executes all operations and keeps their results for
+   * the second. An invocation must execute each operation at most once whose result is used.
+   * Default false.
+   */
+  readonly keepsResults?: boolean;
 }
 
 /** Returns the module whose atomic operations are executed once per pair. */
@@ -79,7 +88,7 @@ class AtomicExecution {
     this.#program = program;
     this.#names = names;
     this.#options = options;
-    this.#results = new SharedResults(program, names, options.comparison);
+    this.#results = new SharedResults(program, names, options);
   }
 
   /**
@@ -95,7 +104,7 @@ class AtomicExecution {
 
   /** The declarations that the rewritten statements use. */
   get declarations(): Declaration[] {
-    return [...this.#results.structs, ...this.#options.comparison.takeDeclarations()];
+    return [...this.#results.declarations, ...this.#options.comparison.takeDeclarations()];
   }
 
   statement(statement: Statement, functionName: string): Statement | Statement[] {
@@ -111,7 +120,7 @@ class AtomicExecution {
           : [];
       // No invocation waits for a result, so the second replica need not replace a missing first
       // one.
-      return [...compared.statements, ...syncPoint, ...comparison.inFirst([statement])];
+      return [...compared.statements, ...syncPoint, ...this.#results.once([statement])];
     }
     if (statement.kind !== "let" || statement.initializer.kind !== "call") return statement;
     const call = statement.initializer;
@@ -175,8 +184,8 @@ class AtomicExecution {
    * synchronize the replicas.
    */
   #synchronized(site: number): Statement[] {
-    const { check, comparison } = this.#options;
-    if (check === "store" || !comparison.shareNeedsAgreement) return [];
+    const { check, comparison, keepsResults } = this.#options;
+    if (check === "store" || keepsResults || !comparison.shareNeedsAgreement) return [];
     return quote().statements`_ = ${comparison.signaturesAgree(site)};`;
   }
 }

@@ -29,16 +29,29 @@ export interface SharedResult {
  * struct without a name. Its fields are shared, and become a struct of the same shape.
  */
 export class SharedResults {
-  /** The structs with the shape of an exchange's result. */
-  readonly structs: Declaration[] = [];
+  /** The structs with the shape of an exchange's result, and the variables of kept results. */
+  readonly declarations: Declaration[] = [];
   readonly #program: Program;
   readonly #names: Names;
   readonly #comparison: Comparison;
+  readonly #keeps: boolean;
 
-  constructor(program: Program, names: Names, comparison: Comparison) {
+  /**
+   * With `keepsResults`, the first of two passes executes operations, and private variables keep
+   * their results for the second.
+   */
+  constructor(
+    program: Program,
+    names: Names,
+    {
+      comparison,
+      keepsResults = false,
+    }: { readonly comparison: Comparison; readonly keepsResults?: boolean },
+  ) {
     this.#program = program;
     this.#names = names;
     this.#comparison = comparison;
+    this.#keeps = keepsResults;
   }
 
   share(call: CallExpression, site: number): SharedResult {
@@ -51,10 +64,8 @@ export class SharedResults {
     const scalar = integerOf(this.#program, call);
     const result = this.#names.fresh("result");
     const { statements, expression } = quote(call.span);
-    const before = [
-      ...statements`var ${result}: ${scalar};`,
-      ...this.#once(statements`${result} = ${call};`),
-    ];
+    const before = [...this.#variable(result, scalar), ...this.#leading(statements`${result} = ${call};`)];
+    if (this.#keeps) return { before, initializer: expression`${result}` };
     const words: Words = { expression: expression`bitcast<u32>(${result})`, count: 1, scalar };
     return { before, initializer: expression`bitcast<${scalar}>(${this.#comparison.share(site, words)})` };
   }
@@ -67,12 +78,13 @@ export class SharedResults {
     ) as [string, string, string];
     const { statements, expression } = quote(call.span);
     const words: Words = { expression: expression`${result}`, count: 2, scalar };
+    const both = this.#keeps ? expression`${result}` : this.#comparison.share(site, words);
     const before = [
-      ...statements`var ${result}: vec2<u32>;`,
-      ...this.#once(statements`
+      ...this.#variable(result, "vec2<u32>"),
+      ...this.#leading(statements`
         let ${exchange} = ${call};
         ${result} = vec2<u32>(bitcast<u32>(${exchange}.old_value), u32(${exchange}.exchanged));`),
-      ...statements`let ${shared} = ${this.#comparison.share(site, words)};`,
+      ...statements`let ${shared} = ${both};`,
     ];
     const struct = this.#exchangeStruct(scalar);
     return { before, initializer: expression`${struct}(bitcast<${scalar}>(${shared}.x), ${shared}.y != 0u)` };
@@ -80,13 +92,29 @@ export class SharedResults {
 
   #exchangeStruct(scalar: "i32" | "u32"): string {
     const name = this.#names.the(`Exchange_${scalar}`);
-    if (!this.structs.some((struct) => struct.kind === "struct" && struct.name === name)) {
-      this.structs.push(...quote().declarations`struct ${name} { old_value: ${scalar}, exchanged: bool }`);
+    if (!this.declarations.some((each) => each.kind === "struct" && each.name === name)) {
+      this.declarations.push(
+        ...quote().declarations`struct ${name} { old_value: ${scalar}, exchanged: bool }`,
+      );
     }
     return name;
   }
 
-  #once(statements: readonly Statement[]): Statement[] {
-    return this.#comparison.inFirst(statements, { isFirst: this.#comparison.leads() });
+  /** Returns statements that run in one replica. Nobody needs their results. */
+  once(statements: readonly Statement[]): Statement[] {
+    return this.#keeps ? this.#leading(statements) : this.#comparison.inFirst(statements);
+  }
+
+  #leading(statements: readonly Statement[]): Statement[] {
+    const isFirst = this.#keeps ? this.#comparison.isSecond() : this.#comparison.leads();
+    return this.#comparison.inFirst(statements, { isFirst });
+  }
+
+  /** Returns the declaration of a result's variable, unless it outlives the pass. */
+  #variable(name: string, type: string): Statement[] {
+    const { statements, declarations } = quote();
+    if (!this.#keeps) return statements`var ${name}: ${type};`;
+    this.declarations.push(...declarations`var<private> ${name}: ${type};`);
+    return [];
   }
 }

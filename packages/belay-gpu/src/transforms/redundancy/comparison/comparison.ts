@@ -214,6 +214,11 @@ export class Comparison {
     return quote().expression`${this.#library.names.the("replica")} == 0u`;
   }
 
+  /** Returns a condition that is true for the second replica, which runs in the first pass. */
+  isSecond(): Expression {
+    return quote().expression`${this.#library.names.the("replica")} == 1u`;
+  }
+
   /**
    * Returns the last statement of an entry point, which compares the results of the replicas.
    *
