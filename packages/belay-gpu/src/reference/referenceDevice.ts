@@ -10,9 +10,8 @@ import { type BoundTexture, createReferenceTexture, type ReferenceTexture } from
 /**
  * Returns a view of a device on which an unmodified program computes its kernels on the CPU. Each
  * operation on floats rounds to the nearest number. Commands run in their order, after `submit` has
- * returned. All later mappings reject and name the kernel after one of three kinds of dispatches:
- * one with a construct that the executor lacks, one with a texture that it cannot read, and one
- * without fixed results.
+ * returned. A dispatch may have a construct that the executor lacks, a texture that it cannot read,
+ * or no fixed results. All later mappings then reject, and name the kernel.
  */
 export function referenceDevice(device: GPUDevice): GPUDevice {
   const program = new ReferenceProgram(device);

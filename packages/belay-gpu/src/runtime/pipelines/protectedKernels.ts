@@ -478,8 +478,8 @@ export class Kernels {
   }
 
   /**
-   * Returns the variant of an Inter-Group kernel whose replicas run in one workgroup, or in two
-   * passes, on the grid of the program and without shadows. Undefined if there is none that covers
+   * Returns the variant of an Inter-Group kernel whose replicas run in one workgroup or in two
+   * passes. It has the grid of the program, and no shadows. Undefined if there is none that covers
    * what the policy asks for.
    */
   withinWorkgroups(kernel: ProtectedKernel): ProtectedKernel | undefined {

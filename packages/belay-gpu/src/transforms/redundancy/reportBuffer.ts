@@ -100,10 +100,10 @@ export const reportWords = {
    */
   records: 32,
   /**
-   * The number of words of a record. They are the check site, the workgroup's id, the local index,
-   * the replica, the cause (`recordCause`), the word offset of the store in its variable, and four
-   * words of the value (`CheckSite.scalar`). The id and the index are those of the unprotected
-   * kernel.
+   * The number of words of a record. They are the check site, three words of the workgroup's id,
+   * the local index, the replica and the cause (`recordCause`). After them come the word offset of
+   * the store in its variable, and four words of the value (`CheckSite.scalar`). The id and the
+   * index are those of the unprotected kernel.
    */
   recordStride: 12,
   recordCapacity: 16,
