@@ -270,8 +270,8 @@ export function conflictIn(settings: Places): Diagnostic | undefined {
 function freeBinding(source: Program, maxBindGroups: number): BindingPoint {
   const points = bindingPointsOf(source);
   const used = new Set(points.map(({ group }) => group));
-  const behind = Math.max(-1, ...used) + 1;
-  if (behind < maxBindGroups) return { group: behind, binding: 0 };
+  const next = Math.max(-1, ...used) + 1;
+  if (next < maxBindGroups) return { group: next, binding: 0 };
   const last = maxBindGroups - 1;
   for (let group = 0; group < last; group++) if (!used.has(group)) return { group, binding: 0 };
   const taken = new Set(points.filter(({ group }) => group === last).map(({ binding }) => binding));

@@ -43,7 +43,7 @@ const documented: Readonly<Record<string, string>> = {
   trfd: "one pair of 192 iterations",
   fftbench: "between stages only",
   mdg: "a branch taken about once in a step",
-  strcat: "all iterations behind a growth",
+  strcat: "all iterations after a growth",
   synthetic: "rare (of the loop that it stands for)",
   alvinn: "none",
 };

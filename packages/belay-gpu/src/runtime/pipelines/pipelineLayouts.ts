@@ -41,17 +41,17 @@ export class PipelineLayouts {
     const all = groups.flatMap((_, index) => this.entriesAt(record, index).filter(isVisible));
     const uniforms = all.filter(({ buffer }) => buffer && (buffer.type ?? "uniform") === "uniform");
     const storages = all.filter(({ buffer }) => buffer && (buffer.type ?? "uniform") !== "uniform");
-    const behind = (group: number, binding: number): LayoutRoom => ({
+    const roomAt = (group: number, binding: number): LayoutRoom => ({
       reportBinding: { group, binding },
       memoryBindings: { arena: { group, binding: binding + 1 }, table: { group, binding: binding + 2 } },
       storageBuffers: limits.maxStorageBuffersPerShaderStage - storages.length,
       uniformBuffers: limits.maxUniformBuffersPerShaderStage - uniforms.length,
     });
-    if (groups.length < limits.maxBindGroups) return behind(groups.length, 0);
+    if (groups.length < limits.maxBindGroups) return roomAt(groups.length, 0);
     const empty = groups.findIndex((_, index) => this.entriesAt(record, index).length === 0);
-    if (empty >= 0) return behind(empty, 0);
+    if (empty >= 0) return roomAt(empty, 0);
     const group = groups.length - 1;
-    return behind(group, Math.max(...this.entriesAt(record, group).map((entry) => entry.binding)) + 1);
+    return roomAt(group, Math.max(...this.entriesAt(record, group).map((entry) => entry.binding)) + 1);
   }
 
   entriesAt({ groups }: LayoutRecord, index: number): readonly GPUBindGroupLayoutEntry[] {
