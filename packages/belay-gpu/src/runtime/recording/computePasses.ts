@@ -14,7 +14,7 @@ import type { ShadowBuffers } from "../pipelines/shadowBuffers.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import { type Methods, noting, Overlay } from "../webgpu/overlay.ts";
 import { PassCommands, type RecordedPass, type SetGroup } from "../webgpu/passCommands.ts";
-import { copyOffsets } from "../webgpu/replayStep.ts";
+import { copyArguments } from "../webgpu/replayStep.ts";
 import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import { BoundPipeline } from "./boundPipeline.ts";
 import type { CommandRecord } from "./commandRecord.ts";
@@ -171,6 +171,11 @@ class ComputePass implements EncodingPoint {
   #setUnused(): void {
     for (const [index, set] of this.#groups)
       if (this.#unusedGroups & (1 << index)) this.#commands.ensure(index, set);
+  }
+
+  setImmediates(args: Parameters<PassCommands["setImmediates"]>): void {
+    this.record.isUnusual = true;
+    this.#commands.setImmediates(...args);
   }
 
   pushDebugGroup(label: string): void {
@@ -461,8 +466,11 @@ export class ComputePasses {
           group: GPUBindGroup | null | undefined,
           ...offsets: unknown[]
         ): undefined {
-          const set = bindGroups.toSet(owners.accept(group) ?? null, copyOffsets(offsets));
+          const set = bindGroups.toSet(owners.accept(group) ?? null, copyArguments(offsets));
           passOf(this).setBindGroup(index, set);
+        },
+        setImmediates(...args) {
+          passOf(this).setImmediates(args);
         },
         dispatchWorkgroups(...grid) {
           passOf(this).dispatch(grid);

@@ -3,9 +3,9 @@ import type { CommandGuard } from "../memory/memoryProtection.ts";
 import type { BindGroups } from "../pipelines/bindGroups.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { flags, membersOf } from "../webgpu/nativeObjects.ts";
-import { Overlay } from "../webgpu/overlay.ts";
+import { noting, Overlay } from "../webgpu/overlay.ts";
 import type { Owners } from "../webgpu/owners.ts";
-import { type AnyMethod, copyDescriptor, copyOffsets, type ReplayStep } from "../webgpu/replayStep.ts";
+import { type AnyMethod, copyArguments, copyDescriptor, type ReplayStep } from "../webgpu/replayStep.ts";
 import { endOf, type ResourceRange, type Textures } from "../webgpu/resources.ts";
 import { CommandRecord, UsedResources } from "./commandRecord.ts";
 import type { Effect } from "./dispatchUse.ts";
@@ -31,6 +31,7 @@ const settings = [
   "setScissorRect",
   "setBlendConstant",
   "setStencilReference",
+  "setImmediates",
   "beginOcclusionQuery",
   "endOcclusionQuery",
   "draw",
@@ -85,10 +86,14 @@ export class RenderPasses {
     const bundles = this.#bundles;
     const recordUse = (record: CommandRecord, args: readonly unknown[], effect?: PassEffect) =>
       recordArguments(record, args, bindGroups, memory, effect);
+    const followedNames = [...settings, ...readers, "setBindGroup"] as const;
     const passes = new Overlay<GPURenderPassEncoder, RenderPass>((native, passOf) => ({
-      ...followed(native, [...settings, ...readers, "setBindGroup"], asDeclared, (pass, name, args) => {
+      ...noting(native, [...followedNames, "end", "executeBundles"], (pass, name) =>
+        passOf(pass).record.noteUnknown(name),
+      ),
+      ...followed(native, followedNames, asDeclared, (pass, name, args) => {
         const { record, effect, steps } = passOf(pass);
-        const copies = copyOffsets(args);
+        const copies = copyArguments(args);
         steps.push((again) => (again[name] as AnyMethod)(...copies));
         recordUse(record, args, effect);
       }),

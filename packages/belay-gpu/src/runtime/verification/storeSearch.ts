@@ -23,7 +23,7 @@ import type { ShadowBuffers } from "../pipelines/shadowBuffers.ts";
 import { makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
 import { Overlay } from "../webgpu/overlay.ts";
 import { PassCommands, type SetGroup, type SetGroups } from "../webgpu/passCommands.ts";
-import { copyOffsets } from "../webgpu/replayStep.ts";
+import { copyArguments } from "../webgpu/replayStep.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import { type CheckResult, isHashed } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
@@ -100,7 +100,7 @@ export class StoreSearch {
         stateOf(this).pipeline = pipeline;
       },
       setBindGroup(index: number, group: GPUBindGroup | null | undefined, ...offsets: unknown[]): undefined {
-        stateOf(this).groups.set(index, { group: group ?? null, offsets: copyOffsets(offsets) });
+        stateOf(this).groups.set(index, { group: group ?? null, offsets: copyArguments(offsets) });
       },
       dispatchWorkgroups(...grid) {
         dispatch(stateOf(this), grid);

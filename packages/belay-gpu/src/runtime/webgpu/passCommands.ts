@@ -1,5 +1,5 @@
 import { overlaidMembersOf } from "./overlaidMembers.ts";
-import { type AnyMethod, noOffsets, type ReplayStep } from "./replayStep.ts";
+import { type AnyMethod, copyArguments, noOffsets, type ReplayStep } from "./replayStep.ts";
 
 /** A bind group as it is set, with dynamic offsets in one of the forms that WebGPU accepts. */
 export interface SetGroup {
@@ -147,6 +147,12 @@ export class PassCommands {
 
   dispatchWorkgroupsIndirect(buffer: GPUBuffer, offset: number): void {
     this.#encode("dispatchWorkgroupsIndirect", buffer, offset);
+  }
+
+  /** Sets data that kernels load from the address space `immediate`. */
+  setImmediates(...args: Parameters<GPUComputePassEncoder["setImmediates"]>): void {
+    this.#native.setImmediates.apply(this.#pass, args);
+    this.recorded.push("setImmediates", copyArguments(args));
   }
 
   pushDebugGroup(label: string): void {

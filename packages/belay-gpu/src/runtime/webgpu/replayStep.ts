@@ -6,13 +6,20 @@ export type AnyMethod = (...args: unknown[]) => undefined;
 
 export const noOffsets: readonly unknown[] = [];
 
-/** Copies dynamic offsets, as the program may change its array later. */
-export function copyOffsets(offsets: readonly unknown[]): readonly unknown[] {
-  if (offsets.length === 0) return noOffsets;
-  return offsets.map((each) => {
-    if (ArrayBuffer.isView(each)) return (each as Uint32Array).slice();
-    return Array.isArray(each) ? [...each] : each;
-  });
+/**
+ * Copies arguments of a command, such as dynamic offsets. The program may change its arrays and
+ * buffers later.
+ */
+export function copyArguments(args: readonly unknown[]): readonly unknown[] {
+  return args.length === 0 ? noOffsets : args.map(copyArgument);
+}
+
+function copyArgument(given: unknown): unknown {
+  if (Array.isArray(given)) return [...given];
+  if (given instanceof DataView)
+    return new DataView(given.buffer.slice(given.byteOffset, given.byteOffset + given.byteLength));
+  const isBytes = typeof given === "object" && given !== null && "byteLength" in given;
+  return isBytes ? (given as Uint8Array | ArrayBuffer).slice(0) : given;
 }
 
 /**
