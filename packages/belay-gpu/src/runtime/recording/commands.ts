@@ -69,11 +69,10 @@ export class Commands {
           const record = recordOf(this);
           memory.finish(this, native, record);
           const finish = () => native.finish.call(this, descriptor);
-          const isDoubled = [...record.kernels].some(({ interGroup }) => interGroup);
-          const finished =
-            isDoubled && !record.isFamiliar
-              ? scopes.restated(finish, (message) => inOwnGrid(message, record, limit))
-              : finish();
+          const canFail = !record.isFamiliar && [...record.kernels].some(({ interGroup }) => interGroup);
+          const finished = canFail
+            ? scopes.restated(finish, (message) => inOwnGrid(message, record, limit))
+            : finish();
           const buffer = owners.own("commandBuffer", finished);
           dataOn(buffer).set(commands, record);
           // WebGPU validation rejects commands after the end; they are not recorded.
