@@ -178,7 +178,7 @@ fn double(@builtin(global_invocation_id) id: vec3u) {
     const unknown = await belay(["protect", path, "--print-after", "unrollLoops"]);
     expect(unknown).toMatchObject({ status: 2, stdout: "" });
     expect(unknown.stderr).toContain(
-      "error[BELAY400 usage]: option '--print-after <pass>' argument 'unrollLoops' is invalid. There is no such pass. The passes are uniqueNames, ",
+      "error[BELAY400 usage]: option '--print-after <pass>' argument 'unrollLoops' is invalid. There is no such pass. The passes are dropUnusedFunctions, ",
     );
     const idle = await belay([
       "protect",
@@ -190,7 +190,7 @@ fn double(@builtin(global_invocation_id) id: vec3u) {
     ]);
     expect(idle).toMatchObject({ status: 1, stdout: "" });
     expect(idle.stderr).toMatch(
-      /^error\[BELAY400 usage\]: the pass protectMemory does not run for this module with these options\n {2}help: those that run are uniqueNames, /,
+      /^error\[BELAY400 usage\]: the pass protectMemory does not run for this module with these options\n {2}help: those that run are dropUnusedFunctions, /,
     );
   });
 
@@ -209,7 +209,7 @@ fn double(@builtin(global_invocation_id) id: vec3u) {
     expect(head).toMatch(/^pass +ms$/);
     for (const row of rows) expect(row).toMatch(/^\w+ +\d+\.\d{3}$/);
     const ran = rows.map((row) => row.split(" ")[0]);
-    expect(ran[0]).toBe("uniqueNames");
+    expect(ran[0]).toBe("dropUnusedFunctions");
     expect(ran.indexOf("declareReport")).toBeLessThan(ran.indexOf("compareStores"));
     const json = await belay(["protect", path, "--redundancy", "intra+lds", "--time-passes", "--json"]);
     expect(json.stderr).toBe("");

@@ -10,6 +10,7 @@ import type { CheckedVariable } from "../transforms/memory/checkedVariable.ts";
 import { protectMemory } from "../transforms/memory/protectMemory.ts";
 import { sumAccesses } from "../transforms/memory/sumAccesses.ts";
 import { desugarAllLoops, desugarLoops } from "../transforms/normalize/desugarLoops.ts";
+import { dropUnusedFunctions } from "../transforms/normalize/dropUnusedFunctions.ts";
 import { expandSwizzles } from "../transforms/normalize/expandSwizzles.ts";
 import { keepBindings } from "../transforms/normalize/keepBindings.ts";
 import { normalizeAccesses } from "../transforms/normalize/normalizeAccesses.ts";
@@ -129,7 +130,15 @@ const injects = ({ settings }: ProtectionPlan) => settings.injectFaults !== fals
 const doubledPairing = ({ pairing }: Settings) => (pairing === "passes" ? undefined : pairing);
 
 export const passes: readonly Pass[] = [
-  // Unique names
+  // The program's own declarations
+  {
+    // Drops functions that no entry point reaches.
+    name: "dropUnusedFunctions",
+    phase: "source",
+    requires: [],
+    ensures: [],
+    run: ({ program }) => dropUnusedFunctions(program),
+  },
   {
     // Renames declarations that shadow a name of the module or of the language.
     name: "uniqueNames",

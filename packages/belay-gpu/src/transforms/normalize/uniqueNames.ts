@@ -10,7 +10,7 @@
  * Requires: nothing.
  * Ensures:  a valid module. Within it, a name of the module or of the language has one meaning,
  *           except for entry points and overrides that keep their names.
- * Order:    first. Later transforms move expressions and call built-in functions.
+ * Order:    before all transforms that move expressions and call built-in functions.
  */
 import type { Declaration, FunctionDeclaration, Module } from "../../wgsl/ast.ts";
 import type { Builtin, Program, Target } from "../../wgsl/program.ts";
