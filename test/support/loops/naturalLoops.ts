@@ -79,6 +79,15 @@ function argument(name: string, type: string): unknown {
       return new Int8Array(length);
     case "number[]":
       return fill(new Array<number>(length), (at) => random(at) >>> 22);
+    case "number[][]":
+      return Array.from({ length: 16 }, (_, row) =>
+        Array.from({ length: 16 }, (_, at) => random(row * 16 + at) >>> 29),
+      );
+    case "Particle[]":
+      return Array.from({ length: 64 }, (_, at) => {
+        const [x, y, vx, vy] = [1, 2, 3, 4].map((part) => (random(at * 4 + part) / 2 ** 31 - 1) * 4);
+        return { x, y, vx, vy, mass: 1 + (at % 3) };
+      });
     case "string":
       if (name === "line") return Array.from({ length }, (_, at) => " (a)\n05)F("[random(at) % 10]).join("");
       return String.fromCharCode(...fill(new Array<number>(length), (at) => random(at) >>> 18));

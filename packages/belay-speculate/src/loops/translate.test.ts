@@ -412,7 +412,7 @@ describe("types", () => {
   });
 
   it.each([
-    ["a: number[][]", "`a` is a number[][]"],
+    ["a: number[][][]", "`a` is a number[][][]"],
     ["a: BigInt64Array", "`a` is a BigInt64Array"],
     ["a: any", "the type of `a` is not known"],
   ])("%s is refused", (parameter, reason) => {

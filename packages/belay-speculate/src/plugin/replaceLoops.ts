@@ -111,7 +111,9 @@ function aroundTranslated(
   const changed = codes(({ role, isCopy }) => role !== "read" && !isCopy).join(", ");
   const read = codes(({ role, isCopy }) => role === "read" && !isCopy).join(", ");
   const copied = codes(({ isCopy }) => isCopy === true);
-  const shared = [...loop.shared.map((variable) => `${prefix}shared${variable}`), ...copied];
+  const tables = new Set(codes(({ name }) => loop.host.rows[name] !== undefined));
+  const rows = [...tables].map((code) => `...(Array.isArray(${code}) ? ${code} : [])`);
+  const shared = [...loop.shared.map((variable) => `${prefix}shared${variable}`), ...copied, ...rows];
   const uses = `{ changed: [${changed}], read: [${read}], variables: [${shared.join(", ")}] }`;
   const take = () => `const ${turn} = ${engine("takeTurn")}(${uses});`;
   const isShared = shared.length > 0;
@@ -164,10 +166,11 @@ const valueIn = (left: string, { carried, isBoolean }: PassedOn) =>
 /** Returns the values that the host copies to arrays, as JavaScript. */
 function copiesOf({ loop, host }: TranslatedLoop): string {
   const copies = loop.arrays.filter(({ isCopy }) => isCopy);
-  const members = copies.map(
-    ({ name, element, role }) =>
-      `${name}: { value: ${host.arrays[name]!}, as: "${classOf(element)}", isChanged: ${role !== "read"} }`,
-  );
+  const members = copies.map(({ name, element, role }) => {
+    const rows = host.rows[name];
+    const of = rows ? `, of: ${JSON.stringify(rows.property)}` : "";
+    return `${name}: { value: ${host.arrays[name]!}, as: "${classOf(element)}", isChanged: ${role !== "read"}${of} }`;
+  });
   return `{ ${members.join(", ")} }`;
 }
 

@@ -13,13 +13,14 @@ import { withoutTypes } from "../source/declaredTypes.ts";
 import { propertyPath } from "../source/propertyPaths.ts";
 import { type Binding, everyNode, isFunction, lookUp, type Scope } from "../source/scopes.ts";
 import { withoutTailCalls } from "../source/tailCalls.ts";
-import type { LoopExpression } from "../tree/ir.ts";
-import { characterOf, elementAt, spanOf, textNamed } from "./expressions/elements.ts";
+import { characterOf, elementAt, textNamed } from "./expressions/elements.ts";
 import { afterwards, held } from "./expressions/evaluationOrder.ts";
+import { leaveLoop } from "./expressions/leaving.ts";
 import { isMathFunction, mathCall } from "./expressions/mathFunctions.ts";
-import { emptyText, read } from "./expressions/names.ts";
+import { read } from "./expressions/names.ts";
 import { isNumberTest, numberTest } from "./expressions/numberTests.ts";
 import { methodCalled, namedPart, objectMeaning } from "./expressions/properties.ts";
+import { rowNamed } from "./expressions/rows.ts";
 import { elementsOf } from "./expressions/scratchArrays.ts";
 import type { Lowering, Meaning, OuterObject } from "./lowering.ts";
 import { between, hostBoolean, hostConstant, integer, type LoweredValue } from "./numbers/values.ts";
@@ -108,7 +109,9 @@ function inlined(
   for (const [at, { target, value }] of pairs.entries()) {
     if (!value) continue;
     given[at] =
-      (target?.type === "Identifier" ? objectMeaning(lowering, value) : undefined) ??
+      (target?.type === "Identifier"
+        ? (objectMeaning(lowering, value) ?? rowMeaning(lowering, value))
+        : undefined) ??
       arrayNamed(lowering, value) ??
       afterwards(
         lowering,
@@ -161,18 +164,9 @@ function deepestCall(lowering: Lowering, helper: Helper, binding: Binding, name:
   return nested < fewestNested ? refuse(loopError.manyRecursiveCalls(name, places, node)) : nested;
 }
 
-/**
- * Translates a call that is nested too deeply for copies of the function. It reads a character of
- * an empty string, which a loop only does as it is written. Its value does not matter.
- */
+/** Translates a call that is nested too deeply for copies of the function. */
 function leaveAtCall(lowering: Lowering, { returnType }: Helper, node: Node): LoweredValue {
-  const array = emptyText(lowering);
-  const span = spanOf(node);
-  const zero: LoopExpression = { kind: "literal", type: "i32", value: 0 };
-  array.accesses.push({ kind: "load", span, index: null });
-  const load: LoopExpression = { kind: "load", type: "i32", array: array.name, index: zero, span };
-  const test: LoopExpression = { kind: "binary", type: "bool", operator: "==", left: load, right: zero };
-  lowering.emit({ kind: "if", test, yes: [], no: [] });
+  leaveLoop(lowering, node);
   return returnType?.typeAnnotation.type === "TSBooleanKeyword" ? hostBoolean("false") : hostConstant(0);
 }
 
@@ -250,6 +244,11 @@ function propertiesOf(pattern: ObjectPattern, given: Source): readonly Argument[
   return [...values, ...missing.map(({ target }) => ({ target, value: undefined }))];
 }
 
+function rowMeaning(lowering: Lowering, node: Source): Meaning | undefined {
+  const row = rowNamed(lowering, node);
+  return row && { kind: "row", row };
+}
+
 function bindParameter(lowering: Lowering, parameter: Node, given: Meaning | undefined, node: Node): void {
   const target = parameter.type === "AssignmentPattern" ? parameter.left : parameter;
   if (target.type !== "Identifier") {
@@ -261,9 +260,10 @@ function bindParameter(lowering: Lowering, parameter: Node, given: Meaning | und
     meaning = { kind: "value", value: lowering.expression(parameter.right) };
   }
   if (!meaning) refuse(loopError.unsupported("a call without all arguments", node));
-  if (meaning.kind === "object" && binding.assignments.length > 0)
+  const isObject = meaning.kind === "object" || meaning.kind === "row";
+  if (isObject && binding.assignments.length > 0)
     refuse(loopError.unsupported("an assigned parameter for an object", node));
-  if (meaning.kind === "array" || meaning.kind === "scratch" || meaning.kind === "object")
+  if (meaning.kind === "array" || meaning.kind === "scratch" || isObject)
     lowering.meanings.set(binding, meaning);
   else if (meaning.kind === "value") declareWith(lowering, binding, meaning.value, parameter);
 }

@@ -15,9 +15,10 @@ import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
 import type { BodyStatement, FloatType, Loop, LoopArray, LoopExpression, Reduction } from "../tree/ir.ts";
 import { isChoice, reducedVariables } from "../tree/walk.ts";
 import { condition } from "./expressions/choices.ts";
-import { arrayOf, requireMethod, spanOf } from "./expressions/elements.ts";
+import { arrayOf, requireMethod } from "./expressions/elements.ts";
+import { requireForEach, tableNamed } from "./expressions/rows.ts";
 import { type LoopHeader, loopHeader } from "./header.ts";
-import { type LoopExit, Lowering } from "./lowering.ts";
+import { type CopiedRows, type LoopExit, Lowering, spanOf } from "./lowering.ts";
 import { toBoolean } from "./numbers/conversions.ts";
 import { safe } from "./numbers/exactIntegers.ts";
 import { constant } from "./numbers/linear.ts";
@@ -26,8 +27,9 @@ import { between, integer } from "./numbers/values.ts";
 import { prune } from "./prune.ts";
 import { roleOf } from "./roles.ts";
 import { body } from "./statements/branches.ts";
+import { declareRow } from "./statements/declarations.ts";
 import { exitVariable } from "./statements/exits.ts";
-import { declareElement } from "./statements/innerLoops.ts";
+import { declareElement, patternOf } from "./statements/innerLoops.ts";
 import { callbackBody } from "./statements/returns.ts";
 import { declareEmpty } from "./statements/setVariables.ts";
 import { statements } from "./statements/statements.ts";
@@ -52,6 +54,8 @@ export interface HostExpressions {
   readonly inputs: Readonly<Record<string, string>>;
   /** The JavaScript of each array, and of each value that the host copies to one. */
   readonly arrays: Readonly<Record<string, string>>;
+  /** The numbers that the host copies from arrays of arrays or of objects. */
+  readonly rows: Readonly<Record<string, CopiedRows>>;
   /** The JavaScript of each carried variable's value before the loop. */
   readonly carried: Readonly<Record<string, string>>;
   /** The program's variable for each reduction. */
@@ -207,9 +211,15 @@ function endUnless(lowering: Lowering, node: Source): void {
 
 /** Declares the element of a loop over a typed array. */
 function declareElementOf(lowering: Lowering, elements: ForOfStatement): void {
-  const array = arrayOf(lowering, elements.right);
   const ir: LoopExpression = { kind: "index", type: "i32" };
   const index = integer(ir, between(0, 0), constant(1));
+  const table = tableNamed(lowering, elements.right);
+  if (table) {
+    if (lowering.loop.isCallback) requireForEach(lowering, table);
+    declareRow(lowering, patternOf(elements), { table, index });
+    return;
+  }
+  const array = arrayOf(lowering, elements.right);
   if (lowering.loop.isCallback) requireMethod(lowering, array, "forEach");
   declareElement(lowering, elements, { array, ir, index, span: spanOf(elements.right) });
 }
@@ -294,6 +304,9 @@ function finish(
     count: header.count,
     final: header.final,
     arrays: Object.fromEntries([...lowering.arrays.values()].map(({ name, code }) => [name, code])),
+    rows: Object.fromEntries(
+      [...lowering.arrays.values()].flatMap(({ name, rows }) => (rows ? [[name, rows]] : [])),
+    ),
     inputs: Object.fromEntries([...lowering.inputs].map(({ name, code }) => [name, code])),
     carried: Object.fromEntries(
       [...carried, ...passed].map(({ name, variable }) => [
@@ -374,7 +387,9 @@ function checkNames(lowering: Lowering): Diagnostic[] {
   if (lowering.diagnostics.length > 0) return [];
   return [
     ...directive.speculated
-      .filter(({ name }) => !lowering.arrays.has(name))
+      .filter(
+        ({ name }) => ![...lowering.arrays.values()].some((one) => one.name === name || one.code === name),
+      )
       .map(({ name, span }) => loopError.unknownName(name, "an array", span)),
     ...directive.reductions
       .filter(({ name }) => !lowering.written.has(name))

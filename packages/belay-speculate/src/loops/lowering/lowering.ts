@@ -2,7 +2,7 @@ import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic
 import type { Expression, Node, Statement } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { BranchDirective } from "../directives/directive.ts";
-import type { CopiedValue } from "../source/declaredTypes.ts";
+import type { CopiedValue, RowType } from "../source/declaredTypes.ts";
 import type { Imports } from "../source/imports.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import type { Binding, Scope, Scopes } from "../source/scopes.ts";
@@ -19,7 +19,7 @@ import { checkedAs } from "./numbers/checkedIntegers.ts";
 import { Guards } from "./numbers/guards.ts";
 import { Inputs } from "./numbers/inputs.ts";
 import type { Linear } from "./numbers/linear.ts";
-import { between, type Interval, type LoweredValue } from "./numbers/values.ts";
+import { between, type IntegerValue, type Interval, type LoweredValue } from "./numbers/values.ts";
 import { LoopRefusal, refuse } from "./refusal.ts";
 import type { Variable, Variables } from "./variables.ts";
 
@@ -31,7 +31,40 @@ export interface AccessedArray {
   readonly element: ElementType;
   /** The value that the host copies to the array. */
   readonly copied: CopiedValue | undefined;
+  /** The copied numbers, if the value is an array of arrays or of objects. */
+  readonly rows?: CopiedRows;
   readonly accesses: ElementAccess[];
+}
+
+/** An element of an array, with its index as an expression and as a range. */
+export interface ArrayPlace {
+  readonly array: AccessedArray;
+  readonly ir: LoopExpression;
+  readonly index: IntegerValue | null;
+  readonly span: Span;
+}
+
+export const spanOf = ({ start, end }: Node): Span => ({ start, end });
+
+/** The numbers that the host copies from an array of arrays or of objects. */
+export interface CopiedRows {
+  /** The property of each object; null for all elements of each array. */
+  readonly property: string | null;
+  /** JavaScript that gives the length of the copy. */
+  readonly length: string;
+}
+
+/** An array of arrays of numbers from outside, or an array of objects. */
+export interface Table {
+  /** JavaScript that gives the array before the loop. */
+  readonly code: string;
+  readonly type: RowType;
+}
+
+/** An array or an object in a table. */
+export interface Row {
+  readonly table: Table;
+  readonly index: LoweredValue;
 }
 
 export interface ElementAccess {
@@ -49,6 +82,7 @@ export type Meaning =
   | { readonly kind: "reduction"; readonly operator: Reduction["operator"]; readonly variable: Variable }
   | { readonly kind: "array"; readonly array: AccessedArray }
   | { readonly kind: "scratch"; readonly scratch: ScratchArray }
+  | { readonly kind: "row"; readonly row: Row }
   /** A parameter for an object from outside, whose properties a function reads. */
   | { readonly kind: "object"; readonly object: OuterObject };
 

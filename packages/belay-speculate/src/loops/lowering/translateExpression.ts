@@ -8,6 +8,7 @@ import { inOrder } from "./expressions/evaluationOrder.ts";
 import { meaningOf, read } from "./expressions/names.ts";
 import { binary, unary } from "./expressions/operators.ts";
 import { constantAt, propertyMeaning } from "./expressions/properties.ts";
+import { lengthOfRow, lengthOfTable, rowNamed, tableNamed } from "./expressions/rows.ts";
 import { scratchNamed } from "./expressions/scratchArrays.ts";
 import type { Lowering } from "./lowering.ts";
 import { hostConstant, type LoweredValue, literal } from "./numbers/values.ts";
@@ -101,6 +102,7 @@ function named(lowering: Lowering, name: string, node: Node): LoweredValue {
       return refuse(
         loopError.unsupported("an array used as a value", node, "access its elements, or its length"),
       );
+    case "row":
     case "object":
       return refuse(loopError.unsupported("an object used as a value", node, "read its properties"));
   }
@@ -114,6 +116,8 @@ function member(lowering: Lowering, node: MemberExpression): LoweredValue {
       const value = node.object.name === "Math" ? Math[name as "PI"] : Number[name as "EPSILON"];
       if (typeof value === "number") return hostConstant(value);
     }
+    const length = name === "length" ? lengthOfRows(lowering, node) : undefined;
+    if (length) return length;
     if (name === "length") {
       const scratch = scratchNamed(lowering, node.object);
       if (scratch) return hostConstant(scratch.variables.length);
@@ -123,6 +127,8 @@ function member(lowering: Lowering, node: MemberExpression): LoweredValue {
   const constant = constantAt(lowering, node);
   if (constant !== undefined) return hostConstant(constant);
   if (!node.computed && node.property.type === "Identifier" && node.property.name === "length") {
+    const length = lengthOfRows(lowering, node);
+    if (length) return length;
     const object = propertyMeaning(lowering, node.object);
     if (object?.kind === "array") return lengthOf(object.array);
   }
@@ -131,6 +137,14 @@ function member(lowering: Lowering, node: MemberExpression): LoweredValue {
   const text = node.computed ? textNamed(lowering, node.object) : undefined;
   if (text) return characterOf(lowering, text, node.property as Source, node);
   return loadOf(lowering, element(lowering, node));
+}
+
+/** Returns the length of an array of arrays or objects, or of an array in it. */
+function lengthOfRows(lowering: Lowering, { object }: MemberExpression): LoweredValue | undefined {
+  const table = tableNamed(lowering, object);
+  if (table) return lengthOfTable(table);
+  const row = rowNamed(lowering, object);
+  return row?.table.type.kind === "numbers" ? lengthOfRow(lowering, row, object) : undefined;
 }
 
 const names: Readonly<Record<string, string>> = {

@@ -15,8 +15,14 @@ export type DeclaredType =
   | { readonly kind: "number" }
   | { readonly kind: "boolean" }
   /** A known type that a loop cannot use. */
-  | { readonly kind: "other"; readonly name: string }
+  | { readonly kind: "other"; readonly name: string; readonly rows?: RowType }
   | { readonly kind: "unknown" };
+
+/** The elements of an array of arrays of numbers, or of an array of objects. */
+export type RowType =
+  | { readonly kind: "numbers"; readonly element: "f64" | "i32" }
+  /** Objects, with the type or the value that declares their properties. */
+  | { readonly kind: "objects"; readonly node: Node; readonly scope: Scope };
 
 /** A plain array of numbers, or a string, which is an array of its code units. */
 export type CopiedValue = "numbers" | "text";
@@ -56,7 +62,7 @@ export function declaredType(binding: Binding, file: ParsedFile, distance = 0): 
   if (annotation) {
     const type = typeOfAnnotation(annotation.typeAnnotation, scope, file, distance);
     const isPlain = type.kind === "array" && type.copied === "numbers";
-    return isPlain && initializer?.type === "ArrayExpression" ? ofElements(initializer) : type;
+    return isPlain && initializer?.type === "ArrayExpression" ? ofElements(initializer, scope) : type;
   }
   const documented = jsDocType(binding, file);
   if (documented) return typeNamed(documented, scope);
@@ -87,7 +93,7 @@ export function typeOfAnnotation(
       return text;
     case "TSArrayType":
       if (isNumber(type.elementType, scope, file, distance)) return plainArray("f64");
-      break;
+      return arrayOfRows(type.elementType, file.source.slice(type.start, type.end), scope, file, distance);
     case "TSTupleType":
       if (type.elementTypes.every((one) => isNumber(one as TSType, scope, file, distance)))
         return plainArray("f64");
@@ -110,7 +116,7 @@ export function typeOfAnnotation(
       }
       if (!alias && /^(Readonly)?Array$/.test(type.typeName.name) && argument) {
         if (isNumber(argument, scope, file, distance)) return plainArray("f64");
-        break;
+        return arrayOfRows(argument, file.source.slice(type.start, type.end), scope, file, distance);
       }
       return typeNamed(type.typeName.name, scope);
     }
@@ -134,6 +140,23 @@ export function bindingOfType(name: TSTypeName, scope: Scope, file: ParsedFile):
   }
   const named = lookUp(scope, name.name);
   return named && file.follow(named);
+}
+
+/** Returns the type of an array whose elements have this type, which is no number. */
+function arrayOfRows(
+  type: TSType,
+  name: string,
+  scope: Scope,
+  file: ParsedFile,
+  distance: number,
+): DeclaredType {
+  const element = typeOfAnnotation(type, scope, file, distance + 1);
+  if (element.kind === "array" && element.copied === "numbers")
+    return { kind: "other", name, rows: { kind: "numbers", element: "f64" } };
+  const isObject = element.kind === "other" && !element.rows;
+  return isObject
+    ? { kind: "other", name, rows: { kind: "objects", node: type, scope } }
+    : { kind: "other", name };
 }
 
 const isNumber = (type: TSType, scope: Scope, file: ParsedFile, distance: number) =>
@@ -172,7 +195,8 @@ export function typeOfInitializer(
       if (made && nameOfProperty(callee) === "fill") return typeOfInitializer(made, scope, file, distance);
       if (callee.type !== "MemberExpression" || callee.computed || callee.object.type !== "Identifier") break;
       if (callee.property.type !== "Identifier") break;
-      if (["from", "of"].includes(callee.property.name)) return typeNamed(callee.object.name, scope);
+      if (["from", "of"].includes(callee.property.name))
+        return madeOfRows(value, scope, file, distance) ?? typeNamed(callee.object.name, scope);
       if (["slice", "subarray", "map", "fill"].includes(callee.property.name)) {
         return typeOfInitializer(callee.object, scope, file, distance);
       }
@@ -191,7 +215,7 @@ export function typeOfInitializer(
     case "TemplateLiteral":
       return text;
     case "ArrayExpression":
-      return ofElements(value);
+      return ofElements(value, scope);
     case "UnaryExpression":
       if (value.operator === "-" || value.operator === "+" || value.operator === "~")
         return { kind: "number" };
@@ -212,6 +236,23 @@ export function typeOfInitializer(
   return unknown;
 }
 
+/** Returns the type of `Array.from(data, () => row)`; undefined for other calls. */
+function madeOfRows(
+  { arguments: [, make] }: CallExpression,
+  scope: Scope,
+  file: ParsedFile,
+  distance: number,
+): DeclaredType | undefined {
+  if (make?.type !== "ArrowFunctionExpression") return undefined;
+  const body = withoutTypes(make.body as Expression);
+  if (body.type === "ObjectExpression")
+    return { kind: "other", name: "array of objects", rows: { kind: "objects", node: body, scope } };
+  const row = typeOfInitializer(body, scope, file, distance + 1);
+  return row.kind === "array" && row.copied === "numbers"
+    ? { kind: "other", name: "array of arrays", rows: { kind: "numbers", element: "f64" } }
+    : undefined;
+}
+
 /** Returns the object that a call of `Object.freeze` returns; undefined for other calls. */
 export function frozenBy({ callee, arguments: [frozen] }: CallExpression): Expression | undefined {
   if (callee.type !== "MemberExpression" || callee.object.type !== "Identifier") return undefined;
@@ -225,11 +266,20 @@ const isMaking = (node: Node) => node.type === "NewExpression" || node.type === 
 const nameOfProperty = (node: Node) =>
   node.type === "MemberExpression" && !node.computed ? (node.property as { name: string }).name : undefined;
 
-/** Returns the type of a plain array with these elements at first. */
-function ofElements({ elements }: ArrayExpression): DeclaredType {
+/** Returns the type of a plain array with these elements at first, also of rows or objects. */
+function ofElements({ elements }: ArrayExpression, scope: Scope): DeclaredType {
   const values = elements.map((one) => one && constantOf(one as Expression, () => undefined));
   const isOther = (node: Node | null) =>
     node === null || ["ObjectExpression", "ArrayExpression", "SpreadElement"].includes(node.type);
+  const [first] = elements;
+  if (first && elements.every((one) => one?.type === "ObjectExpression"))
+    return { kind: "other", name: "array of objects", rows: { kind: "objects", node: first, scope } };
+  const rows = elements.map((one) => (one?.type === "ArrayExpression" ? ofElements(one, scope) : undefined));
+  if (first && rows.every((one) => one?.kind === "array")) {
+    const areIntegers = rows.every((one) => one?.kind === "array" && one.element === "i32");
+    const element = areIntegers ? "i32" : "f64";
+    return { kind: "other", name: "array of arrays", rows: { kind: "numbers", element } };
+  }
   if (elements.some((one, at) => isOther(one) || typeof values[at] === "boolean"))
     return { kind: "other", name: "array of objects" };
   const areIntegers = values.length > 0 && values.every((value) => Object.is(Number(value) | 0, value));

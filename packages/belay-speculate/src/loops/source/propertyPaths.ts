@@ -43,7 +43,7 @@ export function propertyPath(node: Node): PropertyPath | undefined {
 }
 
 /** A declaration of an object or a property: its type, its first value, or its class. */
-interface Declared {
+export interface Declared {
   readonly node: Node;
   /** The scope in which the declaration stands. */
   readonly scope: Scope;
@@ -72,6 +72,18 @@ export function typeOfProperty(
   const objects = new DeclaredObjects(file, scopes);
   const declared = objects.propertyOf(object, names, scope);
   return declared ? objects.typeOf(declared) : { kind: "unknown" };
+}
+
+/** Returns the type of a property of objects that a type or a value declares. */
+export function typeOfMember(
+  declared: Declared,
+  name: string,
+  file: ParsedFile,
+  scopes: Scopes,
+): DeclaredType {
+  const objects = new DeclaredObjects(file, scopes);
+  const member = objects.member(declared, name, false);
+  return member ? objects.typeOf(member) : { kind: "other", name: "property that is not declared" };
 }
 
 /** A method of a class, as if it were a function, and the name of its class. */

@@ -1,10 +1,9 @@
-import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { MemberExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import { classOf, withoutTypes } from "../../source/declaredTypes.ts";
 import { lookUp } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
-import type { AccessedArray, Lowering } from "../lowering.ts";
+import { type AccessedArray, type ArrayPlace, type Lowering, spanOf } from "../lowering.ts";
 import { asInteger } from "../numbers/conversions.ts";
 import { rangeOfInteger } from "../numbers/exactIntegers.ts";
 import { add, constant, scale } from "../numbers/linear.ts";
@@ -31,15 +30,8 @@ import { indexOf, toIndex } from "./indices.ts";
 import { meaningOf } from "./names.ts";
 import { binary } from "./operators.ts";
 import { propertyMeaning } from "./properties.ts";
+import { cellNamed, tableNamed } from "./rows.ts";
 import { loadScratch, type ScratchPlace, scratchNamed, scratchPlace } from "./scratchArrays.ts";
-
-/** An element of an array, with its index as an expression and as a range. */
-export interface ArrayPlace {
-  readonly array: AccessedArray;
-  readonly ir: LoopExpression;
-  readonly index: IntegerValue | null;
-  readonly span: Span;
-}
 
 /** An element of an array of the program, or of one that the iteration makes. */
 export type ElementPlace = ArrayPlace | ScratchPlace;
@@ -74,6 +66,7 @@ export function characterOf(lowering: Lowering, text: AccessedArray, at: Source,
 export function textNamed(lowering: Lowering, node: Source): AccessedArray | undefined {
   const name = withoutTypes(node);
   if (name.type !== "Identifier" && name.type !== "MemberExpression") return undefined;
+  if (tableNamed(lowering, name)) return undefined;
   const property = propertyMeaning(lowering, name);
   const isName = name.type === "Identifier" && lookUp(lowering.scope, name.name) !== undefined;
   const meaning = property ?? (isName ? meaningOf(lowering, name.name, name) : undefined);
@@ -82,6 +75,8 @@ export function textNamed(lowering: Lowering, node: Source): AccessedArray | und
 
 /** Returns the element that `array[index]` names. */
 export function element(lowering: Lowering, node: MemberExpression): ElementPlace {
+  const cell = cellNamed(lowering, node);
+  if (cell) return cell;
   if (!node.computed) {
     return refuse(
       loopError.unsupported(
@@ -90,6 +85,10 @@ export function element(lowering: Lowering, node: MemberExpression): ElementPlac
         "read it into a constant before the loop; of arrays, the loop can use elements and `length`",
       ),
     );
+  }
+  if (tableNamed(lowering, node.object)) {
+    const help = "name it in a `const`, and use its numbers; a loop cannot replace it";
+    return refuse(loopError.unsupported("an array or object in an array used as a value", node, help));
   }
   const scratch = scratchNamed(lowering, node.object);
   if (scratch) return scratchPlace(lowering, scratch, lowering.expression(node.property as Source), node);
@@ -186,8 +185,6 @@ export function requireMethod(
 
 const arrayHelp = (name: string) =>
   `a loop uses arrays of numbers: declare it as \`${name}: Float32Array\` or \`${name}: number[]\``;
-
-export const spanOf = ({ start, end }: Node) => ({ start, end });
 
 /** The ranges of the elements of integer arrays. */
 const rangeOfElement: Readonly<Record<string, Interval>> = {

@@ -98,6 +98,6 @@ function saturated(lowering: Lowering, array: AccessedArray, a: IntegerValue, b:
   return { ir: { kind: "conditional", type: "u32", test, yes, no }, known: null };
 }
 
-function requireLength({ guards }: Lowering, { code }: AccessedArray, most: number): void {
-  guards.requireNotPositive(subtract(hostValue(`${code}.length`), constant(most)));
+function requireLength({ guards }: Lowering, { code, rows }: AccessedArray, most: number): void {
+  guards.requireNotPositive(subtract(hostValue(rows?.length ?? `${code}.length`), constant(most)));
 }

@@ -72,7 +72,7 @@ export function propertyMeaning(lowering: Lowering, node: Node): Meaning | undef
 }
 
 /** Requires that the properties that lead to an object are plain ones. */
-function requirePlain({ guards }: Lowering, { code, names }: OuterObject): void {
+export function requirePlain({ guards }: Lowering, { code, names }: OuterObject): void {
   let place = code;
   for (const name of names) {
     guards.requireType(`${place} != null`);
@@ -132,7 +132,10 @@ export function objectMeaning(lowering: Lowering, node: Node): Meaning | undefin
   return object && typeOfObject(lowering, object).kind === "other" ? { kind: "object", object } : undefined;
 }
 
-function typeOfObject({ loop, file, scopes }: Lowering, { binding, names }: OuterObject): DeclaredType {
+export function typeOfObject(
+  { loop, file, scopes }: Lowering,
+  { binding, names }: OuterObject,
+): DeclaredType {
   if (names.length > 0) return typeOfProperty(binding, names, loop.scope, file, scopes);
   return binding ? typeOfBinding(binding, file, scopes) : { kind: "unknown" };
 }
@@ -141,7 +144,7 @@ function typeOfObject({ loop, file, scopes }: Lowering, { binding, names }: Oute
  * Returns the object or property that an expression names, as the code before the loop has it;
  * undefined for other expressions, and for objects that may change.
  */
-function objectBefore(lowering: Lowering, node: Node): OuterObject | undefined {
+export function objectBefore(lowering: Lowering, node: Node): OuterObject | undefined {
   const path = propertyPath(node);
   if (!path) return undefined;
   if (path.root === null) {

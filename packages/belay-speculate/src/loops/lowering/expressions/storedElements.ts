@@ -1,11 +1,11 @@
 import type { Node } from "oxc-parser";
 import type { LoopExpression } from "../../tree/ir.ts";
-import type { AccessedArray, Lowering } from "../lowering.ts";
+import { type AccessedArray, type Lowering, spanOf } from "../lowering.ts";
 import { accuracyOf, recordDecision, refuseWithoutDoubles, requireDoubles } from "../numbers/accuracy.ts";
 import { asInteger, toBits, toFloat } from "../numbers/conversions.ts";
 import { exact } from "../numbers/exactIntegers.ts";
 import { as, isBooleanValue, type LoweredValue, literal, literalCode } from "../numbers/values.ts";
-import { type ElementPlace, spanOf } from "./elements.ts";
+import type { ElementPlace } from "./elements.ts";
 import { storeScratch } from "./scratchArrays.ts";
 
 /** Emits the store of a value to an element. */

@@ -38,8 +38,7 @@ export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = 
   if (target.type === "Identifier") {
     const meaning = meaningOf(lowering, target.name, target);
     if (meaning.kind === "reduction") return reduce(lowering, meaning, target.name, node);
-    if (meaning.kind === "array" || meaning.kind === "scratch" || meaning.kind === "object")
-      return refuseTarget(target.name, node);
+    if (!("variable" in meaning) && meaning.kind !== "value") return refuseTarget(target.name, node);
     const isSum =
       node.operator === "=" ? accumulates(node.right, target.name) : ["+", "-", "*"].includes(operator);
     if (isSum && meaning.kind !== "value") warnOfSum(lowering, meaning.variable, node);
@@ -219,6 +218,7 @@ function setName(
     case "array":
     case "scratch":
     case "object":
+    case "row":
       return refuseTarget(name, node);
     case "reduction":
       return refuse(loopError.notReduced(name, meaning.operator, node));

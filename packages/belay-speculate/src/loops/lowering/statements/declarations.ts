@@ -11,13 +11,15 @@ import { loopError } from "../../../diagnostics/loops.ts";
 import { withoutTypes } from "../../source/declaredTypes.ts";
 import { type Binding, isFunction, isUsedOnlyIn, lookUp, namesOf } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
+import { loadOf } from "../expressions/elements.ts";
 import { held } from "../expressions/evaluationOrder.ts";
 import { meaningOf, refuseAssignment } from "../expressions/names.ts";
 import { propertyMeaning } from "../expressions/properties.ts";
+import { cellOf, fieldOf, rowNamed } from "../expressions/rows.ts";
 import { declareScratch } from "../expressions/scratchArrays.ts";
-import type { Lowering, Meaning } from "../lowering.ts";
+import type { ArrayPlace, Lowering, Meaning, Row } from "../lowering.ts";
 import { zeroOfVariable } from "../numbers/minusZeros.ts";
-import type { LoweredValue } from "../numbers/values.ts";
+import { hostConstant, type LoweredValue } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { destructuring, valuesOfArray } from "./assignments.ts";
 import { declareEmpty, recordAssignment, setInteger, setLocal } from "./setVariables.ts";
@@ -35,6 +37,11 @@ export function declaration(lowering: Lowering, node: VariableDeclaration): void
 
 function declare(lowering: Lowering, kind: string, declarator: VariableDeclarator): void {
   const { id, init } = declarator;
+  const row = init && kind !== "var" ? rowNamed(lowering, init) : undefined;
+  if (row) {
+    declareRow(lowering, id, row);
+    return;
+  }
   if (kind !== "const" && kind !== "let" && kind !== "var") {
     refuse(loopError.unsupported(`\`${kind}\``, declarator, "declare it with `let` or `const`"));
   }
@@ -62,6 +69,35 @@ function declare(lowering: Lowering, kind: string, declarator: VariableDeclarato
   if (array) lowering.meanings.set(binding, array);
   else if (init) declareWith(lowering, binding, lowering.expression(init), declarator);
   else declareWithout(lowering, binding, declarator);
+}
+
+/** Declares the variables of a pattern that stand for an array or an object in a table. */
+export function declareRow(lowering: Lowering, pattern: Node, row: Row): void {
+  const load = (target: Node, place: ArrayPlace) => {
+    if (target.type !== "Identifier") throw destructuring(target);
+    const value = held(lowering, loadOf(lowering, place));
+    declareWith(lowering, lookUp(lowering.scope, target.name)!, value, target);
+  };
+  if (pattern.type === "ArrayPattern") {
+    for (const [at, target] of pattern.elements.entries())
+      if (target) load(target, cellOf(lowering, row, hostConstant(at), target));
+    return;
+  }
+  if (pattern.type === "ObjectPattern") {
+    for (const property of pattern.properties) {
+      if (property.type !== "Property" || property.computed || property.key.type !== "Identifier")
+        throw destructuring(property);
+      load(property.value, fieldOf(lowering, row, property.key.name, property));
+    }
+    return;
+  }
+  if (pattern.type !== "Identifier") throw destructuring(pattern);
+  const binding = lookUp(lowering.scope, pattern.name)!;
+  if (binding.assignments.length > 0) {
+    const help = "declare it with `const`";
+    refuse(loopError.unsupported("a variable for several arrays or objects", pattern, help));
+  }
+  lowering.meanings.set(binding, { kind: "row", row });
 }
 
 /** Translates `let [x, y] = [a, b]`. */

@@ -15,10 +15,19 @@ import { forEachOf } from "../../source/forLoops.ts";
 import { childrenOf, lookUp } from "../../source/scopes.ts";
 import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
 import { condition } from "../expressions/choices.ts";
-import { arrayOf, type ElementPlace, loadOf, requireMethod, spanOf } from "../expressions/elements.ts";
+import { arrayOf, type ElementPlace, loadOf, requireMethod } from "../expressions/elements.ts";
 import { held } from "../expressions/evaluationOrder.ts";
+import {
+  cellOf,
+  lengthOfRow,
+  lengthOfTable,
+  requireForEach,
+  requireForEachOfRows,
+  rowNamed,
+  tableNamed,
+} from "../expressions/rows.ts";
 import { scratchNamed } from "../expressions/scratchArrays.ts";
-import type { AccessedArray, Lowering } from "../lowering.ts";
+import { type AccessedArray, type Lowering, spanOf } from "../lowering.ts";
 import { asInteger, toBoolean } from "../numbers/conversions.ts";
 import { commonType, exact, rangeOfInteger } from "../numbers/exactIntegers.ts";
 import {
@@ -37,7 +46,7 @@ import { type IntegerValue, int32, integer, literal, uint32 } from "../numbers/v
 import { refuse } from "../refusal.ts";
 import { effects } from "./assignments.ts";
 import { body } from "./branches.ts";
-import { declaration, declareWith } from "./declarations.ts";
+import { declaration, declareRow, declareWith } from "./declarations.ts";
 import { callbackBody } from "./returns.ts";
 import { setInteger } from "./setVariables.ts";
 
@@ -82,11 +91,21 @@ export function forOfLoop(
   lowering: Lowering,
   node: ForOfStatement,
   label: string | undefined,
-  declareIndex?: (index: IntegerValue, array: AccessedArray | undefined) => void,
+  declareIndex?: (index: IntegerValue) => void,
 ): void {
-  const scratch = scratchNamed(lowering, node.right);
-  const array = scratch ? undefined : arrayOf(lowering, node.right);
-  const length = scratch ? constant(scratch.variables.length) : elementCount(lowering, array!);
+  const table = tableNamed(lowering, node.right);
+  const row = table ? undefined : rowNamed(lowering, node.right);
+  const scratch = table || row ? undefined : scratchNamed(lowering, node.right);
+  const array = table || row || scratch ? undefined : arrayOf(lowering, node.right);
+  const nested = table ? lengthOfTable(table) : row && lengthOfRow(lowering, row, node.right);
+  const length = scratch
+    ? constant(scratch.variables.length)
+    : nested
+      ? hostCount(lowering, nested.code)
+      : elementCount(lowering, array!);
+  if (declareIndex && array) requireMethod(lowering, array, "forEach");
+  if (declareIndex && table) requireForEach(lowering, table);
+  if (declareIndex && row) requireForEachOfRows(lowering, row.table);
   const counter = lowering.declare("place", node);
   const type = "i32";
   const place: LoopExpression = { kind: "local", type, name: counter.name };
@@ -96,15 +115,25 @@ export function forOfLoop(
   loop(lowering, {
     label,
     test: () => {
-      const right = array ? lowering.lengthOf(array) : literal(type, scratch!.variables.length);
+      const right = array
+        ? lowering.lengthOf(array)
+        : nested
+          ? lowering.inputs.of(nested, type)
+          : literal(type, scratch!.variables.length);
       leaveUnless(lowering, { kind: "binary", type: "bool", operator: "<", left: place, right });
     },
     body: () => {
       const index = integer(place, { low: zero, high: add(length, constant(-1)) });
       const span = spanOf(node.right);
-      const element = array ? { array, ir: place, index, span } : { scratch: scratch!, ir: place, span };
-      declareIndex?.(index, array);
-      declareElement(lowering, node, element);
+      declareIndex?.(index);
+      if (table) declareRow(lowering, patternOf(node), { table, index });
+      else if (row) declareElement(lowering, node, cellOf(lowering, row, index, node.right));
+      else
+        declareElement(
+          lowering,
+          node,
+          array ? { array, ir: place, index, span } : { scratch: scratch!, ir: place, span },
+        );
       const iteration = () => body(lowering, node.body, node.right.end);
       if (declareIndex) callbackBody(lowering, lowering.jumpTargets.at(-1)!.goOn!(), iteration);
       else iteration();
@@ -123,8 +152,7 @@ export function forEachLoop(lowering: Lowering, node: ExpressionStatement): bool
   const found = forEachOf(node);
   if (!found) return false;
   lowering.within(found.callback, () =>
-    forOfLoop(lowering, found.elements, undefined, (index, array) => {
-      if (array) requireMethod(lowering, array, "forEach");
+    forOfLoop(lowering, found.elements, undefined, (index) => {
       const binding = found.index === undefined ? undefined : lookUp(lowering.scope, found.index);
       if (binding) declareWith(lowering, binding, index, found.callback);
     }),
@@ -133,24 +161,33 @@ export function forEachLoop(lowering: Lowering, node: ExpressionStatement): bool
 }
 
 /** Returns the number of an array's elements, which the host requires to be an i32. */
-export function elementCount(lowering: Lowering, { code }: AccessedArray): Linear {
-  const length = hostValue(`${code}.length`);
+export const elementCount = (lowering: Lowering, { code }: AccessedArray): Linear =>
+  hostCount(lowering, `${code}.length`);
+
+function hostCount(lowering: Lowering, code: string): Linear {
+  const length = hostValue(code);
   lowering.guards.requireNotPositive(subtract(length, int32.high));
   return length;
 }
 
 /** Declares the variable of a loop over elements as the current element. */
-export function declareElement(lowering: Lowering, { left }: ForOfStatement, place: ElementPlace): void {
+export function declareElement(lowering: Lowering, node: ForOfStatement, place: ElementPlace): void {
+  const target = patternOf(node);
+  const name = target.type === "Identifier" ? target.name : refuseElement(node);
+  const value = held(lowering, loadOf(lowering, place));
+  declareWith(lowering, lookUp(lowering.scope, name)!, value, target);
+}
+
+/** Returns the variable or the pattern of a loop over elements. */
+export function patternOf(node: ForOfStatement): Node {
+  const { left } = node;
   const [declarator, ...others] = left.type === "VariableDeclaration" ? left.declarations : [];
   const isOwn = left.type === "VariableDeclaration" && (left.kind === "const" || left.kind === "let");
-  if (!isOwn || others.length > 0 || declarator?.id.type !== "Identifier") {
-    refuse(
-      loopError.unsupported("this variable of a loop over elements", left, "write `for (const x of a)`"),
-    );
-  }
-  const value = held(lowering, loadOf(lowering, place));
-  declareWith(lowering, lookUp(lowering.scope, declarator.id.name)!, value, declarator);
+  return isOwn && others.length === 0 && declarator ? declarator.id : refuseElement(node);
 }
+
+const refuseElement = ({ left }: ForOfStatement) =>
+  refuse(loopError.unsupported("this variable of a loop over elements", left, "write `for (const x of a)`"));
 
 export function whileLoop(lowering: Lowering, node: WhileStatement, label: string | undefined): void {
   loop(lowering, {
