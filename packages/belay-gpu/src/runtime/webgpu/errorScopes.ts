@@ -25,6 +25,8 @@ function isAccepted(popped: Promise<GPUError | null>, report?: (error: GPUError)
 export class ErrorScopes {
   readonly #device: GPUDevice;
   readonly #open: Scope[] = [];
+  /** Resolves when the device has got the errors of all earlier calls of `#cut`. */
+  #reported: Promise<unknown> = Promise.resolve();
 
   constructor(device: GPUDevice) {
     this.#device = device;
@@ -100,7 +102,7 @@ export class ErrorScopes {
         const error = own.then(restate).catch(() => null);
         const scope = this.#open.findLast((each) => each.filter === filter);
         if (scope) scope.parts.push(error);
-        else void error.then((each) => each && this.#report(each));
+        else this.#reported = Promise.all([error, this.#reported]).then(([each]) => this.#dispatch(each));
       }
       for (const { filter } of this.#open) this.#device.pushErrorScope(filter);
     }
@@ -110,7 +112,13 @@ export class ErrorScopes {
     return this.#device.popErrorScope().catch(() => null);
   }
 
+  /** Reports an error after those of earlier calls that are still being restated. */
   #report(error: GPUError): void {
+    void this.#reported.then(() => this.#dispatch(error));
+  }
+
+  #dispatch(error: GPUError | null): void {
+    if (!error) return;
     const event = new GPUUncapturedErrorEvent("uncapturederror", { error, cancelable: true });
     if (this.#device.dispatchEvent(event)) console.warn(error.message);
   }
