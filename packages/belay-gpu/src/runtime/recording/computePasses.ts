@@ -173,9 +173,9 @@ class ComputePass implements EncodingPoint {
       if (this.#unusedGroups & (1 << index)) this.#commands.ensure(index, set);
   }
 
-  setImmediates(args: Parameters<PassCommands["setImmediates"]>): void {
+  setImmediates(args: readonly unknown[]): void {
     this.record.isUnusual = true;
-    this.#commands.setImmediates(...args);
+    this.#commands.setImmediates(args);
   }
 
   pushDebugGroup(label: string): void {

@@ -150,8 +150,9 @@ export class PassCommands {
   }
 
   /** Sets data that kernels load from the address space `immediate`. */
-  setImmediates(...args: Parameters<GPUComputePassEncoder["setImmediates"]>): void {
-    this.#native.setImmediates.apply(this.#pass, args);
+  setImmediates(args: readonly unknown[]): void {
+    // TypeScript's own declarations of WebGPU lack the method, so no declaration may name it.
+    Reflect.apply(this.#native.setImmediates, this.#pass, args);
     this.recorded.push("setImmediates", copyArguments(args));
   }
 
