@@ -43,9 +43,10 @@ export interface KernelPlan {
   /** True if both replicas of an invocation run on one lane. */
   readonly keepsLanes: boolean;
   /**
-   * True if the first pass executes all atomic operations, and keeps their results for the second.
+   * The most results of an atomic operation that the first pass keeps for the second. The first
+   * pass then executes all of them. Zero if replicas share results in another way.
    */
-  readonly keepsResults: boolean;
+  readonly keptResults: number;
   /** True if the kernel has room for one more word of workgroup memory. */
   readonly isRoomy: boolean;
   /** The plan for a last-arriver commit, with which such replicas may also run at the same time. */
@@ -92,7 +93,7 @@ export function interGroupPlan(
     blocking,
     sequentialReplicas,
     keepsLanes: false,
-    keepsResults: false,
+    keptResults: 0,
     isRoomy: hasRoom(
       kernel,
       limits,
@@ -187,12 +188,15 @@ function bytesWith(kernel: KernelFacts, added: number): number {
   return own === undefined || added === 0 ? 0 : own + added;
 }
 
+/** The most results of an atomic operation that a lane keeps from one pass to the next. */
+const MOST_KEPT_RESULTS = 16;
+
 /**
  * Plans a kernel whose replicas run one after the other. The second replica's pass ends before the
  * first replica changes anything outside the workgroup. Neither replica may therefore need such a
  * change: a stored value, or the result of an atomic operation that is executed once. A lane that
- * runs both replicas can keep such a result, if it executes the operation at most once. Both passes
- * use the same workgroup memory, which must hold the same values in both.
+ * runs both replicas can keep such results, if their number has a small bound. Both passes use the
+ * same workgroup memory, which must hold the same values in both.
  */
 export function passesPlan(
   kernel: KernelFacts,
@@ -207,15 +211,16 @@ export function passesPlan(
   }
   // Two texts would keep results in variables of their own.
   const mayKeep = kernel.dependsOnLanes && diversity === undefined;
-  const isKept = ({ call }: MemoryOperation) =>
-    mayKeep && executionBound(kernel.program, kernel.declaration, new Set([call])) === 1;
-  let keepsResults = false;
+  const resultsOf = ({ call }: MemoryOperation) =>
+    mayKeep ? executionBound(kernel.program, kernel.declaration, new Set([call])) : Number.POSITIVE_INFINITY;
+  let keptResults = 0;
   for (const operation of operationsOn(kernel, once)) {
     const { name, variable, call, isUsed } = operation;
     if (addressSpaceOf(variable) === "workgroup")
       add(call.span, `the order of its atomic operations on "${variable.name}" matters`);
     else if (isUsed && name.startsWith("atomic")) {
-      if (isKept(operation)) keepsResults = true;
+      const results = resultsOf(operation);
+      if (results <= MOST_KEPT_RESULTS) keptResults = Math.max(keptResults, results);
       else add(call.span, `both replicas need the result of this ${name}`);
     }
   }
@@ -227,7 +232,7 @@ export function passesPlan(
     blocking: false,
     sequentialReplicas: false,
     keepsLanes: kernel.dependsOnLanes,
-    keepsResults,
+    keptResults,
     isRoomy: hasRoom(
       kernel,
       limits,

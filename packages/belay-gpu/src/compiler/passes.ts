@@ -385,7 +385,7 @@ export const passes: readonly Pass[] = [
         comparison,
         sites,
         mayWait: own?.blocking ?? true,
-        keepsResults: own?.keepsResults ?? false,
+        keptResults: own?.keptResults ?? 0,
         functions: functions(kernel),
         isReplicated: ({ name }) => (own ? !own.once.has(name) : plan.replicated.has(name)),
       });

@@ -269,6 +269,14 @@ describe("passes with subgroup operations", () => {
     @group(0) @binding(3) var<storage, read_write> first: atomic<u32>;
     var<workgroup>`,
   );
+  const drawingTwice = drawing
+    .replace("place = atomicAdd(&next, 1u);", "draw(sum); draw(sum);")
+    .replace(
+      "@compute",
+      "fn draw(sum: u32) { let place = atomicAdd(&next, 1u); out[place % 64u] = sum; }\n@compute",
+    )
+    .replace("if (lane == 0u) { out[place % 32u] = sum; }", "")
+    .replace("100u", "64u");
   /** Runs a kernel whose lanes draw places. Returns what does not depend on their order. */
   const drawn = async (code: string | CompilerResult) => {
     const counters = { 2: new Uint32Array(1), 3: new Uint32Array(1) };
@@ -281,15 +289,30 @@ describe("passes with subgroup operations", () => {
     return { sums, next: buffers[2]![0], isKnown, detections: report?.[reportWords.detections] ?? 0 };
   };
 
-  it.each(["subgroup", "workgroup"] as const)(
-    "keep the results of atomic operations, over the %s",
-    async (channel) => {
-      expect(await drawn(inPasses(drawing, channel))).toEqual({ ...(await drawn(drawing)), detections: 0 });
-    },
-  );
+  it.each([
+    ["once", "subgroup", drawing],
+    ["once", "workgroup", drawing],
+    ["in a function that is called twice", "subgroup", drawingTwice],
+    ["in a function that is called twice", "workgroup", drawingTwice],
+  ] as const)("keep the results of atomic operations %s, over the %s", async (_, channel, code) => {
+    expect(await drawn(inPasses(code, channel))).toEqual({ ...(await drawn(code)), detections: 0 });
+  });
 
-  it("would disagree if the second pass executed atomic operations, too", async () => {
-    const keeping = inPasses(drawing, "workgroup");
+  it("would disagree if the second pass took another result of a function that is called twice", async () => {
+    const keeping = inPasses(drawingTwice, "workgroup");
+    const code = keeping.code.replace(
+      /= min\((belay_met_1\[belay_replica\])/,
+      "= min($1 ^ (1u - belay_replica)",
+    );
+    expect(code).not.toBe(keeping.code);
+    expect((await drawn({ ...keeping, code })).detections).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ["once", drawing],
+    ["in a function that is called twice", drawingTwice],
+  ])("would disagree if the second pass executed atomic operations %s, too", async (_, source) => {
+    const keeping = inPasses(source, "workgroup");
     const code = keeping.code.replaceAll("if (belay_replica == 1u) {", "{");
     expect(code).not.toBe(keeping.code);
     expect((await drawn({ ...keeping, code })).detections).toBeGreaterThan(0);

@@ -10,6 +10,7 @@ const kernel = (body: string) => `
   @group(0) @binding(2) var picture: texture_storage_2d<r32uint, read_write>;
   var<workgroup> next: atomic<u32>;
   fn bump(i: u32) -> u32 { a[i] += 1u; return i; }
+  fn draw(i: u32) -> u32 { return atomicAdd(&count, 1u) + subgroupMax(i); }
   @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { let i = id.x; ${body} }`;
 
 /** Returns the obstacles to passes, each with its place. */
@@ -36,8 +37,12 @@ describe("replicas can run one after the other", () => {
     ],
   ])("%s", (_, body) => expect(obstacles(body)).toEqual([]));
 
-  it("when a lane runs both replicas, and executes an operation once", () =>
-    expect(obstacles("a[i] = atomicAdd(&count, 1u) + subgroupMax(i);")).toEqual([]));
+  it.each([
+    ["once", "a[i] = atomicAdd(&count, 1u) + subgroupMax(i);"],
+    ["in a function that it calls twice", "a[i] = draw(i) + draw(i + 1u);"],
+  ])("when a lane runs both replicas, and executes an operation %s", (_, body) =>
+    expect(obstacles(body)).toEqual([]),
+  );
 
   it.each([
     [
@@ -64,6 +69,11 @@ describe("replicas can run one after the other", () => {
     [
       "a result in each turn of a loop",
       "for (var k = 0u; k < 2u; k++) { a[i] = atomicAdd(&count, 1u) + subgroupMax(i); }",
+      [["both replicas need the result of this atomicAdd", "atomicAdd(&count, 1u)"]],
+    ],
+    [
+      "a result each time that a function is called, and calls it often",
+      `a[i] = ${Array(17).fill("draw(i)").join(" + ")};`,
       [["both replicas need the result of this atomicAdd", "atomicAdd(&count, 1u)"]],
     ],
     [

@@ -23,12 +23,12 @@ const replicate: Step = (program, names) =>
 const once =
   (
     check: "store" | "signature",
-    { sites = new CheckSites(), keepsResults }: Partial<ExecuteAtomicsOnceOptions> = {},
+    { sites = new CheckSites(), keptResults }: Partial<ExecuteAtomicsOnceOptions> = {},
   ): Step =>
   (program, names) =>
     executeAtomicsOnce(program, names, {
       check,
-      ...(keepsResults && { keepsResults }),
+      ...(keptResults && { keptResults }),
       comparison: new Comparison(names, { channel: "workgroup", lanes: "128u" }),
       sites,
       functions: reachedByMain(program),
@@ -86,7 +86,7 @@ it("lets the first pass keep results for the second", () =>
     normalizeAccesses,
     report(),
     replicate,
-    once("signature", { keepsResults: true }),
+    once("signature", { keptResults: 2 }),
   ));
 
 it("leaves alone functions that are not replicated, and Belay's own atomics", () => {

@@ -56,11 +56,11 @@ export interface ExecuteAtomicsOnceOptions {
   /** True if replicas may wait for each other. Default true. */
   readonly mayWait?: boolean;
   /**
-   * True if the first of two passes on a lane executes all operations and keeps their results for
-   * the second. An invocation must execute each operation at most once whose result is used.
-   * Default false.
+   * Set if the first of two passes on a lane executes all operations and keeps their results for
+   * the second: the most times that an invocation executes an operation whose result is used.
+   * Default 0.
    */
-  readonly keepsResults?: boolean;
+  readonly keptResults?: number;
 }
 
 /** Returns the module whose atomic operations are executed once per pair. */
@@ -184,8 +184,8 @@ class AtomicExecution {
    * synchronize the replicas.
    */
   #synchronized(site: number): Statement[] {
-    const { check, comparison, keepsResults } = this.#options;
-    if (check === "store" || keepsResults || !comparison.shareNeedsAgreement) return [];
+    const { check, comparison, keptResults = 0 } = this.#options;
+    if (check === "store" || keptResults > 0 || !comparison.shareNeedsAgreement) return [];
     return quote().statements`_ = ${comparison.signaturesAgree(site)};`;
   }
 }

@@ -34,24 +34,21 @@ export class SharedResults {
   readonly #program: Program;
   readonly #names: Names;
   readonly #comparison: Comparison;
-  readonly #keeps: boolean;
+  readonly #kept: number;
 
   /**
-   * With `keepsResults`, the first of two passes executes operations, and private variables keep
-   * their results for the second.
+   * With `keptResults`, the first of two passes executes operations, and private variables keep so
+   * many results of each for the second.
    */
   constructor(
     program: Program,
     names: Names,
-    {
-      comparison,
-      keepsResults = false,
-    }: { readonly comparison: Comparison; readonly keepsResults?: boolean },
+    { comparison, keptResults = 0 }: { readonly comparison: Comparison; readonly keptResults?: number },
   ) {
     this.#program = program;
     this.#names = names;
     this.#comparison = comparison;
-    this.#keeps = keepsResults;
+    this.#kept = keptResults;
   }
 
   share(call: CallExpression, site: number): SharedResult {
@@ -62,9 +59,9 @@ export class SharedResults {
 
   #integer(call: CallExpression, site: number): SharedResult {
     const scalar = integerOf(this.#program, call);
-    const result = this.#names.fresh("result");
     const { statements, expression } = quote(call.span);
-    const before = [...this.#variable(result, scalar), ...this.#leading(statements`${result} = ${call};`)];
+    const { result, declared } = this.#variable(scalar);
+    const before = [...declared, ...this.#leading(statements`${result} = ${call};`)];
     if (this.#keeps) return { before, initializer: expression`${result}` };
     const words: Words = { expression: expression`bitcast<u32>(${result})`, count: 1, scalar };
     return { before, initializer: expression`bitcast<${scalar}>(${this.#comparison.share(site, words)})` };
@@ -73,14 +70,13 @@ export class SharedResults {
   #exchange(call: CallExpression, site: number): SharedResult {
     // The first argument is the pointer.
     const scalar = integerOf(this.#program, call.args[1]!);
-    const [result, exchange, shared] = ["result", "exchange", "shared"].map((name) =>
-      this.#names.fresh(name),
-    ) as [string, string, string];
+    const [exchange, shared] = [this.#names.fresh("exchange"), this.#names.fresh("shared")];
     const { statements, expression } = quote(call.span);
+    const { result, declared } = this.#variable("vec2<u32>");
     const words: Words = { expression: expression`${result}`, count: 2, scalar };
     const both = this.#keeps ? expression`${result}` : this.#comparison.share(site, words);
     const before = [
-      ...this.#variable(result, "vec2<u32>"),
+      ...declared,
       ...this.#leading(statements`
         let ${exchange} = ${call};
         ${result} = vec2<u32>(bitcast<u32>(${exchange}.old_value), u32(${exchange}.exchanged));`),
@@ -110,11 +106,28 @@ export class SharedResults {
     return this.#comparison.inFirst(statements, { isFirst });
   }
 
-  /** Returns the declaration of a result's variable, unless it outlives the pass. */
-  #variable(name: string, type: string): Statement[] {
+  get #keeps(): boolean {
+    return this.#kept > 0;
+  }
+
+  /**
+   * Returns a place for a result, and the statements that declare it. Kept results outlive the
+   * pass. Each replica counts those of an operation that it has met.
+   */
+  #variable(type: string): { readonly result: string; readonly declared: Statement[] } {
+    const name = this.#names.fresh("result");
     const { statements, declarations } = quote();
-    if (!this.#keeps) return statements`var ${name}: ${type};`;
-    this.declarations.push(...declarations`var<private> ${name}: ${type};`);
-    return [];
+    if (!this.#keeps) return { result: name, declared: statements`var ${name}: ${type};` };
+    const [counts, place] = [this.#names.fresh("met"), this.#names.fresh("place")];
+    this.declarations.push(
+      ...declarations`
+        var<private> ${name}: array<${type}, ${this.#kept}>;
+        var<private> ${counts}: array<u32, 2>;`,
+    );
+    const count = `${counts}[${this.#names.the("replica")}]`;
+    return {
+      result: `${name}[${place}]`,
+      declared: statements`let ${place} = min(${count}, ${this.#kept - 1}u); ${count}++;`,
+    };
   }
 }
