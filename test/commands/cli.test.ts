@@ -137,6 +137,103 @@ describe("belay protect", () => {
     expect(stderr).toContain('error[BELAY400 usage]: the module has no override "sise"');
   });
 
+  describe("with the faults of a campaign", () => {
+    const fault = (silent: number) => ({
+      source: kernel,
+      entryPoint: "double",
+      values: [{ span: placeOf("data[id.x] * 2u"), executions: 64, injected: 100, silent }],
+    });
+    const placeOf = (piece: string) => {
+      const start = kernel.indexOf(piece);
+      return { start, end: start + piece.length };
+    };
+    const protectWith = async (faults: string | readonly unknown[], ...flags: readonly string[]) => {
+      const path = file("faults.json", typeof faults === "string" ? faults : JSON.stringify(faults));
+      return belay([
+        "protect",
+        file("double.wgsl", kernel),
+        "--cover",
+        "sdc=0.9",
+        "--faults",
+        path,
+        ...flags,
+      ]);
+    };
+
+    it("computes chosen values twice", async () => {
+      const { status, stdout, stderr } = await protectWith([fault(60)]);
+      expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+      expect(stdout).toContain("belay_same_u32(");
+    });
+
+    it("says that a kernel without silent faults is left alone", async () => {
+      const { status, stdout, stderr } = await protectWith([fault(0)]);
+      expect({ status, stdout }).toEqual({ status: 0, stdout: kernel });
+      expect(stderr).toContain(
+        'BELAY221 no-silent-faults]: "double" is left unprotected: none of 100 faults',
+      );
+      expect((await protectWith([fault(0)], "--strict")).status).toBe(1);
+    });
+
+    it("says that a kernel without faults is protected as a whole", async () => {
+      for (const faults of [[], [{ ...fault(60), source: "0".repeat(16) }], [{ ...fault(60), values: [] }]]) {
+        const { status, stderr } = await protectWith(faults);
+        expect(status).toBe(0);
+        expect(stderr).toMatch(
+          /^protected as a whole: "double", as \S+ has no faults of it in this text\nchosen: /,
+        );
+      }
+    });
+
+    const notFaults = "faults.json does not hold faults of kernels: ";
+    it.each<[what: string, faults: string | readonly unknown[], message: string]>([
+      ["no text", "", "faults.json is empty"],
+      ["no JSON", "{ faults", `${notFaults}Expected property name`],
+      ["cut JSON", "[", `${notFaults}Unexpected end of JSON input`],
+      ["NaN", '[{"silent": NaN}]', `${notFaults}Unexpected token`],
+      [
+        "another version",
+        '{"version":2,"kernels":[]}',
+        `${notFaults}the option faults of cover cannot be {"v`,
+      ],
+      ["no kernel", [null], `${notFaults}the options of cover.faults[0] are no object`],
+      [
+        "a negative count",
+        [fault(-1)],
+        `${notFaults}the option silent of cover.faults[0].values[0] cannot be -1`,
+      ],
+      ["too many silent faults", [fault(101)], "has 101 silent faults, and 100 were injected"],
+      [
+        "another kernel",
+        [{ ...fault(1), entryPoint: "main" }],
+        'has faults of "main", which is no entry point',
+      ],
+    ])("refuses a file with %s", async (_, faults, message) => {
+      const { status, stdout, stderr } = await protectWith(faults);
+      expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+      expect(stderr).toContain(message);
+    });
+
+    it.each([
+      [["--faults", "."], "error[BELAY401 unreadable-input]: . is a directory"],
+      [["--faults", "missing.json"], "cannot read missing.json: no such file"],
+      [["--redundancy", "inter"], "--cover has no meaning with --redundancy inter"],
+      [["--diversity"], "--cover has no meaning with --diversity"],
+    ])("refuses the flags %j", async (flags, message) => {
+      const { status, stdout, stderr } = await protectWith([fault(60)], ...flags);
+      expect(status).toBeGreaterThan(0);
+      expect(stdout).toBe("");
+      expect(stderr).toContain(message);
+    });
+
+    it("refuses to read source and faults from standard input", async () => {
+      const flags = ["--cover", "sdc=0.9", "--faults", "-"];
+      expect((await belay(["protect", "-", ...flags], kernel)).stderr).toContain(
+        "standard input cannot hold both the source and the faults",
+      );
+    });
+  });
+
   it("reads standard input", async () => {
     const fromFile = await belay(["protect", file("double.wgsl", kernel)]);
     expect(await belay(["protect", "-"], kernel)).toEqual(fromFile);

@@ -14,7 +14,7 @@ import { memoryCodeFor } from "belay-gpu/internal/compiler/memoryChoice";
 import { unknownConstants } from "belay-gpu/internal/compiler/overrides";
 import { passes } from "belay-gpu/internal/compiler/passes";
 import { type Protection, protectInPasses } from "belay-gpu/internal/compiler/protect";
-import { isSelectiveCover } from "belay-gpu/internal/compiler/selectiveCover";
+import { digestOf, injectedInto, refuseWrongCover } from "belay-gpu/internal/compiler/selectiveCover";
 import { printable } from "belay-gpu/internal/diagnostics/printable";
 import { lineAndColumn, renderDiagnostic } from "belay-gpu/internal/diagnostics/render";
 import { parse } from "belay-gpu/internal/wgsl/parser";
@@ -23,7 +23,7 @@ import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { readSource } from "../shared/files/input.ts";
 import { writeAtomically } from "../shared/files/output.ts";
-import { addPolicyOptions, featureOption, memoryOption, path } from "../shared/options.ts";
+import { addPolicyOptions, featureOption, memoryOption, path, refuseBeside } from "../shared/options.ts";
 import { CommandFailure, exitStatus } from "../shared/terminal/failure.ts";
 import { colorsFor, type Io, isTerminal, jsonOf, tell } from "../shared/terminal/io.ts";
 
@@ -85,9 +85,15 @@ function compileWith(
     .option("--time-passes", "tell on stderr how long each pass took", false)
     .option("-o, --output <file>", "write there instead of stdout; nothing is written on an error", path)
     .option("--json", "print code, diagnostics and check sites as JSON", false)
+    .hook("preAction", (_, action) => {
+      const { redundancy, diversity } = action.opts<Flags>();
+      const why = "values are computed twice under auto, in one text";
+      if (redundancy !== "auto") refuseBeside(action, `--redundancy ${redundancy}`, ["cover"], why);
+      if (diversity) refuseBeside(action, "--diversity", ["cover"], why);
+    })
     .action(async (file: string, flags: Flags) => {
       const source = await readSource(file, io);
-      const cover = await coverOf(flags, io);
+      const cover = await coverOf(flags, file, io);
       const records = flags.printAfter !== undefined || flags.timePasses;
       const protection = protectInPasses(
         source,
@@ -100,6 +106,7 @@ function compileWith(
       if (unknown !== undefined)
         throw new CommandFailure("usage", `the module has no override "${unknown}" for --constant`);
 
+      if (cover && !failed) printUnstruck(source, result, cover, flags, io);
       if (!flags.json) printDiagnostics(result, source, file, io);
       const { chosen } = result;
       if (chosen && !flags.json)
@@ -123,19 +130,51 @@ function compileWith(
 }
 
 /** Returns the selective cover that flags ask for. Rejects if one of them is missing or wrong. */
-async function coverOf({ cover: sdc, faults }: Flags, io: Io): Promise<SelectiveCover | undefined> {
-  if (sdc === undefined && faults === undefined) return undefined;
-  if (sdc === undefined || faults === undefined)
+async function coverOf(
+  { cover: sdc, faults: path }: Flags,
+  file: string,
+  io: Io,
+): Promise<SelectiveCover | undefined> {
+  if (sdc === undefined && path === undefined) return undefined;
+  if (sdc === undefined || path === undefined)
     throw new CommandFailure("usage", "--cover and --faults belong together");
+  if (path === "-" && file === "-")
+    throw new CommandFailure("usage", "standard input cannot hold both the source and the faults");
+  const text = await readSource(path, io);
   try {
-    const cover = { sdc, faults: JSON.parse(await readSource(faults, io)) };
-    if (isSelectiveCover(cover)) return cover;
+    const cover = { sdc, faults: JSON.parse(text) as SelectiveCover["faults"] };
+    refuseWrongCover(cover);
+    return cover;
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+    if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
+    throw new CommandFailure("usage", `${path} does not hold faults of kernels: ${error.message}`, {
+      help: "research/src/scripts/selectiveProtection.ts writes such a file",
+    });
   }
-  throw new CommandFailure("usage", `${faults} does not hold faults of kernels`, {
-    help: "research/src/scripts/selectiveProtection.ts writes such a file",
-  });
+}
+
+/**
+ * Tells which kernels are protected as a whole because no campaign has struck them. Throws a
+ * `CommandFailure` for faults of a kernel that the module does not have.
+ */
+function printUnstruck(
+  source: string,
+  { entryPoints }: CompilerResult,
+  cover: SelectiveCover,
+  { faults: path, json }: Flags,
+  io: Io,
+): void {
+  const digest = digestOf(source);
+  const own = cover.faults.filter((each) => each.source === source || each.source === digest);
+  const unknown = own.find((each) => !entryPoints.some(({ name }) => name === each.entryPoint));
+  if (unknown)
+    throw new CommandFailure(
+      "usage",
+      `${path} has faults of "${unknown.entryPoint}", which is no entry point of the module`,
+    );
+  for (const { name } of json ? [] : entryPoints)
+    if (injectedInto(source, name, cover) === 0)
+      tell(io.stderr, `protected as a whole: "${name}", as ${path} has no faults of it in this text\n`);
 }
 
 /** Returns the share in a text such as sdc=0.99. */

@@ -2,7 +2,13 @@
 
 import { tooDeepIn } from "../analysis/nesting.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
-import { coversLess, nestsTooDeeply, noComputeEntryPoint, tooManyShapes } from "../diagnostics/protection.ts";
+import {
+  coversLess,
+  nestsTooDeeply,
+  noComputeEntryPoint,
+  noSilentFaults,
+  tooManyShapes,
+} from "../diagnostics/protection.ts";
 import { codeOf } from "../diagnostics/registry.ts";
 import { countedWords } from "../transforms/faults/countingTrigger.ts";
 import { SpecializationLimit } from "../transforms/normalize/resolvePointers.ts";
@@ -27,7 +33,13 @@ import { withConstants } from "./overrides.ts";
 import { type PassOptions, type PassRecord, PassRunner } from "./passRunner.ts";
 import { type ProtectionPlan, planProtection } from "./plan.ts";
 import { resolvedSource } from "./resolvedSource.ts";
-import { chosenValues, isSelective, type SelectiveCover, usuallyCovered } from "./selectiveCover.ts";
+import {
+  chosenValues,
+  injectedInto,
+  isSelective,
+  type SelectiveCover,
+  usuallyCovered,
+} from "./selectiveCover.ts";
 import {
   conflictIn,
   type FixedOptions,
@@ -70,27 +82,42 @@ export function protectInPasses(
   if ("diagnostics" in source) return unchanged(wgsl, source.diagnostics);
   const { redundancy, cover, ...others } = options;
   if (isSelective(cover)) {
-    // A dispatch that the device may skip runs where results are in doubt. All of it is protected.
-    const isSelected = redundancy === "auto" && !options.skippable;
-    const chosen = isSelected ? valuesIn(source, options.entryPoint, cover) : undefined;
-    return chosen
-      ? protectAs(source, { ...others, redundancy: "selective", chosen })
-      : protectInPasses(wgsl, { ...others, ...(redundancy && { redundancy }) }, passOptions);
+    // Values that are computed twice have one text. A dispatch that the device may skip runs where
+    // results are in doubt.
+    const isSelected = redundancy === "auto" && !options.skippable && !options.diversity;
+    const selected = isSelected ? protectValues(source, others, cover) : undefined;
+    return selected ?? protectInPasses(wgsl, { ...others, ...(redundancy && { redundancy }) }, passOptions);
   }
   return redundancy === "auto"
     ? protectAtLeastCost(source, { ...others, ...(cover && { cover }) })
     : protectAs(source, { ...others, ...(redundancy && { redundancy }) });
 }
 
-/** Returns the values that selective protection computes twice, if all kernels are known. */
-function valuesIn(
-  { wgsl, facts }: Source,
-  entryPoint: string | undefined,
-  cover: SelectiveCover,
-): Span[] | undefined {
-  const wanted = wantedKernels(facts, entryPoint);
-  const chosen = wanted.map(({ name }) => chosenValues(wgsl, name, cover));
-  return chosen.every((each) => each !== undefined) ? chosen.flat() : undefined;
+/**
+ * Computes the chosen values of the wanted kernels twice. A kernel without a chosen value is left
+ * unprotected, with a warning. Undefined if no campaign has struck one of the kernels.
+ */
+function protectValues(source: Source, options: FixedOptions, cover: SelectiveCover): Protection | undefined {
+  const { wgsl, facts } = source;
+  const wanted = wantedKernels(facts, options.entryPoint);
+  const chosen: Span[] = [];
+  const protectedKernels: KernelFacts[] = [];
+  const unharmed: Diagnostic[] = [];
+  for (const kernel of wanted) {
+    const { name, declaration } = kernel;
+    const values = chosenValues(wgsl, name, cover);
+    if (!values) return undefined;
+    chosen.push(...values);
+    if (values.length > 0) protectedKernels.push(kernel);
+    else unharmed.push(noSilentFaults(declaration.nameSpan, name, injectedInto(wgsl, name, cover)));
+  }
+  const protection =
+    protectedKernels.length > 0
+      ? protectAs(source, { ...options, redundancy: "selective", chosen }, protectedKernels)
+      : protectAs(source, { ...options, redundancy: "none" }, wanted);
+  const diagnostics = [...protection.result.diagnostics, ...unharmed];
+  if (options.strict && diagnostics.length > 0) return refused(wgsl, diagnostics);
+  return { ...protection, result: { ...protection.result, diagnostics } };
 }
 
 /** Returns the kernel of a name, or all kernels if there is none. */

@@ -1,8 +1,11 @@
+import { twoTexts } from "belay-gpu/diversity";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
+import { codeOf } from "../diagnostics/registry.ts";
+import { resolvePolicy } from "../runtime/context/policy.ts";
 import { harden } from "../runtime/harden.ts";
 import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
-import type { KernelFaults, SelectiveCover, ValueFaults } from "./contract.ts";
+import type { CompilerOptions, KernelFaults, SelectiveCover, ValueFaults } from "./contract.ts";
 import { protect } from "./protect.ts";
 import { chosenValues, digestOf } from "./selectiveCover.ts";
 
@@ -41,6 +44,23 @@ describe("the choice of values", () => {
     expect(startsOf({ sdc: 0.3, faults: [{ ...own, source: digestOf("text") }] })).toEqual([1]);
     expect(startsOf({ sdc: 0.3, faults: [{ ...own, source: "other" }] })).toBeUndefined();
     expect(startsOf({ sdc: 0.3, faults: [{ ...own, entryPoint: "other" }] })).toBeUndefined();
+  });
+
+  it("adds up the faults of several campaigns, and of several values in one place", () => {
+    const [first, ...others] = faults[0]!.values;
+    const parts = [
+      ...faultsOf("text", [first!]),
+      ...faultsOf(digestOf("text"), others),
+      ...faultsOf("text", [value(3, 60), value(3, 60)]),
+    ];
+    expect(startsOf({ sdc: 0.3, faults: parts })).toEqual([3]);
+    expect(startsOf({ sdc: 0.6, faults: parts })).toEqual([3, 1]);
+  });
+
+  it("is empty if no fault was silent, and unknown if no value was struck", () => {
+    expect(startsOf({ sdc: 1, faults: faultsOf("text", [value(0, 0)]) })).toEqual([]);
+    expect(startsOf({ sdc: 1, faults: faultsOf("text", []) })).toBeUndefined();
+    expect(startsOf({ sdc: 1, faults: faultsOf("text", [{ ...value(0, 0), injected: 0 }]) })).toBeUndefined();
   });
 });
 
@@ -189,10 +209,95 @@ describe("selective protection", () => {
     expect(["selective", "none"]).not.toContain(redundancyOf(true));
   });
 
-  it.each([[{ sdc: 2, faults: [] }], [{ sdc: 0.5 }], [{ sdc: 0.5, faults: [null] }], ["ALU"]])(
-    "refuses the cover %j",
-    (cover) => {
-      expect(() => protect(source, { redundancy: "auto", cover: cover as never })).toThrow(TypeError);
-    },
-  );
+  it("leaves a kernel alone in which no fault was silent, and says so", async () => {
+    const cover = { sdc: 1, faults: faultsOf(source, [value(source.indexOf("squared(a)"), 0)]) };
+    const { code, entryPoints, diagnostics } = protect(source, { redundancy: "auto", cover });
+    expect([code, entryPoints[0]!.redundancy]).toEqual([source, "none"]);
+    expect(diagnostics).toMatchObject([
+      { code: codeOf("no-silent-faults"), severity: "warning", entryPoints: ["main"] },
+    ]);
+    expect(diagnostics[0]!.message).toContain("none of 100 faults");
+    const strict = protect(source, { redundancy: "auto", cover, strict: true });
+    expect(strict).toMatchObject({ code: source, diagnostics: [{ severity: "error" }] });
+
+    const native = await newDevice();
+    const device = harden(native, { cover, injectFaults: true });
+    let unprotected: unknown;
+    device.belay.addEventListener("unprotected", (event) => {
+      unprotected = event.detail;
+      event.preventDefault();
+    });
+    const expected = await runnerOn(harden(native, { redundancy: "none" }))();
+    const run = runnerOn(device);
+    expect(await run()).toEqual(expected);
+    expect(unprotected).toMatchObject({ kernel: "main", redundancy: "none" });
+    expect((await device.belay.report()).kernels).toMatchObject([
+      { redundancy: "none", diagnostics: [{ code: codeOf("no-silent-faults"), line: 11 }] },
+    ]);
+    // Campaigns can strike the kernel, and see that nothing protects it.
+    expect((await silentIn(device, run)).size).toBeGreaterThan(5);
+  });
+
+  it("treats each kernel of a module by its own faults", () => {
+    const two = source.replace("fn main", "fn other") + source.slice(source.indexOf("@compute"));
+    const place = two.lastIndexOf("squared(a)");
+    const cover = {
+      sdc: 1,
+      faults: [
+        { source: two, entryPoint: "main", values: [value(place, 1)] },
+        { source: two, entryPoint: "other", values: [value(two.indexOf("squared(a)"), 0)] },
+      ],
+    };
+    const redundancies = (options: CompilerOptions) =>
+      protect(two, { redundancy: "auto", cover, ...options }).entryPoints.map((each) => each.redundancy);
+    expect(redundancies({})).toEqual(["none", "selective"]);
+    expect(redundancies({ entryPoint: "main" })).toEqual(["none", "selective"]);
+    expect(redundancies({ entryPoint: "other" })).toEqual(["none", "none"]);
+  });
+
+  it("keeps the check words of a kernel in which no fault was silent", () => {
+    const cover = { sdc: 1, faults: faultsOf(source, [value(0, 0)]) };
+    const { entryPoints } = protect(source, { redundancy: "auto", cover, memory: "secded128" });
+    expect(entryPoints[0]).toMatchObject({ redundancy: "none", usesReport: true, memory: { checks: {} } });
+  });
+
+  it("protects kernels as a whole whose replicas are to have two texts", () => {
+    const cover = { sdc: 1, faults: faultsOf(source, [value(source.indexOf("squared(a)"), 1)]) };
+    const { entryPoints } = protect(source, { redundancy: "auto", cover, diversity: twoTexts });
+    expect(["selective", "none"]).not.toContain(entryPoints[0]!.redundancy);
+  });
+
+  const kernel = faultsOf("text", [value(0, 1)])[0]!;
+  const withValue = (changed: object) => ({
+    sdc: 0.5,
+    faults: [{ ...kernel, values: [value(0, 1), { ...value(1, 1), ...changed }] }],
+  });
+  it.each<[cover: unknown, message: string]>([
+    ["ALU", 'cannot be "ALU"'],
+    [{ sdc: 2, faults: [] }, "the option sdc of cover cannot be 2"],
+    [{ sdc: Number.NaN, faults: [] }, "the option sdc of cover cannot be"],
+    [{ sdc: 0.5 }, "the option faults of cover cannot be undefined"],
+    [{ sdc: 0.5, faults: { version: 2 } }, 'the option faults of cover cannot be {"version":2}'],
+    [{ sdc: 0.5, faults: [null] }, "the options of cover.faults[0] are no object"],
+    [{ sdc: 0.5, faults: [kernel, { ...kernel, entryPoint: 1 }] }, "entryPoint of cover.faults[1]"],
+    [{ sdc: 0.5, faults: [{ ...kernel, version: 2 }] }, "there is no option version of cover.faults[0]"],
+    [{ sdc: 0.5, faults: [{ ...kernel, values: [null] }] }, "of cover.faults[0].values[0] are no object"],
+    [withValue({ silent: -1 }), "the option silent of cover.faults[0].values[1] cannot be -1"],
+    [withValue({ silent: Number.NaN }), "the option silent of cover.faults[0].values[1]"],
+    [withValue({ silent: "1" }), "the option silent of cover.faults[0].values[1]"],
+    [withValue({ silent: 101 }), "cover.faults[0].values[1] has 101 silent faults, and 100 were injected"],
+    [withValue({ executions: 0.5 }), "the option executions of cover.faults[0].values[1]"],
+    [withValue({ span: undefined }), "the option span of cover.faults[0].values[1]"],
+    [withValue({ span: { start: 3, end: 2 } }), "cover.faults[0].values[1].span ends before it starts"],
+    [withValue({ site: 3 }), "there is no option site of cover.faults[0].values[1]"],
+  ])("refuses a wrong cover (%#)", (cover, message) => {
+    for (const refused of [
+      () => protect(source, { redundancy: "auto", cover: cover as never }),
+      () => resolvePolicy({ cover: cover as never }),
+      () => resolvePolicy({ kernels: { main: { cover: cover as never } } }),
+    ]) {
+      expect(refused).toThrow(TypeError);
+      expect(refused).toThrow(message);
+    }
+  });
 });

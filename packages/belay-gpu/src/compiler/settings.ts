@@ -22,7 +22,7 @@ import type {
   ProtectedBinding,
   ProtectOptions,
 } from "./contract.ts";
-import { isSelectiveCover } from "./selectiveCover.ts";
+import { isSelective, refuseWrongCover } from "./selectiveCover.ts";
 
 /** Validates a list of structures to cover. */
 export const structureList = listOf(structures.map(shown).join(", "), (each) =>
@@ -32,7 +32,10 @@ export const structureList = listOf(structures.map(shown).join(", "), (each) =>
 /** Validates structures to cover, or a share of silent corruption. */
 export const covers: Values = {
   what: `${structureList.what}, or an object of a share \`sdc\` up to 1 and \`faults\``,
-  has: (value) => structureList.has(value) || isSelectiveCover(value),
+  has: (value) => structureList.has(value) || isSelective(value),
+  refuseParts: (value) => {
+    if (isSelective(value)) refuseWrongCover(value);
+  },
 };
 
 /** The changes that experiments make to protections, besides options. */

@@ -5,10 +5,20 @@ export interface Values {
   /** The name of the values, such as `a list of WGSL sources`. */
   readonly what: string;
   has(value: unknown): boolean;
+  /** Throws a `TypeError` that names a wrong part of a value of these. */
+  refuseParts?(value: unknown): void;
 }
+
+/** The most characters of a value in a message. */
+const mostShown = 200;
 
 /** Returns a value as it appears in a message. */
 export function shown(value: unknown): string {
+  const text = textOf(value);
+  return text.length > mostShown ? `${text.slice(0, mostShown)}…` : text;
+}
+
+function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value);
   } catch {
@@ -68,5 +78,6 @@ export function refuseUnknown<T extends object>(
     const [value, values] = [given[name], options[name]];
     if (value === undefined ? needed.includes(name) : values && !values.has(value))
       throw new TypeError(`the option ${name}${of} cannot be ${shown(value)}: it is ${values?.what}`);
+    if (value !== undefined) values?.refuseParts?.(value);
   }
 }

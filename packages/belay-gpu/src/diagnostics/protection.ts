@@ -72,6 +72,15 @@ export const coversLess = (
     { entryPoints: [entryPoint] },
   );
 
+export const noSilentFaults = (span: Span, entryPoint: string, injected: number): Diagnostic =>
+  leftAlone(
+    "no-silent-faults",
+    span,
+    entryPoint,
+    `none of ${injected} faults of a campaign corrupted its results silently`,
+    "inject more faults, or leave out the share of silent corruption to protect all of it",
+  );
+
 export const memoryPassVerified = (
   span: Span,
   variable: string,

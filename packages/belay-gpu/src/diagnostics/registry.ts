@@ -25,6 +25,7 @@ export const diagnosticCodes = {
   "partial-coverage": "BELAY218",
   "nesting-limit": "BELAY219",
   "opaque-access": "BELAY220",
+  "no-silent-faults": "BELAY221",
   // Adapters
   "no-adapter": "BELAY301",
   "device-failed": "BELAY302",

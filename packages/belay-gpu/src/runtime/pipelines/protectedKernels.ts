@@ -377,11 +377,10 @@ export class Kernels {
     const { result } = protection;
     const summary = summaryOf(result, request);
     const failed = result.diagnostics.some(({ severity }) => severity === "error");
-    // Without redundancy, a report buffer serves fault injection and memory errors only.
-    const isWanted = summary && (summary.redundancy !== "none" || policy.redundancy === "none");
     const added = summary ? addedBuffers(summary) : 0;
     const free = request.room?.storageBuffers ?? added;
-    const isPlanned = !failed && result.layout && isWanted && summary.usesReport;
+    // Without redundancy, a report buffer serves fault injection and memory errors only.
+    const isPlanned = !failed && result.layout && summary?.usesReport;
     const usable = isPlanned && added <= free;
     const concerns = ({ entryPoints }: Diagnostic) =>
       !entryPoints || !summary || entryPoints.includes(summary.name);
