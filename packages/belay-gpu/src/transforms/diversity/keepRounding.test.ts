@@ -1,6 +1,8 @@
-import { it } from "vitest";
+import { print } from "belay-gpu/internal/wgsl/printer";
+import { expect, it } from "vitest";
+import { runReference, translated } from "../../../../../test/support/kernels/reference.ts";
 import { inTwoPlaces, kernelWithBody } from "../../../../../test/support/kernels/twoTexts.ts";
-import { goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
+import { applySteps, goldens, type Step } from "../../../../../test/support/wgsl/goldens.ts";
 import { keepRounding } from "./keepRounding.ts";
 
 const golden = goldens("keepRounding", { withLibrary: true });
@@ -43,3 +45,28 @@ it("writes compound assignments out, and evaluates their places once", () =>
        out[i] = u32(v.x);
      }`,
   ));
+
+it.each([
+  ["f32", "bitcast<f32>(x)", "bitcast<u32>(y)"],
+  ["f16", "bitcast<vec2<f16>>(x).x", "bitcast<u32>(vec2<f16>(y, 0h))"],
+])("keeps a %s that is kept twice", (type, before, after) => {
+  const body = `fn body(i: u32, x: u32) { let y = ${before}; out[i] = u32(y * y); }`;
+  const text = print(applySteps(kernelWithBody(body), [inTwoPlaces, keep]).after.module);
+  const keeper = /fn belay_kept_[\s\S]*?\n\}/.exec(text)![0];
+  const of = (zero: string) => `belay_kept_${type}(belay_kept_${type}(${before}, ${zero}), ${zero})`;
+  const kernel = (zero: string) =>
+    kernelWithBody(`${keeper} fn body(i: u32, x: u32) { let y = ${of(zero)}; out[i] = ${after}; }`);
+  const words = Uint32Array.from({ length: 64 }, (_, i) => 0x3c00 + 2 * i);
+  const run = (zero: string) => {
+    const input = { buffers: { 0: words.slice() }, workgroups: [1, 1, 1] as const };
+    const { undecided, buffers } = runReference(
+      translated(kernel(zero), input, { floats: "nearest" }),
+      input,
+    );
+    expect(undecided).toBeUndefined();
+    return [...new Uint32Array(buffers[0]!.bytes.buffer)];
+  };
+  expect(run("0u")).toEqual([...words]);
+  // A compiler that leaves both calls out is wrong for this word.
+  expect(run("1u").filter((word, i) => word === words[i])).toEqual([]);
+});

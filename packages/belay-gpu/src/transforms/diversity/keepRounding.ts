@@ -7,11 +7,12 @@
  * After:    fn body(x: f32, zero: u32) {
  *             sum = kept(sum + kept(kept(kept(x * x, zero), zero) / 3.0, zero), zero);
  *           }
- *           fn kept(x: f32, zero: u32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ zero); }
+ *           fn kept(x: f32, zero: u32) -> f32 { return bitcast<f32>(bitcast<u32>(x) | zero); }
  *
  * The results of operations and inexact functions are kept, and so are the operands of quotients
  * and inexact functions. A compiler that knows them in one text could compute the result itself,
- * and round it in another way.
+ * and round it in another way. A number may be kept twice, as a result and as an operand. So it is
+ * kept by `|`: two `^` with the same word cancel, and a compiler would know the number again.
  *
  * Requires: replicateWorkgroups or repeatInvocations with `texts`, which call bodies in two places.
  * Ensures:  a valid module whose bodies, and the functions of the source that they reach, take the
@@ -123,8 +124,8 @@ class Keeper {
       return `${describeType(type)}(${parts(type.columns, { kind: "vector", size: type.rows, element: type.element })})`;
     if (type.kind === "vector") return `${describeType(type)}(${parts(type.size, type.element)})`;
     return type.kind === "scalar" && type.name === "f16"
-      ? `bitcast<vec2<f16>>(bitcast<u32>(vec2<f16>(x, x)) ^ ${zero}).x`
-      : `bitcast<f32>(bitcast<u32>(x) ^ ${zero})`;
+      ? `bitcast<vec2<f16>>(bitcast<u32>(vec2<f16>(x, x)) | ${zero}).x`
+      : `bitcast<f32>(bitcast<u32>(x) | ${zero})`;
   }
 
   /** Returns true if an operation, with the type of `result`, rounds. */

@@ -59,7 +59,7 @@ fn main(@builtin(local_invocation_index) i: u32, @builtin(workgroup_id) belay_in
 }
 
 fn belay_kept_f32(x: f32, belay_zero: u32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) ^ belay_zero);
+  return bitcast<f32>(bitcast<u32>(x) | belay_zero);
 }
 
 fn belay_kept_vec4_f32(x: vec4<f32>, belay_zero: u32) -> vec4<f32> {

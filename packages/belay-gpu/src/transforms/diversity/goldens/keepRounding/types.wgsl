@@ -35,7 +35,7 @@ fn main(@builtin(local_invocation_index) i: u32, @builtin(workgroup_id) belay_in
 }
 
 fn belay_kept_f16(x: f16, belay_zero: u32) -> f16 {
-  return bitcast<vec2<f16>>(bitcast<u32>(vec2<f16>(x, x)) ^ belay_zero).x;
+  return bitcast<vec2<f16>>(bitcast<u32>(vec2<f16>(x, x)) | belay_zero).x;
 }
 
 fn belay_kept_vec3_f16(x: vec3<f16>, belay_zero: u32) -> vec3<f16> {
@@ -47,7 +47,7 @@ fn belay_kept_mat2x3_f16(x: mat2x3<f16>, belay_zero: u32) -> mat2x3<f16> {
 }
 
 fn belay_kept_f32(x: f32, belay_zero: u32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) ^ belay_zero);
+  return bitcast<f32>(bitcast<u32>(x) | belay_zero);
 }
 
 fn belay_kept_vec3_f32(x: vec3<f32>, belay_zero: u32) -> vec3<f32> {
