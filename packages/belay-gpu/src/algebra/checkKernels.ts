@@ -19,8 +19,12 @@ const combinedRows = 32;
 const combineLanes = 256;
 /** The invocations of a workgroup that adds up hashes. */
 const digestLanes = 64;
-/** The parts of a sum that are added up last. */
+/** The parts of a combination that are added up last. */
 const lastParts = 8;
+/** The rows that a team of lanes compares, as a vector. */
+const teamRows = 4;
+/** The lanes of a team whose parts of a sum one lane adds up. */
+const partLanes = 16;
 
 /** The words of a report on one comparison. */
 export const reportWords = {
@@ -108,9 +112,10 @@ export function checkKernels(given: SumsOfProducts, outputBytes: number, decides
     number,
   ];
   const blocks = Math.ceil(columnCount / blockColumns);
-  const tiling = tilingOf(sums, rowCount, blocks, batchCount);
-  const { lanes, rowTeams, blockTeams, vectors, teamBlocks, groupRows, groupBlocks, workgroups } = tiling;
-  const invocations = lanes * rowTeams * blockTeams;
+  const tiling = tilingOf(rowCount, blocks, batchCount);
+  const { lanes, rowTeams, blockTeams, teamBlocks, groupRows, groupBlocks, workgroups } = tiling;
+  const teams = rowTeams * blockTeams;
+  const parts = lanes / partLanes;
   const blockGroups = Math.ceil(blocks / groupBlocks);
   const rowGroups = Math.ceil(rowCount / groupRows);
   /** The blocks whose combined terms are neighbors in memory. */
@@ -147,10 +152,12 @@ export function checkKernels(given: SumsOfProducts, outputBytes: number, decides
     const weighted = (row: string, column: string) =>
       `weighted(${load(row, `min(${column}, columns - 1u)`)}, ${column}, ${tiny})`;
     return `fn ${name}(group: u32, lane: u32) {
-  let first = group % ((${count} + ${combinedRows - 1}u) / ${combinedRows}u) * ${combinedRows}u;
-  let place = group / ((${count} + ${combinedRows - 1}u) / ${combinedRows}u);
-  let block = place % blocks;
-  let batch = place / blocks;
+  let slices = (${count} + ${combinedRows - 1}u) / ${combinedRows}u;
+  let place = group % (slices * blocks);
+  let batch = group / (slices * blocks);
+  // Neighboring workgroups have numbers that are close in memory.
+  let first = ${isAcross ? "place / blocks" : "place % slices"} * ${combinedRows}u;
+  let block = ${isAcross ? "place % blocks" : "place / slices"};
 ${
   // Neighboring lanes load numbers that are close in memory.
   isAcross
@@ -257,8 +264,8 @@ fn isFinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f8000
 
 ${combine}
 
-var<workgroup> partial: array<array<vec4f, ${invocations}>, 2>;
-var<workgroup> reduced: array<array<vec4f, ${(invocations / lanes) * lastParts}>, 2>;
+var<workgroup> partial: array<array<vec4f, ${lanes * teams}>, 2>;
+var<workgroup> reduced: array<array<array<vec4f, ${parts * teams}>, 2>, ${teamBlocks}>;
 /** The numbers of sums of this workgroup, and its largest bound. */
 var<workgroup> agreed: atomic<u32>;
 var<workgroup> undecided: atomic<u32>;
@@ -267,7 +274,7 @@ var<workgroup> largest: atomic<u32>;
 ${decides ? "var<workgroup> isOver: u32;" : ""}
 
 /** Compares both sides for some rows and some blocks. Each team of lanes has some of both. */
-@compute @workgroup_size(${invocations})
+@compute @workgroup_size(${lanes * teams})
 fn compare(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) index: u32) {
   let group = linear(id, groups);
 ${
@@ -282,46 +289,37 @@ ${
   let groupBlock = group % ${blockGroups}u * ${groupBlocks}u;
   let groupRow = group / ${blockGroups}u % ${rowGroups}u * ${groupRows}u;
   let firstBlock = groupBlock + team % ${blockTeams}u * ${teamBlocks}u;
-  let firstRow = groupRow + team / ${blockTeams}u * ${4 * vectors}u;
+  let firstRow = groupRow + team / ${blockTeams}u * ${teamRows}u;
   let batch = group / ${blockGroups * rowGroups}u;
-${each(
-  vectors,
-  (
-    v,
-  ) => `  let row${v} = min(firstRow + vec4u(${4 * v}u, ${4 * v + 1}u, ${4 * v + 2}u, ${4 * v + 3}u), vec4u(rows - 1u));
-  let base${v} = ${wrapped(sums.start.left)} + ${addressOf(batches, "batch", "left")} + ${addressOf(rows, `row${v}`, "left", true)};
-${scalesLeft ? `  let scaleBase${v} = ${wrapped(sums.start.scale)} + ${addressOf(batches, "batch", "scale")} + ${addressOf(rows, `row${v}`, "scale", true)};` : ""}
-  let result${v} = ${addressOf(batches, "batch", "output")} + ${addressOf(rows, `row${v}`, "output", true)};
-${added ? `  let addedBase${v} = ${wrapped(sums.start.added)} + ${addressOf(batches, "batch", "added")} + ${addressOf(rows, `row${v}`, "added", true)};` : ""}
+  let row = min(firstRow + vec4u(0u, 1u, 2u, 3u), vec4u(rows - 1u));
+  let base = ${wrapped(sums.start.left)} + ${addressOf(batches, "batch", "left")} + ${addressOf(rows, "row", "left", true)};
+${scalesLeft ? `  let scaleBase = ${wrapped(sums.start.scale)} + ${addressOf(batches, "batch", "scale")} + ${addressOf(rows, "row", "scale", true)};` : ""}
+  let result = ${addressOf(batches, "batch", "output")} + ${addressOf(rows, "row", "output", true)};
+${added ? `  let addedBase = ${wrapped(sums.start.added)} + ${addressOf(batches, "batch", "added")} + ${addressOf(rows, "row", "added", true)};` : ""}
 ${each(
   teamBlocks,
-  (g) => `  var difference${g}_${v} = vec4f();
-  var bound${g}_${v} = vec4f();`,
-)}`,
+  (g) => `  var difference${g} = vec4f();
+  var bound${g} = vec4f();`,
 )}
   for (var place = lane; place < ${blockColumns}u; place += ${lanes}u) {
 ${each(
   teamBlocks,
   (g) => `    {
-      let column = (firstBlock + ${g}u) * ${blockColumns}u + place;
-      if (column < columns) {
-        let factor = weight(column);
-        let outputAt = ${firstResult}u + ${addressOf(columns, "column", "output")};
-${added ? `        let addedAtColumn = ${addressOf(columns, "column", "added")};` : ""}
-${each(
-  vectors,
-  (v) => `        let y${v} = factor * vec4f(${fours((r) => `resultAt(outputAt + result${v}[${r}])`)});
-        difference${g}_${v} -= y${v};
-${output.format === "f16" ? `        bound${g}_${v} += select(vec4f(), abs(y${v}) * shareOfResult, vec4<bool>(${fours((r) => `isFinite(y${v}[${r}])`)}));` : ""}
+      let own = (firstBlock + ${g}u) * ${blockColumns}u + place;
+      let column = min(own, columns - 1u);
+      let factor = weight(column);
+      let outputAt = ${firstResult}u + ${addressOf(columns, "column", "output")};
+      let y = select(vec4f(), factor * vec4f(${fours((r) => `resultAt(outputAt + result[${r}])`)}), own < columns);
+      difference${g} -= y;
+${output.format === "f16" ? `      bound${g} += select(vec4f(), abs(y) * shareOfResult, vec4<bool>(${fours((r) => `isFinite(y[${r}])`)}));` : ""}
 ${
   added
-    ? `        let z${v} = factor * vec4f(${fours((r) => `addedAt(addedBase${v}[${r}] + addedAtColumn)`)});
-        difference${g}_${v} += z${v};
-        bound${g}_${v} += (abs(z${v}) + tinyAdded) * shareOfAdded;`
+    ? `      let addedAtColumn = ${addressOf(columns, "column", "added")};
+      let z = factor * vec4f(${fours((r) => `addedAt(addedBase[${r}] + addedAtColumn)`)});
+      difference${g} += select(vec4f(), z, own < columns);
+      bound${g} += select(vec4f(), (abs(z) + tinyAdded) * shareOfAdded, own < columns);`
     : ""
-}`,
-)}
-      }
+}
     }`,
 )}
   }
@@ -332,55 +330,36 @@ ${each(
   for (var term = lane; term < terms; term += ${lanes}u) {
     let at = ${addressOf(sums.terms, "term", "left")};
 ${scalesLeft ? `    let scaleAtTerm = ${addressOf(sums.terms, "term", "scale")};` : ""}
-${each(
-  vectors,
-  (
-    v,
-  ) => `    let x${v} = vec4f(${fours((r) => `select(0.0, leftAt(base${v}[${r}] + at)${scalesLeft ? ` * scaleAt(scaleBase${v}[${r}] + scaleAtTerm)` : ""}, ${windowsOf(sums, `result${v}[${r}]`)})`)});
-    let magnitude${v} = abs(x${v}) + tinyLeft;`,
-)}
+    let x = vec4f(${fours((r) => `select(0.0, leftAt(base[${r}] + at)${scalesLeft ? ` * scaleAt(scaleBase[${r}] + scaleAtTerm)` : ""}, ${windowsOf(sums, `result[${r}]`)})`)});
+    let magnitude = abs(x) + tinyLeft;
 ${each(
   teamBlocks / width,
   (p) => `    let both${p} = combinedBlocks[span${p} + term];
-${each(width, (i) =>
-  each(
-    vectors,
-    (v) => `    difference${p * width + i}_${v} += x${v} * both${p}.${"xz"[i]};
-    bound${p * width + i}_${v} += magnitude${v} * both${p}.${"yw"[i]};`,
-  ),
+${each(
+  width,
+  (i) => `    difference${p * width + i} += x * both${p}.${"xz"[i]};
+    bound${p * width + i} += magnitude * both${p}.${"yw"[i]};`,
 )}`,
 )}
   }
-  var difference = vec4f();
-  var bound = vec4f();
-  for (var step = 0u; step < ${teamBlocks * vectors}u; step++) {
-    switch step {
+  let part = lane % ${parts}u;
+  let kind = lane / ${parts}u;
 ${each(
-  teamBlocks * vectors,
-  (n) =>
-    `      ${n === 0 ? "default" : `case ${n}u`}: { partial[0][index] = difference${Math.floor(n / vectors)}_${n % vectors}; partial[1][index] = bound${Math.floor(n / vectors)}_${n % vectors}; }`,
-)}
-    }
-    workgroupBarrier();
-    if (lane < ${2 * lastParts}u) {
-      let kind = lane / ${lastParts}u;
-      var sum = vec4f();
-      for (var i = lane % ${lastParts}u; i < ${lanes}u; i += ${lastParts}u) { sum += partial[kind][team * ${lanes}u + i]; }
-      reduced[kind][team * ${lastParts}u + lane % ${lastParts}u] = sum;
-    }
-    workgroupBarrier();
-    if (lane == step) {
-      for (var i = team * ${lastParts}u; i < (team + 1u) * ${lastParts}u; i++) {
-        difference += reduced[0][i];
-        bound += reduced[1][i];
-      }
-    }
+  teamBlocks,
+  (g) => `  partial[0][index] = difference${g};
+  partial[1][index] = bound${g};
+  workgroupBarrier();
+  if (kind < 2u) {
+    reduced[${g}][kind][team * ${parts}u + part] = ${sumOf(partLanes, (i) => `partial[kind][team * ${lanes}u + part + ${i * parts}u]`)};
   }
-  let block = firstBlock + lane / ${vectors}u;
-  if (lane < ${teamBlocks * vectors}u && block < blocks) {
-    let result = ${vectors === 2 ? "select(result0, result1, lane % 2u == 1u)" : "result0"};
-    for (var i = 0u; i < 4u; i++) {
-      let row = firstRow + lane % ${vectors}u * 4u + i;
+  workgroupBarrier();`,
+)}
+  let block = firstBlock + lane;
+  if (lane < ${teamBlocks}u && block < blocks) {
+    let difference = ${sumOf(parts, (i) => `reduced[lane][0][team * ${parts}u + ${i}u]`)};
+    let bound = ${sumOf(parts, (i) => `reduced[lane][1][team * ${parts}u + ${i}u]`)};
+    for (var i = 0u; i < ${teamRows}u; i++) {
+      let row = firstRow + i;
       if (row >= rows) { break; }
 ${
   inPlace
@@ -464,7 +443,7 @@ ${each(perWord, (i) => `  if (${perWord}u * n + ${i}u >= ${firstResult}u && ${pe
     digest: gridOf(Math.ceil(words / digestLanes)),
     isMirrored: sums !== given,
     isInPlace: inPlace,
-    work: workOf(sums),
+    work: workOfCheck(sums),
   };
 }
 
@@ -475,8 +454,6 @@ interface Tiling {
   /** The teams of a workgroup, along rows and along blocks. */
   readonly rowTeams: number;
   readonly blockTeams: number;
-  /** The rows of a team in vectors of four, and its blocks. */
-  readonly vectors: number;
   readonly teamBlocks: number;
   /** The rows and the blocks of a workgroup, and the number of workgroups. */
   readonly groupRows: number;
@@ -489,24 +466,22 @@ const manyWorkgroups = 128;
 
 /** The tiles that are tried, the one with the fewest loads for each sum first. */
 const tiles = [
-  { lanes: 32, rowTeams: 4, blockTeams: 2, vectors: 2 },
-  { lanes: 64, rowTeams: 2, blockTeams: 2, vectors: 1 },
-  { lanes: 64, rowTeams: 1, blockTeams: 1, vectors: 1 },
+  { lanes: 32, rowTeams: 4, blockTeams: 2 },
+  { lanes: 64, rowTeams: 2, blockTeams: 2 },
+  { lanes: 64, rowTeams: 1, blockTeams: 1 },
 ] as const;
 
 /** Returns the largest tile for which there are many workgroups, or the smallest tile. */
-function tilingOf({ windows }: SumsOfProducts, rows: number, blocks: number, batches: number): Tiling {
+function tilingOf(rows: number, blocks: number, batches: number): Tiling {
   const teamBlocks = blocks === 1 ? 1 : Math.min(mostBlocks, 2 * Math.ceil(blocks / 2));
   const all = tiles.map((tile): Tiling => {
     const blockTeams = Math.min(tile.blockTeams, Math.ceil(blocks / teamBlocks));
-    const groupRows = 4 * tile.vectors * tile.rowTeams;
+    const groupRows = teamRows * tile.rowTeams;
     const groupBlocks = teamBlocks * blockTeams;
     const workgroups = Math.ceil(rows / groupRows) * Math.ceil(blocks / groupBlocks) * batches;
     return { ...tile, blockTeams, teamBlocks, groupRows, groupBlocks, workgroups };
   });
-  // Conditions of terms take registers.
-  const possible = all.filter(({ vectors }) => windows.length === 0 || vectors === 1);
-  return possible.find(({ workgroups }) => workgroups >= manyWorkgroups) ?? possible.at(-1)!;
+  return all.find(({ workgroups }) => workgroups >= manyWorkgroups) ?? all.at(-1)!;
 }
 
 /** Returns the workgroups of a grid with at least so many. */
@@ -516,19 +491,37 @@ function gridOf(workgroups: number): readonly [number, number] {
 }
 
 /** Returns the sums with their factors in the order in which the check costs less. */
-const inCheaperOrder = (sums: SumsOfProducts): SumsOfProducts =>
-  sums.windows.length === 0 && workOf(mirrored(sums)) < workOf(sums) ? mirrored(sums) : sums;
+function inCheaperOrder(sums: SumsOfProducts): SumsOfProducts {
+  if (sums.windows.length > 0) return sums;
+  const other = mirrored(sums);
+  return costOf(other) < costOf(sums) ? other : sums;
+}
 
 /** Returns the multiplications of the check of sums, as a fraction of their own. */
-export const workOfCheck = (sums: SumsOfProducts): number => workOf(inCheaperOrder(sums));
+export function workOfCheck(given: SumsOfProducts): number {
+  const sums = inCheaperOrder(given);
+  return multiplicationsOf(sums) / (sums.count * countOf(sums.terms));
+}
 
-/** Returns the multiplications of a check with this order of factors, as a fraction. */
-function workOf(sums: SumsOfProducts): number {
+/** The multiplications that take as long as a load which is far from those of neighboring lanes. */
+const distantLoad = 40;
+
+/** Returns the cost of a check with this order of factors, in multiplications. */
+function costOf(sums: SumsOfProducts): number {
+  const { columns } = partsOf(sums);
+  const blockTeams = Math.ceil(countOf(columns) / blockColumns / mostBlocks);
+  const leftLoads = (sums.count / countOf(columns)) * countOf(sums.terms) * blockTeams;
+  const distant =
+    (nearest(sums.terms, "left") > 1 ? leftLoads : 0) + (nearest(columns, "output") > 1 ? sums.count : 0);
+  return multiplicationsOf(sums) + distantLoad * distant;
+}
+
+/** Returns the multiplications of a check with this order of factors. */
+function multiplicationsOf(sums: SumsOfProducts): number {
   const { rows, columns, batches } = partsOf(sums);
   const [m, n, b] = [rows, columns, batches].map(countOf) as [number, number, number];
   const terms = countOf(sums.terms);
-  const check = b * (terms * n + 2 * m * terms * Math.ceil(n / blockColumns) + m * n);
-  return check / (b * m * n * terms);
+  return b * (terms * n + 2 * m * terms * Math.ceil(n / blockColumns) + m * n);
 }
 
 /** Returns the same sums with the factors exchanged. */
@@ -547,8 +540,10 @@ function mirrored(sums: SumsOfProducts): SumsOfProducts {
 }
 
 /** Returns the least step in an operand of the dimensions that move it. */
-const nearest = (all: readonly Placed[] | readonly Dimension[], operand: "right" | "output") =>
-  Math.min(...all.flatMap((each) => Math.abs((each as Placed)[operand]) || []));
+const nearest = (
+  all: readonly Placed[] | readonly Dimension[],
+  operand: "left" | "right" | "output",
+): number => Math.min(...all.flatMap((each) => Math.abs((each as Placed)[operand]) || []));
 
 const countOf = (all: readonly Dimension[]) => all.reduce((product, { size }) => product * size, 1);
 
@@ -604,6 +599,13 @@ function float(x: number): string {
 const each = (count: number, text: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => text(i)).join("\n");
 
+/** Writes the sum of some numbers in pairs, so that few of them wait for each other. */
+function sumOf(count: number, text: (i: number) => string): string {
+  if (count === 1) return text(0);
+  const half = count / 2;
+  return `(${sumOf(half, text)} + ${sumOf(half, (i) => text(half + i))})`;
+}
+
 /** Writes the components of a vector of four. */
 const fours = (text: (i: number) => string) => [0, 1, 2, 3].map(text).join(", ");
 
@@ -642,9 +644,9 @@ const largest = ({ format, plus }: Operand) => 2 ** bitsOf(format) + Math.abs(pl
  */
 function boundsOf(sums: SumsOfProducts, terms: number, lanes: number): string {
   const unit = 1.1 * 2 ** -24;
-  // The additions of one number: in a lane, of lanes, of their last parts, and of an old result.
+  // The additions of one number: in a lane, of lanes, and of an old result.
   const ofLane = Math.ceil(terms / lanes) + (2 * blockColumns) / lanes;
-  const additions = ofLane + lanes / lastParts + lastParts + 1;
+  const additions = ofLane + Math.log2(lanes) + 1;
   const combining = 2 + 32 / lastParts + lastParts;
   // Right results are sums of these magnitudes, so their weighted sums have the same bound.
   const share = unit * (sums.roundings + 4 + combining + 2 * (additions + 1));

@@ -104,7 +104,18 @@ class CheckedProgram {
 }
 
 describe("the check of sums of products", () => {
-  it.each([...productKernels, addedProduct(19, 70, 12, -0.5)])(
+  /** Products of several batches that are added to the output. */
+  const batched = batchedProduct(3, 9, 70, 6);
+  const batchedInPlace: ProductKernel = {
+    name: "batches in place",
+    source: batched.source
+      .replace(/@group\(0\) @binding\(3\).*\n/, "")
+      .replace("= sum + 0.5 * bias[id.x]", "+= sum"),
+    grid: batched.grid,
+    buffers: batched.buffers.slice(0, 3),
+  };
+
+  it.each([...productKernels, addedProduct(19, 70, 12, -0.5), batchedInPlace])(
     "agrees with the results of a kernel: $name",
     async (kernel) => {
       const { outcome, bound } = await new CheckedProgram(await sharedDevice(), kernel).run();
@@ -178,6 +189,7 @@ describe("the check of sums of products", () => {
       prefetchedProduct(19, 16, 12),
       packedProduct(19, 21, 3),
       addedProduct(19, 70, 12, -0.5),
+      batchedInPlace,
     ]) {
       const program = new CheckedProgram(device, kernel);
       expect((await program.run()).outcome).toBe("agreed");
@@ -202,13 +214,16 @@ describe("the check of sums of products", () => {
     expect(verdict).toMatchObject({ outcome: "mismatch", mismatch: { result: 530 * row, block } });
   });
 
+  const inPlace = addedProduct(24, 72, 40, -0.5);
+
   it("decides nothing on numbers that are not finite, and on sums that may overflow", async () => {
-    const program = new CheckedProgram(await sharedDevice(), product);
+    const device = await sharedDevice();
     const large: Numbers = (binding, i) => random(binding, i) * 3e38;
     const with_ =
       (binding: number, at: number, x: number): Numbers =>
       (b, i) =>
         b === binding && i === at ? x : random(b, i);
+    const program = new CheckedProgram(device, product);
     for (const numbers of [
       with_(0, 77, Number.NaN),
       with_(1, 1234, Number.POSITIVE_INFINITY),
@@ -216,10 +231,17 @@ describe("the check of sums of products", () => {
       large,
     ])
       expect((await program.run(numbers)).outcome).toBe("undecided");
+    const added = new CheckedProgram(device, inPlace);
+    for (const numbers of [
+      with_(2, 77, Number.NaN),
+      with_(2, 1234, Number.POSITIVE_INFINITY),
+      with_(2, 3, 3e38),
+      with_(0, 3, Number.NEGATIVE_INFINITY),
+    ])
+      expect((await added.run(numbers)).outcome).toBe("undecided");
   });
 
   it("raises no alarm on numbers that cancel, are huge, tiny, subnormal or mixed", async () => {
-    const program = new CheckedProgram(await sharedDevice(), product);
     const seeded =
       (seed: number): Numbers =>
       (binding, i) =>
@@ -233,8 +255,26 @@ describe("the check of sums of products", () => {
       equal: () => () => 0.1,
       zero: () => () => 0,
     };
-    for (const [kind, change] of Object.entries(kinds))
-      for (let seed = 0; seed < 5; seed++)
-        expect([kind, (await program.run(change(seeded(seed)))).outcome]).toEqual([kind, "agreed"]);
+    const old: typeof kinds = {
+      "cancelling the old results": (x) => (b, i) => {
+        if (b < 2) return x(b, i);
+        const [row, column] = [Math.floor(i / 72), i % 72];
+        let sum = 0;
+        for (let k = 0; k < 40; k++) sum += x(0, row * 40 + k) * x(1, k * 72 + column);
+        return 2 * sum;
+      },
+      "huge old results": (x) => (b, i) => x(b, i) * (b === 2 ? 1e30 : 1),
+      "tiny old results": (x) => (b, i) => x(b, i) * (b === 2 ? 1e-42 : 1),
+      "tiny factors": (x) => (b, i) => x(b, i) * (b === 2 ? 1 : 1e-22),
+    };
+    for (const [kernel, all] of [
+      [product, kinds],
+      [inPlace, { ...kinds, ...old }],
+    ] as const) {
+      const program = new CheckedProgram(await sharedDevice(), kernel);
+      for (const [kind, change] of Object.entries(all))
+        for (let seed = 0; seed < 5; seed++)
+          expect([kind, (await program.run(change(seeded(seed)))).outcome]).toEqual([kind, "agreed"]);
+    }
   });
 });
