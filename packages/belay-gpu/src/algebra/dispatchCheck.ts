@@ -264,7 +264,7 @@ export class DispatchCheck implements SumsFindings {
       commands.noteAdded(groups[group]);
       commands.setPipeline(pipeline);
       commands.setBindGroup(0, { group: groups[group], offsets: noOffsets });
-      commands.dispatchWorkgroups(...workgroups);
+      commands.dispatchWorkgroups(workgroups);
     }
   }
 

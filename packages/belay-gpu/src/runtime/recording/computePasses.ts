@@ -41,7 +41,7 @@ interface PassParts {
   readonly limit: number;
 }
 
-type Grid = Parameters<PassCommands["dispatchWorkgroups"]>;
+type Grid = readonly unknown[];
 
 /** The place of the arguments of an indirect dispatch. */
 interface ArgumentsPlace {
@@ -49,7 +49,7 @@ interface ArgumentsPlace {
   readonly offset: number;
 }
 
-/** The workgroups of a dispatch, or their place. */
+/** The arguments of a dispatch, or the place of its workgroups. */
 type Workgroups = Grid | ArgumentsPlace;
 
 /** A dispatch that is checked by algebra, and the one that repairs its results. */
@@ -218,9 +218,9 @@ class ComputePass implements EncodingPoint {
     return true;
   }
 
-  dispatch(grid: readonly unknown[]): void {
+  dispatch(grid: Grid): void {
     if (this.#setRejected()) {
-      this.#commands.dispatchWorkgroups(...(grid as Grid));
+      this.#commands.dispatchWorkgroups(grid);
       return;
     }
     const counts = workgroupsOf(grid);
@@ -230,7 +230,7 @@ class ComputePass implements EncodingPoint {
     // WebGPU validation rejects a dispatch without a pipeline.
     if (!runs) {
       this.record.isUnusual = true;
-      this.#commands.dispatchWorkgroups(...(grid as Grid));
+      this.#commands.dispatchWorkgroups(grid);
       return;
     }
     this.#isPipelineUnused = false;
@@ -245,8 +245,8 @@ class ComputePass implements EncodingPoint {
     this.#verify(prepared, this.#filledBy(effect, prepared.unused));
     if (doubled && !checked) this.#bringShadowsUpToDate(prepared);
     const isSequential = doubled?.doubling === namedByReport;
-    const workgroups = (doubled?.grid ?? grid) as Grid;
-    if (checked) this.#runChecked(checked, { own, grid: grid as Grid, prepared, isSequential, workgroups });
+    const workgroups = doubled?.grid ?? grid;
+    if (checked) this.#runChecked(checked, { own, grid, prepared, isSequential, workgroups });
     else this.#run(this.#withSlots(prepared), isSequential, workgroups);
     if (!effect.dispatch) this.record.unknownDispatches++;
     this.record.addEffect(effect, prepared.unused);
@@ -415,7 +415,7 @@ class ComputePass implements EncodingPoint {
     this.#commands.use(variant.pipeline, this.#groups, bound?.groups);
     if ("buffer" in workgroups)
       this.#commands.dispatchWorkgroupsIndirect(workgroups.buffer, workgroups.offset);
-    else this.#commands.dispatchWorkgroups(...workgroups);
+    else this.#commands.dispatchWorkgroups(workgroups);
   }
 
   #recordWrites(prepared: Prepared): void {
@@ -487,10 +487,10 @@ export class ComputePasses {
           passOf(this).popDebugGroup();
         },
         end() {
-          passOf(this).end();
-          const { record } = passOf(this);
+          const pass = passOf(this);
+          pass.end();
           overlay.detach(this);
-          ended.attach(this, record);
+          ended.attach(this, pass.record);
         },
       };
       const others = noting(native, Object.keys(methods), (pass, name) =>

@@ -67,9 +67,7 @@ export class DeferredDestruction {
   }
 
   /** Returns whether a resource is destroyed on the device. */
-  isDestroyed(resource: GpuResource): boolean {
-    return this.#destroyed.has(resource);
-  }
+  readonly isDestroyed = (resource: GpuResource): boolean => this.#destroyed.has(resource);
 
   /** Destroys all resources that no unverified work needs any longer. */
   destroyUnneeded(): void {

@@ -229,7 +229,7 @@ export class Journal {
     let isKnown = true;
     for (const record of records) {
       isKnown &&= record !== undefined && !record.isSubmitted && record.isFamiliar;
-      isKnown &&= !record!.touchesSome((resource) => this.#destruction.isDestroyed(resource));
+      isKnown &&= !record!.touchesSome(this.#destruction.isDestroyed);
       if (record) record.isSubmitted = true;
     }
     return isKnown;
@@ -495,7 +495,7 @@ export class Journal {
   #obstacleOf(event: QueueEvent, { unsaved, withoutRoom }: Epoch): string | undefined {
     const { obstacle = withoutRoom.get(event) } = "record" in event ? event.record : event;
     if (obstacle !== undefined) return obstacle;
-    if ("record" in event && event.record.touchesSome((each) => this.#destruction.isDestroyed(each)))
+    if ("record" in event && event.record.touchesSome(this.#destruction.isDestroyed))
       return "it needs a resource that is destroyed";
     for (const resource of writtenBy(event)) {
       const error = unsaved.get(resource);

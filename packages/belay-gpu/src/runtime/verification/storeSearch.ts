@@ -239,9 +239,9 @@ export class StoreSearch {
     if (found && !sharesGrid(found.substitute)) {
       const { doubled } = found.substitute;
       const halved = grid.map((size, i) => (i === doubled ? size! / 2 : size));
-      commands.dispatchWorkgroups(...(halved as unknown as Grid));
+      commands.dispatchWorkgroups(halved);
       this.#bringShadowsUpToDate(state, found.substitute);
-    } else commands.dispatchWorkgroups(...grid);
+    } else commands.dispatchWorkgroups(grid);
   }
 
   /** Encodes the same for a grid that only the GPU knows. */

@@ -57,7 +57,12 @@ class Itself {
 }
 
 class Attached extends Itself {
-  readonly #data = new AttachedData();
+  readonly #data: AttachedData;
+
+  constructor(object: object, data: AttachedData) {
+    super(object);
+    this.#data = data;
+  }
 
   /** Returns the data of an object; undefined if it has none. */
   static to(object: object): AttachedData | undefined {
@@ -70,5 +75,10 @@ class Attached extends Itself {
 export const dataOf = (object: object): AttachedData | undefined => Attached.to(object);
 
 /** Returns the data about an object, which is empty at first. */
-export const dataOn = (object: object): AttachedData =>
-  Attached.to(object) ?? Attached.to(new Attached(object))!;
+export function dataOn(object: object): AttachedData {
+  const known = Attached.to(object);
+  if (known) return known;
+  const data = new AttachedData();
+  new Attached(object, data);
+  return data;
+}

@@ -17,8 +17,8 @@ const natives = new WeakMap<object, Members>();
 const prototypes = new WeakMap<Members, object>();
 
 /** Returns the current members of an object: its overlaid members, or those of its class. */
-export function overlaidMembersOf<T extends object>(object: T): T {
-  return (dataOf(object)?.members ?? nativeOf(Object.getPrototypeOf(object))) as T;
+export function overlaidMembersOf<T extends object>(object: T, data = dataOf(object)): T {
+  return (data?.members ?? nativeOf(Object.getPrototypeOf(object))) as T;
 }
 
 /**

@@ -48,14 +48,14 @@ export class Overlay<T extends object, State = undefined> implements AnyOverlay 
   attach(object: T, state: State): void {
     const data = dataOn(object);
     if (state !== undefined) data.set(this, state);
-    data.members = put(this, overlaidMembersOf(object));
+    data.members = put(this, overlaidMembersOf(object, data));
   }
 
   /** Detaches the overlay, which must be the topmost of the object. */
   detach(object: T): void {
     const data = dataOn(object);
     data.delete(this);
-    data.members = tops.get(overlaidMembersOf(object))!.below;
+    data.members = tops.get(overlaidMembersOf(object, data))!.below;
   }
 
   /** Returns the members of an object below this overlay. */

@@ -51,7 +51,7 @@ export class OwnKernel {
     commands.noteAdded(group);
     commands.setPipeline(pipeline);
     commands.setBindGroup(0, { group, offsets: noOffsets });
-    commands.dispatchWorkgroups(workgroups);
+    commands.dispatchWorkgroups([workgroups]);
   }
 
   get #ready() {

@@ -116,6 +116,11 @@ export class Owners {
     return made as unknown as T;
   }
 
+  /** Returns a list of objects, each accepted. */
+  acceptAll<T>(given: Iterable<T>): T[] {
+    return isAnyShared ? Array.from(given, (each) => this.accept(each)) : [...given];
+  }
+
   /** Returns whether an object is an invalid one in place of another. */
   isInvalid(object: object): boolean {
     return this.#invalid?.has(object) ?? false;

@@ -36,6 +36,16 @@ export class RecordedPass {
     for (let i = 0; i < args.length; i++) this.#commands.push(args[i]);
   }
 
+  /** Records a command with one argument, without an array. */
+  pushOne(name: keyof GPUComputePassEncoder, arg: unknown): void {
+    this.#commands.push(name, 1, arg);
+  }
+
+  /** Records a command with two arguments, without an array. */
+  pushTwo(name: keyof GPUComputePassEncoder, first: unknown, second: unknown): void {
+    this.#commands.push(name, 2, first, second);
+  }
+
   /** Frees the memory that is kept for more commands. */
   trim(): void {
     this.#commands = this.#commands.slice();
@@ -89,7 +99,8 @@ export class PassCommands {
   }
 
   setPipeline(pipeline: GPUComputePipeline): void {
-    this.#encode("setPipeline", pipeline);
+    if (this.#executions !== "later") this.#native.setPipeline.call(this.#pass, pipeline);
+    if (this.#executions !== "first") this.recorded.pushOne("setPipeline", pipeline);
     this.#pipeline = pipeline;
   }
 
@@ -106,14 +117,20 @@ export class PassCommands {
       this.#groups.set(index, { group, offsets: [...offsets] });
   }
 
-  #encode(name: keyof GPUComputePassEncoder, ...args: unknown[]): void {
-    if (this.#executions !== "later") (this.#native[name] as AnyMethod).apply(this.#pass, args);
+  #encode(name: keyof GPUComputePassEncoder, args: readonly unknown[]): void {
+    if (this.#executions !== "later") Reflect.apply(this.#native[name] as AnyMethod, this.#pass, args);
     if (this.#executions !== "first") this.recorded.push(name, args);
   }
 
   setBindGroup(index: number, set: SetGroup): void {
     const { group, offsets } = set;
-    this.#encode("setBindGroup", index, group, ...offsets);
+    if (offsets.length > 0) {
+      this.#encode("setBindGroup", [index, group, ...offsets]);
+    } else {
+      const setBindGroup = this.#native.setBindGroup as AnyMethod;
+      if (this.#executions !== "later") setBindGroup.call(this.#pass, index, group);
+      if (this.#executions !== "first") this.recorded.pushTwo("setBindGroup", index, group);
+    }
     this.#groups.set(index, set);
   }
 
@@ -141,12 +158,13 @@ export class PassCommands {
     if (now.group !== wanted.group || now.offsets !== wanted.offsets) this.setBindGroup(index, wanted);
   }
 
-  dispatchWorkgroups(...grid: Parameters<GPUComputePassEncoder["dispatchWorkgroups"]>): void {
-    this.#encode("dispatchWorkgroups", ...grid);
+  /** `grid` has the arguments of the native method, which may be wrong. */
+  dispatchWorkgroups(grid: readonly unknown[]): void {
+    this.#encode("dispatchWorkgroups", grid);
   }
 
   dispatchWorkgroupsIndirect(buffer: GPUBuffer, offset: number): void {
-    this.#encode("dispatchWorkgroupsIndirect", buffer, offset);
+    this.#encode("dispatchWorkgroupsIndirect", [buffer, offset]);
   }
 
   /** Sets data that kernels load from the address space `immediate`. */
@@ -157,14 +175,14 @@ export class PassCommands {
   }
 
   pushDebugGroup(label: string): void {
-    this.#encode("pushDebugGroup", label);
+    this.#encode("pushDebugGroup", [label]);
   }
 
   popDebugGroup(): void {
-    this.#encode("popDebugGroup");
+    this.#encode("popDebugGroup", noOffsets);
   }
 
   end(): void {
-    this.#encode("end");
+    this.#encode("end", noOffsets);
   }
 }
