@@ -44,8 +44,8 @@ export const runsSequentially = ({ interGroup }: ProtectedKernel): boolean =>
 /** A pipeline of the program, and the pipelines that run in its place. */
 export class PipelineRecord {
   readonly #device: GPUDevice;
-  /** The pipeline that the program requested. */
-  readonly #own: GPUComputePipeline;
+  /** The pipeline that the program requested, or the protected one that the program has for it. */
+  #own: GPUComputePipeline;
   readonly #explicit: LayoutRecord | undefined;
   readonly #bindings: readonly BindingAccess[] | undefined;
   /** The program's kernel. Absent for a pipeline that the hardened device did not create. */
@@ -125,7 +125,10 @@ export class PipelineRecord {
     return this.#plain;
   }
 
-  fallBack(): void {
+  /** Makes the program's own pipeline run. */
+  fallBack(own: GPUComputePipeline): void {
+    this.#own = own;
+    this.#plain = own;
     this.#guarded = undefined;
     this.#added = new Set();
     this.#makeVariant = undefined;
@@ -165,8 +168,9 @@ export class PipelineRecord {
   ): GPUBindGroupLayout {
     const runs = this.variant(0).pipeline;
     if (this.#explicit) {
-      // The device reports an error if the pipeline has no such layout.
-      const given = layoutOf(this.#own);
+      // The device reports an error if the pipeline is invalid, or has no such layout.
+      const isKnown = index < this.#explicit.groups.length;
+      const given = layoutOf(isKnown ? this.#own : this.plain);
       return this.#explicit.groups[index] ?? given;
     }
     const isShared = this.#guarded?.shared.has(index);

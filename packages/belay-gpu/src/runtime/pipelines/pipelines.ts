@@ -4,6 +4,7 @@ import { type LocatedDiagnostic, leftAlone } from "../context/coverage.ts";
 import { observes } from "../context/policy.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { CheckWordBindings } from "../memory/memoryProtection.ts";
+import type { ErrorScopes } from "../webgpu/errorScopes.ts";
 import { makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
 import { Overlay } from "../webgpu/overlay.ts";
 import type { Owners } from "../webgpu/owners.ts";
@@ -22,6 +23,14 @@ import { awaitAcceptance, Kernels, type KernelVariant } from "./protectedKernels
 import { RenderPipelines } from "./renderPipelines.ts";
 import { ShadowBuffers } from "./shadowBuffers.ts";
 
+/** The program's own pipeline of a kernel that is created synchronously. */
+interface OwnPipeline {
+  /** The pipeline, unless it comes later. */
+  readonly now: GPUComputePipeline | undefined;
+  /** Resolves to the pipeline and the device's error about it. */
+  readonly known: Promise<{ readonly pipeline: GPUComputePipeline; readonly mistake: GPUError | null }>;
+}
+
 /**
  * The compute pipelines of a device. Creates them from protected kernels, and records their
  * properties.
@@ -36,6 +45,7 @@ export class ProtectedPipelines {
   readonly #modules: Overlay<GPUShaderModule, string>;
   readonly #device: GPUDevice;
   readonly #owners: Owners;
+  readonly #scopes: ErrorScopes;
   readonly #memory: CheckWordBindings;
   readonly #pipelines = new Overlay<GPUComputePipeline, PipelineRecord>((native, recordOf) => {
     const { bindGroups } = this;
@@ -52,9 +62,10 @@ export class ProtectedPipelines {
   });
 
   constructor(context: RuntimeContext, memory: CheckWordBindings, protect: Protect) {
-    const { device, owners } = context;
+    const { device, owners, scopes } = context;
     this.#device = device;
     this.#owners = owners;
+    this.#scopes = scopes;
     this.#memory = memory;
     this.kernels = new Kernels(context, protect);
     this.bindGroups = new BindGroups(context);
@@ -74,27 +85,25 @@ export class ProtectedPipelines {
   }
 
   /**
-   * Creates two pipelines. The program gets its own, whose errors are its own. One of the protected
-   * kernel runs in its place, unless the device rejects it. Throws a `ProtectionError` in strict
-   * mode.
+   * Creates two pipelines. One of the protected kernel runs in place of the program's own, unless
+   * the device rejects it. The errors of the program's own are those that the program sees. Throws
+   * a `ProtectionError` in strict mode.
    */
   create(descriptor: GPUComputePipelineDescriptor): GPUComputePipeline {
     const plan = this.#plans.plan(descriptor);
-    const own = this.#device.createComputePipeline(descriptor);
-    // An invalid pipeline has no layout. The program already gets an error about the pipeline, and
-    // must not get a second one.
-    const { failed: notMade } = makeSilently(this.#device, () => own.getBindGroupLayout(0));
-    this.kernels.recordRejectionIf(plan.request, notMade);
     const { guarded } = plan;
-    void notMade.then((error) => error ?? this.kernels.announce(plan.choice));
-    if (!guarded) return this.#adopt(own, plan);
+    const own = guarded && canComeLater(plan, guarded) ? this.#ownLater(plan) : this.#ownNow(descriptor);
+    const notMade = own.known.then(({ mistake }) => mistake);
+    this.kernels.recordRejectionIf(plan.request, notMade);
+    void notMade.then((mistake) => mistake ?? this.kernels.announce(plan.choice));
+    if (!guarded) return this.#adopt(own.now!, plan);
     const { made, failed } = makeSilently(this.#device, () =>
       this.#device.createComputePipeline(doubledIn(0, guarded)),
     );
-    const record = this.#protect(own, plan, guarded, made);
-    const proven = Promise.all([failed, notMade]).then(async ([error, mistake]) => {
+    const record = this.#protect(own.now ?? made, plan, guarded, made);
+    const proven = Promise.all([failed, own.known]).then(async ([error, { pipeline, mistake }]) => {
       if (!error && !mistake) return;
-      record.fallBack();
+      record.fallBack(pipeline);
       if (mistake) {
         // The device may accept protected code of a program that it rejects, and have executed it.
         if (!error) guarded.kernel.rejection = `the program's pipeline is invalid: ${mistake.message}`;
@@ -105,7 +114,35 @@ export class ProtectedPipelines {
       guarded.kernel.rejection = message;
     });
     awaitAcceptance(guarded.kernel, proven);
-    return this.#adopt(own, plan, record);
+    return this.#adopt(own.now ?? made, plan, record);
+  }
+
+  /** Creates the program's own pipeline. */
+  #ownNow(descriptor: GPUComputePipelineDescriptor): OwnPipeline {
+    const now = this.#device.createComputePipeline(descriptor);
+    // An invalid pipeline has no layout. The program already gets an error about the pipeline, and
+    // must not get a second one.
+    const { failed } = makeSilently(this.#device, () => now.getBindGroupLayout(0));
+    return { now, known: failed.then((mistake) => ({ pipeline: now, mistake })) };
+  }
+
+  /**
+   * Begins to create the program's own pipeline. The driver compiles it beside the protected one.
+   * The program gets errors about it as if it had been created now.
+   */
+  #ownLater({ descriptor }: PipelinePlan): OwnPipeline {
+    const known = this.#device.createComputePipelineAsync(descriptor).then(
+      (pipeline) => ({ pipeline, mistake: null }),
+      async () => {
+        // The error names the method that failed, which must be the program's.
+        const { made, failed } = makeSilently(this.#device, () =>
+          this.#device.createComputePipeline(descriptor),
+        );
+        return { pipeline: made, mistake: await failed };
+      },
+    );
+    this.#scopes.reportLater(known.then(({ mistake }) => mistake));
+    return { now: undefined, known };
   }
 
   /**
@@ -252,6 +289,14 @@ export class ProtectedPipelines {
     this.#pipelines.attach(pipeline, record);
     return pipeline;
   }
+}
+
+/**
+ * Returns whether the program can have the protected pipeline in place of its own. It cannot if it
+ * needs default layouts, or errors about bound buffers, that only its own pipeline has.
+ */
+function canComeLater({ explicit }: PipelinePlan, { shared, kernel }: GuardedPipeline): boolean {
+  return explicit !== undefined || (shared.size === 0 && kernel.memory === undefined);
 }
 
 /**

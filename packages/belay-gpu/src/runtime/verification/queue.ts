@@ -3,6 +3,7 @@ import { refusesFaults } from "../context/policy.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import { auditableCommands } from "../recording/auditableCommands.ts";
+import type { CommandRecord } from "../recording/commandRecord.ts";
 import type { Commands } from "../recording/commands.ts";
 import { coversTexture } from "../recording/transfers.ts";
 import { flags, isIterable, proxyOf } from "../webgpu/nativeObjects.ts";
@@ -50,12 +51,14 @@ export function hardenedQueue({
   readonly queue: GPUQueue;
   readonly framesShown: () => number;
 } {
-  const { device, owners, policy, textures, usages } = context;
+  const { device, owners, policy, scopes, textures, usages } = context;
   const native = device.queue;
   const refuses = refusesFaults(policy);
-  const accept = (each: GPUCommandBuffer) => owners.accept(each);
   const recordOf = (each: GPUCommandBuffer) => commands.recordOf(each);
-  const isUnusable = (each: GpuResource) => mappings.isMapped(each) || owners.isInvalid(each);
+  const isInvalid = (each: object) => owners.isInvalid(each);
+  const isUnusable = (each: GpuResource) => mappings.isMapped(each) || isInvalid(each);
+  const touchesUnusable = (record: CommandRecord | undefined) => record?.touchesSome(isUnusable);
+  const isShown = (each: GpuResource) => textures.isShown(each);
   const targetOf = <T extends GpuResource>(resource: T, end?: number): T =>
     journal.destroyedTwin(resource) ?? usages.target(resource, end);
   let framesShown = 0;
@@ -65,20 +68,16 @@ export function hardenedQueue({
     submit: (commandBuffers: Iterable<GPUCommandBuffer>): undefined => {
       // The device rejects other arguments in its own words.
       if (!isIterable(commandBuffers)) return native.submit(commandBuffers);
-      const submitted = [...commandBuffers].map(accept);
+      const submitted = owners.acceptAll(commandBuffers);
       const records = submitted.map(recordOf);
       const uses = journal.usesOfDestroyed(records);
       // The device rejects such commands, so there is nothing to record.
-      if (
-        uses.length > 0 ||
-        submitted.some((each) => owners.isInvalid(each)) ||
-        records.some((record) => record?.touchesSome(isUnusable))
-      ) {
+      if (uses.length > 0 || submitted.some(isInvalid) || records.some(touchesUnusable)) {
         native.submit([...submitted, ...uses]);
         return;
       }
       for (const record of records) {
-        if (!record || !some(record.written, (resource) => textures.isShown(resource))) continue;
+        if (!record || !some(record.written, isShown)) continue;
         framesShown++;
         for (const resource of refuses ? record.read : []) {
           const tainted = verifier.taintOf(resource);
@@ -132,9 +131,9 @@ export function hardenedQueue({
     },
     onSubmittedWorkDone: async (): Promise<undefined> => {
       const checking = verifier.verify();
-      // The program hears of these first, as on a plain device: of earlier waits and mappings, and
-      // of rejected commands.
-      const earlier = [lastWait, mappings.settled()];
+      // The program hears of these first, as on a plain device: of earlier waits and mappings, of
+      // errors, and of rejected commands.
+      const earlier = [lastWait, mappings.settled(), scopes.reported];
       const wait = async () => {
         await native.onSubmittedWorkDone();
         await journal.counted;

@@ -32,6 +32,11 @@ export class ErrorScopes {
     this.#device = device;
   }
 
+  /** Resolves when the program has heard of all errors so far that none of its scopes caught. */
+  get reported(): Promise<unknown> {
+    return this.#reported;
+  }
+
   push(filter: GPUErrorFilter): undefined {
     this.#device.pushErrorScope(filter);
     this.#open.push({ filter, parts: [] });
@@ -77,6 +82,15 @@ export class ErrorScopes {
     const inOwnWords = async (error: GPUError | null) =>
       error instanceof GPUValidationError ? new GPUValidationError(restate(error.message)) : error;
     return this.#cut(["validation"], call, inOwnWords).result;
+  }
+
+  /** Reports an error that becomes known later, as if a call at this moment had caused it. */
+  reportLater(error: Promise<GPUError | null>): void {
+    this.#cut(
+      ["validation"],
+      () => undefined,
+      () => error,
+    );
   }
 
   /**
