@@ -49,34 +49,35 @@ export const sumList = (all: readonly SumPart[]): number[] => [
 /**
  * Returns WGSL with the bindings of `buffers` buffers, from `binding` on. Its function `total` adds
  * up every `stride`th of the first `count` quads of one of them. `quad` is the index of its first
- * quad in the whole buffer.
+ * quad in the whole buffer. Only `load` distinguishes the buffers, as drivers take long to compile
+ * a sum for each.
  */
 function addingUp(binding: number, buffers: number): string {
   const each = (text: (i: number) => string) => Array.from({ length: buffers }, (_, i) => text(i)).join("\n");
   return `
 ${each((i) => `@group(0) @binding(${binding + i}) var<storage, read> data_${i}: array<vec4<u32>>;`)}
 ${checksumWgsl("checksum_")}
+fn load(part: u32, first: u32, last: u32) -> array<vec4<u32>, 4> {
+  var quads: array<vec4<u32>, 4>;
+  switch part {
 ${each(
-  (i) => `
-fn total_${i}(first: u32, stride: u32, count: u32, quad: u32) -> vec3<u32> {
+  (i) =>
+    `    case ${i}: { for (var k = 0u; k < 4; k++) { quads[k] = data_${i}[min(first + k * ${INVOCATIONS}, last)]; } }`,
+)}
+    default: {}
+  }
+  return quads;
+}
+fn total(part: u32, first: u32, stride: u32, count: u32, quad: u32) -> vec3<u32> {
   var own = vec3<u32>();
   for (var i = first; i < count; i += stride) {
-    // Four loads at a time.
-    var quads: array<vec4<u32>, 4>;
-    for (var k = 0u; k < 4; k++) { quads[k] = data_${i}[min(i + k * ${INVOCATIONS}, count - 1)]; }
+    var quads = load(part, i, count - 1);
     for (var k = 0u; k < 4; k++) {
       let at = i + k * ${INVOCATIONS};
       if (at < count) { own += checksum_quad(quad + at, quads[k]); }
     }
   }
   return own;
-}`,
-)}
-fn total(part: u32, first: u32, stride: u32, count: u32, quad: u32) -> vec3<u32> {
-  switch part {
-    ${each((i) => `case ${i}: { return total_${i}(first, stride, count, quad); }`)}
-    default: { return vec3<u32>(); }
-  }
 }`;
 }
 

@@ -67,6 +67,9 @@ export class Checksums implements CheckWordPasses {
       code: SETTLE,
       buffers: [write, write, read, write, ...Array<typeof read>(smallPartsAtOnce).fill(read)],
     });
+    // Each program needs both.
+    this.#sum.begin();
+    this.#settle.begin();
     this.slots = whole(
       device.createBuffer({
         label: "belay: sums",

@@ -49,6 +49,9 @@ export class EccPasses implements CheckWordPasses {
       code: toggleKernel(scheme),
       buffers: [read, write, read],
     });
+    // Most programs need both.
+    this.#encode.begin();
+    this.#verify.begin();
     this.#bindable = Math.floor(device.limits.maxStorageBufferBindingSize / scheme.granuleBytes / 256) * 256;
   }
 

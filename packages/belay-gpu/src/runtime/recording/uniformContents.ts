@@ -14,7 +14,9 @@ interface MappedAtCreation {
 
 /** The known bytes of a buffer, and a number that changes with them. */
 interface KnownContents {
-  readonly bytes: DataView<ArrayBuffer>;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The same bytes. */
+  readonly view: DataView<ArrayBuffer>;
   version: number;
   /** The text of the latest range, once it was needed. Programs bind the same range again. */
   text?: { readonly version: number; readonly offset: number; readonly size: number; readonly text: string };
@@ -58,7 +60,8 @@ export class UniformContents implements KnownUniforms {
   }
 
   #know(buffer: GPUBuffer, bytes: ArrayBuffer): void {
-    this.#contents.set(buffer, { bytes: new DataView(bytes), version: this.#versions++ });
+    const version = this.#versions++;
+    this.#contents.set(buffer, { bytes: new Uint8Array(bytes), view: new DataView(bytes), version });
   }
 
   #unmapped(buffer: GPUBuffer, ranges: MappedAtCreation["ranges"]): void {
@@ -73,8 +76,7 @@ export class UniformContents implements KnownUniforms {
   has({ buffer, offset }: BufferRange, bytes: Uint8Array): boolean {
     const known = this.#contents.get(buffer);
     if (!known) return false;
-    const own = new Uint8Array(known.bytes.buffer, offset, bytes.length);
-    for (let i = 0; i < bytes.length; i++) if (own[i] !== bytes[i]) return false;
+    for (let i = 0; i < bytes.length; i++) if (known.bytes[offset + i] !== bytes[i]) return false;
     return true;
   }
 
@@ -82,7 +84,7 @@ export class UniformContents implements KnownUniforms {
   recordWrite(range: BufferRange, bytes: Uint8Array): void {
     const known = this.#contents.get(range.buffer);
     if (!known || this.has(range, bytes)) return;
-    new Uint8Array(known.bytes.buffer).set(bytes, range.offset);
+    known.bytes.set(bytes, range.offset);
     known.version = this.#versions++;
   }
 
@@ -99,14 +101,14 @@ export class UniformContents implements KnownUniforms {
   /** Returns a copy of the contents of a buffer; undefined if they are not known. */
   copyOf(buffer: GPUBuffer): Uint8Array<ArrayBuffer> | undefined {
     const known = this.#contents.get(buffer);
-    return known && new Uint8Array(known.bytes.buffer.slice(0));
+    return known?.bytes.slice();
   }
 
   /** Returns the word at a byte of a range; undefined if it is not known. */
   wordAt({ buffer, offset }: BufferRange, byte: number): number | undefined {
     const known = this.#contents.get(buffer);
     const isInside = known && offset + byte + 4 <= known.bytes.byteLength;
-    return isInside ? known.bytes.getUint32(offset + byte, true) : undefined;
+    return isInside ? known.view.getUint32(offset + byte, true) : undefined;
   }
 
   versionOf(buffer: GPUBuffer): number | undefined {
@@ -118,7 +120,7 @@ export class UniformContents implements KnownUniforms {
     if (!known) return undefined;
     const { text: latest, version } = known;
     if (latest?.version === version && latest.offset === offset && latest.size === size) return latest.text;
-    const text = new Uint8Array(known.bytes.buffer).subarray(offset, offset + size).join();
+    const text = known.bytes.subarray(offset, offset + size).join();
     known.text = { version, offset, size, text };
     return text;
   }

@@ -203,6 +203,7 @@ function mergeCorrected(all: readonly Corrected[]): Corrected {
  */
 function sumsOf(epochs: readonly Epoch[]): ReadonlyMap<SumsFindings, number> {
   const all = new Map<SumsFindings, number>();
+  if (!recordsOf(epochs).some(({ sums }) => sums)) return all;
   for (const event of acceptedEvents(epochs))
     if ("record" in event)
       for (const [sums, dispatches] of event.record.sums ?? [])

@@ -16,6 +16,12 @@ export interface OwnKernelDescriptor {
   readonly constants?: Readonly<Record<string, number>>;
 }
 
+/** The descriptor of a kernel's pipeline, with the objects that it needs. */
+interface Described {
+  readonly layout: GPUBindGroupLayout;
+  readonly descriptor: GPUComputePipelineDescriptor;
+}
+
 /**
  * A small kernel of Belay's own. It runs in the program's passes, right before the dispatch that it
  * prepares.
@@ -24,11 +30,25 @@ export class OwnKernel {
   readonly #device: GPUDevice;
   readonly #descriptor: OwnKernelDescriptor;
   readonly #groups = new WeakCache<GPUBindGroup>();
-  #made: { readonly pipeline: GPUComputePipeline; readonly layout: GPUBindGroupLayout } | undefined;
+  #described: Described | undefined;
+  #pipeline: GPUComputePipeline | undefined;
 
   constructor(device: GPUDevice, descriptor: OwnKernelDescriptor) {
     this.#device = device;
     this.#descriptor = descriptor;
+  }
+
+  /**
+   * Begins to compile the kernel beside the program's work. Its first dispatch then need not wait
+   * for the driver.
+   */
+  begin(): void {
+    const { descriptor } = this.#description;
+    const keep = (pipeline: GPUComputePipeline) => {
+      this.#pipeline ??= pipeline;
+    };
+    // The first dispatch gets the reason.
+    this.#device.createComputePipelineAsync(descriptor).then(keep, () => {});
   }
 
   /** Encodes one dispatch. Its pipeline and bind group stay set afterwards. */
@@ -41,25 +61,30 @@ export class OwnKernel {
     return this.#groups.get(
       buffers.map(({ buffer }) => buffer),
       placesOf(buffers),
-      () => this.#makeGroup(this.#ready.layout, buffers),
+      () => this.#makeGroup(this.#description.layout, buffers),
     );
   }
 
   /** Encodes one dispatch with a bind group that `bind` returned. */
   dispatch(commands: PassCommands, group: GPUBindGroup, workgroups: number): void {
-    const { pipeline } = this.#ready;
     commands.noteAdded(group);
-    commands.setPipeline(pipeline);
+    commands.setPipeline(this.#ready);
     commands.setBindGroup(0, { group, offsets: noOffsets });
     commands.dispatchWorkgroups([workgroups]);
   }
 
-  get #ready() {
-    this.#made ??= makeSilently(this.#device, () => this.#make()).made;
-    return this.#made;
+  get #ready(): GPUComputePipeline {
+    const { descriptor } = this.#description;
+    this.#pipeline ??= makeSilently(this.#device, () => this.#device.createComputePipeline(descriptor)).made;
+    return this.#pipeline;
   }
 
-  #make() {
+  get #description(): Described {
+    this.#described ??= makeSilently(this.#device, () => this.#describe()).made;
+    return this.#described;
+  }
+
+  #describe(): Described {
     const { label, code, buffers, constants = {} } = this.#descriptor;
     const layout = this.#device.createBindGroupLayout({
       label,
@@ -69,12 +94,12 @@ export class OwnKernel {
         buffer: { type },
       })),
     });
-    const pipeline = this.#device.createComputePipeline({
+    const descriptor = {
       label,
       layout: this.#device.createPipelineLayout({ bindGroupLayouts: [layout] }),
       compute: { module: this.#device.createShaderModule({ label, code }), constants: { ...constants } },
-    });
-    return { layout, pipeline };
+    };
+    return { layout, descriptor };
   }
 
   #makeGroup(layout: GPUBindGroupLayout, buffers: readonly BufferRange[]): GPUBindGroup {
