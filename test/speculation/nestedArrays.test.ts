@@ -60,7 +60,7 @@ const loops: [loop: string, leaves?: true][] = [
   ["for (let i = 0; i < 5; i++) { out[i]! += 1; g[i]![0] = i; }", true],
   ["for (let i = 0; i < 5; i++) { out[i]! += 1; s += ps[i]!.x; }", true],
   ["for (let i = 0; i < 3; i++) g[i]![i + 1] = 7;", true],
-  ["for (let i = 0; i < 3; i++) s += h[i]![where[i]! + 2] ?? 0.5;", true],
+  ["for (let i = 0; i < 3; i++) s += h[i]![where[i]! + 2] ?? 0.5;"],
   ["for (let i = 0; i < 4; i++) { out[i] = i; s += g[where[i]! + 1]![0] ?? 3; }", true],
   ["for (let i = 0; i < 4; i++) { out[i] = i; s += ps[where[i]! + 1]!.x ?? 3; }", true],
   ["for (let i = 0; i < 4; i++) { out[i] = i; s += g[where[i]! + 1]!.length; }", true],

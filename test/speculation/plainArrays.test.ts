@@ -38,13 +38,13 @@ const loops: [body: string, leaves?: true][] = [
   ["if (i < x.length - 1) x[i] = x[i + 1]!;"],
   // These make an array longer, or read what is no element.
   ["t[i] = i + 7; x[8 + i] = i; y[i] = 5;", true],
-  ["t[i]! += 1; s += z[i - 1] ?? 0.5;", true],
+  ["t[i]! += 1; s += z[i - 1] ?? 0.5;"],
   ["y[i] = z[i + 1] ?? 0.5;"],
   ["t[i] = text.charCodeAt(i + 4) ?? 7;", true],
   ["s += z[t[i]! + 3 * i] ?? 3; x[z[i]!] = (x[z[i]!] ?? 0) + 1;"],
   ["y[i] = (z[x[7 - i]!] ?? 3) + x.at(-i)! - z.at(i - 2)!;", true],
   ["s += z[t[i + 1]!] ?? 3;", true],
-  ["s += z.at(i - 9) ?? 3;", true],
+  ["s += z.at(i - 9) ?? 3;"],
   [
     `const isVowel = (c: string) => c === "a" || c === "e";
      const c = text[i]!; if (isVowel(c) !== (c >= "f")) s += i + 1;

@@ -5,7 +5,7 @@
 
 import type { SpeculateCall } from "belay-speculate/internal/engine/call/call";
 import { callOfWords } from "belay-speculate/internal/engine/call/doubles";
-import { onCopies } from "belay-speculate/internal/engine/transfer/copies";
+import { onCopies, partsOf } from "belay-speculate/internal/engine/transfer/copies";
 import { requireOnHost, takeTurn } from "belay-speculate/internal/engine/writtenLoops";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import ts from "typescript";
@@ -32,6 +32,7 @@ export function evaluate(source: string, engine: Engine = async () => {}): Expor
     precision: nothing,
     takeTurn,
     onCopies,
+    partsOf,
     requireOnHost,
     callOfWords,
   };

@@ -25,7 +25,7 @@ export function naturalLoops() {
     const end = starts[at + 1] ?? source.length;
     const text = source.slice(index, end);
     const [, name, list] = /^export async function (\w+)\(([\s\S]*?)\) \{/m.exec(text)!;
-    const parameters = list!.split(/,\s*/).flatMap((each) => {
+    const parameters = list!.split(/,\s*(?=\w+:)/).flatMap((each) => {
       const [, parameter, type] = /^(\w+): ([\s\S]+)$/.exec(each.trim()) ?? [];
       return parameter && type ? [{ name: parameter, type: type.replace(/^Readonly<(.*)>$/, "$1") }] : [];
     });
@@ -79,6 +79,14 @@ function argument(name: string, type: string): unknown {
       return new Int8Array(length);
     case "number[]":
       return fill(new Array<number>(length), (at) => random(at) >>> 22);
+    case "Float32Array[]":
+      return Array.from({ length: 3 }, (_, at) => argument("x".repeat(at + 1), "Float32Array"));
+    case "Float64Array[]":
+      return Array.from({ length: 3 }, (_, at) => argument("x".repeat(at + 1), "Float64Array"));
+    case "number[][][]":
+      return Array.from({ length: 4 }, () => argument(name, "number[][]"));
+    case "[number, number][]":
+      return Array.from({ length: 64 }, (_, at) => [random(at) / 2 ** 31 - 1, random(at + 64) / 2 ** 31 - 1]);
     case "number[][]":
       return Array.from({ length: 16 }, (_, row) =>
         Array.from({ length: 16 }, (_, at) => random(row * 16 + at) >>> 29),
@@ -88,6 +96,25 @@ function argument(name: string, type: string): unknown {
         const [x, y, vx, vy] = [1, 2, 3, 4].map((part) => (random(at * 4 + part) / 2 ** 31 - 1) * 4);
         return { x, y, vx, vy, mass: 1 + (at % 3) };
       });
+    case "Vec":
+      return { x: 0.25, y: -0.125 };
+    case "Body[]":
+      return Array.from({ length: 64 }, (_, at) => {
+        const [x, y, vx, vy] = [1, 2, 3, 4].map((part) => (random(at * 4 + part) / 2 ** 31 - 1) * 4);
+        return { pos: { x, y }, vel: { x: vx, y: vy }, mass: 1 + (at % 3) };
+      });
+    case "Candle[]":
+      return Array.from({ length: 64 }, (_, at) => {
+        const [open, high, low, close] = [1, 2, 3, 4].map((part) => random(at * 4 + part) >>> 20);
+        return { open, high, low, close };
+      });
+    case "Sample[]":
+      return Array.from({ length: 64 }, (_, at) => ({
+        features: [1, 2, 3].map((part) => random(at * 4 + part) >>> 28),
+        kind: at % 3,
+      }));
+    case "Image":
+      return { data: argument("data", "Uint8ClampedArray"), width: 8, height: 8 };
     case "string":
       if (name === "line") return Array.from({ length }, (_, at) => " (a)\n05)F("[random(at) % 10]).join("");
       return String.fromCharCode(...fill(new Array<number>(length), (at) => random(at) >>> 18));

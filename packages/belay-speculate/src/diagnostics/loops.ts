@@ -84,7 +84,7 @@ export const loopError = {
 
   unsupportedType: (name: string, type: string, span: Span) =>
     refused("unknown-type", `${quoted(name)} is ${article(type)}`, span, {
-      help: "a loop uses numbers, booleans, strings, typed arrays, and arrays of numbers, of such arrays or of objects with numbers",
+      help: "a loop uses numbers, booleans, strings, typed arrays, and arrays of numbers, of arrays or of objects that hold numbers",
     }),
 
   undeclared: (name: string, span: Span) =>

@@ -16,8 +16,8 @@ export interface LoopUses {
   readonly changed: readonly unknown[];
   readonly read: readonly unknown[];
   /**
-   * The objects that stand for variables which several calls of functions share, and plain arrays.
-   * Other values are ignored.
+   * The objects that stand for variables which several calls of functions share, and plain arrays
+   * with what they hold. Other values are ignored.
    */
   readonly variables: readonly unknown[];
 }
@@ -41,7 +41,8 @@ export class LoopTurn extends OrderedOperation {
     if (this.comes) await this.comes;
     if (this.#uses) {
       for (const array of arraysIn(this.#uses.read)) await bringHome(array, false);
-      for (const array of arraysIn(this.#uses.changed)) await bringHome(array, true);
+      for (const array of arraysIn([...this.#uses.changed, ...this.#uses.variables]))
+        await bringHome(array, true);
       return;
     }
     const copies = deviceCopies.all();
@@ -75,9 +76,9 @@ function mapped({ changed, read, variables }: LoopUses): ReadonlyMap<object, boo
   const isAlone = (array: LoopData) => residentOf(array) instanceof ResidentArray;
   return combineUses([
     ...arraysIn(read).map((array) => [memoryOf(array), isAlone(array)] as const),
-    ...[...arraysIn(changed).map(memoryOf), ...variables.filter(isObject)].map(
-      (used) => [used, true] as const,
-    ),
+    ...[...arraysIn(changed), ...variables.filter(isObject)]
+      .map(memoryOf)
+      .map((used) => [used, true] as const),
   ]);
 }
 

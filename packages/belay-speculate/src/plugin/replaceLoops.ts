@@ -111,9 +111,15 @@ function aroundTranslated(
   const changed = codes(({ role, isCopy }) => role !== "read" && !isCopy).join(", ");
   const read = codes(({ role, isCopy }) => role === "read" && !isCopy).join(", ");
   const copied = codes(({ isCopy }) => isCopy === true);
-  const tables = new Set(codes(({ name }) => loop.host.rows[name] !== undefined));
-  const rows = [...tables].map((code) => `...(Array.isArray(${code}) ? ${code} : [])`);
-  const shared = [...loop.shared.map((variable) => `${prefix}shared${variable}`), ...copied, ...rows];
+  const tables = Object.entries(loop.host.rows).map(
+    ([name, { path }]) =>
+      [optional(loop.host.arrays[name]!), JSON.stringify([null, ...path.slice(0, -1)])] as const,
+  );
+  const parts = tables.map(([code, path]) => `...${engine("partsOf")}(${code}, ${path})`);
+  const shared = [
+    ...loop.shared.map((variable) => `${prefix}shared${variable}`),
+    ...new Set([...copied, ...parts]),
+  ];
   const uses = `{ changed: [${changed}], read: [${read}], variables: [${shared.join(", ")}] }`;
   const take = () => `const ${turn} = ${engine("takeTurn")}(${uses});`;
   const isShared = shared.length > 0;
@@ -122,7 +128,7 @@ function aroundTranslated(
   const test =
     copied.length === 0
       ? `if (${guards}) { ${call} } else`
-      : `if (!(${guards} && await ${engine("onCopies")}(${copiesOf(loop)}, [${changed}], () => ${turn}.toHost(), async (${prefix}copies) => { ${call} })))`;
+      : `if (!(${guards} && await ${engine("onCopies")}(${copiesOf(loop)}, { changed: [${changed}], read: [${read}] }, () => ${turn}.toHost(), async (${prefix}copies) => { ${call} })))`;
   const left = loop.host.exit === null ? "" : `let ${prefix}left; `;
   const exits = exitsOf(loop, engine, prefix);
   if (isShared) {
@@ -168,8 +174,9 @@ function copiesOf({ loop, host }: TranslatedLoop): string {
   const copies = loop.arrays.filter(({ isCopy }) => isCopy);
   const members = copies.map(({ name, element, role }) => {
     const rows = host.rows[name];
-    const of = rows ? `, of: ${JSON.stringify(rows.property)}` : "";
-    return `${name}: { value: ${host.arrays[name]!}, as: "${classOf(element)}", isChanged: ${role !== "read"}${of} }`;
+    const path = rows ? `, path: ${JSON.stringify(rows.path)}, isTyped: ${rows.isTyped}` : "";
+    const lowest = host.lowest[name] === undefined ? "" : `, lowest: ${host.lowest[name]}`;
+    return `${name}: { value: ${host.arrays[name]!}, as: "${classOf(element)}", isChanged: ${role !== "read"}${path}${lowest} }`;
   });
   return `{ ${members.join(", ")} }`;
 }

@@ -3,119 +3,201 @@
  * typed arrays for a call, and the changed numbers back afterwards.
  */
 import type { LoopData } from "../../loops/javascript/sequential.ts";
+import { isPlainTypedArray, isTypedArray } from "./typedArrays.ts";
 
 /** The values to copy, by the names of their arrays in the loop. */
 export interface CopiedValues {
   /** The class of the copy. */
-  readonly as: "Float64Array" | "Int32Array" | "Uint16Array";
+  readonly as: keyof typeof classes;
   readonly value: unknown;
   readonly isChanged: boolean;
   /**
-   * The property of each object in the value; null for all elements of each array in it. Undefined
-   * for the elements of the value itself.
+   * The steps from an element of the value to a number: the names of properties, and null for all
+   * elements of an array. Undefined for the elements of the value itself.
    */
-  readonly of?: string | null;
+  readonly path?: Path;
+  /** True if typed arrays hold the numbers. */
+  readonly isTyped?: boolean;
+  /** The lowest index at which the loop may look for an element that does not exist. */
+  readonly lowest?: number;
 }
+
+type Path = readonly (string | null)[];
 
 /** The end of a loop that accesses a plain array or a string where it has no element. */
 class AccessOutside extends Error {}
 
-const classes = { Float64Array, Int32Array, Uint16Array };
+const classes = {
+  Int8Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  Float32Array,
+  Float64Array,
+};
+
+/** The typed arrays that a loop uses without a copy. */
+export interface OwnArrays {
+  readonly changed: readonly LoopData[];
+  readonly read: readonly LoopData[];
+}
+
+/** A value with its copy. */
+interface Copied extends CopiedValues {
+  /** The arrays or objects that hold the copied numbers. A string has none. */
+  readonly holders: readonly object[];
+  readonly copy: LoopData;
+}
 
 /**
  * Executes a loop on copies of plain arrays and strings. Afterwards it copies changed numbers back.
  * Returns false if the loop has to run as it is written. Then an element is no number of the copy's
  * type, two arrays share what the loop changes, or the loop accesses an element that does not
- * exist. The values and the arrays of `changed` then are as before. `toHost` brings arrays of the
+ * exist. The values and the loop's own arrays then are as before. `toHost` brings arrays of the
  * program up to date.
  */
 export async function onCopies(
   values: Readonly<Record<string, CopiedValues>>,
-  changed: readonly LoopData[],
+  { changed, read }: OwnArrays,
   toHost: () => Promise<void>,
   execute: (copies: Readonly<Record<string, LoopData>>) => Promise<void>,
 ): Promise<boolean> {
-  // A value has one copy, so that the engine notices if two arrays of the loop are the same.
-  const made: { readonly of: CopiedValues["of"]; readonly value: unknown; readonly copy: LoopData }[] = [];
-  const copies: Record<string, LoopData> = {};
-  for (const [name, one] of Object.entries(values)) {
-    const { as, value, of } = one;
-    const copy = made.find((other) => other.value === value && other.of === of)?.copy ?? copyOf(one);
-    if (copy?.constructor !== classes[as] || (one.isChanged && !mayChange(one))) return false;
-    made.push({ of, value, copy });
-    copies[name] = copy;
+  const given = Object.entries(values);
+  if (changed.length > 0 || given.some(([, { isTyped }]) => isTyped)) await toHost();
+  if (!hasPlainPrototypes()) return false;
+  const copied: Copied[] = [];
+  for (const [, one] of given) {
+    // A value has one copy, so that the engine notices if two arrays of the loop are the same.
+    const made = copied.find(({ value, path }) => value === one.value && `${path}` === `${one.path}`);
+    const holders = made?.holders ?? holdersIn(one);
+    const copy = made?.copy ?? (holders && copyOf(one, holders));
+    if (copy?.constructor !== classes[one.as] || (one.isChanged && !mayChange(one, holders!))) return false;
+    copied.push({ ...one, holders: holders!, copy });
   }
-  if (Object.values(values).some(({ isChanged }) => isChanged) && shareRows(Object.values(values)))
-    return false;
-  if (changed.length > 0) await toHost();
+  const isChanging = copied.some(({ isChanged }) => isChanged);
+  if (isChanging && shareHolders(copied)) return false;
+  if ((isChanging || changed.length > 0) && shareMemory(copied, [...changed, ...read])) return false;
   const saved = changed.map((array) => array.slice());
   try {
-    await execute(copies);
+    await execute(Object.fromEntries(given.map(([name], at) => [name, copied[at]!.copy])));
   } catch (error) {
     if (!(error instanceof AccessOutside)) throw error;
     if (changed.length > 0) await toHost();
     for (const [at, array] of changed.entries()) array.set(saved[at]!);
     return false;
   }
-  for (const [name, one] of Object.entries(values)) if (one.isChanged) copyBack(one, copies[name]!);
+  for (const one of copied) if (one.isChanged) copyBack(one);
   return true;
 }
 
-/** Returns a copy of a value; undefined if the copy would not have the same elements. */
-function copyOf({ as, value, of }: CopiedValues): LoopData | undefined {
+/** Yields the arrays and objects on the way to the numbers of a value, which may have any type. */
+export function* partsOf(value: unknown, path: Path = []): Generator<object> {
+  if (!isObject(value)) return;
+  yield value;
+  const [step, ...rest] = path;
+  if (typeof step === "string") yield* partsOf(propertyOf(value, step)?.value, rest);
+  else if (step === null && Array.isArray(value)) for (const one of value) yield* partsOf(one, rest);
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+const propertyOf = (value: unknown, name: string): PropertyDescriptor | undefined =>
+  isObject(value) ? Object.getOwnPropertyDescriptor(value, name) : undefined;
+
+/** Returns false if the program has given all arrays or all objects an element. */
+const hasPlainPrototypes = () =>
+  [Array.prototype, Object.prototype].every((prototype) =>
+    Reflect.ownKeys(prototype).every((key) => typeof key === "symbol" || !/^\d/.test(key)),
+  );
+
+/** Returns true for a proxy, where the platform tells. */
+const isProxy: (value: unknown) => boolean =
+  globalThis.process?.getBuiltinModule?.("node:util")?.types.isProxy ?? (() => false);
+
+const isPlain = (value: unknown): value is readonly unknown[] =>
+  Array.isArray(value) && Object.getPrototypeOf(value) === Array.prototype && !isProxy(value);
+
+/** Returns true for a typed array of exactly a class. */
+const isTypedOf = (value: unknown, as: CopiedValues["as"]): value is LoopData =>
+  isTypedArray(value) &&
+  Object.getPrototypeOf(value) === classes[as].prototype &&
+  isPlainTypedArray(value) &&
+  !isProxy(value);
+
+/**
+ * Returns the arrays or objects that hold the numbers of a value. Undefined if the value is not as
+ * declared, or if arrays at one place have different lengths.
+ */
+function holdersIn({ value, path, as, isTyped, lowest = 0 }: CopiedValues): readonly object[] | undefined {
+  if (typeof value === "string") return [];
+  const isArray = (one: unknown): one is readonly unknown[] => isPlain(one) && hasNothingBelow(one, lowest);
+  if (!isArray(value)) return undefined;
+  let parts: readonly unknown[] = path ? Array.from(value) : [value];
+  for (const [at, step] of (path ?? []).entries()) {
+    const isLast = at === path!.length - 1;
+    if (step === null) {
+      const areRows = parts.every((one) => (isLast && isTyped ? isTypedOf(one, as) : isArray(one)));
+      const rows = parts as readonly (readonly unknown[])[];
+      if (!areRows || rows.some(({ length }) => length !== rows[0]!.length)) return undefined;
+      if (!isLast) parts = rows.flatMap((row) => Array.from(row));
+    } else {
+      if (!parts.every((one) => isObject(one) && !isProxy(one))) return undefined;
+      if (!isLast) parts = parts.map((one) => propertyOf(one, step)?.value);
+    }
+  }
+  return parts as readonly object[];
+}
+
+/** Returns true for an array that has no property at the negative indices from one on. */
+function hasNothingBelow(array: object, lowest: number): boolean {
+  for (let at = lowest; at < 0; at++) if (at in array) return false;
+  return true;
+}
+
+/** Returns a copy of a value's numbers; undefined if the copy would not have the same. */
+function copyOf({ as, value, path }: CopiedValues, holders: readonly object[]): LoopData | undefined {
   const copy =
     typeof value === "string"
       ? Uint16Array.from({ length: value.length }, (_, at) => value.charCodeAt(at))
-      : of === undefined
-        ? copyOfNumbers(value, as)
-        : of === null
-          ? copyOfRows(value, as)
-          : copyOfProperty(value, as, of);
+      : typeof path?.at(-1) === "string"
+        ? copyOfProperty(as, holders, path.at(-1)!)
+        : copyOfElements(as, holders as readonly (readonly unknown[] | LoopData)[]);
   const leave = () => {
     throw new AccessOutside();
   };
   return copy && Object.defineProperty(copy, "leave", { value: leave });
 }
 
-const isPlain = (value: unknown): value is readonly unknown[] =>
-  Array.isArray(value) && Object.getPrototypeOf(value) === Array.prototype;
-
-function copyOfNumbers(value: unknown, as: CopiedValues["as"]): LoopData | undefined {
-  if (!isPlain(value)) return undefined;
-  const copy = new classes[as](value.length);
-  return setAll(copy, 0, value) ? copy : undefined;
-}
-
-/** Copies the elements of all arrays in an array, one array after another. */
-function copyOfRows(value: unknown, as: CopiedValues["as"]): LoopData | undefined {
-  if (!isPlain(value)) return undefined;
-  const width = isPlain(value[0]) ? value[0].length : 0;
-  for (let at = 0; at < value.length; at++) {
-    const row = value[at];
-    if (!isPlain(row) || row.length !== width) return undefined;
-  }
-  const copy = new classes[as](value.length * width);
-  const isCopied = value.every((row, at) => setAll(copy, at * width, row as readonly unknown[]));
-  return isCopied ? copy : undefined;
-}
-
-/** Copies a property of all objects in an array, which must be a property of their own. */
-function copyOfProperty(value: unknown, as: CopiedValues["as"], name: string): LoopData | undefined {
-  if (!isPlain(value)) return undefined;
-  const copy = new classes[as](value.length);
-  for (let at = 0; at < value.length; at++) {
-    if (!setNumber(copy, at, propertyOf(value[at], name)?.value)) return undefined;
+/** Copies the elements of arrays of one length, one array after another. */
+function copyOfElements(
+  as: CopiedValues["as"],
+  rows: readonly (readonly unknown[] | LoopData)[],
+): LoopData | undefined {
+  const width = rows[0]?.length ?? 0;
+  const copy = new classes[as](rows.length * width);
+  for (const [at, row] of rows.entries()) {
+    if (isTypedArray(row)) copy.set(row, at * width);
+    else if (!setAll(copy, at * width, row)) return undefined;
   }
   return copy;
 }
 
-const propertyOf = (value: unknown, name: string): PropertyDescriptor | undefined =>
-  typeof value === "object" && value !== null ? Object.getOwnPropertyDescriptor(value, name) : undefined;
+function copyOfProperty(
+  as: CopiedValues["as"],
+  objects: readonly object[],
+  name: string,
+): LoopData | undefined {
+  const copy = new classes[as](objects.length);
+  for (const [at, one] of objects.entries())
+    if (!setNumber(copy, at, propertyOf(one, name)?.value)) return undefined;
+  return copy;
+}
 
 function setAll(copy: LoopData, start: number, elements: readonly unknown[]): boolean {
-  for (let at = 0; at < elements.length; at++) {
-    if (!setNumber(copy, start + at, elements[at])) return false;
-  }
+  for (let at = 0; at < elements.length; at++) if (!setNumber(copy, start + at, elements[at])) return false;
   return true;
 }
 
@@ -127,38 +209,61 @@ function setNumber(copy: LoopData, at: number, value: unknown): boolean {
 }
 
 /** Returns true if the program may change all numbers of a value. */
-function mayChange({ value, of }: CopiedValues): boolean {
-  if (of === undefined) return !Object.isFrozen(value);
-  const elements = value as readonly unknown[];
-  if (of === null) return !elements.some((row) => Object.isFrozen(row));
-  return elements.every((one) => propertyOf(one, of)?.writable);
+function mayChange({ path }: CopiedValues, holders: readonly object[]): boolean {
+  const name = path?.at(-1);
+  return typeof name === "string"
+    ? holders.every((one) => propertyOf(one, name)?.writable)
+    : !holders.some((one) => Object.isFrozen(one));
 }
 
-/** Returns true if an array or an object is in two places of different values, or of one value. */
-function shareRows(values: readonly CopiedValues[]): boolean {
-  const seen = new Set<unknown>();
-  const distinct = new Set(values.map(({ value }) => value));
-  for (const value of distinct) {
-    const isTable = values.some((one) => one.value === value && one.of !== undefined);
-    const parts: readonly unknown[] = isTable ? (value as readonly unknown[]) : [value];
-    for (const part of parts) {
-      if (typeof part === "object" && seen.has(part)) return true;
-      seen.add(part);
+/** Returns true if an array or an object holds the numbers of two places. */
+function shareHolders(copied: readonly Copied[]): boolean {
+  const seen = new Set<object>();
+  const places = copied.filter(
+    (one, at) =>
+      !copied.slice(0, at).some((other) => other.value === one.value && haveSameHolders(one, other)),
+  );
+  for (const { holders } of places)
+    for (const holder of holders) {
+      if (seen.has(holder)) return true;
+      seen.add(holder);
     }
+  return false;
+}
+
+/** Returns true if two paths in one value lead to the same arrays or objects of numbers. */
+const haveSameHolders = ({ path }: Copied, other: Copied) =>
+  !path === !other.path && `${path?.slice(0, -1)}` === `${other.path?.slice(0, -1)}`;
+
+/** Returns true if a typed array in a value has memory of another one, or of the loop's own. */
+function shareMemory(copied: readonly Copied[], own: readonly LoopData[]): boolean {
+  const held = new Set(copied.flatMap(({ holders, isTyped }) => (isTyped ? (holders as LoopData[]) : [])));
+  const ranges = [...held, ...own]
+    .filter(({ byteLength }) => byteLength > 0)
+    .map((array) => ({ array, isHeld: held.has(array), start: array.byteOffset }))
+    .sort((one, other) => one.start - other.start);
+  /** The ends of the memory so far, and of that of arrays in values, in each buffer. */
+  const ends = new Map<ArrayBufferLike, { all: number; held: number }>();
+  for (const { array, isHeld, start } of ranges) {
+    const end = ends.get(array.buffer) ?? { all: 0, held: 0 };
+    if (start < (isHeld ? end.all : end.held)) return true;
+    end.all = Math.max(end.all, start + array.byteLength);
+    if (isHeld) end.held = Math.max(end.held, start + array.byteLength);
+    ends.set(array.buffer, end);
   }
   return false;
 }
 
-function copyBack({ value, of }: CopiedValues, copy: LoopData): void {
-  if (of === undefined) {
-    const array = value as number[];
-    for (let at = 0; at < copy.length; at++) array[at] = copy[at]!;
-  } else if (of === null) {
-    let at = 0;
-    for (const row of value as number[][])
-      for (let place = 0; place < row.length; place++) row[place] = copy[at++]!;
-  } else {
-    const objects = value as Record<string, number>[];
-    for (let at = 0; at < copy.length; at++) objects[at]![of] = copy[at]!;
+/** Sets the numbers of a value that differ from those of its copy. */
+function copyBack({ path, holders, copy }: Copied): void {
+  const name = path?.at(-1);
+  let next = 0;
+  const set = (holder: Record<string | number, number>, key: string | number) => {
+    const value = copy[next++]!;
+    if (!Object.is(holder[key], value)) holder[key] = value;
+  };
+  for (const holder of holders as (Record<string | number, number> & { length: number })[]) {
+    if (typeof name === "string") set(holder, name);
+    else for (let at = 0; at < holder.length; at++) set(holder, at);
   }
 }

@@ -19,8 +19,8 @@ import { leaveLoop } from "./expressions/leaving.ts";
 import { isMathFunction, mathCall } from "./expressions/mathFunctions.ts";
 import { read } from "./expressions/names.ts";
 import { isNumberTest, numberTest } from "./expressions/numberTests.ts";
+import { partNamed } from "./expressions/parts.ts";
 import { methodCalled, namedPart, objectMeaning } from "./expressions/properties.ts";
-import { rowNamed } from "./expressions/rows.ts";
 import { elementsOf } from "./expressions/scratchArrays.ts";
 import type { Lowering, Meaning, OuterObject } from "./lowering.ts";
 import { between, hostBoolean, hostConstant, integer, type LoweredValue } from "./numbers/values.ts";
@@ -110,7 +110,7 @@ function inlined(
     if (!value) continue;
     given[at] =
       (target?.type === "Identifier"
-        ? (objectMeaning(lowering, value) ?? rowMeaning(lowering, value))
+        ? (objectMeaning(lowering, value) ?? partMeaning(lowering, value))
         : undefined) ??
       arrayNamed(lowering, value) ??
       afterwards(
@@ -244,9 +244,9 @@ function propertiesOf(pattern: ObjectPattern, given: Source): readonly Argument[
   return [...values, ...missing.map(({ target }) => ({ target, value: undefined }))];
 }
 
-function rowMeaning(lowering: Lowering, node: Source): Meaning | undefined {
-  const row = rowNamed(lowering, node);
-  return row && { kind: "row", row };
+function partMeaning(lowering: Lowering, node: Source): Meaning | undefined {
+  const part = partNamed(lowering, node);
+  return part && { kind: "part", part };
 }
 
 function bindParameter(lowering: Lowering, parameter: Node, given: Meaning | undefined, node: Node): void {
@@ -260,7 +260,7 @@ function bindParameter(lowering: Lowering, parameter: Node, given: Meaning | und
     meaning = { kind: "value", value: lowering.expression(parameter.right) };
   }
   if (!meaning) refuse(loopError.unsupported("a call without all arguments", node));
-  const isObject = meaning.kind === "object" || meaning.kind === "row";
+  const isObject = meaning.kind === "object" || meaning.kind === "part";
   if (isObject && binding.assignments.length > 0)
     refuse(loopError.unsupported("an assigned parameter for an object", node));
   if (meaning.kind === "array" || meaning.kind === "scratch" || isObject)

@@ -1,6 +1,6 @@
 import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import { nameOf } from "belay-gpu/internal/diagnostics/registry";
-import type { ForOfStatement, Expression as Source } from "oxc-parser";
+import type { Expression as Source } from "oxc-parser";
 import { loopError, loopWarning } from "../../diagnostics/loops.ts";
 import { accessCounts } from "../analysis/accessCounts.ts";
 import { combiningLoop } from "../analysis/combiningLoop.ts";
@@ -15,8 +15,6 @@ import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
 import type { BodyStatement, FloatType, Loop, LoopArray, LoopExpression, Reduction } from "../tree/ir.ts";
 import { isChoice, reducedVariables } from "../tree/walk.ts";
 import { condition } from "./expressions/choices.ts";
-import { arrayOf, requireMethod } from "./expressions/elements.ts";
-import { requireForEach, tableNamed } from "./expressions/rows.ts";
 import { type LoopHeader, loopHeader } from "./header.ts";
 import { type CopiedRows, type LoopExit, Lowering, spanOf } from "./lowering.ts";
 import { toBoolean } from "./numbers/conversions.ts";
@@ -27,9 +25,8 @@ import { between, integer } from "./numbers/values.ts";
 import { prune } from "./prune.ts";
 import { roleOf } from "./roles.ts";
 import { body } from "./statements/branches.ts";
-import { declareRow } from "./statements/declarations.ts";
+import { elementsOver } from "./statements/elementLoops.ts";
 import { exitVariable } from "./statements/exits.ts";
-import { declareElement, patternOf } from "./statements/innerLoops.ts";
 import { callbackBody } from "./statements/returns.ts";
 import { declareEmpty } from "./statements/setVariables.ts";
 import { statements } from "./statements/statements.ts";
@@ -56,6 +53,8 @@ export interface HostExpressions {
   readonly arrays: Readonly<Record<string, string>>;
   /** The numbers that the host copies from arrays of arrays or of objects. */
   readonly rows: Readonly<Record<string, CopiedRows>>;
+  /** The lowest indices at which copied arrays must not have a property. */
+  readonly lowest: Readonly<Record<string, number>>;
   /** The JavaScript of each carried variable's value before the loop. */
   readonly carried: Readonly<Record<string, string>>;
   /** The program's variable for each reduction. */
@@ -175,7 +174,7 @@ interface Translated {
 }
 
 function translateOnce(lowering: Lowering): Translated | undefined {
-  const { node, label, elements, isCallback } = lowering.loop;
+  const { node, label, elements } = lowering.loop;
   let translated: Translated | undefined;
   lowering.attempt(() =>
     lowering.within(node, () => {
@@ -188,9 +187,12 @@ function translateOnce(lowering: Lowering): Translated | undefined {
       });
       const statements = lowering.collect(() => {
         for (const condition of header.conditions) endUnless(lowering, condition);
-        if (elements) declareElementOf(lowering, elements);
+        if (elements) {
+          const ir: LoopExpression = { kind: "index", type: "i32" };
+          elementsOver(lowering, elements).declare(integer(ir, between(0, 0), constant(1)));
+        }
         const iteration = () => body(lowering, node.body, (node.update ?? node).end);
-        if (isCallback) callbackBody(lowering, { kind: "endIteration" }, iteration);
+        if (elements?.callback) callbackBody(lowering, { kind: "endIteration" }, iteration);
         else iteration();
       });
       const hoisted = lowering.collect(() => {
@@ -207,21 +209,6 @@ function endUnless(lowering: Lowering, node: Source): void {
   const operand = toBoolean(lowering, condition(lowering, node), node);
   const test: LoopExpression = { kind: "unary", type: "bool", operator: "!", operand };
   lowering.emit({ kind: "if", test, yes: [{ kind: "endLoop" }], no: [] });
-}
-
-/** Declares the element of a loop over a typed array. */
-function declareElementOf(lowering: Lowering, elements: ForOfStatement): void {
-  const ir: LoopExpression = { kind: "index", type: "i32" };
-  const index = integer(ir, between(0, 0), constant(1));
-  const table = tableNamed(lowering, elements.right);
-  if (table) {
-    if (lowering.loop.isCallback) requireForEach(lowering, table);
-    declareRow(lowering, patternOf(elements), { table, index });
-    return;
-  }
-  const array = arrayOf(lowering, elements.right);
-  if (lowering.loop.isCallback) requireMethod(lowering, array, "forEach");
-  declareElement(lowering, elements, { array, ir, index, span: spanOf(elements.right) });
 }
 
 function finish(
@@ -307,6 +294,7 @@ function finish(
     rows: Object.fromEntries(
       [...lowering.arrays.values()].flatMap(({ name, rows }) => (rows ? [[name, rows]] : [])),
     ),
+    lowest: Object.fromEntries(lowering.lowest),
     inputs: Object.fromEntries([...lowering.inputs].map(({ name, code }) => [name, code])),
     carried: Object.fromEntries(
       [...carried, ...passed].map(({ name, variable }) => [

@@ -2,7 +2,7 @@ import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic
 import type { Expression, Node, Statement } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { BranchDirective } from "../directives/directive.ts";
-import type { CopiedValue, RowType } from "../source/declaredTypes.ts";
+import type { CopiedValue, DeclaredType } from "../source/declaredTypes.ts";
 import type { Imports } from "../source/imports.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import type { Binding, Scope, Scopes } from "../source/scopes.ts";
@@ -48,23 +48,28 @@ export const spanOf = ({ start, end }: Node): Span => ({ start, end });
 
 /** The numbers that the host copies from an array of arrays or of objects. */
 export interface CopiedRows {
-  /** The property of each object; null for all elements of each array. */
-  readonly property: string | null;
+  /**
+   * The steps from an element of the array to a number: the names of properties, and null for all
+   * elements of an array.
+   */
+  readonly path: readonly (string | null)[];
+  /** True if typed arrays hold the numbers. */
+  readonly isTyped: boolean;
   /** JavaScript that gives the length of the copy. */
   readonly length: string;
 }
 
-/** An array of arrays of numbers from outside, or an array of objects. */
-export interface Table {
-  /** JavaScript that gives the array before the loop. */
+/** An array of arrays or of objects from outside, or an array, an object or a number in one. */
+export interface Part {
+  /** JavaScript that gives the outermost array before the loop. */
   readonly code: string;
-  readonly type: RowType;
-}
-
-/** An array or an object in a table. */
-export interface Row {
-  readonly table: Table;
-  readonly index: LoweredValue;
+  /** The steps from there: the names of properties, and null for an element. */
+  readonly path: readonly (string | null)[];
+  /** The indices of the elements, and whether an array may have no such element. */
+  readonly indices: readonly { readonly value: LoweredValue; readonly mayMiss: boolean }[];
+  readonly type: DeclaredType;
+  /** The array or object that the last step starts from; undefined for the outermost array. */
+  readonly holder?: Part;
 }
 
 export interface ElementAccess {
@@ -82,7 +87,7 @@ export type Meaning =
   | { readonly kind: "reduction"; readonly operator: Reduction["operator"]; readonly variable: Variable }
   | { readonly kind: "array"; readonly array: AccessedArray }
   | { readonly kind: "scratch"; readonly scratch: ScratchArray }
-  | { readonly kind: "row"; readonly row: Row }
+  | { readonly kind: "part"; readonly part: Part }
   /** A parameter for an object from outside, whose properties a function reads. */
   | { readonly kind: "object"; readonly object: OuterObject };
 
@@ -174,6 +179,8 @@ export class Lowering {
   readonly diagnostics: Diagnostic[] = [];
   readonly warnings = new Map<string, Diagnostic>();
   readonly arrays = new Map<string, AccessedArray>();
+  /** The lowest indices at which the host checks that copied arrays have no property. */
+  readonly lowest = new Map<string, number>();
   readonly inputs = new Inputs();
   /** The variables from outside that the loop changes, by their names outside. */
   readonly written = new Map<string, Variable>();

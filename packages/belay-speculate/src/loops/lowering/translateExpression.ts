@@ -5,10 +5,11 @@ import { call } from "./calls.ts";
 import { condition, conditional, logical } from "./expressions/choices.ts";
 import { arrayOrText, characterOf, element, lengthOf, loadOf, textNamed } from "./expressions/elements.ts";
 import { inOrder } from "./expressions/evaluationOrder.ts";
+import { coalesced } from "./expressions/missing.ts";
 import { meaningOf, read } from "./expressions/names.ts";
 import { binary, unary } from "./expressions/operators.ts";
+import { cellNamed, lengthOfPart, partNamed } from "./expressions/parts.ts";
 import { constantAt, propertyMeaning } from "./expressions/properties.ts";
-import { lengthOfRow, lengthOfTable, rowNamed, tableNamed } from "./expressions/rows.ts";
 import { scratchNamed } from "./expressions/scratchArrays.ts";
 import type { Lowering } from "./lowering.ts";
 import { hostConstant, type LoweredValue, literal } from "./numbers/values.ts";
@@ -52,7 +53,7 @@ function translate(lowering: Lowering, node: Source): LoweredValue {
       return binary(lowering, node.operator, left!, right!, node);
     }
     case "LogicalExpression":
-      return logical(lowering, node);
+      return node.operator === "??" ? coalesced(lowering, node) : logical(lowering, node);
     case "ConditionalExpression":
       return conditional(lowering, node);
     case "MemberExpression":
@@ -61,6 +62,10 @@ function translate(lowering: Lowering, node: Source): LoweredValue {
       return assign(lowering, node);
     case "UpdateExpression":
       return update(lowering, node);
+    case "ChainExpression": {
+      const cell = node.expression.type === "MemberExpression" && cellNamed(lowering, node.expression);
+      return cell ? loadOf(lowering, cell) : refuse(loopError.unsupported(describe(node), node));
+    }
     case "CallExpression":
       return call(lowering, node);
     case "SequenceExpression": {
@@ -102,13 +107,17 @@ function named(lowering: Lowering, name: string, node: Node): LoweredValue {
       return refuse(
         loopError.unsupported("an array used as a value", node, "access its elements, or its length"),
       );
-    case "row":
+    case "part":
     case "object":
       return refuse(loopError.unsupported("an object used as a value", node, "read its properties"));
   }
 }
 
 function member(lowering: Lowering, node: MemberExpression): LoweredValue {
+  const isLength = !node.computed && node.property.type === "Identifier" && node.property.name === "length";
+  const part = isLength ? partNamed(lowering, node.object) : undefined;
+  const length = part && lengthOfPart(lowering, part, node);
+  if (length) return length;
   if (!node.computed && node.property.type === "Identifier" && node.object.type === "Identifier") {
     const { name } = node.property;
     const isGlobal = !lookUp(lowering.scope, node.object.name);
@@ -116,9 +125,7 @@ function member(lowering: Lowering, node: MemberExpression): LoweredValue {
       const value = node.object.name === "Math" ? Math[name as "PI"] : Number[name as "EPSILON"];
       if (typeof value === "number") return hostConstant(value);
     }
-    const length = name === "length" ? lengthOfRows(lowering, node) : undefined;
-    if (length) return length;
-    if (name === "length") {
+    if (isLength && !part) {
       const scratch = scratchNamed(lowering, node.object);
       if (scratch) return hostConstant(scratch.variables.length);
       return lengthOf(arrayOrText(lowering, node.object));
@@ -126,9 +133,7 @@ function member(lowering: Lowering, node: MemberExpression): LoweredValue {
   }
   const constant = constantAt(lowering, node);
   if (constant !== undefined) return hostConstant(constant);
-  if (!node.computed && node.property.type === "Identifier" && node.property.name === "length") {
-    const length = lengthOfRows(lowering, node);
-    if (length) return length;
+  if (isLength) {
     const object = propertyMeaning(lowering, node.object);
     if (object?.kind === "array") return lengthOf(object.array);
   }
@@ -137,14 +142,6 @@ function member(lowering: Lowering, node: MemberExpression): LoweredValue {
   const text = node.computed ? textNamed(lowering, node.object) : undefined;
   if (text) return characterOf(lowering, text, node.property as Source, node);
   return loadOf(lowering, element(lowering, node));
-}
-
-/** Returns the length of an array of arrays or objects, or of an array in it. */
-function lengthOfRows(lowering: Lowering, { object }: MemberExpression): LoweredValue | undefined {
-  const table = tableNamed(lowering, object);
-  if (table) return lengthOfTable(table);
-  const row = rowNamed(lowering, object);
-  return row?.table.type.kind === "numbers" ? lengthOfRow(lowering, row, object) : undefined;
 }
 
 const names: Readonly<Record<string, string>> = {

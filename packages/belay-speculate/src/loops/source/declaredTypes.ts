@@ -10,22 +10,28 @@ export type DeclaredType =
       readonly kind: "array";
       readonly element: ElementType;
       /** The value of the program whose elements the host copies to a typed array. */
-      readonly copied?: CopiedValue;
+      readonly copied?: "numbers" | "text";
     }
   | { readonly kind: "number" }
   | { readonly kind: "boolean" }
-  /** A known type that a loop cannot use. */
-  | { readonly kind: "other"; readonly name: string; readonly rows?: RowType }
+  | OtherType
   | { readonly kind: "unknown" };
 
-/** The elements of an array of arrays of numbers, or of an array of objects. */
-export type RowType =
-  | { readonly kind: "numbers"; readonly element: "f64" | "i32" }
-  /** Objects, with the type or the value that declares their properties. */
-  | { readonly kind: "objects"; readonly node: Node; readonly scope: Scope };
+/** A known type that is no number and no array of numbers. */
+export interface OtherType {
+  readonly kind: "other";
+  readonly name: string;
+  /** The type of the elements, if they are arrays or objects. */
+  readonly elements?: DeclaredType;
+  /** The type or the value that declares the properties, if it is one of objects. */
+  readonly object?: { readonly node: Node; readonly scope: Scope };
+}
 
-/** A plain array of numbers, or a string, which is an array of its code units. */
-export type CopiedValue = "numbers" | "text";
+/**
+ * A plain array of numbers, a string, which is an array of its code units, or typed arrays in an
+ * array.
+ */
+export type CopiedValue = "numbers" | "text" | "typed";
 
 /** The typed arrays that a loop may access, by class. */
 export const elementTypes: Readonly<Record<string, ElementType>> = {
@@ -118,7 +124,8 @@ export function typeOfAnnotation(
         if (isNumber(argument, scope, file, distance)) return plainArray("f64");
         return arrayOfRows(argument, file.source.slice(type.start, type.end), scope, file, distance);
       }
-      return typeNamed(type.typeName.name, scope);
+      const named = typeNamed(type.typeName.name, scope);
+      return named.kind === "other" ? { ...named, object: { node: type, scope } } : named;
     }
     case "TSLiteralType":
       if (type.literal.type === "Literal" && typeof type.literal.value === "number")
@@ -128,7 +135,7 @@ export function typeOfAnnotation(
     case "TSUnknownKeyword":
       return unknown;
   }
-  return { kind: "other", name: file.source.slice(type.start, type.end) };
+  return { kind: "other", name: file.source.slice(type.start, type.end), object: { node: type, scope } };
 }
 
 /** Returns the declaration of a type's name, also in a namespace; undefined if there is none. */
@@ -150,14 +157,12 @@ function arrayOfRows(
   file: ParsedFile,
   distance: number,
 ): DeclaredType {
-  const element = typeOfAnnotation(type, scope, file, distance + 1);
-  if (element.kind === "array" && element.copied === "numbers")
-    return { kind: "other", name, rows: { kind: "numbers", element: "f64" } };
-  const isObject = element.kind === "other" && !element.rows;
-  return isObject
-    ? { kind: "other", name, rows: { kind: "objects", node: type, scope } }
-    : { kind: "other", name };
+  return { kind: "other", name, ...holding(typeOfAnnotation(type, scope, file, distance + 1)) };
 }
+
+/** Returns the elements of an array of arrays or objects. A loop cannot use strings in arrays. */
+const holding = (elements: DeclaredType): Pick<OtherType, "elements"> =>
+  (elements.kind === "array" && elements.copied !== "text") || elements.kind === "other" ? { elements } : {};
 
 const isNumber = (type: TSType, scope: Scope, file: ParsedFile, distance: number) =>
   typeOfAnnotation(type, scope, file, distance + 1).kind === "number";
@@ -245,13 +250,19 @@ function madeOfRows(
 ): DeclaredType | undefined {
   if (make?.type !== "ArrowFunctionExpression") return undefined;
   const body = withoutTypes(make.body as Expression);
-  if (body.type === "ObjectExpression")
-    return { kind: "other", name: "array of objects", rows: { kind: "objects", node: body, scope } };
-  const row = typeOfInitializer(body, scope, file, distance + 1);
-  return row.kind === "array" && row.copied === "numbers"
-    ? { kind: "other", name: "array of arrays", rows: { kind: "numbers", element: "f64" } }
-    : undefined;
+  const elements =
+    body.type === "ObjectExpression"
+      ? objectAt(body, scope)
+      : typeOfInitializer(body, scope, file, distance + 1);
+  const held = holding(elements);
+  return held.elements && { kind: "other", name: "array of arrays or objects", ...held };
 }
+
+const objectAt = (node: Node, scope: Scope): OtherType => ({
+  kind: "other",
+  name: "object",
+  object: { node, scope },
+});
 
 /** Returns the object that a call of `Object.freeze` returns; undefined for other calls. */
 export function frozenBy({ callee, arguments: [frozen] }: CallExpression): Expression | undefined {
@@ -273,13 +284,11 @@ function ofElements({ elements }: ArrayExpression, scope: Scope): DeclaredType {
     node === null || ["ObjectExpression", "ArrayExpression", "SpreadElement"].includes(node.type);
   const [first] = elements;
   if (first && elements.every((one) => one?.type === "ObjectExpression"))
-    return { kind: "other", name: "array of objects", rows: { kind: "objects", node: first, scope } };
+    return { kind: "other", name: "array of objects", elements: objectAt(first, scope) };
   const rows = elements.map((one) => (one?.type === "ArrayExpression" ? ofElements(one, scope) : undefined));
-  if (first && rows.every((one) => one?.kind === "array")) {
-    const areIntegers = rows.every((one) => one?.kind === "array" && one.element === "i32");
-    const element = areIntegers ? "i32" : "f64";
-    return { kind: "other", name: "array of arrays", rows: { kind: "numbers", element } };
-  }
+  const row = rows.find((one) => one?.kind !== "array" || one.element !== "i32") ?? rows[0];
+  if (row && rows.every((one) => one?.kind === row.kind))
+    return { kind: "other", name: "array of arrays", ...holding(row) };
   if (elements.some((one, at) => isOther(one) || typeof values[at] === "boolean"))
     return { kind: "other", name: "array of objects" };
   const areIntegers = values.length > 0 && values.every((value) => Object.is(Number(value) | 0, value));

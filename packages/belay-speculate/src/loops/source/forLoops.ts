@@ -9,6 +9,7 @@ import type {
   NumericLiteral as Literal,
   MemberExpression,
   Node,
+  Statement,
   UpdateExpression,
   VariableDeclaration,
   VariableDeclarator,
@@ -22,10 +23,8 @@ import { childrenOf, isFunction, type Scope, type Scopes } from "./scopes.ts";
 export interface ForLoop {
   /** The loop itself, or a `for` that does the same. */
   readonly node: ForStatement;
-  /** The loop over an array, if the loop is written so, or as a call of `forEach`. */
-  readonly elements: ForOfStatement | undefined;
-  /** True for a call of `forEach`. A return in it goes on with the next element. */
-  readonly isCallback: boolean;
+  /** The loop over an array, if the loop is written so. */
+  readonly elements: ElementsLoop | undefined;
   readonly label: string | undefined;
   /** The start of the loop, or of its label. */
   readonly start: number;
@@ -39,7 +38,7 @@ export interface ForLoop {
 /** Returns every loop of the file that may count, in order. */
 export function forLoops({ program }: ParsedFile, scopes: Scopes): ForLoop[] {
   const loops: ForLoop[] = [];
-  type Place = Omit<ForLoop, "node" | "elements" | "isCallback"> & { readonly node: Node };
+  type Place = Omit<ForLoop, "node" | "elements"> & { readonly node: Node };
   const root = scopes.get(program)!;
   const pending: Place[] = [
     { node: program, label: undefined, start: 0, scope: root, container: program, siblings: [] },
@@ -52,9 +51,7 @@ export function forLoops({ program }: ParsedFile, scopes: Scopes): ForLoop[] {
     }
     const loop = asFor(node, place.label, scopes);
     if (loop) {
-      const callback = forEachOf(node);
-      const elements = callback?.elements ?? (node.type === "ForOfStatement" ? node : undefined);
-      loops.push({ ...place, node: loop, elements, isCallback: callback !== undefined });
+      loops.push({ ...place, node: loop, elements: elementsLoop(node) });
     }
     const siblings = "body" in node && Array.isArray(node.body) ? (node.body as Node[]) : [];
     const scope = scopes.get(node) ?? place.scope;
@@ -78,9 +75,10 @@ function asFor(node: Node, label: string | undefined, scopes: Scopes): ForStatem
     case "WhileStatement":
       return ofCountingTest({ ...node, init: null }) ?? ofWhile(node, label, scopes);
     case "ForOfStatement":
-      return node.await ? undefined : ofElements(node, "$place", scopes.get(node)!, scopes);
-    case "ExpressionStatement":
-      return ofForEach(node, scopes);
+    case "ExpressionStatement": {
+      const elements = elementsLoop(node);
+      return elements && ofElements(elements, node, scopes);
+    }
     default:
       return undefined;
   }
@@ -182,19 +180,46 @@ function startingAt(
   return { ...init, declarations };
 }
 
-/** A call of `forEach` as a loop over the elements. */
-export interface ForEach {
-  readonly elements: ForOfStatement;
-  /** The name of the callback's second parameter. */
+/** A loop over the elements of an array. */
+export interface ElementsLoop {
+  /** The array. */
+  readonly right: Expression;
+  /** The pattern for an element; null if the loop does not use elements. */
+  readonly target: Node | null;
+  /** The name of the variable for its index. */
   readonly index: string | undefined;
-  readonly callback: Node;
+  /** The method of the array that the loop calls. */
+  readonly method: "values" | "entries" | "forEach";
+  readonly body: Statement;
+  /** The function that `forEach` calls. */
+  readonly callback: Node | undefined;
 }
 
 /**
- * Returns `a.forEach((x, i) => …)` as a loop over elements; undefined for other statements. The
- * callback is written in place, has no `this` of its own, and changes no index.
+ * Returns a loop over the elements of an array: `for (const x of a)`,
+ * `for (const [i, x] of a.entries())` or `a.forEach((x, i) => …)`. Undefined for other statements.
  */
-export function forEachOf(statement: Node): ForEach | undefined {
+export function elementsLoop(statement: Node): ElementsLoop | undefined {
+  return statement.type === "ForOfStatement" ? forOf(statement) : forEach(statement);
+}
+
+function forOf({ left, right, body, await: waits }: ForOfStatement): ElementsLoop | undefined {
+  const [declarator, ...others] = left.type === "VariableDeclaration" ? left.declarations : [];
+  const isOwn = left.type === "VariableDeclaration" && (left.kind === "const" || left.kind === "let");
+  if (waits || !isOwn || !declarator || others.length > 0) return undefined;
+  const target = declarator.id;
+  const plain = { target, index: undefined, right, method: "values", body, callback: undefined } as const;
+  const entries = right.type === "CallExpression" && right.arguments.length === 0 ? right.callee : undefined;
+  if (entries?.type !== "MemberExpression" || entries.computed || entries.optional) return plain;
+  if ((entries.property as IdentifierName).name !== "entries") return plain;
+  if (target.type !== "ArrayPattern" || target.elements.length > 2) return undefined;
+  const [index = null, element = null] = target.elements;
+  if (index && index.type !== "Identifier") return undefined;
+  return { ...plain, target: element, index: index?.name, right: entries.object, method: "entries" };
+}
+
+/** The callback is written in place, has no `this` of its own, and changes no index. */
+function forEach(statement: Node): ElementsLoop | undefined {
   if (statement.type !== "ExpressionStatement" || statement.expression.type !== "CallExpression")
     return undefined;
   const { callee, arguments: args, optional } = statement.expression;
@@ -202,32 +227,19 @@ export function forEachOf(statement: Node): ForEach | undefined {
   if ((callee.property as IdentifierName).name !== "forEach" || args.length !== 1) return undefined;
   const callback = args[0]!;
   if (callback.type !== "ArrowFunctionExpression" && callback.type !== "FunctionExpression") return undefined;
-  const names = callback.params.map((parameter) =>
-    parameter.type === "Identifier" ? parameter.name : undefined,
-  );
-  const [value, index] = names;
+  const [target, index, ...others] = callback.params;
   if (callback.async || ("generator" in callback && callback.generator)) return undefined;
-  if (value === undefined || names.includes(undefined) || names.length > 2 || !callback.body)
-    return undefined;
+  if (!target || others.length > 0 || !callback.body) return undefined;
+  if (!["Identifier", "ArrayPattern", "ObjectPattern"].includes(target.type)) return undefined;
+  if (index && index.type !== "Identifier") return undefined;
   if (callback.type === "FunctionExpression" && usesCall(callback.body)) return undefined;
-  const { start, end } = callback.params[0]!;
-  const declarator = { type: "VariableDeclarator", id: callback.params[0]!, init: null, start, end };
-  const left = { type: "VariableDeclaration", kind: "let", declarations: [declarator], start, end };
   const block = callback.body as Node;
-  const body =
+  const body = (
     block.type === "BlockStatement"
       ? block
-      : { type: "ExpressionStatement", expression: block, start: block.start, end: block.end };
-  const elements = {
-    type: "ForOfStatement",
-    await: false,
-    left,
-    right: callee.object,
-    body,
-    start: statement.start,
-    end: statement.end,
-  } as unknown as ForOfStatement;
-  return { elements, index, callback };
+      : { type: "ExpressionStatement", expression: block, start: block.start, end: block.end }
+  ) as Statement;
+  return { right: callee.object, target, index: index?.name, method: "forEach", body, callback };
 }
 
 /** Returns true if a function's body uses its `this` or its `arguments`. */
@@ -235,16 +247,6 @@ const usesCall = (node: Node): boolean =>
   node.type === "ThisExpression" ||
   (node.type === "Identifier" && node.name === "arguments") ||
   childrenOf(node).some(usesCall);
-
-/** Returns a call of `forEach` as a `for` that counts the elements. */
-function ofForEach(node: Node, scopes: Scopes): ForStatement | undefined {
-  const found = forEachOf(node);
-  if (!found) return undefined;
-  const { elements, index = "$place", callback } = found;
-  const scope = scopes.get(callback)!;
-  if (scope.bindings.get(index)?.assignments.length) return undefined;
-  return ofElements(elements, index, scope, scopes);
-}
 
 /** Returns `while (test) { …; update }` as a `for`, if no `continue` leaves the update out. */
 function ofWhile(
@@ -268,9 +270,17 @@ function continues(node: Node, label: string | undefined, isInnermost: boolean):
   return childrenOf(node).some((child) => continues(child, label, isInnermost && !isLoop));
 }
 
-/** Returns `for (const x of a)` as a `for` that counts the elements with a variable. */
-function ofElements(node: ForOfStatement, name: string, scope: Scope, scopes: Scopes): ForStatement {
-  const { right, body, start, end } = node;
+/** Returns a loop over elements as a `for` that counts them with a variable. */
+function ofElements(
+  { right, index: name = "$place", body, callback }: ElementsLoop,
+  node: Node,
+  scopes: Scopes,
+): ForStatement | undefined {
+  const { start, end } = node;
+  const scope = scopes.get(callback ?? node)!;
+  const known = scope.bindings.get(name);
+  // Another loop around this one may have counted with the variable.
+  if (known?.assignments.some(({ start }) => start !== right.start)) return undefined;
   const at = { start: right.start, end: right.end };
   const place = { type: "Identifier", name, ...at } as IdentifierReference;
   const zero = { type: "Literal", value: 0, raw: "0", ...at } as Literal;

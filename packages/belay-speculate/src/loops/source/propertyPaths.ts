@@ -10,7 +10,15 @@ import {
   withoutTypes,
 } from "./declaredTypes.ts";
 import type { ParsedFile } from "./parse.ts";
-import { type Binding, everyNode, isFunction, lookUp, type Scope, type Scopes } from "./scopes.ts";
+import {
+  type Binding,
+  childrenOf,
+  everyNode,
+  isFunction,
+  lookUp,
+  type Scope,
+  type Scopes,
+} from "./scopes.ts";
 
 /** A property of an object that a variable or `this` holds: `options.gain`, `this.cells`. */
 export interface PropertyPath {
@@ -86,10 +94,10 @@ export function typeOfMember(
   return member ? objects.typeOf(member) : { kind: "other", name: "property that is not declared" };
 }
 
-/** A method of a class, as if it were a function, and the name of its class. */
+/** A method of a class or an object, as if it were a function. */
 export interface Method {
   readonly binding: Binding;
-  /** The name of the class; undefined for a private or static method, which needs no check. */
+  /** The name of the class; undefined for other methods, which need no check of it. */
   readonly owner: string | undefined;
 }
 
@@ -106,18 +114,58 @@ export function methodOf(
 ): Method | undefined {
   const declared = new DeclaredObjects(file, scopes).propertyOf(object, names, scope);
   const name = names.at(-1)!;
-  if (!declared?.owner || declared.owner.decorators.length > 0) return undefined;
-  for (const [node] of everyNode(file.program, scopes)) {
-    if (node.type !== "AssignmentExpression" || node.left.type !== "MemberExpression") continue;
-    if (!node.left.computed && keyOf(node.left.property) === name) return undefined;
-  }
+  if (!declared || declared.owner?.decorators.length) return undefined;
+  const isOfObject = object?.kind === "const" && isFunction(declared.node);
+  if (!declared.owner && !(isOfObject && !isPassedOn(object, file, scopes))) return undefined;
+  if (factsAbout(file, scopes).assigned.has(name)) return undefined;
   const { node: declaration, owner } = declared;
   const { scope: around } = declared;
   const binding: Binding = { name, kind: "function", declaration, scope: around, assignments: [] };
-  if (name.startsWith("#") || object?.kind === "class") return { binding, owner: undefined };
+  if (!owner || name.startsWith("#") || object?.kind === "class") return { binding, owner: undefined };
   const seen = owner.id ? lookUp(scope, owner.id.name) : undefined;
   return seen?.declaration === owner ? { binding, owner: seen.name } : undefined;
 }
+
+/** The facts about a file that a search of all of its nodes finds. */
+interface FileFacts {
+  /** The objects with functions as properties, by these functions. */
+  readonly objects: ReadonlyMap<Node, Declared>;
+  /** The names of the properties that the file assigns to. */
+  readonly assigned: ReadonlySet<string>;
+}
+
+const knownFacts = new WeakMap<Node, FileFacts>();
+
+function factsAbout({ program }: ParsedFile, scopes: Scopes): FileFacts {
+  const known = knownFacts.get(program);
+  if (known) return known;
+  const objects = new Map<Node, Declared>();
+  const assigned = new Set<string>();
+  for (const [node, scope] of everyNode(program, scopes)) {
+    if (node.type === "ObjectExpression") {
+      for (const one of node.properties)
+        if (one.type === "Property" && isFunction(one.value)) objects.set(one.value, { node, scope });
+    } else if (node.type === "AssignmentExpression" && node.left.type === "MemberExpression") {
+      const name = node.left.computed ? undefined : keyOf(node.left.property);
+      if (name !== undefined) assigned.add(name);
+    }
+  }
+  const facts = { objects, assigned };
+  knownFacts.set(program, facts);
+  return facts;
+}
+
+/** Returns true if a file uses an object in another way than to access its named properties. */
+const isPassedOn = (object: Binding, { program }: ParsedFile, scopes: Scopes) =>
+  [...everyNode(program, scopes)].some(([node, scope]) => {
+    if (node === object.declaration || /^(Export|TSTypeQuery)/.test(node.type)) return false;
+    if (node.type === "MemberExpression" && !node.computed) return false;
+    const around = scopes.get(node) ?? scope;
+    return childrenOf(node).some(
+      (child) =>
+        child.type === "Identifier" && child.name === object.name && lookUp(around, child.name) === object,
+    );
+  });
 
 /**
  * Returns the type of a variable, as far as the program says. Its value may be a property, as in
@@ -177,11 +225,8 @@ class DeclaredObjects {
       if (!isFunction(node) || node.type === "ArrowFunctionExpression") continue;
       const parameter = at.bindings.get("this");
       if (parameter) return declarationOf(parameter);
-      for (const [object, around] of everyNode(this.#file.program, this.#scopes)) {
-        if (object.type !== "ObjectExpression") continue;
-        if (object.properties.some((one) => one.type === "Property" && one.value === node))
-          return { node: object, scope: around };
-      }
+      const object = factsAbout(this.#file, this.#scopes).objects.get(node);
+      if (object) return object;
     }
     return undefined;
   }

@@ -1,10 +1,10 @@
 import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
-import type { CallExpression, ForOfStatement, ForStatement, Node } from "oxc-parser";
+import type { CallExpression, ForStatement, Node } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import { callNames, directiveModule, parseCalls } from "../directives/calls.ts";
 import { parseComment } from "../directives/comments.ts";
 import { type BranchDirective, type LoopDirective, noClauses } from "../directives/directive.ts";
-import { type ForLoop, forLoops, nameOf } from "./forLoops.ts";
+import { type ElementsLoop, type ForLoop, forLoops, nameOf } from "./forLoops.ts";
 import type { ParsedFile } from "./parse.ts";
 import { everyNode, lookUp, type Scope, type Scopes } from "./scopes.ts";
 import { functionsToTry, loopsWithoutMark } from "./useSpeculate.ts";
@@ -14,9 +14,8 @@ export interface SpeculatedLoop {
   /** The name of the function around the loop, with a number if the function has several loops. */
   readonly name: string;
   readonly node: ForStatement;
-  /** The loop over a typed array, if the loop is written so. */
-  readonly elements: ForOfStatement | undefined;
-  readonly isCallback: boolean;
+  /** The loop over an array, if the loop is written so. */
+  readonly elements: ElementsLoop | undefined;
   readonly label: string | undefined;
   /**
    * The span from the directive's first call, or from the loop or its label, to the end of the
@@ -132,12 +131,11 @@ function numbered(loops: readonly { readonly container: Node }[], at: number, sc
 const contains = (outer: Span, inner: Span) => outer.start <= inner.start && inner.end <= outer.end;
 
 function loopAt(place: ForLoop, directive: LoopDirective, start: number): Omit<SpeculatedLoop, "name"> {
-  const { label, elements, isCallback } = place;
+  const { label, elements } = place;
   return {
     ...undirected(place, start),
     label,
     elements,
-    isCallback,
     directive,
     branchDirectives: [],
     isTried: false,

@@ -1,4 +1,4 @@
-/** Expressions of which only a part is evaluated: `?:`, `&&`, `||` and `??`. */
+/** Expressions of which only a part is evaluated: `?:`, `&&` and `||`. */
 import type { ConditionalExpression, LogicalExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import { withoutTypes } from "../../source/declaredTypes.ts";
@@ -21,17 +21,14 @@ import {
   integer,
   isBooleanValue,
   isFloatConstant,
-  isFloatType,
   type LoweredValue,
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { held } from "./evaluationOrder.ts";
 
-/** Translates `a && b`, `a || b` and `a ?? b`. */
-export function logical(lowering: Lowering, node: LogicalExpression): LoweredValue {
-  const left = lowering.expression(node.left);
-  return node.operator === "??" ? nullish(lowering, left, node) : logicalOf(lowering, node, left, expression);
-}
+/** Translates `a && b` and `a || b`. */
+export const logical = (lowering: Lowering, node: LogicalExpression): LoweredValue =>
+  logicalOf(lowering, node, lowering.expression(node.left), expression);
 
 type Translate = (lowering: Lowering, node: Source) => LoweredValue;
 const expression: Translate = (lowering, node) => lowering.expression(node);
@@ -84,56 +81,6 @@ function truth(lowering: Lowering, node: Source): LoweredValue {
   return value.constant === undefined
     ? hostBoolean(`(!!${value.code})`)
     : hostConstant(Boolean(value.constant));
-}
-
-/** Translates `a[i] ?? other`. An element outside the array is undefined. */
-function nullish(lowering: Lowering, left: LoweredValue, node: LogicalExpression): LoweredValue {
-  if (left.kind !== "integer" && left.kind !== "float") return left;
-  const element = loadIn(left.ir);
-  if (!element) {
-    if (!mayBeUndefined(lowering, left.ir)) return left;
-    const help = "write `??` where the element is loaded, as in `a[i] ?? 0`";
-    return refuse(loopError.unsupported("`??` of a value that may be an element", node, help));
-  }
-  const array = lowering.arrays.get(element.array)!;
-  // `charCodeAt` gives NaN where a string has no element.
-  if (array.copied === "text") return left;
-  const at = lowering.hold(element.index);
-  const mayNotExist = isFloatType(at.type) || mayBeUndefined(lowering, at);
-  if (mayNotExist && (!array.copied || at.type === "f32")) {
-    const help = "coerce the index, as in `a[p[i] | 0] ?? 0`";
-    return refuse(loopError.unsupported("`??` of an element whose index may not exist", node, help));
-  }
-  const compare = (operator: "<" | ">=", right: LoopExpression): LoopExpression => ({
-    kind: "binary",
-    type: "bool",
-    operator,
-    left: at,
-    right,
-  });
-  const length = as(at.type, lowering.lengthOf(array));
-  const isBelow = compare("<", length);
-  const isAbove = compare(">=", { kind: "literal", type: at.type, value: 0 });
-  // A plain array may have a property -1 or `undefined`, so the loop leaves its copy there.
-  const exists: LoopExpression = array.copied
-    ? { kind: "unary", type: "bool", operator: "!", operand: compare(">=", length) }
-    : { kind: "binary", type: "bool", operator: "&&", left: isAbove, right: isBelow };
-  const itself = { before: [], value: { ...left, ir: withIndex(left.ir, at) } as LoweredValue };
-  return merge(lowering, exists, itself, branch(lowering, node.right), node);
-}
-
-type Load = Extract<LoopExpression, { kind: "load" }>;
-
-/** Returns the load that an expression is, apart from conversions. Undefined for others. */
-function loadIn(ir: LoopExpression): Load | undefined {
-  if (ir.kind === "convert" && ir.implicit) return loadIn(ir.operand);
-  return ir.kind === "load" ? ir : undefined;
-}
-
-/** Returns a load with another index, and the conversions around it. */
-function withIndex(ir: LoopExpression, index: LoopExpression): LoopExpression {
-  if (ir.kind === "convert") return { ...ir, operand: withIndex(ir.operand, index) };
-  return ir.kind === "load" ? { ...ir, index } : ir;
 }
 
 /**

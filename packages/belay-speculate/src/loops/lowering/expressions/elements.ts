@@ -27,10 +27,11 @@ import { refuse } from "../refusal.ts";
 import { bitwise } from "./bitwise.ts";
 import { choice, mayBeMissing } from "./choices.ts";
 import { indexOf, toIndex } from "./indices.ts";
+import { isMethodOf, type MethodName } from "./methods.ts";
 import { meaningOf } from "./names.ts";
 import { binary } from "./operators.ts";
+import { cellNamed, typeOfPart } from "./parts.ts";
 import { propertyMeaning } from "./properties.ts";
-import { cellNamed, tableNamed } from "./rows.ts";
 import { loadScratch, type ScratchPlace, scratchNamed, scratchPlace } from "./scratchArrays.ts";
 
 /** An element of an array of the program, or of one that the iteration makes. */
@@ -66,7 +67,7 @@ export function characterOf(lowering: Lowering, text: AccessedArray, at: Source,
 export function textNamed(lowering: Lowering, node: Source): AccessedArray | undefined {
   const name = withoutTypes(node);
   if (name.type !== "Identifier" && name.type !== "MemberExpression") return undefined;
-  if (tableNamed(lowering, name)) return undefined;
+  if (typeOfPart(lowering, name)) return undefined;
   const property = propertyMeaning(lowering, name);
   const isName = name.type === "Identifier" && lookUp(lowering.scope, name.name) !== undefined;
   const meaning = property ?? (isName ? meaningOf(lowering, name.name, name) : undefined);
@@ -75,6 +76,10 @@ export function textNamed(lowering: Lowering, node: Source): AccessedArray | und
 
 /** Returns the element that `array[index]` names. */
 export function element(lowering: Lowering, node: MemberExpression): ElementPlace {
+  if (typeOfPart(lowering, node)) {
+    const help = "name it in a `const`, and use its numbers; a loop cannot replace it";
+    return refuse(loopError.unsupported("an array or object in an array used as a value", node, help));
+  }
   const cell = cellNamed(lowering, node);
   if (cell) return cell;
   if (!node.computed) {
@@ -85,10 +90,6 @@ export function element(lowering: Lowering, node: MemberExpression): ElementPlac
         "read it into a constant before the loop; of arrays, the loop can use elements and `length`",
       ),
     );
-  }
-  if (tableNamed(lowering, node.object)) {
-    const help = "name it in a `const`, and use its numbers; a loop cannot replace it";
-    return refuse(loopError.unsupported("an array or object in an array used as a value", node, help));
   }
   const scratch = scratchNamed(lowering, node.object);
   if (scratch) return scratchPlace(lowering, scratch, lowering.expression(node.property as Source), node);
@@ -178,9 +179,9 @@ export function arrayOrText(lowering: Lowering, node: Source): AccessedArray {
 export function requireMethod(
   { guards }: Lowering,
   { code, element, copied }: AccessedArray,
-  name: string,
+  name: MethodName,
 ): void {
-  guards.require(`${code}.${name} === ${copied ? "Array" : classOf(element)}.prototype.${name}`);
+  guards.require(isMethodOf(code, name, copied ? "Array" : classOf(element)));
 }
 
 const arrayHelp = (name: string) =>

@@ -36,6 +36,7 @@ import {
 } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
 import { held, inOrder } from "./evaluationOrder.ts";
+import { hypotenuse } from "./hypotenuse.ts";
 import { binary, numeric } from "./operators.ts";
 
 /** The smallest and largest numbers of arguments of each function. */
@@ -125,6 +126,7 @@ export function mathCall(
     if (name === "abs" || name === "sign") return magnitude(lowering, name, first);
   }
   const isExact = isRounding(name) || name === "abs" || name === "sign";
+  if (name === "hypot" && lowering.floats === "f64") return hypotenuse(lowering, args, node);
   if (name === "sqrt") requireSameRounding(lowering, "`Math.sqrt`", node);
   else if (!isExact) requireSpecified(lowering, `\`Math.${name}\``, node);
   return {

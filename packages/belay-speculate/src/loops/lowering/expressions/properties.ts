@@ -2,6 +2,7 @@
 import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
 import { constantProperty, constantValue } from "../../source/constantProperties.ts";
+import { isInside } from "../../source/countedLoop.ts";
 import type { DeclaredType } from "../../source/declaredTypes.ts";
 import { methodOf, propertyPath, typeOfBinding, typeOfProperty } from "../../source/propertyPaths.ts";
 import { type Binding, isFunction, lookUp, type Scope } from "../../source/scopes.ts";
@@ -158,6 +159,7 @@ export function objectBefore(lowering: Lowering, node: Node): OuterObject | unde
   const meaning = lowering.meanings.get(binding);
   if (meaning?.kind === "object")
     return seen(lowering, { ...meaning.object, names: [...meaning.object.names, ...names] }, node);
+  if (meaning?.kind === "part") return undefined;
   if (!isConstantObject(lowering, binding)) return undefined;
   const code = part.code ?? nameBefore(lowering, binding);
   return code === undefined ? undefined : { binding, code, names };
@@ -191,5 +193,6 @@ function meaningOfProperty(lowering: Lowering, code: string, type: DeclaredType)
 function isConstantObject({ loop, file, scopes }: Lowering, binding: Binding): boolean {
   if (binding.kind === "import" || binding.kind === "function") return false;
   if (typeOfBinding(binding, file, scopes).kind === "array") return false;
+  if (isInside(loop.node, binding.declaration)) return false;
   return binding.assignments.every(({ start, end }) => end <= loop.node.start || loop.node.end <= start);
 }

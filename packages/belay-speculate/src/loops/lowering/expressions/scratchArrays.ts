@@ -72,8 +72,19 @@ export function declareScratch(
     const what = `an array of ${values.length} elements that the loop makes`;
     return refuse(loopError.unsupported(what, init, `make at most ${mostElements} elements`));
   }
+  return { kind: "scratch", scratch: scratchOf(lowering, name, values, node, element) };
+}
+
+/** Declares an array with these elements; null for an element without a value. */
+export function scratchOf(
+  lowering: Lowering,
+  name: string,
+  values: readonly (LoweredValue | null)[],
+  node: Node,
+  element: ElementType | null = null,
+): ScratchArray {
   const variables = values.map((value, at): Variable => {
-    const variable = lowering.declare(`${name}$${at}`, node, `[${at}]`);
+    const variable = lowering.declare(`${name}$${at}`, node, `${name}[${at}]`);
     if (value === null) {
       lowering.assigned.delete(variable);
       declareEmpty(lowering, variable);
@@ -82,7 +93,7 @@ export function declareScratch(
     }
     return variable;
   });
-  return { kind: "scratch", scratch: { name, element, variables } };
+  return { name, element, variables };
 }
 
 interface Made {

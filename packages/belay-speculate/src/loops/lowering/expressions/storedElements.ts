@@ -18,7 +18,7 @@ export function storeElement(
   if ("scratch" in place) return storeScratch(lowering, place, value, node);
   const { array, ir, index } = place;
   array.accesses.push({ kind: "store", span: spanOf(node), index });
-  if (array.copied) lowering.variables.storeToCopy(array.name);
+  if (array.copied === "numbers") lowering.variables.storeToCopy(array.name);
   lowering.emit({
     kind: "store",
     array: array.name,

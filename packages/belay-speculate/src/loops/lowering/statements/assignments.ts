@@ -218,7 +218,7 @@ function setName(
     case "array":
     case "scratch":
     case "object":
-    case "row":
+    case "part":
       return refuseTarget(name, node);
     case "reduction":
       return refuse(loopError.notReduced(name, meaning.operator, node));

@@ -14,10 +14,10 @@ import type { LoopExpression } from "../../tree/ir.ts";
 import { loadOf } from "../expressions/elements.ts";
 import { held } from "../expressions/evaluationOrder.ts";
 import { meaningOf, refuseAssignment } from "../expressions/names.ts";
+import { cellOf, elementOf, partNamed, propertyOf, requireMethodOfPart } from "../expressions/parts.ts";
 import { propertyMeaning } from "../expressions/properties.ts";
-import { cellOf, fieldOf, rowNamed } from "../expressions/rows.ts";
 import { declareScratch } from "../expressions/scratchArrays.ts";
-import type { ArrayPlace, Lowering, Meaning, Row } from "../lowering.ts";
+import type { Lowering, Meaning, Part } from "../lowering.ts";
 import { zeroOfVariable } from "../numbers/minusZeros.ts";
 import { hostConstant, type LoweredValue } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
@@ -37,9 +37,9 @@ export function declaration(lowering: Lowering, node: VariableDeclaration): void
 
 function declare(lowering: Lowering, kind: string, declarator: VariableDeclarator): void {
   const { id, init } = declarator;
-  const row = init && kind !== "var" ? rowNamed(lowering, init) : undefined;
-  if (row) {
-    declareRow(lowering, id, row);
+  const part = init && kind !== "var" ? partNamed(lowering, init) : undefined;
+  if (part) {
+    declarePart(lowering, id, part);
     return;
   }
   if (kind !== "const" && kind !== "let" && kind !== "var") {
@@ -71,33 +71,34 @@ function declare(lowering: Lowering, kind: string, declarator: VariableDeclarato
   else declareWithout(lowering, binding, declarator);
 }
 
-/** Declares the variables of a pattern that stand for an array or an object in a table. */
-export function declareRow(lowering: Lowering, pattern: Node, row: Row): void {
-  const load = (target: Node, place: ArrayPlace) => {
-    if (target.type !== "Identifier") throw destructuring(target);
-    const value = held(lowering, loadOf(lowering, place));
-    declareWith(lowering, lookUp(lowering.scope, target.name)!, value, target);
-  };
+/** Declares the variables of a pattern that stands for a part of an array from outside. */
+export function declarePart(lowering: Lowering, pattern: Node, part: Part): void {
   if (pattern.type === "ArrayPattern") {
+    requireMethodOfPart(lowering, part, "values");
     for (const [at, target] of pattern.elements.entries())
-      if (target) load(target, cellOf(lowering, row, hostConstant(at), target));
+      if (target) declarePart(lowering, target, elementOf(lowering, part, hostConstant(at), target));
     return;
   }
   if (pattern.type === "ObjectPattern") {
     for (const property of pattern.properties) {
       if (property.type !== "Property" || property.computed || property.key.type !== "Identifier")
         throw destructuring(property);
-      load(property.value, fieldOf(lowering, row, property.key.name, property));
+      declarePart(lowering, property.value, propertyOf(lowering, part, property.key.name, property));
     }
     return;
   }
   if (pattern.type !== "Identifier") throw destructuring(pattern);
   const binding = lookUp(lowering.scope, pattern.name)!;
+  if (part.type.kind === "number") {
+    const value = held(lowering, loadOf(lowering, cellOf(lowering, part, pattern)));
+    declareWith(lowering, binding, value, pattern);
+    return;
+  }
   if (binding.assignments.length > 0) {
     const help = "declare it with `const`";
     refuse(loopError.unsupported("a variable for several arrays or objects", pattern, help));
   }
-  lowering.meanings.set(binding, { kind: "row", row });
+  lowering.meanings.set(binding, { kind: "part", part });
 }
 
 /** Translates `let [x, y] = [a, b]`. */

@@ -1,7 +1,5 @@
 import type {
   DoWhileStatement,
-  ExpressionStatement,
-  ForOfStatement,
   ForStatement,
   Node,
   Expression as Source,
@@ -9,25 +7,11 @@ import type {
   VariableDeclarator,
   WhileStatement,
 } from "oxc-parser";
-import { loopError } from "../../../diagnostics/loops.ts";
 import { type CountedLoop, countedLoop, isPlain, onlyHeaderChanges } from "../../source/countedLoop.ts";
-import { forEachOf } from "../../source/forLoops.ts";
 import { childrenOf, lookUp } from "../../source/scopes.ts";
 import type { BodyStatement, LoopExpression } from "../../tree/ir.ts";
 import { condition } from "../expressions/choices.ts";
-import { arrayOf, type ElementPlace, loadOf, requireMethod } from "../expressions/elements.ts";
-import { held } from "../expressions/evaluationOrder.ts";
-import {
-  cellOf,
-  lengthOfRow,
-  lengthOfTable,
-  requireForEach,
-  requireForEachOfRows,
-  rowNamed,
-  tableNamed,
-} from "../expressions/rows.ts";
-import { scratchNamed } from "../expressions/scratchArrays.ts";
-import { type AccessedArray, type Lowering, spanOf } from "../lowering.ts";
+import type { Lowering } from "../lowering.ts";
 import { asInteger, toBoolean } from "../numbers/conversions.ts";
 import { commonType, exact, rangeOfInteger } from "../numbers/exactIntegers.ts";
 import {
@@ -39,20 +23,18 @@ import {
   type Linear,
   subtract,
   unknown,
-  zero,
 } from "../numbers/linear.ts";
 import { zeroOfVariable } from "../numbers/minusZeros.ts";
 import { type IntegerValue, int32, integer, literal, uint32 } from "../numbers/values.ts";
-import { refuse } from "../refusal.ts";
 import { effects } from "./assignments.ts";
 import { body } from "./branches.ts";
-import { declaration, declareRow, declareWith } from "./declarations.ts";
-import { callbackBody } from "./returns.ts";
+import { declaration } from "./declarations.ts";
 import { setInteger } from "./setVariables.ts";
 
 /** A counted loop whose header declares its only variable. */
 type PlainLoop = CountedLoop & { readonly declarator: VariableDeclarator; readonly from: Source };
 
+/** The parts of an inner loop. */
 interface Parts {
   readonly label: string | undefined;
   /** Emits the test, which leaves the loop when it is false. */
@@ -83,111 +65,12 @@ export function forLoop(lowering: Lowering, node: ForStatement, label: string | 
   loop(lowering, parts);
 }
 
-/**
- * Translates `for (const x of a)` over an array. An element is loaded where its turn comes, so
- * it is current.
- */
-export function forOfLoop(
-  lowering: Lowering,
-  node: ForOfStatement,
-  label: string | undefined,
-  declareIndex?: (index: IntegerValue) => void,
-): void {
-  const table = tableNamed(lowering, node.right);
-  const row = table ? undefined : rowNamed(lowering, node.right);
-  const scratch = table || row ? undefined : scratchNamed(lowering, node.right);
-  const array = table || row || scratch ? undefined : arrayOf(lowering, node.right);
-  const nested = table ? lengthOfTable(table) : row && lengthOfRow(lowering, row, node.right);
-  const length = scratch
-    ? constant(scratch.variables.length)
-    : nested
-      ? hostCount(lowering, nested.code)
-      : elementCount(lowering, array!);
-  if (declareIndex && array) requireMethod(lowering, array, "forEach");
-  if (declareIndex && table) requireForEach(lowering, table);
-  if (declareIndex && row) requireForEachOfRows(lowering, row.table);
-  const counter = lowering.declare("place", node);
-  const type = "i32";
-  const place: LoopExpression = { kind: "local", type, name: counter.name };
-  const set = (kind: "declare" | "assign", value: LoopExpression) =>
-    setInteger(lowering, kind, counter, integer(value, { low: zero, high: length }), type);
-  set("declare", literal(type, 0));
-  loop(lowering, {
-    label,
-    test: () => {
-      const right = array
-        ? lowering.lengthOf(array)
-        : nested
-          ? lowering.inputs.of(nested, type)
-          : literal(type, scratch!.variables.length);
-      leaveUnless(lowering, { kind: "binary", type: "bool", operator: "<", left: place, right });
-    },
-    body: () => {
-      const index = integer(place, { low: zero, high: add(length, constant(-1)) });
-      const span = spanOf(node.right);
-      declareIndex?.(index);
-      if (table) declareRow(lowering, patternOf(node), { table, index });
-      else if (row) declareElement(lowering, node, cellOf(lowering, row, index, node.right));
-      else
-        declareElement(
-          lowering,
-          node,
-          array ? { array, ir: place, index, span } : { scratch: scratch!, ir: place, span },
-        );
-      const iteration = () => body(lowering, node.body, node.right.end);
-      if (declareIndex) callbackBody(lowering, lowering.jumpTargets.at(-1)!.goOn!(), iteration);
-      else iteration();
-    },
-    update: () =>
-      set("assign", { kind: "binary", type, operator: "+", left: place, right: literal(type, 1) }),
-    trips: length,
-  });
-}
-
-/**
- * Translates `a.forEach((x, i) => …)` as a loop over the elements. Returns false for other
- * statements.
- */
-export function forEachLoop(lowering: Lowering, node: ExpressionStatement): boolean {
-  const found = forEachOf(node);
-  if (!found) return false;
-  lowering.within(found.callback, () =>
-    forOfLoop(lowering, found.elements, undefined, (index) => {
-      const binding = found.index === undefined ? undefined : lookUp(lowering.scope, found.index);
-      if (binding) declareWith(lowering, binding, index, found.callback);
-    }),
-  );
-  return true;
-}
-
 /** Returns the number of an array's elements, which the host requires to be an i32. */
-export const elementCount = (lowering: Lowering, { code }: AccessedArray): Linear =>
-  hostCount(lowering, `${code}.length`);
-
-function hostCount(lowering: Lowering, code: string): Linear {
+export function hostCount(lowering: Lowering, code: string): Linear {
   const length = hostValue(code);
   lowering.guards.requireNotPositive(subtract(length, int32.high));
   return length;
 }
-
-/** Declares the variable of a loop over elements as the current element. */
-export function declareElement(lowering: Lowering, node: ForOfStatement, place: ElementPlace): void {
-  const target = patternOf(node);
-  const name = target.type === "Identifier" ? target.name : refuseElement(node);
-  const value = held(lowering, loadOf(lowering, place));
-  declareWith(lowering, lookUp(lowering.scope, name)!, value, target);
-}
-
-/** Returns the variable or the pattern of a loop over elements. */
-export function patternOf(node: ForOfStatement): Node {
-  const { left } = node;
-  const [declarator, ...others] = left.type === "VariableDeclaration" ? left.declarations : [];
-  const isOwn = left.type === "VariableDeclaration" && (left.kind === "const" || left.kind === "let");
-  return isOwn && others.length === 0 && declarator ? declarator.id : refuseElement(node);
-}
-
-const refuseElement = ({ left }: ForOfStatement) =>
-  refuse(loopError.unsupported("this variable of a loop over elements", left, "write `for (const x of a)`"));
 
 export function whileLoop(lowering: Lowering, node: WhileStatement, label: string | undefined): void {
   loop(lowering, {
@@ -233,7 +116,8 @@ export function doWhileLoop(lowering: Lowering, node: DoWhileStatement, label: s
   });
 }
 
-function loop(lowering: Lowering, parts: Parts): void {
+/** Emits an inner loop. */
+export function loop(lowering: Lowering, parts: Parts): void {
   const label = lowering.label(parts.label);
   const before = lowering.assigned;
   const isLast = lowering.returns?.isLast;
@@ -363,7 +247,7 @@ const isPlainValue = (node: Node, counted: string): boolean =>
   childrenOf(node).every((child) => isPlainValue(child, counted));
 
 /** Leaves the innermost loop unless the condition holds. */
-function leaveUnless(lowering: Lowering, condition: LoopExpression): void {
+export function leaveUnless(lowering: Lowering, condition: LoopExpression): void {
   lowering.emit({
     kind: "if",
     test: { kind: "unary", type: "bool", operator: "!", operand: condition },

@@ -10,8 +10,10 @@ import { effects } from "./assignments.ts";
 import { branchCall, directivesIn } from "./branchDirectives.ts";
 import { body, branches } from "./branches.ts";
 import { declaration } from "./declarations.ts";
+import { loopOverElements, refuseElements } from "./elementLoops.ts";
 import { exitLoop } from "./exits.ts";
-import { doWhileLoop, forEachLoop, forLoop, forOfLoop, whileLoop } from "./innerLoops.ts";
+import { doWhileLoop, forLoop, whileLoop } from "./innerLoops.ts";
+import { changeElements } from "./manyElements.ts";
 import { alwaysReturns, returnFrom } from "./returns.ts";
 import { switchStatement } from "./switches.ts";
 
@@ -65,8 +67,8 @@ function translate(lowering: Lowering, node: SourceStatement, label: string | un
       declaration(lowering, node);
       break;
     case "ExpressionStatement":
-      if (!branchCall(lowering, node.expression) && !forEachLoop(lowering, node))
-        effects(lowering, node.expression);
+      if (branchCall(lowering, node.expression) || loopOverElements(lowering, node, undefined)) break;
+      if (!changeElements(lowering, node.expression)) effects(lowering, node.expression);
       break;
     case "IfStatement":
       branch(
@@ -82,7 +84,7 @@ function translate(lowering: Lowering, node: SourceStatement, label: string | un
       break;
     case "ForOfStatement":
       if (node.await) refuse(unsupported(node));
-      lowering.within(node, () => forOfLoop(lowering, node, label));
+      if (!loopOverElements(lowering, node, label)) refuseElements(node);
       break;
     case "WhileStatement":
       whileLoop(lowering, node, label);
