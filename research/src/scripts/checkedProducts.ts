@@ -3,11 +3,13 @@
  * device, under redundancy, and with checks by algebra.
  *
  *   node research/dist/scripts/checkedProducts.js [--sizes 1024,2048,4096] [--side 1024]
- *       [--dispatches 20] [--seconds 1] [--least 0] [--limit 480] [--json FILE]
+ *       [--dispatches 20] [--submissions 1] [--seconds 1] [--least 0] [--only TEXT] [--limit 480]
+ *       [--json FILE]
  *
  * The dispatches are captured from the own product of matrices and from operations of
- * TensorFlow.js. A run submits `--dispatches` of one kind and maps a result. `--seconds` are those
- * of each dispatch under each policy. `--least` is the checker's least number of multiplications.
+ * TensorFlow.js. A run makes so many `--submissions` of `--dispatches` of one kind each, and maps a
+ * result after the last one. `--seconds` are those of each dispatch under each policy. `--least` is
+ * the checker's least number of multiplications. `--only` is a part of the names of dispatches.
  * No further dispatch is begun after `--limit` seconds. The script fails if a dispatch without a
  * fault is repaired or refuted.
  */
@@ -28,14 +30,17 @@ const { values: flags } = parseArgs({
     sizes: { type: "string", default: "1024,2048,4096" },
     side: { type: "string", default: "1024" },
     dispatches: { type: "string", default: "20" },
+    submissions: { type: "string", default: "1" },
     seconds: { type: "string", default: "1" },
     least: { type: "string", default: "0" },
+    only: { type: "string", default: "" },
     limit: { type: "string", default: "480" },
     json: { type: "string" },
   },
 });
 const seconds = Number(flags.seconds);
 const dispatches = Number(flags.dispatches);
+const submissions = Number(flags.submissions);
 
 /** The median times of one kind of dispatch, in milliseconds, and what became of its checks. */
 interface Row {
@@ -61,6 +66,7 @@ const end = performance.now() + 1000 * Number(flags.limit);
 const sizes = flags.sizes.split(",").filter(Boolean).map(Number);
 for await (const { program, dispatch } of capturedProducts(newDevice, sizes, Number(flags.side))) {
   if (performance.now() > end) break;
+  if (!program.includes(flags.only)) continue;
   rows.push(await measure(program, dispatch));
 }
 console.log(choice.description);
@@ -107,7 +113,7 @@ async function measure(program: string, dispatch: CapturedDispatch): Promise<Row
   };
 }
 
-/** Returns the median time from a submission to a mapped result, in milliseconds for a dispatch. */
+/** Returns the median time from the first command to a mapped result, in milliseconds for a dispatch. */
 async function timeOn(
   device: GPUDevice,
   dispatch: CapturedDispatch,
@@ -118,7 +124,7 @@ async function timeOn(
     if (!uniform) runnable.fill({ group, binding }, () => Math.random() * 2 - 1);
   const { MAP_READ, COPY_DST } = GPUBufferUsage;
   const result = device.createBuffer({ size: 4, usage: MAP_READ | COPY_DST });
-  const run = async () => {
+  const submit = () => {
     const encoder = device.createCommandEncoder();
     const pass = encoder.beginComputePass();
     for (let i = 0; i < dispatches; i++) runnable.encode(pass);
@@ -126,6 +132,9 @@ async function timeOn(
     for (const { group, binding, uniform } of dispatch.bindings)
       if (!uniform) encoder.copyBufferToBuffer(runnable.bufferAt({ group, binding }), 0, result, 0, 4);
     device.queue.submit([encoder.finish()]);
+  };
+  const run = async () => {
+    for (let i = 0; i < submissions; i++) submit();
     await result.mapAsync(GPUMapMode.READ);
     result.unmap();
   };
@@ -137,7 +146,7 @@ async function timeOn(
   for (let i = 0; i < 5 || performance.now() < last; i++) {
     const start = performance.now();
     await run();
-    if (i >= 2) times.push((performance.now() - start) / dispatches);
+    if (i >= 2) times.push((performance.now() - start) / (dispatches * submissions));
   }
   runnable.destroy();
   return median(times);

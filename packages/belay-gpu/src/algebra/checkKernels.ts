@@ -12,8 +12,18 @@ import { bitsOf, isPacked } from "./symbols.ts";
 
 /** The columns that one weighted sum stands for. More cost less, and hide larger errors. */
 const blockColumns = 64;
-/** The most blocks that a team of lanes compares. */
+/** The most blocks, and the rows, that a workgroup compares. */
 const mostBlocks = 8;
+const comparedRows = 4;
+/**
+ * The invocations of such a workgroup, which share its terms, where there are many workgroups and
+ * where there are few.
+ */
+const compareLanes = { many: 64, few: 128 } as const;
+/** The workgroups that occupy all parts of a large GPU. */
+const manyWorkgroups = 1024;
+/** The lanes whose parts of a sum one lane adds up. */
+const partLanes = 16;
 /** The rows of a matrix whose columns a workgroup combines, and its invocations. */
 const combinedRows = 32;
 const combineLanes = 256;
@@ -21,10 +31,6 @@ const combineLanes = 256;
 const digestLanes = 64;
 /** The parts of a combination that are added up last. */
 const lastParts = 8;
-/** The rows that a team of lanes compares, as a vector. */
-const teamRows = 4;
-/** The lanes of a team whose parts of a sum one lane adds up. */
-const partLanes = 16;
 
 /** The words of a report on one comparison. */
 export const reportWords = {
@@ -112,12 +118,12 @@ export function checkKernels(given: SumsOfProducts, outputBytes: number, decides
     number,
   ];
   const blocks = Math.ceil(columnCount / blockColumns);
-  const tiling = tilingOf(rowCount, blocks, batchCount);
-  const { lanes, rowTeams, blockTeams, teamBlocks, groupRows, groupBlocks, workgroups } = tiling;
-  const teams = rowTeams * blockTeams;
-  const parts = lanes / partLanes;
+  const groupBlocks = blocks === 1 ? 1 : Math.min(mostBlocks, 2 * Math.ceil(blocks / 2));
   const blockGroups = Math.ceil(blocks / groupBlocks);
-  const rowGroups = Math.ceil(rowCount / groupRows);
+  const rowGroups = Math.ceil(rowCount / comparedRows);
+  const workgroups = blockGroups * rowGroups * batchCount;
+  const lanes = compareLanes[workgroups >= manyWorkgroups ? "many" : "few"];
+  const parts = lanes / partLanes;
   /** The blocks whose combined terms are neighbors in memory. */
   const width = blocks > 1 ? 2 : 1;
   const spans = Math.ceil(blocks / width);
@@ -264,8 +270,8 @@ fn isFinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f8000
 
 ${combine}
 
-var<workgroup> partial: array<array<vec4f, ${lanes * teams}>, 2>;
-var<workgroup> reduced: array<array<array<vec4f, ${parts * teams}>, 2>, ${teamBlocks}>;
+var<workgroup> partial: array<array<vec4f, ${lanes}>, 2>;
+var<workgroup> reduced: array<array<array<vec4f, ${parts}>, 2>, ${groupBlocks}>;
 /** The numbers of sums of this workgroup, and its largest bound. */
 var<workgroup> agreed: atomic<u32>;
 var<workgroup> undecided: atomic<u32>;
@@ -273,23 +279,19 @@ var<workgroup> mismatches: atomic<u32>;
 var<workgroup> largest: atomic<u32>;
 ${decides ? "var<workgroup> isOver: u32;" : ""}
 
-/** Compares both sides for some rows and some blocks. Each team of lanes has some of both. */
-@compute @workgroup_size(${lanes * teams})
-fn compare(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) index: u32) {
+/** Compares both sides for some rows and some blocks. */
+@compute @workgroup_size(${lanes})
+fn compare(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) lane: u32) {
   let group = linear(id, groups);
 ${
   decides
-    ? `  if (index == 0u) { isOver = skipped[${kernelReportWords.skip}]; }
+    ? `  if (lane == 0u) { isOver = skipped[${kernelReportWords.skip}]; }
   if (workgroupUniformLoad(&isOver) != 0u) { return; }`
     : ""
 }
   if (group >= ${workgroups}u) { return; }
-  let lane = index % ${lanes}u;
-  let team = index / ${lanes}u;
-  let groupBlock = group % ${blockGroups}u * ${groupBlocks}u;
-  let groupRow = group / ${blockGroups}u % ${rowGroups}u * ${groupRows}u;
-  let firstBlock = groupBlock + team % ${blockTeams}u * ${teamBlocks}u;
-  let firstRow = groupRow + team / ${blockTeams}u * ${teamRows}u;
+  let firstBlock = group % ${blockGroups}u * ${groupBlocks}u;
+  let firstRow = group / ${blockGroups}u % ${rowGroups}u * ${comparedRows}u;
   let batch = group / ${blockGroups * rowGroups}u;
   let row = min(firstRow + vec4u(0u, 1u, 2u, 3u), vec4u(rows - 1u));
   let base = ${wrapped(sums.start.left)} + ${addressOf(batches, "batch", "left")} + ${addressOf(rows, "row", "left", true)};
@@ -297,13 +299,13 @@ ${scalesLeft ? `  let scaleBase = ${wrapped(sums.start.scale)} + ${addressOf(bat
   let result = ${addressOf(batches, "batch", "output")} + ${addressOf(rows, "row", "output", true)};
 ${added ? `  let addedBase = ${wrapped(sums.start.added)} + ${addressOf(batches, "batch", "added")} + ${addressOf(rows, "row", "added", true)};` : ""}
 ${each(
-  teamBlocks,
+  groupBlocks,
   (g) => `  var difference${g} = vec4f();
   var bound${g} = vec4f();`,
 )}
   for (var place = lane; place < ${blockColumns}u; place += ${lanes}u) {
 ${each(
-  teamBlocks,
+  groupBlocks,
   (g) => `    {
       let own = (firstBlock + ${g}u) * ${blockColumns}u + place;
       let column = min(own, columns - 1u);
@@ -324,7 +326,7 @@ ${
 )}
   }
 ${each(
-  teamBlocks / width,
+  groupBlocks / width,
   (p) => `  let span${p} = (batch * ${spans}u + min(firstBlock / ${width}u + ${p}u, ${spans - 1}u)) * terms;`,
 )}
   for (var term = lane; term < terms; term += ${lanes}u) {
@@ -333,7 +335,7 @@ ${scalesLeft ? `    let scaleAtTerm = ${addressOf(sums.terms, "term", "scale")};
     let x = vec4f(${fours((r) => `select(0.0, leftAt(base[${r}] + at)${scalesLeft ? ` * scaleAt(scaleBase[${r}] + scaleAtTerm)` : ""}, ${windowsOf(sums, `result[${r}]`)})`)});
     let magnitude = abs(x) + tinyLeft;
 ${each(
-  teamBlocks / width,
+  groupBlocks / width,
   (p) => `    let both${p} = combinedBlocks[span${p} + term];
 ${each(
   width,
@@ -345,20 +347,20 @@ ${each(
   let part = lane % ${parts}u;
   let kind = lane / ${parts}u;
 ${each(
-  teamBlocks,
-  (g) => `  partial[0][index] = difference${g};
-  partial[1][index] = bound${g};
+  groupBlocks,
+  (g) => `  partial[0][lane] = difference${g};
+  partial[1][lane] = bound${g};
   workgroupBarrier();
   if (kind < 2u) {
-    reduced[${g}][kind][team * ${parts}u + part] = ${sumOf(partLanes, (i) => `partial[kind][team * ${lanes}u + part + ${i * parts}u]`)};
+    reduced[${g}][kind][part] = ${sumOf(partLanes, (i) => `partial[kind][part + ${i * parts}u]`)};
   }
   workgroupBarrier();`,
 )}
   let block = firstBlock + lane;
-  if (lane < ${teamBlocks}u && block < blocks) {
-    let difference = ${sumOf(parts, (i) => `reduced[lane][0][team * ${parts}u + ${i}u]`)};
-    let bound = ${sumOf(parts, (i) => `reduced[lane][1][team * ${parts}u + ${i}u]`)};
-    for (var i = 0u; i < ${teamRows}u; i++) {
+  if (lane < ${groupBlocks}u && block < blocks) {
+    let difference = ${sumOf(parts, (i) => `reduced[lane][0][${i}]`)};
+    let bound = ${sumOf(parts, (i) => `reduced[lane][1][${i}]`)};
+    for (var i = 0u; i < ${comparedRows}u; i++) {
       let row = firstRow + i;
       if (row >= rows) { break; }
 ${
@@ -371,7 +373,7 @@ ${
     }
   }
   workgroupBarrier();
-  if (index != 0u) { return; }
+  if (lane != 0u) { return; }
   let own = draw.own;
   let right = atomicLoad(&agreed);
   let open = atomicLoad(&undecided);
@@ -381,7 +383,7 @@ ${
 ${
   decides
     ? `  // One word tells that all workgroups agree, whatever the order of their other atomic operations.
-  let expected = min(rows - groupRow, ${groupRows}u) * min(blocks - groupBlock, ${groupBlocks}u);
+  let expected = min(rows - firstRow, ${comparedRows}u) * min(blocks - firstBlock, ${groupBlocks}u);
   if (right != expected || own > 0u) { return; }
   if (atomicAdd(&report[${reportWords.agreed}], 1u) == ${workgroups - 1}u) { skipped[${kernelReportWords.skip}] = 1u; }`
     : ""
@@ -447,43 +449,6 @@ ${each(perWord, (i) => `  if (${perWord}u * n + ${i}u >= ${firstResult}u && ${pe
   };
 }
 
-/** The tile of sums that a workgroup compares: rows of blocks. */
-interface Tiling {
-  /** The lanes of a team. They share the terms of its sums. */
-  readonly lanes: number;
-  /** The teams of a workgroup, along rows and along blocks. */
-  readonly rowTeams: number;
-  readonly blockTeams: number;
-  readonly teamBlocks: number;
-  /** The rows and the blocks of a workgroup, and the number of workgroups. */
-  readonly groupRows: number;
-  readonly groupBlocks: number;
-  readonly workgroups: number;
-}
-
-/** The workgroups from which on larger tiles pay, as a large GPU has work for all of its parts. */
-const manyWorkgroups = 128;
-
-/** The tiles that are tried, the one with the fewest loads for each sum first. */
-const tiles = [
-  { lanes: 32, rowTeams: 4, blockTeams: 2 },
-  { lanes: 64, rowTeams: 2, blockTeams: 2 },
-  { lanes: 64, rowTeams: 1, blockTeams: 1 },
-] as const;
-
-/** Returns the largest tile for which there are many workgroups, or the smallest tile. */
-function tilingOf(rows: number, blocks: number, batches: number): Tiling {
-  const teamBlocks = blocks === 1 ? 1 : Math.min(mostBlocks, 2 * Math.ceil(blocks / 2));
-  const all = tiles.map((tile): Tiling => {
-    const blockTeams = Math.min(tile.blockTeams, Math.ceil(blocks / teamBlocks));
-    const groupRows = teamRows * tile.rowTeams;
-    const groupBlocks = teamBlocks * blockTeams;
-    const workgroups = Math.ceil(rows / groupRows) * Math.ceil(blocks / groupBlocks) * batches;
-    return { ...tile, blockTeams, teamBlocks, groupRows, groupBlocks, workgroups };
-  });
-  return all.find(({ workgroups }) => workgroups >= manyWorkgroups) ?? all.at(-1)!;
-}
-
 /** Returns the workgroups of a grid with at least so many. */
 function gridOf(workgroups: number): readonly [number, number] {
   const y = Math.ceil(workgroups / mostWorkgroups);
@@ -509,8 +474,8 @@ const distantLoad = 40;
 /** Returns the cost of a check with this order of factors, in multiplications. */
 function costOf(sums: SumsOfProducts): number {
   const { columns } = partsOf(sums);
-  const blockTeams = Math.ceil(countOf(columns) / blockColumns / mostBlocks);
-  const leftLoads = (sums.count / countOf(columns)) * countOf(sums.terms) * blockTeams;
+  const blockGroups = Math.ceil(countOf(columns) / blockColumns / mostBlocks);
+  const leftLoads = (sums.count / countOf(columns)) * countOf(sums.terms) * blockGroups;
   const distant =
     (nearest(sums.terms, "left") > 1 ? leftLoads : 0) + (nearest(columns, "output") > 1 ? sums.count : 0);
   return multiplicationsOf(sums) + distantLoad * distant;
