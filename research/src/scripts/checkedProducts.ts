@@ -113,7 +113,7 @@ async function measure(program: string, dispatch: CapturedDispatch): Promise<Row
   };
 }
 
-/** Returns the median time from the first command to a mapped result, in milliseconds for a dispatch. */
+/** Returns the median time from the first command to a mapped result, in ms for a dispatch. */
 async function timeOn(
   device: GPUDevice,
   dispatch: CapturedDispatch,

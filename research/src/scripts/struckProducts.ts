@@ -14,6 +14,7 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";
 import { findSumsOfProducts, SumsCheck } from "belay-gpu/algebra";
+import { checkKernels } from "belay-gpu/internal/algebra/checkKernels";
 import { openGpu } from "belay-node/internal/adapter";
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../workloads/buffers.js";
 import { create } from "../workloads/samples/matrixProduct.js";
@@ -36,10 +37,11 @@ const structures = {
       if (isStruck(group, local, start + k)) { upper = bitcast<f32>(bitcast<u32>(upper) ^ strike.mask); }`,
   ],
   "workgroup memory": [
-    "bTile[local.y][local.x] = loadB(start + local.y, column);",
-    `bTile[local.y][local.x] = loadB(start + local.y, column);
+    // Sixteen results of a row have such a word as a factor, and share a sum of the check.
+    "aTile[local.y][local.x] = loadA(row, start + local.x);",
+    `aTile[local.y][local.x] = loadA(row, start + local.x);
     if (isStruck(group, local, start)) {
-      bTile[local.y][local.x] = bitcast<f32>(bitcast<u32>(bTile[local.y][local.x]) ^ strike.mask);
+      aTile[local.y][local.x] = bitcast<f32>(bitcast<u32>(aTile[local.y][local.x]) ^ strike.mask);
     }`,
   ],
   address: [
@@ -85,8 +87,9 @@ const sums = findSumsOfProducts(
   },
 );
 if ("reason" in sums) throw new Error(sums.reason);
-// The rows of the check are those of the left factor, which may be the second operand.
-const hasOwnRows = sums.results[0]!.left === 0;
+// The rows of the check are those of the factor that it takes for the left one.
+const { isMirrored } = checkKernels(sums, product.size);
+const hasOwnRows = (sums.results[0]!.left === 0) !== isMirrored;
 const check = new SumsCheck(device, sums, product.size);
 const operands = [shape, a, b, product];
 const at = ({ of }: typeof sums.left) => ({ buffer: operands[of.binding]! });
