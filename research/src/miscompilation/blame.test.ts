@@ -7,7 +7,8 @@ import { lyingDevice } from "./lyingDevice.ts";
 import { mistakes } from "./mistakes.ts";
 
 const devices = testDevices({ full: true });
-const milliseconds = 3000;
+/** Cutting down ends by itself. */
+const milliseconds = Number.POSITIVE_INFINITY;
 const mistake = mistakes.find(({ name }) => name === "clamp without the lower limit")!;
 const lying = (device: GPUDevice) => lyingDevice(device, mistake, "clamp i32");
 
@@ -81,6 +82,39 @@ it("blames a kernel with a race, and says where", async () => {
   expect(verdict.culprit).toBe("kernel");
   expect(verdict.evidence.kernel).toContain("race");
   expect(verdict.dispute.source).not.toContain("clamp");
+});
+
+it("judges a part of a grid that takes the executor long", async () => {
+  const device = await devices.newDevice();
+  const source = dispute.source
+    .replace("k < 4u", "k < 4096u")
+    .replaceAll("[id.x]", "[id.x % 16u]")
+    .replace("{\n      var sum", "{\n      if (id.x >= 16u) { return; }\n      var sum");
+  const large: Dispute = { ...dispute, source, workgroups: [60000, 1, 1] };
+  const { culprit } = await blame(large, { device: lying(device), software: device, milliseconds: 0 });
+  expect(culprit).toBe("driver");
+  await expect(blame(large, { device })).rejects.toThrow(
+    /^the dispatch of 60000 × 1 × 1 workgroups takes .*, and the results of \d+ × 1 × 1 of its workgroups are right$/,
+  );
+});
+
+it("blames nobody for a workgroup without an end, and says where", async () => {
+  const device = await devices.newDevice();
+  const source = dispute.source.replace("k < 4u; k++", "k < 4u;").replace("twice(a", "(a");
+  await expect(blame({ ...dispute, source }, { device })).rejects.toThrow(
+    /the executor gives up: one workgroup does not end there \(line 8\)$/,
+  );
+});
+
+it("blames a kernel of which the specification fixes no word", async () => {
+  const device = await devices.newDevice();
+  const source = `
+    @group(0) @binding(0) var<storage, read_write> out: array<f32>;
+    @compute @workgroup_size(1) fn main() { out[0] = 1.0 / out[1]; }`;
+  const buffers = [{ group: 0, binding: 0, words: [0, 0] }];
+  const { culprit, evidence } = await blame({ source, workgroups: [1, 1, 1], buffers }, { device });
+  expect(culprit).toBe("kernel");
+  expect(evidence.kernel).toContain("bounds no result");
 });
 
 it("blames nobody if the results are right", async () => {

@@ -168,7 +168,7 @@ fn result(at: vec3i) -> f32 {
     ["if (a[i] > 0.0) { c[i] = a[i] * a[i]; }", "its control or its addresses depend on the data"],
     ["if (i > 99) { c[i] = a[i]; }", "the sampled workgroups store nothing"],
     ["c[i] = a[i] * a[(i * i) % 13];", "the addresses of its results have no pattern"],
-    ["for (var j = 0u; j < 1u; ) { c[i] = a[j]; }", "too many iterations and calls"],
+    ["for (var j = 0u; j < 1u; ) { c[i] = a[j]; }", "too many iterations, calls and invocations"],
     ["c[i * 16] = a[i] * a[i];", "it stores out of bounds"],
     ["c[i] = a[i + 60] * a[i];", "its results are no sums of products, or too long ones"],
   ])("are not found in a kernel with %s", (body, reason) => {

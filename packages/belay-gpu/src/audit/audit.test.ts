@@ -449,7 +449,7 @@ describe("a submission that is not judged", () => {
   });
 
   it.each([
-    [0.01, { reasons: { "too many iterations and calls": 1 } }],
+    [0.01, { reasons: { "too many iterations, calls and invocations": 1 } }],
     [1, { agreed: 1 }],
   ])("is one whose invocation would hold up other tasks, under a budget of %d", async (budget, expected) => {
     let now = 0;

@@ -2,11 +2,12 @@
  * Finds who is to blame for wrong results of a kernel: the kernel, the implementation of WebGPU,
  * the driver, or the hardware. Cuts the kernel down first.
  */
+import { lineAt } from "../diagnostics/lines.ts";
 import { TriedDevice } from "../qualify/deviceRun.ts";
-import { examine } from "../qualify/examine.ts";
+import { examine, mostIterations, mostIterationsOf } from "../qualify/examine.ts";
 import type { Dispute, KernelCase } from "../qualify/qualification.ts";
 import { createReferenceBuffer } from "../reference/buffers.ts";
-import { resolveKernel } from "../reference/referenceKernel.ts";
+import { resolveKernel, type UndecidedResult } from "../reference/referenceKernel.ts";
 import { obstacleOn, racingReferenceOf, refuseUnusable, trialOf } from "./dispute.ts";
 import { otherText } from "./otherText.ts";
 import { smallerModules } from "./smaller.ts";
@@ -57,7 +58,7 @@ const runs = 5;
 
 /**
  * Blames somebody for the results of a dispatch. Rejects with a `TypeError` for a dispatch that
- * `refuseUnusable` refuses.
+ * `refuseUnusable` refuses, and for one that takes the executor too long.
  */
 export async function blame(
   dispute: Dispute,
@@ -65,37 +66,44 @@ export async function blame(
 ): Promise<BlameVerdict> {
   refuseUnusable(dispute, device);
   const tried = new TriedDevice(device, undefined);
-  const kernel = resolveKernel(dispute);
-  const isAccepted = software && obstacleOn(software, kernel, trialOf(dispute, kernel)) === undefined;
+  onProgress("asking the executor");
+  const { judged, doubt } = judgeable(dispute);
+  const kernel = resolveKernel(judged);
+  const isAccepted = software && obstacleOn(software, kernel, trialOf(judged, kernel)) === undefined;
   const other = isAccepted && new TriedDevice(software, undefined);
   try {
     const repeated: Testimony[] = [];
     const onDevice = (each: Dispute) => testimonyOf(tried, each, textFor?.(each.source));
     onProgress("running the kernel");
-    const doubt = doubtAbout(dispute);
-    for (let run = 0; run < runs; run++) repeated.push(await onDevice(dispute));
+    for (let run = 0; run < runs; run++) repeated.push(await onDevice(judged));
     const isWrong = repeated.some(({ outcome }) => outcome === "differs");
     const isSteady = new Set(repeated.map((each) => JSON.stringify(each))).size === 1;
     onProgress("cutting the kernel down");
     const small =
       doubt !== undefined
-        ? await cutDown(dispute, milliseconds, async (each) => doubtAbout(each) === doubt)
+        ? await cutDown(judged, milliseconds, async (each) => undecidedBy(each)?.reason === doubt)
         : isWrong && isSteady
-          ? await cutDown(dispute, milliseconds, async (each) => {
+          ? await cutDown(judged, milliseconds, async (each) => {
               const { outcome } = await onDevice(each);
-              return outcome === "differs" && doubtAbout(each) === undefined;
+              return outcome === "differs" && undecidedBy(each) === undefined;
             })
-          : dispute;
+          : judged;
     onProgress("asking others");
-    const again = isSteady && small !== dispute ? [await onDevice(small)] : [];
+    const again = isSteady && small !== judged ? [await onDevice(small)] : [];
     const second = textFor ? small.source : otherText(small.source);
+    const open = doubt ?? repeated.find(({ outcome }) => outcome === "undecided")?.reason;
     const evidence: BlameVerdict["evidence"] = {
-      ...(doubt !== undefined && { kernel: doubt }),
+      ...(open !== undefined && { kernel: open }),
       device: again.length > 0 ? repeated.map(() => again[0]!) : repeated,
       ...(second !== undefined && { otherText: await testimonyOf(tried, small, second) }),
       ...(other && { software: await testimonyOf(other, small) }),
     };
-    return { culprit: culpritOf(evidence, isSteady), dispute: small, evidence };
+    const culprit = culpritOf(evidence, isSteady);
+    if (culprit === "nobody" && judged !== dispute)
+      throw new TypeError(
+        `${tooLong(dispute)}, and the results of ${judged.workgroups.join(" × ")} of its workgroups are right`,
+      );
+    return { culprit, dispute: small, evidence };
   } finally {
     tried.end();
     if (other) other.end();
@@ -131,10 +139,42 @@ async function testimonyOf(
 }
 
 /**
- * Returns the reason why the specification does not fix what a dispatch computes, with its line:
- * a race, an index out of bounds, rounding. Undefined if it does.
+ * Returns the dispatch, or the part of its grid that the executor takes about a second for. Also
+ * returns the reason why the specification does not fix its results, if it does not.
  */
-function doubtAbout(dispute: Dispute): string | undefined {
+function judgeable(dispute: Dispute): { readonly judged: Dispute; readonly doubt: string | undefined } {
+  for (let judged = dispute; ; ) {
+    const undecided = undecidedBy(judged);
+    if (!undecided?.byBudget) return { judged, doubt: undecided?.reason };
+    const [x, y, z] = judged.workgroups;
+    const most = Math.max(x, y, z);
+    if (most === 1) {
+      const { line } = lineAt(judged.source, undecided.at);
+      throw new TypeError(`${tooLong(dispute)}: one workgroup does not end there (line ${line})`);
+    }
+    const longest = judged.workgroups.indexOf(most);
+    judged = halvedGrid(judged, longest);
+  }
+}
+
+const tooLong = ({ workgroups }: Dispute) =>
+  `the dispatch of ${workgroups.join(" × ")} workgroups takes more than ${mostIterations} iterations, calls and invocations, and the executor gives up`;
+
+/** Returns a dispatch with half of its grid in one dimension. */
+const halvedGrid = (dispute: Dispute, halved: number): Dispute => ({
+  ...dispute,
+  workgroups: dispute.workgroups.map((each, i) => (i === halved ? each >> 1 : each)) as [
+    number,
+    number,
+    number,
+  ],
+});
+
+/**
+ * Executes a dispatch. Returns why the specification does not fix its results: a race, an index out
+ * of bounds, rounding. Undefined if it does.
+ */
+function undecidedBy(dispute: Dispute): UndecidedResult | undefined {
   const resolved = resolveKernel(dispute);
   const reference = racingReferenceOf(dispute, resolved);
   const buffers = trialOf(dispute, resolved).buffers.map(({ group, binding, bytes }) => ({
@@ -142,7 +182,8 @@ function doubtAbout(dispute: Dispute): string | undefined {
     binding,
     buffer: createReferenceBuffer(bytes),
   }));
-  return reference.run({ workgroups: dispute.workgroups, buffers, iterations: 2 ** 22 }).undecided?.reason;
+  const { workgroups } = dispute;
+  return reference.run({ workgroups, buffers, iterations: mostIterationsOf(workgroups) }).undecided;
 }
 
 /** Cuts a dispatch down while `isDisputed` holds and time is left: grid, text and inputs. */
@@ -178,12 +219,7 @@ function* smallerDispatches(dispute: Dispute): Generator<Dispute> {
   const { workgroups, buffers } = dispute;
   const [x, y, z] = workgroups;
   if (x * y * z > 1) yield { ...dispute, workgroups: [1, 1, 1] };
-  for (const at of [0, 1, 2])
-    if (workgroups[at]! > 1)
-      yield {
-        ...dispute,
-        workgroups: workgroups.map((each, i) => (i === at ? each >> 1 : each)) as [number, number, number],
-      };
+  for (const at of [0, 1, 2]) if (workgroups[at]! > 1) yield halvedGrid(dispute, at);
   for (const source of smallerModules(dispute.source)) yield withUsedBuffers({ ...dispute, source });
   for (const [i, { words }] of buffers.entries()) {
     const change = (changed: readonly number[]) => ({

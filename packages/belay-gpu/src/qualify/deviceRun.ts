@@ -24,17 +24,28 @@ export interface OtherResources {
   destroy(): void;
 }
 
-/** A device that is being tried. Its promises reject when it is lost, or when a signal aborts. */
+/** The milliseconds after which a device that finishes nothing counts as stuck. */
+const patience = 60_000;
+
+/**
+ * A device that is being tried. Its promises reject when it is lost or stuck, or when a signal
+ * aborts.
+ */
 export class TriedDevice {
   readonly device: GPUDevice;
   readonly #signal: AbortSignal | undefined;
   readonly #ended: Promise<never>;
+  #end: (reason: unknown) => void = () => {};
   #abort = () => {};
+  /** The number of promises that are waited for. */
+  #awaited = 0;
+  #watch: ReturnType<typeof setInterval> | undefined;
 
   constructor(device: GPUDevice, signal: AbortSignal | undefined) {
     this.device = device;
     this.#signal = signal;
     this.#ended = new Promise((_, reject) => {
+      this.#end = reject;
       this.#abort = () => reject(signal?.reason);
       signal?.addEventListener("abort", this.#abort);
       void device.lost.then(({ message }) =>
@@ -145,10 +156,30 @@ export class TriedDevice {
     return staging;
   }
 
-  /** Waits for a promise, the loss of the device, or the signal. */
-  #first<T>(promise: Promise<T>): Promise<T> {
+  /** Waits for a promise, the loss of the device, or the signal. Notices a device that is stuck. */
+  async #first<T>(promise: Promise<T>): Promise<T> {
     this.throwIfAborted();
-    return Promise.race([promise, this.#ended]);
+    this.#awaited++;
+    this.#beginToWatch();
+    try {
+      return await Promise.race([promise, this.#ended]);
+    } finally {
+      this.#awaited--;
+      this.#beginToWatch();
+    }
+  }
+
+  /**
+   * Ends all waits once no promise settles for some time. Two turns have to pass, as the executor
+   * may have held up the first one.
+   */
+  #beginToWatch(): void {
+    clearInterval(this.#watch);
+    if (this.#awaited === 0) return;
+    let turns = 0;
+    this.#watch = setInterval(() => {
+      if (++turns === 2) this.#end(new Error(`the device has finished nothing for ${patience / 1000} s`));
+    }, patience / 2);
   }
 
   /** Calls `body` within error scopes, which belong to nobody else as `body` does not wait. */

@@ -24,10 +24,14 @@ import type { TrialTexture } from "./textureTrials.ts";
 import { builtInTrial, type Trial } from "./trials.ts";
 
 /**
- * The most iterations of loops and calls of functions in a dispatch. The executor takes about a
- * second for them.
+ * The most iterations of loops, calls of functions, and invocations of a dispatch. The executor
+ * takes about a second for them.
  */
-const mostIterations = 2 ** 20;
+export const mostIterations = 2 ** 20;
+
+/** Returns the share of each workgroup in them. */
+export const mostIterationsOf = (workgroups: Trial["workgroups"]): number =>
+  Math.floor(mostIterations / workgroups.reduce((product, each) => product * each, 1));
 
 /** A kernel to try. */
 export interface Candidate {
@@ -219,7 +223,7 @@ function execute(
     buffers: bound,
     textures: boundTextures,
     subgroupSize,
-    iterations: Math.ceil(mostIterations / workgroups.reduce((product, each) => product * each, 1)),
+    iterations: mostIterationsOf(workgroups),
   });
   const contents = {
     buffers: bound.map(({ buffer }) => buffer),

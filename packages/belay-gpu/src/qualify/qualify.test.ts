@@ -1,5 +1,5 @@
 import { harden } from "belay-gpu";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { changeKernel } from "../../../../test/support/devices/changeKernel.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { TriedDevice } from "./deviceRun.ts";
@@ -97,6 +97,34 @@ describe("qualify", () => {
     expect(cases.every(({ outcome }) => outcome === "failed")).toBe(true);
   });
 
+  it("finds a device not usable that never finishes", async () => {
+    const device = await devices.newDevice();
+    const stuck = new Proxy(device, {
+      get(target, name) {
+        if (name === "createComputePipelineAsync") return () => new Promise(() => {});
+        const value = Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    try {
+      let isOver = false;
+      const ended = qualify(counted(stuck)).finally(() => {
+        isOver = true;
+      });
+      // The validation of modules is real, so that some turns pass before all kernels wait.
+      while (!isOver) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        vi.advanceTimersByTime(30_000);
+      }
+      const { verdict, reasons } = await ended;
+      expect(verdict).toBe("not-usable");
+      expect(reasons[0]).toMatch(/fails: the device has finished nothing for 60 s$/);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("rejects with the reason of its signal, and leaves no buffer", async () => {
     const device = await devices.newDevice();
     const abort = new AbortController();
@@ -175,6 +203,15 @@ describe("a kernel of the program", () => {
     });
     expect(outcome).toBe("undecided");
     expect(told).toContain(reason);
+  });
+
+  it("is undecided in a grid that takes the executor long", async () => {
+    const device = await devices.newDevice();
+    const { outcome, reason } = await caseOf(device, {
+      source: bodyOf("out[i] = i;"),
+      workgroups: [65535, 65535, 1],
+    });
+    expect([outcome, reason]).toEqual(["undecided", "too many iterations, calls and invocations"]);
   });
 
   it("agrees if a rounding that WGSL allows gives its branches and integers", async () => {

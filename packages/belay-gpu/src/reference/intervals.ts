@@ -93,7 +93,7 @@ export function intervalArithmetic(format: FloatFormat, r: Bounds, chosen?: Repr
   };
   const isUnknown = (low: number): boolean => Number.isNaN(low);
   const undecided = (what: string): never => {
-    throw new Undecided(`${what} depends on rounding`, true);
+    throw new Undecided(`${what} depends on rounding`, "rounding");
   };
   /** Returns the number that stands for an interval. Throws for an unknown value. */
   const standIn = (low: number, high: number, what: string): number => {

@@ -66,10 +66,13 @@ export function createLibrary(
       throw new Undecided("an index is out of bounds");
     },
     outOfFuel: () => {
-      throw new Undecided("too many iterations and calls");
+      throw outOfBudget();
     },
   };
 }
+
+/** Returns what ends a workgroup that takes longer than it may. */
+export const outOfBudget = () => new Undecided("too many iterations, calls and invocations", "budget");
 
 function named(prefix: string, functions: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(functions).map(([name, each]) => [`${prefix}_${name}`, each]));
@@ -78,7 +81,7 @@ function named(prefix: string, functions: object): Record<string, unknown> {
 /** Returns the exponent that `frexp` gives for all numbers of an interval. */
 function exponentOf(low: number, high: number): number {
   const [from, to] = [exponent(low), exponent(high)];
-  if (from !== to) throw new Undecided("an exponent depends on rounding", true);
+  if (from !== to) throw new Undecided("an exponent depends on rounding", "rounding");
   return from;
 }
 

@@ -214,7 +214,11 @@ describe("what WGSL leaves open", () => {
   it.each([
     ["an index out of bounds", "out[i + 5u] = 1u;", "an index is out of bounds"],
     ["a negative index", "out[i32(i) - 1] = 1u;", "an index is out of bounds"],
-    ["a loop without an end", "loop { if (out[0] > 1u) { break; } }", "too many iterations and calls"],
+    [
+      "a loop without an end",
+      "loop { if (out[0] > 1u) { break; } }",
+      "too many iterations, calls and invocations",
+    ],
   ])("is undecided: %s", (_, body, reason) => {
     expect(run(body, [], { iterations: 1000 }).undecided?.reason).toBe(reason);
   });
@@ -236,11 +240,26 @@ describe("what WGSL leaves open", () => {
         count++;
       }
     };
-    const reason = "too many iterations and calls";
+    const reason = "too many iterations, calls and invocations";
     expect(steps({})).toEqual([16, 108]);
     expect(steps({ iterationsOfStep: 16 })).toEqual([16, 108]);
     expect(steps({ iterationsOfStep: 8 })).toEqual([0, reason]);
-    expect(steps({ iterationsOfStep: 16, iterations: 60 })).toEqual([5, reason]);
+    expect(steps({ iterationsOfStep: 16, iterations: 70 })).toEqual([5, reason]);
+  });
+
+  it("counts invocations, so that grids without loops end", () => {
+    const buffers = [{ group: 0, binding: 1, buffer: createReferenceBuffer(new Uint32Array(8)) }];
+    const made = kernel(`${out}@compute @workgroup_size(8) fn main() { out[0] = 1u; }`);
+    const outcome = (iterations: number) => made.run({ workgroups: [2, 1, 1], buffers, iterations });
+    expect(outcome(16)).toEqual({});
+    expect(outcome(7).undecided).toMatchObject({ byBudget: true, byRounding: false, workgroup: [0, 0, 0] });
+  });
+
+  it("translates a long chain of functions", () => {
+    const chain = Array.from({ length: 3000 }, (_, i) => `fn f${i + 1}() -> u32 { return f${i}(); }`);
+    const source = `${out}fn f0() -> u32 { return 1u; } ${chain.join("\n")}
+      @compute @workgroup_size(1) fn main() { out[0] = f3000(); }`;
+    expect(createReference({ source })).not.toHaveProperty("construct");
   });
 
   it("is undecided: functions that call each other too often", () => {
@@ -252,7 +271,7 @@ describe("what WGSL leaves open", () => {
       @compute @workgroup_size(1) fn main() { out[0] = f40(); }`;
     const bound = [{ group: 0, binding: 1, buffer: createReferenceBuffer(new Uint32Array(8)) }];
     const { undecided } = kernel(source).run({ workgroups: [1, 1, 1], buffers: bound, iterations: 1000 });
-    expect(undecided?.reason).toBe("too many iterations and calls");
+    expect(undecided?.reason).toBe("too many iterations, calls and invocations");
   });
 
   it.each([
@@ -268,6 +287,16 @@ describe("what WGSL leaves open", () => {
     [
       "workgroups of more than 65536 invocations",
       "@compute @workgroup_size(65536, 65536, 65536) fn main() {}",
+    ],
+    [
+      'variables in the address space "immediate"',
+      "var<immediate> n: u32; @compute @workgroup_size(1) fn main() { _ = n; }",
+    ],
+    [
+      "1024 invocations that wait with 100001 numbers each",
+      `var<private> t: array<u32, 100000>;
+       fn wait() { workgroupBarrier(); }
+       @compute @workgroup_size(1024) fn main() { t[0] = 1u; wait(); }`,
     ],
     [
       "variables of more than 16777216 numbers",

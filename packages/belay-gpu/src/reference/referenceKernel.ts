@@ -17,7 +17,13 @@ import type { FloatMode } from "./codeWriter.ts";
 import { atBarrier, type KernelTranslation, polling } from "./expressions.ts";
 import { isInexact } from "./inexactConstants.ts";
 import { intervalArithmetic, type Representative } from "./intervals.ts";
-import { type Arithmetic, createLibrary, type MatrixOperations, type OnUnknown } from "./library.ts";
+import {
+  type Arithmetic,
+  createLibrary,
+  type MatrixOperations,
+  type OnUnknown,
+  outOfBudget,
+} from "./library.ts";
 import type { RaceDetector } from "./races.ts";
 import { executeSubgroup } from "./subgroups.ts";
 import type { TextureSupport } from "./textureCalls.ts";
@@ -62,7 +68,10 @@ export interface ReferenceDispatch {
   readonly subgroupSize?: number;
   /** The workgroups to execute, in order. Default: all. */
   readonly only?: Iterable<readonly [x: number, y: number, z: number]>;
-  /** The most iterations of loops and calls of functions in one workgroup. Default: 2 ** 28. */
+  /**
+   * The most iterations of loops, calls of functions, and parts of invocations between barriers in
+   * one workgroup. Default: 2 ** 28.
+   */
   readonly iterations?: number;
   /** The most of them in one of the `steps`. Default: those of the workgroup. */
   readonly iterationsOfStep?: number;
@@ -74,6 +83,8 @@ export interface UndecidedResult {
   readonly reason: string;
   /** True if the specification allows several roundings, which lead to different results. */
   readonly byRounding: boolean;
+  /** True if the executor gave up, because the dispatch takes more than `iterations`. */
+  readonly byBudget: boolean;
   /** The offset of the statement in the source. */
   readonly at: number;
   /** The workgroup that was executed. */
@@ -209,6 +220,10 @@ export function executorOf(
   try {
     const { races, textures, matrices, outOfBounds, onUnknown } = parts;
     const translated = translateKernel(program, declaration, mode, parts);
+    if (translated.waits && translated.cells * invocations > mostWaiting) {
+      const construct = `${invocations} invocations that wait with ${translated.cells} numbers each`;
+      return { construct, span: declaration.nameSpan };
+    }
     const library = createLibrary(arithmetic, races, matrices);
     Object.assign(library, outOfBounds && { outOfBounds }, onUnknown && { onUnknown });
     return new GeneratedReference(translated, size, library, mode === "intervals", races, textures);
@@ -222,6 +237,8 @@ export function executorOf(
 
 /** The most invocations of a workgroup. No device of today executes as many. */
 const mostInvocations = 2 ** 16;
+/** The most numbers in the variables of invocations that wait for each other: 512 MiB. */
+const mostWaiting = 2 ** 26;
 
 /** A kernel that runs on the CPU. */
 export interface ReferenceKernel {
@@ -330,6 +347,7 @@ class GeneratedReference implements ReferenceKernel {
       let left = iterations;
       try {
         for (const step of this.#stepsOfWorkgroup(workgroup, workgroups, subgroupSize)) {
+          if (--left < 0) throw outOfBudget();
           const fuel = Math.min(left, iterationsOfStep);
           generated.refuel(fuel);
           step();
@@ -338,8 +356,9 @@ class GeneratedReference implements ReferenceKernel {
         }
       } catch (error) {
         if (!(error instanceof Undecided)) throw error;
-        const { message: reason, byRounding } = error;
-        return { undecided: { reason, byRounding, at: generated.at(), workgroup } };
+        const { message: reason, by } = error;
+        const causes = { byRounding: by === "rounding", byBudget: by === "budget" };
+        return { undecided: { reason, ...causes, at: generated.at(), workgroup } };
       }
     }
     return {};

@@ -73,7 +73,7 @@ export function translateKernel(
   const code = new CodeWriter(mode, races !== undefined, onUnknown !== undefined);
   const functions = [...reachableFrom(program, [kernel])];
   const names = new Map(functions.map((fn, i) => [fn, `f${i}`]));
-  const waiting = new Set(functions.filter((fn) => reaches(program, fn)));
+  const waiting = waitingOf(program, functions);
   const cx: KernelTranslation = {
     program,
     code,
@@ -141,7 +141,10 @@ export function translateKernel(
       return { ...point, variable, texture: type };
     }
     if (!point || type.kind === "texture" || type.kind === "sampler")
-      throw new Unsupported(point ? `${type.kind}s` : "this variable", variable.nameSpan);
+      throw new Unsupported(
+        point ? `${type.kind}s` : `variables in the address space "${addressSpaceOf(variable)}"`,
+        variable.nameSpan,
+      );
     cx.places.set(variable, {
       kind: "bytes",
       type,
@@ -153,18 +156,28 @@ export function translateKernel(
   }
 }
 
-/** Returns true if a function waits for other invocations, by itself or in one that it calls. */
-function reaches(program: Program, fn: FunctionDeclaration): boolean {
-  let found = false;
-  for (const each of reachableFrom(program, [fn])) {
-    walk(each.body, (node) => {
+/**
+ * Returns the functions that wait for other invocations, by themselves or in one that they call.
+ * `functions` have each one after those that it calls.
+ */
+function waitingOf(
+  program: Program,
+  functions: readonly FunctionDeclaration[],
+): ReadonlySet<FunctionDeclaration> {
+  const waiting = new Set<FunctionDeclaration>();
+  for (const fn of functions) {
+    walk(fn.body, (node) => {
       if (node.kind !== "call") return;
       const target = program.targetOf(node.callee);
-      if (target?.kind === "builtin" && target.category === "function" && waits(program, node)) found = true;
+      if (target?.kind === "function" ? waiting.has(target) : isBuiltin(target) && waits(program, node))
+        waiting.add(fn);
     });
   }
-  return found;
+  return waiting;
 }
+
+const isBuiltin = (target: ReturnType<Program["targetOf"]>): boolean =>
+  target?.kind === "builtin" && target.category === "function";
 
 function emitFunction(cx: KernelTranslation, fn: FunctionDeclaration): string {
   const { code, program } = cx;

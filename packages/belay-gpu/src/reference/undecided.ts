@@ -5,11 +5,11 @@
  */
 export class Undecided extends Error {
   override readonly name = "Undecided";
-  /** True if the specification allows several roundings, which lead to different results. */
-  readonly byRounding: boolean;
+  /** The cause, if it is one that others ask for. */
+  readonly by: "rounding" | "budget" | undefined;
 
-  constructor(message: string, byRounding = false) {
+  constructor(message: string, by?: "rounding" | "budget") {
     super(message);
-    this.byRounding = byRounding;
+    this.by = by;
   }
 }
