@@ -10,7 +10,7 @@ it("protects kernels, and refuses the options that only the runtime and campaign
   for (const name of ["injectFaults", "strikeMachinery", "copies", "room", "reportBinding", "memoryBindings"])
     expect(() => protect(KERNEL, { [name]: true } as ProtectOptions)).toThrow(
       `there is no option ${name}: the options are redundancy, cover, entryPoint, check, pairing, channel, ` +
-        "diversity, memory, strict, features, subgroupSize, limits, constants",
+        "diversity, memory, strict, features, subgroupSize, subgroupMaxSize, limits, constants",
     );
   expect(() => protect(KERNEL, { memory: {} } as never)).toThrow('it is one of "none", "secded32"');
 });

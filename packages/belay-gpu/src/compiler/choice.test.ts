@@ -127,6 +127,17 @@ describe("protect with auto", () => {
     expect(entryPoints[0]!.redundancy).not.toBe("none");
   });
 
+  it("puts replicas that gather and see their subgroup into different subgroups, if these fit", () => {
+    const gather = `enable subgroups; ${kernel("output[i] = subgroupAdd(input[u32(input[i])]);")}`;
+    const chosen = (options: CompilerOptions) => {
+      const result = protect(gather, { redundancy: "auto", features, ...options });
+      return result.chosen && describeConfiguration(result.chosen);
+    };
+    expect(chosen({ subgroupMaxSize: 32 })).toBe("intra+lds signature workgroup subgroups");
+    expect(chosen({ subgroupMaxSize: 128 })).toBe("inter signature");
+    expect(chosen({})).toBe("inter signature");
+  });
+
   it("compares before stores only where nothing with signatures protects the kernel", () => {
     const matrix = "subgroup_matrix_result<f32, 8, 8>";
     const product = `enable chromium_experimental_subgroup_matrix;

@@ -275,6 +275,11 @@ export interface ProtectOptions {
    * 32.
    */
   readonly subgroupSize?: number;
+  /**
+   * The number of lanes that a subgroup of the device has at most. The pairing `"subgroups"` needs
+   * it for kernels with subgroup operations. Default: unknown.
+   */
+  readonly subgroupMaxSize?: number;
   /** The limits of the device. Default: the limits that every WebGPU device has. */
   readonly limits?: Partial<KernelLimits>;
   /**

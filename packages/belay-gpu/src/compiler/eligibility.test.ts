@@ -34,6 +34,27 @@ describe("a kernel is left alone", () => {
     ]);
   });
 
+  it("unless its replicas are in subgroups that each hold one replica", () => {
+    const code = (size: string) =>
+      `enable subgroups; override width: u32; ${kernel("out[i] = subgroupAdd(i);", "", size)}`;
+    const whyNot = (size: string, options: CompilerOptions) =>
+      messages(code(size), { pairing: "subgroups", features: ["subgroups"], ...options });
+    const start = '"main" is left unprotected: "subgroupAdd" would see the replicas as neighbors, as';
+    expect(whyNot("64", { subgroupMaxSize: 32 })).toEqual([]);
+    expect(whyNot("8, 4", { subgroupMaxSize: 32 })).toEqual([]);
+    expect(whyNot("width", { subgroupMaxSize: 32, constants: { width: 32 } })).toEqual([]);
+    expect(whyNot("64", {})).toEqual([`${start} the size of the device's subgroups is unknown`]);
+    expect(whyNot("64", { subgroupSize: 32 })).toEqual([
+      `${start} the size of the device's subgroups is unknown`,
+    ]);
+    expect(whyNot("width", { subgroupMaxSize: 32 })).toEqual([
+      `${start} an override decides the size of the workgroup`,
+    ]);
+    expect(whyNot("48", { subgroupMaxSize: 32 })).toEqual([
+      `${start} its workgroup of 48 invocations does not fill subgroups of 32 lanes`,
+    ]);
+  });
+
   it("but not when it only declares such built-in values", () => {
     const entry = (parameters: string, body: string) => `enable subgroups;
       @group(0) @binding(0) var<storage, read_write> out: array<u32>;

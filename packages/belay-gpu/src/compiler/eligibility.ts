@@ -21,6 +21,8 @@ export interface EligibilityOptions {
   readonly channel: Channel;
   /** True if the device has subgroups. */
   readonly subgroups: boolean;
+  /** The number of lanes that a subgroup has at most; undefined if unknown. */
+  readonly subgroupMaxSize: number | undefined;
   readonly limits: KernelLimits;
 }
 
@@ -109,11 +111,12 @@ export function obstacles(
   const { limits } = options;
   if (options.redundancy.startsWith("intra")) {
     // Under passes, each invocation of such a kernel keeps its lane.
-    for (const { span, what } of options.pairing === "passes" ? [] : kernel.subgroupUses) {
+    const mixing = options.pairing === "passes" ? undefined : mixingOf(sized.invocations, options);
+    for (const { span, what } of mixing === undefined ? [] : kernel.subgroupUses) {
       obstacle(
         "subgroup-operations",
         span,
-        `${what} would see the replicas as neighbors`,
+        `${what} would see the replicas as neighbors${mixing}`,
         "use the pairing passes, or a flavor that replicates whole workgroups",
       );
     }
@@ -152,6 +155,22 @@ export function obstacles(
     );
   }
   return found;
+}
+
+/**
+ * Returns the reason why a subgroup of a doubled workgroup may hold both replicas, as the end of a
+ * sentence. Undefined if the number of invocations fills whole subgroups.
+ */
+function mixingOf(
+  invocations: number | undefined,
+  { pairing, subgroupMaxSize }: EligibilityOptions,
+): string | undefined {
+  if (pairing !== "subgroups") return "";
+  if (subgroupMaxSize === undefined) return ", as the size of the device's subgroups is unknown";
+  if (invocations === undefined) return ", as an override decides the size of the workgroup";
+  return invocations % subgroupMaxSize === 0
+    ? undefined
+    : `, as its workgroup of ${invocations} invocations does not fill subgroups of ${subgroupMaxSize} lanes`;
 }
 
 /** Returns the reason why a workgroup of this many invocations is too large, or undefined. */

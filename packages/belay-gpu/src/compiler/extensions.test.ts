@@ -136,7 +136,7 @@ const ways: readonly CompilerOptions[] = [
   {},
   { check: "store", channel: "workgroup" },
   { pairing: "passes" },
-  { pairing: "subgroups" },
+  { pairing: "subgroups", subgroupMaxSize: 8 },
   interByStore,
   { ...interByStore, memory: "secded128" },
   { redundancy: "inter" },

@@ -239,7 +239,7 @@ export const passes: readonly Pass[] = [
       }),
   },
   {
-    // Enables the exchange of registers between lanes.
+    // Enables the exchange of registers between lanes, and the check of subgroups.
     name: "enableSubgroups",
     phase: "protection",
     requires: [],
@@ -247,8 +247,10 @@ export const passes: readonly Pass[] = [
     when: (plan) => {
       const { channel, pairing, redundancy, subgroups } = plan.settings;
       const exchanges = isDoubled(plan) && channel === "subgroup";
-      const isApart = redundancy.startsWith("intra") && pairing === "half-subgroup";
-      return exchanges || isApart || (injects(plan) && subgroups);
+      const isIntra = redundancy.startsWith("intra");
+      const isApart = isIntra && pairing === "half-subgroup";
+      const checksSubgroups = isIntra && pairing === "subgroups" && plan.seeingSubgroups.size > 0;
+      return exchanges || isApart || checksSubgroups || (injects(plan) && subgroups);
     },
     run: ({ program }) => enableSubgroups(program),
   },
@@ -366,6 +368,7 @@ export const passes: readonly Pass[] = [
         replicas: isDoubled(plan) ? 2 : 1,
         pairing: doubledPairing(plan.settings)!,
         entryPoints: plan.entryPoints,
+        ...(isDoubled(plan) && { seeingSubgroups: plan.seeingSubgroups }),
         subgroups: isDoubled(plan) && plan.settings.channel === "subgroup",
       }),
   },

@@ -30,6 +30,8 @@ export interface ProtectionPlan {
   readonly entryPoints: ReadonlySet<string>;
   /** The functions that run protected. */
   readonly functions: ReadonlySet<string>;
+  /** The entry points that see their neighbors in a subgroup. */
+  readonly seeingSubgroups: ReadonlySet<string>;
   /** The plan of each kernel that is Inter-Group or runs in passes; empty for others. */
   readonly kernels: ReadonlyMap<string, KernelPlan>;
   /** The plan for the protected memory of each kernel. */
@@ -101,6 +103,9 @@ export function planProtection(
     settings,
     entryPoints,
     functions: new Set(kernels.flatMap(({ functions }) => [...functions].map(({ name }) => name))),
+    seeingSubgroups: new Set(
+      kernels.flatMap(({ name, subgroupUses }) => (subgroupUses.length > 0 ? [name] : [])),
+    ),
     kernels: plans,
     memory,
     replicated,

@@ -131,7 +131,11 @@ const additions: readonly CompilerOptions[] = [
   },
   { strict: true },
   { constants: { width: 16 }, limits: { maxStorageBuffersPerShaderStage: 4, maxBindGroups: 1 } },
-  { limits: { maxComputeInvocationsPerWorkgroup: 1024, maxComputeWorkgroupSizeX: 1024 }, subgroupSize: 4 },
+  {
+    limits: { maxComputeInvocationsPerWorkgroup: 1024, maxComputeWorkgroupSizeX: 1024 },
+    subgroupSize: 4,
+    subgroupMaxSize: 4,
+  },
 ];
 const combined = replications.flatMap((replication) =>
   additions.map((added): CompilerOptions => ({ ...replication, ...added })),

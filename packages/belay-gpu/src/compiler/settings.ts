@@ -78,6 +78,7 @@ const publicOptions: { readonly [Name in keyof Required<ProtectOptions>]: Values
   strict: flag,
   features: null,
   subgroupSize: wholeFrom(1),
+  subgroupMaxSize: wholeFrom(1),
   limits: null,
   constants: null,
 };
@@ -146,6 +147,8 @@ export interface Settings {
   readonly subgroups: boolean;
   /** The number of lanes that a subgroup has at least; 0 without subgroups. */
   readonly subgroupSize: number;
+  /** The number of lanes that a subgroup has at most; undefined if unknown. */
+  readonly subgroupMaxSize: number | undefined;
   readonly memory: MemorySettings;
 }
 
@@ -218,6 +221,7 @@ export function settingsOf(
     copies: options.copies ?? false,
     skippable,
     subgroupSize: places.subgroups ? (options.subgroupSize ?? usualSubgroup) : 0,
+    subgroupMaxSize: options.subgroupMaxSize,
     memory: {
       ...(options.memoryBindings ?? bindingsBehind(source, report)),
       coded: codedPoints(source, memorySchemes, codes),

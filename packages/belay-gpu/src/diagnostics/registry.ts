@@ -52,6 +52,7 @@ export const diagnosticCodes = {
   "already-hardened": "BELAY339",
   "not-checked-by-algebra": "BELAY340",
   "sums-refuted": "BELAY341",
+  "subgroups-mixed": "BELAY342",
   // Command line
   usage: "BELAY400",
   "unreadable-input": "BELAY401",

@@ -30,8 +30,8 @@ export interface KernelReport extends KernelCoverage {
    */
   readonly detections: number;
   /**
-   * The number of findings that are no fault: twins that waited too long for each other, and grids
-   * that could not be doubled.
+   * The number of findings that are no fault: twins that waited too long for each other, grids that
+   * could not be doubled, and subgroups that mixed replicas.
    */
   readonly unverified: number;
   /** The results of the checks by algebra. Absent without a checker in the policy. */

@@ -50,10 +50,10 @@ export class ProtectionError extends BelayError {
 /**
  * Returns the diagnostics of kernels or memory with less protection than the policy asks for. Two
  * gaps are expected: parts that no flavor duplicates, such as atomic operations, and kernels that
- * the policy excepts.
+ * the policy excepts. Replicas that run elsewhere are no gap.
  */
 export function shortfalls(diagnostics: readonly LocatedDiagnostic[]): LocatedDiagnostic[] {
-  const expected = [codeOf("outside-sphere"), codeOf("not-requested")];
+  const expected = (["outside-sphere", "not-requested", "subgroups-mixed"] as const).map(codeOf);
   return diagnostics.filter(({ code }) => !expected.includes(code));
 }
 
@@ -119,6 +119,11 @@ export const leftAlone = {
       "compiler-failed",
       `the compiler failed on this kernel: ${message.split("\n", 1)[0]}`,
       "this is a defect of Belay: report it with the kernel's source",
+    ),
+  subgroupsMixed: () =>
+    gap(
+      "subgroups-mixed",
+      "the device made subgroups that mixed the replicas of a workgroup, so they now run elsewhere",
     ),
   nothingToCompare: () =>
     gap("nothing-to-compare", "the kernel writes nothing that its replicas could compare"),

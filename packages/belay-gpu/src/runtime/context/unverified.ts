@@ -15,16 +15,19 @@ export interface Unverified {
    *   both at the same time.
    * - Under `"gridTooLarge"`, an indirect dispatch has no room for twice its workgroups, so nothing
    *   ran.
+   * - Under `"subgroupsMixed"`, the device made a subgroup of invocations that are not neighbors of
+   *   one replica, so subgroup operations may have seen both.
    * - Under `"sumsInDoubt"`, a check by algebra did not agree, and the work could not run again.
    */
-  readonly cause: "waitedTooLong" | "gridTooLarge" | "sumsInDoubt";
-  /** The workgroup that waited; the first one if none did. */
+  readonly cause: "waitedTooLong" | "gridTooLarge" | "subgroupsMixed" | "sumsInDoubt";
+  /** The workgroup that waited, or that has such a subgroup; else the first one. */
   readonly workgroup: readonly [number, number, number];
 }
 
 const diagnostics: Readonly<Record<Unverified["cause"], DiagnosticName>> = {
   waitedTooLong: "replica-wait-timeout",
   gridTooLarge: "grid-too-large",
+  subgroupsMixed: "subgroups-mixed",
   sumsInDoubt: "unverified-results",
 };
 
@@ -46,6 +49,7 @@ const remedies: Readonly<Record<Unverified["cause"], string>> = {
   waitedTooLong:
     'use check: "signature", or dispatch fewer workgroups at a time; a kernel that uses results of atomic operations needs redundancy: "intra+lds"',
   gridTooLarge: helpToFit,
+  subgroupsMixed: 'use the pairing passes or redundancy: "inter" for this kernel',
   sumsInDoubt: 'work that can run again is decided: raise snapshotBytes, or use onFault: "throw"',
 };
 
@@ -59,6 +63,8 @@ export function describeUnverified({ kernel, cause, workgroup }: Unverified): st
   switch (cause) {
     case "gridTooLarge":
       return `an indirect dispatch of kernel "${kernel}" has no room for twice its workgroups`;
+    case "subgroupsMixed":
+      return `a subgroup in ${describeWorkgroup(workgroup)} of kernel "${kernel}" did not hold neighbors of one replica`;
     case "sumsInDoubt":
       return `the check by algebra of kernel "${kernel}" did not agree, and the work cannot run again`;
     case "waitedTooLong":

@@ -57,9 +57,9 @@ export class PipelinePlans {
 
   /**
    * Returns the plan for a pipeline. Throws a `ProtectionError` in strict mode if the kernel is not
-   * fully covered.
+   * fully covered. With `isUnmixed`, the plan replaces one whose replicas subgroups mixed.
    */
-  plan(given: GPUComputePipelineDescriptor, variant?: KernelVariant): PipelinePlan {
+  plan(given: GPUComputePipelineDescriptor, variant?: KernelVariant, isUnmixed = false): PipelinePlan {
     const descriptor = copyOf(given);
     const { layout, label } = descriptor;
     // The device rejects a descriptor without these members in its own words.
@@ -78,9 +78,10 @@ export class PipelinePlans {
     if (source === undefined) return this.leaveAlone(descriptor, request, leftAlone.unknownModule());
     if (layout !== "auto" && !room && this.#knowsLayouts)
       return this.leaveAlone(descriptor, request, leftAlone.unknownLayout());
-    const choice = this.#kernels.choose(request);
-    // Results of a kernel that runs alone are checked by algebra.
-    if (variant !== "alone") this.#checkStrict(choice, request);
+    const choice = isUnmixed ? this.#kernels.chooseUnmixed(request) : this.#kernels.choose(request);
+    // Results of a kernel that runs alone are checked by algebra. The program already has a
+    // pipeline that is replaced.
+    if (variant !== "alone" && !isUnmixed) this.#checkStrict(choice, request);
     const { kernel, bindings = [] } = choice;
     if (!kernel) return { descriptor, choice, request, explicit };
     const guarded = this.#guard(descriptor, kernel, explicit, bindings);

@@ -5,7 +5,13 @@ import { addedPoints } from "./addedPoints.ts";
 import { type BindingKinds, type GroupAccess, kindsIn } from "./bindGroups.ts";
 import type { Doubling } from "./doubledGrid.ts";
 import type { LayoutRecord } from "./pipelineLayouts.ts";
-import type { KernelChoice, KernelVariant, ProtectedKernel, RunCounts } from "./protectedKernels.ts";
+import {
+  type KernelChoice,
+  type KernelVariant,
+  mixesReplicas,
+  type ProtectedKernel,
+  type RunCounts,
+} from "./protectedKernels.ts";
 
 /** A protected kernel with the descriptor of its pipelines. */
 export interface GuardedPipeline {
@@ -24,6 +30,17 @@ export interface PipelineVariant {
   readonly added: AddedBindings | undefined;
   /** The descriptor of the pipeline; absent if the kernel is unprotected. */
   readonly descriptor?: GPUComputePipelineDescriptor;
+}
+
+/** The functions that make the other pipelines of a protected one. */
+interface PipelineMakers {
+  /** Makes a pipeline of the program's kernel. */
+  makePlain(): GPUComputePipeline;
+  makeVariant(doubling: Doubling): PipelineVariant;
+  /** Makes the record of a variant with fewer checks. */
+  makeWith(variant: KernelVariant): PipelineRecord;
+  /** Makes the record that runs if subgroups mix the replicas of the kernel. */
+  makeUnmixed(): PipelineRecord;
 }
 
 /** The known properties of the program's pipeline at its creation. */
@@ -68,11 +85,10 @@ export class PipelineRecord {
   #added: ReadonlySet<number> = new Set();
   readonly #kinds = new Map<number, BindingKinds | undefined>();
   readonly #variants = new Map<Doubling, PipelineVariant>();
-  #makePlain: (() => GPUComputePipeline) | undefined;
+  #makers: Partial<PipelineMakers> = {};
   #plain: GPUComputePipeline | undefined;
-  #makeVariant: ((doubling: Doubling) => PipelineVariant) | undefined;
   readonly #kernelVariants = new Map<KernelVariant, PipelineRecord>();
-  #makeWith: ((variant: KernelVariant) => PipelineRecord) | undefined;
+  #unmixed: PipelineRecord | undefined;
 
   constructor(device: GPUDevice, own: GPUComputePipeline, { choice, request, explicit }: Known) {
     this.#device = device;
@@ -96,22 +112,20 @@ export class PipelineRecord {
   }
 
   /**
-   * Makes a protected pipeline run in place of the program's. `makeWith` makes the record of a
-   * variant with fewer checks, and `makePlain` a pipeline of the program's kernel.
+   * Makes a protected pipeline run in place of the program's.
    */
-  protect(
-    guarded: GuardedPipeline,
-    primary: PipelineVariant,
-    makePlain: () => GPUComputePipeline,
-    makeVariant: (doubling: Doubling) => PipelineVariant,
-    makeWith: (variant: KernelVariant) => PipelineRecord,
-  ): void {
+  protect(guarded: GuardedPipeline, primary: PipelineVariant, makers: PipelineMakers): void {
     this.#guarded = guarded;
     this.#added = new Set(addedPoints(guarded.kernel).map(({ group }) => group));
     this.#variants.set(0, primary);
-    this.#makePlain = makePlain;
-    if (guarded.kernel.interGroup && !runsSequentially(guarded.kernel)) this.#makeVariant = makeVariant;
-    this.#makeWith = makeWith;
+    this.#makers = makers;
+  }
+
+  /** The record to run: another one once subgroups are known to mix the replicas of the kernel. */
+  get current(): PipelineRecord {
+    const { kernel } = this;
+    if (kernel && mixesReplicas(kernel)) this.#unmixed ??= this.#makers.makeUnmixed?.();
+    return this.#unmixed?.current ?? this;
   }
 
   /** Makes another pipeline with added bindings run in place of the program's. */
@@ -121,7 +135,7 @@ export class PipelineRecord {
 
   /** The pipeline of the program's kernel, for dispatches that the device rejects. */
   get plain(): GPUComputePipeline {
-    this.#plain ??= this.#makePlain?.() ?? this.#own;
+    this.#plain ??= this.#makers.makePlain?.() ?? this.#own;
     return this.#plain;
   }
 
@@ -131,8 +145,7 @@ export class PipelineRecord {
     this.#plain = own;
     this.#guarded = undefined;
     this.#added = new Set();
-    this.#makeVariant = undefined;
-    this.#makeWith = undefined;
+    this.#makers = {};
     this.#layoutKeys.clear();
     this.#variants.clear();
     this.#variants.set(0, { pipeline: this.#own, added: undefined });
@@ -145,7 +158,8 @@ export class PipelineRecord {
   variant(doubling: Doubling): PipelineVariant {
     const known = this.#variants.get(doubling);
     if (known) return known;
-    const made = this.#makeVariant ? this.#makeVariant(doubling) : this.variant(0);
+    const isDoubled = this.kernel?.interGroup && !runsSequentially(this.kernel);
+    const made = (isDoubled && this.#makers.makeVariant?.(doubling)) || this.variant(0);
     this.#variants.set(doubling, made);
     return made;
   }
@@ -156,7 +170,7 @@ export class PipelineRecord {
   with(variant: KernelVariant): PipelineRecord {
     const known = this.#kernelVariants.get(variant);
     if (known) return known;
-    const made = this.#makeWith?.(variant) ?? this;
+    const made = this.#makers.makeWith?.(variant) ?? this;
     this.#kernelVariants.set(variant, made);
     return made;
   }

@@ -226,27 +226,39 @@ export class ProtectedPipelines {
     // Bind groups for the default layout of one pipeline do not fit another pipeline.
     const makeVariant = (doubling: Doubling) => variantOf(doubling, this.#make(doubling, guarded), all);
     const makePlain = () => (plan.explicit ? this.#makePlain(plan.descriptor) : own);
-    const makeWith = (variant: KernelVariant) => this.#makeWith(variant, own, plan.descriptor, record);
-    record.protect(guarded, variantOf(0, primary, known ? all : shared), makePlain, makeVariant, makeWith);
+    const makeWith = (variant: KernelVariant) => {
+      const other = this.#plans.plan(plan.descriptor, variant);
+      return this.#makeOther(other, own, record, variant === "alone");
+    };
+    const makeUnmixed = () => {
+      const other = this.#plans.plan(plan.descriptor, plan.request.variant, true);
+      return this.#makeOther(other, own, known ?? record, true);
+    };
+    record.protect(guarded, variantOf(0, primary, known ? all : shared), {
+      makePlain,
+      makeVariant,
+      makeWith,
+      makeUnmixed,
+    });
     return record;
   }
 
   /**
-   * Returns the record of a variant with fewer checks, for the bind groups of `known`.
+   * Returns the record of another pipeline in place of `own`, for the bind groups of `known`. These
+   * may be of another pipeline than `own` if an unprotected kernel `replaces` a protected one.
    */
-  #makeWith(
-    variant: KernelVariant,
+  #makeOther(
+    plan: PipelinePlan,
     own: GPUComputePipeline,
-    descriptor: GPUComputePipelineDescriptor,
     known: PipelineRecord,
+    replaces: boolean,
   ): PipelineRecord {
-    const plan = this.#plans.plan(descriptor, variant);
     this.kernels.announce(plan.choice);
-    const { guarded, explicit } = plan;
+    const { guarded, explicit, descriptor } = plan;
     if (guarded) return this.#protect(own, plan, guarded, this.#make(0, guarded), known);
-    const pipeline = explicit || variant === "alone" ? this.#makePlain(descriptor) : own;
+    const pipeline = explicit || replaces ? this.#makePlain(descriptor) : own;
     const record = new PipelineRecord(this.#device, pipeline, plan);
-    if (explicit || variant !== "alone") return record;
+    if (explicit || !replaces) return record;
     const added = new AddedBindings(this.#device, this, this.#memory, {
       pipeline,
       kernel: undefined,

@@ -108,6 +108,8 @@ export interface ProtectedKernel {
   /** The number of disagreements read so far, and of findings that are no fault. */
   detections: number;
   unverified: number;
+  /** The number of checks that found subgroups which mixed its replicas. */
+  mixings: number;
   /** The words of its report about the armed fault. */
   observed: ObservedWords;
   /**
@@ -117,6 +119,12 @@ export interface ProtectedKernel {
   rejection?: string;
   acceptance?: Promise<void>;
 }
+
+/**
+ * Returns whether a kernel is found to run where subgroups mix its replicas. A fault may look so
+ * once.
+ */
+export const mixesReplicas = ({ mixings }: ProtectedKernel): boolean => mixings > 1;
 
 /** Makes verification of a kernel's work wait until `known` settles. */
 export function awaitAcceptance(kernel: ProtectedKernel, known: Promise<void>): void {
@@ -130,7 +138,11 @@ interface Protection {
 }
 
 /** The part of a policy that decides how a kernel is compiled. */
-type Configuration = CompiledPolicy & Pick<CompilerOptions, "copies" | "skippable">;
+type Configuration = CompiledPolicy &
+  Pick<CompilerOptions, "copies" | "skippable"> & {
+    /** True if subgroups may mix the replicas of a workgroup. Default false. */
+    readonly mixes?: boolean;
+  };
 
 /** The compiled sources of a device, each compiled once. */
 class Protections {
@@ -179,7 +191,7 @@ class Protections {
     memory: NonNullable<CompilerOptions["memory"]>,
   ): Protection {
     const { redundancy, cover, check, channel, pairing, diversity } = configuration;
-    const { copies = false, skippable = false } = configuration;
+    const { copies = false, skippable = false, mixes = false } = configuration;
     const reportBinding = room?.reportBinding;
     // Under `"auto"`, the cheapest configuration depends on the kernel. All other configurations
     // depend on the module only.
@@ -187,7 +199,7 @@ class Protections {
       redundancy === "auto"
         ? { ...(entryPoint && { entryPoint }), ...(room && { room: room.storageBuffers }) }
         : {};
-    const policy = [redundancy, cover, check, channel, pairing, diversity, copies, skippable, memory];
+    const policy = [redundancy, cover, check, channel, pairing, diversity, copies, skippable, mixes, memory];
     const key = JSON.stringify([reportBinding, Object.entries(constants).sort(), policy, chosenFor, source]);
     let protection = this.#made.get(key);
     if (!protection) {
@@ -213,6 +225,7 @@ class Protections {
         ...(room && { reportBinding: room.reportBinding, memoryBindings: room.memoryBindings }),
         features: this.#device.features,
         ...(adapter?.subgroupMinSize && { subgroupSize: adapter.subgroupMinSize }),
+        ...(adapter?.subgroupMaxSize && !mixes && { subgroupMaxSize: adapter.subgroupMaxSize }),
         limits: this.#limits,
       };
       protection = { result: protectOrLeave(this.#protect, source, options) };
@@ -302,6 +315,24 @@ export class Kernels {
     return choice;
   }
 
+  /**
+   * Chooses again for a pipeline, as subgroups mixed the replicas of its kernel. Equal requests get
+   * the new choice from now on.
+   */
+  chooseUnmixed(request: KernelRequest): KernelChoice {
+    const key = keyOf(request);
+    const known = this.#choices.get(key)!;
+    const { kernel, coverage, runs } = known;
+    if (!kernel || !mixesReplicas(kernel)) return known;
+    const choice = { ...this.#make(request, coverage.kernel), runs };
+    if (choice.kernel) {
+      choice.kernel.detections = kernel.detections;
+      choice.kernel.unverified = kernel.unverified;
+    }
+    this.#choices.set(key, choice);
+    return choice;
+  }
+
   /** Records that the device rejected a requested pipeline. */
   recordRejection(request: KernelRequest): void {
     this.#count(keyOf(request), -1);
@@ -369,11 +400,20 @@ export class Kernels {
     return [...distinct.values()];
   }
 
-  /** Decides if a kernel is protected, and lists the reasons for gaps. */
-  #assess(request: KernelRequest) {
+  /**
+   * Decides if a kernel is protected, and lists the reasons for gaps. `mixes` says that subgroups
+   * mixed its replicas, so that these run elsewhere.
+   */
+  #assess(request: KernelRequest, mixes = false) {
     const asked = policyFor(this.#policy, this.#named(request));
-    const policy = request.variant === "alone" ? { ...asked, redundancy: "none" as const } : asked;
+    const policy: Configuration =
+      request.variant === "alone"
+        ? { ...asked, redundancy: "none" }
+        : mixes
+          ? { ...asked, redundancy: "auto", pairing: "auto", channel: "auto", mixes }
+          : asked;
     const [protection, ...gaps] = this.#protections.protectionFor(request, policy);
+    if (mixes) gaps.push(leftAlone.subgroupsMixed());
     const { result } = protection;
     const summary = summaryOf(result, request);
     const failed = result.diagnostics.some(({ severity }) => severity === "error");
@@ -392,11 +432,12 @@ export class Kernels {
     return { policy, protection, summary, usable, reasons };
   }
 
-  #make(request: KernelRequest): KernelChoice {
+  /** Makes a choice. `known` is the name of a kernel whose replicas subgroups mixed. */
+  #make(request: KernelRequest, known?: string): KernelChoice {
     const { source } = request;
-    const { policy, protection, summary, usable, reasons } = this.#assess(request);
+    const { policy, protection, summary, usable, reasons } = this.#assess(request, known !== undefined);
     const { result } = protection;
-    const name = this.#name(request, summary?.name);
+    const name = known ?? this.#name(request, summary?.name);
     const coverage: KernelCoverage = {
       kernel: name,
       entryPoint: summary?.name ?? request.entryPoint ?? "",
@@ -440,6 +481,7 @@ export class Kernels {
       granuleBytes: this.#granuleBytes,
       detections: 0,
       unverified: 0,
+      mixings: 0,
       observed: noStrike,
     };
   }
@@ -477,16 +519,16 @@ export class Kernels {
   }
 
   /**
-   * Returns the variant of an Inter-Group kernel whose replicas run in one workgroup or in two
-   * passes. It has the grid of the program, and no shadows. Undefined if there is none that covers
-   * what the policy asks for.
+   * Returns the variant of a kernel whose replicas waited in vain, or which subgroups mixed. Its
+   * replicas run in one workgroup or in two passes. It has the grid of the program, and no shadows.
+   * Undefined if there is none that covers what the policy asks for.
    */
   withinWorkgroups(kernel: ProtectedKernel): ProtectedKernel | undefined {
     return this.#once(this.#gathered, kernel, () => {
       const request = this.#requests.get(kernel);
       const policy = request && policyFor(this.#policy, this.#named(request));
       // Replicas in one workgroup would have one text, and agree where two texts do not.
-      if (!policy || !kernel.interGroup?.blocking || policy.diversity) return undefined;
+      if (!policy || policy.diversity || kernel.interGroup?.blocking === false) return undefined;
       const compared = { ...policy, channel: "auto", check: "signature" } as const;
       const flavors = (
         [

@@ -148,7 +148,7 @@ export class BoundPipeline {
   }
 
   #with(variant: KernelVariant): BoundPipeline {
-    return new BoundPipeline(this.record.with(variant), this.#groups, this.#bindGroups);
+    return new BoundPipeline(this.record.with(variant).current, this.#groups, this.#bindGroups);
   }
 
   /**

@@ -459,7 +459,7 @@ export class ComputePasses {
     const overlay = new Overlay<GPUComputePassEncoder, ComputePass>((native, passOf) => {
       const methods: Methods<GPUComputePassEncoder> = {
         setPipeline(pipeline) {
-          passOf(this).setPipeline(pipelines.recordOf(owners.accept(pipeline)));
+          passOf(this).setPipeline(pipelines.recordOf(owners.accept(pipeline)).current);
         },
         setBindGroup(
           index: number,

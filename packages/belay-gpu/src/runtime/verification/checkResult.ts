@@ -58,11 +58,14 @@ export const isHashed = ({ site, difference }: Detection): boolean =>
 export const isUndecided = (found: CheckResult): boolean =>
   !isClean(found) && found.damaged === 0 && faultsIn(found).length === 0;
 
-/** Returns whether a check found waits that ran out, and nothing else. */
-export const hasWaited = (found: CheckResult): boolean =>
+/**
+ * Returns whether a check found nothing but causes, such as waits that ran out, that other variants
+ * of the kernels do not have.
+ */
+export const isAvoidable = (found: CheckResult): boolean =>
   isUndecided(found) &&
   [...found.kernels.values()].every(({ unverified }) =>
-    unverified.every(({ cause }) => cause === "waitedTooLong"),
+    unverified.every(({ cause }) => cause === "waitedTooLong" || cause === "subgroupsMixed"),
   );
 
 /** Returns the faults of all kernels. */

@@ -104,6 +104,7 @@ export class EpochReports {
         own.unverified.length === 0 && by.interGroup?.shadows.length ? withLate(own, late) : own;
       kernel.detections += findings.detections;
       kernel.unverified += findings.undecided;
+      if (own.unverified.some(({ cause }) => cause === "subgroupsMixed")) kernel.mixings++;
       this.#arena.forgetExchange(by.slot);
       for (const fault of findings.faults) this.#events.emit("detection", fault);
       for (const each of own.unverified) this.#events.emit("unverified", each);

@@ -158,4 +158,13 @@ describe("readReport", () => {
       'an indirect dispatch of kernel "step" has no room for twice its workgroups',
     ]);
   });
+
+  it("counts no disagreement of replicas that subgroups mixed", () => {
+    const words = report([1, mismatch, 3, 1], [0, recordCause.subgroupsMixed, 0], [1, mismatch, 3, 0]);
+    const { faults, unverified, ...counts } = readReport(kernelWith({ scalar: "u32", components: 1 }), words);
+    expect({ faults, ...counts }).toEqual({ faults: [], count: 3, detections: 0, undecided: 3 });
+    expect(unverified.map(describeUnverified)).toEqual([
+      'a subgroup in workgroup (2, 0, 0) of kernel "step" did not hold neighbors of one replica',
+    ]);
+  });
 });

@@ -47,6 +47,9 @@ export function readReport(kernel: ProtectedKernel, words: Uint32Array): KernelF
   // The cells of replicas that did not meet are not zero either. That is no sign of a fault.
   const apart = unverified.some(({ cause }) => cause === "waitedTooLong");
   const count = words[reportWords.detections]! + cells.count;
+  // Replicas that saw each other in subgroup operations disagree without a fault.
+  if (unverified.some(({ cause }) => cause === "subgroupsMixed"))
+    return { faults: [], unverified, count, detections: 0, undecided: count };
   const recorded = oncePerInvocation(joinSides(sides.map((record) => readSide(kernel, record))));
   // The cell of a workgroup that recorded a fault is not zero either.
   const isRecorded = recorded.length > 0;
@@ -138,7 +141,9 @@ function readCells(kernel: ProtectedKernel, cells: Uint32Array): Pick<KernelFind
 /** Returns undefined for a record of a fault. */
 function readUnverified(kernel: ProtectedKernel, record: Uint32Array): Unverified | undefined {
   const [, x = 0, y = 0, z = 0, , , code] = record;
-  const cause = (["waitedTooLong", "gridTooLarge"] as const).find((name) => recordCause[name] === code);
+  const cause = (["waitedTooLong", "gridTooLarge", "subgroupsMixed"] as const).find(
+    (name) => recordCause[name] === code,
+  );
   return cause && { kernel: kernel.name, entryPoint: kernel.entryPoint, cause, workgroup: [x, y, z] };
 }
 

@@ -1,6 +1,6 @@
 import type { ReportSnapshot } from "../context/reportArena.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
-import { type CheckResult, hasWaited, isClean, isHashed, isUndecided } from "./checkResult.ts";
+import { type CheckResult, isAvoidable, isClean, isHashed, isUndecided } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
 import type { EpochReports } from "./epochReports.ts";
 import type { FaultLog } from "./faultLog.ts";
@@ -69,7 +69,7 @@ export class Reexecution {
     let comesBack = false;
     let before: Substitution | undefined;
     // Waits that ran out are no fault. Their work runs again as long as there is another way.
-    while (!isClean(last) && (attempts < retries || hasWaited(last))) {
+    while (!isClean(last) && (attempts < retries || isAvoidable(last))) {
       const substitution = await search.prepare(epochs, last, { before, comesBack });
       const mayRun = attempts < retries || (substitution !== undefined && differs(substitution, before));
       if (!mayRun) break;
@@ -108,7 +108,7 @@ export class Reexecution {
       // Errors that are still in memory are found again, so this result is dropped.
       reports.read([], restored);
       // The next attempt leaves out events that turned out to be rejected.
-      const runsWithout = journal.rejections > refusals && (attempts < retries || hasWaited(last));
+      const runsWithout = journal.rejections > refusals && (attempts < retries || isAvoidable(last));
       if (!ran && journal.obstacle === undefined && runsWithout) continue;
       if (!ran) {
         const failure = journal.obstacle ?? "the device rejected the re-executed commands";

@@ -1,12 +1,14 @@
 /**
- * Replaces kernels in re-executed work, for two purposes. These replacements are created only when
- * they are needed.
+ * Replaces kernels in re-executed work, for three purposes. These replacements are created only
+ * when they are needed.
  *
  * - A recurring fault whose store is unknown, as replicas compare hashes: the replacement compares
  *   before each store.
  * - A wait that ran out, which is no fault: the replicas of the replacement wait for nobody. If
  *   they need each other's results, they first wait much longer. If that does not help, both
  *   replicas run in one workgroup, on the grid of the program.
+ * - Subgroups that mixed the replicas, which is no fault: the replicas of the replacement run in
+ *   passes.
  */
 
 import type { BindingPoint } from "../../compiler/contract.ts";
@@ -125,9 +127,9 @@ export class StoreSearch {
   }
 
   /**
-   * Creates substitutes for kernels whose replicas waited in vain, and for those that had a
-   * substitute `before`. If the fault `comesBack`, also for kernels whose faults are known only by
-   * hashes. Undefined if none can be created.
+   * Creates substitutes for kernels whose replicas waited in vain or mixed in subgroups, and for
+   * those that had a substitute `before`. If the fault `comesBack`, also for kernels whose faults
+   * are known only by hashes. Undefined if none can be created.
    */
   async prepare(
     epochs: readonly Epoch[],
@@ -142,12 +144,13 @@ export class StoreSearch {
       const waitsInVain = unverified.some(({ cause }) => cause === "waitedTooLong");
       if (isPatient && waitsInVain) this.#hopeless.add(kernel);
       const waited = isPatient || waitsInVain;
+      const isMixed = unverified.some(({ cause }) => cause === "subgroupsMixed");
       const mayWait = kernel.interGroup?.patience !== undefined && !this.#hopeless.has(kernel);
       return [
         !this.#excluded.has(kernel) && usual,
         waited && this.#kernels.withoutWaits(kernel),
         waited && mayWait && kernel,
-        waited && this.#kernels.withinWorkgroups(kernel),
+        (waited || isMixed) && this.#kernels.withinWorkgroups(kernel),
       ];
     };
     const variants = new Map<PipelineVariant, ProtectedKernel>();

@@ -8,7 +8,7 @@ import { Signal } from "../context/signal.ts";
 import { UnverifiedError } from "../context/unverified.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
 import type { ResourceRange } from "../webgpu/resources.ts";
-import { blameOf, type CheckResult, errorOf, firstOf, hasWaited, isClean } from "./checkResult.ts";
+import { blameOf, type CheckResult, errorOf, firstOf, isAvoidable, isClean } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
 import { EpochReports, kernelsOf } from "./epochReports.ts";
 import { FaultLog } from "./faultLog.ts";
@@ -165,7 +165,7 @@ export class Verifier {
   async #judge(epoch: Epoch, found: CheckResult): Promise<VerificationOutcome> {
     const log = new FaultLog(found);
     // A wait that ran out is no fault, and refuses nothing that another way can verify.
-    const runsAgain = this.#onFault === "recover" || (this.#onFault === "throw" && hasWaited(found));
+    const runsAgain = this.#onFault === "recover" || (this.#onFault === "throw" && isAvoidable(found));
     if (isClean(found) || !runsAgain || !this.#journal.recoverable) {
       return this.#settle([epoch], found, log, this.#onFault === "report" ? "reported" : "refused");
     }

@@ -4,6 +4,7 @@
  */
 import { product } from "../shared/entryPointWrapper.ts";
 import type { Names } from "../shared/names.ts";
+import { recordCause } from "./reportBuffer.ts";
 
 /**
  * The lanes of the two replicas of an invocation.
@@ -11,7 +12,8 @@ import type { Names } from "../shared/names.ts";
  * - `"adjacent"`: neighboring lanes of a doubled workgroup.
  * - `"half-subgroup"`: lanes half a subgroup apart. Each replica keeps runs of neighbors.
  * - `"subgroups"`: different subgroups, half a workgroup apart. Each replica keeps whole subgroups,
- *   so operations that a subgroup shares are replicated too.
+ *   so operations that a subgroup shares are replicated too. Subgroup operations see one replica if
+ *   each subgroup holds neighbors of one replica, in order (`subgroupCheck`).
  * - `"passes"`: one replica after the other, on swapped lanes. If results depend on which
  *   invocations share a subgroup, both run on one lane.
  *
@@ -63,10 +65,38 @@ export function doubledWorkgroup(
       return adjacent(names, size);
     case "half-subgroup":
       return halfSubgroup(names, size);
-    case "subgroups":
+    case "subgroups": {
       // A size that an override decides may exceed the limit.
-      return 2 * Number.parseInt(size[2], 10) <= maxDepth ? wholeSubgroups(names, size) : halves(names, size);
+      const isFlat = !(2 * Number.parseInt(size[2], 10) <= maxDepth);
+      const doubled = isFlat ? halves(names, size) : wholeSubgroups(names, size);
+      return { ...doubled, derived: { ...doubled.derived, ...subgroupIds(names, size) } };
+    }
   }
+}
+
+/**
+ * Returns the function `check_subgroup`, as WGSL. It records a subgroup unless its lanes are all
+ * the neighbors from a multiple of its size on, in order. Such a subgroup holds one replica, as the
+ * size also has to divide the number of `invocations` of a replica. Its twin holds the same ones.
+ */
+export function subgroupCheck(names: Names): string {
+  return `
+    fn ${names.the("check_subgroup")}(index: u32, lane: u32, size: u32, invocations: u32) {
+      let first = subgroupBroadcastFirst(index);
+      let placed = subgroupAdd(select(0u, 1u, index == first + lane));
+      if ((placed != size || first % size != 0u || invocations % size != 0u) && index == first) {
+        ${names.the("record")}(0u, ${recordCause.subgroupsMixed}u, 0u, vec4<u32>());
+      }
+    }`;
+}
+
+/** Returns the built-in values of subgroups that number those of one replica. */
+function subgroupIds(names: Names, size: readonly string[]): Record<string, string> {
+  const lanes = names.the("in_subgroup_size");
+  return {
+    subgroup_id: `${names.the("local")} / ${lanes}`,
+    num_subgroups: `${product(size)} / ${lanes}`,
+  };
 }
 
 /**

@@ -9,15 +9,17 @@ import { replicateInvocations } from "./replicateInvocations.ts";
 const golden = goldens("replicateInvocations");
 const declared = report({ group: 0 });
 const replicate =
-  (options: { replicas?: 1 | 2; pairing?: DoubledPairing; subgroups?: boolean } = {}): Step =>
+  (options: { replicas?: 1 | 2; pairing?: DoubledPairing; subgroups?: boolean; sees?: boolean } = {}): Step =>
   (program, names) => {
-    const { replicas = 2, pairing = "adjacent", subgroups = false } = options;
+    const { replicas = 2, pairing = "adjacent", subgroups = false, sees = false } = options;
     const kernels = functionsOf(program).filter(({ name }) => name.startsWith("main"));
+    const entryPoints = new Set(kernels.map((fn) => fn.name));
     return replicateInvocations(program, names, {
       replicas,
       pairing,
       subgroups,
-      entryPoints: new Set(kernels.map((fn) => fn.name)),
+      entryPoints,
+      ...(sees && { seeingSubgroups: entryPoints }),
     });
   };
 
@@ -109,6 +111,19 @@ describe("doubles a workgroup", () => {
       replicate({ pairing }),
     ),
   );
+
+  it("whose invocations see one replica in their subgroups", () =>
+    golden(
+      "subgroups of one replica",
+      `enable subgroups; requires subgroup_id;
+      @compute @workgroup_size(8, 4) fn main(@builtin(subgroup_id) id: u32, @builtin(num_subgroups) count: u32,
+          @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) lane: u32) {
+        if (id == 0u) { _ = subgroupAdd(lane + count + size); }
+      }`,
+      declared,
+      enableSubgroups,
+      replicate({ pairing: "subgroups", sees: true }),
+    ));
 
   it("and finds the partner's lane half a subgroup away", () =>
     golden(

@@ -11,6 +11,8 @@
  *             { let id = vec3(in_id.x >> 1, in_id.yz); body }
  *           }
  *
+ * Entry points that see their neighbors in a subgroup first confirm that these are of one replica.
+ *
  * The pairing selects the lanes of the replicas. Built-in values are computed so that the body sees
  * the values of the original kernel. With `replicas: 1` the workgroup keeps its size and only the
  * private variables are set. Early returns end the body alone, so code can be added after it.
@@ -25,9 +27,9 @@
 import type { FunctionDeclaration, Module } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
-import { workgroupSizeOf, wrapEntryPoint } from "../shared/entryPointWrapper.ts";
+import { invocationsOf, workgroupSizeOf, wrapEntryPoint } from "../shared/entryPointWrapper.ts";
 import type { Names } from "../shared/names.ts";
-import { type DoubledPairing, distanceOf, doubledWorkgroup } from "./pairing.ts";
+import { type DoubledPairing, distanceOf, doubledWorkgroup, subgroupCheck } from "./pairing.ts";
 
 /** The entry points to wrap, and the lanes of their replicas. */
 export interface ReplicateInvocationsOptions {
@@ -35,6 +37,11 @@ export interface ReplicateInvocationsOptions {
   readonly pairing: DoubledPairing;
   /** The names of the entry points to wrap. */
   readonly entryPoints: ReadonlySet<string>;
+  /**
+   * Those that see their neighbors in a subgroup. The pairing must be `"subgroups"` for them.
+   * Default: none.
+   */
+  readonly seeingSubgroups?: ReadonlySet<string>;
   /**
    * True to set `partner`, the ballot bit of the other replica. The module must enable subgroups.
    */
@@ -61,6 +68,7 @@ export function replicateInvocations(
       ),
       ...(options.replicas === 2 && options.pairing === "half-subgroup" ? distance : []),
       ...(options.subgroups ? partner : []),
+      ...(options.seeingSubgroups?.size ? declarations`${subgroupCheck(names)}` : []),
     ],
   };
 }
@@ -77,7 +85,7 @@ const inputs: ReadonlyMap<string, string> = new Map([
 function wrap(
   program: Program,
   names: Names,
-  { replicas, pairing, subgroups }: ReplicateInvocationsOptions,
+  { replicas, pairing, subgroups, seeingSubgroups }: ReplicateInvocationsOptions,
   fn: FunctionDeclaration,
 ): FunctionDeclaration[] {
   const { statements } = quote(fn.nameSpan);
@@ -87,12 +95,19 @@ function wrap(
     return wrapEntryPoint(program, names, fn, { inputs, derived: {}, before, attributes: fn.attributes });
   }
   const doubled = doubledWorkgroup(pairing, names, workgroupSizeOf(program, fn));
+  const checked = [
+    ...["local_invocation_index", "subgroup_invocation_id", "subgroup_size"].map((id) =>
+      names.the(`in_${id}`),
+    ),
+    invocationsOf(program, fn),
+  ];
   const before = statements`
     ${workgroup}
     ${doubled.prologue}
     ${names.the("replica")} = ${doubled.replica};
     ${names.the("local")} = ${doubled.local};
-    ${subgroups ? ballotBit(names, distanceOf(pairing, names)) : ""}`;
+    ${subgroups ? ballotBit(names, distanceOf(pairing, names)) : ""}
+    ${seeingSubgroups?.has(fn.name) ? `${names.the("check_subgroup")}(${checked.join(", ")});` : ""}`;
   const attributes = fn.attributes.map((attribute) => {
     if (attribute.name !== "workgroup_size") return attribute;
     const { expression } = quote(attribute.span);

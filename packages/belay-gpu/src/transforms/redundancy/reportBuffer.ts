@@ -149,6 +149,11 @@ export const recordCause = {
    * the workgroups.
    */
   gridTooLarge: 4,
+  /**
+   * No fault: a subgroup did not hold neighbors of one replica, so its operations may have seen
+   * both replicas.
+   */
+  subgroupsMixed: 5,
 } as const;
 
 /**
