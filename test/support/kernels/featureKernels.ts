@@ -149,7 +149,11 @@ export const featureKernels: readonly FeatureKernel[] = [
       fn bump(p: ptr<storage, u32, read_write>, by: u32) -> u32 { let before = *p; *p = before + by; return before; }
       fn twice(p: ptr<storage, u32, read_write>) -> u32 { return bump(p, 1u) + bump(p, 2u); }
       fn put(t: ptr<workgroup, array<u32, 2>>, local: ptr<function, u32>) { (*t)[1] = *local; t[0] = 9u; *local += 1u; }
-      fn early(i: u32) -> u32 { if (a[i] % 2u == 0u) { b[i / 2u].x = i; return 1u; } return twice(&a[i]); }
+      fn early(i: u32) -> u32 {
+        // An odd neighbor would store to the same word.
+        if (i % 2u == 0u && a[i] % 2u == 0u) { b[i / 2u].x = i; return 1u; }
+        return twice(&a[i]);
+      }
       @compute @workgroup_size(64)
       fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_index) l: u32) {
         var local = early(id.x);
