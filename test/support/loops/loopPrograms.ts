@@ -8,7 +8,7 @@ import { callOfWords } from "belay-speculate/internal/engine/call/doubles";
 import { onCopies, partsOf } from "belay-speculate/internal/engine/transfer/copies";
 import { requireOnHost, takeTurn } from "belay-speculate/internal/engine/writtenLoops";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
-import ts from "typescript";
+import { transformSync } from "rolldown/utils";
 
 type Exports = Record<string, (...parameters: never[]) => unknown>;
 type Engine = (call: SpeculateCall) => Promise<unknown>;
@@ -18,10 +18,6 @@ type Engine = (call: SpeculateCall) => Promise<unknown>;
  * engine, the directives do nothing.
  */
 export function evaluate(source: string, engine: Engine = async () => {}): Exports {
-  const { outputText } = ts.transpileModule(source, {
-    compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },
-  });
-  const exports: Exports = {};
   const nothing = () => {};
   const modules = {
     speculate: engine,
@@ -36,8 +32,30 @@ export function evaluate(source: string, engine: Engine = async () => {}): Expor
     requireOnHost,
     callOfWords,
   };
-  new Function("exports", "require", outputText)(exports, () => modules);
-  return exports;
+  return new Function("modules", functionBodyOf(source))(modules);
+}
+
+/**
+ * Returns the body of a function that returns the exports of a TypeScript module. All its imports
+ * are properties of `modules`. The transformer prints each import and export on a line of its own,
+ * in one form. It takes a hundredth of the time of TypeScript's.
+ */
+function functionBodyOf(source: string): string {
+  const { code, errors } = transformSync("loops.ts", source, { target: "es2022" });
+  if (errors.length > 0) throw new SyntaxError(errors[0]!.message);
+  const exported: string[] = [];
+  const body = code
+    .replace(
+      /^import \{(.*)\} from .*;$/gm,
+      (_, names: string) => `const {${names.replaceAll(" as ", ": ")}} = modules;`,
+    )
+    .replace(/^export (?=(?:async )?(?:function\*?|class|const|let|var) ([\w$]+))/gm, (_, name: string) => {
+      exported.push(name);
+      return "";
+    });
+  const left = /^(?:import|export)\b.*/m.exec(body);
+  if (left) throw new SyntaxError(`the helper does not know this form: ${left[0]}`);
+  return `"use strict"; ${body}\nreturn { ${exported.map((name) => `get ${name}() { return ${name}; }`).join(", ")} };`;
 }
 
 /**
