@@ -100,6 +100,78 @@ async function incrementing(policy: Policy = {}) {
   return { native, device, words, layout, group, increment, arm };
 }
 
+/** Bind groups that the device rejects. Each is of a storage buffer, and of a texture for results. */
+const invalidBindings = {
+  "a size that is no multiple of words": (device: GPUDevice) => ({
+    buffer: device.createBuffer({ size: 64, usage: usage() }),
+    size: 34,
+  }),
+  "a buffer with a part of a word": (device: GPUDevice) => ({
+    buffer: device.createBuffer({ size: 34, usage: usage() }),
+  }),
+  "a buffer without the usage": (device: GPUDevice) => ({
+    buffer: device.createBuffer({ size: 64, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST }),
+  }),
+  "a texture without the usage": (device: GPUDevice) => ({
+    buffer: device.createBuffer({ size: 64, usage: usage() }),
+  }),
+} as const satisfies Record<string, (device: GPUDevice) => GPUBufferBinding>;
+
+/** Returns the errors of a dispatch with a bind group that the device rejects, by call. */
+async function errorsOfInvalidGroup(device: GPUDevice, name: keyof typeof invalidBindings) {
+  const code = `
+@group(0) @binding(0) var<storage, read_write> words: array<u32>;
+@group(0) @binding(1) var shown: texture_storage_2d<r32uint, write>;
+@compute @workgroup_size(8) fn main(@builtin(global_invocation_id) id: vec3u) {
+  words[id.x] += 1u;
+  textureStore(shown, id.xy, vec4u(words[id.x]));
+}`;
+  const compute = { module: device.createShaderModule({ code }) };
+  const pipeline = device.createComputePipeline({ layout: "auto", compute });
+  const { STORAGE_BINDING, COPY_SRC, COPY_DST } = GPUTextureUsage;
+  const use = name === "a texture without the usage" ? COPY_DST : STORAGE_BINDING;
+  const texture = device.createTexture({ format: "r32uint", size: [8, 1], usage: COPY_SRC | use });
+  const errors: (string | undefined)[] = [];
+  const noting = async <T>(call: () => T): Promise<T> => {
+    device.pushErrorScope("validation");
+    const result = call();
+    errors.push((await device.popErrorScope())?.message);
+    return result;
+  };
+  const resources = [invalidBindings[name](device), texture.createView()];
+  const entries = resources.map((resource, binding) => ({ binding, resource }));
+  const layout = pipeline.getBindGroupLayout(0);
+  const group = await noting(() => device.createBindGroup({ label: "invalid", layout, entries }));
+  const encoder = device.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  pass.setPipeline(pipeline);
+  pass.setBindGroup(0, group);
+  pass.dispatchWorkgroups(1);
+  pass.end();
+  const commands = await noting(() => encoder.finish());
+  await noting(() => device.queue.submit([commands]));
+  return errors;
+}
+
+it.each([
+  {},
+  { memory: "secded32" },
+  { memory: "secded32", redundancy: "none" },
+  { memory: "detect1024", redundancy: "inter" },
+  { memory: "secded128" },
+  { memory: "checksum" },
+] as const)("rejects dispatches with invalid bind groups, under %j", async (policy) => {
+  const plain = await newDevice({ errorsAreExpected: true });
+  const device = await harden(await newDevice({ errorsAreExpected: true }), policy);
+  for (const name of Object.keys(invalidBindings) as (keyof typeof invalidBindings)[]) {
+    const expected = await errorsOfInvalidGroup(plain, name);
+    expect(expected).not.toContain(undefined);
+    expect([name, await errorsOfInvalidGroup(device, name)]).toEqual([name, expected]);
+  }
+  plain.destroy();
+  device.destroy();
+});
+
 it("does not execute rejected commands again", async () => {
   const { device, words, increment, arm } = await incrementing();
   const source = device.createBuffer({ size: 4 * WORDS, usage: usage(), mappedAtCreation: true });

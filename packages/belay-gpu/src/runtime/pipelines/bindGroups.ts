@@ -61,6 +61,8 @@ interface GroupContents {
   readonly layout: GPUBindGroupLayout;
   /** The first bind group with these contents. */
   readonly group: GPUBindGroup;
+  /** True if the device may reject the bind group, although it accepts an extended one. */
+  readonly isMistake: boolean;
   /** The entries of the layout. Absent for a default layout, which the browser creates. */
   readonly declared: readonly GPUBindGroupLayoutEntry[] | undefined;
   /**
@@ -124,16 +126,21 @@ export class BindGroups {
     const entries = [...descriptor.entries];
     const objects: object[] = [this.#keys.get(layout) ?? layout];
     let text = `${label}`;
+    let isMistake = false;
     const native = entries.map((entry) => {
       const range = boundRange(entry.resource);
       objects.push(range?.buffer ?? entry.resource);
       text += range ? ` ${entry.binding}:${range.offset}:${range.size}` : ` ${entry.binding}`;
-      return this.#asDeclared(entry, layout, range);
+      const declared = this.#asDeclared(entry, layout, range);
+      const now = boundRange(declared.resource)?.buffer ?? declared.resource;
+      // A binding of storage must have whole words. A larger one in its place would.
+      isMistake ||= now !== objects.at(-1) || (range !== undefined && range.size % 4 !== 0);
+      return declared;
     });
     const group = this.#device.createBindGroup({ ...membersOf(descriptor), entries: native });
     const make = (): GroupContents => {
       const declared = this.#layouts.get(layout);
-      return { entries: entries.map(copyOf), layout, declared, group, kept: {} };
+      return { entries: entries.map(copyOf), layout, declared, group, isMistake, kept: {} };
     };
     dataOn(group).set(this, this.#contents.get(objects, text, make));
     return group;
@@ -175,6 +182,11 @@ export class BindGroups {
     });
     const { label } = group;
     return { group: makeGroupSilently(this.#device, { label, layout: record.layout, entries }), offsets };
+  }
+
+  /** Returns whether a dispatch may replace a bind group that the device never got in a pass. */
+  isReplaceable(group: GPUBindGroup): boolean {
+    return this.#recordOf(group)?.isMistake === false;
   }
 
   /** Returns the layout of a bind group; undefined for an unknown bind group. */

@@ -162,7 +162,7 @@ class ComputePass implements EncodingPoint {
     // the program of mistakes at once.
     const isValid = Number.isInteger(index) && index >= 0 && index <= 31;
     const canWait = isValid && set.group && set.offsets.length === 0;
-    if (!canWait || !this.#parts.bindGroups.layoutOf(set.group)) this.#commands.setBindGroup(index, set);
+    if (!canWait || !this.#parts.bindGroups.isReplaceable(set.group)) this.#commands.setBindGroup(index, set);
     this.#reset();
     this.#groups.set(index, set);
   }
