@@ -100,7 +100,7 @@ async function incrementing(policy: Policy = {}) {
   return { native, device, words, layout, group, increment, arm };
 }
 
-/** Bind groups that the device rejects. Each is of a storage buffer, and of a texture for results. */
+/** Buffers in bind groups that the device rejects. The last one is valid, but not its texture. */
 const invalidBindings = {
   "a size that is no multiple of words": (device: GPUDevice) => ({
     buffer: device.createBuffer({ size: 64, usage: usage() }),

@@ -95,6 +95,28 @@ it("passes on the errors of an invalid mapping", async () => {
   device.destroy();
 });
 
+it.each([{}, { redundancy: "none" }, { memory: "secded128" }] as const)(
+  "accepts a mapping after a rejected one, and none before, under %j",
+  async (policy) => {
+    const device = await harden(await newDevice({ errorsAreExpected: true }), policy);
+    const usage = GPUBufferUsage.MAP_WRITE | GPUBufferUsage.COPY_SRC;
+    for (const isPatient of [true, false]) {
+      const buffer = device.createBuffer({ size: 16, usage });
+      device.pushErrorScope("validation");
+      const mistake = buffer.mapAsync(GPUMapMode.READ);
+      const rejected = expect(mistake).rejects.toMatchObject({ name: "OperationError" });
+      if (isPatient) await device.popErrorScope();
+      const next = buffer.mapAsync(GPUMapMode.WRITE);
+      if (isPatient) await next;
+      else await expect(next).rejects.toMatchObject({ name: "OperationError" });
+      await rejected;
+      expect(buffer.mapState).toBe(isPatient ? "mapped" : "unmapped");
+      if (!isPatient) await device.popErrorScope();
+    }
+    device.destroy();
+  },
+);
+
 it("settles mappings and waits for submitted work in the order of their requests", async () => {
   for (const policy of [{}, { redundancy: "inter" }, { memory: "secded128" }] as const) {
     const { device, buffer } = await submitted(policy);

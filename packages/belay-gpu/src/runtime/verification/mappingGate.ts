@@ -70,18 +70,30 @@ export class MappingGate {
           const isHeld = showsWork(this, mode) || journal.recoverable;
           if (gated.has(this) || stateOf(this) !== "pending") return mapping;
           if (!isHeld) return track(verified(this, mapping));
+          let isSuspended = false;
+          const request = (requested: Promise<undefined>) => {
+            pending.mapping = requested;
+            // A mapping that the device rejects leaves the buffer to the next one.
+            requested.catch(() => {
+              const isLatest = gated.get(this) === pending && pending.mapping === requested;
+              if (isLatest && !isSuspended) cancel(this);
+            });
+          };
           const pending: GatedMapping = {
             mapping,
             mode,
             range: { buffer: this, offset: offset ?? 0, size: size ?? this.size - (offset ?? 0) },
             cancelled: false,
-            suspend: () => native.unmap.call(this),
+            suspend: () => {
+              isSuspended = true;
+              native.unmap.call(this);
+            },
             resume: () => {
-              pending.mapping = native.mapAsync.call(this, mode, offset, size);
-              pending.mapping.catch(() => {});
+              isSuspended = false;
+              request(native.mapAsync.call(this, mode, offset, size));
             },
           };
-          mapping.catch(() => {});
+          request(mapping);
           gated.set(this, pending);
           verifier.mappings.add(pending);
           return track(release(this, pending));

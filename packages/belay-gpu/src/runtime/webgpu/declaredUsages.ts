@@ -58,11 +58,14 @@ export class DeclaredUsages {
     this.#scopes = scopes;
     this.#uses = uses;
     const twinOf = <T extends GpuResource>(resource: T): T => this.#twinOf(resource, resource.usage);
+    const twins = this.#twins;
     this.#mappings = new Overlay((native) => ({
       mapAsync(mode, ...range) {
         // Without a range, Belay itself maps the whole buffer.
         const isRight = (range.length === 0 && isMapMode(this, mode)) || isMappable(this, mode, ...range);
-        return native.mapAsync.call(isRight ? this : twinOf(this), mode, ...range);
+        // A device accepts no mapping before it has rejected the one before.
+        const isWaiting = (twins.get(this) as GPUBuffer | undefined)?.mapState === "pending";
+        return native.mapAsync.call(isRight && !isWaiting ? this : twinOf(this), mode, ...range);
       },
     }));
     this.#views = new Overlay((native) => ({
