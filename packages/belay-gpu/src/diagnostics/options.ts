@@ -19,6 +19,8 @@ export function shown(value: unknown): string {
 }
 
 function textOf(value: unknown): string {
+  // JSON has no text for NaN and infinities.
+  if (typeof value === "number") return String(value);
   try {
     return JSON.stringify(value) ?? String(value);
   } catch {
@@ -60,8 +62,9 @@ export const longWork = { signal: aSignal, onProgress: aFunction };
 
 /**
  * Throws a `TypeError` for an unknown option, for an invalid value, and for a missing option of
- * `needed`. Types do not keep JavaScript from passing such options. An option with `null` takes any
- * value. `of` names the owner of the options, such as ` of the policy`.
+ * `needed`. Also throws for an option that the object inherits or hides, as copies lack it. Types do
+ * not keep JavaScript from passing such options. An option with `null` takes any value. `of` names
+ * the owner of the options, such as ` of the policy`.
  */
 export function refuseUnknown<T extends object>(
   given: T,
@@ -70,7 +73,11 @@ export function refuseUnknown<T extends object>(
   needed: readonly (keyof T)[] = [],
 ): void {
   if (typeof given !== "object" || given === null) throw new TypeError(`the options${of} are no object`);
-  for (const name of [...Object.keys(given), ...needed] as (keyof T & string)[]) {
+  const own = Object.keys(given);
+  for (const name of Object.keys(options))
+    if (name in given && !own.includes(name))
+      throw new TypeError(`the option ${name}${of} is inherited or hidden: set it on the object itself`);
+  for (const name of [...own, ...needed] as (keyof T & string)[]) {
     if (!Object.hasOwn(options, name))
       throw new TypeError(
         `there is no option ${name}${of}: the options are ${Object.keys(options).join(", ")}`,
