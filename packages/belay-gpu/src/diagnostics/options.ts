@@ -62,9 +62,9 @@ export const longWork = { signal: aSignal, onProgress: aFunction };
 
 /**
  * Throws a `TypeError` for an unknown option, for an invalid value, and for a missing option of
- * `needed`. Also throws for an option that the object inherits or hides, as copies lack it. Types do
- * not keep JavaScript from passing such options. An option with `null` takes any value. `of` names
- * the owner of the options, such as ` of the policy`.
+ * `needed`. Also throws for an option that the object inherits or hides, as copies lack it. Types
+ * do not keep JavaScript from passing such options. An option with `null` takes any value. `of`
+ * names the owner of the options, such as ` of the policy`.
  */
 export function refuseUnknown<T extends object>(
   given: T,
