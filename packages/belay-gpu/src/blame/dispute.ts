@@ -14,7 +14,7 @@ import {
   resolveKernel,
   whyUnsupported,
 } from "../reference/referenceKernel.ts";
-import { sizeOf, sizeWith } from "../wgsl/layout.ts";
+import { sizeOf } from "../wgsl/layout.ts";
 
 const aText: Values = { what: "a text", has: (value) => typeof value === "string" };
 const numbersByName: Values = {
@@ -74,13 +74,7 @@ export function disputeFrom(text: string): Dispute {
 export function refuseUnusable(dispute: Dispute, device: Accepting): void {
   const kernel = resolveKernel(dispute);
   racingReferenceOf(dispute, kernel);
-  const trial = trialOf(dispute, kernel);
-  for (const { name, type, bytes } of trial.buffers) {
-    const least = sizeWith(type, 1);
-    if (bytes.length < least)
-      throw new TypeError(`the buffer of "${name}" has ${bytes.length} of at least ${least} bytes`);
-  }
-  const obstacle = obstacleOn(device, kernel, trial);
+  const obstacle = obstacleOn(device, kernel, trialOf(dispute, kernel));
   if (obstacle !== undefined) throw new TypeError(obstacle);
 }
 

@@ -173,6 +173,10 @@ describe("a kernel of the program", () => {
     await expect(caseOf(device, { ...scaled, buffers: missing })).rejects.toThrow(
       'the kernel "scale" has no binding 4 in group 0',
     );
+    const small = [{ group: 0, binding: 1, data: new Uint32Array(2) }];
+    await expect(caseOf(device, { ...scaled, buffers: small })).rejects.toThrow(
+      new TypeError('the buffer of "parts" has 8 of at least 16 bytes'),
+    );
   });
 
   it.each([

@@ -89,6 +89,9 @@ function madeBuffers(
     const type = program.declaredTypeOf(variable);
     const usage = addressSpaceOf(variable) === "uniform" ? "uniform" : "storage";
     const data = given.find(isAt({ group, binding }))?.data;
+    const least = sizeWith(type, 1);
+    if (data && data.byteLength < least)
+      throw new TypeError(`the buffer of "${name}" has ${data.byteLength} of at least ${least} bytes`);
     const numbers = usage === "uniform" && contents !== "edges" ? { all: size } : contents;
     const bytes = data ? copyOf(data) : filledBuffer(type, elements, numbers);
     const [, access] = qualifiers;
