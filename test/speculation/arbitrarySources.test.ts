@@ -35,6 +35,7 @@ it("notices a loop that leaves something else", async () => {
     floats: [1],
     numbers: [3, 0, 0],
     shared: false,
+    form: 0,
   } as const;
   expect(await trials.differenceOf({ source, code: code! }, [input])).toMatch(
     /^engine default: .* -?4, 5, 6/s,

@@ -82,6 +82,11 @@ const loops: [loop: string, leaves?: true][] = [
   ["for (let i = 0; i < 5; i++) { out[i] = 1; s += bands[1][i]; }", true],
   ["for (let i = 0; i < 3; i++) { out[i] = 1; small.set([1, 2, 3], where[i]); }", true],
   ["for (let i = 0; i < 3; i++) { out[i] = 1; s += cube[1][i][0]; }", true],
+  // A missing element is stored as `undefined`.
+  ["for (let i = 0; i < 3; i++) { out[i] = 1; lut[i] = where[i + 2]; }", true],
+  ["for (let i = 0; i < 3; i++) { out[i] = 1; bodies[i].pos.x = i > 0 ? small[i + 4] : 3; }", true],
+  // The property `undefined` is as before, too.
+  ["for (let i = 0; i < 3; i++) { small[where[i + 2]] ^= i + 7; s += cube[i][0][0]; }", true],
 ];
 
 function plain() {

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { diagnosticCodes } from "belay-gpu/internal/diagnostics/registry";
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -12,14 +13,16 @@ import { evaluate, evaluateTranslated } from "../../../../test/support/loops/loo
 
 type Run = (...parameters: never[]) => unknown;
 
-/** Returns a run's result and the bits that it leaves in the arrays. */
+/** Returns what a run returns or throws, and the bits that it leaves in the arrays. */
 async function resultOf(run: Run, input: LoopInput) {
   const parameters = parametersOf(input);
-  const returned = await run(...(parameters as readonly unknown[] as never[]));
+  const running = run(...(parameters as readonly unknown[] as never[])) as Promise<unknown>;
+  const returned = await running.catch(String);
   return { returned, bits: parameters.map((one) => (typeof one === "number" ? "" : bitsOf(one))) };
 }
 
 function bitsOf(array: ReturnType<typeof parametersOf>[number] & object): string {
+  if (!ArrayBuffer.isView(array)) return inspect(array, { depth: null, maxArrayLength: null });
   // JavaScript does not specify which NaN is stored.
   const stored =
     array instanceof Float32Array ? array.map((one) => (Number.isNaN(one) ? Number.NaN : one)) : array;

@@ -38,6 +38,23 @@ const literal = oneOf(
 const coercion = oneOf("| 0", ">>> 0", "& 255", "% 3");
 const comparison = oneOf("<", "<=", ">", ">=", "===", "!==");
 
+/** Indices that are mostly in the nested arrays. */
+const inside = oneOf("c[i] & 1", "i & 1", "h % 2", "0", "1", "i");
+/** Numbers in nested arrays and objects, most of which are doubles. */
+const nested = fc.oneof(
+  text`grid[${inside}][${inside}] /* double */`,
+  text`grid[${inside}][i] /* double */`,
+  text`parts[${inside}].x /* double */`,
+  text`parts[${inside}].pos.${oneOf("x", "y")} /* double */`,
+  text`bands[${inside}][${oneOf("i", "c[i]", "1")}]`,
+  text`list[${inside}] /* double */`,
+  text`(grid[${oneOf("i", "i - 1", "h + 1", "a[i]")}]?.[${oneOf("i", "c[i] - 1", "h")}] ?? ${oneOf("x", "u", "0")}) /* double */`,
+  text`(parts[${oneOf("i", "i - 1", "a[i]")}]?.pos.x ?? ${oneOf("x", "u", "i")}) /* double */`,
+  text`(list[${oneOf("i + 1", "i - 2", "a[i]", "b[i]")}] ?? 0.5) /* double */`,
+  text`Math.hypot(${oneOf("x", "parts[0].x", "i")}, ${oneOf("u", "grid[1][0]", "n")}) /* double */`,
+  text`easing.${oneOf("twice", "scaled")}(${oneOf("u", "i", "x")}) /* double */`,
+);
+
 /** Returns statements that only reduce variables, one of which is chosen with a companion. */
 const reducing = (value: string, other: string) => [
   `if (${value} > most) { most = ${value}; at = ${other}; }`,
@@ -122,6 +139,7 @@ const { body } = fc.letrec<Record<"integer" | "float" | "test" | "index" | "stat
         text`Math.fround(${integer})`,
         text`${oneOf("f", "g")}[${index}]`,
         text`(${test} ? ${float} : ${float})`,
+        nested,
       ),
       test: fc.oneof(
         { ...bounded, depthIdentifier: "expression" },
@@ -139,6 +157,17 @@ const { body } = fc.letrec<Record<"integer" | "float" | "test" | "index" | "stat
         text`${array}[${index}]${oneOf("++", "--")};`,
         text`${oneOf("f", "e", "a")}[${index}] = ${float};`,
         text`f[${index}] = Math.fround(${index});`,
+        text`${oneOf("grid[c[i] & 1][h % 2]", "grid[1][i]", "parts[i].v", "parts[c[i] & 1].pos.y", "list[i]")} ${oneOf("=", "+=", "*=")} ${float}; /* double */`,
+        text`bands[${inside}][${oneOf("i", "c[i]", "0")}] ${oneOf("=", "-=")} ${float}; /* double */`,
+        text`for (const p of parts) { u = Math.fround(p.x + p.pos.y); /* double */ ${body} }`,
+        text`for (const [p, row] of grid.entries()) for (const q of row) { if (${test}) u = q; k = (k + p) | 0; /* double */ }`,
+        text`for (const [p, q] of [[${integer}, 1], [i, ${integer}]]) { k = (k + p * q) | 0; ${body} }`,
+        text`for (const p of [${integer}, k, 3]) { last = (last ^ p) | 0; ${body} }`,
+        text`{ const { pos, v } = parts[${inside}]; pos.y = v + pos.x; /* double */ ${body} }`,
+        text`bands.forEach((band, q) => { if (${test}) return; band[q] = ${float}; }); /* double */`,
+        text`e.set([${integer}, ${integer}], ${oneOf("i", "c[i]", "0", "n")});`,
+        text`a.set(c.subarray(${oneOf("i", "h", "-2", "a[i]")}, ${oneOf("i + 2", "c[i]", "n")}), ${oneOf("i", "0", "d[i]")});`,
+        text`${array}.fill(${integer}, ${oneOf("i", "c[i]", "-3", "d[i]")}, ${oneOf("i + 2", "n", "b[i]")});`,
         text`${oneOf("k", "last")} = (${integer}) | 0;`,
         text`u = ${float};`,
         reduction,
@@ -173,8 +202,9 @@ const header = oneOf(
 );
 
 /**
- * A random module with an async function `run(a, b, c, d, e, f, g, t, n, m, x)`. The function has
- * one loop and returns the variables that it carries and reduces, unless the loop itself returns.
+ * A random module with an async function `run(a, b, c, d, e, f, g, t, n, m, x, grid, parts, bands,
+ * list)`. The function has one loop and returns the variables that it carries and reduces, unless
+ * the loop itself returns.
  */
 export const arbitraryLoop: fc.Arbitrary<string> = text`
 function mix(x: number, y: number) {
@@ -190,8 +220,15 @@ class Counter {
   shifted(y: number) { return y >> this.shift; }
 }
 const counter = new Counter();
+const easing = {
+  gain: 1.5,
+  twice: (y: number) => y * 2,
+  scaled(y: number) { return this.gain * y; },
+};
+interface Part { x: number; v: number; pos: { x: number; y: number } }
 export async function run(a: Int32Array, b: Uint32Array, c: Uint8Array, d: Int16Array, e: Uint8ClampedArray,
-  f: Float32Array, g: Float32Array, t: Int32Array, n: number, m: number, x: number) {
+  f: Float32Array, g: Float32Array, t: Int32Array, n: number, m: number, x: number,
+  grid: number[][], parts: Part[], bands: Float32Array[], list: number[]) {
   "use speculate";
   let last = m;
   let total = 0, count = 0, most = -Infinity, least = Infinity, at = -1, seen = n, place = 0;
@@ -226,6 +263,8 @@ export interface LoopInput {
   readonly numbers: readonly [n: number, m: number, x: number];
   /** True if some arrays share memory. */
   readonly shared: boolean;
+  /** The form of nested arrays: most are plain, and others have shared or unusual parts. */
+  readonly form: number;
 }
 
 export const loopInput: fc.Arbitrary<LoopInput> = fc.record({
@@ -238,10 +277,11 @@ export const loopInput: fc.Arbitrary<LoopInput> = fc.record({
     floats,
   ),
   shared: fc.boolean(),
+  form: fc.nat(9),
 });
 
 /** Returns the arrays and numbers for one call of `run`. */
-export function parametersOf({ lengths, values, floats, numbers, shared }: LoopInput) {
+export function parametersOf({ lengths, values, floats, numbers, shared, form }: LoopInput) {
   const memory = new ArrayBuffer(256);
   const arrays = Object.values(arrayTypes).map((Type, at) => {
     const length = lengths[at]!;
@@ -250,5 +290,35 @@ export function parametersOf({ lengths, values, floats, numbers, shared }: LoopI
     for (let place = 0; place < length; place++) array[place] = source[(place + at) % source.length]!;
     return array;
   });
-  return [...arrays, ...numbers] as const;
+  return [...arrays, ...numbers, ...nestedOf({ lengths, floats, form }, arrays[5] as Float32Array)] as const;
+}
+
+/** Returns the nested arrays of an input. */
+function nestedOf(
+  { lengths, floats, form }: Pick<LoopInput, "lengths" | "floats" | "form">,
+  own: Float32Array,
+) {
+  const [rows, width, count] = [(lengths[0]! % 4) + 2, lengths[1]! + 2, lengths[2]! + 2];
+  const number = (at: number) => floats[at % floats.length]! / 3;
+  const list = Array.from({ length: count }, (_, at) => number(at));
+  const grid = Array.from({ length: rows }, (_, y) =>
+    Array.from({ length: width }, (_, x) => number(y * width + x)),
+  );
+  const parts = Array.from({ length: count }, (_, at) => ({
+    x: number(at),
+    v: number(at + 1),
+    pos: { x: number(at + 2), y: number(at + 3) },
+  }));
+  const memory = new Float32Array(3 * width);
+  const bands: Float32Array[] = [0, 1, 2].map((at) =>
+    form % 2 > 0 ? memory.subarray(at * width, (at + 1) * width) : new Float32Array(width),
+  );
+  for (const [at, band] of bands.entries()) band.fill(number(at), 0, 3);
+  if (form === 4) grid[1] = grid[0]!;
+  if (form === 5) grid[1]!.push(1);
+  if (form === 6) parts[1]!.pos = parts[0]!.pos;
+  if (form === 7) bands[1] = memory.subarray(1, width + 1);
+  if (form === 8) bands[1] = own;
+  if (form === 9) Object.assign(list, { "-1": 7 });
+  return [grid, parts, bands, list] as const;
 }

@@ -130,7 +130,12 @@ async function resultsOf(run: Run, inputs: readonly LoopInput[]): Promise<unknow
   const results: unknown[] = [];
   for (const input of inputs) {
     const parameters = parametersOf(input);
-    results.push({ returned: await run(...parameters), parameters });
+    const returned = await run(...parameters).catch((error) => {
+      // The loop itself may throw, where an array has no room or no such row.
+      if (error instanceof RangeError || error instanceof TypeError) return String(error);
+      throw error;
+    });
+    results.push({ returned, parameters });
   }
   return results;
 }

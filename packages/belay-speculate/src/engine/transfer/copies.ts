@@ -80,17 +80,31 @@ export async function onCopies(
   const isChanging = copied.some(({ isChanged }) => isChanged);
   if (isChanging && shareHolders(copied)) return false;
   if ((isChanging || changed.length > 0) && shareMemory(copied, [...changed, ...read])) return false;
-  const saved = changed.map((array) => array.slice());
+  const restore = changed.map(restorerOf);
   try {
     await execute(Object.fromEntries(given.map(([name], at) => [name, copied[at]!.copy])));
   } catch (error) {
     if (!(error instanceof AccessOutside)) throw error;
     if (changed.length > 0) await toHost();
-    for (const [at, array] of changed.entries()) array.set(saved[at]!);
+    for (const each of restore) each();
     return false;
   }
   for (const one of copied) if (one.isChanged) copyBack(one);
   return true;
+}
+
+/**
+ * Returns a function that gives an array the contents that it has now. A loop may also have stored
+ * at the index `undefined`, which sets a property.
+ */
+function restorerOf(array: LoopData): () => void {
+  const saved = array.slice();
+  const property = Object.getOwnPropertyDescriptor(array, "undefined");
+  return () => {
+    array.set(saved);
+    if (property) Object.defineProperty(array, "undefined", property);
+    else Reflect.deleteProperty(array, "undefined");
+  };
 }
 
 /** Yields the arrays and objects on the way to the numbers of a value, which may have any type. */

@@ -46,7 +46,10 @@ export function sequentialLoop(loop: Loop): SequentialLoop {
   return new Function(`return ${sequentialSource(loop)};`)() as SequentialLoop;
 }
 
-/** Returns the accesses to arrays. Elements outside of a copy belong to what it is a copy of. */
+/**
+ * Returns the accesses to arrays. Elements outside of a copy belong to what it is a copy of, and a
+ * copy cannot hold `undefined`.
+ */
 function accessesOf({ arrays }: Loop): Pick<SharedAccesses, "load" | "store"> {
   const copies = new Set(arrays.flatMap(({ name, isCopy }) => (isCopy ? [name] : [])));
   return {
@@ -54,7 +57,7 @@ function accessesOf({ arrays }: Loop): Pick<SharedAccesses, "load" | "store"> {
       copies.has(array) ? `(a_${array}[${index}] ?? a_${array}.leave())` : `a_${array}[${index}]`,
     store: (array, index, value) =>
       copies.has(array)
-        ? `a_${array}[(${index}) in a_${array} ? (${index}) : a_${array}.leave()] = ${value}`
+        ? `a_${array}[(${index}) in a_${array} ? (${index}) : a_${array}.leave()] = (${value}) ?? a_${array}.leave()`
         : `a_${array}[${index}] = ${value}`,
   };
 }
