@@ -20,6 +20,7 @@ import { hardenedQueue } from "./verification/queue.ts";
 import { Scrubber } from "./verification/scrubber.ts";
 import { StoreSearch } from "./verification/storeSearch.ts";
 import { Verifier } from "./verification/verifier.ts";
+import { learnConversions } from "./webgpu/conversions.ts";
 import { proxyOf } from "./webgpu/nativeObjects.ts";
 import type { Owners } from "./webgpu/owners.ts";
 
@@ -52,6 +53,7 @@ export function hardenWith(
     throw new BelayError("already-hardened", "the device is already hardened", {
       help: "harden the native device once, with one policy that holds all options",
     });
+  learnConversions(device);
   const context = createContext(device, policy, codes);
   const code = context.policy.memory;
   const memory = code === "none" ? new NoMemoryProtection() : new EccMemory(context, code);

@@ -85,7 +85,7 @@ export function proxyOf<T extends object, M extends object>(native: T, members: 
   }) as T & M;
   // The class's own methods, called on the proxy, do not see the properties that the program set on
   // it.
-  redirectAllMembers(shown, prototype, (name) => {
+  redirectAllMembers(shown, native, (name) => {
     if (!Object.hasOwn(members, name) && isAccessor(native, name))
       return { get: () => get(name), set: (value) => Reflect.set(native, name, value, native) };
     return Object.getOwnPropertyDescriptor(members, name) ?? { value: get(name) };

@@ -1,4 +1,5 @@
 import { dataOf, dataOn } from "./attachedData.ts";
+import { signatureOf } from "./signatures.ts";
 
 /**
  * The overlaid members of objects of a hardened device. Each object stays the native object that
@@ -15,6 +16,8 @@ type Members = object;
  */
 const natives = new WeakMap<object, Members>();
 const prototypes = new WeakMap<Members, object>();
+/** The native objects for which others stand in. */
+const represented = new WeakMap<object, object>();
 
 /** Returns the current members of an object: its overlaid members, or those of its class. */
 export function overlaidMembersOf<T extends object>(object: T, data = dataOf(object)): T {
@@ -34,7 +37,7 @@ export function redirectMembers(members: object, names: Iterable<PropertyKey>): 
     const descriptor = descriptorOf(prototype, name);
     if (!descriptor?.configurable) continue;
     Object.defineProperty(native, name, descriptor);
-    Object.defineProperty(prototype, name, redirecting(name, descriptor));
+    Object.defineProperty(prototype, name, redirecting(name, descriptor, prototype));
   }
 }
 
@@ -53,16 +56,25 @@ function descriptorOf(object: object | null, name: PropertyKey): PropertyDescrip
   return Reflect.getOwnPropertyDescriptor(object, name) ?? descriptorOf(Reflect.getPrototypeOf(object), name);
 }
 
-function redirecting(name: PropertyKey, native: PropertyDescriptor): PropertyDescriptor {
+function redirecting(name: PropertyKey, native: PropertyDescriptor, prototype: object): PropertyDescriptor {
   const { value, get, set } = native;
   if (typeof value === "function") {
+    const convert = signatureOf(prototype, name);
+    const isAsync = String(name).endsWith("Async");
     const method = function (this: object, ...args: unknown[]): unknown {
-      const members = dataOf(this)?.members;
-      return Reflect.apply(
-        members ? (members as Record<PropertyKey, typeof value>)[name] : value,
-        this,
-        args,
-      );
+      const members = dataOf(this)?.members as Record<PropertyKey, typeof value> | undefined;
+      if (!members) return Reflect.apply(value, this, args);
+      let isConverted: boolean;
+      try {
+        isConverted = !convert || convert(args);
+      } catch (error) {
+        // An accessor of the program may throw.
+        if (isAsync) return Promise.reject(error);
+        throw error;
+      }
+      // The device rejects such arguments in its own words, and nothing is recorded.
+      if (!isConverted) return Reflect.apply(value, represented.get(this) ?? this, args);
+      return Reflect.apply(members[name]!, this, args);
     };
     return { ...native, value: likeNative(method, value) };
   }
@@ -95,14 +107,16 @@ export function likeNative<F extends (...args: never[]) => unknown>(made: F, nat
 }
 
 /**
- * Makes a class look up all members of an object that stands in for one of its instances.
+ * Makes a class look up all members of an object that stands in for one of its instances, `native`.
  * `memberOf` returns the member of each name.
  */
 export function redirectAllMembers(
   object: object,
-  prototype: object,
+  native: object,
   memberOf: (name: PropertyKey) => PropertyDescriptor,
 ): void {
+  const prototype: object = Object.getPrototypeOf(native);
+  represented.set(object, native);
   const names = Reflect.ownKeys(prototype).filter(
     (name) => typeof name === "string" && name !== "constructor",
   );
