@@ -77,6 +77,7 @@ const loops: [loop: string, leaves?: true][] = [
   ["for (let i = 0; i < 3; i++) { out.set(where.subarray(-2), i); out.fill(i / 3, -1); }"],
   ["for (let i = 0; i < 2; i++) out.set(where.subarray(where[i] - 2, where[i + 1]), 1);"],
   ["for (let i = 0; i < 2; i++) { small.fill(i + 255, i, where[i]); out.fill(-0, where[3] - 9, 2); }"],
+  ["for (let i = 0; i < 3; i++) { out[i] = bodies[i].trail.at(-1) + bands[i].at(i) + cube[1][0].at(0); }"],
   // These access what is no element.
   ["for (let i = 0; i < 5; i++) { out[i] = 1; s += bodies[i].pos.x; }", true],
   ["for (let i = 0; i < 5; i++) { out[i] = 1; s += bands[1][i]; }", true],
@@ -159,6 +160,17 @@ it("are executed on the GPU", async () => {
     expect(await resultOf(exports, plain()), loop).toEqual(await resultOf(evaluate(source), plain()));
     expect(onGpu > 0, loop).toBe(!leaves);
   }
+});
+
+it("may have their types in JSDoc", () => {
+  const source = `/** @param {number[][]} rows @param {Float32Array[]} bands @param {number[]} out */
+export async function run(rows, bands, out) {
+  "use speculate";
+  //#pragma omp for target(webgpu)
+  for (let i = 0; i < 3; i++) out[i] = rows[i][0] + bands[0][i];
+}`;
+  const { diagnostics } = replaceLoops(source, "loops.js");
+  expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
 });
 
 class Band extends Float32Array {}

@@ -118,7 +118,10 @@ export const loopError = {
   unspecifiedFunction: (what: string, span: Span) =>
     refused("needs-doubles", `JavaScript leaves the last bits of ${what} to each engine`, span, {
       notes: ["the loop runs on the CPU as it is written, which gives this engine's bits"],
-      help: "write `precision(f32)` in the directive if 32 bits will do",
+      help:
+        what === "a power"
+          ? "multiply, as in `x * x * x`, or write `precision(f32)` in the directive if 32 bits will do"
+          : "write `precision(f32)` in the directive if 32 bits will do",
     }),
 
   doubleReduction: (name: string, span: Span) =>

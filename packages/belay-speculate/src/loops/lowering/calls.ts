@@ -19,7 +19,7 @@ import { leaveLoop } from "./expressions/leaving.ts";
 import { isMathFunction, mathCall } from "./expressions/mathFunctions.ts";
 import { read } from "./expressions/names.ts";
 import { isNumberTest, numberTest } from "./expressions/numberTests.ts";
-import { partNamed } from "./expressions/parts.ts";
+import { partNamed, typeOfPart } from "./expressions/parts.ts";
 import { methodCalled, namedPart, objectMeaning } from "./expressions/properties.ts";
 import { elementsOf } from "./expressions/scratchArrays.ts";
 import type { Lowering, Meaning, OuterObject } from "./lowering.ts";
@@ -50,7 +50,7 @@ export function call(lowering: Lowering, node: CallExpression): LoweredValue {
       const character = characterOf(lowering, text, args[0]!, node);
       return name === "charAt" ? character : integer(character.ir, between(0, 0xffff));
     }
-    if (name === "at" && arrayNamed(lowering, callee.object))
+    if (name === "at" && (typeOfPart(lowering, callee.object) || arrayNamed(lowering, callee.object)))
       return elementAt(lowering, callee.object, args[0]!, node);
   }
   if (callee.type === "MemberExpression" && !callee.computed && callee.object.type === "Identifier") {

@@ -168,6 +168,8 @@ const isNumber = (type: TSType, scope: Scope, file: ParsedFile, distance: number
   typeOfAnnotation(type, scope, file, distance + 1).kind === "number";
 
 function typeNamed(name: string, scope: Scope): DeclaredType {
+  const rows = /^(.+\[\]|[\w$]+Array)\[\]$/.exec(name)?.[1];
+  if (rows) return { kind: "other", name, ...holding(typeNamed(rows, scope)) };
   if (name === "number" || name === "boolean") return { kind: name };
   if (name === "string") return text;
   if (/^(number\[\]|((Readonly)?Array(<number>)?))$/.test(name) && !lookUp(scope, "Array"))
@@ -308,9 +310,9 @@ function jsDocType({ declaration, name, scope, kind }: Binding, file: ParsedFile
     : /^\s*(export\s+)?(const|let|var)\s*$/;
   if (!adjacent.test(between)) return undefined;
   const text = comment.value;
-  if (kind !== "parameter") return /@type\s*\{\s*([\w$]+(?:\[\]|<\w+>)?)\s*\}/.exec(text)?.[1];
+  if (kind !== "parameter") return /@type\s*\{\s*([\w$]+(?:(?:\[\])+|<\w+>)?)\s*\}/.exec(text)?.[1];
   for (const [, type, parameter] of text.matchAll(
-    /@param\s*\{\s*([\w$]+(?:\[\]|<\w+>)?)\s*\}\s*\[?([\w$]+)/g,
+    /@param\s*\{\s*([\w$]+(?:(?:\[\])+|<\w+>)?)\s*\}\s*\[?([\w$]+)/g,
   )) {
     if (parameter === name) return type;
   }

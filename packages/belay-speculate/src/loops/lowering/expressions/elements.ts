@@ -30,7 +30,15 @@ import { indexOf, toIndex } from "./indices.ts";
 import { isMethodOf, type MethodName } from "./methods.ts";
 import { meaningOf } from "./names.ts";
 import { binary } from "./operators.ts";
-import { cellNamed, typeOfPart } from "./parts.ts";
+import {
+  cellNamed,
+  cellOf,
+  elementOf,
+  lengthOfPart,
+  partNamed,
+  requireMethodOfPart,
+  typeOfPart,
+} from "./parts.ts";
 import { propertyMeaning } from "./properties.ts";
 import { loadScratch, type ScratchPlace, scratchNamed, scratchPlace } from "./scratchArrays.ts";
 
@@ -103,7 +111,14 @@ export function element(lowering: Lowering, node: MemberExpression): ElementPlac
  * that is no number becomes 0.
  */
 export function elementAt(lowering: Lowering, object: Source, at: Source, node: Node): LoweredValue {
+  const part = partNamed(lowering, object);
   const place = wholePlace(lowering, lowering.expression(at), at);
+  const length = part && lengthOfPart(lowering, part, node);
+  if (part && length) {
+    requireMethodOfPart(lowering, part, "at");
+    const cell = elementOf(lowering, part, fromEnd(lowering, place, length, node), node);
+    if (cell.type.kind === "number") return loadOf(lowering, cellOf(lowering, cell, node));
+  }
   const scratch = scratchNamed(lowering, object);
   if (scratch) {
     const index = fromEnd(lowering, place, hostConstant(scratch.variables.length), node);
