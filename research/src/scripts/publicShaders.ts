@@ -27,6 +27,7 @@ import { createGpu } from "belay-node/internal/gpu";
 /** The device that kernels are protected for, with limits that most GPUs have. */
 const device: CompilerOptions = {
   features: ["subgroups", "shader-f16"],
+  subgroupMaxSize: 32,
   limits: {
     maxComputeInvocationsPerWorkgroup: 1024,
     maxComputeWorkgroupSizeX: 1024,
