@@ -63,8 +63,8 @@ const compiler = ["analysis", "compiler", "diagnostics", "ecc", "transforms", "w
 
 describe("a page", () => {
   it.each([
-    ["protect", "belay-gpu", compiler, 379_000],
-    ["harden", "belay-gpu", [...compiler, "runtime"].sort(), 601_000],
+    ["protect", "belay-gpu", compiler, 379_500],
+    ["harden", "belay-gpu", [...compiler, "runtime"].sort(), 603_000],
     ["twoTexts", "belay-gpu/diversity", ["analysis", "diagnostics", "transforms", "wgsl"], 48_000],
     ["parse, resolve, print", "belay-gpu/wgsl", ["diagnostics", "wgsl"], 130_000],
     [

@@ -1,4 +1,5 @@
 /** Runs passes over a program, and records their results. */
+import type { Span } from "../diagnostics/diagnostic.ts";
 import { armedTrigger } from "../transforms/faults/armedTrigger.ts";
 import { countingTrigger } from "../transforms/faults/countingTrigger.ts";
 import { FaultSites } from "../transforms/faults/faultSites.ts";
@@ -114,7 +115,7 @@ export class PassRunner {
                 functions: (entryPoint) => this.functions(entryPoint ? new Set([entryPoint]) : undefined),
               }),
             );
-    return { sites: shared.sites, faultSites: shared.faults.sites };
+    return { sites: shared.sites, faultSites: shared.faults.sites, twice: shared.twice };
   }
 
   /**
@@ -166,6 +167,8 @@ export class PassRunner {
 interface Protected {
   readonly sites: CheckSites;
   readonly faultSites: FaultSites;
+  /** The chosen values that are computed twice. */
+  readonly twice: ReadonlySet<Span>;
 }
 
 /** Returns the state that the passes of one protection share. */
@@ -195,6 +198,7 @@ function sharedBy(
       ...(cells > 0 && { cells: { count: cells } }),
     }),
     sites: new CheckSites(),
+    twice: new Set(),
     faults: {
       sites: new FaultSites(),
       strikes: new Strikes(names, trigger),

@@ -1,5 +1,6 @@
 /** The passes of a protection in their order, each with its requirements and guarantees. */
 
+import type { Span } from "../diagnostics/diagnostic.ts";
 import type { FaultSites } from "../transforms/faults/faultSites.ts";
 import { injectFaults } from "../transforms/faults/injectFaults.ts";
 import { injectionMembers } from "../transforms/faults/injectionWords.ts";
@@ -71,6 +72,8 @@ export interface ProtectionInput extends Input {
   readonly source: Program;
   readonly comparison: Comparison;
   readonly sites: CheckSites;
+  /** Receives the chosen values that are computed twice. */
+  readonly twice: Set<Span>;
   readonly faults: Faults;
   /** The kernel that a pass over kernels applies to. Undefined if all kernels share functions. */
   readonly kernel: string | undefined;
@@ -312,9 +315,10 @@ export const passes: readonly Pass[] = [
     requires: ["accessNormalForm", "report"],
     ensures: [],
     when: isSelective,
-    run: ({ program, names, plan, comparison, sites, functions }) =>
+    run: ({ program, names, plan, comparison, sites, twice, functions }) =>
       duplicateValues(program, names, {
         chosen: plan.settings.chosen,
+        twice,
         functions: functions(),
         entryPoints: plan.entryPoints,
         comparison,

@@ -3,6 +3,7 @@
 import { tooDeepIn } from "../analysis/nesting.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import {
+  computedOnce,
   coversLess,
   nestsTooDeeply,
   noComputeEntryPoint,
@@ -66,6 +67,8 @@ export interface Protection {
   readonly result: CompilerResult;
   /** The passes that led to the result, in their order; empty unless `records` asks for them. */
   readonly passes: readonly PassRecord[];
+  /** The places among the chosen ones that are computed twice; set under `"selective"`. */
+  readonly twice?: ReadonlySet<Span>;
 }
 
 /**
@@ -95,27 +98,36 @@ export function protectInPasses(
 
 /**
  * Computes the chosen values of the wanted kernels twice. A kernel without a chosen value is left
- * unprotected, with a warning. Undefined if no campaign has struck one of the kernels.
+ * unprotected, with a warning. Undefined if no campaign has struck one of the kernels, or if a
+ * kernel can compute none of its chosen values twice.
  */
 function protectValues(source: Source, options: FixedOptions, cover: SelectiveCover): Protection | undefined {
   const { wgsl, facts } = source;
   const wanted = wantedKernels(facts, options.entryPoint);
-  const chosen: Span[] = [];
-  const protectedKernels: KernelFacts[] = [];
-  const unharmed: Diagnostic[] = [];
+  const chosen = new Map<KernelFacts, readonly Span[]>();
   for (const kernel of wanted) {
-    const { name, declaration } = kernel;
-    const values = chosenValues(wgsl, name, cover);
+    const values = chosenValues(wgsl, kernel.name, cover);
     if (!values) return undefined;
-    chosen.push(...values);
-    if (values.length > 0) protectedKernels.push(kernel);
-    else unharmed.push(noSilentFaults(declaration.nameSpan, name, injectedInto(wgsl, name, cover)));
+    chosen.set(kernel, values);
   }
+  const struck = wanted.filter((kernel) => chosen.get(kernel)!.length > 0);
   const protection =
-    protectedKernels.length > 0
-      ? protectAs(source, { ...options, redundancy: "selective", chosen }, protectedKernels)
+    struck.length > 0
+      ? protectAs(
+          source,
+          { ...options, redundancy: "selective", chosen: [...chosen.values()].flat() },
+          struck,
+        )
       : protectAs(source, { ...options, redundancy: "none" }, wanted);
-  const diagnostics = [...protection.result.diagnostics, ...unharmed];
+  const gaps: Diagnostic[] = [];
+  for (const [{ name, declaration }, values] of chosen) {
+    const { nameSpan } = declaration;
+    if (values.length === 0) gaps.push(noSilentFaults(nameSpan, name, injectedInto(wgsl, name, cover)));
+    const once = protection.twice ? values.filter((each) => !protection.twice!.has(each)) : [];
+    if (once.length > 0 && once.length === values.length) return undefined;
+    if (once.length > 0) gaps.push(computedOnce(nameSpan, name, once.length, values.length));
+  }
+  const diagnostics = [...protection.result.diagnostics, ...gaps];
   if (options.strict && diagnostics.length > 0) return refused(wgsl, diagnostics);
   return { ...protection, result: { ...protection.result, diagnostics } };
 }
@@ -342,7 +354,7 @@ function protectAs(
   if (options.strict && diagnostics.length > 0) return refused(wgsl, diagnostics);
   if (!plan) return withEntryPoints(unchanged(wgsl, diagnostics), asTheyAre());
 
-  const { sites, faultSites } = runner.protect(plan, unique.program);
+  const { sites, faultSites, twice } = runner.protect(plan, unique.program);
   const tooDeep = nestingTooDeeply(runner.facts.kernels(plan.entryPoints), names);
   if (tooDeep.size > 0) {
     const others = wanted.filter(({ name }) => !tooDeep.has(name));
@@ -376,6 +388,7 @@ function protectAs(
       renamed: Object.fromEntries(renamed),
     },
     passes: runner.records,
+    twice,
   };
 }
 

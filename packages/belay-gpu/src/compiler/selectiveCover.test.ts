@@ -261,6 +261,57 @@ describe("selective protection", () => {
     expect(entryPoints[0]).toMatchObject({ redundancy: "none", usesReport: true, memory: { checks: {} } });
   });
 
+  const put = `
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+var<workgroup> tile: array<f32, 8>;
+fn half(a: f32) -> f32 { return a * 0.5; }
+fn quarter(a: f32) -> f32 { return half(half(a)); }
+fn put(i: u32, a: f32) { y[i] = a; }
+@compute @workgroup_size(8)
+fn main(@builtin(local_invocation_index) lane: u32) {
+  let a = x[lane];
+  tile[lane] = quarter(a);
+  if (a < 3.0) { put(lane, a + 1.0); }
+}`;
+  const protectPut = (...pieces: readonly string[]) => {
+    const values = pieces.map((piece) => {
+      const start = put.indexOf(piece);
+      return { ...value(0, 1), span: { start, end: start + piece.length } };
+    });
+    return protect(put, { redundancy: "auto", cover: { sdc: 1, faults: faultsOf(put, values) } });
+  };
+
+  it.each([
+    ["an index", "lane] =", "lane", "_ = belay_same_u32(lane, belay_lane_second_"],
+    ["a condition", "a < 3.0", "a < 3.0", "if (belay_same_bool("],
+    ["a value in a function that another one calls", "a * 0.5", "a * 0.5", "_ = belay_same_f32("],
+  ])("finds faults in %s", (_, at, piece, expected) => {
+    const start = put.indexOf(at);
+    const chosen = { ...value(0, 1), span: { start, end: start + piece.length } };
+    const { code, entryPoints, diagnostics } = protect(put, {
+      redundancy: "auto",
+      cover: { sdc: 1, faults: faultsOf(put, [chosen]) },
+    });
+    expect(diagnostics).toEqual([]);
+    expect(entryPoints[0]!.redundancy).toBe("selective");
+    expect(code).toContain(expected);
+  });
+
+  it("says how many chosen values are computed once", () => {
+    const { entryPoints, diagnostics } = protectPut("x[lane]", "a + 1.0");
+    expect(entryPoints[0]!.redundancy).toBe("selective");
+    expect(diagnostics).toMatchObject([{ code: codeOf("partial-coverage"), entryPoints: ["main"] }]);
+    expect(diagnostics[0]!.message).toContain('"main" computes 1 of its 2 chosen values once');
+  });
+
+  it("protects a kernel as a whole if no chosen value can be computed twice", () => {
+    for (const pieces of [["a + 1.0"], ["@group(0)"]]) {
+      const { entryPoints } = protectPut(...pieces);
+      expect(["selective", "none"]).not.toContain(entryPoints[0]!.redundancy);
+    }
+  });
+
   it("protects kernels as a whole whose replicas are to have two texts", () => {
     const cover = { sdc: 1, faults: faultsOf(source, [value(source.indexOf("squared(a)"), 1)]) };
     const { entryPoints } = protect(source, { redundancy: "auto", cover, diversity: twoTexts });

@@ -72,6 +72,14 @@ export const coversLess = (
     { entryPoints: [entryPoint] },
   );
 
+export const computedOnce = (span: Span, entryPoint: string, once: number, chosen: number): Diagnostic =>
+  warning(
+    "partial-coverage",
+    `"${entryPoint}" computes ${once} of its ${chosen} chosen values once: they are in no variable, or cannot be computed again`,
+    span,
+    { entryPoints: [entryPoint] },
+  );
+
 export const noSilentFaults = (span: Span, entryPoint: string, injected: number): Diagnostic =>
   leftAlone(
     "no-silent-faults",

@@ -23,6 +23,7 @@ const duplicate =
       entryPoints: new Set(["main"]),
       comparison: new Comparison(names, { channel: "workgroup", lanes: "8u" }),
       sites: new CheckSites(),
+      twice: new Set(),
     });
 
 const kernel = `@group(0) @binding(0) var<storage, read> x: array<f32>;

@@ -18,7 +18,8 @@
  * computed from has a copy. No compiler knows that the copy is equal (`opaque`), so that it
  * computes twice. Second values go on from one chosen variable to the next without a comparison.
  * They are compared where a chosen variable decides a store, a branch, a call, or a value that is
- * not chosen.
+ * not chosen. A value that is in no variable, such as an index or a condition, chooses the
+ * variables in it.
  *
  * Functions that change nothing outside of them are called twice. Results of atomic and subgroup
  * operations are copied.
@@ -66,6 +67,8 @@ export interface DuplicateValuesOptions {
   readonly entryPoints: ReadonlySet<string>;
   readonly comparison: Comparison;
   readonly sites: CheckSites;
+  /** Receives the places among `chosen` that are computed twice wherever they are executed. */
+  readonly twice: Set<Span>;
 }
 
 /** Returns the module that computes the chosen values twice. */
@@ -91,6 +94,7 @@ export function duplicateValues(program: Program, names: Names, options: Duplica
       attributes: fn.attributes,
     });
   });
+  values.tell();
   const { declarations: quoted } = quote();
   return withDeclarations({ ...program.module, declarations }, [
     ...quoted`var<private> ${names.the("differs")}: u32; var<private> ${names.the("hidden")}: u32;`,
@@ -118,8 +122,13 @@ class DuplicatedValues {
   readonly #names: Names;
   readonly #options: DuplicateValuesOptions;
   readonly #callees: ReadonlyMap<string, FunctionDeclaration>;
+  /** The places of functions and of all that they call. */
+  readonly #areas = new Map<FunctionDeclaration, readonly Span[]>();
   /** The functions that change nothing outside of them. */
   readonly #pure = new Map<FunctionDeclaration, boolean>();
+  /** The chosen places in code that is executed twice, and in code that is executed once. */
+  readonly #twice = new Set<Span>();
+  readonly #once = new Set<Span>();
   /** The WGSL of generated functions, by their names. */
   readonly #generated = new Map<string, string>();
 
@@ -137,12 +146,16 @@ class DuplicatedValues {
     return quote().declarations`${[...this.#generated.values()].join("\n")}`;
   }
 
+  /** Adds the places that are computed twice to those of the options. */
+  tell(): void {
+    for (const each of this.#twice) if (!this.#once.has(each)) this.#options.twice.add(each);
+  }
+
   /** Returns the body of a function with second values. */
   body(fn: FunctionDeclaration): Block {
     // A function that is called twice computes nothing twice itself.
     if (!this.#options.entryPoints.has(fn.name) && this.#isPure(fn)) return fn.body;
     const second = this.#secondValuesOf(fn);
-    if (second.chosen.size === 0) return fn.body;
     const body = mapStatements(fn.body, (statement) => this.#rewritten(statement, second));
     const copies = fn.parameters.flatMap((each) => this.#copied(each, second));
     return { ...body, statements: [...copies, ...body.statements] };
@@ -160,13 +173,16 @@ class DuplicatedValues {
     const mayHave = (local: Local) =>
       !pointedTo.has(local) && isComparable(this.#program.declaredTypeOf(local));
     const chosen = new Set<Local>();
-    const needed = new Set<Local>();
-    for (const [local, all] of definitions) {
-      if (!mayHave(local) || !all.some((each) => this.#isChosen(each))) continue;
-      chosen.add(local);
-      for (const each of [local, ...all.flatMap((definition) => this.#localsIn(definition))])
+    for (const [local, all] of definitions) if (mayHave(local) && all.some(this.#isChosen)) chosen.add(local);
+    // A value that is no variable's is compared by the variables that decide it.
+    walk(fn.body, (node) => {
+      for (const operand of this.#operandsOf(node).filter(this.#isChosen))
+        for (const local of this.#localsIn(operand)) if (mayHave(local)) chosen.add(local);
+    });
+    const needed = new Set(chosen);
+    for (const local of chosen)
+      for (const each of (definitions.get(local) ?? []).flatMap((definition) => this.#localsIn(definition)))
         if (mayHave(each)) needed.add(each);
-    }
     return {
       chosen,
       names: new Map([...needed].map((local) => [local, this.#names.fresh(`${local.name}_second`)])),
@@ -198,16 +214,73 @@ class DuplicatedValues {
     return found;
   }
 
-  /** Returns true if a value of a statement is chosen, or a value in a function that it calls. */
-  #isChosen(statement: Definition): boolean {
-    const isIn = ({ span }: AnyNode) =>
-      this.#options.chosen.some(({ start, end }) => span.start <= start && end <= span.end);
-    let isChosen = isIn(statement);
-    walk(statement, (node) => {
+  /** Returns the expressions of a statement that give no variable of the function a value. */
+  #operandsOf(node: AnyNode): Expression[] {
+    switch (node.kind) {
+      case "assign":
+      case "increment": {
+        if (node.target && this.#localAt(node.target)) return [];
+        return [
+          ...(node.target ? indicesOf(node.target) : []),
+          ...(node.kind === "assign" ? [node.value] : []),
+        ];
+      }
+      case "callStatement":
+        return [...node.call.args];
+      case "return":
+        return node.value ? [node.value] : [];
+      case "if":
+      case "while":
+        return [node.condition];
+      case "switch":
+        return [node.selector];
+      case "loop":
+        return node.breakIf ? [node.breakIf] : [];
+      default:
+        return [];
+    }
+  }
+
+  /** Returns true if a piece of code has a chosen value, or calls a function with one. */
+  #isChosen = (node: AnyNode): boolean => this.#chosenIn(node).length > 0;
+
+  /** Returns the chosen places in a piece of code, and in functions that it may call twice. */
+  #chosenIn(code: AnyNode): Span[] {
+    const areas: Span[] = isExpression(code) ? [] : [code.span];
+    walk(code, (node) => {
       const callee = node.kind === "call" ? this.#callees.get(node.callee.name) : undefined;
-      isChosen ||= callee ? this.#isPure(callee) && isIn(callee) : isExpression(node) && isIn(node);
+      if (callee && this.#isPure(callee)) areas.push(...this.#areasOf(callee));
+      // Statements that passes have made need not span their expressions.
+      if (isExpression(node) && !this.#isAdded(node)) areas.push(node.span);
     });
-    return isChosen;
+    return this.#options.chosen.filter(({ start, end }) =>
+      areas.some((area) => area.start <= start && end <= area.end),
+    );
+  }
+
+  /** Returns true for an expression that passes have added, which spans a whole statement. */
+  #isAdded(node: Expression): boolean {
+    if (node.kind === "unary") return this.#isAdded(node.operand);
+    if (node.kind === "call") return this.#names.isGenerated(node.callee.name);
+    return node.kind === "literal" || (node.kind === "identifier" && this.#names.isGenerated(node.name));
+  }
+
+  /** Returns the places of a function and of all that it calls. WGSL has no recursion. */
+  #areasOf(fn: FunctionDeclaration): readonly Span[] {
+    const known = this.#areas.get(fn);
+    if (known) return known;
+    const areas = [fn.span];
+    walk(fn.body, (node) => {
+      const callee = node.kind === "call" ? this.#callees.get(node.callee.name) : undefined;
+      if (callee) areas.push(...this.#areasOf(callee));
+    });
+    this.#areas.set(fn, areas);
+    return areas;
+  }
+
+  /** Records that a piece of code is executed twice, or once. */
+  #note(node: AnyNode, isTwice: boolean): void {
+    for (const each of this.#chosenIn(node)) (isTwice ? this.#twice : this.#once).add(each);
   }
 
   /** Returns true for a function that may be called twice. */
@@ -257,8 +330,10 @@ class DuplicatedValues {
       case "increment":
         return this.#assigned(s, second);
       case "callStatement":
+        for (const argument of s.call.args) this.#noteCompared(argument, second);
         return [...this.#checks(s.call, second), s];
       case "return":
+        if (s.value) this.#noteCompared(s.value, second);
         return s.value ? [...this.#checks(s.value, second), s] : s;
       case "if":
       case "while":
@@ -276,6 +351,7 @@ class DuplicatedValues {
     const { initializer } = s;
     const name = second.names.get(s);
     const isTwice = second.chosen.has(s) && (!initializer || this.#isRepeatable(initializer));
+    this.#note(s, isTwice);
     const checks = initializer && !isTwice ? this.#checks(initializer, second) : [];
     if (!name) return [...checks, s];
     if (!isTwice) return [...checks, s, ...this.#copied(s, second)];
@@ -307,16 +383,25 @@ class DuplicatedValues {
     const local = target && this.#localAt(target);
     const name = local && second.names.get(local);
     const isTwice = local && second.chosen.has(local) && (!value || this.#isRepeatable(value));
+    if (local) this.#note(s, isTwice === true);
     if (name && isTwice) {
       const place = this.#secondOf(target!, second);
       const twice = s.kind === "assign" ? { ...s, value: this.#secondOf(s.value, second) } : s;
       return [s, { ...twice, target: place } as Statement];
     }
     const parts = [...(target ? indicesOf(target) : []), ...(value ? [value] : [])];
+    if (!local) for (const part of parts) this.#noteCompared(part, second);
     const checks = parts.flatMap((part) => this.#checks(part, second));
     if (!name) return [...checks, s];
     const opaque = this.#opaque(this.#program.declaredTypeOf(local));
     return [...checks, s, ...quote(s.span).statements`${name} = ${opaque}(${local.name});`];
+  }
+
+  /** Records a value that is a chosen variable, which is compared, or else executed once. */
+  #noteCompared(value: Expression, second: SecondValues): void {
+    const isPlace = value.kind === "identifier" || value.kind === "memberAccess" || value.kind === "index";
+    const local = isPlace ? this.#localAt(value) : undefined;
+    this.#note(value, local !== undefined && second.chosen.has(local));
   }
 
   /** Returns statements that compare the chosen variables in an expression with second values. */
@@ -344,7 +429,9 @@ class DuplicatedValues {
   /** Returns a value that decides control flow, compared with its second value. */
   #guarded(value: Expression, second: SecondValues): Expression {
     const isChosen = this.#localsIn(value).some((local) => second.chosen.has(local));
-    if (!isChosen || !this.#isRepeatable(value)) return value;
+    const isTwice = isChosen && this.#isRepeatable(value);
+    this.#note(value, isTwice);
+    if (!isTwice) return value;
     const same = this.#same(this.#program.valueTypeOf(value));
     return quote(value.span).expression`${same}(${value}, ${this.#secondOf(value, second)})`;
   }
