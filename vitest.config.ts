@@ -27,7 +27,7 @@ export default defineConfig({
     hookTimeout: 600_000,
     teardownTimeout: 600_000,
     // These reach no thread that is blocked.
-    setupFiles: ["test/support/processes/watchdogSetup.ts"],
+    setupFiles: ["test/support/processes/watchdogSetup.ts", "test/support/processes/typedArraysSetup.ts"],
     // Dawn and SwiftShader are native code: a process keeps a crash from taking the runner along.
     // Files share processes, as loading the compiler and a driver for each would take a third of
     // the time.
