@@ -104,6 +104,11 @@ describe("sums of products", () => {
     expect([...computed(found, contents)]).toEqual(executed(kernel, contents));
   });
 
+  it("are found with many terms", () => {
+    const { count, terms } = sumsIn(tiledProduct(16, 24, 4096));
+    expect([count, terms.map(({ size }) => size)]).toEqual([16 * 24, [4096]]);
+  });
+
   it("are found in a kernel that loads beyond the end of a buffer what it does not use", () => {
     expect(sumsIn(prefetchedProduct(19, 16, 12))).toEqual(sumsIn(tiledProduct(19, 16, 12)));
   });

@@ -139,8 +139,9 @@ const moreWorkgroups = 16;
  * products and more. Source: M. Fasi et al., "Numerical behavior of NVIDIA tensor cores", 2021.
  */
 const matrixUnit = 3;
-/** The most results that are sampled of each workgroup. */
+/** The most results that are sampled of each workgroup, and the most terms of these. */
 const mostOfWorkgroup = 48;
+const mostTermsOfWorkgroup = mostTerms / 8;
 
 /** A sampled result. */
 interface Sample {
@@ -260,7 +261,8 @@ class Sampler {
   /** Samples results of workgroups at different places. */
   *sampleWorkgroups(): Generator<void, void, void> {
     for (const [i, workgroup] of sampledWorkgroups(this.#dispatch.grid).entries()) {
-      if (i >= leastWorkgroups && this.#nodes > mostNodes) break;
+      const isLong = this.#nodes > mostNodes || this.#terms > mostTerms / 2;
+      if (i >= leastWorkgroups && isLong) break;
       this.#sample(workgroup, sampledOffsets);
       yield;
     }
@@ -322,13 +324,19 @@ class Sampler {
       this.#least = Math.min(this.#least, offset / bytes);
       this.#most = Math.max(this.#most, offset / bytes);
     }
-    return chosen(offsets, bytes).map((offset) => {
+    const before = this.#terms;
+    const sampled: number[] = [];
+    let longest = 0;
+    for (const offset of chosen(offsets, bytes)) {
+      if (this.#terms - before + longest > mostTermsOfWorkgroup) break;
       const sum = this.#symbols.sumOf(stores.get(offset)!, mostTerms - this.#terms);
       if (!sum) throw new NoFit("its results are no sums of products, or too long ones");
+      longest = Math.max(longest, sum.terms.length);
       this.#terms += sum.terms.length;
       this.#samples.push({ offset: offset / bytes, sum });
-      return offset / bytes;
-    });
+      sampled.push(offset / bytes);
+    }
+    return sampled;
   }
 
   /** Executes a workgroup, and returns the output. */
