@@ -7,6 +7,7 @@ import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { harden } from "./harden.ts";
 import type { HardenedDevice } from "./hardenedDevice.ts";
 import { flags } from "./webgpu/nativeObjects.ts";
+import type { AnyMethod } from "./webgpu/replayStep.ts";
 
 const { newDevice } = testDevices();
 
@@ -48,14 +49,14 @@ function run(
   program: Program,
   resource: GPUBindingResource,
   dispatch = (pass: GPUComputePassEncoder) => pass.dispatchWorkgroups(1),
-  offsets?: number[],
+  offsets: unknown[] = [[0]],
 ): void {
   const { device, pipeline, layout } = program;
   const group = device.createBindGroup({ layout, entries: [{ binding: 0, resource }] });
   encode(program, (encoder) => {
     const pass = encoder.beginComputePass();
     pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group, offsets ?? [0]);
+    (pass.setBindGroup as AnyMethod).call(pass, 0, group, ...offsets);
     dispatch(pass);
     pass.end();
   });
@@ -66,6 +67,12 @@ const DATA = () => new Uint32Array([50, 60, 70, 80]);
 class Halves extends Uint16Array {
   override get BYTES_PER_ELEMENT() {
     return 1;
+  }
+}
+class Hidden extends Uint32Array {
+  override *[Symbol.iterator](): ArrayIterator<number> {
+    yield 0;
+    yield 0;
   }
 }
 class Elsewhere extends Uint32Array {
@@ -110,18 +117,25 @@ const calls: Readonly<Record<string, Call>> = {
     encode(program, (encoder) => encoder.clearBuffer(program.x, 4.5, 8)),
   "clearBuffer of 8.5 bytes": (program) =>
     encode(program, (encoder) => encoder.clearBuffer(program.x, 4, 8.5)),
-  "a binding from byte 256.5": (program) => run(program, { buffer: program.x, offset: 256.5, size: 16.5 }),
-  "a dynamic offset of 256.5": (program) =>
-    run(program, { buffer: program.x, size: 32 }, (pass) => pass.dispatchWorkgroups(1), [256.5]),
-  "dispatchWorkgroups of 1.9 workgroups": (program) =>
-    run(program, { buffer: program.x }, (pass) => pass.dispatchWorkgroups(1.9, 1.9, 1.9)),
+  "a binding whose place changes when it is read": (program) => {
+    const offsets = [256, 0, 0, 0, 0];
+    run(program, {
+      buffer: program.x,
+      get offset() {
+        return offsets.shift() ?? 0;
+      },
+      size: 32,
+    });
+  },
+  "a dynamic offset that an array hides": (program) =>
+    run(program, { buffer: program.x, size: 32 }, undefined, [new Hidden([0, 256]), 1, 1]),
   "dispatchWorkgroupsIndirect at byte 4.5": (program) => {
     const sizes = bufferOf(program.device, new Uint32Array([9, 1, 1, 1]), flags.bufferIndirect | COPY);
     run(program, { buffer: program.x }, (pass) => pass.dispatchWorkgroupsIndirect(sizes, 4.5));
   },
   "a mapping of fractions": async (program) => {
     const usage = flags.bufferMapWrite | flags.bufferCopySrc;
-    const staging = program.device.createBuffer({ size: 32.5, usage });
+    const staging = program.device.createBuffer({ size: 32, usage });
     await staging.mapAsync(flags.mapWrite + 0.5, 8.5, 16.5);
     new Uint32Array(staging.getMappedRange(8.9, 8.9)).fill(77);
     staging.unmap();
@@ -159,28 +173,30 @@ const calls: Readonly<Record<string, Call>> = {
     const { label, mapState } = device.createBuffer(new Descriptor());
     return [label, mapState];
   },
-  "copies of fractions between buffers and textures": (program) => {
+  "copies whose extents change when they are read": (program) => {
     const texture = textureOf(program);
     const { x, y } = program;
+    const layout = { bytesPerRow: 256.5 };
+    const extentOf = (width: number) => {
+      const widths = [width, 1, 1, 1];
+      return {
+        get width() {
+          return widths.shift() ?? 1;
+        },
+      };
+    };
     encode(program, (encoder) => {
-      const origin = { x: 1.5, y: 1.5 };
-      encoder.copyBufferToTexture(
-        { buffer: y, offset: 4.5, bytesPerRow: 256.5 },
-        { texture, origin },
-        [2.5, 2.5],
-      );
-      encoder.copyTextureToBuffer(
-        { texture, origin: [1.5] },
-        { buffer: x, offset: 8.5, bytesPerRow: 256.5 },
-        [2.5, 1.5],
-      );
+      encoder.copyBufferToTexture({ ...layout, buffer: y, offset: 4.5 }, { texture }, extentOf(4.5));
+      encoder.copyTextureToBuffer({ texture }, { ...layout, buffer: x, offset: 8.5 }, extentOf(3.5));
     });
   },
-  "writeTexture of fractions": (program) => {
-    const { device, x } = program;
+  "writeTexture of an array that hides its length": (program) => {
+    const { device, x, y } = program;
     const texture = textureOf(program);
+    encode(program, (encoder) => encoder.copyBufferToTexture({ buffer: y }, { texture }, [1]));
+    const data = Object.defineProperty(DATA(), "byteLength", { value: 4 });
     const layout = { offset: 4.5, bytesPerRow: 8.5 };
-    device.queue.writeTexture({ texture, mipLevel: 0.5, origin: [1.5] }, DATA(), layout, [2.5]);
+    device.queue.writeTexture({ texture, mipLevel: 0.5, origin: [1.5] }, data, layout, [2.5]);
     encode(program, (encoder) => encoder.copyTextureToBuffer({ texture }, { buffer: x }, [4]));
   },
 };
