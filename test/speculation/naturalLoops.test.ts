@@ -20,6 +20,7 @@ const refusals = {
 it("give what they give as they are written, or are refused for a known reason", async () => {
   const device = await devices.newDevice();
   const { loops, written, inOrder, executedBy } = naturalLoops();
+  expect(new Set(loops.map(({ name }) => name)).size).toBe(loops.length);
   const onDevice = executedBy(async (call) => {
     const done = await speculate(call, { device, fallback: "never" });
     expect(done.statistics.committed).toBeGreaterThan(done.statistics.onCpu);

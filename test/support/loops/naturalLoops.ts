@@ -25,8 +25,8 @@ export function naturalLoops() {
     const end = starts[at + 1] ?? source.length;
     const text = source.slice(index, end);
     const [, name, list] = /^export async function (\w+)\(([\s\S]*?)\) \{/m.exec(text)!;
-    const parameters = list!.split(/,\s*(?=\w+:)/).flatMap((each) => {
-      const [, parameter, type] = /^(\w+): ([\s\S]+)$/.exec(each.trim()) ?? [];
+    const parameters = list!.split(/,\s*(?=\w+:|\{)/).flatMap((each) => {
+      const [, parameter, type] = /^(\w+|\{.*\}): ([\s\S]+?),?$/.exec(each.trim()) ?? [];
       return parameter && type ? [{ name: parameter, type: type.replace(/^Readonly<(.*)>$/, "$1") }] : [];
     });
     const reasons = diagnostics.filter(
