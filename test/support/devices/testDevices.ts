@@ -41,7 +41,7 @@ export function testDevices({
   };
   const share = async () => {
     const device = await newDevice();
-    return { device, members: compilingOnce(device) };
+    return { device, members: keepingPipelines(device) };
   };
   const sharedDevice = async () => {
     shared ??= share();
@@ -51,40 +51,26 @@ export function testDevices({
   return { newDevice, sharedDevice };
 }
 
-/** Creates pipelines of a device, and compiles equal kernels of Belay's once. */
-function compilingOnce(device: GPUDevice) {
-  const codes = new WeakMap<GPUShaderModule, string>();
-  const known = new Map<string, GPUComputePipeline>();
-  // Dawn compiles none again while one with equal text and explicit layout lives.
+/**
+ * Keeps the pipelines of a device. Dawn compiles none again while one with equal text and explicit
+ * layout lives.
+ */
+function keepingPipelines(device: GPUDevice) {
   const kept = new Set<GPUComputePipeline>();
   const keep = (pipeline: GPUComputePipeline) => {
     kept.add(pipeline);
     return pipeline;
   };
   return {
-    createShaderModule: (descriptor: GPUShaderModuleDescriptor) => {
-      const module = device.createShaderModule(descriptor);
-      codes.set(module, descriptor.code);
-      return module;
-    },
-    createComputePipeline: (descriptor: GPUComputePipelineDescriptor) => {
-      const { label, layout, compute } = descriptor;
-      const code = codes.get(compute.module);
-      // A program's pipelines get overlays, so no two hardened devices can have the same.
-      if (layout !== "auto" || !code?.includes("belay_"))
-        return keep(device.createComputePipeline(descriptor));
-      const key = JSON.stringify([label, code, compute.entryPoint, Object.entries(compute.constants ?? {})]);
-      const pipeline = known.get(key) ?? device.createComputePipeline(descriptor);
-      known.set(key, pipeline);
-      return pipeline;
-    },
+    createComputePipeline: (descriptor: GPUComputePipelineDescriptor) =>
+      keep(device.createComputePipeline(descriptor)),
     createComputePipelineAsync: async (descriptor: GPUComputePipelineDescriptor) =>
       keep(await device.createComputePipelineAsync(descriptor)),
   };
 }
 
 /** Returns a view of a device that ends without it. */
-function viewOf(device: GPUDevice, members: ReturnType<typeof compilingOnce>): GPUDevice {
+function viewOf(device: GPUDevice, members: ReturnType<typeof keepingPipelines>): GPUDevice {
   let end = (_: GPUDeviceLostInfo) => {};
   const lost = new Promise<GPUDeviceLostInfo>((resolve) => {
     end = resolve;
