@@ -26,10 +26,10 @@ import {
 } from "./conversions.ts";
 
 /** Converts arguments in place. Returns false if the device rejects them with a `TypeError`. */
-export type Signature = (args: unknown[]) => boolean;
+export type ArgumentConversion = (args: unknown[]) => boolean;
 
 const takes =
-  (...conversions: readonly Conversion[]): Signature =>
+  (...conversions: readonly Conversion[]): ArgumentConversion =>
   (args) => {
     for (let i = 0; i < conversions.length; i++) {
       const given = args[i];
@@ -39,6 +39,9 @@ const takes =
     }
     return true;
   };
+
+/** Returns whether a value needs no conversion to a count. Programs pass many of these. */
+const isCount = (given: unknown): boolean => typeof given === "number" && given >>> 0 === given;
 
 const offset = optional(unsignedLongLong);
 const count = optional(unsignedLong);
@@ -155,7 +158,8 @@ const dynamicOffsets = sequence(unsignedLong);
 const offsetsInArray = takes(unsignedLong, asGiven, bufferSource, unsignedLongLong, unsignedLong);
 const offsetsInList = takes(unsignedLong, asGiven, dynamicOffsets);
 const noOffsets = takes(unsignedLong);
-const setBindGroup: Signature = (args) => {
+const setBindGroup: ArgumentConversion = (args) => {
+  if (args.length === 2 && isCount(args[0])) return true;
   while (args.length > 2 && isAbsent(args.at(-1))) args.pop();
   if (args.length <= 2) return noOffsets(args);
   return args.length >= 5 && isUint32Array(args[2]) ? offsetsInArray(args) : offsetsInList(args);
@@ -163,10 +167,14 @@ const setBindGroup: Signature = (args) => {
 
 const copyAll = takes(asGiven, asGiven, offset);
 const copyRange = takes(asGiven, unsignedLongLong, asGiven, unsignedLongLong, offset);
-const copyBufferToBuffer: Signature = (args) => {
+const copyBufferToBuffer: ArgumentConversion = (args) => {
   const to = args[1];
   return isObject(to) && "mapState" in to ? copyAll(args) : copyRange(args);
 };
+
+const anyGrid = takes(unsignedLong, count, count);
+const dispatchWorkgroups: ArgumentConversion = (args) =>
+  (args.length > 0 && args.every(isCount)) || anyGrid(args);
 
 const setImmediates = takes(unsignedLong, bufferSource, offset, offset);
 const pushDebugGroup = takes(string);
@@ -184,7 +192,7 @@ const drawing = {
   pushDebugGroup,
 };
 
-const signatures: Readonly<Record<string, Readonly<Record<string, Signature>>>> = {
+const signatures: Readonly<Record<string, Readonly<Record<string, ArgumentConversion>>>> = {
   GPUDevice: {
     createBuffer: takes(
       dictionary({ ...label, size: unsignedLongLong, usage: unsignedLong, mappedAtCreation: boolean }, [
@@ -271,7 +279,7 @@ const signatures: Readonly<Record<string, Readonly<Record<string, Signature>>>> 
   GPUComputePassEncoder: {
     setBindGroup,
     setImmediates,
-    dispatchWorkgroups: takes(unsignedLong, count, count),
+    dispatchWorkgroups,
     dispatchWorkgroupsIndirect: takes(asGiven, unsignedLongLong),
     pushDebugGroup,
   },
@@ -288,6 +296,6 @@ const signatures: Readonly<Record<string, Readonly<Record<string, Signature>>>> 
 };
 
 /** Returns the signature of a method; undefined if Belay reads none of its arguments. */
-export function signatureOf(prototype: object, method: PropertyKey): Signature | undefined {
+export function signatureOf(prototype: object, method: PropertyKey): ArgumentConversion | undefined {
   return signatures[prototype.constructor.name]?.[method as string];
 }
