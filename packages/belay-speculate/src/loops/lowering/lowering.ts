@@ -60,7 +60,7 @@ export interface CopiedRows {
 }
 
 /** An array of arrays or of objects from outside, or an array, an object or a number in one. */
-export interface Part {
+export interface NestedPart {
   /** JavaScript that gives the outermost array before the loop. */
   readonly code: string;
   /** The steps from there: the names of properties, and null for an element. */
@@ -69,7 +69,7 @@ export interface Part {
   readonly indices: readonly { readonly value: LoweredValue; readonly mayMiss: boolean }[];
   readonly type: DeclaredType;
   /** The array or object that the last step starts from; undefined for the outermost array. */
-  readonly holder?: Part;
+  readonly holder?: NestedPart;
 }
 
 export interface ElementAccess {
@@ -87,7 +87,7 @@ export type Meaning =
   | { readonly kind: "reduction"; readonly operator: Reduction["operator"]; readonly variable: Variable }
   | { readonly kind: "array"; readonly array: AccessedArray }
   | { readonly kind: "scratch"; readonly scratch: ScratchArray }
-  | { readonly kind: "part"; readonly part: Part }
+  | { readonly kind: "part"; readonly part: NestedPart }
   /** A parameter for an object from outside, whose properties a function reads. */
   | { readonly kind: "object"; readonly object: OuterObject };
 

@@ -8,7 +8,7 @@ import { classOf, type DeclaredType, withoutTypes } from "../../source/declaredT
 import { typeOfMember } from "../../source/propertyPaths.ts";
 import { lookUp } from "../../source/scopes.ts";
 import type { LoopExpression } from "../../tree/ir.ts";
-import { type AccessedArray, type ArrayPlace, type Lowering, type Part, spanOf } from "../lowering.ts";
+import { type AccessedArray, type ArrayPlace, type Lowering, type NestedPart, spanOf } from "../lowering.ts";
 import { asInteger, toBoolean } from "../numbers/conversions.ts";
 import { rangeOfInteger } from "../numbers/exactIntegers.ts";
 import { add, constant, hostValue, known, zero } from "../numbers/linear.ts";
@@ -61,14 +61,14 @@ function typeAt(
     : typeOfMember(holder.object, (node.property as { name: string }).name, file, scopes);
 }
 
-function meaningOfPart({ scope, meanings }: Lowering, node: Node): Part | undefined {
+function meaningOfPart({ scope, meanings }: Lowering, node: Node): NestedPart | undefined {
   const binding = node.type === "Identifier" ? lookUp(scope, node.name) : undefined;
   const meaning = binding && meanings.get(binding);
   return meaning?.kind === "part" ? meaning.part : undefined;
 }
 
 /** Returns the array or object that an expression names, if it is a part; undefined for others. */
-export function partNamed(lowering: Lowering, source: Source): Part | undefined {
+export function partNamed(lowering: Lowering, source: Source): NestedPart | undefined {
   const type = typeOfPart(lowering, source);
   if (!type) return undefined;
   const node = withoutTypes(source);
@@ -95,7 +95,7 @@ export function cellNamed(lowering: Lowering, node: MemberExpression): ArrayPlac
 }
 
 /** Returns a number in a part as if it were a part; undefined for other expressions. */
-function numberNamed(lowering: Lowering, node: MemberExpression): Part | undefined {
+function numberNamed(lowering: Lowering, node: MemberExpression): NestedPart | undefined {
   const type = typeOfPart(lowering, node.object);
   if (!type || isPart(typeAt(lowering, type, node))) return undefined;
   const holder = partNamed(lowering, node.object)!;
@@ -114,7 +114,7 @@ function numberNamed(lowering: Lowering, node: MemberExpression): Part | undefin
 }
 
 /** Returns an element of a part, with an index that is translated after those of the part. */
-function indexed(lowering: Lowering, holder: Part, at: Source, isOptional: boolean): Part {
+function indexed(lowering: Lowering, holder: NestedPart, at: Source, isOptional: boolean): NestedPart {
   let { indices } = holder;
   const index = afterwards(
     lowering,
@@ -129,11 +129,11 @@ function indexed(lowering: Lowering, holder: Part, at: Source, isOptional: boole
 /** Returns an element of a part that is an array. */
 export function elementOf(
   lowering: Lowering,
-  holder: Part,
+  holder: NestedPart,
   index: LoweredValue,
   node: Node,
   isOptional = false,
-): Part {
+): NestedPart {
   const { code, path, indices, type } = optionally(holder, isOptional);
   if (type.kind === "other" && type.object) {
     const help = "take its properties: `const { x, y } = points[i]`";
@@ -153,11 +153,11 @@ export function elementOf(
 /** Returns a property of a part that is an object. */
 export function propertyOf(
   lowering: Lowering,
-  holder: Part,
+  holder: NestedPart,
   name: string,
   node: Node,
   isOptional = false,
-): Part {
+): NestedPart {
   const { code, path, indices, type } = optionally(holder, isOptional);
   if (type.kind !== "other" || !type.object) {
     const help = "take its elements: `const [x, y] = points[i]`";
@@ -174,7 +174,7 @@ export function propertyOf(
 }
 
 /** Returns a part of which an optional access follows: the part itself may be missing. */
-function optionally(part: Part, isOptional: boolean): Part {
+function optionally(part: NestedPart, isOptional: boolean): NestedPart {
   if (!isOptional || part.path.at(-1) !== null) return part;
   const indices = part.indices.map((one, at) =>
     at === part.indices.length - 1 ? { ...one, mayMiss: true } : one,
@@ -183,7 +183,7 @@ function optionally(part: Part, isOptional: boolean): Part {
 }
 
 /** Returns the place of a number in a part. The loop runs as it is written where it has none. */
-export function cellOf(lowering: Lowering, cell: Part, node: Node): ArrayPlace {
+export function cellOf(lowering: Lowering, cell: NestedPart, node: Node): ArrayPlace {
   const indices = cell.indices.map(({ value }, at) =>
     requireInside(lowering, value, countAt(cell, at), node),
   );
@@ -253,7 +253,7 @@ function insideOf(
 }
 
 /** Returns the length of a part that is an array, which the host knows; undefined for others. */
-export function lengthOfPart(lowering: Lowering, part: Part, node: Node): HostValue | undefined {
+export function lengthOfPart(lowering: Lowering, part: NestedPart, node: Node): HostValue | undefined {
   if (part.type.kind === "other" && !part.type.elements) return undefined;
   for (const [at, { value }] of part.indices.entries())
     requireInside(lowering, value, countAt(part, at), node);
@@ -261,13 +261,13 @@ export function lengthOfPart(lowering: Lowering, part: Part, node: Node): HostVa
 }
 
 /** Returns the number of elements among which an index of a part chooses. */
-function countAt(part: Part, at: number): HostValue {
+function countAt(part: NestedPart, at: number): HostValue {
   const holder = part.holder!;
   return part.path.at(-1) === null && part.indices.length === at + 1 ? lengthAt(holder) : countAt(holder, at);
 }
 
 /** Returns the length of all arrays at one place. The loop runs as it is written if they differ. */
-function lengthAt({ code, path }: Part): HostValue {
+function lengthAt({ code, path }: NestedPart): HostValue {
   const first = path
     .map((step) => (step === null ? "?.[0]" : `?.${step}`))
     .join("")
@@ -279,7 +279,7 @@ function lengthAt({ code, path }: Part): HostValue {
 /** Requires that a method of all arrays at the place of a part is JavaScript's. */
 export function requireMethodOfPart(
   { guards }: Lowering,
-  { code, path, type }: Part,
+  { code, path, type }: NestedPart,
   name: MethodName,
 ): void {
   const owner = type.kind === "array" && !type.copied ? classOf(type.element) : "Array";
@@ -318,7 +318,7 @@ function wholeIndex(lowering: Lowering, value: LoweredValue, node: Node): Lowere
 }
 
 /** Returns the copy of the numbers that all parts have at the place of a number. */
-function copyOf({ arrays, variables }: Lowering, cell: Part): AccessedArray {
+function copyOf({ arrays, variables }: Lowering, cell: NestedPart): AccessedArray {
   const { code, path } = cell;
   const names = path.filter((step) => step !== null);
   const name = [code.replace(/[.#]+/g, "$"), ...names].join("$");
@@ -335,7 +335,12 @@ function copyOf({ arrays, variables }: Lowering, cell: Part): AccessedArray {
   return array;
 }
 
-function placeIn(lowering: Lowering, cell: Part, indices: readonly LoweredValue[], node: Node): ArrayPlace {
+function placeIn(
+  lowering: Lowering,
+  cell: NestedPart,
+  indices: readonly LoweredValue[],
+  node: Node,
+): ArrayPlace {
   const array = copyOf(lowering, cell);
   const flat = indices.reduce((sum, index, at) =>
     binary(lowering, "+", binary(lowering, "*", sum, countAt(cell, at), node), index, node),

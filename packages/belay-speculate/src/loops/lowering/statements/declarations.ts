@@ -17,7 +17,7 @@ import { meaningOf, refuseAssignment } from "../expressions/names.ts";
 import { cellOf, elementOf, partNamed, propertyOf, requireMethodOfPart } from "../expressions/parts.ts";
 import { propertyMeaning } from "../expressions/properties.ts";
 import { declareScratch } from "../expressions/scratchArrays.ts";
-import type { Lowering, Meaning, Part } from "../lowering.ts";
+import type { Lowering, Meaning, NestedPart } from "../lowering.ts";
 import { zeroOfVariable } from "../numbers/minusZeros.ts";
 import { hostConstant, type LoweredValue } from "../numbers/values.ts";
 import { refuse } from "../refusal.ts";
@@ -72,7 +72,7 @@ function declare(lowering: Lowering, kind: string, declarator: VariableDeclarato
 }
 
 /** Declares the variables of a pattern that stands for a part of an array from outside. */
-export function declarePart(lowering: Lowering, pattern: Node, part: Part): void {
+export function declarePart(lowering: Lowering, pattern: Node, part: NestedPart): void {
   if (pattern.type === "ArrayPattern") {
     requireMethodOfPart(lowering, part, "values");
     for (const [at, target] of pattern.elements.entries())
