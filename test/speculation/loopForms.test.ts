@@ -146,7 +146,7 @@ const forms: [before: string, loop: string, after?: string][] = [
 
 it.each(forms)("are translated and give what the source gives: %s %s", async (before, loop, after) => {
   const source = around(before, loop, after);
-  const isRefused = ["continue; } b", "k++ < 3 && i", "].forEach", "x = a[i]!)", "x += a[i]!, i++"].some(
+  const isRefused = ["continue; } b", "k++ < 3 && i", "[...a].forEach", "x = a[i]!)", "x += a[i]!, i++"].some(
     (part) => loop.includes(part),
   );
   const { exports, calls, diagnostics } = evaluateTranslated(source);

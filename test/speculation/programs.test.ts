@@ -92,11 +92,11 @@ it.each([
     ["BELAY511"],
   ],
   [
-    "a function called Math",
+    "an object called Math",
     "const Math = { max: () => 7, imul: () => 3 };",
     "a: Int32Array, n: number",
     "a[i] = Math.max();",
-    ["BELAY513"],
+    ["BELAY511"],
   ],
   ["a variable called NaN", "const NaN = 5;", "a: Int32Array, n: number", "a[i] = NaN;", []],
   [
