@@ -147,13 +147,13 @@ export const listOr = (item: Conversion, other: Conversion): Conversion => {
 
 const typedArray: object = Object.getPrototypeOf(Uint8Array.prototype);
 const viewMembers = ["buffer", "byteLength", "byteOffset", "length", "BYTES_PER_ELEMENT"];
-/** The names of these classes by their prototypes. */
-const classes = new Map<object, string>(
+/** The prototypes of the host's own buffers and views. */
+const ownPrototypes = new Set<object>(
   Object.getOwnPropertyNames(globalThis)
     .filter((name) =>
       /^((Big)?(Ui|I)nt\d+(Clamped)?Array|Float\d+Array|DataView|(Shared)?ArrayBuffer)$/.test(name),
     )
-    .map((name) => [Reflect.get(globalThis, name).prototype, name]),
+    .map((name) => Reflect.get(globalThis, name).prototype),
 );
 const typeOfArray = getterOf(typedArray, Symbol.toStringTag);
 
@@ -164,7 +164,7 @@ const typeOfArray = getterOf(typedArray, Symbol.toStringTag);
 export const bufferSource: Conversion = (given) => {
   if (!isObject(given)) return rejected;
   const hasOwn = viewMembers.some((name) => Object.hasOwn(given, name));
-  if (!hasOwn && classes.has(Object.getPrototypeOf(given))) return given;
+  if (!hasOwn && ownPrototypes.has(Object.getPrototypeOf(given))) return given;
   if (!ArrayBuffer.isView(given)) return isBuffer(given) ? new Uint8Array(given) : rejected;
   const type = Reflect.apply(typeOfArray, given, []) as "Uint8Array" | undefined;
   const from = type ? typedArray : DataView.prototype;
