@@ -111,9 +111,7 @@ export class PipelineRecord {
     return this.#explicit === undefined;
   }
 
-  /**
-   * Makes a protected pipeline run in place of the program's.
-   */
+  /** Makes a protected pipeline run in place of the program's. */
   protect(guarded: GuardedPipeline, primary: PipelineVariant, makers: PipelineMakers): void {
     this.#guarded = guarded;
     this.#added = new Set(addedPoints(guarded.kernel).map(({ group }) => group));

@@ -13,6 +13,7 @@ export type SetGroups = ReadonlyMap<number, SetGroup>;
 /** The executions that a command belongs to: the first one, later ones of the same work, or all. */
 type Executions = "all" | "first" | "later";
 
+const noArguments: readonly unknown[] = [];
 const unset: SetGroup = { group: null, offsets: noOffsets };
 
 /** The commands of a compute pass. It keeps no native pass alive. */
@@ -179,10 +180,10 @@ export class PassCommands {
   }
 
   popDebugGroup(): void {
-    this.#encode("popDebugGroup", noOffsets);
+    this.#encode("popDebugGroup", noArguments);
   }
 
   end(): void {
-    this.#encode("end", noOffsets);
+    this.#encode("end", noArguments);
   }
 }
