@@ -39,6 +39,8 @@ describe("belay", () => {
     [["protect", "k.wgsl", "--constant", "size= "], "Expected a form such as size=64."],
     [["protect", "k.wgsl", "--constant", "size=1e400"], "Expected a form such as size=64."],
     [["protect", "k.wgsl", "--constant", "size=1", "--constant", "size=2"], '"size" has two values'],
+    [["protect", "k.wgsl", "--subgroup-size", "24"], "Expected a power of two from 4 to 128"],
+    [["protect", "k.wgsl", "--subgroup-size", "32-8"], "Expected a power of two from 4 to 128"],
     [["protect", "k.wgsl", "more.wgsl"], "too many arguments"],
     [["protect", "k.wgsl", "--feature", "subgroup"], '"subgroup" is none of core-features-and-limits'],
     [["protect", "k.wgsl", "--output", ""], "Expected a path."],
@@ -135,6 +137,26 @@ describe("belay protect", () => {
     const { status, stderr } = await belay(["protect", path, "--constant", "sise=8"]);
     expect(status).toBe(1);
     expect(stderr).toContain('error[BELAY400 usage]: the module has no override "sise"');
+  });
+
+  it("puts replicas into subgroups of their own if their size is known", async () => {
+    const path = file(
+      "sums.wgsl",
+      `enable subgroups;
+@group(0) @binding(0) var<storage, read> x: array<u32>;
+@group(0) @binding(1) var<storage, read_write> y: array<u32>;
+@compute @workgroup_size(64)
+fn sums(@builtin(global_invocation_id) id: vec3u) { y[id.x] = subgroupAdd(x[id.x]); }`,
+    );
+    const protect = (...flags: readonly string[]) =>
+      belay([
+        ...["protect", path, "--feature", "subgroups", "--redundancy", "intra+lds"],
+        ...["--pairing", "subgroups", ...flags],
+      ]);
+    expect((await protect()).stderr).toContain("the size of the device's subgroups is unknown");
+    expect(await protect("--subgroup-size", "32")).toMatchObject({ status: 0, stderr: "" });
+    const { stderr } = await protect("--subgroup-size", "8-128");
+    expect(stderr).toContain("does not fill subgroups of 128 lanes");
   });
 
   describe("with the faults of a campaign", () => {

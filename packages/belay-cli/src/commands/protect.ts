@@ -36,6 +36,7 @@ interface Flags {
   readonly memory: MemoryCode | "none" | "auto" | "auto-detect";
   readonly feature: string[];
   readonly constant: Record<string, number>;
+  readonly subgroupSize?: SubgroupSizes;
   readonly cover?: number;
   readonly faults?: string;
   readonly strict: boolean;
@@ -44,6 +45,9 @@ interface Flags {
   readonly output?: string;
   readonly json: boolean;
 }
+
+/** The number of lanes that a subgroup of a device has at least and at most. */
+type SubgroupSizes = Required<Pick<CompilerOptions, "subgroupSize" | "subgroupMaxSize">>;
 
 /** Makes the command `belay protect`, which runs the compiler alone, from text to text. */
 export function protectCommand(io: Io, finish: (status: number) => void): Command {
@@ -77,6 +81,11 @@ function compileWith(
       new Option("--constant <name=value>", "value of an override; repeatable")
         .argParser(parseConstant)
         .default({}, "none"),
+    )
+    .option(
+      "--subgroup-size <lanes>",
+      "lanes of the device's subgroups, such as 32, or at least and at most, such as 8-32",
+      parseSubgroupSizes,
     )
     .option("--cover <share>", "detect this share of silent corruption, such as sdc=0.99", shareFrom)
     .option("--faults <file>", "the faults of a campaign, as JSON, that tell where corruption begins", path)
@@ -254,8 +263,24 @@ function toProtectOptions(source: string, flags: Flags): CompilerOptions {
     strict,
     features: feature,
     constants: constant,
+    ...flags.subgroupSize,
   };
 }
+
+function parseSubgroupSizes(text: string): SubgroupSizes {
+  const [, least, most = least] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? [];
+  const sizes = { subgroupSize: Number(least), subgroupMaxSize: Number(most) };
+  if (
+    isSubgroupSize(sizes.subgroupSize) &&
+    isSubgroupSize(sizes.subgroupMaxSize) &&
+    !(sizes.subgroupSize > sizes.subgroupMaxSize)
+  )
+    return sizes;
+  throw new InvalidArgumentError("Expected a power of two from 4 to 128, or two such as 8-32.");
+}
+
+/** Returns true for a size that WGSL allows. Source: WGSL, built-in value `subgroup_size`. */
+const isSubgroupSize = (lanes: number) => [4, 8, 16, 32, 64, 128].includes(lanes);
 
 function parseConstant(text: string, all: Record<string, number>): Record<string, number> {
   const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? [];
