@@ -74,6 +74,12 @@ interface CheckableDispatch {
   readonly wordAt: WordAt;
 }
 
+/** The known facts about a dispatch: its kind, and its check once there is one. */
+interface KnownCall {
+  readonly kind: Kind;
+  checked: CheckedDispatch | undefined;
+}
+
 /** Sums with the pipelines that check them. */
 interface Found {
   readonly sums: SumsOfProducts;
@@ -95,8 +101,8 @@ export class DeviceAlgebra implements SumsChecking {
   readonly #settings: Settings;
   readonly #conclude: OwnKernel;
   readonly #kinds = new WeakMap<object, Kind[]>();
-  /** The kinds of the dispatches that were asked for, by their calls. */
-  readonly #known = new WeakMap<DispatchCall, Kind>();
+  /** The known facts about the dispatches that were asked for, by their calls. */
+  readonly #known = new WeakMap<DispatchCall, KnownCall>();
   readonly #counts = new Map<string, Counts>();
   /** The reasons why dispatches are not checked, by kernel. */
   readonly #gaps = new Map<string, Map<string, Diagnostic>>();
@@ -120,42 +126,34 @@ export class DeviceAlgebra implements SumsChecking {
   }
 
   checkOf(pipeline: BoundPipeline, asked: readonly unknown[], wordAt: WordAt): CheckedDispatch | undefined {
-    const dispatch = this.#dispatchOf(pipeline, asked, wordAt);
-    const kind = dispatch && this.#kindOf(dispatch);
-    if (!kind || kind.found === "searching" || "reason" in kind.found) return undefined;
+    const { record, kernel } = pipeline;
+    const call = kernel && this.#callOf(pipeline, kernel, asked);
+    const known = call && this.#knownOf(call, record, kernel, wordAt);
+    if (!known) return undefined;
+    const { kind } = known;
+    if (kind.found === "searching" || "reason" in kind.found) return undefined;
     if (!kind.check) this.#make(kind, kind.found);
-    const { check } = kind;
-    if (!check || check === "making") return undefined;
-    return { findings: check, run: (...parts) => check.run(parts[0], dispatch.call, parts[1], parts[2]) };
+    if (!kind.check || kind.check === "making") return undefined;
+    known.checked ??= kind.check.of(call);
+    return known.checked;
   }
 
   /**
    * Returns a dispatch if its kernel is under redundancy, and its grid and its buffers are known.
    */
-  #dispatchOf(
+  #callOf(
     pipeline: BoundPipeline,
+    { interGroup }: ProtectedKernel,
     asked: readonly unknown[],
-    wordAt: WordAt,
-  ): CheckableDispatch | undefined {
-    const { record, kernel } = pipeline;
+  ): DispatchCall | undefined {
+    const { record } = pipeline;
     const counts = workgroupsOf(asked);
-    const isRunnable = record.redundancy !== "none" && counts.every((count) => count >= 1);
-    if (!kernel || !isRunnable) return undefined;
+    if (record.redundancy === "none" || !counts.every((count) => count >= 1)) return undefined;
     const { dispatch } = pipeline.use(record.variant(0)).effectOn(counts);
-    const hasShadows = kernel.interGroup !== undefined && kernel.interGroup.shadows.length > 0;
+    const hasShadows = interGroup !== undefined && interGroup.shadows.length > 0;
     // Two dispatches in a row would need shadows that are up to date in between.
     if (hasShadows && !(dispatch && runsOnce(dispatch.call) && this.#defers)) return undefined;
-    const names = { label: record.source?.label ?? "", entryPoint: kernel.entryPoint };
-    return (
-      dispatch && {
-        kernel,
-        isAsked: asksForAlgebra(this.#context.policy, names),
-        costOfRedundancy: kernel.protection.chosen?.predicted ?? usualCost,
-        skippable: () => record.with("again").kernel,
-        call: dispatch.call,
-        wordAt,
-      }
-    );
+    return dispatch?.call;
   }
 
   /** Makes the check of a kind of dispatches. */
@@ -256,24 +254,42 @@ export class DeviceAlgebra implements SumsChecking {
     this.#gaps.set(kernel.name, told.set(`${name} ${reason}`, gaps[name](reason, isAsked)));
   }
 
+  /**
+   * Returns the known facts about a dispatch. Finds its kind if that is new, or another one than
+   * before.
+   */
+  #knownOf(
+    call: DispatchCall,
+    record: BoundPipeline["record"],
+    kernel: ProtectedKernel,
+    wordAt: WordAt,
+  ): KnownCall | undefined {
+    const known = this.#known.get(call);
+    if (known && isStill(known.kind, call, wordAt)) return known;
+    const names = { label: record.source?.label ?? "", entryPoint: kernel.entryPoint };
+    const kind = this.#kindOf({
+      kernel,
+      isAsked: asksForAlgebra(this.#context.policy, names),
+      costOfRedundancy: kernel.protection.chosen?.predicted ?? usualCost,
+      skippable: () => record.with("again").kernel,
+      call,
+      wordAt,
+    });
+    const found = kind && { kind, checked: undefined };
+    if (found) this.#known.set(call, found);
+    return found;
+  }
+
   /** Returns the kind of a dispatch. Begins to look for sums in a new one. */
   #kindOf(dispatch: CheckableDispatch): Kind | undefined {
     const { kernel, call, wordAt } = dispatch;
-    const rangeAt = (of: BindingPoint) => placeAt(call, of);
-    const isStill = ({ words }: Kind) =>
-      words.every(({ of, offset, word }) => {
-        const range = rangeAt(of);
-        return range !== undefined && wordAt(range, offset) === word;
-      });
-    const known = this.#known.get(call);
-    if (known && isStill(known)) return known;
     const kinds = this.#kinds.get(kernel) ?? [];
     this.#kinds.set(kernel, kinds);
     let kind = kinds.find(
       (each) =>
         each.grid.every((count, i) => count === call.grid[i]) &&
-        each.sizes.every(({ of, size }) => rangeAt(of)?.size === size) &&
-        isStill(each),
+        each.sizes.every(({ of, size }) => placeAt(call, of)?.size === size) &&
+        isStill(each, call, wordAt),
     );
     if (!kind) {
       if (kinds.length >= mostKinds) {
@@ -284,7 +300,6 @@ export class DeviceAlgebra implements SumsChecking {
       kind = this.#begin(dispatch);
       kinds.push(kind);
     }
-    this.#known.set(call, kind);
     return kind;
   }
 
@@ -443,6 +458,13 @@ function placeAt({ bound }: DispatchCall, of: BindingPoint): BufferRange | undef
   const place = bound.find((each) => isSame(each.of, of))?.place;
   return place && "buffer" in place ? place : undefined;
 }
+
+/** Returns true if the words on which the answer for a kind depends are as they were. */
+const isStill = ({ words }: Kind, call: DispatchCall, wordAt: WordAt): boolean =>
+  words.every(({ of, offset, word }) => {
+    const range = placeAt(call, of);
+    return range !== undefined && wordAt(range, offset) === word;
+  });
 
 const isSame = (a: BindingPoint, b: BindingPoint) => a.group === b.group && a.binding === b.binding;
 

@@ -3,7 +3,7 @@ import { reportWords as slotWords } from "../compiler/contract.ts";
 import type { DispatchCall } from "../runtime/context/dispatchCall.ts";
 import { type ReportArena, type ReportSlot, rangeOf } from "../runtime/context/reportArena.ts";
 import type { ProtectedKernel } from "../runtime/pipelines/protectedKernels.ts";
-import type { SumsFindings } from "../runtime/recording/sumsChecking.ts";
+import type { CheckedDispatch, SumsFindings } from "../runtime/recording/sumsChecking.ts";
 import { flags } from "../runtime/webgpu/nativeObjects.ts";
 import { OwnKernel } from "../runtime/webgpu/ownKernel.ts";
 import type { PassCommands } from "../runtime/webgpu/passCommands.ts";
@@ -152,8 +152,6 @@ export class DispatchCheck implements SumsFindings {
   readonly #found: (findings: Findings) => void;
   readonly #steps: Readonly<Record<CheckStep, CheckDispatch>>;
   readonly #groups = new WeakCache<CheckGroups>();
-  /** The bind groups of the dispatches that were encoded. */
-  readonly #known = new WeakMap<DispatchCall, Partial<Record<Draw, CheckGroups>>>();
 
   constructor(
     device: GPUDevice,
@@ -185,29 +183,48 @@ export class DispatchCheck implements SumsFindings {
     this.slot = arena.allocate({ bytes: 4 * (slotWords.total + findingCount), cells: findingCount });
   }
 
+  /** Returns the check of a dispatch. It may check the dispatch again and again. */
+  of(call: DispatchCall): CheckedDispatch {
+    const run = this.#defers ? this.#deferring(call) : this.#deciding(call);
+    return { findings: this, run };
+  }
+
   /**
-   * Encodes a dispatch without redundancy, its check, and the dispatch under redundancy, as
-   * `CheckedDispatch` describes it. Combining needs no results. Before the dispatch, it may overlap
-   * with it. Codes for memory verify the factors with the dispatch, so that it waits for them then.
+   * Returns a function that leaves the decision about a dispatch to the host. Combining needs no
+   * results. Before the dispatch, it may overlap with it.
    */
-  run(commands: PassCommands, call: DispatchCall, alone: () => void, again: () => void): void {
-    const { report, draw } = this.#work;
-    if (this.#defers) commands.only("first", () => this.#encode(commands, call, ["combine"], "deferred"));
-    if (this.#runsOnce) commands.only("first", alone);
-    else alone();
-    const decide = () => {
-      this.#encode(commands, call, this.#runsOnce ? ["combine"] : ["combine", "compare"], "seed");
-      again();
-      this.#encode(commands, call, ["compare"], "again");
-      this.#concluding ??= this.#conclude.bind([report, whole(draw), this.#skippable, rangeOf(this.slot)]);
-      this.#conclude.dispatch(commands, this.#concluding, 1);
+  #deferring(call: DispatchCall): CheckedDispatch["run"] {
+    const groups = this.#groupsOf(call, "deferred");
+    return (commands, alone, again) => {
+      commands.onlyFirst(() => this.#encode(commands, groups, "combine"));
+      if (this.#runsOnce) commands.onlyFirst(alone);
+      else alone();
+      commands.onlyFirst(() => this.#encode(commands, groups, "compare"));
+      commands.onlyLater((later) => this.#decide(later, call, again));
     };
-    if (this.#defers) {
-      commands.only("first", () => this.#encode(commands, call, ["compare"], "deferred"));
-      commands.only("later", decide);
-    } else {
-      decide();
-    }
+  }
+
+  /**
+   * Returns a function that lets the device decide about a dispatch. Codes for memory verify the
+   * factors with the dispatch, so that combining waits for it.
+   */
+  #deciding(call: DispatchCall): CheckedDispatch["run"] {
+    return (commands, alone, again) => {
+      alone();
+      this.#decide(commands, call, again);
+    };
+  }
+
+  /** Encodes the dispatch under redundancy, and the checks that decide if the device skips it. */
+  #decide(commands: PassCommands, call: DispatchCall, again: (commands: PassCommands) => void): void {
+    const { report, draw } = this.#work;
+    const groups = this.#groupsOf(call, "seed");
+    this.#encode(commands, groups, "combine");
+    if (!this.#runsOnce) this.#encode(commands, groups, "compare");
+    again(commands);
+    this.#encode(commands, this.#groupsOf(call, "again"), "compare");
+    this.#concluding ??= this.#conclude.bind([report, whole(draw), this.#skippable, rangeOf(this.slot)]);
+    this.#conclude.dispatch(commands, this.#concluding, 1);
   }
 
   read(words: Uint32Array, dispatches?: number): boolean {
@@ -257,28 +274,15 @@ export class DispatchCheck implements SumsFindings {
     return draw === "deferred" ? { ...this.#work, report: rangeOf(this.slot) } : this.#work;
   }
 
-  #encode(commands: PassCommands, call: DispatchCall, names: readonly CheckStep[], draw: Draw): void {
-    const groups = this.#groupsFor(call, draw);
-    for (const name of names) {
-      const { pipeline, group, workgroups } = this.#steps[name];
-      commands.noteAdded(groups[group]);
-      commands.setPipeline(pipeline);
-      commands.setBindGroup(0, { group: groups[group], offsets: noOffsets });
-      commands.dispatchWorkgroups(workgroups);
-    }
+  #encode(commands: PassCommands, groups: CheckGroups, name: CheckStep): void {
+    const { pipeline, group, workgroups } = this.#steps[name];
+    commands.noteAdded(groups[group]);
+    commands.setPipeline(pipeline);
+    commands.setBindGroup(0, { group: groups[group], offsets: noOffsets });
+    commands.dispatchWorkgroups(workgroups);
   }
 
-  /** Returns the bind groups of a draw. A dispatch that comes again finds them without a search. */
-  #groupsFor(call: DispatchCall, draw: Draw): CheckGroups {
-    let known = this.#known.get(call);
-    if (!known) {
-      known = {};
-      this.#known.set(call, known);
-    }
-    known[draw] ??= this.#groupsOf(call, draw);
-    return known[draw];
-  }
-
+  /** Returns the bind groups with which a dispatch is checked. */
   #groupsOf(call: DispatchCall, draw: Draw): CheckGroups {
     const { left, right, output, added, scale } = this.#sums;
     const rangeAt = ({ of }: SumsOfProducts["left"]) => {

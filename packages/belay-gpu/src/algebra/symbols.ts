@@ -83,8 +83,8 @@ export interface SymbolicSum {
 
 const dependsOnData = "its control or its addresses depend on the data";
 
-/** The most nodes of one execution: 17 bytes each. */
-const mostNodes = 2 ** 23;
+/** The most nodes of one execution: 18 bytes each. */
+const mostNodes = 2 ** 24;
 
 /** Returns a longer array with the same first elements. */
 function grown<T extends Uint8Array | Float64Array>(before: T, after: T): T {

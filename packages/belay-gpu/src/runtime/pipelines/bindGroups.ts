@@ -50,8 +50,9 @@ export interface UsedResourceRange {
 /** The kept facts about the latest dispatches with a bind group. */
 export interface KeptUses {
   use?: object;
-  /** The use without redundancy. */
+  /** The use without redundancy, and the one that runs if its results are not right. */
   alone?: object;
+  again?: object;
   sums?: object;
 }
 

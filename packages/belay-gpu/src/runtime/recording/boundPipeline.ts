@@ -10,6 +10,9 @@ import type { SetGroups } from "../webgpu/passCommands.ts";
 import { type BufferRange, resourceOf } from "../webgpu/resources.ts";
 import { type BoundContents, type BoundPlace, DispatchUse } from "./dispatchUse.ts";
 
+/** The kept uses of bind groups. Variants that a checked dispatch needs together have one each. */
+type UseName = Exclude<keyof KeptUses, "sums">;
+
 /**
  * A bound range of a buffer, with its binding point. `stores` is true if the pipeline may store to
  * it.
@@ -58,18 +61,13 @@ export class BoundPipeline {
   readonly #groups: SetGroups;
   readonly #bindGroups: BindGroups;
   /** The member with the kept use of the bind groups. */
-  readonly #useName: "use" | "alone";
+  readonly #useName: UseName;
 
   /**
    * The map `groups` may change later. Each answer is about the bind groups that are set at that
    * time.
    */
-  constructor(
-    record: PipelineRecord,
-    groups: SetGroups,
-    bindGroups: BindGroups,
-    useName: "use" | "alone" = "use",
-  ) {
+  constructor(record: PipelineRecord, groups: SetGroups, bindGroups: BindGroups, useName: UseName = "use") {
     this.record = record;
     this.#useName = useName;
     this.#groups = groups;
@@ -144,11 +142,11 @@ export class BoundPipeline {
 
   /** The variant with redundancy that runs if the results of the one without are not right. */
   get again(): BoundPipeline {
-    return this.#with("again");
+    return this.#with("again", "again");
   }
 
-  #with(variant: KernelVariant): BoundPipeline {
-    return new BoundPipeline(this.record.with(variant).current, this.#groups, this.#bindGroups);
+  #with(variant: KernelVariant, useName?: UseName): BoundPipeline {
+    return new BoundPipeline(this.record.with(variant).current, this.#groups, this.#bindGroups, useName);
   }
 
   /**

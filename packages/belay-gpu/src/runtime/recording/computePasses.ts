@@ -9,11 +9,10 @@ import type { BindGroups } from "../pipelines/bindGroups.ts";
 import { type Doubling, doubleGrid, namedByReport } from "../pipelines/doubledGrid.ts";
 import type { PipelineRecord, PipelineVariant } from "../pipelines/pipelineRecord.ts";
 import type { ProtectedPipelines } from "../pipelines/pipelines.ts";
-import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { ShadowBuffers } from "../pipelines/shadowBuffers.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import { type Methods, noting, Overlay } from "../webgpu/overlay.ts";
-import { PassCommands, type RecordedPass, type SetGroup } from "../webgpu/passCommands.ts";
+import { PassCommands, type RecordedPass, type SetGroup, type SetGroups } from "../webgpu/passCommands.ts";
 import { copyArguments } from "../webgpu/replayStep.ts";
 import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import { BoundPipeline } from "./boundPipeline.ts";
@@ -52,16 +51,6 @@ interface ArgumentsPlace {
 /** The arguments of a dispatch, or the place of its workgroups. */
 type Workgroups = Grid | ArgumentsPlace;
 
-/** A dispatch that is checked by algebra, and the one that repairs its results. */
-interface RepairedDispatch {
-  readonly own: BoundPipeline;
-  readonly grid: Grid;
-  /** The prepared state of the dispatch that repairs. */
-  readonly prepared: Prepared;
-  readonly isSequential: boolean;
-  readonly workgroups: Grid;
-}
-
 /**
  * The prepared state of dispatches. It is valid until the program sets another pipeline or bind
  * group.
@@ -78,6 +67,14 @@ interface Prepared {
   unused: ReadonlySet<GpuResource>;
   /** The ranges that the kernel writes without a shadow, once they were needed. */
   written: readonly BufferRange[] | undefined;
+}
+
+/** A prepared dispatch, with the bind groups that the program has set. */
+interface PreparedDispatch {
+  readonly prepared: Prepared;
+  readonly groups: SetGroups;
+  readonly isSequential: boolean;
+  readonly workgroups: Workgroups;
 }
 
 const noResources: ReadonlySet<GpuResource> = new Set();
@@ -246,8 +243,8 @@ class ComputePass implements EncodingPoint {
     if (doubled && !checked) this.#bringShadowsUpToDate(prepared);
     const isSequential = doubled?.doubling === namedByReport;
     const workgroups = doubled?.grid ?? grid;
-    if (checked) this.#runChecked(checked, { own, grid, prepared, isSequential, workgroups });
-    else this.#run(this.#withSlots(prepared), isSequential, workgroups);
+    if (checked) this.#runChecked(checked, own, grid, { prepared, isSequential, workgroups });
+    else this.#run({ prepared: this.#withSlots(prepared), groups: this.#groups, isSequential, workgroups });
     if (!effect.dispatch) this.record.unknownDispatches++;
     this.record.addEffect(effect, prepared.unused);
     prepared.unused = noResources;
@@ -274,7 +271,7 @@ class ComputePass implements EncodingPoint {
       this.#bringShadowsUpToDate(prepared);
       from = { buffer: indirect.double(this.#commands, buffer, offset, kernel.slot), offset: 0 };
     }
-    this.#run(prepared, isSequential, from);
+    this.#run({ prepared, groups: this.#groups, isSequential, workgroups: from });
     this.record.read.add(buffer);
     const grid = { buffer, offset, size: BYTES_OF_ARGUMENTS };
     const { effect } = prepared.use;
@@ -371,51 +368,38 @@ class ComputePass implements EncodingPoint {
     }
   }
 
-  /** Encodes a dispatch without redundancy, a check of its results, and one that repairs them. */
+  /**
+   * Encodes a dispatch without redundancy, a check of its results, and one that repairs them, which
+   * is `repairing`.
+   */
   #runChecked(
     checked: CheckedDispatch,
-    { own, grid, prepared, isSequential, workgroups }: RepairedDispatch,
+    own: BoundPipeline,
+    workgroups: Grid,
+    repairing: Omit<PreparedDispatch, "groups">,
   ): void {
-    const alone = this.#preparedFor(this.#alone, own.alone, 0);
-    this.#alone = alone;
-    checked.run(
-      this.#commands,
-      () => this.#run(alone, false, grid),
-      () => {
-        this.#bringShadowsUpToDate(prepared);
-        this.#run(prepared, isSequential, workgroups);
-      },
-    );
+    const prepared = this.#preparedFor(this.#alone, own.alone, 0);
+    this.#alone = prepared;
+    const groups = this.#groups;
+    const alone = () => this.#run({ prepared, groups, isSequential: false, workgroups });
+    // The program may set other bind groups before work runs again.
+    checked.run(this.#commands, alone, encoding(this.#parts, { ...repairing, groups: new Map(groups) }));
+    const { bound } = repairing.prepared;
+    if (bound?.shadowed.length || repairing.isSequential) this.record.isUnusual = true;
     // The first execution has not stored to shadows.
-    for (const range of prepared.bound?.shadowed ?? []) this.record.shadowSync.remove(range);
+    for (const range of bound?.shadowed ?? []) this.record.shadowSync.remove(range);
     this.record.addSums(checked.findings);
   }
 
-  /** Encodes the dispatch, or one dispatch for each replica if they run one after the other. */
-  #run(prepared: Prepared, isSequential: boolean, workgroups: Workgroups): void {
+  #run(dispatch: PreparedDispatch): void {
+    const { prepared, isSequential } = dispatch;
     const { bound } = prepared;
-    const { kernel } = prepared.runs;
-    const { counter } = this.#parts;
-    if (counter || isSequential || bound?.shadowed.length) this.record.isUnusual = true;
+    if (this.#parts.counter || isSequential || bound?.shadowed.length) this.record.isUnusual = true;
     // The slots of the sums differ from dispatch to dispatch. A dispatch that is checked has not
     // always been.
     if (bound && (this.#sums || prepared === this.#alone))
       for (const { group } of bound.groups.values()) if (group) this.#commands.noteAdded(group);
-    if (kernel) counter?.count(this.#commands, kernel.slot);
-    if (isSequential && kernel) this.#runInTurn(kernel, prepared, workgroups);
-    else this.#encode(prepared, workgroups);
-  }
-
-  #runInTurn({ slot }: ProtectedKernel, prepared: Prepared, workgroups: Workgroups): void {
-    const run = () => this.#encode(prepared, workgroups);
-    this.#parts.sequentialReplicas.each(this.#commands, slot, run);
-  }
-
-  #encode({ variant, bound }: Prepared, workgroups: Workgroups): void {
-    this.#commands.use(variant.pipeline, this.#groups, bound?.groups);
-    if ("buffer" in workgroups)
-      this.#commands.dispatchWorkgroupsIndirect(workgroups.buffer, workgroups.offset);
-    else this.#commands.dispatchWorkgroups(workgroups);
+    encode(this.#commands, this.#parts, dispatch);
   }
 
   #recordWrites(prepared: Prepared): void {
@@ -430,6 +414,32 @@ class ComputePass implements EncodingPoint {
     prepared.written ??= runs.unshadowed();
     for (const range of prepared.written) shadowSync.remove(range);
   }
+}
+
+/**
+ * Returns a function that encodes a dispatch into any pass, and brings shadows up to date before
+ * it. The function keeps no native pass alive.
+ */
+const encoding = (parts: PassParts, dispatch: PreparedDispatch) => (commands: PassCommands) => {
+  for (const range of dispatch.prepared.bound?.shadowed ?? []) parts.shadows.bringUpToDate(commands, range);
+  encode(commands, parts, dispatch);
+};
+
+/** Encodes a dispatch, or one dispatch for each replica if they run one after the other. */
+function encode(
+  commands: PassCommands,
+  { counter, sequentialReplicas }: PassParts,
+  { prepared: { runs, variant, bound }, groups, isSequential, workgroups }: PreparedDispatch,
+): void {
+  const { kernel } = runs;
+  const dispatch = () => {
+    commands.use(variant.pipeline, groups, bound?.groups);
+    if ("buffer" in workgroups) commands.dispatchWorkgroupsIndirect(workgroups.buffer, workgroups.offset);
+    else commands.dispatchWorkgroups(workgroups);
+  };
+  if (kernel) counter?.count(commands, kernel.slot);
+  if (isSequential && kernel) sequentialReplicas.each(commands, kernel.slot, dispatch);
+  else dispatch();
 }
 
 /** The compute passes of a device. Records their commands and adds those of protection. */

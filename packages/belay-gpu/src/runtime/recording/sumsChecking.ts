@@ -30,9 +30,10 @@ export interface CheckedDispatch {
   /**
    * Encodes the dispatch without redundancy by `alone`, the check of its results, and the dispatch
    * under redundancy by `again`. The device skips the latter if the results are right. A check that
-   * can wait for the verification of the epoch leaves it to later executions.
+   * can wait for the verification of the epoch leaves it to later executions. `again` then gets
+   * their commands.
    */
-  run(commands: PassCommands, alone: () => void, again: () => void): void;
+  run(commands: PassCommands, alone: () => void, again: (commands: PassCommands) => void): void;
 }
 
 /** Returns the word of a uniform buffer at a byte of a range; undefined if it is not known. */

@@ -10,8 +10,8 @@ export interface SetGroup {
 /** The bind groups that are set, by index. */
 export type SetGroups = ReadonlyMap<number, SetGroup>;
 
-/** The executions that a command belongs to: the first one, later ones of the same work, or all. */
-type Executions = "all" | "first" | "later";
+/** Encodes the commands of later executions of the same work, and sets all that these need. */
+type LaterCommands = (commands: PassCommands) => void;
 
 const noArguments: readonly unknown[] = [];
 const unset: SetGroup = { group: null, offsets: noOffsets };
@@ -47,6 +47,11 @@ export class RecordedPass {
     this.#commands.push(name, 2, first, second);
   }
 
+  /** Records commands that are not encoded before the pass is executed again. */
+  pushLater(encode: LaterCommands): void {
+    this.#commands.push("later", 1, encode);
+  }
+
   /** Frees the memory that is kept for more commands. */
   trim(): void {
     this.#commands = this.#commands.slice();
@@ -68,10 +73,21 @@ export class RecordedPass {
   /** Encodes the commands in another pass. */
   encodeIn(again: GPUComputePassEncoder): void {
     const commands = this.#commands;
-    for (let at = 0; at < commands.length; at += 2 + (commands[at + 1] as number)) {
-      const [name, count] = commands.slice(at, at + 2) as [keyof GPUComputePassEncoder, number];
-      (again[name] as AnyMethod)(...commands.slice(at + 2, at + 2 + count));
-    }
+    /** The places of the latest commands that set the pipeline, and each bind group. */
+    const settings = new Map<unknown, number>();
+    const encode = (at: number) => {
+      const [name, count] = commands.slice(at, at + 2) as [keyof GPUComputePassEncoder | "later", number];
+      const args = commands.slice(at + 2, at + 2 + count);
+      if (name === "setPipeline") settings.set(name, at);
+      if (name === "setBindGroup") settings.set(args[0], at);
+      if (name !== "later") {
+        (again[name] as AnyMethod)(...args);
+        return;
+      }
+      (args[0] as LaterCommands)(new PassCommands(again));
+      for (const setting of settings.values()) encode(setting);
+    };
+    for (let at = 0; at < commands.length; at += 2 + (commands[at + 1] as number)) encode(at);
   }
 }
 
@@ -90,7 +106,8 @@ export class PassCommands {
   readonly #native: GPUComputePassEncoder;
   #pipeline: GPUComputePipeline | undefined;
   readonly #groups = new Map<number, SetGroup>();
-  #executions: Executions = "all";
+  /** True while commands belong to the first execution only. */
+  #isFirst = false;
 
   /** `descriptor` is that of the pass, and must not change any more. */
   constructor(pass: GPUComputePassEncoder, descriptor?: GPUComputePassDescriptor) {
@@ -100,27 +117,30 @@ export class PassCommands {
   }
 
   setPipeline(pipeline: GPUComputePipeline): void {
-    if (this.#executions !== "later") this.#native.setPipeline.call(this.#pass, pipeline);
-    if (this.#executions !== "first") this.recorded.pushOne("setPipeline", pipeline);
+    this.#native.setPipeline.call(this.#pass, pipeline);
+    if (!this.#isFirst) this.recorded.pushOne("setPipeline", pipeline);
     this.#pipeline = pipeline;
   }
 
   /**
-   * Makes the commands that `encode` encodes belong to the first execution, or only to later ones.
-   * The next `use` sets all that it needs.
+   * Makes the commands that `encode` encodes belong to the first execution only. The next `use`
+   * sets again what they have set.
    */
-  only(executions: Exclude<Executions, "all">, encode: () => void): void {
-    this.#executions = executions;
+  onlyFirst(encode: () => void): void {
+    this.#isFirst = true;
     encode();
-    this.#executions = "all";
+    this.#isFirst = false;
     this.#pipeline = undefined;
-    for (const [index, { group, offsets }] of this.#groups)
-      this.#groups.set(index, { group, offsets: [...offsets] });
+  }
+
+  /** Makes commands belong to later executions only. `encode` is called for each of these. */
+  onlyLater(encode: LaterCommands): void {
+    this.recorded.pushLater(encode);
   }
 
   #encode(name: keyof GPUComputePassEncoder, args: readonly unknown[]): void {
-    if (this.#executions !== "later") Reflect.apply(this.#native[name] as AnyMethod, this.#pass, args);
-    if (this.#executions !== "first") this.recorded.push(name, args);
+    Reflect.apply(this.#native[name] as AnyMethod, this.#pass, args);
+    if (!this.#isFirst) this.recorded.push(name, args);
   }
 
   setBindGroup(index: number, set: SetGroup): void {
@@ -129,10 +149,10 @@ export class PassCommands {
       this.#encode("setBindGroup", [index, group, ...offsets]);
     } else {
       const setBindGroup = this.#native.setBindGroup as AnyMethod;
-      if (this.#executions !== "later") setBindGroup.call(this.#pass, index, group);
-      if (this.#executions !== "first") this.recorded.pushTwo("setBindGroup", index, group);
+      setBindGroup.call(this.#pass, index, group);
+      if (!this.#isFirst) this.recorded.pushTwo("setBindGroup", index, group);
     }
-    this.#groups.set(index, set);
+    this.#groups.set(index, this.#isFirst ? { group, offsets: [...offsets] } : set);
   }
 
   noteAdded(group: GPUBindGroup): void {
