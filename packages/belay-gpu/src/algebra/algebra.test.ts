@@ -17,12 +17,7 @@ import type { CheckedDispatch, SumsChecking, SumsCheckStarter } from "../runtime
 import type { PassCommands, SetGroup } from "../runtime/webgpu/passCommands.ts";
 import { algebra } from "./algebra.ts";
 
-const { newDevice } = testDevices();
-let shared: Promise<GPUDevice> | undefined;
-const sharedDevice = () => {
-  shared ??= newDevice();
-  return shared;
-};
+const { sharedDevice } = testDevices();
 
 const atOnce = algebra({ leastMultiplications: 0, searchesAtOnce: true });
 const hardened = async (policy: Policy = {}) => harden(await sharedDevice(), { algebra: atOnce, ...policy });

@@ -15,3 +15,15 @@ it("keeps any number of values, and the latest of each key", () => {
   }
   expect(Object.keys(object)).toEqual([]);
 });
+
+it("keeps nothing that was cleared", () => {
+  const object = {};
+  const keys = Array.from({ length: 5 }, () => ({}));
+  const data = dataOn(object);
+  for (const key of keys) data.set(key, key);
+  data.members = {};
+  data.ownership = {};
+  data.clear();
+  expect(data).toMatchObject({ members: undefined, ownership: undefined });
+  expect(keys.map((key) => data.get(key))).toEqual(keys.map(() => undefined));
+});

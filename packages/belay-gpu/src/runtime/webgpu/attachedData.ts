@@ -46,6 +46,17 @@ export class AttachedData {
       this.#others?.delete(key);
     }
   }
+
+  /** Forgets everything: another hardened device is going to have the object. */
+  clear(): void {
+    this.members = undefined;
+    this.ownership = undefined;
+    this.#firstKey = undefined;
+    this.#first = undefined;
+    this.#secondKey = undefined;
+    this.#second = undefined;
+    this.#others = undefined;
+  }
 }
 
 /** A class whose constructor returns its argument, so that derived classes add fields to it. */
