@@ -474,6 +474,62 @@ fn multiplied(at: u32, x: ${left}, sum: ${result}) -> ${result} {
 
 const image = { images: 2, size: 7, channels: 3, filters: 5, window: 3, stride: 1, padding: 1 };
 
+/** The shape of an attention. Groups of heads share keys and values. */
+interface Attention {
+  readonly tokens: number;
+  readonly heads: number;
+  readonly groups: number;
+  /** The numbers of one head. */
+  readonly width: number;
+}
+
+const attentionConstants = ({ tokens, heads, groups, width }: Attention) =>
+  `const tokens = ${tokens}u; const heads = ${heads}u; const groups = ${groups}u; const width = ${width}u;`;
+
+/** The products of queries and keys: a matrix of tokens for each head. */
+export function scoreProduct(shape: Attention): ProductKernel {
+  const { tokens, heads, groups, width } = shape;
+  const source = `${attentionConstants(shape)}${abc()}
+var<workgroup> queries: array<array<f32, width>, 8>;
+@compute @workgroup_size(8, 8)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_id) local: vec3u) {
+  for (var i = local.x; i < width; i += 8u) {
+    var x = 0.0;
+    if (id.y < tokens) { x = a[(id.y * heads + id.z) * width + i]; }
+    queries[local.y][i] = x;
+  }
+  workgroupBarrier();
+  if (id.x >= tokens || id.y >= tokens) { return; }
+  let key = (id.x * groups + id.z / (heads / groups)) * width;
+  var sum = 0.0;
+  for (var i = 0u; i < width; i++) { sum += queries[local.y][i] * b[key + i]; }
+  c[(id.z * tokens + id.y) * tokens + id.x] = sum * inverseSqrt(f32(width));
+}`;
+  const grid = [Math.ceil(tokens / 8), Math.ceil(tokens / 8), heads] as const;
+  const sizes = [tokens * heads * width, tokens * groups * width, heads * tokens * tokens];
+  return { name: "scores of attention", source, grid, buffers: sizes.map(floats) };
+}
+
+/** The products of weights and values: a vector for each token and head. */
+export function mixedValues(shape: Attention): ProductKernel {
+  const { tokens, heads, groups, width } = shape;
+  const source = `${attentionConstants(shape)}${abc()}
+@compute @workgroup_size(8, 8) fn main(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x >= width || id.y >= tokens) { return; }
+  let value = id.z / (heads / groups) * width + id.x;
+  var sum = 0.0;
+  for (var i = 0u; i < tokens; i++) {
+    sum += a[(id.z * tokens + id.y) * tokens + i] * b[i * groups * width + value];
+  }
+  c[(id.y * heads + id.z) * width + id.x] = sum;
+}`;
+  const grid = [Math.ceil(width / 8), Math.ceil(tokens / 8), heads] as const;
+  const sizes = [heads * tokens * tokens, tokens * groups * width, tokens * heads * width];
+  return { name: "values of attention", source, grid, buffers: sizes.map(floats) };
+}
+
+const attention = { tokens: 11, heads: 6, groups: 2, width: 16 };
+
 /** One kernel of each shape, small. */
 export const productKernels: readonly ProductKernel[] = [
   plainProduct(19, 21, 10),
@@ -493,4 +549,6 @@ export const productKernels: readonly ProductKernel[] = [
   packedProduct(19, 21, 3),
   pairedProduct(8, 16, 12),
   matrixUnitProduct(32, 128, 48),
+  scoreProduct(attention),
+  mixedValues(attention),
 ];

@@ -3,9 +3,11 @@ import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import {
   addedProduct,
   convolution,
+  mixedValues,
   type ProductKernel,
   plainProduct,
   productKernels,
+  scoreProduct,
   tiledProduct,
 } from "../../../../test/support/kernels/productKernels.ts";
 import { sample } from "../../../../test/support/sample.ts";
@@ -317,6 +319,60 @@ describe("checks by algebra on a hardened device", () => {
     };
     return { ...starter, beginChecks };
   }
+
+  it("check both products of an attention, with softmax under redundancy", async () => {
+    const shape = { tokens: 10, heads: 4, groups: 2, width: 16 };
+    const { tokens, heads } = shape;
+    const count = heads * tokens * tokens;
+    const softmax: ProductKernel = {
+      name: "softmax",
+      source: `const tokens = ${tokens}u;
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read_write> c: array<f32>;
+@compute @workgroup_size(8) fn main(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x >= ${heads}u * tokens) { return; }
+  // A token sees itself and those before it.
+  let seen = id.x % tokens + 1u;
+  var highest = a[id.x * tokens];
+  for (var i = 1u; i < seen; i++) { highest = max(highest, a[id.x * tokens + i]); }
+  var sum = 0.0;
+  for (var i = 0u; i < seen; i++) { sum += exp(a[id.x * tokens + i] - highest); }
+  for (var i = 0u; i < tokens; i++) {
+    c[id.x * tokens + i] = select(0.0, exp(a[id.x * tokens + i] - highest) / sum, i < seen);
+  }
+}`,
+      grid: [Math.ceil((heads * tokens) / 8), 1, 1],
+      buffers: [{ numbers: count }, { numbers: count }],
+    };
+    /** Attends on a device: scores, weights, and then the mixed values. */
+    const attend = async (device: GPUDevice) => {
+      const [scores, weights, values] = [scoreProduct(shape), softmax, mixedValues(shape)].map(
+        (kernel) => new Program(device, kernel),
+      ) as [Program, Program, Program];
+      const encoder = device.createCommandEncoder();
+      for (const [program, next] of [
+        [scores, weights],
+        [weights, values],
+      ] as const) {
+        const pass = encoder.beginComputePass();
+        program.encode(pass);
+        pass.end();
+        encoder.copyBufferToBuffer(program.output, 0, next.buffers[0]!, 0, program.output.size);
+      }
+      device.queue.submit([encoder.finish()]);
+      return values.run();
+    };
+    const device = await hardened();
+    const attended = await attend(device);
+    const expected = await attend(await sharedDevice());
+    for (const [i, each] of attended.entries()) expect(each).toBeCloseTo(expected[i]!, 5);
+    const { kernels } = await device.belay.report();
+    expect(kernels.map(({ sums, redundancy }) => [sums!.checked, redundancy])).toEqual([
+      [1, expect.not.stringMatching("none")],
+      [0, expect.not.stringMatching("none")],
+      [1, expect.not.stringMatching("none")],
+    ]);
+  });
 
   it("releases wrong results if nothing checks them", async () => {
     const blind = changed(() => (_, alone) => alone());
