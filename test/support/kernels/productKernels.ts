@@ -360,8 +360,11 @@ function halfProduct(m: number, n: number, k: number): ProductKernel {
   };
 }
 
-/** A product of a transposed factor and weights of four bits, 32 of which share a scale. */
-export function packedProduct(m: number, n: number, blocks: number): ProductKernel {
+/**
+ * A product of a factor and weights of four bits, 32 of which share a scale. The factor is
+ * transposed unless it lies by rows.
+ */
+export function packedProduct(m: number, n: number, blocks: number, isByRows = false): ProductKernel {
   const k = 32 * blocks;
   const source = `@group(0) @binding(0) var<storage, read> words: array<vec2u>;
 @group(0) @binding(1) var<storage, read> scales: array<f32>;
@@ -385,7 +388,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_id) 
     }
     workgroupBarrier();
     for (var i = 0u; i < 32u; i++) {
-      let x = select(0.0, a[(32u * block + i) * ${m}u + id.y], id.y < ${m}u);
+      let x = select(0.0, a[${isByRows ? `id.y * ${k}u + 32u * block + i` : `(32u * block + i) * ${m}u + id.y`}], id.y < ${m}u);
       sum += x * weights[8u * local.x + i / 4u][i % 4u];
     }
     workgroupBarrier();
@@ -393,7 +396,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_id) 
   if (id.x < ${n}u && id.y < ${m}u) { c[id.y * ${n}u + id.x] = sum; }
 }`;
   return {
-    name: "weights of four bits with scales",
+    name: `weights of four bits with scales, and a factor by ${isByRows ? "rows" : "columns"}`,
     source,
     grid: [Math.ceil(n / 8), Math.ceil(m / 8), 1],
     buffers: [{ numbers: n * k, format: "u4" }, floats(n * blocks), floats(k * m), floats(m * n)],
@@ -547,6 +550,7 @@ export const productKernels: readonly ProductKernel[] = [
   planarConvolution({ ...image, images: 1 }),
   halfProduct(16, 24, 12),
   packedProduct(19, 21, 3),
+  packedProduct(19, 70, 3, true),
   pairedProduct(8, 16, 12),
   matrixUnitProduct(32, 128, 48),
   scoreProduct(attention),

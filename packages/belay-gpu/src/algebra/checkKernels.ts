@@ -31,6 +31,8 @@ const combineLanes = 256;
 const digestLanes = 64;
 /** The parts of a combination that are added up last. */
 const lastParts = 8;
+/** The terms of a word of packed numbers whose parts are added up at once. */
+const termsAtOnce = 2;
 
 /** The words of a report on one comparison. */
 export const reportWords = {
@@ -135,19 +137,22 @@ export function checkKernels(given: SumsOfProducts, outputBytes: number, decides
   const added = inPlace ? undefined : sums.added;
   const perWord = output.format === "f16" ? 2 : 1;
   const { scale } = sums;
-  /** Writes the load of the right factor of a term and a column. */
-  const rightAt = (term: string, column: string) => {
-    const at = (operand: "right" | "scale") =>
-      `${wrapped(sums.start[operand])} + ${addressOf(batches, "batch", operand)} + ${addressOf(sums.terms, term, operand)} + ${addressOf(columns, column, operand)}`;
-    return `rightAt(${at("right")})${scale?.scaled === "right" ? ` * scaleAt(${at("scale")})` : ""}`;
-  };
+  /** Writes the address of the right factor of a term and a column, or that of its scale. */
+  const addressAt = (operand: "right" | "scale", term: string, column: string) =>
+    `${wrapped(sums.start[operand])} + ${addressOf(batches, "batch", operand)} + ${addressOf(sums.terms, term, operand)} + ${addressOf(columns, column, operand)}`;
+  /** Writes the factor before it that is its scale. */
+  const scaleOf = (term: string, column: string) =>
+    scale?.scaled === "right" ? `scaleAt(${addressAt("scale", term, column)}) * ` : "";
+  const rightAt = (term: string, column: string) =>
+    `${scaleOf(term, column)}rightAt(${addressAt("right", term, column)})`;
   const scalesLeft = scale?.scaled === "left";
   /** Writes the load of a result, which a kernel in place loads before it stores a sum there. */
   const oldAt = (row: string, column: string) =>
     `${float(sums.addedScale)} * resultAt(${firstResult}u + ${addressOf(batches, "batch", "output")} + ${addressOf(rows, row, "output")} + ${addressOf(columns, column, "output")})`;
   const groupsOf = (count: number) => Math.ceil(count / combinedRows) * blocks * batchCount;
-  const rightGroups = groupsOf(terms);
   const isRightAcross = nearest(columns, "right") < nearest(sums.terms, "right");
+  const run = isRightAcross ? 1 : termsOfWord(sums);
+  const rightGroups = groupsOf(terms / run);
   const isOldAcross = inPlace && nearest(columns, "output") < nearest(rows, "output");
   /** Writes the combination of a matrix, whose numbers have a load and a share of the bound. */
   const combination = (
@@ -193,22 +198,55 @@ ${
   ${store}
 }`;
   };
+  /** Writes the store of the combination of a term. */
+  const storeRight = (term: string) =>
+    `combined[((batch * ${spans}u + block / ${width}u) * terms + ${term}) * ${width}u + block % ${width}u] = vec2f(${float(sums.coefficient)}, ${float(Math.abs(sums.coefficient))} * share) * both;`;
+  /** Combines the right factor word by word. A lane has the neighboring terms in one word. */
+  const combinationOfWords = `fn combineRight(group: u32, lane: u32) {
+  let slices = (terms / ${run}u + ${combinedRows - 1}u) / ${combinedRows}u;
+  let first = group % slices * ${combinedRows}u;
+  let block = group / slices % blocks;
+  let batch = group / slices / blocks;
+  let term = min(first + lane % ${combinedRows}u, terms / ${run}u - 1u) * ${run}u;
+  var sums: array<vec2f, ${run}>;
+  for (var i = 0u; i < ${blockColumns / lastParts}u; i++) {
+    let own = block * ${blockColumns}u + lane / ${combinedRows}u + i * ${lastParts}u;
+    let column = min(own, columns - 1u);
+    let factor = ${scaleOf("term", "column")}weight(column);
+    let word = right[(${addressAt("right", "term", "column")}) / ${run}u];
+    if (own < columns) {
+${each(run, (k) => `      sums[${k}] += magnified(factor * ${numberIn(sums.right, "word", `${k}u`)}, tinyRight);`)}
+    }
+  }
+${each(
+  run / termsAtOnce,
+  (
+    at,
+  ) => `${each(termsAtOnce, (k) => `  parts[lane / ${combinedRows}u][${termsAtOnce}u * (lane % ${combinedRows}u) + ${k}u] = sums[${termsAtOnce * at + k}];`)}
+  workgroupBarrier();
+  if (lane < ${combinedRows * termsAtOnce}u) {
+    let term = (first + lane / ${termsAtOnce}u) * ${run}u + ${termsAtOnce * at}u + lane % ${termsAtOnce}u;
+    var both = vec2f();
+    for (var i = 0u; i < ${lastParts}u; i++) { both += parts[i][lane]; }
+    if (term < terms) { ${storeRight("term")} }
+  }
+  workgroupBarrier();`,
+)}
+}`;
   const combine = `
 ${isRightAcross || isOldAcross ? `var<workgroup> tile: array<array<vec2f, 33>, ${combinedRows}>;` : ""}
-var<workgroup> parts: array<array<vec2f, ${combinedRows}>, ${lastParts}>;
+var<workgroup> parts: array<array<vec2f, ${combinedRows * (run > 1 ? termsAtOnce : 1)}>, ${lastParts}>;
+
+/** Returns a number and its magnitude. */
+fn magnified(x: f32, tiny: f32) -> vec2f { return vec2f(x, abs(x) + tiny); }
 
 /** Returns a number with the weight of its column, and its magnitude. */
 fn weighted(number: f32, column: u32, tiny: f32) -> vec2f {
-  let x = weight(column) * number;
-  return select(vec2f(), vec2f(x, abs(x) + tiny), column < columns);
+  return select(vec2f(), magnified(weight(column) * number, tiny), column < columns);
 }
 
-/** Combines a block of the right factor's columns for ${combinedRows} terms. */
-${combination(
-  ["combineRight", "terms", isRightAcross, "tinyRight"],
-  rightAt,
-  `combined[((batch * ${spans}u + block / ${width}u) * terms + row) * ${width}u + block % ${width}u] = vec2f(${float(sums.coefficient)}, ${float(Math.abs(sums.coefficient))} * share) * both;`,
-)}
+/** Combines a block of the right factor's columns for ${combinedRows * run} terms. */
+${run > 1 ? combinationOfWords : combination(["combineRight", "terms", isRightAcross, "tinyRight"], rightAt, storeRight("row"))}
 ${
   inPlace
     ? `/** Combines a block of the columns that ${combinedRows} rows of results have before a dispatch. */
@@ -504,6 +542,19 @@ function mirrored(sums: SumsOfProducts): SumsOfProducts {
   };
 }
 
+/**
+ * Returns the number of terms whose right factors are the numbers of a word, with one scale for all
+ * of them; 1 if words have other numbers too.
+ */
+function termsOfWord({ right, scale, start, results, terms }: SumsOfProducts): number {
+  const run = 32 / bitsOf(right.format);
+  const [first, ...others] = terms;
+  const hasWords =
+    first?.right === 1 && first.size % run === 0 && (scale?.scaled !== "right" || first.scale === 0);
+  const isAligned = [start, ...results, ...others].every((each) => each.right % run === 0);
+  return hasWords && isAligned ? run : 1;
+}
+
 /** Returns the least step in an operand of the dimensions that move it. */
 const nearest = (
   all: readonly Placed[] | readonly Dimension[],
@@ -579,15 +630,19 @@ function declarationOf({ format }: Operand, binding: number, name: string): stri
 }
 
 /** Writes the load of a number at an address. */
-function loadOf({ format, plus }: Operand, name: string, at: string): string {
-  if (format === "f32") return `${name}[${at}]`;
+function loadOf(operand: Operand, name: string, at: string): string {
+  if (operand.format === "f32") return `${name}[${at}]`;
+  const count = 32 / bitsOf(operand.format);
+  return numberIn(operand, `${name}[${at} / ${count}u]`, `${at} % ${count}u`);
+}
+
+/** Writes the number at a place in a word of packed numbers. */
+function numberIn({ format, plus }: Operand, word: string, place: string): string {
   const bits = bitsOf(format);
-  const word = `${name}[${at} / ${32 / bits}u]`;
-  const place = `${at} % ${32 / bits}u`;
   if (format === "f16") return `unpack2x16float(${word})[${place}]`;
   if (format === "bf16") return `bitcast<f32>(select(${word} & 0xffff0000u, ${word} << 16u, ${place} == 0u))`;
   const signed = format.startsWith("i") ? `bitcast<i32>(${word})` : word;
-  return `f32(extractBits(${signed}, ${bits}u * (${place}), ${bits}u)) + ${float(plus)}`;
+  return `(f32(extractBits(${signed}, ${bits}u * (${place}), ${bits}u)) + ${float(plus)})`;
 }
 
 function windowsOf({ windows, terms }: SumsOfProducts, result: string): string {
@@ -612,7 +667,7 @@ function boundsOf(sums: SumsOfProducts, terms: number, lanes: number): string {
   // The additions of one number: in a lane, of lanes, and of an old result.
   const ofLane = Math.ceil(terms / lanes) + (2 * blockColumns) / lanes;
   const additions = ofLane + Math.log2(lanes) + 1;
-  const combining = 2 + 32 / lastParts + lastParts;
+  const combining = 2 + blockColumns / lastParts + lastParts;
   // Right results are sums of these magnitudes, so their weighted sums have the same bound.
   const share = unit * (sums.roundings + 4 + combining + 2 * (additions + 1));
   const least = ({ format }: Operand) => (format === "f16" ? 2 ** -14 : 2 ** -126) / share;

@@ -188,6 +188,7 @@ describe("the check of sums of products", () => {
       batchedProduct(3, 9, 17, 6),
       prefetchedProduct(19, 16, 12),
       packedProduct(19, 21, 3),
+      packedProduct(19, 70, 3, true),
       addedProduct(19, 70, 12, -0.5),
       batchedInPlace,
     ]) {
