@@ -17,13 +17,15 @@ export function testDevices({
 } = {}): {
   newDevice: (options?: { errorsAreExpected?: boolean }) => Promise<GPUDevice>;
   /**
-   * Returns a view of one device of the file, for tests that never lose it. It ends with the test.
-   * Equal kernels are compiled once for views after each other.
+   * Returns a view of one device of the file, for tests that never lose it, and that hear no errors
+   * of other views. It ends with the test. Equal kernels are compiled once for views after each
+   * other.
    */
-  sharedDevice: () => Promise<GPUDevice>;
+  sharedDevice: (options?: { errorsAreExpected?: boolean }) => Promise<GPUDevice>;
 } {
   let opened: OpenedGpu;
-  let shared: Promise<SharedDevice> | undefined;
+  /** The shared devices: one whose errors fail a test, and one whose errors are expected. */
+  const shared = new Map<boolean, Promise<SharedDevice>>();
   /** The views of the test that runs. */
   let views: GPUDevice[] | undefined;
   const errors: string[] = [];
@@ -48,9 +50,12 @@ export function testDevices({
     }
     return device;
   };
-  const sharedDevice = async () => {
-    shared ??= newDevice().then((device) => new SharedDevice(device));
-    const view = (await shared).view();
+  const sharedDevice = async ({ errorsAreExpected = false } = {}) => {
+    const device =
+      shared.get(errorsAreExpected) ??
+      newDevice({ errorsAreExpected }).then((native) => new SharedDevice(native));
+    shared.set(errorsAreExpected, device);
+    const view = (await device).view();
     views?.push(view);
     return view;
   };

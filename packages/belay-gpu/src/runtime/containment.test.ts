@@ -6,7 +6,7 @@ import { stuckProtect } from "../../../../test/support/devices/standInCompiler.t
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 const BYTES = 64;
 /** The value of `GPUBufferUsage.COPY_DST`, which is needed before there is a device. */
@@ -255,7 +255,7 @@ const isWrong = { name: "FaultError" };
 describe.each(["throw", "recover"] as const)("onFault %s", (onFault) => {
   const newProgram = async (withheld?: number) =>
     new Program(
-      hardenWith(stuckProtect, await newDevice({ errorsAreExpected: true }), { onFault, retries: 1 }),
+      hardenWith(stuckProtect, await sharedDevice({ errorsAreExpected: true }), { onFault, retries: 1 }),
       withheld,
     );
 

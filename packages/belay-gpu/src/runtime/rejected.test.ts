@@ -9,7 +9,7 @@ import type { Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";
 import { RecordedPass } from "./webgpu/passCommands.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 const WORDS = 16;
 const usage = () => GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
@@ -28,7 +28,7 @@ async function read(device: GPUDevice, from: GPUBuffer, to: GPUBuffer): Promise<
 
 describe.each(["none", "secded128", "checksum"] as const)("memory %s", (memory) => {
   it("leaves a buffer unchanged that is mapped while it is written to", async () => {
-    const device = await harden(await newDevice({ errorsAreExpected: true }), { memory });
+    const device = await harden(await sharedDevice({ errorsAreExpected: true }), { memory });
     const buffer = device.createBuffer({ size: 4 * WORDS, usage: usage() });
     const mapped = staging(device);
     await mapped.mapAsync(GPUMapMode.READ);
@@ -42,7 +42,7 @@ describe.each(["none", "secded128", "checksum"] as const)("memory %s", (memory) 
   });
 
   it("changes nothing by a write to a destroyed buffer", async () => {
-    const device = await harden(await newDevice({ errorsAreExpected: true }), { memory });
+    const device = await harden(await sharedDevice({ errorsAreExpected: true }), { memory });
     const gone = device.createBuffer({ size: 4 * WORDS, usage: usage() });
     gone.destroy();
     const buffer = device.createBuffer({ size: 4 * WORDS, usage: usage() });
@@ -57,7 +57,7 @@ describe.each(["none", "secded128", "checksum"] as const)("memory %s", (memory) 
   });
 
   it("lets the device reject a binding that begins after the end of its buffer", async () => {
-    const device = await harden(await newDevice({ errorsAreExpected: true }), { memory });
+    const device = await harden(await sharedDevice({ errorsAreExpected: true }), { memory });
     const buffer = device.createBuffer({ size: 20, usage: usage() });
     const entry = { binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: { type: "storage" } } as const;
     const layout = device.createBindGroupLayout({ entries: [entry] });
@@ -70,7 +70,7 @@ describe.each(["none", "secded128", "checksum"] as const)("memory %s", (memory) 
 
 /** A kernel that adds one to words, and a fault that strikes its next run. */
 async function incrementing(policy: Policy = {}) {
-  const native = await newDevice({ errorsAreExpected: true });
+  const native = await sharedDevice({ errorsAreExpected: true });
   const device = await harden(native, { injectFaults: true, ...policy });
   const words = device.createBuffer({ size: 4 * WORDS, usage: usage() });
   const code = `
@@ -161,8 +161,8 @@ it.each([
   { memory: "secded128" },
   { memory: "checksum" },
 ] as const)("rejects dispatches with invalid bind groups, under %j", async (policy) => {
-  const plain = await newDevice({ errorsAreExpected: true });
-  const device = await harden(await newDevice({ errorsAreExpected: true }), policy);
+  const plain = await sharedDevice({ errorsAreExpected: true });
+  const device = await harden(await sharedDevice({ errorsAreExpected: true }), policy);
   for (const name of Object.keys(invalidBindings) as (keyof typeof invalidBindings)[]) {
     const expected = await errorsOfInvalidGroup(plain, name);
     expect(expected).not.toContain(undefined);
@@ -415,7 +415,7 @@ describe("commands that the device has accepted before", () => {
   });
 
   it("share the records of equal commands, and all run again after a fault", async () => {
-    const native = await newDevice();
+    const native = await sharedDevice();
     const created = vi.spyOn(native, "createBuffer");
     const { device, words, run } = orderedProgram(await harden(native));
     const reports = created.mock.results.map(({ value }) => value as GPUBuffer);
@@ -454,7 +454,7 @@ describe("commands that the device has accepted before", () => {
 });
 
 it("creates no pipeline of an entry point without a name", async () => {
-  const device = await harden(await newDevice());
+  const device = await harden(await sharedDevice());
   const module = device.createShaderModule({ code: "@compute @workgroup_size(1) fn main() {}" });
   const made = device.createComputePipelineAsync({ layout: "auto", compute: { module, entryPoint: "" } });
   await expect(made).rejects.toMatchObject({ name: "GPUPipelineError", reason: "validation" });
@@ -462,7 +462,7 @@ it("creates no pipeline of an entry point without a name", async () => {
 });
 
 it("lets the device report that an invalid pipeline has no layouts", async () => {
-  const device = await harden(await newDevice({ errorsAreExpected: true }));
+  const device = await harden(await sharedDevice({ errorsAreExpected: true }));
   const module = device.createShaderModule({ code: "@compute @workgroup_size(1) fn main() {}" });
   const group = device.createBindGroupLayout({ entries: [] });
   const layout = device.createPipelineLayout({ bindGroupLayouts: [group] });
@@ -647,7 +647,7 @@ it.each(Object.entries(usesOfDestroyed))(
   "rejects %s that the program has destroyed, and still recovers earlier work",
   async (_, use) => {
     const { device, words, increment, arm } = await incrementing();
-    const plain = await newDevice({ errorsAreExpected: true });
+    const plain = await sharedDevice({ errorsAreExpected: true });
     const expected = await use(plain, plain.createBuffer({ size: 4 * WORDS, usage: usage() }));
     expect(expected).toMatch(/destroyed/i);
     arm();

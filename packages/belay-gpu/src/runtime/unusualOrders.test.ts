@@ -8,7 +8,7 @@ import { sample } from "../../../../test/support/sample.ts";
 import type { Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";
 
-const { newDevice } = testDevices({ full: true });
+const { newDevice, sharedDevice } = testDevices({ full: true });
 const CODE = `
 @group(0) @binding(0) var<storage, read_write> x: array<u32>;
 @group(0) @binding(1) var<storage, read_write> args: array<u32>;
@@ -420,11 +420,12 @@ const policies: readonly Policy[] = [
 
 describe.each(Object.entries(scenarios).map(([name, scenario], row) => ({ name, scenario, row })))(
   "$name",
-  ({ scenario, row }) => {
+  ({ name, scenario, row }) => {
+    const open = name.includes("destroy") ? newDevice : sharedDevice;
     it.each(sample(policies, row, 2))("gives what the plain device gives, under %o", async (policy) => {
-      const plain = await newDevice({ errorsAreExpected: true });
+      const plain = await open({ errorsAreExpected: true });
       const right = await scenario(programOf(plain));
-      const device = await harden(await newDevice({ errorsAreExpected: true }), {
+      const device = await harden(await open({ errorsAreExpected: true }), {
         ...policy,
         injectFaults: true,
       });

@@ -11,7 +11,7 @@ import type { HardenedDevice } from "../hardenedDevice.ts";
 import { proxyOf } from "../webgpu/nativeObjects.ts";
 import { RangeSet } from "../webgpu/rangeSet.ts";
 
-const { newDevice } = testDevices();
+const { newDevice, sharedDevice } = testDevices();
 
 /**
  * Kernels on 8 words. Three load their own stores, one of them with an atomic operation, and one
@@ -111,7 +111,7 @@ class Recording {
 }
 
 async function hardened(policy?: Policy): Promise<{ device: HardenedDevice; done: () => void }> {
-  const native = await newDevice();
+  const native = await sharedDevice();
   const device = await harden(native, { redundancy: "inter", ...policy });
   return { device, done: () => native.destroy() };
 }
@@ -215,7 +215,7 @@ const padded = [...start, ...new Array(56).fill(0), ...start.toReversed()];
 
 describe.each(Object.entries(programs))("%s", (_, { run, copies }) => {
   it("computes the same bits with as few copies as possible", async () => {
-    const plain = await newDevice();
+    const plain = await sharedDevice();
     const { device, done } = await hardened();
     const [expected, actual] = [upload(plain, padded), upload(device, padded)];
     run(plain, expected);
@@ -251,7 +251,7 @@ describe("without a copy that is needed", () => {
   const steps = (device: GPUDevice, buffer: GPUBuffer) => programs["a clear between"]!.run(device, buffer);
 
   it("replicas disagree, which shows that the second one works on its own copy", async () => {
-    const native = await newDevice();
+    const native = await sharedDevice();
     const createShaderModule = ({ code, ...rest }: GPUShaderModuleDescriptor) =>
       native.createShaderModule({ ...rest, code: code.replace("shadow[i] = original[i];", "") });
     const device = await harden(proxyOf(native, { createShaderModule }), { redundancy: "inter", retries: 1 });

@@ -5,7 +5,7 @@ import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";
 
-const { newDevice } = testDevices({ full: true });
+const { sharedDevice } = testDevices({ full: true });
 
 const WORDS = 64;
 const CODE = `
@@ -30,7 +30,7 @@ class Program {
   }
 
   static async on(policy: Policy): Promise<Program> {
-    const native = await newDevice();
+    const native = await sharedDevice();
     return new Program(native, harden(native, { injectFaults: true, ...policy }));
   }
 

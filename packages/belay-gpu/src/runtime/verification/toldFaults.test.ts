@@ -8,7 +8,7 @@ import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import type { ArmedFault } from "../injection/injector.ts";
 
-const { newDevice } = testDevices({ full: true });
+const { sharedDevice } = testDevices({ full: true });
 
 const BYTES = 256;
 
@@ -17,7 +17,7 @@ const BYTES = 256;
  * faults in it.
  */
 async function prepare(code: string, policy: Policy, bindings = 1, plain?: GPUDevice) {
-  const device = await harden(plain ?? (await newDevice()), { injectFaults: true, ...policy });
+  const device = await harden(plain ?? (await sharedDevice()), { injectFaults: true, ...policy });
   const told: DetectedFault[] = [];
   device.belay.addEventListener("fault", ({ detail }) => told.push(detail));
   const module = device.createShaderModule({ code });
@@ -147,7 +147,7 @@ fn main(@builtin(local_invocation_index) i: u32) {
   let x = f32(i) * 0.5;
   textureStore(out, vec2u(i % 4u, i / 4u), vec4f(x));
 }`;
-    const device = await harden(await newDevice(), { injectFaults: true });
+    const device = await harden(await sharedDevice(), { injectFaults: true });
     const told: DetectedFault[] = [];
     device.belay.addEventListener("fault", ({ detail }) => told.push(detail));
     const texture = device.createTexture({
@@ -218,7 +218,7 @@ fn main(@builtin(local_invocation_index) i: u32) {
   out[i] = i;
   textureStore(picture, vec2u(i, 0), vec4u(i * 3u));
 }`;
-    const device = await harden(await newDevice(), { injectFaults: true });
+    const device = await harden(await sharedDevice(), { injectFaults: true });
     const told: DetectedFault[] = [];
     device.belay.addEventListener("fault", ({ detail }) => told.push(detail));
     const visibility = GPUShaderStage.COMPUTE;
@@ -272,7 +272,7 @@ fn main(@builtin(local_invocation_index) i: u32) {
   });
 
   it("needs no compilation before it comes back", async () => {
-    const plain = await newDevice();
+    const plain = await sharedDevice();
     let modules = 0;
     const { createShaderModule } = plain;
     plain.createShaderModule = (descriptor) => {
