@@ -9,7 +9,7 @@ import { runTrials, trialWorkloads } from "belay-research/internal/scripts/recov
 import { expect, it, vi } from "vitest";
 import { testDevices } from "../support/devices/testDevices.ts";
 
-const { newDevice } = testDevices({ full: true });
+const { sharedDevice } = testDevices({ full: true });
 
 it.each([
   "histogram",
@@ -17,7 +17,7 @@ it.each([
   "bitonicSort, three in flight",
   "indirect dispatch, in place",
 ])("%s: each detected fault is recovered from", async (name) => {
-  const device = await harden(await newDevice(), { redundancy: "intra+lds", injectFaults: true });
+  const device = await harden(await sharedDevice(), { redundancy: "intra+lds", injectFaults: true });
   const count = 10;
   const remembering = rememberPipelines(device);
   const workload = () => trialWorkloads[name]!(remembering);
@@ -32,7 +32,7 @@ it.each([
 });
 
 it("a fault that strikes each time ends in the right error, and the device still works", async () => {
-  const device = await harden(await newDevice(), {
+  const device = await harden(await sharedDevice(), {
     redundancy: "intra+lds",
     injectFaults: true,
     retries: 2,

@@ -8,7 +8,7 @@ import { testDevices } from "../support/devices/testDevices.ts";
 import { zeroedInput, zeroedKernel } from "../support/kernels/zeroedKernels.ts";
 import { everything } from "../support/sample.ts";
 
-const { newDevice } = testDevices({ full: true });
+const { sharedDevice } = testDevices({ full: true });
 
 /** Runs a kernel twice, the second time on its own results. */
 async function outputOf(device: GPUDevice, code: string): Promise<number[]> {
@@ -51,8 +51,8 @@ describe("a kernel that relies on zeros", () => {
   it.each(policies.map((policy, place) => [nameOf(policy), policy, place] as const))(
     "computes as on the plain device under %s",
     async (_, policy, place) => {
-      const plain = await newDevice();
-      const device = hardenForCampaign(await newDevice(), policy);
+      const plain = await sharedDevice();
+      const device = hardenForCampaign(await sharedDevice(), policy);
       let taken = 0;
       await fc.assert(
         fc.asyncProperty(zeroedKernel, async (code) => {

@@ -12,7 +12,7 @@ const devices = testDevices({ full: true });
 
 /** The script `randomLoops` runs long searches. */
 it("leaves what JavaScript leaves, for random loops on hostile inputs", async () => {
-  const trials = new LoopTrials(await devices.newDevice());
+  const trials = new LoopTrials(await devices.sharedDevice());
   await fc.assert(
     fc.asyncProperty(loopsWithInputs(1), async ([loop, inputs]) => {
       expect(await trials.differenceOf(loop, inputs)).toBeUndefined();
@@ -23,7 +23,7 @@ it("leaves what JavaScript leaves, for random loops on hostile inputs", async ()
 });
 
 it("notices a loop that leaves something else", async () => {
-  const trials = new LoopTrials(await devices.newDevice());
+  const trials = new LoopTrials(await devices.sharedDevice());
   const source = `export async function run(a: Int32Array) {
     "use speculate";
     for (let i = 0; i < a.length; i++) a[i] = i;

@@ -67,7 +67,7 @@ const source = bodies
   .join("\n");
 
 it("leave what JavaScript leaves", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const { code, diagnostics } = replaceLoops(source, "integers.ts");
   expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
   const onCpu: number[] = [];
@@ -105,7 +105,7 @@ const expressions = [
 ];
 
 it("compute with constants of more than 32 bits as JavaScript does", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const stores = expressions.map((code, place) =>
     /[<>=]/.test(code) ? `if (${code}) out[${place} * n + i] = 1;` : `out[${place} * n + i] = ${code};`,
   );
@@ -128,7 +128,7 @@ it("compute with constants of more than 32 bits as JavaScript does", async () =>
 });
 
 it("bail out also in windows that were proven to have no dependences", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const source = `export async function run(a: Int32Array, out: Int32Array) {
   "use speculate";
   //#pragma omp for target(webgpu)

@@ -55,7 +55,7 @@ async function search(numRuns: number, element: "Int32" | "Float32" = "Int32"): 
   const sequential = sequentialLoop(loop);
   const ordered = () =>
     element === "Int32" ? numbers(size, (i) => i) : Float32Array.from(numbers(size, (i) => i));
-  const both = [await devices.newDevice(), await devices.newDevice()] as const;
+  const both = [await devices.sharedDevice(), await devices.sharedDevice()] as const;
   const viewsOf = (memory: Int32Array<ArrayBuffer> | Float32Array<ArrayBuffer>) =>
     views.map(([from, to]) => memory.subarray(from, to));
   const property = fc.asyncProperty(
@@ -123,7 +123,7 @@ describe("an array whose memory grows or shrinks between loops", () => {
     ["grows", 64],
     ["shrinks", 16],
   ])("%s on the device too", async (_, bytes) => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const loop = loopFrom(
       "a: Int32Array",
       "for (let i = 0; i < a.length; i++) { a[i] = (Math.imul(a[i]!, 3) + i) | 0; }",

@@ -40,7 +40,7 @@ async function wrongLoops(
   const sequential = () => {
     throw new Error("an iteration was left to the CPU");
   };
-  const device = options.device ?? (await devices.newDevice());
+  const device = options.device ?? (await devices.sharedDevice());
   const loop = { ...encodedLoop(3, name === "fixed"), schedule: { iterationsPerRound } };
   await speculate(
     { loop, sequential, arrays, ...variables, first: 0, step: 1, count },
@@ -101,7 +101,7 @@ describe("the published engine", () => {
     ],
     ["does not mark what recovery makes wrong", "dependent", "atomicStore(&state[STATE_WRONGED], 1u);", ""],
   ] as const)("is wrong when it %s", async (_, name, find, put) => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const changed = changeKernels(device, find, put);
     const wrong = await wrongLoops(name, { ...published({ scheduling: false }), device });
     expect(changed()).toBeGreaterThan(0);

@@ -88,7 +88,7 @@ it("leave the function as the source does", async () => {
   const source = sourceOf(bodies);
   const { code, diagnostics } = replaceLoops(source, "exits.ts");
   expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const written = evaluate(source);
   let calls = 0;
   const inOrder = evaluate(code!, async (call: SpeculateCall) => {
@@ -121,7 +121,7 @@ it("leave the function as the source does", async () => {
 });
 
 it("see in the statement what the loop left in arrays that stay on the device", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const source = `
 export async function first(cells: Int32Array, n: number) {
   "use speculate";

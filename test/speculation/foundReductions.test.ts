@@ -183,7 +183,7 @@ it("finds the reductions of a loop, which leave what JavaScript leaves", async (
       return met.map(([kind, start]) => [n, kind, start] as const);
     }),
   ];
-  const calls = await expectWritten(texts, runsOf, await devices.newDevice());
+  const calls = await expectWritten(texts, runsOf, await devices.sharedDevice());
   const found = calls.map(({ loop }) => loop.reductions.map(({ operator }) => operator).join(" "));
   expect(found).toEqual(bodies.map(([, operators]) => operators));
 });
@@ -226,7 +226,7 @@ describe("a sum that a double may not hold", () => {
 
   /** Returns what the loop leaves, and how it was executed, if a sum begins with \`before\`. */
   async function executed(before: number, largestChange: number | undefined) {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const steps: number[] = [];
     let statistics: Speculated["statistics"] | undefined;
     const { run } = evaluate(replaceLoops(source, "loops.ts").code!, async (call) => {
@@ -294,7 +294,7 @@ it("scans what iterations only add to, and leaves what JavaScript leaves", async
       [40, 3, [5, 2 ** 31 - 1]],
       [at < scanned.length ? 2500 : 40, 0, [1, 2]],
     ] as const;
-  const calls = await expectWritten([...scanned, ...inOrder], runsOf, await devices.newDevice());
+  const calls = await expectWritten([...scanned, ...inOrder], runsOf, await devices.sharedDevice());
   const found = calls.map(({ loop }) => scanLoop(loop) !== null);
   expect(found).toEqual([...scanned.map(() => true), ...inOrder.map(() => false)]);
 });
@@ -304,7 +304,7 @@ it.each([
   ["before += scanned[level.sums + workgroup.x]", "before += 0u", 0],
   ["var before = level.base", "var before = 0u", 0],
 ] as const)("notices a kernel without %s", async (find, put, at) => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const changed = changeKernels(device, find, put);
   const body = at === 0 ? scanned[0]! : bodies[at]![0];
   await expect(expectWritten([body], () => [[2500, 0, [3, 0]]], device)).rejects.toThrow("deeply equal");
@@ -321,7 +321,7 @@ it("leaves what JavaScript leaves if arrays overlap", async () => {
   ];
   const source = moduleOf(bodies);
   const { code } = replaceLoops(source, "loops.ts");
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const translated = evaluate(code!, (call) => speculate(call, { device }));
   const written = evaluate(source);
   const { u, c, f } = { u: new Uint32Array(1), c: new Uint8Array(1), f: new Float32Array(1) };

@@ -21,7 +21,7 @@ const parameters = "out: Uint8Array, a: Int32Array, gap: number";
 /** Returns the bytes sent in each of three executions of a loop, on other data each time. */
 async function sent(source: string, length: number): Promise<number[]> {
   const loop = loopFrom(parameters, source, "speculate(out)");
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const bytes: number[] = [];
   for (let execution = 1; execution <= 3; execution++) {
     const arrays = { out: new Uint8Array(length).fill(200 + execution), a: numbers(n, (i) => i * execution) };
@@ -70,7 +70,7 @@ describe("an array that a loop overwrites", () => {
       "for (let i = 0; i < a.length; i++) { out[i] = a[i]!; }",
       "speculate(out)",
     );
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const arrays = () => ({ out: new Uint8Array(n).fill(77), a: numbers(n, (i) => i) });
     for (let k = 0; k < 2; k++) await expectSequential(loop, { arrays: arrays(), count: n }, { device });
     const given = { ...arrays(), out: new ResidentArray(new Uint8Array(n).fill(77)) };
@@ -102,7 +102,7 @@ describe("an array that a loop overwrites", () => {
 describe("a rule left out", () => {
   it("gives wrong results: that every element has been stored to", async () => {
     const loop = loopFrom(parameters, halved, "speculate(out)");
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const arrays = { out: new Uint8Array(2 * n).fill(200), a: numbers(n, (i) => i) };
     const lengths = { out: 2 * n, a: n };
     const known = numbersOf({ loop, inputs: { gap: 0 }, carried: {}, lengths, first: 0, step: 1, count: n })!;

@@ -24,7 +24,7 @@ async function execute(costs: Costs, count = n, isResident = false) {
     Object.fromEntries(names.map(({ name }) => [name, 5]));
   const [a, p] = [numbers(n, (i) => i * 3), order];
   const arrays = isResident ? { a: new ResidentArray(a), p: new ResidentArray(p) } : { a, p };
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   Workspace.of(device).costs = Promise.resolve(costs);
   const run = () =>
     expectSequential(
@@ -71,7 +71,7 @@ it.each([
     "for (let i = 0; i < p.length; i++) { a[p[i]!] = a[p[i]!]! + 1; }",
     "speculate(a)",
   );
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   Workspace.of(device).costs = Promise.resolve({ ...free, launch });
   // The bytes of an array that stays on the device count.
   const a = new ResidentArray(new Float32Array(length));
@@ -87,7 +87,7 @@ it("depends on the bytes of arrays that stay on the GPU, and not on their place"
     "for (let i = 0; i < p.length; i++) { a[p[i]!] = a[p[i]!]! + 1; }",
     "speculate(a)",
   );
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const arrays = { a: new ResidentArray(new Float32Array(n)), p: order };
   const reasons: string[] = [];
   for (const fallback of ["measured", "never", "measured"] as const) {

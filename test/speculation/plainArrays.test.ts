@@ -82,7 +82,7 @@ it.each(loops)("are copied, and changed as by the source: %s", async (body) => {
 });
 
 it("are executed on the GPU, and left to the source where it accesses no element", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   for (const [at, [body, leaves]] of loops.entries()) {
     if (at % 2 > 0 && !body.includes("??")) continue;
     const source = around(body);
@@ -99,7 +99,7 @@ it("are executed on the GPU, and left to the source where it accesses no element
 });
 
 it("become longer by a store of the GPU past their end", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   for (const body of [
     "x[i] = z[i]! * 2 + 1;",
     "t[i] = t[i]! + 1; x[i] = i;",

@@ -33,7 +33,7 @@ const given = (stages: number, length = 2 * half, first = half) => ({
   count: half * stages,
 });
 const plansOf = async (loop: typeof butterflies, ...executions: ReturnType<typeof given>[]) => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const plans: string[] = [];
   for (const execution of executions) {
     const { statistics } = await expectSequential(loop, execution, { device });
@@ -63,7 +63,7 @@ describe("windows", () => {
       "for (let i = 0; i < p.length; i++) { a[p[i]!] = (a[i]! + 1) | 0; }",
       "speculate(a)",
     );
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     for (const p of [numbers(64, (i) => i), numbers(64, (i) => Math.min(63, i + 1))]) {
       const { statistics } = await expectSequential(
         gather,
@@ -87,7 +87,7 @@ describe("a rule left out", () => {
       inputs: { distance: 1 },
       count: half,
     };
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const lengths = { a: 2 * half };
     const executed = { ...execution, lengths, carried: {}, first: 0, step: 1 };
     const variant = specialize(chain, executed);

@@ -121,7 +121,7 @@ async function results<Out extends Float32Array | Int32Array>(
   const sequential = sequentialLoop(loop);
   sequential({ a: xs, b: ys, out: cpu }, { $first: 0, $step: 1 }, {}, {}, 0, xs.length);
   const rest = { inputs: {}, carried: {}, reductions: {}, first: 0, step: 1, count: xs.length };
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const arrays = { a: xs, b: ys, out: gpu };
   const { statistics } = await speculate(
     { loop, sequential, arrays, ...rest },
@@ -307,7 +307,7 @@ it("sums over iterations, some of which add nothing", async () => {
     return sum;
   }`;
   const { loop } = translate(source, "table.ts").loops[0]!;
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   for (const some of [[-0], [-0, 5], [5], [0, -0], [5, 5, Number.NaN]]) {
     const a = Float32Array.from({ length: 300 }, (_, i) => some[i % some.length]!);
     const expected = await evaluate(source).run!(a as never);
@@ -327,7 +327,7 @@ it("minima and maxima over iterations", async () => {
     return [low, high];
   }`;
   const { loop } = translate(source, "table.ts").loops[0]!;
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   for (const some of [
     [0, -0],
     [-0, 0],

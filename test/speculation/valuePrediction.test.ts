@@ -29,14 +29,14 @@ describe("variables that addresses follow from", () => {
     ["change in every iteration", () => true, 1000],
     ["change while iterations depend on each other", (i: number) => i % 37 === 5, 3],
   ])("are right when they %s", async (_, isGap, gap) => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const execution = given(isGap, gap === 1000 ? n : gap);
     const { statistics } = await expectSequential(appended, execution, { device });
     expect(statistics.plans[0]).toBe("in place");
   });
 
   it("are predicted, so that iterations between two changes are executed at once", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const { statistics } = await expectSequential(
       appended,
       given((i) => i % 50 === 20, n),
@@ -52,7 +52,7 @@ describe("variables that addresses follow from", () => {
       "for (let i = 0; i < 100; i++) { sum = ((sum | 0) + a[i]!) | 0; a[sum & 63] = i; }",
       "speculate(a)",
     );
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const carried = Object.fromEntries(summed.carried.map(({ name }) => [name, 1]));
     const execution = { arrays: { a: numbers(100, (i) => i) }, carried, count: 100 };
     const { statistics } = await expectSequential(summed, execution, { device });
@@ -65,7 +65,7 @@ describe("variables that addresses follow from", () => {
       "for (let i = 0; i < 1000; i++) { if (i === 20) { gap = ((gap | 0) + 7) | 0; } a[(i + gap) | 0] = (a[i]! + i) | 0; }",
       "speculate(a)",
     );
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const plans: string[] = [];
     for (const gap of [n, n, 9]) {
       const carried = Object.fromEntries(counted.carried.map(({ name }) => [name, gap]));
@@ -81,7 +81,7 @@ describe("a rule left out", () => {
     ["mark", "cut_at(slot + 1u);"],
     ["execute", "own_carried = control.carried_before;"],
   ] as const)("gives wrong results: %s", async (name, rule) => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const changed = changeKernels(device, rule, "", name);
     const execution = given((i) => i % 50 === 20, n);
     await expect(expectSequential(appended, execution, { device })).rejects.toThrow("to deeply equal");

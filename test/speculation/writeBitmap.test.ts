@@ -44,7 +44,7 @@ function depend({ p, q, r }: ReturnType<typeof placesOf>): boolean {
 }
 
 it("are found exactly", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   let dependent = 0;
   for (let seed = 0; seed < 100; seed++) {
     const places = placesOf(seed);
@@ -60,14 +60,14 @@ it("are found exactly", async () => {
 });
 
 it("are found with a write bitmap if there are many elements", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const arrays = () => ({ ...placesOf(1), a: numbers(2 ** 16, (i) => i) });
   const large = await expectSequential(loop, { arrays: arrays(), count: iterations }, { device });
   expect(large.statistics.plans[0]).toBe("write bitmap");
 });
 
 it("are found in each window separately, in several windows at once", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const again = { ...loop, schedule: { iterationsPerRound: 10 } };
   const count = 60;
   // Iterations of different windows access each element.
@@ -98,7 +98,7 @@ describe("a rule left out", () => {
     ["fillBitmap", "!= 0u) { report_conflict", "> 0xfffffffeu) { report_conflict"],
     ["checkBitmap", "!= 0u && !owns(id)", "> 0xfffffffeu && !owns(id)"],
   ] as const)("gives wrong results: %s", async (name, find, put) => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const changed = changeKernels(device, find, put, name);
     const count = 64;
     const apart = numbers(count, (i) => i);

@@ -33,7 +33,7 @@ const dispute: Dispute = {
 };
 
 it("blames a driver whose results others do not share, and cuts the kernel down", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const verdict = await blame(dispute, { device: lying(device), software: device, milliseconds });
   expect(verdict.culprit).toBe("driver");
   expect(verdict.evidence.otherText?.outcome).toBe("agrees");
@@ -43,7 +43,7 @@ it("blames a driver whose results others do not share, and cuts the kernel down"
 });
 
 it("cuts a kernel down whose second text is computed wrong, and runs the first one", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const textFor = (source: string) => source.replace(/\b5\)/, "4)");
   const verdict = await blame(dispute, { device, textFor, milliseconds });
   expect(verdict.culprit).toBe("driver or implementation");
@@ -53,7 +53,7 @@ it("cuts a kernel down whose second text is computed wrong, and runs the first o
 });
 
 it("blames the implementation if two drivers share a mistake", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const both = lying(device);
   expect((await blame(dispute, { device: both, software: both, milliseconds: 0 })).culprit).toBe(
     "implementation",
@@ -61,7 +61,7 @@ it("blames the implementation if two drivers share a mistake", async () => {
 });
 
 it("blames the hardware if results differ from run to run", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   let modules = 0;
   const unsteady = new Proxy(device, {
     get(target, name) {
@@ -76,7 +76,7 @@ it("blames the hardware if results differ from run to run", async () => {
 });
 
 it("blames a kernel with a race, and says where", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const source = dispute.source.replace("sums[id.x] = sum;", "sums[0] = sum;");
   const verdict = await blame({ ...dispute, source }, { device, software: device, milliseconds });
   expect(verdict.culprit).toBe("kernel");
@@ -85,7 +85,7 @@ it("blames a kernel with a race, and says where", async () => {
 });
 
 it("judges a part of a grid that takes the executor long", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const source = dispute.source
     .replace("k < 4u", "k < 4096u")
     .replaceAll("[id.x]", "[id.x % 16u]")
@@ -99,7 +99,7 @@ it("judges a part of a grid that takes the executor long", async () => {
 });
 
 it("blames nobody for a workgroup without an end, and says where", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const source = dispute.source.replace("k < 4u; k++", "k < 4u;").replace("twice(a", "(a");
   await expect(blame({ ...dispute, source }, { device })).rejects.toThrow(
     /the executor gives up: one workgroup does not end there \(line 8\)$/,
@@ -107,7 +107,7 @@ it("blames nobody for a workgroup without an end, and says where", async () => {
 });
 
 it("blames a kernel of which the specification fixes no word", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const source = `
     @group(0) @binding(0) var<storage, read_write> out: array<f32>;
     @compute @workgroup_size(1) fn main() { out[0] = 1.0 / out[1]; }`;
@@ -118,7 +118,7 @@ it("blames a kernel of which the specification fixes no word", async () => {
 });
 
 it("blames nobody if the results are right", async () => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   expect((await blame(dispute, { device, software: device })).culprit).toBe("nobody");
 });
 
@@ -132,7 +132,7 @@ it("takes the sign of a zero and the rounding of a quotient in another text for 
     }`;
   const words = [...new Uint32Array(Float32Array.of(0, -0, 1, -1, 7, -7, 0.1, 1e6).buffer)];
   const buffers = [0, 1].map((binding) => ({ group: 0, binding, words }));
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const { culprit, evidence } = await blame({ source, workgroups: [1, 1, 1], buffers }, { device });
   expect(culprit).toBe("nobody");
   expect(evidence.otherText).toEqual({ outcome: "agrees" });
@@ -184,7 +184,7 @@ it.each([
   ["a buffer too many", { buffers: [{ group: 3, binding: 0, words: [0] }] }, "no binding 0 in group 3"],
   ["an empty buffer", { buffers: [{ group: 0, binding: 0, words: [] }] }, "has 0 of at least 4 bytes"],
 ] as const)("blames nobody for a dispatch with %s", async (_, change, message) => {
-  const device = await devices.newDevice();
+  const device = await devices.sharedDevice();
   const features = new Set([...device.features].filter((feature) => feature !== "shader-f16"));
   const without = new Proxy(device, {
     get: (target, name) => (name === "features" ? features : Reflect.get(target, name, target)),

@@ -39,7 +39,7 @@ describe("a lying device", () => {
   });
 
   it("is found by built-in kernels", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const candidates = builtInCandidates(device);
     const outcomes = await Promise.all(
       mistakes.map(async (mistake) => {
@@ -121,7 +121,7 @@ describe("on a lying device", () => {
   }
 
   it.each(Object.entries(meant))("replicas with two texts disagree: %s", async (name, shape) => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const mistake = mistakes.find((each) => each.name === name)!;
     const lying = lyingDevice(device, mistake, shape);
     expect((await run(lying)).words).not.toEqual((await run(device)).words);
@@ -131,13 +131,13 @@ describe("on a lying device", () => {
   });
 
   it("replicas with one text agree", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const mistake = mistakes.find(({ name }) => name === "clamp without the lower limit")!;
     expect((await run(lyingDevice(device, mistake, "clamp i32"), {})).found).toBe(false);
   });
 
   it("replicas with two texts agree on a right device", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const { words } = await run(device);
     expect(await run(device, { diversity: twoTexts })).toEqual({ words, found: false });
   });

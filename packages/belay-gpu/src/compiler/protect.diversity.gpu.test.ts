@@ -10,7 +10,7 @@ import { twoTexts } from "../transforms/diversity/index.ts";
 import { type CompilerOptions, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
-const { newDevice } = testDevices({ full: true });
+const { sharedDevice } = testDevices({ full: true });
 
 const flavors = [{ redundancy: "inter" }, { redundancy: "intra+lds", pairing: "passes" }] as const;
 
@@ -25,7 +25,7 @@ it.each(everything ? kernels : kernels.filter((_, i) => i % 2 === 0))(
     expect(result.diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
     if (result.entryPoints.some(({ redundancy }) => redundancy === "none")) return;
     expect(result.code).toContain("second_text");
-    const device = await newDevice();
+    const device = await sharedDevice();
     const plain = await runTwins(device, code, kernel);
     const output = await runTwins(device, result, kernel);
     expect(output.report[reportWords.detections]).toBe(0);
@@ -55,7 +55,7 @@ it("rounds floats of all kinds alike, also subnormal ones, infinities and NaN", 
     buffers: { 0: Uint32Array.from([...edges, ...words].slice(0, 64)), 1: new Uint32Array(4 * 4096) },
     workgroups: [64, 1, 1] as const,
   };
-  const device = await newDevice();
+  const device = await sharedDevice();
   for (const flavor of flavors) {
     const output = await runTwins(device, protect(code, { ...flavor, diversity: twoTexts }), input);
     expect(output.report[reportWords.detections]).toBe(0);
@@ -83,7 +83,7 @@ it("takes zeros for the same whose signs a compiler ignores in one text, but no 
     },
     workgroups: [1, 1, 1] as const,
   };
-  const device = await newDevice();
+  const device = await sharedDevice();
   for (const flavor of flavors) {
     const made = protect(code, { ...flavor, diversity: twoTexts });
     const differs = async (compiled: string) => {

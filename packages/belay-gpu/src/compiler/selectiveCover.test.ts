@@ -94,7 +94,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_inde
   y[id.x] = sum;
 }`;
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 /** Returns a function that runs the kernel on a device. */
 function runnerOn(device: GPUDevice): () => Promise<readonly number[]> {
@@ -151,7 +151,7 @@ async function silentIn(device: HardenedDevice, run: () => Promise<readonly numb
 
 describe("selective protection", () => {
   it("computes the results of the kernel, and finds the faults in chosen values only", async () => {
-    const native = await newDevice();
+    const native = await sharedDevice();
     const plain = harden(native, { redundancy: "none", injectFaults: true });
     const runPlain = runnerOn(plain);
     const expected = await runPlain();
@@ -185,7 +185,7 @@ describe("selective protection", () => {
       ...all[0]!,
       span: { start: index, end: index + text.length },
     }));
-    const device = harden(await newDevice(), { cover: { sdc: 1, faults: faultsOf(source, spans) } });
+    const device = harden(await sharedDevice(), { cover: { sdc: 1, faults: faultsOf(source, spans) } });
     const run = runnerOn(device);
     const first = await run();
     for (let i = 0; i < 5; i++) expect(await run()).toEqual(first);
@@ -220,7 +220,7 @@ describe("selective protection", () => {
     const strict = protect(source, { redundancy: "auto", cover, strict: true });
     expect(strict).toMatchObject({ code: source, diagnostics: [{ severity: "error" }] });
 
-    const native = await newDevice();
+    const native = await sharedDevice();
     const device = harden(native, { cover, injectFaults: true });
     let unprotected: unknown;
     device.belay.addEventListener("unprotected", (event) => {

@@ -67,7 +67,7 @@ async function caseOf(device: GPUDevice, kernel: KernelToQualify): Promise<Kerne
 
 describe("qualify", () => {
   it("avoids a feature whose kernels are wrong, and compares words of all others", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const wrong = changeKernel(device, "= dot4U8Packed(x, y)", "= dot4U8Packed(x, y) + u32(i == 77u)", "all");
     const told: QualifyProgress[] = [];
     const { verdict, without, reasons, cases } = await qualify(counted(wrong), {
@@ -98,7 +98,7 @@ describe("qualify", () => {
   });
 
   it("finds a device not usable that never finishes", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const stuck = new Proxy(device, {
       get(target, name) {
         if (name === "createComputePipelineAsync") return () => new Promise(() => {});
@@ -126,7 +126,7 @@ describe("qualify", () => {
   });
 
   it("rejects with the reason of its signal, and leaves no buffer", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const abort = new AbortController();
     const ended = qualify(counted(device), { signal: abort.signal });
     abort.abort(new Error("enough"));
@@ -134,7 +134,7 @@ describe("qualify", () => {
   });
 
   it("rejects what is no device, no kernel and no option", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     await expect(qualify({} as GPUDevice)).rejects.toThrow("only a GPUDevice can be qualified");
     await expect(qualify(device, { kernels: [{}] as never })).rejects.toThrow(
       "it is a list of kernels with a source",
@@ -149,13 +149,13 @@ describe("qualify", () => {
 
 describe("a kernel of the program", () => {
   it("agrees on a plain and on a hardened device", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const results = [await caseOf(device, scaled), await caseOf(harden(device), scaled)];
     for (const { outcome, words } of results) expect([outcome, words > 500]).toEqual(["agrees", true]);
   });
 
   it("differs with the place and both values, an interval among them", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const integer = await caseOf(changeKernel(device, "/ 3u", "/ 3u + u32(id.x == 7u)"), scaled);
     expect(integer.wrong).toMatchObject({ place: "parts[7].count", offset: 7 * 16 + 12, wrong: 1 });
     expect(Number(integer.wrong!.actual)).toBe(Number(integer.wrong!.expected) + 1);
@@ -164,7 +164,7 @@ describe("a kernel of the program", () => {
   });
 
   it("runs with the buffers and the grid that the program gives", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const buffers = [{ group: 0, binding: 0, data: Uint32Array.of(9, 10, 11) }];
     const wrong = changeKernel(device, "/ 3u", "/ 3u + u32(x[id.x] == 10u)");
     const found = await caseOf(wrong, { ...scaled, buffers, workgroups: [1, 1, 1] });
@@ -199,7 +199,7 @@ describe("a kernel of the program", () => {
       "too many iterations",
     ],
   ])("is undecided if %s", async (_, body, reason) => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const source = bodyOf(body);
     const changed = changeKernel(device, "= i;", "= i + 1u;", "all");
     const { outcome, reason: told } = await caseOf(changeKernel(changed, "] + i;", "] + i + 1u;", "all"), {
@@ -210,7 +210,7 @@ describe("a kernel of the program", () => {
   });
 
   it("is undecided in a grid that takes the executor long", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const { outcome, reason } = await caseOf(device, {
       source: bodyOf("out[i] = i;"),
       workgroups: [65535, 65535, 1],
@@ -219,14 +219,14 @@ describe("a kernel of the program", () => {
   });
 
   it("agrees if a rounding that WGSL allows gives its branches and integers", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const root = "let x = sqrt(f32(i * i)); out[i] = u32(x) + u32(x >= f32(i)) + u32(x == f32(i));";
     const { outcome } = await caseOf(device, { source: bodyOf(root) });
     expect(outcome).toBe("agrees");
   });
 
   it("fails with the message of the device", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const { outcome, reason } = await caseOf(device, { source: bodyOf("out[i] = 1u;", 65536) });
     expect(outcome).toBe("failed");
     expect(reason).toMatch(/workgroup|limit/i);
@@ -239,7 +239,7 @@ describe("a kernel of the program", () => {
     ["texture_1d<f32>", "texture_storage_1d<rgba16float, write>", "i", ", 0"],
     ["texture_storage_2d<r32float, read>", "texture_storage_2d<rgba32float, write>", "vec2u(i, 0)", ""],
   ])("agrees with textures of %s, and differs with a wrong texel", async (loaded, stored, at, level) => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const source = `@group(0) @binding(0) var t: ${loaded};
       @group(1) @binding(2) var to: ${stored};
       @group(0) @binding(1) var<storage, read_write> out: array<u32>;
@@ -256,7 +256,7 @@ describe("a kernel of the program", () => {
   });
 
   it("is not checked, with the line, if it has a sampler or an error", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const texture = `@group(0) @binding(0) var t: texture_2d<f32>;
       @group(0) @binding(1) var s: sampler;
       @group(0) @binding(2) var<storage, read_write> out: array<f32>;

@@ -5,7 +5,7 @@ import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { protect } from "../compiler/protect.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 const GROUPS = 4;
 const CODE = `
@@ -131,9 +131,9 @@ describe.each(Object.entries(setups))("four bind groups in use, %s", (_, setup) 
     ["the compiler", protect, "intra+lds"],
     ["whole workgroups as replicas", protect, "inter"],
   ] as const)("run protected, with %s", async (_, compiler, redundancy) => {
-    const plain = await newDevice();
+    const plain = await sharedDevice();
     const expected = await run(plain, setup);
-    const device = hardenWith(compiler, await newDevice(), { redundancy });
+    const device = hardenWith(compiler, await sharedDevice(), { redundancy });
     expect(await run(device, setup)).toEqual(expected);
     const { kernels } = await device.belay.report();
     expect(kernels.map((kernel) => kernel.redundancy)).toEqual(new Array(3).fill(redundancy));
@@ -143,7 +143,7 @@ describe.each(Object.entries(setups))("four bind groups in use, %s", (_, setup) 
   });
 
   it("recover from a fault", async () => {
-    const device: HardenedDevice = hardenWith(standInProtect, await newDevice(), { injectFaults: true });
+    const device: HardenedDevice = hardenWith(standInProtect, await sharedDevice(), { injectFaults: true });
     const expected = await run(device, setup);
     for (const [kernel, site] of [
       ["add", 1],
@@ -158,7 +158,7 @@ describe.each(Object.entries(setups))("four bind groups in use, %s", (_, setup) 
 });
 
 it("a pipeline's default layout does not show the report", async () => {
-  const device = hardenWith(standInProtect, await newDevice());
+  const device = hardenWith(standInProtect, await sharedDevice());
   const code = `
 @group(0) @binding(0) var<storage, read_write> out: array<u32>;
 @compute @workgroup_size(1) fn main(@builtin(global_invocation_id) id: vec3u) { out[id.x] = 7; }`;

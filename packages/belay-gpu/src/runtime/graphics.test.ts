@@ -8,7 +8,7 @@ import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import type { Policy } from "./context/policy.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 const SIZE = 64;
 const COMPUTE = `
@@ -178,11 +178,11 @@ const programs = {
 };
 
 const harden = async (policy: Policy): Promise<HardenedDevice> =>
-  hardenWith(standInProtect, await newDevice(), { injectFaults: true, ...policy });
+  hardenWith(standInProtect, await sharedDevice(), { injectFaults: true, ...policy });
 
 describe.each(Object.entries(programs))("%s", (_, { kernel, run }) => {
   it("gives the same result with a fault as without", async () => {
-    const plain = await newDevice();
+    const plain = await sharedDevice();
     const expected = await run(new Painter(plain));
     expect(expected.some((texel) => texel !== expected[0])).toBe(true);
     const device = await harden({ onFault: "recover" });
@@ -240,7 +240,7 @@ it("reports the same wrong usages as a plain device", async () => {
     await attempt(() => device.queue.writeTexture({ texture }, new Uint32Array(1), {}, [1]));
     return errors.map((error) => error?.message);
   };
-  const plain = await newDevice();
+  const plain = await sharedDevice();
   const expected = await wrong(plain);
   expect(expected).toHaveLength(6);
   for (const message of expected) expect(message).toMatch(/usage/i);
@@ -289,7 +289,7 @@ describe("a canvas", () => {
   };
 
   it("accepts a hardened device in place of the native one", async () => {
-    const native = await newDevice();
+    const native = await sharedDevice();
     const device = hardenWith(standInProtect, native);
     const context = shown(device);
     expect(context.configuration?.device).toBe(native);
@@ -312,7 +312,7 @@ describe("a canvas", () => {
     painter.draw(context.getCurrentTexture());
     context.endFrame();
     painter.draw(painter.picture);
-    const plain = await newDevice();
+    const plain = await sharedDevice();
     const reference = new Painter(plain);
     for (let i = 0; i < 2; i++) reference.compute("shift");
     reference.draw(reference.picture);

@@ -7,7 +7,7 @@ import type { DetectedFault } from "./context/detectedFault.ts";
 import type { Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";
 
-const { newDevice } = testDevices({ full: true });
+const { sharedDevice } = testDevices({ full: true });
 
 const BYTES = 256;
 
@@ -70,7 +70,7 @@ const expected = ({ min = 3, max = 100, any = 5 } = {}) =>
 
 describe("a program that redeclares names of WGSL", () => {
   it.each(policies)("runs protected, with its own names: %o", async (policy) => {
-    const device = await harden(await newDevice(), policy);
+    const device = await harden(await sharedDevice(), policy);
     expect(await runOn(device, everything)).toEqual(expected());
     const constants = { min: 7, max: 1000, 7: 11 };
     const stage = { entryPoint: "select", constants };
@@ -87,7 +87,7 @@ describe("a program that redeclares names of WGSL", () => {
   const protectedAs = ({ redundancy }: Policy) => ({ redundancy, diagnostics: [], detections: 0 });
 
   it.each(policies)("gets faults reported with its own names: %o", async (policy) => {
-    const device = await harden(await newDevice(), { ...policy, injectFaults: true });
+    const device = await harden(await sharedDevice(), { ...policy, injectFaults: true });
     const told: DetectedFault[] = [];
     device.belay.addEventListener("fault", ({ detail }) => told.push(detail));
     // The first run creates the kernel.
@@ -119,7 +119,7 @@ describe("a program that redeclares names of WGSL", () => {
       const code = `
         @group(0) @binding(0) var<storage, read_write> out: array<i32>;
         @compute @workgroup_size(8) fn ${name}(@builtin(local_invocation_id) id: vec3u) { out[id.x] = 7; }`;
-      const device = await harden(await newDevice(), { redundancy: "intra+lds" });
+      const device = await harden(await sharedDevice(), { redundancy: "intra+lds" });
       expect(await runOn(device, code)).toEqual(new Array(8).fill(7));
       expect(await runOn(device, code, { entryPoint: name })).toEqual(new Array(8).fill(7));
       const { kernels } = await device.belay.report();
@@ -132,7 +132,7 @@ describe("a program that redeclares names of WGSL", () => {
   );
 
   it("gets the device's own error about unknown names", async () => {
-    const device = await harden(await newDevice(), { redundancy: "intra+lds" });
+    const device = await harden(await sharedDevice(), { redundancy: "intra+lds" });
     await expect(runOn(device, everything, { entryPoint: "select_1" })).rejects.toThrow("select_1");
     await expect(runOn(device, everything, { constants: { min_1: 4 } })).rejects.toThrow("min_1");
     await expect(runOn(device, everything, { constants: { any: 4 } })).rejects.toThrow("any");
@@ -140,7 +140,7 @@ describe("a program that redeclares names of WGSL", () => {
   });
 
   it("is protected in the way with the lowest predicted cost", async () => {
-    const device = await harden(await newDevice());
+    const device = await harden(await sharedDevice());
     expect(await runOn(device, everything)).toEqual(expected());
     const { kernels } = await device.belay.report();
     expect(kernels).toMatchObject([{ kernel: "select", chosen: expect.anything(), diagnostics: [] }]);
@@ -149,7 +149,7 @@ describe("a program that redeclares names of WGSL", () => {
   });
 
   it("follows an exception in the policy for the program's name", async () => {
-    const device = await harden(await newDevice(), { kernels: { select: { redundancy: "inter" } } });
+    const device = await harden(await sharedDevice(), { kernels: { select: { redundancy: "inter" } } });
     expect(await runOn(device, everything)).toEqual(expected());
     expect((await device.belay.report()).kernels).toMatchObject([{ kernel: "select", redundancy: "inter" }]);
     device.destroy();

@@ -5,7 +5,7 @@ import { protect } from "../compiler/protect.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 import type { Workload } from "./tuning/workload.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 const storage = () => GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
 
@@ -176,12 +176,12 @@ describe.each(Object.entries(workloads))("%s", (_, workload) => {
     ["the compiler", protect, "intra+lds"],
     ["whole workgroups as replicas", protect, "inter"],
   ] as const)("computes the same bytes hardened as plain, with %s", async (_, compiler, redundancy) => {
-    const plain = await newDevice();
+    const plain = await sharedDevice();
     const expected = await workload(plain);
     expect(
       Object.values(expected).some((view) => new Uint32Array(view.buffer).some((word) => word !== 0)),
     ).toBe(true);
-    const device = hardenWith(compiler, await newDevice(), { redundancy });
+    const device = hardenWith(compiler, await sharedDevice(), { redundancy });
     expect(await workload(device)).toEqual(expected);
     const { kernels, faults } = await device.belay.report();
     expect(faults).toEqual([]);
@@ -199,7 +199,7 @@ describe("a pipeline layout without room for the report", () => {
     });
 
   it("leaves the kernel unprotected if all storage buffers are in use", async () => {
-    const device = hardenWith(standInProtect, await newDevice());
+    const device = hardenWith(standInProtect, await sharedDevice());
     const entries = Array.from({ length: device.limits.maxStorageBuffersPerShaderStage }, (_, binding) => ({
       binding,
       visibility: GPUShaderStage.COMPUTE,

@@ -64,7 +64,7 @@ async function pipelineOn(device: GPUDevice, code: string, label = ""): Promise<
 
 describe("a device hardened without a policy", () => {
   it("protects a kernel as large as the device allows", async () => {
-    const native = await small.newDevice();
+    const native = await small.sharedDevice();
     const device = await harden(native);
     const most = device.limits.maxComputeInvocationsPerWorkgroup;
     await pipelineOn(device, guarded(most));
@@ -76,7 +76,7 @@ describe("a device hardened without a policy", () => {
   });
 
   it("protects a kernel with subgroup operations, and says that a lane runs both replicas", async () => {
-    const native = await full.newDevice();
+    const native = await full.sharedDevice();
     const device = await harden(native);
     await pipelineOn(device, sums);
     const [kernel] = (await device.belay.report()).kernels;
@@ -93,7 +93,7 @@ describe("a kernel that stays unprotected", () => {
   const subgroups: Policy = { redundancy: "intra+lds" };
 
   it("is an event, once for each kernel, and no warning if a listener prevents it", async () => {
-    const native = await full.newDevice();
+    const native = await full.sharedDevice();
     const device = await harden(native, subgroups);
     const heard = vi.fn((event: BelayEvent<"unprotected">) => event.preventDefault());
     device.belay.addEventListener("unprotected", heard);
@@ -122,7 +122,7 @@ describe("a kernel that stays unprotected", () => {
   });
 
   it("is a warning if no listener prevents it, one for each kernel", async () => {
-    const native = await full.newDevice();
+    const native = await full.sharedDevice();
     const device = await harden(native, subgroups);
     device.belay.addEventListener("unprotected", () => {});
     for (let i = 0; i < 3; i++) await pipelineOn(device, sums, "mine");
@@ -139,7 +139,7 @@ describe("a kernel that stays unprotected", () => {
   it.each(["auto", "inter"] as const)(
     "is one whose workgroups wait for each other, under %s",
     async (redundancy) => {
-      const device = await harden(await full.newDevice(), { redundancy });
+      const device = await harden(await full.sharedDevice(), { redundancy });
       const pipeline = await pipelineOn(device, barrier);
       const { STORAGE, COPY_SRC } = GPUBufferUsage;
       const buffer = device.createBuffer({ size: 4, usage: STORAGE | COPY_SRC });
@@ -162,7 +162,7 @@ describe("a kernel that stays unprotected", () => {
   );
 
   it("is reported with the reasons of all flavors if none fits", async () => {
-    const native = await full.newDevice();
+    const native = await full.sharedDevice();
     const device = await harden(native);
     await pipelineOn(device, alone);
     const [{ redundancy, diagnostics }] = (await device.belay.report()).kernels as never as [
@@ -178,7 +178,7 @@ describe("a kernel that stays unprotected", () => {
   });
 
   it("is a warning with its place in the compilation info, before and after its pipeline is created", async () => {
-    const native = await full.newDevice();
+    const native = await full.sharedDevice();
     const device = await harden(native, subgroups);
     const module = device.createShaderModule({ code: sums });
     const expected = [
@@ -200,7 +200,7 @@ describe("a kernel that stays unprotected", () => {
   });
 
   it("is not reported if the policy asks for no protection, or if the program's module is invalid", async () => {
-    const native = await small.newDevice({ errorsAreExpected: true });
+    const native = await small.sharedDevice({ errorsAreExpected: true });
     const device = await harden(native, { redundancy: "none" });
     await pipelineOn(device, guarded(64));
     native.pushErrorScope("validation");
@@ -217,7 +217,7 @@ describe("a kernel that stays unprotected", () => {
 });
 
 it("includes memory that a kernel cannot check", async () => {
-  const native = await small.newDevice();
+  const native = await small.sharedDevice();
   const device = await harden(native, { redundancy: "none", memory: "secded128" });
   await pipelineOn(device, atomics, "bins");
   expect(warned.mock.calls).toEqual([[expect.stringContaining('belay: kernel "bins" is not protected as')]]);

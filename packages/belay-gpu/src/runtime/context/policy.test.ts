@@ -9,7 +9,7 @@ import { hardenWith } from "../hardenedDevice.ts";
 import { policyFor } from "./kernelPolicy.ts";
 import { type Policy, refuseConflicts, resolvePolicy } from "./policy.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 const CODE = `
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
@@ -89,7 +89,7 @@ describe("exceptions for kernels", () => {
       "labeled first": { redundancy: "none" },
       second: { redundancy: "intra-lds" },
     };
-    const device = hardenWith(protect, await newDevice(), { kernels });
+    const device = hardenWith(protect, await sharedDevice(), { kernels });
     expect(await run(device, ["first", "second"])).toEqual(threes);
     expect((await device.belay.report()).kernels).toMatchObject([
       { kernel: "labeled first", redundancy: "none", diagnostics: [{ code: "BELAY326" }] },
@@ -100,7 +100,7 @@ describe("exceptions for kernels", () => {
 
   it("can require full coverage for single kernels", async () => {
     const compiler: Protect = (wgsl, options) => standInProtect(`${wgsl} // UNPROTECTABLE`, options);
-    const device = hardenWith(compiler, await newDevice(), { kernels: { second: { strict: true } } });
+    const device = hardenWith(compiler, await sharedDevice(), { kernels: { second: { strict: true } } });
     await expect(run(device, ["first", "second"])).rejects.toMatchObject({ name: "ProtectionError" });
     expect(await run(device, ["first"])).toEqual(new Array(16).fill(1));
     device.destroy();
@@ -143,7 +143,7 @@ describe("a kernel in a module with a kernel that is not fully covered", () => {
     @compute @workgroup_size(4) fn fills(@builtin(global_invocation_id) id: vec3u) { data[id.x] = id.x; }`;
 
   it("has no gaps of the other kernel, and is not rejected with it", async () => {
-    const device = hardenWith(protect, await newDevice(), { strict: true });
+    const device = hardenWith(protect, await sharedDevice(), { strict: true });
     const module = device.createShaderModule({ code });
     const make = (entryPoint: string) =>
       device.createComputePipeline({ layout: "auto", compute: { module, entryPoint } });
@@ -162,7 +162,7 @@ it("counts dispatches of unprotected kernels", async () => {
     [compiler, {}],
     [protect, { redundancy: "none" }],
   ] as const) {
-    const device = hardenWith(protector, await newDevice(), policy);
+    const device = hardenWith(protector, await sharedDevice(), policy);
     await run(device, ["first", "second", "first"]);
     expect((await device.belay.report()).kernels).toMatchObject([
       { kernel: "labeled first", redundancy: "none", dispatches: 2 },
@@ -179,7 +179,7 @@ describe("a kernel whose protected code the device rejects", () => {
   };
 
   it("runs as the program's own kernel, although its pipeline was created synchronously", async () => {
-    const device = hardenWith(breaking, await newDevice());
+    const device = hardenWith(breaking, await sharedDevice());
     const last = async () => (await device.belay.report()).kernels.at(-1);
     const isKnown = async () => (await last())?.redundancy === "none";
     expect(await run(device, ["first", "second"], () => until(isKnown))).toEqual(threes);
@@ -189,7 +189,7 @@ describe("a kernel whose protected code the device rejects", () => {
   });
 
   it("is reported with the device's first reason, and not with an error that follows from it", async () => {
-    const device = hardenWith(breaking, await newDevice());
+    const device = hardenWith(breaking, await sharedDevice());
     const module = device.createShaderModule({ code: CODE });
     const messages = async () => {
       const { kernels } = await device.belay.report();
@@ -205,7 +205,7 @@ describe("a kernel whose protected code the device rejects", () => {
   });
 
   it("gives no results if it was used before the rejection was known", async () => {
-    const device = hardenWith(breaking, await newDevice());
+    const device = hardenWith(breaking, await sharedDevice());
     device.pushErrorScope("validation");
     await expect(run(device, ["first"])).rejects.toMatchObject({
       name: "UnverifiedError",
@@ -217,7 +217,7 @@ describe("a kernel whose protected code the device rejects", () => {
 });
 
 it("emits an event for each step after the detection", async () => {
-  const device = hardenWith(standInProtect, await newDevice(), { injectFaults: true, retries: 1 });
+  const device = hardenWith(standInProtect, await sharedDevice(), { injectFaults: true, retries: 1 });
   const steps: string[] = [];
   for (const event of ["detection", "fault", "recovery", "giveUp"] as const) {
     device.belay.addEventListener(event, () => steps.push(event));

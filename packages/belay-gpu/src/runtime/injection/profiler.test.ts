@@ -5,7 +5,7 @@ import type { Policy } from "../context/policy.ts";
 import { hardenForCampaign } from "../harden.ts";
 import type { Execution } from "./injector.ts";
 
-const { newDevice } = testDevices({ full: true });
+const { sharedDevice } = testDevices({ full: true });
 
 const policies: Policy[] = [
   { redundancy: "none" },
@@ -18,7 +18,7 @@ const policies: Policy[] = [
 it.each(policies)(
   "counts executions that can be struck, and draws samples that strike: %j",
   async (policy) => {
-    const plain = await newDevice();
+    const plain = await sharedDevice();
     const profiled = hardenForCampaign(plain, { ...policy, injectFaults: "profile" });
     const run = await prepareStruckKernel(profiled, 3);
     const right = await (await prepareStruckKernel(plain, 3))();
@@ -72,7 +72,7 @@ it.each(policies)(
 
 describe("the drawn executions", () => {
   const drawnBy = async (seeds: readonly number[]) => {
-    const device = hardenForCampaign(await newDevice(), { redundancy: "none", injectFaults: "profile" });
+    const device = hardenForCampaign(await sharedDevice(), { redundancy: "none", injectFaults: "profile" });
     const run = await prepareStruckKernel(device, 3);
     await run();
     const drawn: (readonly Required<Execution>[])[] = [];

@@ -4,7 +4,7 @@ import { testDevices } from "../../../../../test/support/devices/testDevices.ts"
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 /** The first changes parts of a granule, and the second has checks of its own. */
 const kernels = ["x[id.x] = x[id.x] * x[id.x] + y[id.x].x;", "x[id.x] = f32(id.x) + y[id.x].x;"];
@@ -78,8 +78,8 @@ const policies: readonly Policy[] = [
 ];
 
 it.each(policies)("gives the errors of a plain device under %j", async (policy) => {
-  const plain = await newDevice();
-  const hardened = harden(await newDevice(), policy);
+  const plain = await sharedDevice();
+  const hardened = harden(await sharedDevice(), policy);
   for (const body of kernels) {
     for (const which of ["x", "y"] as const) {
       for (let moment = 0; moment < steps; moment++) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { harden } from "../harden.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 const ADD = /* wgsl */ `
 @group(0) @binding(0) var<storage, read_write> words: array<u32>;
@@ -13,7 +13,7 @@ const ADD = /* wgsl */ `
 
 describe.each(["secded32", "secded128", "secded1024"] as const)("%s", (memory) => {
   it.each([4, 12, 20, 132])("protects %i bytes from the first to the last, on every path", async (size) => {
-    const device = await harden(await newDevice(), { redundancy: "none", memory, injectFaults: true });
+    const device = await harden(await sharedDevice(), { redundancy: "none", memory, injectFaults: true });
     const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
     const words = device.createBuffer({ label: "words", size, usage: STORAGE | COPY_SRC | COPY_DST });
     const read = device.createBuffer({ label: "read", size, usage: MAP_READ | COPY_DST });
@@ -52,7 +52,7 @@ describe.each(["secded32", "secded128", "secded1024"] as const)("%s", (memory) =
 });
 
 it("copies damaged contents of a mapped buffer again, and reports that", async () => {
-  const device = await harden(await newDevice(), {
+  const device = await harden(await sharedDevice(), {
     redundancy: "intra+lds",
     memory: "secded128",
     injectFaults: true,
@@ -75,7 +75,7 @@ it("copies damaged contents of a mapped buffer again, and reports that", async (
 it.each(["checksum", "secded32"] as const)(
   "maps no bytes that the program did not ask for: %s",
   async (memory) => {
-    const device = await harden(await newDevice(), { redundancy: "none", memory });
+    const device = await harden(await sharedDevice(), { redundancy: "none", memory });
     const { COPY_SRC, COPY_DST, MAP_READ, MAP_WRITE } = GPUBufferUsage;
     const written = device.createBuffer({ size: 20, usage: MAP_WRITE | COPY_SRC });
     const read = device.createBuffer({ size: 20, usage: MAP_READ | COPY_DST });

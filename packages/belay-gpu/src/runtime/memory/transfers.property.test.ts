@@ -9,7 +9,7 @@ import { corrects } from "../../ecc/scheme.ts";
 import { harden } from "../harden.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 /**
  * The sizes of the buffers in bytes: smaller than a granule, not a multiple of one, and larger than
@@ -209,8 +209,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 it.each(["secded32", "secded128", "secded256", "checksum"] as const)("%s", async (memory) => {
-  const plain = await newDevice();
-  const hardened = await harden(await newDevice(), { redundancy: "none", memory, injectFaults: true });
+  const plain = await sharedDevice();
+  const hardened = await harden(await sharedDevice(), { redundancy: "none", memory, injectFaults: true });
   const damaged: unknown[] = [];
   hardened.belay.addEventListener("memoryFault", ({ detail }) => damaged.push(detail));
   await fc.assert(

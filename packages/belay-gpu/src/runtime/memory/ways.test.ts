@@ -5,7 +5,7 @@ import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 interface Tools {
   readonly device: HardenedDevice;
@@ -16,7 +16,7 @@ interface Tools {
 
 /** Runs a program on a new device, and returns the buffers in which errors were corrected. */
 async function corrections(policy: Policy, program: (tools: Tools) => Promise<void>): Promise<string[]> {
-  const native = await newDevice();
+  const native = await sharedDevice();
   const device = await harden(native, { redundancy: "none", injectFaults: true, ...policy });
   const found: string[] = [];
   device.belay.addEventListener("corrected", ({ detail }) =>

@@ -4,7 +4,7 @@ import { testDevices } from "../../../../../test/support/devices/testDevices.ts"
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 const CODE = `
 override step = 1u;
@@ -31,7 +31,7 @@ it.each([
   ["secded128", "default layout", { memory: "secded128" }, { atOnce: [true, false], later: [] }],
   ["secded128", "explicit layout", { memory: "secded128" }, { atOnce: [false], later: [true] }],
 ] as const)("are compiled beside the protected ones: %s, %s", async (_, layout, policy: Policy, made) => {
-  const native = await newDevice();
+  const native = await sharedDevice();
   const device = harden(native, policy);
   const descriptor = descriptorOn(device, layout === "explicit layout" ? 1 : "auto");
   const atOnce = vi.spyOn(native, "createComputePipeline");
@@ -60,8 +60,8 @@ it("have their errors in the order of calls, in the words of a plain device", as
     }
     return messages;
   };
-  const plain = await newDevice({ errorsAreExpected: true });
-  const device = harden(await newDevice({ errorsAreExpected: true }));
+  const plain = await sharedDevice({ errorsAreExpected: true });
+  const device = harden(await sharedDevice({ errorsAreExpected: true }));
   const messages = await messagesOn(plain);
   expect(messages.map((message) => message?.includes("CreateComputePipeline("))).toEqual([false, true, true]);
   expect(await messagesOn(device)).toEqual(messages);

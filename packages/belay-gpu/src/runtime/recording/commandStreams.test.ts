@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { harden } from "../harden.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 const WORDS = 96;
 const ENTRY_POINTS = ["add", "scatter", "count", "fill"] as const;
@@ -245,8 +245,8 @@ it.each([
   { name: "without faults", redundancy: "inter", inject: false },
   { name: "with faults", redundancy: "inter", inject: true },
 ] as const)("computes the same bytes, $redundancy, $name", async ({ redundancy, inject }) => {
-  const plain = await newDevice({ errorsAreExpected: true });
-  const device = await harden(await newDevice({ errorsAreExpected: true }), {
+  const plain = await sharedDevice({ errorsAreExpected: true });
+  const device = await harden(await sharedDevice({ errorsAreExpected: true }), {
     redundancy,
     injectFaults: inject,
   });

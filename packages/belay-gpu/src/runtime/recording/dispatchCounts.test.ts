@@ -2,7 +2,7 @@ import { expect, it, vi } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { harden } from "../harden.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 const CODE = `
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
@@ -11,7 +11,7 @@ const CODE = `
 @compute @workgroup_size(4) fn second() { more[0]++; }`;
 
 it("counts the dispatches that the device accepts where no fault can be detected", async () => {
-  const device = harden(await newDevice({ errorsAreExpected: true }), { redundancy: "none" });
+  const device = harden(await sharedDevice({ errorsAreExpected: true }), { redundancy: "none" });
   const module = device.createShaderModule({ code: CODE });
   const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.INDIRECT | GPUBufferUsage.COPY_DST;
   const buffers = [0, 1].map(() => device.createBuffer({ size: 16, usage }));
@@ -50,7 +50,7 @@ it("counts the dispatches that the device accepts where no fault can be detected
 });
 
 it("says nothing about the layouts of kernels that the policy leaves unprotected", async () => {
-  const device = harden(await newDevice(), { redundancy: "none" });
+  const device = harden(await sharedDevice(), { redundancy: "none" });
   const warned = vi.spyOn(console, "warn");
   const storage = { type: "storage" } as const;
   const layout = device.createBindGroupLayout({

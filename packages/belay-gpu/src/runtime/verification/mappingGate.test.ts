@@ -5,7 +5,7 @@ import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import { hardenWith } from "../hardenedDevice.ts";
 
-const { newDevice } = testDevices();
+const { sharedDevice } = testDevices();
 
 /**
  * Creates a hardened device, and a buffer for reading back with a copy of a protected kernel's
@@ -13,8 +13,8 @@ const { newDevice } = testDevices();
  */
 async function submitted(policy: Policy = {}) {
   const device = policy.memory
-    ? await harden(await newDevice(), policy)
-    : hardenWith(standInProtect, await newDevice(), policy);
+    ? await harden(await sharedDevice(), policy)
+    : hardenWith(standInProtect, await sharedDevice(), policy);
   const code = `
 @group(0) @binding(0) var<storage, read_write> out: array<u32>;
 @compute @workgroup_size(1) fn main(@builtin(global_invocation_id) id: vec3u) { out[id.x] = 7; }`;
@@ -98,7 +98,7 @@ it("passes on the errors of an invalid mapping", async () => {
 it.each([{}, { redundancy: "none" }, { memory: "secded128" }] as const)(
   "accepts a mapping after a rejected one, and none before, under %j",
   async (policy) => {
-    const device = await harden(await newDevice({ errorsAreExpected: true }), policy);
+    const device = await harden(await sharedDevice({ errorsAreExpected: true }), policy);
     const usage = GPUBufferUsage.MAP_WRITE | GPUBufferUsage.COPY_SRC;
     for (const isPatient of [true, false]) {
       const buffer = device.createBuffer({ size: 16, usage });

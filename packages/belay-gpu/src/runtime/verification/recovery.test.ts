@@ -8,7 +8,7 @@ import type { Policy } from "../context/policy.ts";
 import { type HardenedDevice, hardenWith } from "../hardenedDevice.ts";
 import type { ArmedFault } from "../injection/injector.ts";
 
-const { newDevice } = testDevices();
+const { newDevice, sharedDevice } = testDevices();
 
 const WORDS = 8;
 const CODE = `
@@ -83,7 +83,11 @@ const faultIn = (kernel: "triple" | "increment"): ArmedFault => ({
 const filled = (value: number) => new Array(WORDS).fill(value);
 
 async function harden(policy?: Policy, protect: Protect = standInProtect): Promise<HardenedDevice> {
-  return hardenWith(protect, await newDevice(), { injectFaults: true, ...policy });
+  return hardened(await sharedDevice(), policy, protect);
+}
+
+function hardened(native: GPUDevice, policy?: Policy, protect: Protect = standInProtect): HardenedDevice {
+  return hardenWith(protect, native, { injectFaults: true, ...policy });
 }
 
 describe("recovery", () => {
@@ -135,7 +139,7 @@ describe("recovery", () => {
   });
 
   it("refuses the data if the work cannot be executed again", async () => {
-    const plain = await newDevice();
+    const plain = await sharedDevice();
     const device = hardenWith(standInProtect, plain, { injectFaults: true });
     const gaveUp = vi.fn<(event: BelayEvent<"giveUp">) => void>();
     device.belay.addEventListener("giveUp", gaveUp);
@@ -243,7 +247,7 @@ describe("recovery", () => {
   });
 
   it("ends with an error if the device is lost meanwhile", async () => {
-    const device = await harden();
+    const device = hardened(await newDevice());
     const program = new Program(device);
     device.belay.arm(faultIn("triple"));
     program.run("triple", 0);
@@ -296,7 +300,7 @@ describe("any program", () => {
   }
 
   it("reads the same data with faults as without", async () => {
-    const plain = await newDevice();
+    const plain = await sharedDevice();
     const device = await harden();
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 20 }), async (steps) => {
