@@ -133,7 +133,7 @@ describe("qualify", () => {
     await expect(ended).rejects.toThrow("enough");
   });
 
-  it("rejects what is no device, no kernel and no option", async () => {
+  it("rejects what is no device, no kernel and no option, before it tries kernels", async () => {
     const device = await devices.sharedDevice();
     await expect(qualify({} as GPUDevice)).rejects.toThrow("only a GPUDevice can be qualified");
     await expect(qualify(device, { kernels: [{}] as never })).rejects.toThrow(
@@ -141,7 +141,9 @@ describe("qualify", () => {
     );
     await expect(qualify(device, { kernel: scaled } as never)).rejects.toThrow("there is no option kernel");
     for (const workgroups of [3, [1, 1], [1, 1, -1], ["1", 1, 1]])
-      await expect(qualify(device, { kernels: [{ ...scaled, workgroups }] as never })).rejects.toThrow(
+      await expect(
+        qualify(device, { kernels: [{ ...scaled, workgroups }] as never, onProgress: () => expect.fail() }),
+      ).rejects.toThrow(
         new TypeError("the workgroups of a kernel are three whole numbers, as in [16, 1, 1]"),
       );
   });

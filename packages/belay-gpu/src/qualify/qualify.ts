@@ -78,12 +78,19 @@ export function builtInCandidates({ features }: GPUDevice): Candidate[] {
 /** Returns the kernels of the program. */
 export function ownCandidates(kernels: readonly KernelToQualify[], device: GPUDevice): Candidate[] {
   const lanes = subgroupSizes(device).at(-1)!;
+  if (!kernels.every(({ workgroups }) => workgroups === undefined || isGrid(workgroups)))
+    throw new TypeError("the workgroups of a kernel are three whole numbers, as in [16, 1, 1]");
   return kernels.map((kernel, i) => ({
     name: kernel.name ?? kernel.entryPoint ?? `kernel ${i + 1}`,
     kernel,
     isBuiltIn: false,
     trials: (resolved) => trialsOf(kernel, resolved, lanes),
   }));
+}
+
+function isGrid(workgroups: unknown): boolean {
+  const isSize = (each: unknown) => Number.isInteger(each) && (each as number) >= 0;
+  return Array.isArray(workgroups) && workgroups.length === 3 && workgroups.every(isSize);
 }
 
 /** Returns the verdict on a device whose kernels have been tried. */

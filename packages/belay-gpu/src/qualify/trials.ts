@@ -43,9 +43,6 @@ export function* trialsOf(
   kernel: ResolvedKernel,
   lanes: number,
 ): Generator<Trial> {
-  const isSize = (each: unknown) => Number.isInteger(each) && (each as number) >= 0;
-  if (workgroups && !(Array.isArray(workgroups) && workgroups.length === 3 && workgroups.every(isSize)))
-    throw new TypeError("the workgroups of a kernel are three whole numbers, as in [16, 1, 1]");
   const [x, y, z] = kernel.size as [number, number, number];
   const all = x * y * z;
   const partial = 2 * all + Math.floor(all / 2) + 1;
