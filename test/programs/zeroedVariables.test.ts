@@ -3,6 +3,7 @@ import type { CampaignPolicy } from "belay-gpu/internal/runtime/context/policy";
 import { hardenForCampaign } from "belay-gpu/internal/runtime/harden";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { encodeDispatch } from "../support/devices/encodeDispatch.ts";
 import { download, upload } from "../support/devices/storageBuffers.ts";
 import { testDevices } from "../support/devices/testDevices.ts";
 import { zeroedInput, zeroedKernel } from "../support/kernels/zeroedKernels.ts";
@@ -19,11 +20,12 @@ async function outputOf(device: GPUDevice, code: string): Promise<number[]> {
   const buffers = [0, 1].map((binding) => upload(device, [...zeroedInput.buffers[binding]!]));
   const entries = buffers.map((buffer, binding) => ({ binding, resource: { buffer } }));
   const encoder = device.createCommandEncoder();
-  const pass = encoder.beginComputePass();
-  pass.setPipeline(pipeline);
-  pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
-  pass.dispatchWorkgroups(...zeroedInput.workgroups);
-  pass.end();
+  encodeDispatch(
+    encoder,
+    pipeline,
+    device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }),
+    ...zeroedInput.workgroups,
+  );
   device.queue.submit([encoder.finish()]);
   return download(device, buffers[1]!);
 }

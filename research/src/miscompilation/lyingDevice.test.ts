@@ -4,6 +4,7 @@ import { TriedDevice } from "belay-gpu/internal/qualify/deviceRun";
 import { examine } from "belay-gpu/internal/qualify/examine";
 import { builtInCandidates } from "belay-gpu/internal/qualify/qualify";
 import { describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../test/support/devices/encodeDispatch.ts";
 import { download, upload } from "../../../test/support/devices/storageBuffers.ts";
 import { testDevices } from "../../../test/support/devices/testDevices.ts";
 import { lyingDevice, miscompile, shapesIn } from "./lyingDevice.ts";
@@ -108,11 +109,7 @@ describe("on a lying device", () => {
     const entries = [a, out].map((buffer, binding) => ({ binding, resource: { buffer } }));
     const group = hardened.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
     const encoder = hardened.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group);
-    pass.dispatchWorkgroups(2);
-    pass.end();
+    encodeDispatch(encoder, pipeline, group, 2);
     hardened.queue.submit([encoder.finish()]);
     const words = await download(hardened, out);
     const report =

@@ -1,6 +1,7 @@
 import { harden, type Policy } from "belay-gpu";
 import { describe, expect, it } from "vitest";
 import { changeKernel } from "../../../../test/support/devices/changeKernel.ts";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import type { AuditReport } from "../runtime/context/auditing.ts";
 import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
@@ -36,11 +37,7 @@ function submit(device: HardenedDevice, code: string, views: readonly GPUBinding
   const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
   for (let i = 0; i < times; i++) {
     const encoder = device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group);
-    pass.dispatchWorkgroups(...grid);
-    pass.end();
+    encodeDispatch(encoder, pipeline, group, ...grid);
     device.queue.submit([encoder.finish()]);
   }
 }

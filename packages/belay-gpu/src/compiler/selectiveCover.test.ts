@@ -1,5 +1,6 @@
 import { twoTexts } from "belay-gpu/diversity";
 import { describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { codeOf } from "../diagnostics/registry.ts";
 import { resolvePolicy } from "../runtime/context/policy.ts";
@@ -115,11 +116,7 @@ function runnerOn(device: GPUDevice): () => Promise<readonly number[]> {
   const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
   return async () => {
     const encoder = device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group);
-    pass.dispatchWorkgroups(2);
-    pass.end();
+    encodeDispatch(encoder, pipeline, group, 2);
     encoder.copyBufferToBuffer(y, 0, staging, 0, y.size);
     device.queue.submit([encoder.finish()]);
     await staging.mapAsync(GPUMapMode.READ);

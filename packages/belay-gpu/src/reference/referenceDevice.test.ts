@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { catalog } from "../../../../research/src/index.ts";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { referenceDevice } from "./index.ts";
 
@@ -55,11 +56,7 @@ describe("a device whose kernels run on the CPU", () => {
     const pipeline = pipelineOf(device, addKernel);
     const group = groupOf(device, pipeline.getBindGroupLayout(0), { buffer: x }, { buffer: added });
     const dispatch = (encoder: GPUCommandEncoder, count: number) => {
-      const pass = encoder.beginComputePass();
-      pass.setPipeline(pipeline);
-      pass.setBindGroup(0, group);
-      pass.dispatchWorkgroups(count);
-      pass.end();
+      encodeDispatch(encoder, pipeline, group, count);
     };
     const encoder = device.createCommandEncoder();
     dispatch(encoder, 4);
@@ -85,11 +82,12 @@ describe("a device whose kernels run on the CPU", () => {
     const added = bufferOf(device, [10, 0, 0, 0], GPUBufferUsage.UNIFORM);
     const pipeline = pipelineOf(device, addKernel);
     const encoder = device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, groupOf(device, pipeline.getBindGroupLayout(0), { buffer: x }, { buffer: added }));
-    pass.dispatchWorkgroups(1);
-    pass.end();
+    encodeDispatch(
+      encoder,
+      pipeline,
+      groupOf(device, pipeline.getBindGroupLayout(0), { buffer: x }, { buffer: added }),
+      1,
+    );
     device.queue.submit([encoder.finish()]);
     const reading = wordsOf(device, x);
     native.destroy();
@@ -162,11 +160,7 @@ describe("a device whose kernels run on the CPU", () => {
       const group = groupOf(device, pipeline.getBindGroupLayout(0), input.createView(), view);
       const encoder = device.createCommandEncoder();
       for (let i = 0; i < 2; i++) {
-        const pass = encoder.beginComputePass();
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, group);
-        pass.dispatchWorkgroups(1);
-        pass.end();
+        encodeDispatch(encoder, pipeline, group, 1);
       }
       const words = bufferOf(device, Array(384).fill(0), GPUBufferUsage.COPY_SRC);
       encoder.copyTextureToBuffer(
@@ -221,11 +215,7 @@ describe("a device whose kernels run on the CPU", () => {
     ];
     const group = groupOf(device, pipeline.getBindGroupLayout(0), ...resources);
     const encoder = device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group);
-    pass.dispatchWorkgroups(1);
-    pass.end();
+    encodeDispatch(encoder, pipeline, group, 1);
     device.queue.submit([encoder.finish()]);
     await expect(device.queue.onSubmittedWorkDone()).rejects.toThrow(message);
     await expect(wordsOf(device, x)).rejects.toThrow(message);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import {
   type BoundTexture,
@@ -93,11 +94,12 @@ async function runOnDevice(
     resource: "size" in resource ? { buffer: resource } : resource,
   }));
   const encoder = device.createCommandEncoder();
-  const pass = encoder.beginComputePass();
-  pass.setPipeline(pipeline);
-  pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
-  pass.dispatchWorkgroups(workgroups);
-  pass.end();
+  encodeDispatch(
+    encoder,
+    pipeline,
+    device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }),
+    workgroups,
+  );
   const size = "size" in result ? result.size : 256 * height;
   const reader = device.createBuffer({ size, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
   if ("size" in result) encoder.copyBufferToBuffer(result, 0, reader, 0, size);

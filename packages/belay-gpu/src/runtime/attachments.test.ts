@@ -3,6 +3,7 @@
  * stores, only reads, or does not cover.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { standInProtect } from "../../../../test/support/devices/standInCompiler.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
@@ -60,11 +61,7 @@ class Painter {
     const entries = [{ binding: 0, resource: { buffer } }];
     const group = this.device.createBindGroup({ layout, entries });
     this.submit((encoder) => {
-      const pass = encoder.beginComputePass();
-      pass.setPipeline(pipeline);
-      pass.setBindGroup(0, group);
-      pass.dispatchWorkgroups(1);
-      pass.end();
+      encodeDispatch(encoder, pipeline, group, 1);
     });
   }
 

@@ -2,6 +2,7 @@
  * Only accepted commands change the taints of contents: a rejected command replaces no wrong data.
  */
 import { describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { stuckProtect } from "../../../../test/support/devices/standInCompiler.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
@@ -69,11 +70,7 @@ class Program {
     const layout = pipeline.getBindGroupLayout(0);
     const group = this.device.createBindGroup({ layout, entries: [entry] });
     this.submit((encoder) => {
-      const pass = encoder.beginComputePass();
-      pass.setPipeline(pipeline);
-      pass.setBindGroup(0, group);
-      pass.dispatchWorkgroups(BYTES / 16);
-      pass.end();
+      encodeDispatch(encoder, pipeline, group, BYTES / 16);
     });
   }
 

@@ -1,5 +1,6 @@
 /** WebGPU reads the members of a descriptor by name, inherited ones included. */
 import { beforeAll, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { harden } from "./harden.ts";
 import type { HardenedDevice } from "./hardenedDevice.ts";
@@ -57,11 +58,7 @@ it("runs a program whose descriptors inherit their members", async () => {
   );
   const staging = device.createBuffer({ size: 16, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
   const encoder = device.createCommandEncoder();
-  const pass = encoder.beginComputePass();
-  pass.setPipeline(pipeline);
-  pass.setBindGroup(0, bindings);
-  pass.dispatchWorkgroups(1);
-  pass.end();
+  encodeDispatch(encoder, pipeline, bindings, 1);
   encoder.copyBufferToBuffer(out, 0, staging, 0, 16);
   device.queue.submit([encoder.finish()]);
   await staging.mapAsync(GPUMapMode.READ);

@@ -1,4 +1,5 @@
 import { expect, it, vi } from "vitest";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { BelayError } from "../diagnostics/belayError.ts";
 import type { CampaignPolicy, Policy } from "./context/policy.ts";
@@ -29,11 +30,12 @@ async function run(device: GPUDevice): Promise<number[]> {
   const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute: { module } });
   const entries = [input, output].map((each, binding) => ({ binding, resource: { buffer: each } }));
   const encoder = device.createCommandEncoder();
-  const pass = encoder.beginComputePass();
-  pass.setPipeline(pipeline);
-  pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
-  pass.dispatchWorkgroups(4);
-  pass.end();
+  encodeDispatch(
+    encoder,
+    pipeline,
+    device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }),
+    4,
+  );
   encoder.copyBufferToBuffer(output, 0, readBack, 0, 64);
   device.queue.submit([encoder.finish()]);
   await readBack.mapAsync(GPUMapMode.READ);

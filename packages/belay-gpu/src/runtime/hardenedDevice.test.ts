@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { standInProtect } from "../../../../test/support/devices/standInCompiler.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { uncaughtIn } from "../../../../test/support/uncaught.ts";
@@ -182,11 +183,7 @@ describe("a module that the device rejects, with protected code that it accepts"
       usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
     });
     const encoder = device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, bindGroup);
-    pass.dispatchWorkgroups(4);
-    pass.end();
+    encodeDispatch(encoder, pipeline, bindGroup, 4);
     encoder.copyBufferToBuffer(data, result);
     device.queue.submit([encoder.finish()]);
     await expect(result.mapAsync(GPUMapMode.READ)).rejects.toThrow("the program's pipeline is invalid");

@@ -2,6 +2,7 @@
 
 import { bindBuffers, readBuffers, resultBuffer } from "belay-research/internal/workloads/buffers";
 import { describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import type { DetectedFault } from "./context/detectedFault.ts";
 import type { Policy } from "./context/policy.ts";
@@ -28,11 +29,7 @@ async function runOn(
     : await device.createComputePipelineAsync(descriptor);
   const buffer = resultBuffer(device, BYTES);
   const encoder = device.createCommandEncoder();
-  const pass = encoder.beginComputePass();
-  pass.setPipeline(pipeline);
-  pass.setBindGroup(0, bindBuffers(device, pipeline, buffer));
-  pass.dispatchWorkgroups(1);
-  pass.end();
+  encodeDispatch(encoder, pipeline, bindBuffers(device, pipeline, buffer), 1);
   device.queue.submit([encoder.finish()]);
   return [...new Uint32Array(await readBuffers(device, buffer))].slice(0, 8);
 }

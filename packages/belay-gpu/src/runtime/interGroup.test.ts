@@ -3,6 +3,7 @@
  * see that.
  */
 import { describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { download, upload } from "../../../../test/support/devices/storageBuffers.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { sample } from "../../../../test/support/sample.ts";
@@ -41,11 +42,7 @@ async function number(device: GPUDevice, grid: Grid, code = CODE): Promise<numbe
   const entries = [{ binding: 0, resource: { buffer: out } }];
   const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
   const encoder = device.createCommandEncoder();
-  const pass = encoder.beginComputePass();
-  pass.setPipeline(pipeline);
-  pass.setBindGroup(0, group);
-  pass.dispatchWorkgroups(...grid);
-  pass.end();
+  encodeDispatch(encoder, pipeline, group, ...grid);
   device.queue.submit([encoder.finish()]);
   return download(device, out);
 }

@@ -3,6 +3,7 @@
  * in the same way.
  */
 import { beforeAll, describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { everything } from "../../../../test/support/sample.ts";
 import { harden } from "./harden.ts";
@@ -683,11 +684,13 @@ const bindingTwice = (layoutOf: (pipeline: GPUComputePipeline, device: GPUDevice
     const pipeline = device.createComputePipeline({ layout: "auto", compute });
     const resource = { buffer: device.createBuffer({ label: "mine", size: 64, usage: STORAGE }) };
     const entries = [0, 1].map((binding) => ({ binding, resource }));
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, device.createBindGroup({ layout: layoutOf(pipeline, device), entries }));
-    pass.dispatchWorkgroups(3, 2);
-    pass.end();
+    encodeDispatch(
+      encoder,
+      pipeline,
+      device.createBindGroup({ layout: layoutOf(pipeline, device), entries }),
+      3,
+      2,
+    );
   });
 
 /** Mistakes in passes to which protection adds commands, or whose commands it changes. */

@@ -1,5 +1,6 @@
 /** Kernels with subgroup operations, whose replicas are whole subgroups of one workgroup. */
 import { beforeAll, describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { download, upload } from "../../../../test/support/devices/storageBuffers.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import type { Protect } from "../compiler/contract.ts";
@@ -80,11 +81,7 @@ async function prepared(device: GPUDevice, { code = PRODUCT, isExplicit = false 
   return () => {
     device.queue.writeBuffer(buffers[0]!, 0, new Uint32Array(rowCount));
     const encoder = device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group);
-    pass.dispatchWorkgroups((rowCount * size) / 32);
-    pass.end();
+    encodeDispatch(encoder, pipeline, group, (rowCount * size) / 32);
     device.queue.submit([encoder.finish()]);
     return download(device, buffers[0]!);
   };

@@ -9,6 +9,7 @@ import {
   uploadBuffer,
 } from "belay-research/internal/workloads/buffers";
 import { beforeAll, describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { struckAtomics, struckCode } from "../../../../test/support/devices/struckKernel.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { sample } from "../../../../test/support/sample.ts";
@@ -49,11 +50,7 @@ async function prepare(device: GPUDevice, code: string): Promise<() => Promise<U
     );
     const output = resultBuffer(device, 512);
     const encoder = device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, bindBuffers(device, pipeline, input, output));
-    pass.dispatchWorkgroups(2);
-    pass.end();
+    encodeDispatch(encoder, pipeline, bindBuffers(device, pipeline, input, output), 2);
     device.queue.submit([encoder.finish()]);
     return new Uint32Array(await readBuffers(device, output));
   };

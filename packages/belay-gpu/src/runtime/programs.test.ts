@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { standInProtect } from "../../../../test/support/devices/standInCompiler.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { protect } from "../compiler/protect.ts";
@@ -140,11 +141,7 @@ const workloads: Record<string, Workload> = {
     const buffers = [1, 2, 3].map((n) => upload(device, [n, n, n, n]));
     for (const buffer of buffers) {
       const encoder = device.createCommandEncoder();
-      const pass = encoder.beginComputePass();
-      pass.setPipeline(raise);
-      pass.setBindGroup(0, group(device, raise.getBindGroupLayout(0), buffer));
-      pass.dispatchWorkgroups(2);
-      pass.end();
+      encodeDispatch(encoder, raise, group(device, raise.getBindGroupLayout(0), buffer), 2);
       device.queue.submit([encoder.finish()]);
     }
     const [c, b, a] = await Promise.all(buffers.reverse().map((buffer) => download(device, buffer)));

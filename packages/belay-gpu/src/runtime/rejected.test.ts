@@ -3,6 +3,7 @@
  * stay, and re-execution leaves the commands out.
  */
 import { describe, expect, it, vi } from "vitest";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { reportWords } from "../compiler/contract.ts";
 import type { Policy } from "./context/policy.ts";
@@ -143,11 +144,7 @@ async function errorsOfInvalidGroup(device: GPUDevice, name: keyof typeof invali
   const layout = pipeline.getBindGroupLayout(0);
   const group = await noting(() => device.createBindGroup({ label: "invalid", layout, entries }));
   const encoder = device.createCommandEncoder();
-  const pass = encoder.beginComputePass();
-  pass.setPipeline(pipeline);
-  pass.setBindGroup(0, group);
-  pass.dispatchWorkgroups(1);
-  pass.end();
+  encodeDispatch(encoder, pipeline, group, 1);
   const commands = await noting(() => encoder.finish());
   await noting(() => device.queue.submit([commands]));
   return errors;

@@ -1,5 +1,6 @@
 import type { Prepared } from "belay-gpu/internal/runtime/tuning/workload";
 import { expect, it } from "vitest";
+import { encodeDispatch } from "../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { bindBuffers, readBuffers, resultBuffer } from "../../workloads/buffers.ts";
 import * as bitonicSort from "../../workloads/samples/bitonicSort.ts";
@@ -36,11 +37,7 @@ it("finds the runs that differ", async () => {
     const group = bindBuffers(device, pipeline, runs, quarter);
     return {
       encode(encoder) {
-        const pass = encoder.beginComputePass();
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, group);
-        pass.dispatchWorkgroups(1);
-        pass.end();
+        encodeDispatch(encoder, pipeline, group, 1);
       },
       read: async () => ({ quarter: new Uint32Array(await readBuffers(device, quarter)) }),
       destroy() {},

@@ -8,6 +8,7 @@ import {
   uploadBuffer,
 } from "belay-research/internal/workloads/buffers";
 import { expect, it } from "vitest";
+import { encodeDispatch } from "../../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { until } from "../../../../../test/support/until.ts";
 import { makeReady } from "./readyProgram.ts";
@@ -35,11 +36,7 @@ function telling(made: WeakRef<GPUBuffer>[]): VerifiableProgram {
       const bindings = bindBuffers(device, pipeline, input, output);
       return {
         encode: (encoder) => {
-          const pass = encoder.beginComputePass();
-          pass.setPipeline(pipeline);
-          pass.setBindGroup(0, bindings);
-          pass.dispatchWorkgroups(1);
-          pass.end();
+          encodeDispatch(encoder, pipeline, bindings, 1);
         },
         read: async () => {
           made.push(new WeakRef(device.createBuffer({ size: 4, usage: GPUBufferUsage.COPY_DST })));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../../test/support/devices/encodeDispatch.ts";
 import { standInProtect } from "../../../../../test/support/devices/standInCompiler.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { uncaughtIn } from "../../../../../test/support/uncaught.ts";
@@ -34,11 +35,12 @@ async function run(
     await wait();
     const entries = [{ binding: 0, resource: { buffer: data } }];
     const encoder = device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
-    pass.dispatchWorkgroups(4);
-    pass.end();
+    encodeDispatch(
+      encoder,
+      pipeline,
+      device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }),
+      4,
+    );
     device.queue.submit([encoder.finish()]);
   }
   const readBack = device.createBuffer({ size: 64, usage: MAP_READ | COPY_DST });

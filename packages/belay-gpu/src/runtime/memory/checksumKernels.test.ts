@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { encodeDispatch } from "../../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { checksumOf, placesOf, slotStripes, slotWords, stripeWords } from "../../ecc/checksum.ts";
 import { bytesOfSlots, partsAtOnce, SUM, sumList } from "./checksumKernels.ts";
@@ -37,11 +38,12 @@ it.each([
   const bound = Array.from({ length: partsAtOnce }, (_, i) => data[i] ?? data[0]!);
   const entries = [slots, list, ...bound].map((buffer, binding) => ({ binding, resource: { buffer } }));
   const encoder = device.createCommandEncoder();
-  const pass = encoder.beginComputePass();
-  pass.setPipeline(pipeline);
-  pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
-  pass.dispatchWorkgroups(groups * quads.length);
-  pass.end();
+  encodeDispatch(
+    encoder,
+    pipeline,
+    device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }),
+    groups * quads.length,
+  );
   const reader = device.createBuffer({ size: slots.size, usage: MAP_READ | COPY_DST });
   encoder.copyBufferToBuffer(slots, reader);
   device.queue.submit([encoder.finish()]);

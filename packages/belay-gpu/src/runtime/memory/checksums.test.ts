@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { changeKernel } from "../../../../../test/support/devices/changeKernel.ts";
+import { encodeDispatch } from "../../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { MemoryFault } from "../context/memoryFault.ts";
 import type { Policy } from "../context/policy.ts";
@@ -198,11 +199,7 @@ class Program {
       entries: [{ binding: 0, resource: { buffer: this.buffers[buffer]! } }],
     });
     const encoder = native.createCommandEncoder.call(this.#native);
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group);
-    pass.dispatchWorkgroups(1);
-    pass.end();
+    encodeDispatch(encoder, pipeline, group, 1);
     this.#native.queue.submit([encoder.finish()]);
   }
 
@@ -536,11 +533,12 @@ it.each([
     device.queue.writeBuffer(buffers[0]!, 0, new Uint32Array(16).fill(5));
     const entries = buffers.map((buffer, binding) => ({ binding, resource: { buffer } }));
     const encoder = device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
-    pass.dispatchWorkgroups(2);
-    pass.end();
+    encodeDispatch(
+      encoder,
+      pipeline,
+      device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }),
+      2,
+    );
     device.queue.submit([encoder.finish()]);
     const report = await device.belay.report();
     expect(report.kernels).toMatchObject([{ redundancy: "intra+lds", detections: 0 }]);
@@ -616,11 +614,7 @@ describe.each([
     const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
     const run = () => {
       const encoder = device.createCommandEncoder();
-      const pass = encoder.beginComputePass();
-      pass.setPipeline(pipeline);
-      pass.setBindGroup(0, group);
-      pass.dispatchWorkgroups(1);
-      pass.end();
+      encodeDispatch(encoder, pipeline, group, 1);
       device.queue.submit([encoder.finish()]);
     };
     run();

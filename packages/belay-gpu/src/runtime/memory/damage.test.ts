@@ -1,6 +1,7 @@
 /** Memory with more errors than its code corrects, and memory that cannot be protected. */
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { encodeDispatch } from "../../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { until } from "../../../../../test/support/until.ts";
 import { MemoryFaultError } from "../context/memoryFault.ts";
@@ -47,11 +48,7 @@ class Program {
 
   step(): void {
     const encoder = this.device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(this.#pipeline);
-    pass.setBindGroup(0, this.#group);
-    pass.dispatchWorkgroups(1);
-    pass.end();
+    encodeDispatch(encoder, this.#pipeline, this.#group, 1);
     this.device.queue.submit([encoder.finish()]);
   }
 

@@ -1,5 +1,6 @@
 /** Kernels that check whole cache lines, on ranges that end within a line. */
 import { expect, it } from "vitest";
+import { encodeDispatch } from "../../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { harden } from "../harden.ts";
 
@@ -37,11 +38,7 @@ it.each([
   // The last word, whose line is not full.
   device.belay.flip(a, 4 * (words - 1), 1 << 13);
   const encoder = device.createCommandEncoder();
-  const pass = encoder.beginComputePass();
-  pass.setPipeline(pipeline);
-  pass.setBindGroup(0, group);
-  pass.dispatchWorkgroups(4);
-  pass.end();
+  encodeDispatch(encoder, pipeline, group, 4);
   encoder.copyBufferToBuffer(b, 0, reader, 0, 4 * words);
   device.queue.submit([encoder.finish()]);
   await reader.mapAsync(GPUMapMode.READ);

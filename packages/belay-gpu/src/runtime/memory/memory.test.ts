@@ -5,6 +5,7 @@ import {
   hardenWithCodes,
 } from "belay-research/internal/ecc/index";
 import { describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { MemoryFault } from "../context/memoryFault.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";
@@ -53,11 +54,7 @@ class Program {
 
   step(): void {
     const encoder = this.device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(this.#pipeline);
-    pass.setBindGroup(0, this.#group);
-    pass.dispatchWorkgroups(WORDS / 4);
-    pass.end();
+    encodeDispatch(encoder, this.#pipeline, this.#group, WORDS / 4);
     this.device.queue.submit([encoder.finish()]);
   }
 

@@ -1,5 +1,6 @@
 /** Buffers that end within a granule, or are smaller than one. */
 import { describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { harden } from "../harden.ts";
 
@@ -27,11 +28,7 @@ describe.each(["secded32", "secded128", "secded1024"] as const)("%s", (memory) =
     const layout = pipeline.getBindGroupLayout(0);
     const group = device.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer: words } }] });
     const encoder = device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group);
-    pass.dispatchWorkgroups(1);
-    pass.end();
+    encodeDispatch(encoder, pipeline, group, 1);
     encoder.copyBufferToBuffer(words, read);
     device.queue.submit([encoder.finish()]);
     device.belay.flip(read, size - 4, 1 << 3);

@@ -1,5 +1,6 @@
 /** Every path of bytes into protected memory and out of it, with a bit flipped on the way. */
 import { expect, it } from "vitest";
+import { encodeDispatch } from "../../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
@@ -253,11 +254,7 @@ it("corrects kernels whose layouts have no room for check words", async () => {
     const group = device.createBindGroup({ layout: layoutOf, entries });
     device.belay.flip(buffers[1]!, 8, 1 << 11);
     encode((encoder) => {
-      const pass = encoder.beginComputePass();
-      pass.setPipeline(pipeline);
-      pass.setBindGroup(0, group);
-      pass.dispatchWorkgroups(1);
-      pass.end();
+      encodeDispatch(encoder, pipeline, group, 1);
     });
     device.belay.flip(buffers[0]!, 0, 1);
     expect(await read(buffers[0]!)).toEqual(counting(4).map((n) => 2 * n));

@@ -1,5 +1,6 @@
 /** Programs that create bind groups with the same contents again and again. */
 import { expect, it } from "vitest";
+import { encodeDispatch } from "../../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { harden } from "../harden.ts";
 
@@ -41,11 +42,7 @@ async function prepare() {
   const run = async (pipeline: GPUComputePipeline, of: GPUComputePipeline, entries: GPUBindGroupEntry[]) => {
     const group = device.createBindGroup({ layout: of.getBindGroupLayout(0), entries });
     const encoder = device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group);
-    pass.dispatchWorkgroups(1);
-    pass.end();
+    encodeDispatch(encoder, pipeline, group, 1);
     encoder.copyBufferToBuffer(b!, 0, reader!, 0, 512);
     device.queue.submit([encoder.finish()]);
     await reader!.mapAsync(GPUMapMode.READ);

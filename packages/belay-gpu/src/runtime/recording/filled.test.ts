@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { fillingKernels } from "../../../../../test/support/kernels/fillingKernels.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
@@ -626,11 +627,14 @@ async function changed(shape: Shape): Promise<readonly boolean[]> {
     .map((buffer, binding) => ({ binding, resource: { buffer, ...bound } }))
     .filter(({ binding }) => code.includes(`@binding(${binding})`));
   const encoder = device.createCommandEncoder();
-  const pass = encoder.beginComputePass();
-  pass.setPipeline(pipeline);
-  pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
-  pass.dispatchWorkgroups(grid[0]!, grid[1], grid[2]);
-  pass.end();
+  encodeDispatch(
+    encoder,
+    pipeline,
+    device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }),
+    grid[0]!,
+    grid[1],
+    grid[2],
+  );
   encoder.copyBufferToBuffer(out, staging);
   device.queue.submit([encoder.finish()]);
   await staging.mapAsync(GPUMapMode.READ);

@@ -1,5 +1,6 @@
 /** Indirect dispatches on doubled grids, which only the GPU knows. */
 import { describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../../test/support/devices/encodeDispatch.ts";
 import { download, upload } from "../../../../../test/support/devices/storageBuffers.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { Policy } from "../context/policy.ts";
@@ -178,11 +179,7 @@ describe("the same errors", () => {
     "a grid beyond the limit": (device) => {
       const pipeline = pipelineOf(device, "number");
       const encoder = device.createCommandEncoder();
-      const pass = encoder.beginComputePass();
-      pass.setPipeline(pipeline);
-      pass.setBindGroup(0, bind(device, pipeline, upload(device, nothing)));
-      pass.dispatchWorkgroups(1, 65536);
-      pass.end();
+      encodeDispatch(encoder, pipeline, bind(device, pipeline, upload(device, nothing)), 1, 65536);
       encoder.finish();
     },
     "a dispatch without bind group": (device) => {

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { encodeDispatch } from "../../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import type { Progress } from "../../diagnostics/progress.ts";
 import { harden } from "../harden.ts";
@@ -27,11 +28,7 @@ const workload: Workload = async (device) => {
     const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const layout = pipeline.getBindGroupLayout(0);
     const group = device.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer } }] });
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group);
-    pass.dispatchWorkgroups(4);
-    pass.end();
+    encodeDispatch(encoder, pipeline, group, 4);
   }
   encoder.copyBufferToBuffer(buffer, 0, readable, 0, 256);
   device.queue.submit([encoder.finish()]);

@@ -3,6 +3,7 @@
  * data removes all taints.
  */
 import { describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../../test/support/devices/encodeDispatch.ts";
 import { stuckProtect } from "../../../../../test/support/devices/standInCompiler.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { sample } from "../../../../../test/support/sample.ts";
@@ -337,11 +338,7 @@ describe.each(["throw", "recover"] as const)("a texture, onFault %s", (onFault) 
       return texels;
     };
     const painted = read((encoder) => {
-      const pass = encoder.beginComputePass();
-      pass.setPipeline(pipeline);
-      pass.setBindGroup(0, group);
-      pass.dispatchWorkgroups(4);
-      pass.end();
+      encodeDispatch(encoder, pipeline, group, 4);
     });
     await expect(painted).rejects.toThrow("disagree");
     const cleared = read((encoder) => {

@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { encodeDispatch } from "../../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { fillingKernels } from "../../../../../test/support/kernels/fillingKernels.ts";
 import { everything } from "../../../../../test/support/sample.ts";
@@ -113,11 +114,13 @@ function prepare(device: GPUDevice, pipelines: readonly GPUComputePipeline[], su
         binding,
         resource: { buffer: buffers[place]! },
       }));
-      const pass = encoder.beginComputePass();
-      pass.setPipeline(pipeline);
-      pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
-      pass.dispatchWorkgroups(3, 2);
-      pass.end();
+      encodeDispatch(
+        encoder,
+        pipeline,
+        device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }),
+        3,
+        2,
+      );
     }
   };
   const write = (contents: readonly Uint32Array<ArrayBuffer>[]) => {

@@ -2,6 +2,7 @@
 
 import { bindBuffers, readBuffers, resultBuffer } from "belay-research/internal/workloads/buffers";
 import { describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { type DetectedFault, describeFault } from "../context/detectedFault.ts";
 import type { Policy } from "../context/policy.ts";
@@ -26,11 +27,7 @@ async function prepare(code: string, policy: Policy, bindings = 1, plain?: GPUDe
   const group = bindBuffers(device, pipeline, ...buffers);
   const run = async () => {
     const encoder = device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group);
-    pass.dispatchWorkgroups(1);
-    pass.end();
+    encodeDispatch(encoder, pipeline, group, 1);
     device.queue.submit([encoder.finish()]);
     return new Uint32Array(await readBuffers(device, ...buffers));
   };
@@ -166,11 +163,7 @@ fn main(@builtin(local_invocation_index) i: u32) {
     const place = { workgroup: [0, 0, 0], localIndex: 5, replica: 0 } as const;
     device.belay.arm({ kernel, site, ...place, effect: { xor: 1 << 31 } });
     const encoder = device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group);
-    pass.dispatchWorkgroups(1);
-    pass.end();
+    encodeDispatch(encoder, pipeline, group, 1);
     device.queue.submit([encoder.finish()]);
     await device.belay.verify();
     expect(told.map(({ stored }) => stored)).toMatchObject([

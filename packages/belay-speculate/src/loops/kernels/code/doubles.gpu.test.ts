@@ -3,6 +3,7 @@
  * pairs of operands.
  */
 import { beforeAll, describe, expect, it } from "vitest";
+import { encodeDispatch } from "../../../../../../test/support/devices/encodeDispatch.ts";
 import { testDevices } from "../../../../../../test/support/devices/testDevices.ts";
 import { arithmeticFor } from "./arithmetic.ts";
 import { doubleFunctions } from "./doubles.ts";
@@ -180,11 +181,7 @@ ${kernels.join("\n")}`;
       device.queue.writeBuffer(first, 0, xs);
       device.queue.writeBuffer(second, 0, ys);
       const encoder = device.createCommandEncoder();
-      const pass = encoder.beginComputePass();
-      pass.setPipeline(pipeline);
-      pass.setBindGroup(0, group);
-      pass.dispatchWorkgroups(count / 64);
-      pass.end();
+      encodeDispatch(encoder, pipeline, group, count / 64);
       encoder.copyBufferToBuffer(results, back);
       device.queue.submit([encoder.finish()]);
       await back.mapAsync(GPUMapMode.READ);
