@@ -3,6 +3,7 @@
  * plain one.
  */
 import { createRequire } from "node:module";
+import { algebra } from "belay-gpu/algebra";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import { beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../support/devices/testDevices.ts";
@@ -50,8 +51,38 @@ describe.each(flavors)("TensorFlow.js on a device hardened with $redundancy, $ch
   });
 });
 
+it("checks fused products and their activations by algebra", async () => {
+  const checker = algebra({ leastMultiplications: 0, searchesAtOnce: true });
+  const device = harden(await newDevice(), { algebra: checker });
+  expect(await runOn("checked", device, fused)).toEqual(await runOn("not checked", await newDevice(), fused));
+  const { kernels, faults } = await device.belay.report();
+  expect(faults).toEqual([]);
+  const products = kernels.filter(({ kernel }) => kernel.startsWith("MatMul"));
+  expect(products.reduce((count, { dispatches }) => count + dispatches, 0)).toBe(5);
+  for (const { dispatches, sums } of products)
+    expect(sums).toMatchObject({ checked: dispatches, repaired: 0, undecided: 0, refuted: 0 });
+  device.destroy();
+});
+
+function fused(random: Random): Record<string, () => Tensor | Tensor[]> {
+  const product = { a: random(17, 20), b: random(20, 24) };
+  const image = { x: random(1, 6, 6, 4), filter: random(3, 3, 4, 8), strides: 1, pad: "same" };
+  return {
+    "matMul with relu": () => tf.fused.matMul({ ...product, activation: "relu" }),
+    "matMul with a bias and relu6": () =>
+      tf.fused.matMul({ ...product, bias: random(24), activation: "relu6" }),
+    "matMul with sigmoid": () => tf.fused.matMul({ ...product, activation: "sigmoid" }),
+    "conv2d with relu": () => tf.fused.conv2d({ ...image, activation: "relu" }),
+    "conv2d with a bias and relu6": () => tf.fused.conv2d({ ...image, bias: random(8), activation: "relu6" }),
+  };
+}
+
 /** Computes all results, by name. */
-async function runOn(backend: string, device: GPUDevice): Promise<Record<string, number[][]>> {
+async function runOn(
+  backend: string,
+  device: GPUDevice,
+  compute?: (random: Random) => Record<string, () => Tensor | Tensor[]>,
+): Promise<Record<string, number[][]>> {
   tf.registerBackend(backend, () => new WebGPUBackend(device));
   tf.copyRegisteredKernels("webgpu", backend);
   await tf.setBackend(backend);
@@ -61,9 +92,11 @@ async function runOn(backend: string, device: GPUDevice): Promise<Record<string,
     results[name] = await Promise.all(tensors.map(async (tensor) => Array.from(await tensor.data())));
     tf.dispose(tensors);
   };
-  for (const [name, compute] of Object.entries(operations(random, integers))) {
-    await keep(name, [tf.tidy(compute)].flat());
+  const all = compute ? compute(random) : operations(random, integers);
+  for (const [name, operation] of Object.entries(all)) {
+    await keep(name, [tf.tidy(operation)].flat());
   }
+  if (compute) return results;
   await keep("training", await train(random, integers));
   return results;
 }

@@ -19,7 +19,7 @@ import type { CheckedDispatch, SumsChecking, SumsCheckStarter } from "../runtime
 import type { PassCommands, SetGroup } from "../runtime/webgpu/passCommands.ts";
 import { algebra } from "./algebra.ts";
 
-const { sharedDevice } = testDevices();
+const { newDevice, sharedDevice } = testDevices();
 
 const atOnce = algebra({ leastMultiplications: 0, searchesAtOnce: true });
 const hardened = async (policy: Policy = {}) => harden(await sharedDevice(), { algebra: atOnce, ...policy });
@@ -309,7 +309,7 @@ describe("checks by algebra on a hardened device", () => {
       const checking = starter.beginChecks(...args);
       const checkOf: SumsChecking["checkOf"] = (...given) => {
         const checked = checking.checkOf(...given);
-        return checked && { findings: checked.findings, run: run(checked) };
+        return checked && { ...checked, run: run(checked) };
       };
       return {
         checkOf,
@@ -578,6 +578,252 @@ describe("checks by algebra on a hardened device", () => {
     });
   });
 
+  describe("of activated products", () => {
+    /** Returns a kernel that stores a function of its sums. */
+    function activated(kernel: ProductKernel, value: string, functions = ""): ProductKernel {
+      const source = kernel.source.replace("= sum;", `= ${value};`);
+      return { ...kernel, name: value, source: `${source}\n${functions}` };
+    }
+
+    const gelu = "0.5 * sum * (1.0 + tanh(0.7978845608 * (sum + 0.044715 * sum * sum * sum)))";
+    const leaky = "fn leaky(x: f32) -> f32 { let scaled = 0.01 * x; return select(scaled, x, x > 0.0); }";
+    const activations = [
+      activated(product, "max(sum, 0.0)"),
+      activated(product, "clamp(sum, -6.0, 6.0)"),
+      activated(product, "sum / (1.0 + exp(-sum))"),
+      activated(product, gelu),
+      activated(product, "leaky(sum)", leaky),
+      activated(product, "round(0.5 * sum)"),
+      activated(convolution(image), "max(sum, 0.0)"),
+      activated(plainProduct(19, 21, 10), "select(sum, 0.0, !(sum > 0.0))"),
+    ];
+
+    /** A product whose invocations store two results, each after a sum of its own. */
+    const twoStores: ProductKernel = {
+      ...product,
+      name: "two stores",
+      grid: [1, 1, 1],
+      source: `@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read> b: array<f32>;
+@group(0) @binding(2) var<storage, read_write> c: array<f32>;
+@compute @workgroup_size(8, 8) fn main(@builtin(local_invocation_id) id: vec3u) {
+  if (id.y >= 6u) { return; }
+  var upper = 0.0;
+  var lower = 0.0;
+  for (var i = 0u; i < 10u; i++) {
+    upper += a[id.y * 10u + i] * b[i * 8u + id.x];
+    lower += a[(id.y + 6u) * 10u + i] * b[i * 8u + id.x];
+  }
+  c[id.y * 8u + id.x] = max(upper, 0.0);
+  c[(id.y + 6u) * 8u + id.x] = max(lower, 0.0);
+}`,
+    };
+
+    it.each([...activations, twoStores])(
+      "are made of the sums and of their function: $name",
+      async (kernel) => {
+        const device = await hardened();
+        const messages = messagesOf(device);
+        const program = new Program(device, kernel);
+        const expected = await expectedOf(kernel);
+        for (let i = 0; i < 2; i++) expect(await program.run()).toEqual(expected);
+        const { dispatches, sums, diagnostics } = await kernelOf(device);
+        expect({ dispatches, ...sums, diagnostics }).toEqual({
+          dispatches: 2,
+          checked: 2,
+          repaired: 0,
+          undecided: 0,
+          refuted: 0,
+          bound: expect.any(Number),
+          diagnostics: [],
+        });
+        expect(messages).toEqual([]);
+      },
+    );
+
+    it.each([
+      ["under inter", activations[0]!, { redundancy: "inter", onFault: "throw" }],
+      ["in passes", activations[2]!, { pairing: "passes" }],
+      ["with a code for memory", activations[1]!, { memory: "secded32" }],
+      ["of a convolution", activations[6]!, {}],
+      ["with two stores of results", twoStores, { redundancy: "intra-lds" }],
+    ] as const)("compute faulty results again: %s", async (_, kernel, policy) => {
+      const device = await hardened({ ...policy, injectFaults: true });
+      const wrong = await strikeAll(device, kernel, 3);
+      expect(wrong.filter((each) => each > 0)).toEqual([]);
+      const { sums } = await kernelOf(device);
+      expect(sums).toMatchObject({ checked: wrong.length + 1, undecided: 0, refuted: 0 });
+      expect(sums!.repaired).toBeGreaterThan(wrong.length / 3);
+    });
+
+    /** Returns a hardened device whose kernels have another text in one place. */
+    async function altered(
+      before: string | RegExp,
+      after: string,
+      policy: Policy = {},
+    ): Promise<HardenedDevice> {
+      const native = await newDevice();
+      const create = native.createShaderModule.bind(native);
+      native.createShaderModule = ({ code, ...others }) =>
+        create({ ...others, code: code.replace(before, after) });
+      return harden(native, { algebra: atOnce, ...policy });
+    }
+
+    const functions = `fn silu(x: f32) -> f32 {
+      let power = exp(-x);
+      let divisor = 1.0 + power;
+      return x / divisor;
+    }`;
+    const silu = activated(product, "silu(sum)", functions);
+
+    /** Strikes each value between sums and results. Returns the numbers of wrong results. */
+    async function strikeFunction(device: HardenedDevice): Promise<number[]> {
+      const program = new Program(device, silu);
+      const expected = await program.run();
+      const alone = device.belay.faultSites().find((each) => each.kernel === "main alone")!;
+      const isIn = (text: string, { start, end }: { readonly start: number; readonly end: number }) => {
+        const first = silu.source.indexOf(text);
+        return start >= first && end <= first + text.length;
+      };
+      const own = alone.sites.filter(
+        ({ kind, span }) => kind === "value" && (isIn(functions, span) || isIn("silu(sum)", span)),
+      );
+      const wrong: number[] = [];
+      for (const { id } of own) {
+        const effect = { set: 0x49742400 };
+        const where = { workgroup: [0, 0, 0], localIndex: 2, replica: 0 } as const;
+        device.belay.arm({ kernel: alone.kernel, site: id, effect, ...where });
+        const results = await program.run();
+        wrong.push(results.filter((each, at) => each !== expected[at]).length);
+      }
+      return wrong;
+    }
+
+    const compared = "word == functions[at]";
+
+    it("find faults in the function", async () => {
+      const device = await hardened({ injectFaults: true });
+      const wrong = await strikeFunction(device);
+      expect(wrong.length).toBeGreaterThan(2);
+      expect(wrong.filter((each) => each > 0)).toEqual([]);
+      expect((await kernelOf(device)).sums).toMatchObject({ repaired: wrong.length, refuted: 0 });
+    });
+
+    it("release wrong results if nothing compares the function", async () => {
+      const device = await altered(compared, `true || ${compared}`, { injectFaults: true });
+      const wrong = await strikeFunction(device);
+      expect(wrong.filter((each) => each > 0).length).toBeGreaterThan(wrong.length / 2);
+    });
+
+    it.each([
+      ["the sums are not stored", /\bsums\[\w+\] = \w+;/, "_ = &sums;"],
+      ["the check has another function", "return t3;", "return 2.0 * t3;"],
+    ])("are refuted, and results are right, where %s", async (_, before, after) => {
+      const device = await altered(before, after);
+      const messages = messagesOf(device);
+      const program = new Program(device, silu);
+      const expected = await expectedOf(silu);
+      for (let i = 0; i < 3; i++) expect(await program.run()).toEqual(expected);
+      expect((await kernelOf(device)).sums).toMatchObject({ checked: 1, repaired: 0, refuted: 1 });
+      expect(messages).toEqual([]);
+    });
+
+    const isOdd = "id.x == 50u && id.y == 13u";
+    it.each([
+      ["another function", `select(max(sum, 0.0), 2.0 * sum, ${isOdd})`, "true"],
+      ["other sums", `max(select(sum, 2.0 * sum, ${isOdd}), 0.0)`, "true"],
+      ["no result", "max(sum, 0.0)", `!(${isOdd})`],
+    ])("leave it to redundancy where a workgroup that was not sampled has %s", async (_, value, stores) => {
+      const other = activated(tiledProduct(96, 160, 9), value);
+      const source = other.source.replace("id.y < m) { c[", `id.y < m && ${stores}) { c[`);
+      for (const policy of [{}, { onFault: "throw" }] as const) {
+        const device = await hardened(policy);
+        const messages = messagesOf(device);
+        const program = new Program(device, { ...other, source });
+        const expected = await expectedOf({ ...other, source });
+        for (let i = 0; i < 3; i++) expect(await program.run()).toEqual(expected);
+        expect((await kernelOf(device)).sums).toMatchObject({ checked: 1, repaired: 0, refuted: 1 });
+        expect(messages).toEqual([]);
+      }
+    });
+
+    const branching = activated(
+      product,
+      "cut(sum)",
+      "fn cut(x: f32) -> f32 { if (x < 0.0) { return 0.0; } return x; }",
+    );
+    const residual = { ...activated(product, "max(sum, 0.0) + a[id.x]") };
+    it.each([
+      ["branches where its activation does", branching, "its control or its addresses depend on the data"],
+      [
+        "adds numbers after its activation",
+        residual,
+        "its results are no sums of products, or too long ones",
+      ],
+    ])("are not made of a kernel that %s", async (_, kernel, reason) => {
+      const device = await hardened();
+      expect(await new Program(device, kernel).run()).toEqual(await expectedOf(kernel));
+      const { sums, diagnostics } = await kernelOf(device);
+      expect(sums!.checked).toBe(0);
+      expect(diagnostics.map(({ message }) => message)).toEqual([
+        `dispatches are not checked by algebra: ${reason}`,
+      ]);
+    });
+
+    /** Returns an explicit layout with the buffers of a product and other ones. */
+    function layoutWith(device: GPUDevice, others: number): GPUPipelineLayout {
+      const entries = Array.from({ length: 3 + others }, (_, binding) => ({
+        binding,
+        visibility: GPUShaderStage.COMPUTE,
+        buffer: { type: binding === 2 ? "storage" : "read-only-storage" } as const,
+      }));
+      return device.createPipelineLayout({ bindGroupLayouts: [device.createBindGroupLayout({ entries })] });
+    }
+
+    it("fit pipelines with explicit layouts", async () => {
+      const device = await hardened();
+      const program = new Program(device, silu, layoutWith(device, 0));
+      const expected = await expectedOf(silu);
+      for (let i = 0; i < 2; i++) expect(await program.run()).toEqual(expected);
+      expect((await kernelOf(device)).sums).toMatchObject({ checked: 2, repaired: 0, refuted: 0 });
+    });
+
+    it("are not made where the device has no memory for the sums", async () => {
+      const native = await newDevice();
+      const create = native.createBuffer.bind(native);
+      const { maxBufferSize } = native.limits;
+      native.createBuffer = (given) =>
+        create(given.label === "belay: sums" ? { ...given, size: maxBufferSize + 4 } : given);
+      const device = harden(native, { algebra: algebra({ leastMultiplications: 0 }) });
+      const program = new Program(device, silu);
+      const expected = await expectedOf(silu);
+      for (let i = 0; i < 3; i++) {
+        expect(await program.run()).toEqual(expected);
+        const { sums, diagnostics } = await kernelOf(device);
+        expect(sums!.checked).toBe(0);
+        expect(diagnostics.map(({ code }) => code)).toEqual([codeOf("not-checked-by-algebra")]);
+      }
+    });
+
+    it("are not made where a layout has no room for the sums", async () => {
+      const device = await hardened({ strict: true });
+      const unprotected = vi.fn();
+      device.belay.addEventListener("unprotected", unprotected);
+      // One storage buffer is left for the report.
+      const others = device.limits.maxStorageBuffersPerShaderStage - 4;
+      const unused = Array.from({ length: others }, () => ({ numbers: 1 }));
+      const kernel = { ...silu, buffers: [...silu.buffers, ...unused] };
+      const program = new Program(device, kernel, layoutWith(device, others));
+      expect(await program.run()).toEqual(await expectedOf(silu));
+      const { sums, diagnostics } = await kernelOf(device);
+      expect(sums!.checked).toBe(0);
+      expect(diagnostics.map(({ message }) => message)).toEqual([
+        "dispatches are not checked by algebra: its pipeline has no room for a buffer of the sums before its activation",
+      ]);
+      expect(unprotected).not.toHaveBeenCalled();
+    });
+  });
+
   const longer = { ...product, buffers: [...product.buffers.slice(0, 2), { numbers: 12 * 8 + 3 }] };
 
   it.each([
@@ -594,9 +840,12 @@ describe("checks by algebra on a hardened device", () => {
       "it does not store to exactly one buffer",
     ],
     [
-      "has another activation",
-      { ...product, source: product.source.replace("= sum;", "= max(sum, 0.0);") },
-      "its results are no sums of products, or too long ones",
+      "stores other functions of its sums in some lanes",
+      {
+        ...product,
+        source: product.source.replace("= sum;", "= select(max(sum, 0.0), exp(sum), id.x == 0u);"),
+      },
+      "its results are several functions of sums",
     ],
   ])("are not made of a kernel that %s", async (_, kernel, reason) => {
     const device = await hardened();
@@ -652,7 +901,7 @@ describe("checks by algebra on a hardened device", () => {
 
     it("are replaced by redundancy in kernels without sums, with a warning if the policy asks", async () => {
       const device = await hardened({ redundancy: "algebra", strict: true });
-      const kernel = { ...product, source: product.source.replace("= sum;", "= max(sum, 0.0);") };
+      const kernel = { ...product, source: product.source.replace("= sum;", "= sum + exp(a[0]);") };
       await new Program(device, kernel).run();
       const { redundancy, sums, diagnostics } = await kernelOf(device);
       expect([redundancy, sums!.checked]).toEqual(["intra+lds", 0]);
@@ -665,6 +914,10 @@ describe("checks by algebra on a hardened device", () => {
   it.each([
     ["a product", product],
     ["a product in place", adding],
+    [
+      "a product with an activation",
+      { ...product, source: product.source.replace("= sum;", "= max(sum, 0.0);") },
+    ],
   ])(
     "decide nothing about numbers that are not finite, which redundancy computes then: %s",
     async (_, kernel) => {
@@ -761,7 +1014,8 @@ describe("checks by algebra on a hardened device", () => {
     const device = await hardened({ injectFaults: true, retries: 1 });
     const messages = messagesOf(device);
     const program = new Program(device, product);
-    const source = product.source.replace("fn main(", "fn other(").replace("= sum;", "= max(sum, -100.0);");
+    const value = "= max(sum, -100.0) + a[0];";
+    const source = product.source.replace("fn main(", "fn other(").replace("= sum;", value);
     const other = new Program(device, { ...product, source });
     const both = (pass: GPUComputePassEncoder) => [program, other].map((each) => each.encode(pass));
     const expected = await program.run(both);

@@ -7,8 +7,9 @@
  * rounding errors: N. Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1.
  */
 import { reportWords as kernelReportWords } from "../compiler/contract.ts";
+import type { Activation } from "./activations.ts";
 import type { Dimension, Operand, SumsOfProducts } from "./sumsOfProducts.ts";
-import { bitsOf, isPacked } from "./symbols.ts";
+import { bitsOf, textOf as float, isPacked } from "./symbols.ts";
 
 /** The columns that one weighted sum stands for. More cost less, and hide larger errors. */
 const blockColumns = 64;
@@ -105,12 +106,25 @@ export function obstacleToCheck({ results, precision, roundings }: SumsOfProduct
   return undefined;
 }
 
+/** The options of the kernels of a check. */
+export interface CheckOptions {
+  /**
+   * True if the first comparison skips a kernel, by a word of the kernel's report, once all sums
+   * agree.
+   */
+  readonly decides?: boolean;
+  /** The function of the sums that a second buffer has, if there is one. */
+  readonly activation?: Activation | undefined;
+}
+
 /**
- * Returns the kernels that check sums of products, in whose output's binding are so many bytes. If
- * they decide, the first comparison skips a kernel, by a word of the kernel's report, once all sums
- * agree.
+ * Returns the kernels that check sums of products, in whose output's binding are so many bytes.
  */
-export function checkKernels(given: SumsOfProducts, outputBytes: number, decides = false): CheckKernels {
+export function checkKernels(
+  given: SumsOfProducts,
+  outputBytes: number,
+  { decides = false, activation }: CheckOptions = {},
+): CheckKernels {
   const sums = inCheaperOrder(given);
   const { rows, columns, batches } = partsOf(sums);
   const terms = countOf(sums.terms);
@@ -281,6 +295,7 @@ struct Draw { seed: u32, own: u32 }
 @group(0) @binding(6) var<uniform> draw: Draw;
 ${decides ? "@group(0) @binding(7) var<storage, read_write> skipped: array<u32>;" : ""}
 ${scale ? declarationOf(scale, 8, "scales") : ""}
+${activation ? "@group(0) @binding(9) var<storage, read> functions: array<u32>;" : ""}
 
 const terms = ${terms}u;
 const rows = ${rowCount}u;
@@ -301,7 +316,18 @@ fn weight(column: u32) -> f32 {
 fn leftAt(at: u32) -> f32 { return ${loadOf(sums.left, "left", "at")}; }
 fn rightAt(at: u32) -> f32 { return ${loadOf(sums.right, "right", "at")}; }
 ${scale ? `fn scaleAt(at: u32) -> f32 { return ${loadOf(scale, "scales", "at")}; }` : ""}
-fn resultAt(at: u32) -> f32 { return ${loadOf(output, "results", "at")}; }
+${
+  activation
+    ? `fn activated(x: f32) -> f32 { ${activation.text} }
+/** Returns a sum; a number that no bound reaches if its function is not the stored one. */
+fn resultAt(at: u32) -> f32 {
+  let x = results[at];
+  let word = bitcast<u32>(activated(x));
+  return select(0x1.fffffep+127f, x, word == functions[at] || (isNan(word) && isNan(functions[at])));
+}
+fn isNan(word: u32) -> bool { return (word & 0x7fffffffu) > 0x7f800000u; }`
+    : `fn resultAt(at: u32) -> f32 { return ${loadOf(output, "results", "at")}; }`
+}
 ${added ? `fn addedAt(at: u32) -> f32 { return ${float(sums.addedScale)} * ${loadOf(added, "added", "at")}; }` : ""}
 
 fn isFinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }
@@ -500,10 +526,17 @@ function inCheaperOrder(sums: SumsOfProducts): SumsOfProducts {
   return costOf(other) < costOf(sums) ? other : sums;
 }
 
-/** Returns the multiplications of the check of sums, as a fraction of their own. */
-export function workOfCheck(given: SumsOfProducts): number {
+/** The multiplications that take as long as a store of a sum and a load of its function. */
+const activationWork = 64;
+
+/**
+ * Returns the multiplications of the check of sums, as a fraction of their own. The memory traffic
+ * for an activation counts as multiplications too.
+ */
+export function workOfCheck(given: SumsOfProducts, activation?: Activation): number {
   const sums = inCheaperOrder(given);
-  return multiplicationsOf(sums) / (sums.count * countOf(sums.terms));
+  const own = multiplicationsOf(sums) + (activation ? activationWork * sums.count : 0);
+  return own / (sums.count * countOf(sums.terms));
 }
 
 /** The multiplications that take as long as a load which is far from those of neighboring lanes. */
@@ -605,12 +638,6 @@ function addressOf(
 
 /** Writes an integer as u32. Sums of addresses wrap. */
 const wrapped = (x: number) => `${x >>> 0}u`;
-
-/** Writes a number so that WGSL takes it for an f32. */
-function float(x: number): string {
-  const text = String(Math.fround(x));
-  return /[.e]/.test(text) ? `${text}f` : `${text}.0f`;
-}
 
 const each = (count: number, text: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => text(i)).join("\n");

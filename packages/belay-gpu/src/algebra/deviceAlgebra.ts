@@ -1,5 +1,5 @@
 /** The checks by algebra of one device: the search for sums, and what became of the checks. */
-import type { BindingPoint } from "../compiler/contract.ts";
+import type { BindingPoint, KeptSums } from "../compiler/contract.ts";
 import type { KnownDispatch } from "../compiler/filledBytes.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { info, nowhere, warning } from "../diagnostics/finding.ts";
@@ -10,7 +10,7 @@ import { asksForAlgebra } from "../runtime/context/kernelPolicy.ts";
 import type { Repair } from "../runtime/context/repair.ts";
 import type { RuntimeContext } from "../runtime/context/runtimeContext.ts";
 import type { SumsReport } from "../runtime/context/sumsChecker.ts";
-import type { ProtectedKernel } from "../runtime/pipelines/protectedKernels.ts";
+import type { CheckedVariant, ProtectedKernel } from "../runtime/pipelines/protectedKernels.ts";
 import type { BoundPipeline } from "../runtime/recording/boundPipeline.ts";
 import { workgroupsOf } from "../runtime/recording/filled.ts";
 import type { CheckedDispatch, SumsChecking, WordAt } from "../runtime/recording/sumsChecking.ts";
@@ -19,7 +19,7 @@ import type { OwnKernel } from "../runtime/webgpu/ownKernel.ts";
 import type { BufferRange } from "../runtime/webgpu/resources.ts";
 import { workOfCheck } from "./checkKernels.ts";
 import { concluding, DispatchCheck, type Findings } from "./dispatchCheck.ts";
-import { type SumsOfProducts, searchSumsOfProducts, type Unrecognized } from "./sumsOfProducts.ts";
+import { type FoundSums, type SumsOfProducts, searchSums, type Unrecognized } from "./sumsOfProducts.ts";
 import { SumsPipelines } from "./sumsPipelines.ts";
 
 /** The cost of redundancy without a prediction, relative to the dispatch alone. */
@@ -48,7 +48,7 @@ interface KnownWord {
 }
 
 /** The dispatches of one kind: of one kernel, on one grid, with buffers of the same sizes. */
-interface Kind extends Pick<CheckableDispatch, "kernel" | "isAsked" | "costOfRedundancy" | "skippable"> {
+interface Kind extends Pick<CheckableDispatch, "kernel" | "isAsked" | "costOfRedundancy" | "kernelOf"> {
   /** True if the kernel may load from its output. */
   readonly runsOnce: boolean;
   readonly grid: readonly number[];
@@ -68,8 +68,8 @@ interface CheckableDispatch {
   readonly isAsked: boolean;
   /** The predicted time under redundancy, relative to that of the dispatch alone. */
   readonly costOfRedundancy: number;
-  /** Returns the variant of the kernel that the device can skip, if there is one. */
-  readonly skippable: () => ProtectedKernel | undefined;
+  /** Returns the protected kernel of a variant, if there is one. */
+  readonly kernelOf: (variant: CheckedVariant) => ProtectedKernel | undefined;
   readonly call: DispatchCall;
   readonly wordAt: WordAt;
 }
@@ -80,11 +80,15 @@ interface KnownCall {
   checked: CheckedDispatch | undefined;
 }
 
-/** Sums with the pipelines that check them. */
+/** Sums with the pipelines that check them, and the variants of the kernel that these check. */
 interface Found {
   readonly sums: SumsOfProducts;
   readonly pipelines: SumsPipelines;
+  readonly variants: Readonly<Record<CheckedVariant["run"], CheckedVariant>>;
 }
+
+/** The variants of kernels that store sums. */
+const usualVariants: Found["variants"] = { alone: { run: "alone" }, again: { run: "again" } };
 
 /** The counts of one kernel. */
 interface Counts {
@@ -103,6 +107,8 @@ export class DeviceAlgebra implements SumsChecking {
   readonly #kinds = new WeakMap<object, Kind[]>();
   /** The known facts about the dispatches that were asked for, by their calls. */
   readonly #known = new WeakMap<DispatchCall, KnownCall>();
+  /** The variants that keep sums, by kernel and by what they keep. */
+  readonly #keeping = new WeakMap<object, Map<string, Found["variants"]>>();
   readonly #counts = new Map<string, Counts>();
   /** The reasons why dispatches are not checked, by kernel. */
   readonly #gaps = new Map<string, Map<string, Diagnostic>>();
@@ -157,26 +163,36 @@ export class DeviceAlgebra implements SumsChecking {
   }
 
   /** Makes the check of a kind of dispatches. */
-  #make(kind: Kind, { sums, pipelines }: Found): void {
-    const skippable = kind.skippable();
+  #make(kind: Kind, { sums, pipelines, variants }: Found): void {
+    const skippable = kind.kernelOf(variants.again);
+    const keepsSums = skippable?.sums && kind.kernelOf(variants.alone)?.sums;
+    if (variants.alone.keptSums && !keepsSums) {
+      this.#leave(kind, "its pipeline has no room for a buffer of the sums before its activation");
+      return;
+    }
     if (!skippable) {
       this.#leave(kind, "its dispatches under redundancy cannot be skipped");
       return;
     }
     const { combinedBytes } = pipelines.kernels;
-    if (this.#workBytes + combinedBytes > mostWorkBytes) {
+    const { sums: buffers } = this.#context;
+    const keptBytes = keepsSums ? kind.sizes.find(({ of }) => isSame(of, sums.output.of))!.size : 0;
+    if (this.#workBytes + combinedBytes + buffers.bytesWith(keptBytes) > mostWorkBytes) {
       this.#leave(kind, "all checks together would need too much memory");
       return;
     }
     this.#workBytes += combinedBytes;
     const found = (findings: Findings) => this.#count(kind, findings);
     const { runsOnce } = kind;
-    const parts = { sums, pipelines, kernel: skippable, defers: this.#defers, runsOnce, found };
+    const defers = this.#defers;
+    const kept = keepsSums && buffers.of(keptBytes);
+    const own = { kernel: skippable, defers, runsOnce, variants, kept: kept?.range, found };
+    const parts = { sums, pipelines, ...own };
     const make = () => new DispatchCheck(this.#device, this.#context.reports, this.#conclude, parts);
     const { made, failed } = makeSilently(this.#device, make);
     kind.check = this.#settings.searchesAtOnce ? made : "making";
     this.#settle(async () => {
-      const error = await failed;
+      const error = (await kept?.failed) ?? (await failed);
       if (error) this.#leave(kind, error.message);
       else kind.check = made;
     });
@@ -271,7 +287,7 @@ export class DeviceAlgebra implements SumsChecking {
       kernel,
       isAsked: asksForAlgebra(this.#context.policy, names),
       costOfRedundancy: kernel.protection.chosen?.predicted ?? usualCost,
-      skippable: () => record.with("again").kernel,
+      kernelOf: (variant) => record.with(variant).kernel,
       call,
       wordAt,
     });
@@ -305,7 +321,7 @@ export class DeviceAlgebra implements SumsChecking {
 
   /** Begins to look for sums in dispatches of a new kind. */
   #begin(dispatch: CheckableDispatch): Kind {
-    const { kernel, isAsked, costOfRedundancy, skippable, call, wordAt } = dispatch;
+    const { kernel, isAsked, costOfRedundancy, kernelOf, call, wordAt } = dispatch;
     const ranges = call.bound.flatMap(({ of, place }) => ("buffer" in place ? [{ of, range: place }] : []));
     // The search may see the words only as they are now.
     const words = ranges.flatMap(({ of, range }) => {
@@ -321,7 +337,7 @@ export class DeviceAlgebra implements SumsChecking {
       kernel,
       isAsked,
       costOfRedundancy,
-      skippable,
+      kernelOf,
       runsOnce: runsOnce(call),
       grid: [...call.grid],
       sizes: ranges.map(({ of, range: { size } }) => ({ of, size })),
@@ -379,19 +395,21 @@ export class DeviceAlgebra implements SumsChecking {
       },
     };
     try {
-      const found = yield* searchSumsOfProducts(
-        { source, ...(entryPoint && { entryPoint }), constants },
-        dispatch,
-      );
+      const found = yield* searchSums({ source, ...(entryPoint && { entryPoint }), constants }, dispatch);
       kind.words = [...read.values()];
       if ("reason" in found) return this.#leave(kind, found.reason);
-      const output = bound.find(({ of }) => isSame(of, found.output.of))!.place as BufferRange;
+      const { sums, activation } = found;
+      const { of } = sums.output;
+      const output = bound.find((each) => isSame(each.of, of))!.place as BufferRange;
       const reason = this.#obstacleTo(kind, found, output.size);
       if (reason !== undefined) return this.#leave(kind, reason);
       yield;
-      const make = () => new SumsPipelines(this.#device, found, output.size, true);
+      const options = { decides: true, activation };
+      const make = () => new SumsPipelines(this.#device, sums, output.size, options);
       const { made: pipelines, failed } = makeSilently(this.#device, make);
-      const known = { sums: found, pipelines };
+      const keptSums = activation && { values: activation.values, of };
+      const variants = keptSums ? this.#variantsWith(keptSums, kind) : usualVariants;
+      const known = { sums, pipelines, variants };
       if (this.#settings.searchesAtOnce) kind.found = known;
       this.#settle(async () => {
         const error = await failed;
@@ -405,10 +423,23 @@ export class DeviceAlgebra implements SumsChecking {
     }
   }
 
+  /** Returns the variants of a kernel that keep sums. All kinds of its dispatches share them. */
+  #variantsWith(keptSums: KeptSums, { kernel }: Kind): Found["variants"] {
+    const known = this.#keeping.get(kernel) ?? new Map<string, Found["variants"]>();
+    this.#keeping.set(kernel, known);
+    const key = JSON.stringify(keptSums);
+    const variants = known.get(key) ?? {
+      alone: { run: "alone", keptSums },
+      again: { run: "again", keptSums },
+    };
+    known.set(key, variants);
+    return variants;
+  }
+
   /** Returns the reason why a dispatch with these sums is not checked, if there is one. */
   #obstacleTo(
     { isAsked, costOfRedundancy }: Kind,
-    sums: SumsOfProducts,
+    { sums, activation }: FoundSums,
     outputBytes: number,
   ): string | undefined {
     const { output, first, count, terms } = sums;
@@ -417,7 +448,7 @@ export class DeviceAlgebra implements SumsChecking {
       return `its results fill ${count * bytes} of the ${outputBytes} bytes of "${output.name}"`;
     const { leastMultiplications } = this.#settings;
     if (isAsked || leastMultiplications === 0) return undefined;
-    const saved = costOfRedundancy - 1 - workOfCheck(sums);
+    const saved = costOfRedundancy - 1 - workOfCheck(sums, activation);
     if (saved <= 0) return "redundancy is predicted to cost less";
     const multiplications = terms.reduce((product, { size }) => product * size, count);
     const least = Math.ceil(leastMultiplications / saved);

@@ -128,6 +128,10 @@ interface CheckParts {
    * host can decide then.
    */
   readonly runsOnce: boolean;
+  /** The variants of the kernel that run. */
+  readonly variants: Pick<CheckedDispatch, "alone" | "again">;
+  /** The buffer of the sums if the results are functions of them. */
+  readonly kept: BufferRange | undefined;
   /** Takes the findings of each look. */
   readonly found: (findings: Findings) => void;
 }
@@ -139,6 +143,8 @@ export class DispatchCheck implements SumsFindings {
   readonly #device: GPUDevice;
   readonly #defers: boolean;
   readonly #runsOnce: boolean;
+  readonly #variants: CheckParts["variants"];
+  readonly #kept: CheckParts["kept"];
   /** The compared sums of a dispatch. */
   readonly #compared: number;
   /** The doubt that a later execution decides. */
@@ -157,12 +163,14 @@ export class DispatchCheck implements SumsFindings {
     device: GPUDevice,
     arena: ReportArena,
     conclude: OwnKernel,
-    { sums, pipelines, kernel, defers, runsOnce, found }: CheckParts,
+    { sums, pipelines, kernel, defers, runsOnce, variants, kept, found }: CheckParts,
   ) {
     this.#device = device;
     this.kernel = kernel;
     this.#defers = defers;
     this.#runsOnce = runsOnce;
+    this.#variants = variants;
+    this.#kept = kept;
     this.#compared = pipelines.kernels.compared;
     this.#sums = sums;
     this.#pipelines = pipelines;
@@ -186,7 +194,7 @@ export class DispatchCheck implements SumsFindings {
   /** Returns the check of a dispatch. It may check the dispatch again and again. */
   of(call: DispatchCall): CheckedDispatch {
     const run = this.#defers ? this.#deferring(call) : this.#deciding(call);
-    return { findings: this, run };
+    return { findings: this, ...this.#variants, run };
   }
 
   /**
@@ -293,7 +301,8 @@ export class DispatchCheck implements SumsFindings {
     const buffers = {
       left: rangeAt(left),
       right: rangeAt(right),
-      output: rangeAt(output),
+      output: this.#kept ?? rangeAt(output),
+      ...(this.#kept && { functions: rangeAt(output) }),
       ...(added && { added: rangeAt(added) }),
       ...(scale && { scale: rangeAt(scale) }),
     };

@@ -10,18 +10,23 @@ import { type BindingAccess, type BindingPoint, bindingAccesses } from "../analy
 import { reachableFrom } from "../analysis/callGraph.ts";
 import type { KnownDispatch } from "../analysis/filledBytes/filledBytes.ts";
 import { matrixOperations } from "../analysis/opaqueAccesses.ts";
+import type { Span } from "../diagnostics/diagnostic.ts";
 import {
   executorOf,
   type ReferenceKernel,
   type ReferenceSource,
+  type ResolvedKernel,
   resolveKernel,
+  type UnsupportedConstruct,
   whyUnsupported,
 } from "../reference/referenceKernel.ts";
 import { subgroupMatrices } from "../reference/subgroupMatrices.ts";
+import { type Activation, candidatesIn, freePoints, keeping } from "./activations.ts";
 import { type Digit, type DigitMap, digitsOf, divisorsOf, fitDigits, type KnownAddresses } from "./digits.ts";
 import { SymbolicBuffer } from "./symbolicBuffer.ts";
 import {
   bitsOf,
+  dependsOnData,
   type Format,
   isPacked,
   type Precision,
@@ -162,6 +167,15 @@ export function findSumsOfProducts(
   }
 }
 
+/** Sums of products, and the function of them that a dispatch stores if it does not store them. */
+export interface FoundSums {
+  readonly sums: SumsOfProducts;
+  readonly activation?: Activation;
+}
+
+/** The reason for results that are no sums. They may be functions of sums. */
+const noSums = "its results are no sums of products, or too long ones";
+
 /**
  * Looks for the sums of products that a dispatch stores, as `findSumsOfProducts` does. The search
  * pauses after each workgroup that it executes.
@@ -170,32 +184,91 @@ export function* searchSumsOfProducts(
   kernel: ReferenceSource,
   dispatch: KnownDispatch,
 ): Generator<void, SumsOfProducts | Unrecognized, void> {
-  let resolved: ReturnType<typeof resolveKernel>;
+  const resolved = resolvedOrNot(kernel);
+  return "reason" in resolved ? resolved : yield* searchIn(kernel.source, resolved, dispatch);
+}
+
+/** Looks for sums of products that a dispatch stores, or of which it stores one function. */
+export function* searchSums(
+  kernel: ReferenceSource,
+  dispatch: KnownDispatch,
+): Generator<void, FoundSums | Unrecognized, void> {
+  const resolved = resolvedOrNot(kernel);
+  if ("reason" in resolved) return resolved;
+  const { source } = kernel;
+  const plain = yield* searchIn(source, resolved, dispatch);
+  if (!("reason" in plain)) return { sums: plain };
+  const { reason } = plain;
+  const [output] = outputsOf(resolved);
+  if ((reason !== noSums && reason !== dependsOnData) || output?.access !== "write") return plain;
+  const values = yield* searchValues(resolved, dispatch, output);
+  if (values.length === 0) return plain;
+  const [at] = freePoints(bindingAccesses(resolved.program, resolved.declaration), 1) as [BindingPoint];
+  const kept = keeping(resolved, output, [{ values, at }]);
+  const activated = new Activated(output, at);
+  const sums = yield* searchIn(source, kept, withCopies(dispatch, output, [at]), activated);
+  if ("reason" in sums) return sums;
+  return { sums, activation: { values, text: activated.text! } };
+}
+
+function resolvedOrNot(kernel: ReferenceSource): ResolvedKernel | Unrecognized {
   try {
-    resolved = resolveKernel(kernel);
+    return resolveKernel(kernel);
   } catch (error) {
     if (error instanceof TypeError) return { reason: error.message };
     throw error;
   }
-  const symbols = new Symbols();
-  // Kernels load beyond the end what they do not use.
-  const bindings = bindingAccesses(resolved.program, resolved.declaration);
-  const hasIntegers = bindings.some(({ kind, scalar }) => kind !== "uniform" && scalar !== "f32");
-  const { onUnknown } = symbols;
-  const parts = { matrices: subgroupMatrices, outOfBounds: () => {}, ...(hasIntegers && { onUnknown }) };
-  const reference = executorOf(resolved, "nearest", (format) => symbols.arithmetic(format), parts);
-  if ("construct" in reference) return { reason: whyUnsupported(kernel.source, reference) };
-  const outputs = bindings.filter(({ access }) => access !== "read");
+}
+
+/** Returns the buffers that a kernel writes. */
+const outputsOf = ({ program, declaration }: ResolvedKernel): BindingAccess[] =>
+  bindingAccesses(program, declaration).filter(({ access }) => access !== "read");
+
+/** Results that are functions of sums, which the kernel stores to another buffer. */
+class Activated {
+  readonly results: BindingAccess;
+  /** The binding point of the sums. */
+  readonly at: BindingPoint;
+  /** The function, once a result has been looked at. */
+  text: string | undefined;
+
+  constructor(results: BindingAccess, at: BindingPoint) {
+    this.results = results;
+    this.at = at;
+  }
+
+  /** Takes a result and its sum. Throws `NoFit` if the function is another one. */
+  note(symbols: Symbols, result: number | undefined, sum: number): void {
+    const text = result === undefined ? undefined : symbols.functionOf(result, sum);
+    this.text ??= text;
+    if (text === undefined || text !== this.text)
+      throw new NoFit("its results are several functions of sums");
+  }
+}
+
+/** Looks for the sums that a kernel stores, or that it keeps beside functions of them. */
+function* searchIn(
+  source: string,
+  resolved: ResolvedKernel,
+  dispatch: KnownDispatch,
+  activated?: Activated,
+): Generator<void, SumsOfProducts | Unrecognized, void> {
+  const execution = executionOf(resolved, dispatch, activated);
+  if ("construct" in execution) return { reason: whyUnsupported(source, execution) };
+  const outputs = execution.bindings.filter(
+    ({ access, ...of }) => access !== "read" && (!activated || isAmong([activated.results], of)),
+  );
   const [output] = outputs;
   if (!output || outputs.length > 1) return { reason: "it does not store to exactly one buffer" };
   yield;
   try {
-    const sampler = new Sampler(symbols, reference, bindings, dispatch, output);
+    const sampler = new Sampler(execution, output, activated);
     const { program, declaration } = resolved;
     const hasMatrices = matrixOperations(program, reachableFrom(program, [declaration])).length > 0;
     yield* sampler.sampleWorkgroups();
     for (;;) {
       const samples = sampler.results();
+      const { bindings } = execution;
       const found = new Fit(bindings, dispatch, output, samples, hasMatrices ? matrixUnit : 1).result();
       if (!("unclear" in found)) return found;
       yield;
@@ -208,8 +281,129 @@ export function* searchSumsOfProducts(
   }
 }
 
+/**
+ * Looks for the values of the source that are sums of which results are functions. One workgroup
+ * tells which of the candidates they are.
+ */
+function* searchValues(
+  resolved: ResolvedKernel,
+  dispatch: KnownDispatch,
+  output: BindingAccess,
+): Generator<void, readonly Span[], void> {
+  const candidates = candidatesIn(resolved, output);
+  if (candidates.length === 0) return [];
+  const bindings = bindingAccesses(resolved.program, resolved.declaration);
+  const points = freePoints(bindings, candidates.length);
+  const kept = keeping(
+    resolved,
+    output,
+    candidates.map((value, i) => ({ values: [value], at: points[i]! })),
+  );
+  const execution = executionOf(kept, withCopies(dispatch, output, points), true);
+  if ("construct" in execution) return [];
+  yield;
+  try {
+    const buffers = execution.run([0, 0, 0]);
+    const { symbols } = execution;
+    const { stores } = buffers(output);
+    const found = new Set<Span>();
+    for (const offset of sampledOffsets([...stores.keys()].sort((a, b) => a - b))) {
+      const isSum = (candidate: Span) => {
+        const sum = buffers(points[candidates.indexOf(candidate)]!).stores.get(offset);
+        if (sum === undefined || symbols.functionOf(stores.get(offset)!, sum) === undefined) return false;
+        return symbols.sumOf(sum, mostTermsOfWorkgroup)?.terms.some(isProduct);
+      };
+      // Several statements may store results, each after a sum of its own.
+      if ([...found].some(isSum)) continue;
+      const candidate = candidates.find(isSum);
+      if (candidate) found.add(candidate);
+    }
+    return [...found];
+  } catch (error) {
+    if (error instanceof NoFit) return [];
+    throw error;
+  }
+}
+
+/** Returns a dispatch with further buffers at some points, as large as one of its own. */
+const withCopies = (
+  dispatch: KnownDispatch,
+  of: BindingPoint,
+  points: readonly BindingPoint[],
+): KnownDispatch => ({
+  grid: dispatch.grid,
+  sizeOf: (each) => dispatch.sizeOf(isAmong(points, each) ? of : each),
+  wordAt: (...place) => dispatch.wordAt(...place),
+});
+
+const isAmong = (points: readonly BindingPoint[], { group, binding }: BindingPoint) =>
+  points.some((each) => each.group === group && each.binding === binding);
+
 /** Ends the search for sums of products. */
 class NoFit extends Error {}
+
+/** Executes workgroups of a dispatch with symbols. */
+class Execution {
+  readonly symbols: Symbols;
+  readonly bindings: readonly BindingAccess[];
+  readonly dispatch: KnownDispatch;
+  readonly #reference: ReferenceKernel;
+
+  constructor(
+    symbols: Symbols,
+    bindings: readonly BindingAccess[],
+    dispatch: KnownDispatch,
+    reference: ReferenceKernel,
+  ) {
+    this.symbols = symbols;
+    this.bindings = bindings;
+    this.dispatch = dispatch;
+    this.#reference = reference;
+  }
+
+  /** Executes a workgroup, and returns a function that returns its buffers. */
+  run(workgroup: Workgroup): (of: BindingPoint) => SymbolicBuffer {
+    const { grid } = this.dispatch;
+    this.symbols.clear();
+    const buffers = this.bindings.map(({ group, binding, kind, name }, i) => {
+      const of = { group, binding };
+      const size = this.dispatch.sizeOf(of);
+      if (size === undefined) throw new NoFit(`the size of "${name}" is not known`);
+      const wordAt = (offset: number) => this.dispatch.wordAt(of, offset);
+      const known = kind === "uniform" ? wordAt : undefined;
+      const buffer = new SymbolicBuffer(this.symbols, i, size - (size % 4), known);
+      return { group, binding, buffer };
+    });
+    const { undecided } = this.#reference.run({
+      workgroups: grid as [number, number, number],
+      buffers,
+      only: [workgroup],
+      iterations: mostIterations,
+    });
+    if (undecided) throw new NoFit(undecided.reason);
+    return (of) => buffers.find((each) => isAmong([each], of))!.buffer;
+  }
+}
+
+/** Returns what executes workgroups. Only with `activated`, results may be functions of sums. */
+function executionOf(
+  resolved: ResolvedKernel,
+  dispatch: KnownDispatch,
+  activated: Activated | true | undefined,
+): Execution | UnsupportedConstruct {
+  const symbols = new Symbols(activated !== undefined);
+  const bindings = bindingAccesses(resolved.program, resolved.declaration);
+  const hasIntegers = bindings.some(({ kind, scalar }) => kind !== "uniform" && scalar !== "f32");
+  const { onUnknown } = symbols;
+  // Kernels load beyond the end what they do not use.
+  const parts = {
+    matrices: subgroupMatrices,
+    outOfBounds: () => {},
+    ...((hasIntegers || activated) && { onUnknown }),
+  };
+  const reference = executorOf(resolved, "nearest", (format) => symbols.arithmetic(format), parts);
+  return "construct" in reference ? reference : new Execution(symbols, bindings, dispatch, reference);
+}
 
 /** The sampled results, and their format. */
 interface SampledResults {
@@ -228,13 +422,13 @@ interface Unclear {
 /** A place in a grid. */
 type Workgroup = readonly [number, number, number];
 
-/** Executes workgroups with symbols. */
+/** Samples results of workgroups. */
 class Sampler {
+  readonly #execution: Execution;
   readonly #symbols: Symbols;
-  readonly #reference: ReferenceKernel;
-  readonly #bindings: readonly BindingAccess[];
   readonly #dispatch: KnownDispatch;
   readonly #output: BindingAccess;
+  readonly #activated: Activated | undefined;
   #format: Precision | undefined;
   readonly #samples: Sample[] = [];
   /** The least offset that each workgroup stores to, by its place in the grid. */
@@ -244,18 +438,12 @@ class Sampler {
   #terms = 0;
   #nodes = 0;
 
-  constructor(
-    symbols: Symbols,
-    reference: ReferenceKernel,
-    bindings: readonly BindingAccess[],
-    dispatch: KnownDispatch,
-    output: BindingAccess,
-  ) {
-    this.#symbols = symbols;
-    this.#reference = reference;
-    this.#bindings = bindings;
-    this.#dispatch = dispatch;
+  constructor(execution: Execution, output: BindingAccess, activated: Activated | undefined) {
+    this.#execution = execution;
+    this.#symbols = execution.symbols;
+    this.#dispatch = execution.dispatch;
     this.#output = output;
+    this.#activated = activated;
   }
 
   /** Samples results of workgroups at different places. */
@@ -311,7 +499,9 @@ class Sampler {
     workgroup: Workgroup,
     chosen: (offsets: readonly number[], bytes: number) => readonly number[],
   ): readonly number[] {
-    const { stores, formats } = this.#execute(workgroup);
+    const buffers = this.#execution.run(workgroup);
+    const output = buffers(this.#output);
+    const { stores, formats } = this.#activated ? buffers(this.#activated.at) : output;
     this.#nodes += this.#symbols.count;
     for (const format of formats) {
       if ((this.#format ?? format) !== format) throw new NoFit("it stores numbers in several formats");
@@ -330,35 +520,14 @@ class Sampler {
     for (const offset of chosen(offsets, bytes)) {
       if (this.#terms - before + longest > mostTermsOfWorkgroup) break;
       const sum = this.#symbols.sumOf(stores.get(offset)!, mostTerms - this.#terms);
-      if (!sum) throw new NoFit("its results are no sums of products, or too long ones");
+      if (!sum) throw new NoFit(noSums);
+      this.#activated?.note(this.#symbols, output.stores.get(offset), stores.get(offset)!);
       longest = Math.max(longest, sum.terms.length);
       this.#terms += sum.terms.length;
       this.#samples.push({ offset: offset / bytes, sum });
       sampled.push(offset / bytes);
     }
     return sampled;
-  }
-
-  /** Executes a workgroup, and returns the output. */
-  #execute(workgroup: Workgroup): SymbolicBuffer {
-    const { grid } = this.#dispatch;
-    this.#symbols.clear();
-    const buffers = this.#bindings.map(({ group, binding, kind, name }, i) => {
-      const of = { group, binding };
-      const size = this.#dispatch.sizeOf(of);
-      if (size === undefined) throw new NoFit(`the size of "${name}" is not known`);
-      const wordAt = (offset: number) => this.#dispatch.wordAt(of, offset);
-      const known = kind === "uniform" ? wordAt : undefined;
-      return new SymbolicBuffer(this.#symbols, i, size - (size % 4), known);
-    });
-    const { undecided } = this.#reference.run({
-      workgroups: grid as [number, number, number],
-      buffers: this.#bindings.map(({ group, binding }, i) => ({ group, binding, buffer: buffers[i]! })),
-      only: [workgroup],
-      iterations: mostIterations,
-    });
-    if (undecided) throw new NoFit(undecided.reason);
-    return buffers[this.#bindings.indexOf(this.#output)]!;
   }
 }
 

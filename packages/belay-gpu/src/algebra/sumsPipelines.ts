@@ -1,7 +1,14 @@
 /** The pipelines and the buffers of a check of sums of products. */
 import { flags } from "../runtime/webgpu/nativeObjects.ts";
 import { type BufferRange, whole } from "../runtime/webgpu/resources.ts";
-import { type CheckKernels, checkKernels, drawSize, obstacleToCheck, reportSize } from "./checkKernels.ts";
+import {
+  type CheckKernels,
+  type CheckOptions,
+  checkKernels,
+  drawSize,
+  obstacleToCheck,
+  reportSize,
+} from "./checkKernels.ts";
 import type { SumsOfProducts } from "./sumsOfProducts.ts";
 
 /** The buffers of a dispatch. Their ranges are those that the kernel sees. */
@@ -10,8 +17,10 @@ export interface CheckedBuffers {
   readonly left: GPUBufferBinding;
   /** The range of the right operand. */
   readonly right: GPUBufferBinding;
-  /** The range of the results. */
+  /** The range of the results, or of the sums of which they are functions. */
   readonly output: GPUBufferBinding;
+  /** The range of these functions, if there are any. */
+  readonly functions?: GPUBufferBinding;
   /** The range of the numbers that are added, if there is one. */
   readonly added?: GPUBufferBinding;
   /** The range of the scales, if there are any. */
@@ -73,13 +82,14 @@ export class SumsPipelines {
   readonly #pipelines: ReadonlyMap<StepName, GPUComputePipeline>;
 
   /**
-   * Creates the pipelines for an output with a bound range of so many bytes. If they decide, they
-   * skip a kernel once all sums agree. Throws a `TypeError` if sums of this kind cannot be checked.
+   * Creates the pipelines for an output with a bound range of so many bytes. Throws a `TypeError`
+   * if sums of this kind cannot be checked.
    */
-  constructor(device: GPUDevice, sums: SumsOfProducts, outputBytes: number, decides = false) {
+  constructor(device: GPUDevice, sums: SumsOfProducts, outputBytes: number, options: CheckOptions = {}) {
     const obstacle = obstacleToCheck(sums);
     if (obstacle !== undefined) throw new TypeError(`these sums cannot be checked: ${obstacle}`);
-    const kernels = checkKernels(sums, outputBytes, decides);
+    const { decides = false, activation } = options;
+    const kernels = checkKernels(sums, outputBytes, options);
     const { maxStorageBufferBindingSize, maxComputeWorkgroupsPerDimension: most } = device.limits;
     if (kernels.combinedBytes > maxStorageBufferBindingSize)
       throw new TypeError(
@@ -95,7 +105,14 @@ export class SumsPipelines {
       visibility: flags.shaderStageCompute,
       buffer: { type },
     });
-    const read = [0, 1, 2, ...(sums.added && !kernels.isInPlace ? [3] : []), ...(sums.scale ? [8] : [])];
+    const read = [
+      0,
+      1,
+      2,
+      ...(sums.added && !kernels.isInPlace ? [3] : []),
+      ...(sums.scale ? [8] : []),
+      ...(activation ? [9] : []),
+    ];
     const entries = [
       ...read.map((binding) => entry(binding, "read-only-storage")),
       entry(4, "storage"),
@@ -139,7 +156,11 @@ export class SumsPipelines {
   }
 
   /** Returns the bind groups of all steps. The seed of the weights is at an offset of `draw`. */
-  groups({ left, right, output, added, scale }: CheckedBuffers, work: CheckWork, offset = 0): CheckGroups {
+  groups(
+    { left, right, output, added, scale, functions }: CheckedBuffers,
+    work: CheckWork,
+    offset = 0,
+  ): CheckGroups {
     const [first, second] = this.kernels.isMirrored ? [right, left] : [left, right];
     const { combined, report, draw, skippable } = work;
     const resources = [
@@ -152,6 +173,7 @@ export class SumsPipelines {
       { buffer: draw, offset, size: drawSize },
       skippable,
       scale,
+      functions,
     ];
     const entries = resources.flatMap((resource, binding) => (resource ? [{ binding, resource }] : []));
     const group = (layout: GPUBindGroupLayout, entries: GPUBindGroupEntry[]) =>

@@ -29,6 +29,7 @@ const kinds = [
   "negate",
   "narrow",
   "products",
+  "function",
 ] as const;
 type Kind = (typeof kinds)[number];
 const codes = Object.fromEntries(kinds.map((kind, i) => [kind, i])) as Record<Kind, number>;
@@ -81,7 +82,28 @@ export interface SymbolicSum {
   readonly isHalf: boolean;
 }
 
-const dependsOnData = "its control or its addresses depend on the data";
+/** A function of expressions: a template of WGSL with `$0` and so on in place of its operands. */
+interface Application {
+  readonly template: string;
+  readonly operands: readonly number[];
+}
+
+/** Functions that are no calls of the same name in WGSL. */
+const templates: Readonly<Record<string, string>> = {
+  div: "$0 / $1",
+  lt: "$0 < $1",
+  le: "$0 <= $1",
+  eq: "$0 == $1",
+  select: "select($1, $2, $0)",
+  "!": "!$0",
+  fromInteger: "f32($0)",
+};
+/** Functions whose results are no floats or booleans, and those that no expression has. */
+const withoutTemplate: ReadonlySet<string> = new Set(["toI32", "toU32", "toBits", "fromBits", "ldexp"]);
+/** The most functions and operations between a sum and a result. */
+const mostOperations = 64;
+
+export const dependsOnData = "its control or its addresses depend on the data";
 
 /** The most nodes of one execution: 18 bytes each. */
 const mostNodes = 2 ** 24;
@@ -90,6 +112,12 @@ const mostNodes = 2 ** 24;
 function grown<T extends Uint8Array | Float64Array>(before: T, after: T): T {
   after.set(before);
   return after;
+}
+
+/** Writes a number so that WGSL takes it for an f32. */
+export function textOf(x: number): string {
+  const text = Object.is(x, -0) ? "-0" : String(Math.fround(x));
+  return /[.e]/.test(text) ? `${text}f` : `${text}.0f`;
 }
 
 /** The expressions of an execution. */
@@ -106,8 +134,12 @@ export class Symbols {
   readonly #known = new Map<string, number>();
   /** The integers of the nodes with bits. */
   #fields: BitField[] = [];
+  #applications: Application[] = [];
+  readonly #followsFunctions: boolean;
 
-  constructor() {
+  /** With `followsFunctions`, results may be functions of sums. */
+  constructor(followsFunctions = false) {
+    this.#followsFunctions = followsFunctions;
     this.clear();
   }
 
@@ -122,6 +154,7 @@ export class Symbols {
     this.#count = opaque / unit;
     this.#factors = [];
     this.#fields = [];
+    this.#applications = [];
     this.#add("opaque", 0, 0, false);
   }
 
@@ -137,7 +170,10 @@ export class Symbols {
 
   /** Computes an operation on integers for the reference executor. */
   readonly onUnknown: OnUnknown = (operation, a, b = 0, ...others) => {
-    if (/^(==|!=|[<>]=?)$/.test(operation)) throw new Undecided(dependsOnData);
+    if (/^(==|!=|[<>]=?|decide)$/.test(operation)) throw new Undecided(dependsOnData);
+    if (operation === "select" && a < unit) return a === 0 ? b : others[0]!;
+    if (operation === "select") return this.#apply(operation, [a, b, ...others]);
+    if (operation === "!") return this.#apply(operation, [a]);
     const [unknown, ...constants] = a >= unit || !"+&".includes(operation) ? [a, b, ...others] : [b, a];
     const field = this.#fieldOf(unknown!);
     if (!field || constants.some((each) => each >= unit)) return opaque;
@@ -161,8 +197,16 @@ export class Symbols {
     return this.#isKind(x, "bits") ? this.#fields[this.#first[x / unit]!] : undefined;
   }
 
-  /** Returns the float with the value of an unknown integer. */
+  /** Returns a function of expressions; opaque if such functions are not followed. */
+  #apply(name: string, operands: readonly number[]): number {
+    if (!this.#followsFunctions || operands.includes(opaque) || withoutTemplate.has(name)) return opaque;
+    const template = templates[name] ?? `${name}(${operands.map((_, i) => `$${i}`).join(", ")})`;
+    return this.#add("function", this.#applications.push({ template, operands }) - 1, 0, false);
+  }
+
+  /** Returns the float with the value of an unknown integer or boolean. */
   #fromInteger(x: number): number {
+    if (this.#isKind(x, "function")) return this.#apply("fromInteger", [x]);
     const field = this.#fieldOf(x);
     if (!field) return opaque;
     const { buffer, bit, width, isSigned, left, plus } = field;
@@ -219,7 +263,7 @@ export class Symbols {
         return isSymbol(a) || isSymbol(b) ? binary("multiply", a, b) : exact.mul(a, b);
       },
       div: (a: number, b: number) => {
-        if (isSymbol(b)) return opaque;
+        if (isSymbol(b)) return this.#apply("div", [a, b]);
         return isSymbol(a) ? binary("divide", a, b) : exact.div(a, b);
       },
       neg: negate,
@@ -238,8 +282,9 @@ export class Symbols {
       const decides = ["lt", "le", "eq", "toI32", "toU32", "toBits"].includes(name);
       const lifted = (...operands: number[]) => {
         if (!operands.some(isSymbol)) return apply(...operands);
-        if (decides) throw new Undecided(dependsOnData);
-        return opaque;
+        const isFollowed = this.#followsFunctions && !withoutTemplate.has(name);
+        if (decides && !isFollowed) throw new Undecided(dependsOnData);
+        return isHalf ? opaque : this.#apply(name, operands);
       };
       return [name, lifted];
     });
@@ -282,6 +327,7 @@ export class Symbols {
       switch (kinds[this.#kinds[i]!]!) {
         case "opaque":
         case "bits":
+        case "function":
           return undefined;
         case "load":
           terms.push({ coefficient, factors: [{ source: this.#sources[a]!, address: b }], roundings });
@@ -319,6 +365,53 @@ export class Symbols {
             if (!multiply(left[k]!, right[k]!, coefficient, through)) return undefined;
         }
       }
+    }
+  }
+
+  /**
+   * Writes the statements of a function of WGSL that computes one number from another one, `x`, as
+   * the kernel does. Undefined if the number depends on others too.
+   */
+  functionOf(number: number, x: number): string | undefined {
+    const names = new Map([[x, "x"]]);
+    const lines: string[] = [];
+    let operations = 0;
+    const write = (each: number): string | undefined => {
+      const known = names.get(each);
+      if (known !== undefined) return known;
+      if (!isSymbol(each)) return Number.isFinite(each) ? textOf(each) : undefined;
+      if (++operations > mostOperations) return undefined;
+      const application = this.#applicationOf(each);
+      const operands = application?.operands.map(write);
+      if (!application || !operands?.every((operand) => operand !== undefined)) return undefined;
+      const name = `t${lines.length}`;
+      const value = application.template.replace(/\$(\d)/g, (_, i) => operands[i]!);
+      lines.push(`let ${name} = ${value};`);
+      names.set(each, name);
+      return name;
+    };
+    const result = write(number);
+    return result && [...lines, `return ${result};`].join(" ");
+  }
+
+  /** Returns a number as a function of others; undefined for loaded ones, and those of f16. */
+  #applicationOf(x: number): Application | undefined {
+    const i = x / unit;
+    const [a, b] = [this.#first[i]!, this.#second[i]!];
+    if (this.#halves[i] === 1) return undefined;
+    switch (kinds[this.#kinds[i]!]!) {
+      case "function":
+        return this.#applications[a]!;
+      case "add":
+        return { template: "$0 + $1", operands: [a, b] };
+      case "multiply":
+        return { template: "$0 * $1", operands: [a, b] };
+      case "divide":
+        return { template: "$0 / $1", operands: [a, b] };
+      case "negate":
+        return { template: "-$0", operands: [a] };
+      default:
+        return undefined;
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import type { BindingAccess, BindingKind, BindingPoint } from "../analysis/bindings.ts";
 import type { DecidingMemory } from "../analysis/valueDependences.ts";
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import type { MemoryCode, SchemeName } from "../ecc/scheme.ts";
 import type { CampaignSite, FaultSite } from "../transforms/faults/faultSites.ts";
 import type { Pairing } from "../transforms/redundancy/pairing.ts";
@@ -329,6 +329,19 @@ export interface CompilerOptions extends Omit<ProtectOptions, "memory"> {
    * while the word `skip` of the report is not 0. Default false.
    */
   readonly skippable?: boolean;
+  /**
+   * Values whose functions the results in a buffer are. Kernels also store these values, to another
+   * buffer. Default: none.
+   */
+  readonly keptSums?: KeptSums;
+}
+
+/** The values of the source to store beside the results in a buffer. */
+export interface KeptSums {
+  /** The places of the values. The last one before the store of a result belongs to it. */
+  readonly values: readonly Span[];
+  /** The binding point of the results. */
+  readonly of: BindingPoint;
 }
 
 /** The protection of one compute entry point. */
@@ -345,6 +358,8 @@ export interface CompiledEntryPoint extends EntryPointSummary {
   readonly interGroup?: InterGroup;
   /** The protection of memory, if a buffer of the entry point has a code. */
   readonly memory?: MemorySummary;
+  /** The binding points of results, and of the buffer for the sums of which they are functions. */
+  readonly sums?: Omit<ShadowBinding, "hasAtomics">;
   /** The ids of the check sites that this entry point reaches. */
   readonly checks: readonly number[];
   /**

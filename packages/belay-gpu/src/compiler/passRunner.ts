@@ -71,7 +71,7 @@ export class PassRunner {
   runSourcePasses(settings: Settings): ReadonlyMap<string, string> {
     const renamed = new Map<string, string>();
     for (const pass of passes)
-      if (pass.phase === "source")
+      if (pass.phase === "source" && (pass.when?.(settings) ?? true))
         this.#run(pass, () => pass.run({ program: this.program, names: this.#names, settings, renamed }));
     return renamed;
   }

@@ -26,6 +26,7 @@ import { declareReport } from "../transforms/redundancy/declareReport.ts";
 import { duplicateValues } from "../transforms/redundancy/duplicateValues.ts";
 import { enableSubgroups } from "../transforms/redundancy/enableSubgroups.ts";
 import { executeAtomicsOnce } from "../transforms/redundancy/executeAtomicsOnce.ts";
+import { keepSums, resultStores, variableAt } from "../transforms/redundancy/keepSums.ts";
 import { lastArriverCommit } from "../transforms/redundancy/lastArriverCommit.ts";
 import { repeatInvocations } from "../transforms/redundancy/repeatInvocations.ts";
 import { replicateInvocations } from "../transforms/redundancy/replicateInvocations.ts";
@@ -103,6 +104,8 @@ interface Described {
 /** A pass that runs once for a module. */
 interface SourcePass extends Described {
   readonly phase: "source";
+  /** Returns true if the pass runs. Default: always. */
+  when?(settings: Settings): boolean;
   run(input: SourceInput): Module;
 }
 
@@ -152,6 +155,18 @@ export const passes: readonly Pass[] = [
       const unique = uniqueNames(program, names, { hasCodes: settings.memory.coded.length > 0 });
       for (const [name, other] of unique.knownToHost) renamed.set(name, other);
       return unique.module;
+    },
+  },
+  {
+    // Stores values beside the results that are functions of them.
+    name: "keepSums",
+    phase: "source",
+    requires: ["uniqueNames"],
+    ensures: [],
+    when: ({ sums }) => sums !== undefined,
+    run: ({ program, names, settings: { sums } }) => {
+      const stores = resultStores(program, variableAt(program, sums!.of)!);
+      return keepSums(program, names, stores!, [sums!]);
     },
   },
 

@@ -89,7 +89,7 @@ export function planProtection(
     else if (plan) plans.set(kernel.name, plan);
     diagnostics.push(...obstacles);
   }
-  const isPlain = settings.redundancy === "none" && !settings.injectFaults;
+  const isPlain = settings.redundancy === "none" && !settings.injectFaults && !settings.sums;
   const memory = memoryPlans(kernels, plans, isPlain, settings);
   // A kernel that checks nothing is left unchanged.
   if (isPlain) for (const [name, plan] of memory) if (!plan.arena && !isSumming(plan)) fit.delete(name);

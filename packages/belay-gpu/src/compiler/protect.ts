@@ -298,7 +298,8 @@ function attemptOf(
   for (const { name } of wanted) {
     const summary = entryPoints.find((each) => each.name === name);
     if (!summary || summary.redundancy === "none") continue;
-    if (1 + (summary.interGroup?.shadows.length ?? 0) > (room ?? Number.POSITIVE_INFINITY)) continue;
+    const added = 1 + (summary.interGroup?.shadows.length ?? 0) + (summary.sums ? 1 : 0);
+    if (added > (room ?? Number.POSITIVE_INFINITY)) continue;
     const keepsOneCopy = diagnostics.some(
       ({ code, span, entryPoints = [] }) =>
         code === codeOf("outside-sphere") && entryPoints.includes(name) && variables.has(span.start),
@@ -322,7 +323,8 @@ function protectAs(
   const { wgsl, facts, sized, passOptions } = source;
   const settings = settingsOf(facts.program, options, passOptions);
   const asTheyAre = () => facts.kernels().map((kernel) => unprotectedSummary(kernel, settings));
-  if (settings.redundancy === "none" && !options.injectFaults && settings.memory.coded.length === 0)
+  const isUnchanged = settings.redundancy === "none" && !options.injectFaults && !settings.sums;
+  if (isUnchanged && settings.memory.coded.length === 0)
     return withEntryPoints(unchanged(wgsl, []), asTheyAre());
   const conflict = conflictIn(settings);
   if (conflict) return unchanged(wgsl, [conflict]);

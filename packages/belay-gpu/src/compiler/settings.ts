@@ -6,6 +6,7 @@ import { flag, listOf, oneOf, refuseUnknown, shown, type Values, wholeFrom } fro
 import { pairingConflict, subgroupsMissing } from "../diagnostics/protection.ts";
 import { type MemoryScheme, type Schemes, schemeOf, schemes } from "../ecc/scheme.ts";
 import type { Uncompared } from "../transforms/redundancy/comparison/comparison.ts";
+import type { KeptValues } from "../transforms/redundancy/keepSums.ts";
 import { skipBytes } from "../transforms/redundancy/skipWorkgroups.ts";
 import type { DiversityPasses } from "../transforms/shared/diversity.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -15,6 +16,7 @@ import type {
   Channel,
   Check,
   CompilerOptions,
+  KeptSums,
   KernelLimits,
   MemoryBindings,
   MemorySchemes,
@@ -93,6 +95,7 @@ const options: { readonly [Name in keyof Required<CompilerOptions>]: Values | nu
   strikeMachinery: flag,
   copies: flag,
   skippable: flag,
+  keptSums: null,
 };
 
 /** Throws a `TypeError` for options and values that `protect` does not have. */
@@ -143,6 +146,8 @@ export interface Settings {
   readonly strikeMachinery: boolean;
   readonly copies: boolean;
   readonly skippable: boolean;
+  /** The values that kernels store beside their results, and the buffer for them. */
+  readonly sums: (KeptSums & KeptValues) | undefined;
   /** True if the device has subgroups. */
   readonly subgroups: boolean;
   /** The number of lanes that a subgroup has at least; 0 without subgroups. */
@@ -210,6 +215,7 @@ export function settingsOf(
   const report = options.reportBinding ?? freeBinding(source, limits.maxBindGroups);
   const { memory = "none" } = options;
   const memorySchemes = typeof memory === "string" ? { default: memory, bindings: [] } : memory;
+  const behind = options.memoryBindings ?? bindingsBehind(source, report);
   return {
     ...places,
     chosen: options.chosen ?? [],
@@ -220,10 +226,12 @@ export function settingsOf(
     strikeMachinery: options.strikeMachinery ?? false,
     copies: options.copies ?? false,
     skippable,
+    // Kernels that keep sums have no codes, whose check words would be bound there.
+    sums: options.keptSums && { ...options.keptSums, at: behind.arena },
     subgroupSize: places.subgroups ? (options.subgroupSize ?? usualSubgroup) : 0,
     subgroupMaxSize: options.subgroupMaxSize,
     memory: {
-      ...(options.memoryBindings ?? bindingsBehind(source, report)),
+      ...behind,
       coded: codedPoints(source, memorySchemes, codes),
     },
   };

@@ -36,7 +36,7 @@ export function protectedSummary(
   names: Names,
   sites: CheckSites,
 ): ProtectedEntryPoint {
-  const { redundancy, memory } = plan.settings;
+  const { redundancy, memory, sums } = plan.settings;
   const { functions, variables } = facts.kernel(name);
   const reached = new Set([...functions].map((fn) => fn.name));
   const report = names.the("report");
@@ -48,6 +48,7 @@ export function protectedSummary(
     checks: sites.all.filter((site) => reached.has(site.functionName)).map(({ id }) => id),
     usesReport: [...variables].some((variable) => variable.name === report),
     ...(interGroup && { interGroup }),
+    ...(sums && { sums: { of: sums.of, at: sums.at } }),
     ...(coded && { memory: memorySummary(coded, memory) }),
   };
 }

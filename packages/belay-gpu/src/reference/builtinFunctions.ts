@@ -109,9 +109,9 @@ export function emitBuiltin(
   if (packed) return packed;
   switch (name) {
     case "all":
-      return [[code.temp(first.scalars.map(([x]) => x).join(" & "))]];
+      return [[code.temp(first.scalars.map(([x]) => code.decision(x!)).join(" & "))]];
     case "any":
-      return [[code.temp(first.scalars.map(([x]) => x).join(" | "))]];
+      return [[code.temp(first.scalars.map(([x]) => code.decision(x!)).join(" | "))]];
     case "select":
       return emitSelect(code, args);
     case "transpose":
@@ -181,7 +181,10 @@ function emitSelect(code: CodeWriter, args: readonly ScalarsValue[]): Scalar[] {
   const [no, yes, condition] = args as [ScalarsValue, ScalarsValue, ScalarsValue];
   return no.scalars.map((each, i) => {
     const chosen = condition.scalars[condition.scalars.length === 1 ? 0 : i]![0];
-    return each.map((atom, j) => code.temp(`${chosen} !== 0 ? ${yes.scalars[i]![j]} : ${atom}`));
+    return each.map((atom, j) => {
+      const other = yes.scalars[i]![j]!;
+      return code.integer("select", [chosen!, atom, other], `${chosen} !== 0 ? ${other} : ${atom}`);
+    });
   });
 }
 
@@ -243,7 +246,7 @@ function emitGeometry(
       const cosine = emitDot(code, b, a);
       const rest = f.sub(f.number(1), f.mul(cosine, cosine));
       const k = f.sub(f.number(1), f.mul(f.mul(eta, eta), rest));
-      const [total] = code.floatTo(type, "lt", k, f.number(0));
+      const total = code.decision(code.floatTo(type, "lt", k, f.number(0))[0]!);
       // The root is taken of a number that is not negative, also where nothing is refracted.
       const factor = f.add(f.mul(eta, cosine), f.call("sqrt", f.max(k, f.number(0))));
       return a.scalars.map((x, i) => {
@@ -252,7 +255,7 @@ function emitGeometry(
       });
     }
     case "faceForward": {
-      const [front] = code.floatTo(type, "lt", emitDot(code, b, c), f.number(0));
+      const front = code.decision(code.floatTo(type, "lt", emitDot(code, b, c), f.number(0))[0]!);
       return a.scalars.map((x) => {
         const back = f.call("neg", x);
         return x.map((atom, i) => code.temp(`${front} !== 0 ? ${atom} : ${back[i]}`));

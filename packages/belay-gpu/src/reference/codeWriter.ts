@@ -171,6 +171,11 @@ export class CodeWriter {
     return this.temp(`${isUnknown} ? ${call} : ${text}`);
   }
 
+  /** Returns the text of a condition that decides what is executed. */
+  decision(atom: string): string {
+    return this.#hasUnknownIntegers ? this.integer("decide", [atom], atom) : atom;
+  }
+
   // Memory
 
   /** Reserves cells of an arena. */

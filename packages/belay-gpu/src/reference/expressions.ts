@@ -167,7 +167,7 @@ function emitShortCircuit(
   if (known && "value" in known && known.value === (operator === "||"))
     return code.constant(known) as ScalarsValue;
   const result = code.variable();
-  code.line(`${result} = ${emitAtom(cx, left)};`);
+  code.line(`${result} = ${code.decision(emitAtom(cx, left))};`);
   code.line(`if (${result} ${operator === "&&" ? "!==" : "==="} 0) {`);
   code.line(`${result} = ${emitAtom(cx, right)};`);
   code.line("}");
@@ -568,7 +568,7 @@ function emitChoice(cx: KernelTranslation, { args }: CallExpression, type: Type)
       for (const [j, atom] of atoms.entries()) code.line(`${results[i]![j]} = ${atom};`);
     }
   };
-  code.line(`if (${emitAtom(cx, condition)} !== 0) {`);
+  code.line(`if (${code.decision(emitAtom(cx, condition))} !== 0) {`);
   assign(taken);
   code.line("} else {");
   assign(other);

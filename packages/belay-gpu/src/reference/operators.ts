@@ -9,12 +9,15 @@ export function emitUnary(code: CodeWriter, operator: "-" | "!" | "~", operand: 
   const scalar = scalarOf(operand.type);
   const scalars = operand.scalars.map((x): Scalar => {
     if (isFloat(scalar)) return code.float(scalar, "neg", x);
-    if (operator === "!") return [code.temp(`1 - ${x[0]}`)];
+    if (operator === "!") return [emitNot(code, x[0]!)];
     const text = `${operator}(${x[0]})${scalar.name === "u32" ? " >>> 0" : " | 0"}`;
     return [code.integer(`unary ${operator}`, [x[0]!], text)];
   });
   return { kind: "scalars", type: operand.type, scalars };
 }
+
+/** Emits the negation of a boolean. */
+const emitNot = (code: CodeWriter, x: string): string => code.integer("!", [x], `1 - ${x}`);
 
 /** Emits a binary operator other than `&&` and `||`, whose result has the given type. */
 export function emitBinary(
@@ -103,7 +106,7 @@ function emitFloatBinary(
     case "==":
       return code.floatTo(type, "eq", a, b);
     case "!=":
-      return [code.temp(`1 - ${code.floatTo(type, "eq", a, b)[0]}`)];
+      return [emitNot(code, code.floatTo(type, "eq", a, b)[0]!)];
     default:
       throw new TypeError(`floats have no operator ${operator}`);
   }
@@ -132,7 +135,7 @@ export function emitConversion(code: CodeWriter, value: Scalar, from: ScalarType
     if (isFloat(to)) return code.float(to, "from", value);
     if (to.name === "i32") return code.floatTo(from, "toI32", value);
     if (to.name === "u32") return code.floatTo(from, "toU32", value);
-    return [code.temp(`1 - ${code.floatTo(from, "eq", value, code.number(from, 0))[0]}`)];
+    return [emitNot(code, code.floatTo(from, "eq", value, code.number(from, 0))[0]!)];
   }
   if (isFloat(to)) return code.float(to, "fromInteger", value);
   const operand = [value[0]!];

@@ -73,7 +73,7 @@ function emitStatement(cx: KernelTranslation, statement: Statement, labels: Labe
       emitCall(cx, statement.call);
       break;
     case "if":
-      code.line(`if (${emitAtom(cx, statement.condition)} !== 0) {`);
+      code.line(`if (${code.decision(emitAtom(cx, statement.condition))} !== 0) {`);
       emitBlock(cx, statement.then, labels);
       code.line("} else {");
       if (statement.otherwise) emitStatement(cx, statement.otherwise, labels);
@@ -220,7 +220,7 @@ function emitSwitch(cx: KernelTranslation, statement: SwitchStatement, labels: L
   const { code, program } = cx;
   const label = code.fresh("L");
   const inner: Labels = { breaks: label, continues: labels?.continues };
-  const selector = emitAtom(cx, statement.selector);
+  const selector = code.decision(emitAtom(cx, statement.selector));
   code.line(`${label}: switch (${selector}) {`);
   for (const { selectors, body } of statement.clauses) {
     for (const each of selectors) {
@@ -284,5 +284,5 @@ function emitExit(
   { breaks }: Labels,
   isZero: "===" | "!==",
 ): void {
-  cx.code.line(`if (${emitAtom(cx, condition)} ${isZero} 0) break ${breaks};`);
+  cx.code.line(`if (${cx.code.decision(emitAtom(cx, condition))} ${isZero} 0) break ${breaks};`);
 }

@@ -27,6 +27,16 @@ function operationsOf(tf: TensorFlowLibrary, side: number): Record<string, () =>
     "matMul, one column": () => matMul([s, s], [s, 1]),
     "matMul with a bias": () => tf.fused.matMul!({ a: ones(s, s), b: ones(s, s), bias: ones(s) }),
     "matMul with relu": () => tf.fused.matMul!({ a: ones(s, s), b: ones(s, s), activation: "relu" }),
+    "matMul with a bias and relu": () =>
+      tf.fused.matMul!({ a: ones(s, s), b: ones(s, s), bias: ones(s), activation: "relu" }),
+    "conv2d with relu": () =>
+      tf.fused.conv2d!({
+        x: ones(1, image, image, 64),
+        filter: ones(3, 3, 64, 64),
+        strides: 1,
+        pad: "same",
+        activation: "relu",
+      }),
     dot: () => tf.dot!(ones(4 * s), ones(4 * s)),
     "conv2d, 3 x 3": () => conv2d(image, 64, 64, 3, 1, "same"),
     "conv2d, 3 x 3, stride 2, 3 channels": () => conv2d(4 * image + 1, 3, 32, 3, 2, "same"),

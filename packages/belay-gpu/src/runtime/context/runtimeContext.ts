@@ -13,6 +13,7 @@ import {
   resolvePolicy,
 } from "./policy.ts";
 import { ReportArena } from "./reportArena.ts";
+import { SumsBuffers } from "./sumsBuffers.ts";
 
 /** The objects that all subsystems of a hardened device share. */
 export interface RuntimeContext {
@@ -24,6 +25,8 @@ export interface RuntimeContext {
   readonly events: Events;
   /** The report buffers of kernels. */
   readonly reports: ReportArena;
+  /** The buffers for sums beside results that are functions of them. */
+  readonly sums: SumsBuffers;
   /** The objects that the hardened device made. */
   readonly owners: Owners;
   /** The program's error scopes. */
@@ -57,6 +60,7 @@ export function createContext(
     codes,
     events: new Events(),
     reports: new ReportArena(device),
+    sums: new SumsBuffers(device),
     owners,
     scopes,
     textures: new Textures(device, owners),

@@ -1,5 +1,7 @@
 import type { BindingPoint, InterGroup } from "../../compiler/contract.ts";
 import { rangeOf } from "../context/reportArena.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
+import type { SumsBuffers } from "../context/sumsBuffers.ts";
 import type { BoundPoint, CheckWordBindings } from "../memory/memoryProtection.ts";
 import { makeSilently } from "../webgpu/nativeObjects.ts";
 import type { SetGroup, SetGroups } from "../webgpu/passCommands.ts";
@@ -44,6 +46,7 @@ export class AddedBindings {
   readonly #bindGroups: BindGroups;
   readonly #shadows: ShadowBuffers;
   readonly #memory: CheckWordBindings;
+  readonly #buffers: SumsBuffers;
   readonly #descriptor: AddedBindingsDescriptor;
   readonly #layouts: ReadonlyMap<number, GPUBindGroupLayout>;
   /** The binding points of the program's buffers that have shadows, and those of the shadows. */
@@ -55,7 +58,7 @@ export class AddedBindings {
   #fixed: BoundGroups | undefined;
 
   constructor(
-    device: GPUDevice,
+    { device, sums }: Pick<RuntimeContext, "device" | "sums">,
     { bindGroups, shadows }: { readonly bindGroups: BindGroups; readonly shadows: ShadowBuffers },
     memory: CheckWordBindings,
     descriptor: AddedBindingsDescriptor,
@@ -63,6 +66,7 @@ export class AddedBindings {
     this.#memory = memory;
     this.#bindGroups = bindGroups;
     this.#shadows = shadows;
+    this.#buffers = sums;
     this.#descriptor = descriptor;
     const { pipeline, kernel, replaced } = descriptor;
     this.#pairs = kernel?.interGroup?.shadows ?? [];
@@ -100,14 +104,17 @@ export class AddedBindings {
     const isSumming = slot !== undefined;
     const ranges = this.#pairs.map(({ of }) => this.#rangeAt(of, own));
     const checks = isSumming ? this.#sums(slot) : this.#checks(own);
+    const added = [...checks, ...this.#kept(own)];
     const groups = new Map<number, SetGroup>();
     for (const [index, layout] of this.#layouts) {
-      const group = this.#groupAt(index, layout, own, ranges, checks);
+      const group = this.#groupAt(index, layout, own, ranges, added);
       if (group) groups.set(index, group);
     }
     const arena = isSumming ? undefined : checks[0]?.range.buffer;
     const bound = { groups, shadowed: ranges.filter((range) => range !== undefined), arena };
-    if (this.#descriptor.replaced.size === 0 && this.#pairs.length === 0 && !isSumming) this.#fixed = bound;
+    const { replaced, kernel } = this.#descriptor;
+    const depends = replaced.size > 0 || this.#pairs.length > 0 || kernel?.sums;
+    if (!depends && !isSumming) this.#fixed = bound;
     return bound;
   }
 
@@ -117,7 +124,7 @@ export class AddedBindings {
     layout: GPUBindGroupLayout,
     own: SetGroups,
     known: readonly (BufferRange | undefined)[],
-    checks: readonly BoundPoint[],
+    added: readonly BoundPoint[],
   ): SetGroup | undefined {
     const { replaced, accepts } = this.#descriptor;
     const program = replaced.has(index) ? (own.get(index) ?? null) : undefined;
@@ -132,7 +139,7 @@ export class AddedBindings {
       if (!range) return undefined;
       shadows.push({ binding: at.binding, range });
     }
-    const bound = checks.filter(({ at }) => at.group === index);
+    const bound = added.filter(({ at }) => at.group === index);
     const ranges = [...shadows, ...bound].map(({ range }) => range);
     const contents = program?.group ? [this.#bindGroups.contentsOf(program.group)] : [];
     const group = this.#made.get(
@@ -168,6 +175,13 @@ export class AddedBindings {
     return this.#memory.bindChecks(memory.checks, rows);
   }
 
+  /** Returns the buffer for sums beside the results, which they do not belong to for long. */
+  #kept(own: SetGroups): readonly BoundPoint[] {
+    const sums = this.#descriptor.kernel?.sums;
+    const results = sums && this.#rangeAt(sums.of, own);
+    return results ? [{ at: sums.at, range: this.#buffers.of(results.size).range }] : [];
+  }
+
   #sums(slot: number): readonly BoundPoint[] {
     const checks = this.#descriptor.kernel?.memory?.checks;
     return checks ? this.#memory.bindSlots(checks, slot) : [];
@@ -176,7 +190,9 @@ export class AddedBindings {
   #report(index: number): GPUBindGroupEntry[] {
     const { kernel } = this.#descriptor;
     const { group, binding } = kernel?.protection.layout ?? {};
-    return kernel && index === group ? [{ binding: binding!, resource: rangeOf(kernel.slot) }] : [];
+    return kernel?.usesReport && index === group
+      ? [{ binding: binding!, resource: rangeOf(kernel.slot) }]
+      : [];
   }
 
   #rangeAt({ group, binding }: BindingPoint, own: SetGroups): BufferRange | undefined {

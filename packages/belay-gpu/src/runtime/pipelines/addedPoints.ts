@@ -8,15 +8,22 @@ export interface AddedPoint extends BindingPoint {
 }
 
 /**
- * Returns the bindings that protection adds to a kernel: its report, shadow buffers, and check
- * words.
+ * Returns the bindings that protection adds to a kernel: its report, shadow buffers, sums, and
+ * check words.
  */
-export function addedPoints({ protection, interGroup, memory }: ProtectedKernel): readonly AddedPoint[] {
+export function addedPoints({
+  protection,
+  usesReport,
+  interGroup,
+  sums,
+  memory,
+}: ProtectedKernel): readonly AddedPoint[] {
   const { group, binding } = protection.layout!;
   const checks = memory?.checks;
   return [
-    { group, binding, type: "storage" },
+    ...(usesReport ? [{ group, binding, type: "storage" } as const] : []),
     ...(interGroup?.shadows ?? []).map(({ at }) => ({ ...at, type: "storage" as const })),
+    ...(sums ? [{ ...sums.at, type: "storage" } as const] : []),
     ...(checks
       ? [{ ...checks.arena, type: checks.storesChecks ? "storage" : "read-only-storage" } as const]
       : []),

@@ -5,12 +5,13 @@ import { membersOf } from "../webgpu/nativeObjects.ts";
 import { addedPoints, checkedGranules } from "./addedPoints.ts";
 import type { LayoutRecord, PipelineLayouts } from "./pipelineLayouts.ts";
 import type { GuardedPipeline } from "./pipelineRecord.ts";
-import type {
-  KernelChoice,
-  KernelRequest,
-  Kernels,
-  KernelVariant,
-  ProtectedKernel,
+import {
+  checkedVariant,
+  type KernelChoice,
+  type KernelRequest,
+  type Kernels,
+  type KernelVariant,
+  type ProtectedKernel,
 } from "./protectedKernels.ts";
 
 /** The plan for creating a pipeline. */
@@ -79,9 +80,9 @@ export class PipelinePlans {
     if (layout !== "auto" && !room && this.#knowsLayouts)
       return this.leaveAlone(descriptor, request, leftAlone.unknownLayout());
     const choice = isUnmixed ? this.#kernels.chooseUnmixed(request) : this.#kernels.choose(request);
-    // Results of a kernel that runs alone are checked by algebra. The program already has a
-    // pipeline that is replaced.
-    if (variant !== "alone" && !isUnmixed) this.#checkStrict(choice, request);
+    // Results of a kernel that runs alone are checked by algebra. The program already has the
+    // pipeline that others replace.
+    if (!checkedVariant(variant) && !isUnmixed) this.#checkStrict(choice, request);
     const { kernel, bindings = [] } = choice;
     if (!kernel) return { descriptor, choice, request, explicit };
     const guarded = this.#guard(descriptor, kernel, explicit, bindings);

@@ -19,7 +19,13 @@ import {
   type PipelineVariant,
   runsSequentially,
 } from "./pipelineRecord.ts";
-import { awaitAcceptance, Kernels, type KernelVariant } from "./protectedKernels.ts";
+import {
+  awaitAcceptance,
+  checkedVariant,
+  Kernels,
+  type KernelVariant,
+  runsAlone,
+} from "./protectedKernels.ts";
 import { RenderPipelines } from "./renderPipelines.ts";
 import { ShadowBuffers } from "./shadowBuffers.ts";
 
@@ -43,6 +49,7 @@ export class ProtectedPipelines {
   readonly layouts: PipelineLayouts;
   readonly #plans: PipelinePlans;
   readonly #modules: Overlay<GPUShaderModule, string>;
+  readonly #context: RuntimeContext;
   readonly #device: GPUDevice;
   readonly #owners: Owners;
   readonly #scopes: ErrorScopes;
@@ -63,6 +70,7 @@ export class ProtectedPipelines {
 
   constructor(context: RuntimeContext, memory: CheckWordBindings, protect: Protect) {
     const { device, owners, scopes } = context;
+    this.#context = context;
     this.#device = device;
     this.#owners = owners;
     this.#scopes = scopes;
@@ -216,7 +224,7 @@ export class ProtectedPipelines {
     ): PipelineVariant => ({
       pipeline,
       descriptor: doubledIn(doubling, guarded),
-      added: new AddedBindings(this.#device, this, this.#memory, {
+      added: new AddedBindings(this.#context, this, this.#memory, {
         pipeline,
         kernel,
         replaced,
@@ -228,7 +236,7 @@ export class ProtectedPipelines {
     const makePlain = () => (plan.explicit ? this.#makePlain(plan.descriptor) : own);
     const makeWith = (variant: KernelVariant) => {
       const other = this.#plans.plan(plan.descriptor, variant);
-      return this.#makeOther(other, own, record, variant === "alone");
+      return this.#makeOther(other, own, record, runsAlone(variant));
     };
     const makeUnmixed = () => {
       const other = this.#plans.plan(plan.descriptor, plan.request.variant, true);
@@ -253,13 +261,14 @@ export class ProtectedPipelines {
     known: PipelineRecord,
     replaces: boolean,
   ): PipelineRecord {
-    this.kernels.announce(plan.choice);
+    // The kernel of a checked dispatch is announced with the program's pipeline.
+    if (!checkedVariant(plan.request.variant)) this.kernels.announce(plan.choice);
     const { guarded, explicit, descriptor } = plan;
     if (guarded) return this.#protect(own, plan, guarded, this.#make(0, guarded), known);
     const pipeline = explicit || replaces ? this.#makePlain(descriptor) : own;
     const record = new PipelineRecord(this.#device, pipeline, plan);
     if (explicit || !replaces) return record;
-    const added = new AddedBindings(this.#device, this, this.#memory, {
+    const added = new AddedBindings(this.#context, this, this.#memory, {
       pipeline,
       kernel: undefined,
       replaced: new Set(known.groups),

@@ -7,6 +7,7 @@ import type {
   CompilerOptions,
   CompilerResult,
   InterGroup,
+  KeptSums,
   KernelLimits,
   MemoryBindings,
   MemorySummary,
@@ -35,15 +36,28 @@ import { makeSilently } from "../webgpu/nativeObjects.ts";
  * A variant of a kernel with fewer checks. `"none"` has no checks of memory, for a bound buffer
  * without check words. A list of schemes computes other sums, if the usual ones are not useful.
  *
- * Two variants are for dispatches that are checked by algebra, between passes that verify memory.
- * `"alone"` has no redundancy and no checks of memory. `"again"` has redundancy, and is skipped if
- * the results of `"alone"` are right.
+ * Others are for dispatches that are checked by algebra, between passes that verify memory.
  */
-export type KernelVariant = "none" | "alone" | "again" | readonly BindingScheme[];
+export type KernelVariant = "none" | CheckedVariant | readonly BindingScheme[];
 
-/** Returns true for a variant that runs as a part of a checked dispatch. */
-const isOfCheckedDispatch = (variant: KernelVariant | undefined): boolean =>
-  variant === "alone" || variant === "again";
+/** A variant of a kernel that runs as a part of a checked dispatch. */
+export interface CheckedVariant {
+  /**
+   * `"alone"` has no redundancy and no checks of memory. `"again"` has redundancy, and is skipped
+   * if the results of `"alone"` are right.
+   */
+  readonly run: "alone" | "again";
+  /** The sums that it stores if its results are functions of them. */
+  readonly keptSums?: KeptSums;
+}
+
+/** Returns a variant that runs as a part of a checked dispatch; undefined for others. */
+export const checkedVariant = (variant: KernelVariant | undefined): CheckedVariant | undefined =>
+  typeof variant === "object" && "run" in variant ? variant : undefined;
+
+/** Returns true for a variant that runs without redundancy, as a check of its results follows. */
+export const runsAlone = (variant: KernelVariant | undefined): boolean =>
+  checkedVariant(variant)?.run === "alone";
 
 /** The room for added bindings in an explicit pipeline layout. */
 export interface LayoutRoom {
@@ -101,6 +115,10 @@ export interface ProtectedKernel {
   readonly slot: ReportSlot;
   /** The requirements of its dispatches, if a replica is a workgroup. */
   readonly interGroup: InterGroup | undefined;
+  /** True if it uses its report buffer. */
+  readonly usesReport: boolean;
+  /** The binding points of its results, and of sums of which they are functions, if it has any. */
+  readonly sums: CompiledEntryPoint["sums"];
   /** The kernel's checks of the memory that it uses. */
   readonly memory: MemorySummary | undefined;
   /** Bytes of data per check word of its memory; infinite without check words. */
@@ -140,6 +158,8 @@ interface Protection {
 /** The part of a policy that decides how a kernel is compiled. */
 type Configuration = CompiledPolicy &
   Pick<CompilerOptions, "copies" | "skippable"> & {
+    /** The sums that the kernel stores, if it does. */
+    readonly keptSums?: KeptSums | undefined;
     /** True if subgroups may mix the replicas of a workgroup. Default false. */
     readonly mixes?: boolean;
   };
@@ -171,11 +191,14 @@ class Protections {
    */
   protectionFor(request: KernelRequest, policy: Configuration): [Protection, ...Diagnostic[]] {
     const { room, variant } = request;
-    if (isOfCheckedDispatch(variant))
-      return [this.#once(request, { ...policy, skippable: variant === "again" }, "none")];
+    const checked = checkedVariant(variant);
+    if (checked) {
+      const { run, keptSums } = checked;
+      return [this.#once(request, { ...policy, skippable: run === "again", keptSums }, "none")];
+    }
     if (variant === "none") return [this.#once(request, policy, "none"), leftAlone.boundWithoutChecks()];
     const usual = this.#policy.memory;
-    const memory = typeof variant === "object" ? { default: usual, bindings: variant } : usual;
+    const memory = Array.isArray(variant) ? { default: usual, bindings: variant } : usual;
     const protection = this.#once(request, policy, memory);
     const summary = summaryOf(protection.result, request);
     if (!room || !summary?.memory?.checks) return [protection];
@@ -191,7 +214,7 @@ class Protections {
     memory: NonNullable<CompilerOptions["memory"]>,
   ): Protection {
     const { redundancy, cover, check, channel, pairing, diversity } = configuration;
-    const { copies = false, skippable = false, mixes = false } = configuration;
+    const { copies = false, skippable = false, mixes = false, keptSums } = configuration;
     const reportBinding = room?.reportBinding;
     // Under `"auto"`, the cheapest configuration depends on the kernel. All other configurations
     // depend on the module only.
@@ -200,7 +223,8 @@ class Protections {
         ? { ...(entryPoint && { entryPoint }), ...(room && { room: room.storageBuffers }) }
         : {};
     const policy = [redundancy, cover, check, channel, pairing, diversity, copies, skippable, mixes, memory];
-    const key = JSON.stringify([reportBinding, Object.entries(constants).sort(), policy, chosenFor, source]);
+    const known = [reportBinding, Object.entries(constants).sort(), policy, keptSums, chosenFor, source];
+    const key = JSON.stringify(known);
     let protection = this.#made.get(key);
     if (!protection) {
       const { injectFaults, strikeMachinery } = this.#policy;
@@ -220,6 +244,7 @@ class Protections {
         strikeMachinery,
         copies,
         skippable,
+        ...(keptSums && { keptSums }),
         constants,
         ...chosenFor,
         ...(room && { reportBinding: room.reportBinding, memoryBindings: room.memoryBindings }),
@@ -307,7 +332,7 @@ export class Kernels {
   choose(request: KernelRequest): KernelChoice {
     const key = keyOf(request);
     // Reports have one entry for a kernel, whether or not its dispatches are checked.
-    if (!isOfCheckedDispatch(request.variant)) this.#count(key, 1);
+    if (!checkedVariant(request.variant)) this.#count(key, 1);
     const known = this.#choices.get(key);
     if (known) return known;
     const choice = this.#make(request);
@@ -406,12 +431,11 @@ export class Kernels {
    */
   #assess(request: KernelRequest, mixes = false) {
     const asked = policyFor(this.#policy, this.#named(request));
-    const policy: Configuration =
-      request.variant === "alone"
-        ? { ...asked, redundancy: "none" }
-        : mixes
-          ? { ...asked, redundancy: "auto", pairing: "auto", channel: "auto", mixes }
-          : asked;
+    const policy: Configuration = runsAlone(request.variant)
+      ? { ...asked, redundancy: "none" }
+      : mixes
+        ? { ...asked, redundancy: "auto", pairing: "auto", channel: "auto", mixes }
+        : asked;
     const [protection, ...gaps] = this.#protections.protectionFor(request, policy);
     if (mixes) gaps.push(leftAlone.subgroupsMixed());
     const { result } = protection;
@@ -420,7 +444,7 @@ export class Kernels {
     const added = summary ? addedBuffers(summary) : 0;
     const free = request.room?.storageBuffers ?? added;
     // Without redundancy, a report buffer serves fault injection and memory errors only.
-    const isPlanned = !failed && result.layout && summary?.usesReport;
+    const isPlanned = !failed && result.layout && (summary?.usesReport || summary?.sums);
     const usable = isPlanned && added <= free;
     const concerns = ({ entryPoints }: Diagnostic) =>
       !entryPoints || !summary || entryPoints.includes(summary.name);
@@ -477,6 +501,8 @@ export class Kernels {
       moduleFailed: protection.module.failed,
       slot: this.#arena.allocate(result.layout!),
       interGroup: summary.interGroup,
+      usesReport: summary.usesReport,
+      sums: summary.sums,
       memory: summary.memory,
       granuleBytes: this.#granuleBytes,
       detections: 0,
@@ -603,7 +629,8 @@ export class Kernels {
 
   #name({ label, entryPoint, variant }: KernelRequest, found?: string): string {
     const own = label || found || entryPoint || "kernel";
-    const base = isOfCheckedDispatch(variant) ? `${own} ${variant}` : own;
+    const checked = checkedVariant(variant);
+    const base = checked ? `${own} ${checked.run}` : own;
     const taken = new Set([...this.choices].map(({ coverage }) => coverage.kernel));
     let name = base;
     for (let n = 2; taken.has(name); n++) name = `${base}#${n}`;
@@ -666,10 +693,11 @@ function summaryOf(
 }
 
 /**
- * Returns the number of storage buffers that protection adds: the report, shadows, and check words.
+ * Returns the number of storage buffers that protection adds: the report, shadows, sums, and check
+ * words.
  */
-function addedBuffers({ interGroup, memory }: CompiledEntryPoint): number {
-  return 1 + (interGroup?.shadows.length ?? 0) + (memory?.checks ? 1 : 0);
+function addedBuffers({ interGroup, memory, sums }: CompiledEntryPoint): number {
+  return 1 + (interGroup?.shadows.length ?? 0) + (sums ? 1 : 0) + (memory?.checks ? 1 : 0);
 }
 
 /**

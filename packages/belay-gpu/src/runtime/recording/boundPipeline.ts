@@ -5,7 +5,12 @@ import type { CheckWordBindings, CommandGuard } from "../memory/memoryProtection
 import { type ExpectedUniforms, isAsExpected } from "../memory/memoryState.ts";
 import type { BindGroups, KeptUses } from "../pipelines/bindGroups.ts";
 import type { PipelineRecord, PipelineVariant } from "../pipelines/pipelineRecord.ts";
-import type { KernelVariant, ProtectedKernel } from "../pipelines/protectedKernels.ts";
+import {
+  type CheckedVariant,
+  type KernelVariant,
+  type ProtectedKernel,
+  runsAlone,
+} from "../pipelines/protectedKernels.ts";
 import type { SetGroups } from "../webgpu/passCommands.ts";
 import { type BufferRange, resourceOf } from "../webgpu/resources.ts";
 import { type BoundContents, type BoundPlace, DispatchUse } from "./dispatchUse.ts";
@@ -135,14 +140,10 @@ export class BoundPipeline {
     return known.expected.every((each) => isAsExpected(each, uniforms));
   }
 
-  /** The variant of the pipeline without redundancy, whose results are checked by algebra. */
-  get alone(): BoundPipeline {
-    return new BoundPipeline(this.record.with("alone"), this.#groups, this.#bindGroups, "alone");
-  }
-
-  /** The variant with redundancy that runs if the results of the one without are not right. */
-  get again(): BoundPipeline {
-    return this.#with("again", "again");
+  /** Returns a variant of the pipeline that runs as a part of a checked dispatch. */
+  checkedBy(variant: CheckedVariant): BoundPipeline {
+    if (!runsAlone(variant)) return this.#with(variant, "again");
+    return new BoundPipeline(this.record.with(variant), this.#groups, this.#bindGroups, "alone");
   }
 
   #with(variant: KernelVariant, useName?: UseName): BoundPipeline {

@@ -223,7 +223,7 @@ class ComputePass implements EncodingPoint {
     const counts = workgroupsOf(grid);
     const own = this.#pipeline;
     const checked = own && this.#parts.algebra?.checkOf(own, grid, this.#uniformWords());
-    const runs = checked ? this.#chooseAgain(own) : this.#choose(counts);
+    const runs = checked ? this.#chooseAgain(own, checked) : this.#choose(counts);
     // WebGPU validation rejects a dispatch without a pipeline.
     if (!runs) {
       this.record.isUnusual = true;
@@ -302,11 +302,11 @@ class ComputePass implements EncodingPoint {
   }
 
   /** Returns the variant to run if the results of a checked dispatch are not right. */
-  #chooseAgain(own: BoundPipeline): BoundPipeline {
+  #chooseAgain(own: BoundPipeline, { again }: CheckedDispatch): BoundPipeline {
     if (this.#sums) this.#prepared = undefined;
     this.#sums = undefined;
     this.#running = undefined;
-    return own.again;
+    return own.checkedBy(again);
   }
 
   #prepare(runs: BoundPipeline, doubling: Doubling, { counts } = runs.record): Prepared {
@@ -378,7 +378,7 @@ class ComputePass implements EncodingPoint {
     workgroups: Grid,
     repairing: Omit<PreparedDispatch, "groups">,
   ): void {
-    const prepared = this.#preparedFor(this.#alone, own.alone, 0);
+    const prepared = this.#preparedFor(this.#alone, own.checkedBy(checked.alone), 0);
     this.#alone = prepared;
     const groups = this.#groups;
     const alone = () => this.#run({ prepared, groups, isSequential: false, workgroups });

@@ -6,7 +6,7 @@ import type { KernelCoverage } from "../context/coverage.ts";
 import type { ReportSlot } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { SumsChecker, SumsReport } from "../context/sumsChecker.ts";
-import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
+import type { CheckedVariant, ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { PassCommands } from "../webgpu/passCommands.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { BoundPipeline } from "./boundPipeline.ts";
@@ -27,6 +27,9 @@ export interface SumsFindings {
 /** A dispatch whose results are checked. */
 export interface CheckedDispatch {
   readonly findings: SumsFindings;
+  /** The variants of the kernel without redundancy, and with it. */
+  readonly alone: CheckedVariant;
+  readonly again: CheckedVariant;
   /**
    * Encodes the dispatch without redundancy by `alone`, the check of its results, and the dispatch
    * under redundancy by `again`. The device skips the latter if the results are right. A check that
