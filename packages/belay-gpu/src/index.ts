@@ -56,6 +56,7 @@ export {
   type MemoryFault,
   MemoryFaultError,
   type MemoryOutcome,
+  type SuspectResults,
 } from "./runtime/context/memoryFault.ts";
 export type { KernelPolicy, OnFault, Policy } from "./runtime/context/policy.ts";
 export type { GiveUp, Recovery, Refusal } from "./runtime/context/recovery.ts";

@@ -23,6 +23,8 @@ export const comparedPolicies = {
   unprotected: { redundancy: "none" },
   checksum: { redundancy: "none", memory: "checksum" },
   secded128: { redundancy: "none", memory: "secded128" },
+  passes: { redundancy: "none", memory: "secded128", memoryCheck: "passes" },
+  scrubs: { redundancy: "none", memory: "secded128", memoryCheck: "scrubs", scrubIntervalMs: 1000 },
 } as const satisfies Readonly<Record<string, Policy>>;
 
 export type PolicyName = keyof typeof comparedPolicies;

@@ -112,6 +112,11 @@ export const leftAlone = {
       "a buffer without check words is bound, so memory is verified before and encoded after the kernel",
       "the report's memory.unprotected says why it has none",
     ),
+  notCheckedInKernel: (memoryCheck: "passes" | "scrubs") =>
+    gap(
+      "not-requested",
+      `the policy's memoryCheck is "${memoryCheck}", so memory is not checked in the kernel`,
+    ),
   rejectedByDriver: (message: string) =>
     gap("rejected-by-driver", `the driver rejected the protected kernel: ${message.split("\n", 1)[0]}`),
   compilerFailed: (message: string) =>

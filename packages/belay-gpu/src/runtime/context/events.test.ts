@@ -27,6 +27,7 @@ const details: BelayEventDetails = {
   unverified,
   corrected: { count: 2, errors: [damage] },
   memoryFault: { ...damage, outcome: "refused" },
+  suspectResults: { errors: [damage], milliseconds: 2.5 },
   recovery: { faults: [detection], damage: [], attempts: 1, milliseconds: 3 },
   giveUp: { error: new UnverifiedError("gone"), attempts: 0, reason: "gone" },
   repair: { kernel: "k", entryPoint: "k", count: 1, message: "computed again" },
@@ -54,6 +55,7 @@ describe("an event", () => {
     ["unverified", 'workgroup (0, 0, 0) of kernel "k" waited too long for its twin'],
     ["corrected", `2 errors in memory corrected: ${damaged}`],
     ["memoryFault", `${damaged} (refused)`],
+    ["suspectResults", `results of the last 3 ms may be wrong: ${damaged}`],
     ["recovery", "work ran again 1 time until its check was clean"],
     ["giveUp", "results could not be verified: gone"],
     ["repair", "computed again"],
@@ -108,7 +110,7 @@ describe("an event", () => {
   it("is rejected with the list of types if its type is unknown", () => {
     for (const type of ["faults", "toString", ""])
       expect(() => new Events().addEventListener(type, () => {})).toThrow(
-        `there is no event ${type}: the events are detection, fault, unverified, corrected, memoryFault, recovery, giveUp, unprotected`,
+        `there is no event ${type}: the events are detection, fault, unverified, corrected, memoryFault, suspectResults, recovery, giveUp, unprotected`,
       );
   });
 

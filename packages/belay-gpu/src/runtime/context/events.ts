@@ -2,7 +2,12 @@ import { plural } from "../../diagnostics/plural.ts";
 import { describeShortfall, type KernelCoverage } from "./coverage.ts";
 import { type DetectedFault, type Detection, describeFault } from "./detectedFault.ts";
 import { type Disagreement, describeDisagreement } from "./disagreement.ts";
-import { type Correction, describeMemoryError, type MemoryFault } from "./memoryFault.ts";
+import {
+  type Correction,
+  describeMemoryError,
+  type MemoryFault,
+  type SuspectResults,
+} from "./memoryFault.ts";
 import type { GiveUp, Recovery } from "./recovery.ts";
 import type { Repair } from "./repair.ts";
 import { describeUnverified, type Unverified } from "./unverified.ts";
@@ -31,6 +36,11 @@ export interface BelayEventDetails {
    * with its outcome.
    */
   readonly memoryFault: MemoryFault;
+  /**
+   * Data was found wrong that kernels may have loaded since it was last verified, and results of it
+   * may be released. Happens only under `memoryCheck: "scrubs"`.
+   */
+  readonly suspectResults: SuspectResults;
   /** Work was executed again, and its results are clean. */
   readonly recovery: Recovery;
   /** Work could not be recovered, and its results are refused. */
@@ -52,6 +62,8 @@ const descriptions: { readonly [Type in BelayEventType]: (detail: BelayEventDeta
   corrected: ({ count, errors: [first] }) =>
     `${plural(count, "error")} in memory corrected${first ? `: ${describeMemoryError(first)}` : ""}`,
   memoryFault: (fault) => `${describeMemoryError(fault)} (${fault.outcome})`,
+  suspectResults: ({ errors: [first], milliseconds }) =>
+    `results of the last ${Math.ceil(milliseconds)} ms may be wrong: ${describeMemoryError(first!)}`,
   recovery: ({ attempts }) => `work ran again ${plural(attempts, "time")} until its check was clean`,
   giveUp: ({ error }) => error.message,
   unprotected: describeShortfall,

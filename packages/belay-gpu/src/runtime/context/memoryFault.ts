@@ -40,6 +40,17 @@ export interface MemoryFault extends MemoryError {
   readonly outcome: MemoryOutcome;
 }
 
+/** Errors in data that kernels may have loaded, for results that may be released. */
+export interface SuspectResults {
+  /** The first errors, corrected by now if the code could. */
+  readonly errors: readonly MemoryError[];
+  /**
+   * The milliseconds for which the data was not verified. Results of it that were released in that
+   * time may be wrong.
+   */
+  readonly milliseconds: number;
+}
+
 /** The help for a program whose data is refused. */
 export const helpToReplace =
   "write the refused data again; clear or write all results of it before computing them again (BELAY332)";

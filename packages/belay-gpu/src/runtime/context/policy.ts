@@ -59,6 +59,18 @@ export interface KernelPolicy {
    */
   readonly diversity?: Diversity | false;
   /**
+   * The place of the checks of memory, under a code. Default `"loads"`: kernels check what they
+   * load, where they can, and passes verify all else.
+   *
+   * Under `"passes"`, kernels check nothing. Passes verify the memory of a kernel before it, once
+   * in a command buffer, and encode what kernels stored. Bits that flip in between are not noticed.
+   *
+   * `"scrubs"` is like `"passes"`, but verifies data that nothing changes only each
+   * `scrubIntervalMs`, which must be set. A bit that flips in between may reach results that are
+   * released. The event `suspectResults` tells so when it is found.
+   */
+  readonly memoryCheck?: "loads" | "passes" | "scrubs";
+  /**
    * True if the creation of a pipeline fails when its kernel, or a part of the kernel, would be
    * unprotected. Default false.
    */
@@ -154,6 +166,7 @@ const kernelFields: { readonly [Name in keyof Required<KernelPolicy>]: Values } 
   channel: oneOf(choices.channel),
   pairing: oneOf(choices.pairing),
   diversity: diversities,
+  memoryCheck: oneOf(["loads", "passes", "scrubs"]),
   strict: flag,
 };
 
@@ -203,6 +216,7 @@ const defaults: ResolvedPolicy = {
   channel: "auto",
   pairing: "auto",
   diversity: false,
+  memoryCheck: "loads",
   onFault: "recover",
   memory: "none",
   memoryFor: [],
@@ -257,7 +271,14 @@ export function refuseConflicts(policy: ResolvedPolicy, features: Iterable<strin
       'redundancy is "algebra", and the policy has no checker; add algebra: algebra() of belay-gpu/algebra',
     );
   for (const exception of [{}, ...Object.values(policy.kernels)]) {
-    const { redundancy: asked, check, channel, pairing, diversity } = { ...policy, ...exception };
+    const { memoryCheck, ...given } = { ...policy, ...exception };
+    if (memoryCheck !== "loads" && policy.memory === "none")
+      throw new TypeError(
+        `memoryCheck is "${memoryCheck}", and memory is "none", so there is nothing to check`,
+      );
+    if (memoryCheck === "scrubs" && policy.scrubIntervalMs === 0)
+      throw new TypeError('memoryCheck is "scrubs", and scrubIntervalMs is 0, so nothing scrubs memory');
+    const { redundancy: asked, check, channel, pairing, diversity } = given;
     const redundancy = compiled(asked);
     if (redundancy === "none") continue;
     const flavor = redundancy === "auto" ? {} : { redundancy };
@@ -295,6 +316,10 @@ export const doublesGrids = (policy: ResolvedPolicy): boolean =>
   redundanciesIn(policy)
     .map(compiled)
     .some((each) => each === "inter" || each === "auto");
+
+/** Returns whether kernels may load data at rest that is not verified again. */
+export const trustsRest = ({ memoryCheck, kernels }: ResolvedPolicy): boolean =>
+  [{ memoryCheck }, ...Object.values(kernels)].some((each: KernelPolicy) => each.memoryCheck === "scrubs");
 
 /** Returns the redundancies that kernels may have. */
 const redundanciesIn = ({ redundancy, kernels }: ResolvedPolicy) =>

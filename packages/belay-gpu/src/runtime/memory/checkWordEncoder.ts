@@ -149,7 +149,7 @@ export class CheckWordEncoder {
     this.encodeRaw(point, granules);
     const range = bytesOf(granules);
     const isVerified = point.state.verified.has(range);
-    if (!isVerified) granules.owner.counts.verifiedBytes += range.size;
+    if (!isVerified) this.#countVerified(point, granules);
     this.#passes.beginParts(point, granules, isVerified);
   }
 
@@ -163,8 +163,8 @@ export class CheckWordEncoder {
   }
 
   /** Marks granules as not verified, after they were written together with their check words. */
-  wrote({ verified }: MemoryState, granules: GranuleRange): void {
-    verified.remove(bytesOf(granules));
+  wrote(state: MemoryState, granules: GranuleRange): void {
+    state.wrote(bytesOf(granules));
   }
 
   encode(point: EncodingPoint, granules: GranuleRange): void {
@@ -172,13 +172,18 @@ export class CheckWordEncoder {
   }
 
   #verifyLater(point: EncodingPoint, granules: GranuleRange): void {
-    granules.owner.counts.verifiedBytes += bytesOf(granules).size;
+    this.#countVerified(point, granules);
     if (granules.count > 0) this.#passes.verifyLater(point, granules);
   }
 
   verify(point: EncodingPoint, granules: GranuleRange): void {
-    granules.owner.counts.verifiedBytes += bytesOf(granules).size;
+    this.#countVerified(point, granules);
     if (granules.count > 0) this.#passes.verify(point, granules);
+  }
+
+  #countVerified({ state }: EncodingPoint, granules: GranuleRange): void {
+    granules.owner.counts.verifiedBytes += bytesOf(granules).size;
+    state.verifies.add(granules.owner);
   }
 
   /**

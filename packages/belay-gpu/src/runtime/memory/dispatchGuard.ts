@@ -14,6 +14,8 @@ export interface Use {
   readonly mayLeaveWords: boolean;
   /** True if the kernel computes check words from those before its stores. */
   readonly updatesChecks: boolean;
+  /** True if data at rest needs no verification before the kernel. */
+  readonly trustsRest: boolean;
 }
 
 /** A {@link Use} of a buffer that has check words. */
@@ -40,10 +42,9 @@ export class DispatchGuard {
   /** Returns the uses of buffers that have check words. */
   guarded(uses: readonly Use[]): readonly GuardedUse[] {
     const guarded: GuardedUse[] = [];
-    for (const { range, stores, isChecked, mayLeaveWords, updatesChecks } of uses) {
+    for (const { range, ...use } of uses) {
       const granules = this.#buffers.granulesIn(range);
-      if (!granules) continue;
-      guarded.push({ granules, range: bytesOf(granules), stores, isChecked, mayLeaveWords, updatesChecks });
+      if (granules) guarded.push({ ...use, granules, range: bytesOf(granules) });
     }
     return guarded;
   }
@@ -55,11 +56,12 @@ export class DispatchGuard {
    */
   before(point: EncodingPoint, uses: readonly GuardedUse[], filled: ReadonlySet<GpuResource>): void {
     if (uses.some(({ isChecked }) => isChecked)) this.#words.arenaAt(point);
-    const { raw, verified, overwritten, waiting } = point.state;
+    const { raw, verified, overwritten, waiting, changed, trusted } = point.state;
     const isStored = (owner: ProtectedBuffer) =>
       uses.some(({ stores, granules }) => stores && granules.owner === owner);
-    for (const { granules, range, isChecked, mayLeaveWords, updatesChecks } of uses) {
+    for (const { granules, range, isChecked, mayLeaveWords, updatesChecks, trustsRest } of uses) {
       if (filled.has(range.buffer) && !updatesChecks) overwritten.add(range.buffer);
+      else if (trustsRest && !changed.has(range.buffer)) trusted.add(granules.owner);
       else if (isChecked && !mayLeaveWords) this.#words.encodeRaw(point, granules);
       else if (mayLeaveWords || (!raw.has(range) && !verified.has(range)))
         this.#words.ensureVerified(point, granules, true);
@@ -71,7 +73,7 @@ export class DispatchGuard {
   after(state: MemoryState, uses: readonly GuardedUse[]): void {
     for (const { range, stores, isChecked } of uses) {
       if (!stores) continue;
-      if (isChecked) state.verified.remove(range);
+      if (isChecked) state.wrote(range);
       else state.wroteRaw(range);
     }
   }

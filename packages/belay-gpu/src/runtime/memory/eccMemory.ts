@@ -1,6 +1,6 @@
 import { type MemoryCode, type MemorySummary, reportWords, tableRow } from "../../compiler/contract.ts";
 import { hostCodeOf, schemeOf } from "../../ecc/scheme.ts";
-import { refusesFaults } from "../context/policy.ts";
+import { refusesFaults, trustsRest } from "../context/policy.ts";
 import type { ReportSlot, ReportSnapshot } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { Signal } from "../context/signal.ts";
@@ -34,7 +34,10 @@ import {
 import type { BoundPoint, MemoryProtection, UsingDispatch } from "./memoryProtection.ts";
 import type { MemoryState } from "./memoryState.ts";
 import { ProtectedBuffers } from "./protectedBuffers.ts";
+import { type Doubts, RestingData } from "./restingData.ts";
 import { describeUnprotected, UnprotectedBufferError } from "./unprotectedBuffer.ts";
+
+const noDoubts: Doubts = new Map();
 
 type Checks = NonNullable<MemorySummary["checks"]>;
 
@@ -45,6 +48,8 @@ export class EccMemory implements MemoryProtection {
   /** True if a buffer that cannot have check words is an error. */
   readonly #strict: boolean;
   readonly #buffers: ProtectedBuffers;
+  /** The data at rest, if kernels may trust it. */
+  readonly #resting: RestingData | undefined;
   readonly #constants: Constants;
   readonly #log: MemoryLog;
   readonly #words: CheckWordEncoder;
@@ -66,7 +71,7 @@ export class EccMemory implements MemoryProtection {
     const isChecksum = code === "checksum";
     const cells = isChecksum ? trialCells : 0;
     const slot = reports.allocate({ bytes: 4 * (reportWords.total + cells), cells });
-    const buffers = new ProtectedBuffers(device, scheme);
+    const buffers = new ProtectedBuffers(device, scheme, (owner) => this.#verifyTrusted(owner));
     const constants = new Constants(device);
     const log = new MemoryLog(code, scheme, buffers, constants, events);
     let checksums: Checksums | undefined;
@@ -87,6 +92,7 @@ export class EccMemory implements MemoryProtection {
     const writes = new HostWrites({ queue: device.queue, scheme, buffers, words, transfers, submit });
     this.#strict = policy.strict;
     this.#buffers = buffers;
+    this.#resting = trustsRest(policy) ? new RestingData(policy.scrubIntervalMs) : undefined;
     this.#constants = constants;
     this.#log = log;
     this.#words = words;
@@ -246,11 +252,35 @@ export class EccMemory implements MemoryProtection {
     commands: readonly GPUCommandBuffer[],
     records: readonly (RecordedCommands | undefined)[],
   ): readonly GPUCommandBuffer[] {
-    return commands.flatMap((each, i) => this.#commands.withUpdates(each, records[i]));
+    return commands.flatMap((each, i) => {
+      const record = records[i];
+      if (record)
+        this.#resting?.admit({
+          memory: record.memory,
+          verifiedFirst: this.ownersOf(record.memory.verifiedFirst),
+          written: this.ownersOf(record.written),
+        });
+      return this.#commands.withUpdates(each, record);
+    });
   }
 
   hostWrite(range: BufferRange): ((bytes: Uint8Array<ArrayBuffer>) => void) | undefined {
-    return this.#writes.writerFor(range);
+    const write = this.#writes.writerFor(range);
+    const owner = this.#buffers.of(range.buffer);
+    if (!write || !owner) return undefined;
+    return (bytes) => {
+      this.#verifyTrusted(owner);
+      write(bytes);
+    };
+  }
+
+  /** Verifies a buffer before it changes or goes, if work has trusted it. */
+  #verifyTrusted(owner: ProtectedBuffer): void {
+    const resting = this.#resting;
+    resting?.change(owner, () => {
+      this.#commands.submit((point) => this.#words.verify(point, allOf(owner)));
+      resting.verifies(owner);
+    });
   }
 
   get slots(): readonly ReportSlot[] {
@@ -261,10 +291,14 @@ export class EccMemory implements MemoryProtection {
     return this.#buffers.failed;
   }
 
-  read(snapshot: ReportSnapshot): Damaged {
+  takeDoubts(isContinued: boolean): Doubts {
+    return this.#resting?.takeDoubts(isContinued) ?? noDoubts;
+  }
+
+  read(snapshot: ReportSnapshot, doubts: Doubts): Damaged {
     const words = snapshot(this.#slot);
     this.#sums.read(words.subarray(reportWords.total));
-    return this.#log.read(words);
+    return this.#log.read(words, doubts);
   }
 
   readKernel(words: Uint32Array, kernel: string): KernelDamaged {
@@ -287,6 +321,7 @@ export class EccMemory implements MemoryProtection {
       for (const owner of kept) {
         this.#words.clearPadding(point, allOf(owner));
         this.#words.verify(point, allOf(owner));
+        this.#resting?.verifies(owner);
       }
     });
   }

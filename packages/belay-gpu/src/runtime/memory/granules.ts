@@ -32,6 +32,8 @@ export interface MemoryCounts {
   uncorrectable: number;
   /** The bytes that Belay verified outside of the program's own kernels. */
   verifiedBytes: number;
+  /** The bytes that command buffers loaded without a verification of their own. */
+  trustedBytes: number;
 }
 
 /** A range of granules of a protected buffer. */

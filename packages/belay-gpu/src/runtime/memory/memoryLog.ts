@@ -5,12 +5,15 @@ import { type MemoryError, MemoryFaultError, type MemoryOutcome } from "../conte
 import type { Constants } from "./constants.ts";
 import type { MemoryCounts, ProtectedBuffer } from "./granules.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
+import type { Doubts } from "./restingData.ts";
 import type { UnprotectedBuffer } from "./unprotectedBuffer.ts";
 
 /** A granule with an error, and its buffer if that still exists. */
 export interface Damage {
   readonly error: MemoryError;
   readonly owner: ProtectedBuffer | undefined;
+  /** True if the granule is right by now, and kernels may have loaded it before. */
+  readonly isCorrected?: true;
 }
 
 /** Returns the first error of each granule. Errors in buffers that no longer exist are all kept. */
@@ -133,16 +136,35 @@ export class MemoryLog {
 
   /**
    * Reads the report of Belay's own kernels. Emits an event for corrected granules, and returns the
-   * damaged ones.
+   * damaged ones. Corrected granules that work of this check loaded before count as damaged, too.
+   * Emits an event if results that may be released depend on a wrong granule.
    */
-  read(words: Uint32Array): Damaged {
+  read(words: Uint32Array, doubts: Doubts): Damaged {
     const corrected = memoryFindings(words, "corrected");
     const places = this.#damageIn(corrected, null);
     this.#recordCorrected(corrected.count, places);
     const uncorrectable = memoryFindings(words, "uncorrectable");
     const damage = this.#damageIn(uncorrectable, null);
     this.#recordDamaged(uncorrectable.count, damage);
-    return { count: uncorrectable.count, damage, corrected: { count: corrected.count, places } };
+    const late = lateIn({ count: corrected.count, places }, doubts);
+    this.#tellReleased([...late, ...damage], doubts);
+    const loaded = late.filter(({ owner }) => owner && doubts.get(owner)?.isCurrent);
+    return {
+      count: uncorrectable.count + loaded.length,
+      damage: [...damage, ...loaded.map((each) => ({ ...each, isCorrected: true as const }))],
+      corrected: { count: corrected.count, places },
+    };
+  }
+
+  /** Emits an event if work whose results may be released used wrong granules. */
+  #tellReleased(wrong: readonly Damage[], doubts: Doubts): void {
+    const used = wrong.flatMap(({ error, owner }) => {
+      const doubt = owner && doubts.get(owner);
+      return doubt?.isReleased ? [{ error, doubt }] : [];
+    });
+    if (used.length === 0) return;
+    const milliseconds = Math.max(...used.map(({ doubt }) => doubt.milliseconds));
+    this.#events.emit("suspectResults", { errors: used.map(({ error }) => error), milliseconds });
   }
 
   /**
@@ -184,7 +206,7 @@ export class MemoryLog {
   untrusted({ count, places }: Corrected): readonly Damage[] {
     const areAllKnown = places.length === count && places.every(({ owner }) => owner);
     if (areAllKnown) return places;
-    return [...this.#buffers].map((owner) => ({ owner, error: this.#errorIn(owner) }));
+    return [...this.#buffers].map((owner) => ({ owner, error: errorIn(owner) }));
   }
 
   /** Returns whether a syndrome belongs to an error that the code corrects. */
@@ -195,7 +217,7 @@ export class MemoryLog {
 
   /** Records that the host corrected bits of a buffer. */
   correctedOnHost(owner: ProtectedBuffer, count: number): void {
-    this.#recordCorrected(count, [{ owner, error: this.#errorIn(owner) }]);
+    this.#recordCorrected(count, [{ owner, error: errorIn(owner) }]);
   }
 
   /**
@@ -207,7 +229,7 @@ export class MemoryLog {
     granules: readonly number[],
     outcome: MemoryOutcome,
   ): MemoryFaultError {
-    const errors = granules.slice(0, NAMED).map((granule) => this.#errorIn(owner, granule));
+    const errors = granules.slice(0, NAMED).map((granule) => errorIn(owner, granule));
     const damage = errors.map((error) => ({ owner, error }));
     this.#recordDamaged(granules.length, damage);
     for (const error of errors) this.#events.emit("memoryFault", { ...error, outcome });
@@ -217,15 +239,10 @@ export class MemoryLog {
   #damageIn({ records }: MemoryFindings, kernel: string | null): Damage[] {
     return records.map(({ check, syndrome }) => {
       const owner = this.#buffers.ownerOf(check);
-      const error = owner && this.#errorIn(owner, check - owner.first);
+      const error = owner && errorIn(owner, check - owner.first);
       const unknown = { buffer: "", byteOffset: null, granuleBytes: 0 };
       return { owner, error: { ...(error ?? unknown), kernel, syndrome } };
     });
-  }
-
-  #errorIn({ buffer, granuleBytes }: ProtectedBuffer, granule?: number): MemoryError {
-    const byteOffset = granule === undefined ? null : granule * granuleBytes;
-    return { buffer: buffer.label, byteOffset, granuleBytes, kernel: null, syndrome: null };
   }
 
   #recordCorrected(count: number, found: readonly Damage[]): void {
@@ -239,6 +256,22 @@ export class MemoryLog {
     this.#uncorrectable += count;
     countFindings(count, found, "uncorrectable");
   }
+}
+
+function errorIn({ buffer, granuleBytes }: ProtectedBuffer, granule?: number): MemoryError {
+  const byteOffset = granule === undefined ? null : granule * granuleBytes;
+  return { buffer: buffer.label, byteOffset, granuleBytes, kernel: null, syndrome: null };
+}
+
+/**
+ * Returns the corrected granules of buffers in doubt. If some are not recorded, each such buffer
+ * may have one.
+ */
+function lateIn({ count, places }: Corrected, doubts: Doubts): readonly Damage[] {
+  const known = places.filter(({ owner }) => owner && doubts.has(owner));
+  // Buffers that are destroyed by now are not found any more.
+  if (places.length === count && places.every(({ owner }) => owner)) return known;
+  return [...known, ...[...doubts.keys()].map((owner) => ({ owner, error: errorIn(owner) }))];
 }
 
 /**

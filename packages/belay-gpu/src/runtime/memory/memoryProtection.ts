@@ -11,6 +11,7 @@ import type { DispatchSums, KnownUniforms, SummingDispatch, SumsOnGrid } from ".
 import type { RecordedCommands } from "./memoryCommands.ts";
 import type { Corrected, Damage, Damaged, KernelDamaged, MemoryReport } from "./memoryLog.ts";
 import type { MemoryState } from "./memoryState.ts";
+import type { Doubts } from "./restingData.ts";
 
 /** A buffer range of Belay's own that is bound for a kernel. */
 export interface BoundPoint {
@@ -114,8 +115,12 @@ export interface DamageDetection {
   readonly slots: readonly ReportSlot[];
   /** The error if the device had no memory for check words, otherwise null. */
   readonly failed: Promise<GPUError | null>;
-  /** Reads the reports of Belay's own kernels. */
-  read(snapshot: ReportSnapshot): Damaged;
+  /**
+   * Returns the buffers in doubt for a check that begins now, or that continues an earlier one.
+   */
+  takeDoubts(isContinued: boolean): Doubts;
+  /** Reads the reports of Belay's own kernels, for a check with these doubts. */
+  read(snapshot: ReportSnapshot, doubts: Doubts): Damaged;
   /** Reads the report of a kernel that checks its memory. */
   readKernel(words: Uint32Array, kernel: string): KernelDamaged;
   /** Returns the granules to treat as damaged if corrections cannot be trusted. */

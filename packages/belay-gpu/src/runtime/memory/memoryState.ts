@@ -102,6 +102,12 @@ export class MemoryState {
    * before any other use. They are not verified.
    */
   readonly overwritten = new Set<GPUBuffer>();
+  /** The buffers that the commands themselves verify, or parts of them. */
+  readonly verifies = new Set<ProtectedBuffer>();
+  /** The buffers that the commands have changed so far. */
+  readonly changed = new Set<GPUBuffer>();
+  /** The buffers that kernels load without a verification if they are at rest at the submission. */
+  readonly trusted = new Set<ProtectedBuffer>();
   /** The arenas that the first and the latest commands use. */
   firstArena: GPUBuffer | undefined;
   arena: GPUBuffer | undefined;
@@ -149,9 +155,15 @@ export class MemoryState {
     if (this.ignoresSums) for (const buffer of used()) this.verifiedFirst.add(buffer);
   }
 
+  /** Marks granules as not verified, after they were written together with their check words. */
+  wrote(granules: BufferRange): void {
+    this.verified.remove(granules);
+    this.changed.add(granules.buffer);
+  }
+
   /** Marks granules as raw, after a write that computed no check words. */
   wroteRaw(granules: BufferRange): void {
-    this.verified.remove(granules);
+    this.wrote(granules);
     this.raw.add(granules);
   }
 }

@@ -5,12 +5,14 @@ import type { StandIns, Transfer } from "./guardedTransfers.ts";
 import type { SumsOnGrid } from "./kernelSums.ts";
 import type { Corrected, Damaged, KernelDamaged } from "./memoryLog.ts";
 import type { MemoryProtection } from "./memoryProtection.ts";
+import type { Doubts } from "./restingData.ts";
 
 const noSums: SumsOnGrid = { variant: undefined, sums: undefined, expected: undefined };
 const noneCorrected: Corrected = { count: 0, places: [] };
 const undamaged: Damaged = { count: 0, damage: [], corrected: noneCorrected };
 const undamagedByKernel: KernelDamaged = { ...undamaged, owners: new Set(), leavesDoubt: false };
 const nothing: readonly never[] = [];
+const noDoubts: Doubts = new Map();
 
 /**
  * The null object of {@link MemoryProtection}, for memory without check words. It encodes commands
@@ -81,6 +83,10 @@ export class NoMemoryProtection implements MemoryProtection {
   }
 
   hostWrite(): undefined {}
+
+  takeDoubts(): Doubts {
+    return noDoubts;
+  }
 
   read(): Damaged {
     return undamaged;

@@ -59,7 +59,7 @@ class Owner implements ProtectedBuffer {
   }
 
   get counts(): MemoryCounts {
-    this.#counts ??= { corrected: 0, correctedLoads: 0, uncorrectable: 0, verifiedBytes: 0 };
+    this.#counts ??= { corrected: 0, correctedLoads: 0, uncorrectable: 0, verifiedBytes: 0, trustedBytes: 0 };
     return this.#counts;
   }
 }
@@ -86,14 +86,17 @@ export class ProtectedBuffers {
   #mirrorBytes = 0;
   #mirrorsFailed: Promise<GPUError | null> = Promise.resolve(null);
 
+  /** `leaving` is called with the owner of a buffer before it is destroyed. */
   constructor(
     device: GPUDevice,
     { granuleBytes, checkWords }: Pick<HostCode, "granuleBytes" | "checkWords">,
+    leaving: (owner: ProtectedBuffer) => void,
   ) {
     this.#device = device;
     this.#granuleBytes = granuleBytes;
     this.checkWords = checkWords;
     this.arena = new CheckArena(device);
+    const ownerOf = (buffer: GPUBuffer) => this.of(buffer);
     const discard = (buffer: GPUBuffer) => {
       const owner = this.of(buffer);
       if (!owner) return;
@@ -102,6 +105,8 @@ export class ProtectedBuffers {
     };
     this.#overlay = new Overlay((native) => ({
       destroy() {
+        const owner = ownerOf(this);
+        if (owner) leaving(owner);
         native.destroy.call(this);
         discard(this);
       },

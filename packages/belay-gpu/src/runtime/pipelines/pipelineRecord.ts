@@ -45,7 +45,7 @@ interface PipelineMakers {
 
 /** The known properties of the program's pipeline at its creation. */
 interface Known {
-  readonly choice?: Pick<KernelChoice, "bindings" | "coverage" | "runs">;
+  readonly choice?: Pick<KernelChoice, "bindings" | "coverage" | "runs" | "trustsRest">;
   readonly request?: KernelSource;
   /** The explicit layout of the pipeline. */
   readonly explicit?: LayoutRecord | undefined;
@@ -73,6 +73,8 @@ export class PipelineRecord {
   readonly counts: RunCounts | undefined;
   /** The redundancy of the protected kernel. */
   readonly redundancy: AppliedRedundancy | undefined;
+  /** True if data at rest needs no verification before the kernel. */
+  readonly trustsRest: boolean;
   /** The program's bind groups that the kernel uses, if they are known. */
   readonly groups: readonly number[];
   readonly #accesses = new Map<number, GroupAccess>();
@@ -98,6 +100,7 @@ export class PipelineRecord {
     this.source = request;
     this.counts = choice?.runs;
     this.redundancy = choice?.coverage.redundancy;
+    this.trustsRest = choice?.trustsRest ?? false;
     this.groups = [...new Set(this.#bindings?.map(({ group }) => group))];
     this.#variants.set(0, { pipeline: own, added: undefined });
   }

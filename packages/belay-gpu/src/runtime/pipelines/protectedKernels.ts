@@ -186,8 +186,8 @@ class Protections {
   }
 
   /**
-   * Returns the protection of a kernel and the diagnostics about its memory. If the layout has no
-   * room for check words, passes verify the kernel's memory instead.
+   * Returns the protection of a kernel and the diagnostics about its memory. Passes verify the
+   * memory instead of the kernel if the layout has no room for check words, or the policy says so.
    */
   protectionFor(request: KernelRequest, policy: Configuration): [Protection, ...Diagnostic[]] {
     const { room, variant } = request;
@@ -198,6 +198,8 @@ class Protections {
     }
     if (variant === "none") return [this.#once(request, policy, "none"), leftAlone.boundWithoutChecks()];
     const usual = this.#policy.memory;
+    if (usual !== "none" && policy.memoryCheck !== "loads")
+      return [this.#once(request, policy, "none"), leftAlone.notCheckedInKernel(policy.memoryCheck)];
     const memory = Array.isArray(variant) ? { default: usual, bindings: variant } : usual;
     const protection = this.#once(request, policy, memory);
     const summary = summaryOf(protection.result, request);
@@ -269,6 +271,8 @@ export interface KernelChoice {
   readonly bindings?: readonly BindingAccess[];
   /** True if anything less than full coverage is an error. */
   readonly strict: boolean;
+  /** True if data at rest needs no verification before the kernel. */
+  readonly trustsRest: boolean;
   /** The numbers of runs, protected or not. */
   readonly runs: RunCounts;
 }
@@ -383,6 +387,7 @@ export class Kernels {
         diagnostics: locate(request.source, [reason]),
       },
       strict: policyFor(this.#policy, request).strict,
+      trustsRest: false,
       runs: known?.runs ?? { dispatches: 0 },
     };
     this.#choices.set(key, choice);
@@ -473,6 +478,7 @@ export class Kernels {
       source,
       coverage,
       strict: policy.strict,
+      trustsRest: policy.memoryCheck === "scrubs" && !checkedVariant(request.variant),
       runs: { dispatches: 0 },
       ...(summary && { bindings: summary.bindings }),
     };

@@ -276,6 +276,7 @@ export class BoundPipeline {
       isChecked: has(checked, of),
       mayLeaveWords: has(doubted, of),
       updatesChecks: has(inLines, of),
+      trustsRest: this.record.trustsRest && !stores && !has(checked, of),
     }));
   }
 

@@ -87,7 +87,12 @@ export function errorOf({ kernels, damage }: CheckResult, reason?: string): Refu
 export interface Blame {
   readonly kernels: ReadonlyMap<ProtectedKernel, Refusal>;
   /** The damaged granules, or whole buffers if the granule is unknown. */
-  readonly damage: readonly { readonly place: BufferRange; readonly refusal: Refusal }[];
+  readonly damage: readonly {
+    readonly place: BufferRange;
+    readonly refusal: Refusal;
+    /** True if the granule is right by now, but not what kernels computed of it. */
+    readonly isCorrected: boolean;
+  }[];
   /**
    * Set if there is more damage at unknown locations, as it was not recorded or its buffers no
    * longer exist.
@@ -98,12 +103,12 @@ export interface Blame {
 /** Returns the causes of wrong data, from a check of these kernels' work. */
 export function blameOf(found: CheckResult, kernels: Iterable<ProtectedKernel>, reason?: string): Blame {
   const refusals = new Map<ProtectedKernel, Refusal>();
-  const damage = found.damage.flatMap(({ error, owner }) => {
+  const damage = found.damage.flatMap(({ error, owner, isCorrected = false }) => {
     if (!owner) return [];
     const { byteOffset, granuleBytes } = error;
     const { buffer } = owner;
     const place = byteOffset === null ? whole(buffer) : { buffer, offset: byteOffset, size: granuleBytes };
-    return [{ place, refusal: new MemoryFaultError([error], reason) }];
+    return [{ place, refusal: new MemoryFaultError([error], reason), isCorrected }];
   });
   for (const kernel of kernels) {
     const findings = found.kernels.get(kernel);

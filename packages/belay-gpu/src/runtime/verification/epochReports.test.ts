@@ -25,6 +25,7 @@ function reportsOf(own: readonly unknown[], kernels: readonly Partial<KernelDama
   const [owns, kernelReports] = [[...own], [...kernels]];
   const memory = {
     slots: [{}],
+    takeDoubts: () => new Map(),
     scrub: vi.fn(),
     read: () => owns.shift() ?? clean,
     readKernel: () => ({ ...clean, owners: new Set(), leavesDoubt: false, ...kernelReports.shift() }),

@@ -1,10 +1,11 @@
 import type { Events } from "../context/events.ts";
 import type { MemoryError } from "../context/memoryFault.ts";
-import type { ReportArena, ReportSnapshot } from "../context/reportArena.ts";
+import type { ReportArena, ReportSlot, ReportSnapshot } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { observedIn } from "../injection/injector.ts";
 import { type Corrected, type Damaged, distinct, type KernelDamaged } from "../memory/memoryLog.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
+import type { Doubts } from "../memory/restingData.ts";
 import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { CommandRecord } from "../recording/commandRecord.ts";
 import type { SumsFindings } from "../recording/sumsChecking.ts";
@@ -24,6 +25,7 @@ export class EpochReports {
   readonly #arena: ReportArena;
   readonly #memory: DamageDetection;
   readonly #events: Events;
+  readonly #doubts = new WeakMap<ReportSnapshot, Doubts>();
   #checks = 0;
   /** The number of the latest check of each epoch. */
   readonly #numbers = new WeakMap<Epoch, number>();
@@ -55,7 +57,19 @@ export class EpochReports {
     if (slots.length === 0) return undefined;
     this.#checks++;
     for (const epoch of epochs) this.#numbers.set(epoch, this.#checks);
-    return this.#arena.takeSnapshot(slots);
+    return this.#take(slots);
+  }
+
+  /** Copies reports. The doubts about memory are those of this time. */
+  async #take(slots: Iterable<ReportSlot>, isContinued = false): Promise<ReportSnapshot> {
+    const doubts = this.#memory.takeDoubts(isContinued);
+    const snapshot = await this.#arena.takeSnapshot(slots);
+    this.#doubts.set(snapshot, doubts);
+    return snapshot;
+  }
+
+  #readMemory(snapshot: ReportSnapshot): Damaged {
+    return this.#memory.read(snapshot, this.#doubts.get(snapshot)!);
   }
 
   /**
@@ -73,7 +87,7 @@ export class EpochReports {
     for (const [sums, dispatches] of sumsOf(epochs))
       if (sums.read(snapshot(sums.slot), isFirst ? dispatches : undefined))
         found.set(sums.kernel, doubtAbout(sums.kernel));
-    const own = this.#memory.read(snapshot);
+    const own = this.#readMemory(snapshot);
     const reports: KernelDamaged[] = [];
     const unplaced = new Map<ProtectedKernel, { count: number; errors: MemoryError[] }>();
     const ran = [...kernelsOf(epochs)].flatMap((kernel) => {
@@ -136,8 +150,8 @@ export class EpochReports {
     if (found.suspects.size === 0) return this.#believed(found);
     if (found.isInDoubt) this.#lastInDoubt = this.#checks + 1;
     this.#memory.scrub(found.suspects);
-    const snapshot = await this.#arena.takeSnapshot(this.#memory.slots);
-    const { count, damage, corrected } = this.#memory.read(snapshot);
+    const snapshot = await this.#take(this.#memory.slots, true);
+    const { count, damage, corrected } = this.#readMemory(snapshot);
     return this.#believed({
       ...found,
       ...withoutRepetition([

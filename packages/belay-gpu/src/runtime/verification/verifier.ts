@@ -205,7 +205,8 @@ export class Verifier {
     const blame = blameOf(found, kernelsOf(epochs), reason);
     // Damage is tainted first, as the epochs may have replaced it. A later bit flip does not match
     // its check word and is found again.
-    for (const { place, refusal } of blame.damage) this.#taints.add(place, refusal);
+    for (const { place, refusal, isCorrected } of blame.damage)
+      if (!isCorrected) this.#taints.add(place, refusal);
     for (const epoch of epochs) this.#taints.propagate(epoch, blame);
     // Damage at an unknown location may have reached all written resources.
     if (blame.elsewhere) this.#taints.addWritten(epochs, blame.elsewhere);
