@@ -1,0 +1,58 @@
+import { schemeOf } from "belay-gpu/internal/ecc/scheme";
+import type { CheckedVariable, PieceBytes } from "belay-gpu/internal/transforms/memory/checkedVariable";
+import { patternsIn } from "belay-gpu/internal/transforms/memory/coalescedPattern";
+import { GranuleFunctions } from "belay-gpu/internal/transforms/memory/granuleFunctions";
+import { LineAccessFunctions } from "belay-gpu/internal/transforms/memory/lineAccess";
+import { PlaceFunctions } from "belay-gpu/internal/transforms/memory/placeFunctions";
+import { Names } from "belay-gpu/internal/transforms/shared/names";
+import type { Assignment, Declaration, FunctionDeclaration } from "belay-gpu/internal/wgsl/ast";
+import { printDeclaration } from "belay-gpu/internal/wgsl/printer";
+import { typed } from "./goldens.ts";
+
+/** The code of the buffer `a`, and the type of its elements. */
+interface Coded {
+  readonly memory?: "secded32" | "secded128" | "detect1024";
+  /** The size of the pieces of lines. Without it, a lane accesses whole granules. */
+  readonly pieceBytes?: PieceBytes;
+  readonly type?: string;
+}
+
+/** Returns text on one line, without the prefix of the names that Belay gives. */
+export const flat = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll("belay_", "").trim();
+
+/**
+ * Makes the functions that access `a`, a buffer of memory with check words, in a kernel with this
+ * body. `i` is the index of the invocation, and `k` is unknown.
+ */
+export function checkedKernel(body: string, { memory = "secded32", pieceBytes, type = "u32" }: Coded = {}) {
+  const program = typed(`
+    @group(0) @binding(0) var<storage, read_write> a: array<${type}>;
+    @group(0) @binding(1) var<uniform> k: u32;
+    @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { let i = id.x; ${body} }`);
+  const names = new Names(program);
+  const granules = new GranuleFunctions(names, {
+    arena: { group: 1, binding: 0 },
+    table: { group: 1, binding: 1 },
+    rows: 2,
+  });
+  const a: CheckedVariable = {
+    name: "a",
+    index: 1,
+    scheme: schemeOf(memory),
+    ...(pieceBytes && { pieceBytes }),
+  };
+  const made = new Map<string, { readonly name: string; readonly declarations: Declaration[] }>();
+  const kernel = { arena: "read_write", checked: new Map([["a", a]]) } as const;
+  const places = new PlaceFunctions(program, names, granules, { kernel, made });
+  const main = program.module.declarations.at(-1) as FunctionDeclaration;
+  const patternsOf = patternsIn(program, main);
+  const access = new LineAccessFunctions(program, names, granules, { places, patternsOf });
+  /** Returns the generated declaration with this name. */
+  const declared = (name: string): string | undefined => {
+    const functions = [...made.values()].flatMap(({ declarations }) => declarations);
+    const texts = [...granules.declarations, ...functions].map((each) => flat(printDeclaration(each)));
+    return texts.find((text) => text.match(/^(?:@.*\) )?(?:fn|struct|var<.*>) (\w+)/)?.[1] === flat(name));
+  };
+  const assignments = main.body.statements.filter((each): each is Assignment => each.kind === "assign");
+  return { program, names, granules, a, places, access, patternsOf, main, assignments, declared };
+}
