@@ -1,6 +1,7 @@
 /**
  * Measures products on hardened devices: the time that a program waits for their results on a plain
- * device, under redundancy, and with checks by algebra.
+ * device, under redundancy, and with checks by algebra. A part of it is the time that the host
+ * needs to encode and submit.
  *
  *   node research/dist/scripts/checkedProducts.js [--sizes 1024,2048,4096] [--side 1024]
  *       [--dispatches 20] [--submissions 1] [--seconds 1] [--least 0] [--only TEXT] [--limit 480]
@@ -42,12 +43,18 @@ const seconds = Number(flags.seconds);
 const dispatches = Number(flags.dispatches);
 const submissions = Number(flags.submissions);
 
-/** The median times of one kind of dispatch, in milliseconds, and what became of its checks. */
+/** The median times of a dispatch, in milliseconds: all of it, and the host's part. */
+interface Times {
+  readonly all: number;
+  readonly host: number;
+}
+
+/** The times of one kind of dispatch, and what became of its checks. */
 interface Row {
   readonly program: string;
-  readonly plain: number;
-  readonly redundant: number;
-  readonly checked: number;
+  readonly plain: Times;
+  readonly redundant: Times;
+  readonly checked: Times;
   readonly isChecked: boolean;
   readonly repaired: number;
   readonly refuted: number;
@@ -72,12 +79,22 @@ for await (const { program, dispatch } of capturedProducts(newDevice, sizes, Num
 console.log(choice.description);
 console.log(
   alignColumns([
-    ["program", "ms plain", "redundant", "with algebra", "checked"],
+    [
+      "program",
+      "ms plain",
+      "redundant",
+      "with algebra",
+      "µs of the host",
+      "redundant",
+      "with algebra",
+      "checked",
+    ],
     ...rows.map(({ program, plain, redundant, checked, isChecked, reasons }) => [
       program,
-      plain.toFixed(3),
-      (redundant / plain).toFixed(2),
-      (checked / plain).toFixed(2),
+      plain.all.toFixed(3),
+      (redundant.all / plain.all).toFixed(2),
+      (checked.all / plain.all).toFixed(2),
+      ...[plain, redundant, checked].map(({ host }) => (1000 * host).toFixed(0)),
       isChecked ? "yes" : (reasons[0] ?? "no"),
     ]),
   ]),
@@ -113,12 +130,11 @@ async function measure(program: string, dispatch: CapturedDispatch): Promise<Row
   };
 }
 
-/** Returns the median time from the first command to a mapped result, in ms for a dispatch. */
-async function timeOn(
-  device: GPUDevice,
-  dispatch: CapturedDispatch,
-  ready = async () => {},
-): Promise<number> {
+/**
+ * Returns the median times from the first command to a mapped result, and to the end of the last
+ * submission.
+ */
+async function timeOn(device: GPUDevice, dispatch: CapturedDispatch, ready = async () => {}): Promise<Times> {
   const runnable = new RunnableDispatch(device, dispatch);
   for (const { group, binding, uniform } of dispatch.bindings)
     if (!uniform) runnable.fill({ group, binding }, () => Math.random() * 2 - 1);
@@ -133,21 +149,24 @@ async function timeOn(
       if (!uniform) encoder.copyBufferToBuffer(runnable.bufferAt({ group, binding }), 0, result, 0, 4);
     device.queue.submit([encoder.finish()]);
   };
-  const run = async () => {
+  const run = async (): Promise<Times> => {
+    const start = performance.now();
     for (let i = 0; i < submissions; i++) submit();
+    const host = performance.now() - start;
     await result.mapAsync(GPUMapMode.READ);
     result.unmap();
+    return { all: performance.now() - start, host };
   };
   await run();
   await ready();
-  const times: number[] = [];
+  const times: Times[] = [];
   const last = performance.now() + 1000 * seconds;
   // The first runs also compile pipelines, and find the clocks of the GPU low.
   for (let i = 0; i < 5 || performance.now() < last; i++) {
-    const start = performance.now();
-    await run();
-    if (i >= 2) times.push((performance.now() - start) / (dispatches * submissions));
+    const time = await run();
+    if (i >= 2) times.push(time);
   }
   runnable.destroy();
-  return median(times);
+  const each = (name: keyof Times) => median(times.map((time) => time[name])) / (dispatches * submissions);
+  return { all: each("all"), host: each("host") };
 }

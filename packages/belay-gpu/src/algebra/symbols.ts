@@ -132,6 +132,8 @@ export class Symbols {
   /** The sources of loaded numbers, and their numbers. */
   readonly #sources: Source[] = [];
   readonly #known = new Map<string, number>();
+  /** The source of the latest load, and its number. */
+  #latest: { readonly source: Source; readonly number: number } | undefined;
   /** The integers of the nodes with bits. */
   #fields: BitField[] = [];
   #applications: Application[] = [];
@@ -182,10 +184,20 @@ export class Symbols {
   };
 
   #loaded(source: Source, address: number): number {
-    const key = Object.values(source).join();
+    return this.#add("load", this.#numberOf(source), address, false);
+  }
+
+  #numberOf(source: Source): number {
+    const { buffer, format, plus } = source;
+    const latest = this.#latest?.source;
+    // Most loads follow one of the same source.
+    if (latest?.buffer === buffer && latest.format === format && latest.plus === plus)
+      return this.#latest!.number;
+    const key = `${buffer} ${format} ${plus}`;
     const number = this.#known.get(key) ?? this.#sources.push(source) - 1;
     this.#known.set(key, number);
-    return this.#add("load", number, address, false);
+    this.#latest = { source, number };
+    return number;
   }
 
   #bits(field: BitField): number {
