@@ -17,14 +17,20 @@ export interface CheckedBuffers {
   readonly left: GPUBufferBinding;
   /** The range of the right operand. */
   readonly right: GPUBufferBinding;
-  /** The range of the results, or of the sums of which they are functions. */
+  /** The range of the results. */
   readonly output: GPUBufferBinding;
-  /** The range of these functions, if there are any. */
-  readonly functions?: GPUBufferBinding;
   /** The range of the numbers that are added, if there is one. */
   readonly added?: GPUBufferBinding;
   /** The range of the scales, if there are any. */
   readonly scale?: GPUBufferBinding;
+}
+
+/** The buffers of a dispatch whose results may be functions of sums. */
+interface BoundBuffers extends CheckedBuffers {
+  /** The range of the results, or of the sums of which they are functions. */
+  readonly output: GPUBufferBinding;
+  /** The range of these functions, if there are any. */
+  readonly functions?: GPUBufferBinding;
 }
 
 /** The buffers in which a check works. */
@@ -157,7 +163,7 @@ export class SumsPipelines {
 
   /** Returns the bind groups of all steps. The seed of the weights is at an offset of `draw`. */
   groups(
-    { left, right, output, added, scale, functions }: CheckedBuffers,
+    { left, right, output, added, scale, functions }: BoundBuffers,
     work: CheckWork,
     offset = 0,
   ): CheckGroups {
