@@ -25,7 +25,7 @@ const variables = { inputs: {}, carried: {}, reductions: {}, first: 0, step: 1, 
 
 describe("the CPU executes", () => {
   it("loops over views that share memory", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const all = numbers(2 * n, (i) => i % n);
     const expected = all.slice();
     const views = (memory: Int32Array) => ({ a: memory.subarray(0, n + 1), p: memory.subarray(n, 2 * n) });
@@ -39,14 +39,14 @@ describe("the CPU executes", () => {
   });
 
   it("loops over memory that is shared between threads", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const a = new Int32Array(new SharedArrayBuffer(4 * n));
     const { statistics } = await expectSequential(loop, { arrays: { a, p: order }, count: n }, { device });
     expect(statistics.reason).toBe("other threads may change a");
   });
 
   it("loops over arrays of another type", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const arrays = { a: new Float32Array(n).fill(0.5), p: order };
     const { statistics } = await expectSequential(loop, { arrays, count: n }, { device });
     expect(statistics.reason).toBe("a is not of the type Int32Array");
@@ -57,7 +57,7 @@ describe("the CPU executes", () => {
     ["that hide their memory", (a) => Object.defineProperty(a, "buffer", { value: new ArrayBuffer(4) })],
     ["that hide their length", (a) => Object.defineProperty(a, "length", { value: 3 })],
   ])("loops over arrays %s", async (_, change) => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const a = values();
     const expected = values();
     sequential({ a: expected, p: order }, { $first: 0, $step: 1 }, {}, {}, 0, n);
@@ -68,7 +68,7 @@ describe("the CPU executes", () => {
   });
 
   it("loops over arrays that are too large for the device", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const elements = device.limits.maxStorageBufferBindingSize / 4 + 1;
     const arrays = { a: new Int32Array(elements), p: order };
     const { statistics } = await speculate({ loop, sequential, arrays, ...variables }, { device });
@@ -76,7 +76,7 @@ describe("the CPU executes", () => {
   });
 
   it("loops whose index leaves its type", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const call = { loop, sequential, arrays: { a: values(), p: order }, ...variables, first: 2 ** 31 - 10 };
     expect((await speculate(call, { device })).statistics.reason).toBe("i is not always of the type i32");
     expect((await speculate({ ...call, step: 0.5 }, { device })).statistics.reason).toBe(
@@ -91,7 +91,7 @@ describe("the CPU executes", () => {
       `for (let n = 0; n < a.length; n++) { a[n] = (a[n]! + ${names.map((name) => `${name}[n]!`).join(" ^ ")}) | 0; }`,
       "speculate(a)",
     );
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const arrays = Object.fromEntries(["a", ...names].map((name) => [name, values()]));
     const { statistics } = await expectSequential(wide, { arrays, count: n }, { device });
     expect(statistics.reason).toMatch(/^the loop needs 15 buffers/);
@@ -117,7 +117,7 @@ describe("the CPU executes", () => {
 
 describe("arrays", () => {
   it("may be empty, or have lost their memory before", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const a = values();
     structuredClone(a, { transfer: [a.buffer] });
     const taken = await speculate(
@@ -133,7 +133,7 @@ describe("arrays", () => {
   });
 
   it("must keep their length while the loop runs", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const a = values();
     const running = speculate(
       { loop, sequential, arrays: { a, p: order }, ...variables },
@@ -155,7 +155,7 @@ describe("arrays", () => {
       "for (let i = 0; i < p.length; i++) { a[p[i]!] = a[p[i]!]! + i; }",
       "speculate(a)",
     );
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const memory = new Uint8Array(n + 7).fill(9);
     await expectSequential(
       bytes,
@@ -220,7 +220,7 @@ describe("a resident array", () => {
   });
 
   it("may lose its memory between loops", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const host = values();
     const arrays = { a: resident(host), p: order };
     const run = () => speculate({ loop, sequential, arrays, ...variables }, { device, fallback: "never" });
@@ -232,7 +232,7 @@ describe("a resident array", () => {
   });
 
   it("is as in order after a loop that throws", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const [a, expected] = [resident(values()), values()];
     const run = (failing: typeof sequential) =>
       speculate({ loop, sequential: failing, arrays: { a, p: order }, ...variables }, { device });
@@ -260,7 +260,7 @@ describe("a resident array", () => {
 
 describe("a device without memory", () => {
   it("leaves the loop to the CPU", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     let asked = 0;
     device.popErrorScope = async () => (++asked < 4 ? null : new GPUOutOfMemoryError("none left"));
     const { statistics } = await expectSequential(
@@ -284,7 +284,7 @@ describe("an element that does not exist", () => {
         "for (let i = 0; i < p.length; i++) { s = (s + a[p[i]!]!) | 0; }",
         "reduction(+:s)",
       );
-      const device = await devices.newDevice();
+      const device = await devices.sharedDevice();
       for (const missing of [[], [0], [50], [n - 1], [20, 21, 90, 180]]) {
         const p = order.slice();
         for (const place of missing) p[place] = n;
@@ -297,7 +297,7 @@ describe("an element that does not exist", () => {
 
 describe("a device that refuses a kernel", () => {
   const refusing = async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const { createShaderModule } = device;
     device.createShaderModule = ({ code }) =>
       createShaderModule.call(device, { code: `${code}\nconst wrong = nonsense;` });
@@ -319,7 +319,7 @@ describe("a device that refuses a kernel", () => {
   });
 
   it("is an error where only the device has an array, and keeps the array", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const kept = resident(values());
     const run = (one: typeof loop) =>
       speculate(
@@ -348,7 +348,7 @@ describe("floats too small to be normal", () => {
       "for (let i = 0; i < p.length; i++) { g[p[i]!] = f[i]!; a[p[i]!] = f[i] ? 7 : 8; a[f[i]!] = 9; }",
       "speculate(a, g)",
     );
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const all = [0, -0, 1e-45, -1e-45, 2 ** -127, 2 ** -126, 3, Number.NaN];
     const arrays = {
       f: Float32Array.from(order, (i) => all[i % 8]!),
@@ -363,7 +363,7 @@ describe("floats too small to be normal", () => {
 
 describe("what a loop throws", () => {
   it("is what speculation rejects with", async () => {
-    const device = await devices.newDevice();
+    const device = await devices.sharedDevice();
     const failing = () => {
       throw new RangeError("from the loop");
     };

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import { harden } from "./harden.ts";
 
-const { newDevice } = testDevices({ full: true });
+const { newDevice, sharedDevice } = testDevices({ full: true });
 type Numbers = Uint32Array | Float32Array;
 
 const storage = () => GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
@@ -162,8 +162,8 @@ const programs: Record<string, (device: GPUDevice) => Promise<Uint32Array>> = {
 
 describe.each(["intra+lds", "inter"] as const)("under %s, a program with", (redundancy) => {
   it.each(Object.entries(programs))("%s", async (_, program) => {
-    const plain = await newDevice();
-    const device = await harden(await newDevice(), { redundancy, injectFaults: true });
+    const plain = await sharedDevice();
+    const device = await harden(await sharedDevice(), { redundancy, injectFaults: true });
     const expected = await program(plain);
     expect(await program(device)).toEqual(expected);
     const sites = device.belay.faultSites()[0];
@@ -252,7 +252,7 @@ const mistakes: Record<string, (device: GPUDevice) => unknown> = {
 };
 
 it("accepts views of shared memory, which crash Dawn in Node.js", async () => {
-  const device = await harden(await newDevice());
+  const device = await harden(await sharedDevice());
   const out = upload(device, new Uint32Array(32));
   const shared = new Uint32Array(new SharedArrayBuffer(256), 64, 32).fill(7);
   const resources = [{ buffer: out }];
@@ -280,9 +280,9 @@ describe("the same error for", () => {
   }
 
   it.each(Object.entries(mistakes))("%s", async (_, mistake) => {
-    const plain = await newDevice();
+    const plain = await sharedDevice();
     const expected = await outcomeOf(plain, mistake);
-    const device = await harden(await newDevice());
+    const device = await harden(await sharedDevice());
     expect(await outcomeOf(device, mistake)).toEqual(expected);
     plain.destroy();
     device.destroy();
@@ -330,7 +330,7 @@ it("returns a handler as it was set", async () => {
 
 describe("memory", () => {
   it("does not grow with the epochs of a program that never reads back", async () => {
-    const device = await harden(await newDevice());
+    const device = await harden(await sharedDevice());
     const out = upload(device, counting(64));
     const state = upload(device, counting(64));
     const code = kernel("out[id.x] = out[id.x] + input[id.x];", input);
@@ -349,7 +349,7 @@ describe("memory", () => {
   });
 
   it("of snapshots is reused in later epochs", async () => {
-    const device = await harden(await newDevice());
+    const device = await harden(await sharedDevice());
     const out = upload(device, counting(64));
     const step = prepare(device, { code: kernel("out[id.x] += 1;"), resources: [{ buffer: out }] });
     for (let i = 0; i < 100; i++) {
@@ -363,7 +363,7 @@ describe("memory", () => {
   });
 
   it("is not used for resources that each epoch overwrites completely", async () => {
-    const device = await harden(await newDevice(), { injectFaults: true });
+    const device = await harden(await sharedDevice(), { injectFaults: true });
     const out = upload(device, counting(64));
     const run = async () => {
       // The clear is a part of the epoch, as it follows a protected kernel.
