@@ -408,24 +408,96 @@ describe("checks by algebra on a hardened device", () => {
     expect(messages[0]).toBe('the check of kernel "main" did not run, so a dispatch was computed again');
   });
 
-  it("refuses results in doubt if their work cannot run again", async () => {
+  /** Encodes a copy to a part of a buffer, whose old contents would have to be saved. */
+  const changePart = (encoder: GPUCommandEncoder, { output, buffers }: Program) =>
+    encoder.copyBufferToBuffer(output, 0, buffers[0]!, 4, 4);
+
+  it("refuses results in doubt once if their work cannot run again", async () => {
     const device = await hardened({ algebra: idle, snapshotBytes: 0 });
     const program = new Program(device, product);
+    const expected = await expectedOf(product);
     const encoder = device.createCommandEncoder();
     const pass = encoder.beginComputePass();
     program.encode(pass);
     pass.end();
-    // A part of the factor changes, whose old contents would have to be saved.
-    encoder.copyBufferToBuffer(program.output, 0, program.buffers[0]!, 4, 4);
+    const later = device.createCommandEncoder();
+    changePart(later, new Program(device, product));
     device.queue.submit([encoder.finish()]);
-    await expect(program.run()).rejects.toThrow(
-      /^results could not be verified: the check by algebra of kernel "main again" did not agree/,
+    device.queue.submit([later.finish()]);
+    await expect(device.belay.verify()).rejects.toThrow(
+      /^results could not be verified: the check by algebra of kernel "main" did not agree/,
     );
+    for (let i = 0; i < 2; i++) expect(await program.run()).toEqual(expected);
+    const { sums, diagnostics } = await kernelOf(device);
+    expect(sums).toMatchObject({ checked: 0, repaired: 0, bound: 0 });
+    expect(diagnostics.map(({ message }) => message)).toEqual([
+      "dispatches are not checked by algebra: its check did not agree, and its work could not run again",
+    ]);
+  });
+
+  it("lets the device decide about commands that are known not to run again", async () => {
+    const numbers = (binding: number, i: number) =>
+      binding === 0 && i === 7 ? Number.NaN : small(binding, i);
+    /** Computes a product, and returns the error about a second submission, too. */
+    const submitTwice = async (device: GPUDevice) => {
+      const program = new Program(device, product, "auto", numbers);
+      const encoder = device.createCommandEncoder();
+      const pass = encoder.beginComputePass();
+      program.encode(pass);
+      pass.end();
+      changePart(encoder, new Program(device, product));
+      const commands = encoder.finish({ label: "both" });
+      device.queue.submit([commands]);
+      device.pushErrorScope("validation");
+      device.queue.submit([commands]);
+      const { size } = program.output;
+      const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+      const staging = device.createBuffer({ size, usage });
+      const later = device.createCommandEncoder();
+      later.copyBufferToBuffer(program.output, 0, staging, 0, size);
+      device.queue.submit([later.finish()]);
+      const error = await device.popErrorScope();
+      await staging.mapAsync(GPUMapMode.READ);
+      return { error: error!.message, results: [...new Float32Array(staging.getMappedRange())] };
+    };
+    const device = await hardened({ snapshotBytes: 0 });
+    const messages = messagesOf(device);
+    expect(await submitTwice(device)).toEqual(await submitTwice(await sharedDevice()));
+    expect((await kernelOf(device)).sums).toMatchObject({ checked: 1, undecided: 1 });
+    expect(messages).toEqual([]);
+  });
+
+  it("reports the bound of results that stay, and of no others", async () => {
+    const device = await hardened({ injectFaults: true });
+    const square = tiledProduct(16, 16, 16);
+    const first = new Program(device, square, "auto", (binding, i) => Math.sin(1 + i + binding * 78));
+    const second = new Program(device, { ...square, source: square.source.replace("fn main(", "fn other(") });
+    const run = () => {
+      const encoder = device.createCommandEncoder();
+      const pass = encoder.beginComputePass();
+      first.encode(pass);
+      pass.end();
+      encoder.copyBufferToBuffer(first.output, 0, second.buffers[0]!, 0, first.output.size);
+      device.queue.submit([encoder.finish()]);
+      return second.run();
+    };
+    const expected = await run();
+    const boundsOf = async () => (await device.belay.report()).kernels.map(({ sums }) => sums!.bound);
+    const [bound, other] = await boundsOf();
+    const { kernel, sites } = device.belay.faultSites().find((each) => each.kernel === "main alone")!;
+    const { id } = sites.findLast(({ kind }) => kind === "value")!;
+    // The bits of 1e30.
+    const fault = { kernel, site: id, effect: { set: 0x7149f2ca }, workgroup: [0, 0, 0] } as const;
+    device.belay.arm({ ...fault, localIndex: 0, replica: 0 });
+    expect(await run()).toEqual(expected);
+    expect((await kernelOf(device)).sums).toMatchObject({ repaired: 1 });
+    // Weights differ from execution to execution.
+    for (const [i, before] of [bound, other].entries()) expect((await boundsOf())[i]).toBeCloseTo(before!, 2);
   });
 
   it.each([
     ["skips", atOnce, []],
-    ["does not skip", idle, [expect.stringMatching(/^replicas of kernel "main again" disagree/)]],
+    ["does not skip", idle, [expect.stringMatching(/^replicas of kernel "main" disagree/)]],
   ])("%s redundancy after a check", async (_, algebra, detections) => {
     const device = await hardened({ algebra, injectFaults: true, onFault: "report" });
     const program = new Program(device, product);
@@ -565,6 +637,65 @@ describe("checks by algebra on a hardened device", () => {
         ]);
       },
     );
+
+    describe("whose old contents have no room", () => {
+      /** Runs a kernel on old contents that the host writes, and returns all results. */
+      const runOn = async (device: GPUDevice, kernel: ProductKernel, numbers = small, times = 1) => {
+        const program = new Program(device, kernel, "auto", numbers);
+        const { MAP_READ, COPY_DST } = GPUBufferUsage;
+        const { size } = program.output;
+        const staging = device.createBuffer({ size, usage: MAP_READ | COPY_DST });
+        const all: number[][] = [];
+        for (let i = 0; i < times; i++) {
+          const old = Float32Array.from({ length: size / 4 }, (_, j) => small(5, j));
+          device.queue.writeBuffer(program.output, 0, old);
+          const encoder = device.createCommandEncoder();
+          const pass = encoder.beginComputePass();
+          program.encode(pass);
+          pass.end();
+          encoder.copyBufferToBuffer(program.output, 0, staging, 0, size);
+          device.queue.submit([encoder.finish()]);
+          await staging.mapAsync(GPUMapMode.READ);
+          all.push([...new Float32Array(staging.getMappedRange())]);
+          staging.unmap();
+        }
+        return all;
+      };
+      const withNumber = (special: number) => (binding: number, i: number) =>
+        binding === 0 && i === 7 ? special : small(binding, i);
+      const numbers = "its numbers are or may be not finite too often";
+      const large = addedProduct(96, 160, 9);
+      const twice = "select(sum, 2.0 * sum, id.x == 50u && id.y == 13u);";
+      const other = { ...large, source: large.source.replace("] + sum;", `] + ${twice}`) };
+
+      it.each([
+        ["NaN", adding, withNumber(Number.NaN), { checked: 9, undecided: 9 }, numbers],
+        ["Infinity", adding, withNumber(Number.NEGATIVE_INFINITY), { checked: 9, undecided: 9 }, numbers],
+        [
+          "whole numbers",
+          adding,
+          small,
+          { checked: 9, undecided: 0 },
+          "it adds to its output, whose old contents have no room in snapshotBytes too often",
+        ],
+        ["a hypothesis that is wrong", other, small, { checked: 1, refuted: 1 }, undefined],
+      ] as const)(
+        "get the results of redundancy, and soon no check: %s",
+        async (_, kernel, given, sums, why) => {
+          const device = await hardened({ snapshotBytes: 0 });
+          const messages = messagesOf(device);
+          const [expected] = await runOn(await sharedDevice(), kernel, given);
+          for (const each of await runOn(device, kernel, given, 11)) expect(each).toEqual(expected);
+          const report = await kernelOf(device);
+          expect(report.sums).toMatchObject({ repaired: 0, ...sums });
+          if (why !== undefined)
+            expect(report.diagnostics.map(({ message }) => message)).toEqual([
+              `dispatches are not checked by algebra: ${why}`,
+            ]);
+          expect(messages).toEqual([]);
+        },
+      );
+    });
 
     it("leave it to redundancy where the two disagree", async () => {
       const large = addedProduct(96, 160, 9);

@@ -18,7 +18,7 @@ import { makeSilently } from "../runtime/webgpu/nativeObjects.ts";
 import type { OwnKernel } from "../runtime/webgpu/ownKernel.ts";
 import type { BufferRange } from "../runtime/webgpu/resources.ts";
 import { workOfCheck } from "./checkKernels.ts";
-import { concluding, DispatchCheck, type Findings } from "./dispatchCheck.ts";
+import { concluding, DispatchCheck, type Findings, type Settled } from "./dispatchCheck.ts";
 import { type FoundSums, type SumsOfProducts, searchSums, type Unrecognized } from "./sumsOfProducts.ts";
 import { SumsPipelines } from "./sumsPipelines.ts";
 
@@ -37,7 +37,10 @@ const mostKinds = 16;
 const mostWorkBytes = 2 ** 28;
 /** The share of time that a search takes while the host does other work. */
 const searchShare = 0.25;
-/** The number of dispatches without a verdict after which their kind is left to redundancy. */
+/**
+ * The number of dispatches without a verdict, or whose check was of no use, after which their kind
+ * is left to redundancy.
+ */
 const mostUndecided = 8;
 
 /** The words of uniform buffers on which an answer depends. */
@@ -59,6 +62,8 @@ interface Kind extends Pick<CheckableDispatch, "kernel" | "isAsked" | "costOfRed
   /** The check; `"making"` until the device has accepted it. */
   check: DispatchCheck | "making" | undefined;
   undecided: number;
+  /** The number of dispatches in place that were checked when they could not run again. */
+  atOnce: number;
 }
 
 /** A dispatch that may be checked. */
@@ -183,10 +188,11 @@ export class DeviceAlgebra implements SumsChecking {
     }
     this.#workBytes += combinedBytes;
     const found = (findings: Findings) => this.#count(kind, findings);
+    const settled = (each: Settled) => this.#settled(kind, each);
     const { runsOnce } = kind;
     const defers = this.#defers;
     const kept = keepsSums && buffers.of(keptBytes);
-    const own = { kernel: skippable, defers, runsOnce, variants, kept: kept?.range, found };
+    const own = { kernel: skippable, defers, runsOnce, variants, kept: kept?.range, found, settled };
     const parts = { sums, pipelines, ...own };
     const make = () => new DispatchCheck(this.#device, this.#context.reports, this.#conclude, parts);
     const { made, failed } = makeSilently(this.#device, make);
@@ -236,14 +242,14 @@ export class DeviceAlgebra implements SumsChecking {
   /** Takes the findings about dispatches of one kind. */
   #count(kind: Kind, findings: Findings): void {
     const { name, entryPoint } = kind.kernel;
-    const { checked, repaired, undecided, refuted, bound, first } = findings;
+    const { checked, repaired, undecided, refuted, atOnce, first } = findings;
     const counts = this.#countsOf(name);
     counts.checked += checked;
     counts.repaired += repaired;
     counts.undecided += undecided;
     counts.refuted += refuted;
-    counts.bound = Math.max(counts.bound, bound);
     kind.undecided += undecided;
+    kind.atOnce += atOnce;
     if (repaired > 0) {
       const repair = { kernel: name, entryPoint, ...first, count: repaired };
       this.#context.events.emit("repair", { ...repair, message: describeRepair(repair) });
@@ -251,6 +257,15 @@ export class DeviceAlgebra implements SumsChecking {
     if (refuted > 0) this.#refute(kind);
     else if (kind.undecided > mostUndecided)
       this.#leave(kind, "its numbers are or may be not finite too often");
+    else if (kind.atOnce > mostUndecided)
+      this.#leave(kind, "it adds to its output, whose old contents have no room in snapshotBytes too often");
+  }
+
+  /** Takes the facts about executions whose results no other execution replaces. */
+  #settled(kind: Kind, { bound, isInDoubt }: Settled): void {
+    const counts = this.#countsOf(kind.kernel.name);
+    counts.bound = Math.max(counts.bound, bound);
+    if (isInDoubt) this.#leave(kind, "its check did not agree, and its work could not run again");
   }
 
   /** Leaves dispatches of one kind to redundancy from now on. */
@@ -345,6 +360,7 @@ export class DeviceAlgebra implements SumsChecking {
       found: "searching",
       check: undefined,
       undecided: 0,
+      atOnce: 0,
     };
     const outputs = call.bound.filter(({ mode }) => mode !== "read");
     const obstacle =

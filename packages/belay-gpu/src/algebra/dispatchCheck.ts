@@ -3,7 +3,7 @@ import { reportWords as slotWords } from "../compiler/contract.ts";
 import type { DispatchCall } from "../runtime/context/dispatchCall.ts";
 import { type ReportArena, type ReportSlot, rangeOf } from "../runtime/context/reportArena.ts";
 import type { ProtectedKernel } from "../runtime/pipelines/protectedKernels.ts";
-import type { CheckedDispatch, SumsFindings } from "../runtime/recording/sumsChecking.ts";
+import type { CheckedDispatch, Execution, SumsFindings } from "../runtime/recording/sumsChecking.ts";
 import { flags } from "../runtime/webgpu/nativeObjects.ts";
 import { OwnKernel } from "../runtime/webgpu/ownKernel.ts";
 import type { PassCommands } from "../runtime/webgpu/passCommands.ts";
@@ -62,9 +62,18 @@ export interface Findings {
   readonly repaired: number;
   readonly refuted: number;
   readonly undecided: number;
-  readonly bound: number;
+  /** The number of checks of results in place that ran at once, as their work cannot run again. */
+  readonly atOnce: number;
   /** The first repair, if there is one and the check ran. */
   readonly first?: { readonly result: number; readonly difference: number; readonly bound: number };
+}
+
+/** The facts about executions whose results no other execution replaces. */
+export interface Settled {
+  /** The largest bound of their sums. */
+  readonly bound: number;
+  /** True if results were in doubt, and nothing decided about them. */
+  readonly isInDoubt: boolean;
 }
 
 const second = reportStride + reportWords.mismatches;
@@ -134,6 +143,7 @@ interface CheckParts {
   readonly kept: BufferRange | undefined;
   /** Takes the findings of each look. */
   readonly found: (findings: Findings) => void;
+  readonly settled: (settled: Settled) => void;
 }
 
 /** The check of dispatches with the same sums. */
@@ -149,6 +159,8 @@ export class DispatchCheck implements SumsFindings {
   readonly #compared: number;
   /** The doubt that a later execution decides. */
   #doubt: { readonly isWrong: boolean; readonly first: Findings["first"] } | undefined;
+  /** The largest bound of the executions whose results may stay. */
+  #bound = 0;
   readonly #sums: SumsOfProducts;
   readonly #pipelines: SumsPipelines;
   readonly #conclude: OwnKernel;
@@ -156,6 +168,7 @@ export class DispatchCheck implements SumsFindings {
   readonly #work: CheckWork;
   readonly #skippable: BufferRange;
   readonly #found: (findings: Findings) => void;
+  readonly #settled: (settled: Settled) => void;
   readonly #steps: Readonly<Record<CheckStep, CheckDispatch>>;
   readonly #groups = new WeakCache<CheckGroups>();
 
@@ -163,7 +176,7 @@ export class DispatchCheck implements SumsFindings {
     device: GPUDevice,
     arena: ReportArena,
     conclude: OwnKernel,
-    { sums, pipelines, kernel, defers, runsOnce, variants, kept, found }: CheckParts,
+    { sums, pipelines, kernel, defers, runsOnce, variants, kept, found, settled }: CheckParts,
   ) {
     this.#device = device;
     this.kernel = kernel;
@@ -178,6 +191,7 @@ export class DispatchCheck implements SumsFindings {
     this.#steps = { combine: combine!, compare: compare! };
     this.#conclude = conclude;
     this.#found = found;
+    this.#settled = settled;
     const { bufferStorage, bufferUniform, bufferCopyDst } = flags;
     const words = new Uint32Array(drawCount);
     words.set([newSeed(), 0, runsOnce ? 0 : this.#compared], drawWords.seed);
@@ -235,16 +249,20 @@ export class DispatchCheck implements SumsFindings {
     this.#conclude.dispatch(commands, this.#concluding, 1);
   }
 
-  read(words: Uint32Array, dispatches?: number): boolean {
-    const isInDoubt = this.#defers && dispatches !== undefined && this.#readDeferred(words, dispatches);
+  read(words: Uint32Array, execution: Execution, dispatches: number): boolean {
+    // The results of earlier executions, too, are replaced.
+    if (execution === "replaced") this.#bound = 0;
+    const isDeferred = this.#defers && execution === "first" && dispatches > 0;
+    const isInDoubt = isDeferred && this.#readDeferred(words, dispatches);
     const at = (finding: keyof typeof findings) => words[slotWords.total + findings[finding]]!;
     const checked = at("checked");
     if (checked === 0) return isInDoubt;
+    if (execution !== "replaced") this.#addBound(floatOf(at("largest")));
     const result = at("result");
     const own = { result: result - 1, difference: floatOf(at("difference")), bound: floatOf(at("bound")) };
     const refuted = at("refuted");
-    const doubt = this.#doubt;
-    this.#doubt = undefined;
+    const doubt = execution === "later" ? this.#doubt : undefined;
+    if (doubt) this.#doubt = undefined;
     // A fault that is gone leaves no other trace.
     const wasWrong = doubt?.isWrong && refuted === 0;
     const first = result > 0 ? own : doubt?.first;
@@ -253,10 +271,20 @@ export class DispatchCheck implements SumsFindings {
       repaired: Math.max(at("repaired"), wasWrong ? 1 : 0),
       refuted,
       undecided: at("undecided"),
-      bound: floatOf(at("largest")),
+      atOnce: execution === "first" && this.#runsOnce ? checked : 0,
       ...(first && { first }),
     });
     return isInDoubt;
+  }
+
+  settle(): void {
+    this.#settled({ bound: this.#bound, isInDoubt: this.#doubt !== undefined });
+    this.#bound = 0;
+    this.#doubt = undefined;
+  }
+
+  #addBound(bound: number): void {
+    this.#bound = Math.max(this.#bound, bound);
   }
 
   /** Takes what the first execution of dispatches has left. Returns true if it is in doubt. */
@@ -267,8 +295,8 @@ export class DispatchCheck implements SumsFindings {
     const hasRun = at("compared") === (dispatches * this.#compared) % 2 ** 32;
     const hasMismatch = at("mismatches") > 0;
     if (hasRun && !hasMismatch && at("undecided") === 0) {
-      const bound = floatOf(at("largest"));
-      this.#found({ checked: dispatches, repaired: 0, refuted: 0, undecided: 0, bound });
+      this.#addBound(floatOf(at("largest")));
+      this.#found({ checked: dispatches, repaired: 0, refuted: 0, undecided: 0, atOnce: 0 });
       return false;
     }
     const [result, difference, bound] = [at("result"), floatOf(at("difference")), floatOf(at("bound"))];

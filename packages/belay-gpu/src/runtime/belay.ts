@@ -234,7 +234,7 @@ export function belayOf(parts: BelayParts): CampaignBelay {
     faultSites: () =>
       [...kernels.choices].flatMap(({ kernel }) =>
         kernel
-          ? [{ kernel: kernel.name, entryPoint: kernel.entryPoint, sites: kernel.protection.faultSites }]
+          ? [{ kernel: kernel.target, entryPoint: kernel.entryPoint, sites: kernel.protection.faultSites }]
           : [],
       ),
     arm: (fault) => {

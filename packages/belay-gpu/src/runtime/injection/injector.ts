@@ -99,7 +99,7 @@ export class Injector {
     this.disarm();
     this.#armed = fault;
     for (const { kernel } of this.#kernels.choices) {
-      if (kernel?.name !== fault.kernel || !kernel) continue;
+      if (kernel?.target !== fault.kernel || !kernel) continue;
       kernel.observed = noStrike;
       this.#arena.write(kernel.slot, injectionWords.strikes, wordsOf(fault, kernel));
     }
@@ -111,7 +111,7 @@ export class Injector {
     this.#disarmed = this.#armed ?? this.#disarmed;
     this.#armed = undefined;
     for (const { kernel } of this.#kernels.choices) {
-      if (kernel?.name !== struck || !kernel) continue;
+      if (kernel?.target !== struck || !kernel) continue;
       this.#arena.write(kernel.slot, injectionWords.armedSite, new Uint32Array(armedWords));
     }
   }
@@ -124,7 +124,7 @@ export class Injector {
   /** Returns the latest strike of the armed fault, according to the reports that were read. */
   observed(): Observed {
     const fault = this.#armed ?? this.#disarmed;
-    const found = [...this.#kernels.choices].find(({ kernel }) => kernel?.name === fault?.kernel)?.kernel
+    const found = [...this.#kernels.choices].find(({ kernel }) => kernel?.target === fault?.kernel)?.kernel
       ?.observed;
     const { strikes, struck, hung } = found ?? noStrike;
     const [clear, mask] = fault ? effectOf(fault) : [0, 0];
@@ -169,16 +169,16 @@ const members: { readonly [Name in keyof Required<ArmedFault>]: Values | null } 
 function refuseImpossible(fault: ArmedFault, kernels: Kernels): void {
   refuseUnknown(fault, members, " of a fault", ["replica", "effect", "workgroup", "localIndex"]);
   const made = [...kernels.choices].flatMap(({ kernel }) => kernel ?? []);
-  const kernel = made.find(({ name }) => name === fault.kernel);
+  const kernel = made.find(({ target }) => target === fault.kernel);
   if (!kernel) {
-    const names = made.map(({ name }) => shown(name)).join(", ") || "none yet";
+    const names = made.map(({ target }) => shown(target)).join(", ") || "none yet";
     throw new TypeError(
       `there is no kernel ${shown(fault.kernel)} in which a fault can be armed: the kernels are ${names}`,
     );
   }
   if (!kernel.protection.faultSites.some(({ id }) => id === fault.site))
     throw new TypeError(
-      `the kernel "${kernel.name}" has no fault site ${shown(fault.site)}: faultSites() lists those that it has`,
+      `the kernel "${kernel.target}" has no fault site ${shown(fault.site)}: faultSites() lists those that it has`,
     );
   if (fault.extent === "line" && fault.line === undefined)
     throw new TypeError(

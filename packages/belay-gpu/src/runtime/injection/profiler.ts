@@ -71,7 +71,7 @@ export class Profiler {
     this.#arena.write(kernel.slot, firstWord, restarted(counts.length, blocks, seed));
     this.#arena.write(kernel.slot, injectionWords.dispatch, [0]);
     return {
-      kernel: kernel.name,
+      kernel: kernel.target,
       entryPoint: kernel.entryPoint,
       source: kernel.source,
       dispatches: dispatches!,

@@ -104,6 +104,11 @@ export interface ProtectedKernel {
    * same name.
    */
   readonly name: string;
+  /**
+   * The name under which faults are injected into it. A variant that runs as a part of a checked
+   * dispatch has the suffix ` alone` or ` again`.
+   */
+  readonly target: string;
   readonly entryPoint: string;
   /** The program's own source, to which all positions refer. */
   readonly source: string;
@@ -351,9 +356,9 @@ export class Kernels {
   chooseUnmixed(request: KernelRequest): KernelChoice {
     const key = keyOf(request);
     const known = this.#choices.get(key)!;
-    const { kernel, coverage, runs } = known;
+    const { kernel, runs } = known;
     if (!kernel || !mixesReplicas(kernel)) return known;
-    const choice = { ...this.#make(request, coverage.kernel), runs };
+    const choice = { ...this.#make(request, kernel), runs };
     if (choice.kernel) {
       choice.kernel.detections = kernel.detections;
       choice.kernel.unverified = kernel.unverified;
@@ -461,12 +466,12 @@ export class Kernels {
     return { policy, protection, summary, usable, reasons };
   }
 
-  /** Makes a choice. `known` is the name of a kernel whose replicas subgroups mixed. */
-  #make(request: KernelRequest, known?: string): KernelChoice {
+  /** Makes a choice. `mixed` is the earlier kernel, whose replicas subgroups mixed. */
+  #make(request: KernelRequest, mixed?: ProtectedKernel): KernelChoice {
     const { source } = request;
-    const { policy, protection, summary, usable, reasons } = this.#assess(request, known !== undefined);
+    const { policy, protection, summary, usable, reasons } = this.#assess(request, mixed !== undefined);
     const { result } = protection;
-    const name = known ?? this.#name(request, summary?.name);
+    const name = mixed?.name ?? this.#name(request, summary?.name);
     const coverage: KernelCoverage = {
       kernel: name,
       entryPoint: summary?.name ?? request.entryPoint ?? "",
@@ -483,14 +488,15 @@ export class Kernels {
       ...(summary && { bindings: summary.bindings }),
     };
     if (!usable || !summary || !result.layout) return choice;
-    const kernel = this.#kernelOf(name, source, protection, summary);
+    const checked = checkedVariant(request.variant);
+    const target = mixed?.target ?? (checked ? this.#unique(`${name} ${checked.run}`) : name);
+    const kernel = this.#kernelOf({ name, target, source }, protection, summary);
     this.#requests.set(kernel, request);
     return { ...choice, kernel };
   }
 
   #kernelOf(
-    name: string,
-    source: string,
+    { name, target, source }: Pick<ProtectedKernel, "name" | "target" | "source">,
     protection: Protection,
     summary: CompiledEntryPoint,
   ): ProtectedKernel {
@@ -500,6 +506,7 @@ export class Kernels {
     );
     return {
       name,
+      target,
       entryPoint: summary.name,
       source,
       protection: result,
@@ -621,7 +628,7 @@ export class Kernels {
     const failed = result.diagnostics.some(({ severity }) => severity === "error");
     if (failed || !summary?.usesReport || summary.redundancy === "none" || !fits(kernel, result, summary))
       return undefined;
-    return this.#kernelOf(kernel.name, kernel.source, protection, summary);
+    return this.#kernelOf(kernel, protection, summary);
   }
 
   /**
@@ -633,11 +640,18 @@ export class Kernels {
     return { ...request, entryPoint: others.length === 0 ? only : undefined };
   }
 
-  #name({ label, entryPoint, variant }: KernelRequest, found?: string): string {
-    const own = label || found || entryPoint || "kernel";
-    const checked = checkedVariant(variant);
-    const base = checked ? `${own} ${checked.run}` : own;
-    const taken = new Set([...this.choices].map(({ coverage }) => coverage.kernel));
+  /** Returns the name of a kernel, which it shares with its variants in checked dispatches. */
+  #name({ variant, ...request }: KernelRequest, found?: string): string {
+    const known = checkedVariant(variant) && this.#choices.get(keyOf(request));
+    return known
+      ? known.coverage.kernel
+      : this.#unique(request.label || found || request.entryPoint || "kernel");
+  }
+
+  /** Returns a name that no other kernel has. */
+  #unique(base: string): string {
+    const all = [...this.choices].flatMap(({ coverage, kernel }) => [coverage.kernel, kernel?.target]);
+    const taken = new Set(all);
     let name = base;
     for (let n = 2; taken.has(name); n++) name = `${base}#${n}`;
     return name;

@@ -11,17 +11,25 @@ import type { PassCommands } from "../webgpu/passCommands.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { BoundPipeline } from "./boundPipeline.ts";
 
+/**
+ * An execution of dispatches whose findings are read: their first one, one whose results others
+ * replace, or a later one.
+ */
+export type Execution = "first" | "replaced" | "later";
+
 /** The findings of checks of one kind of dispatches. They are read with the reports of kernels. */
 export interface SumsFindings {
   readonly slot: ReportSlot;
   /** The kernel that computes the same results under redundancy. */
   readonly kernel: ProtectedKernel;
   /**
-   * Takes the findings from the words of the slot. `dispatches` is the number of dispatches that
-   * were executed for the first time; absent after others. Returns true if their results are in
-   * doubt, so that they must be executed again.
+   * Takes the findings about an execution from the words of the slot. A first one has left the
+   * decision about so many dispatches to the host. Returns true if their results are in doubt, so
+   * that they must be executed again.
    */
-  read(words: Uint32Array, dispatches?: number): boolean;
+  read(words: Uint32Array, execution: Execution, dispatches: number): boolean;
+  /** Takes it that no further execution replaces the results of those whose findings were read. */
+  settle(): void;
 }
 
 /** A dispatch whose results are checked. */

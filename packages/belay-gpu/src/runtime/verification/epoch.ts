@@ -46,6 +46,11 @@ export interface Epoch {
   readonly unsaved: Map<GpuResource, string>;
   /** The reasons why events cannot be executed again: there was no room for their snapshots. */
   readonly withoutRoom: Map<QueueEvent, string>;
+  /**
+   * The submissions of which the commands of later executions ran at once, as the epoch cannot be
+   * executed again.
+   */
+  readonly decided: Set<QueueEvent>;
 }
 
 export function newEpoch(): Epoch {
@@ -59,6 +64,7 @@ export function newEpoch(): Epoch {
     acceptances: [],
     unsaved: new Map(),
     withoutRoom: new Map(),
+    decided: new Set(),
   };
 }
 

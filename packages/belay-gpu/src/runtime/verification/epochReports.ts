@@ -8,7 +8,7 @@ import type { DamageDetection } from "../memory/memoryProtection.ts";
 import type { Doubts } from "../memory/restingData.ts";
 import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { CommandRecord } from "../recording/commandRecord.ts";
-import type { SumsFindings } from "../recording/sumsChecking.ts";
+import type { Execution, SumsFindings } from "../recording/sumsChecking.ts";
 import { type CheckResult, nothingFound } from "./checkResult.ts";
 import { acceptedEvents, type Epoch } from "./epoch.ts";
 import { type KernelFindings, readReport } from "./readReport.ts";
@@ -17,7 +17,7 @@ import type { Substitution } from "./storeSearch.ts";
 /** The circumstances in which reports are read. */
 interface ReadOptions {
   readonly substitutes?: Substitution["kernels"] | undefined;
-  readonly isFirst?: boolean;
+  readonly execution?: Execution;
 }
 
 /** The reports of kernels, and of protected memory, for epochs. */
@@ -74,18 +74,18 @@ export class EpochReports {
 
   /**
    * Returns the findings in a snapshot for the same epochs and substitutes. Adds them to the
-   * kernels' counts and emits events. `isFirst` says that the epochs were executed once, and that
-   * it is known which of their events the device accepted.
+   * kernels' counts and emits events. After a first execution, it must be known which events of the
+   * epochs the device accepted.
    */
   read(
     epochs: readonly Epoch[],
     snapshot: ReportSnapshot | undefined,
-    { substitutes = new Map(), isFirst = false }: ReadOptions = {},
+    { substitutes = new Map(), execution = "later" }: ReadOptions = {},
   ): CheckResult {
     if (!snapshot) return nothingFound;
     const found = new Map<ProtectedKernel, KernelFindings>();
     for (const [sums, dispatches] of sumsOf(epochs))
-      if (sums.read(snapshot(sums.slot), isFirst ? dispatches : undefined))
+      if (sums.read(snapshot(sums.slot), execution, dispatches))
         found.set(sums.kernel, doubtAbout(sums.kernel));
     const own = this.#readMemory(snapshot);
     const reports: KernelDamaged[] = [];
@@ -135,6 +135,11 @@ export class EpochReports {
       unplaced,
       suspects: new Set(reports.flatMap(({ owners }) => [...owners])),
     };
+  }
+
+  /** Takes it that the epochs are not executed any more. */
+  settle(epochs: readonly Epoch[]): void {
+    for (const sums of sumsOf(epochs).keys()) sums.settle();
   }
 
   /**
@@ -213,16 +218,17 @@ function mergeCorrected(all: readonly Corrected[]): Corrected {
 }
 
 /**
- * Returns the findings of checks by algebra in epochs, each with the number of dispatches that the
- * device is not known to have rejected.
+ * Returns the findings of checks by algebra in epochs, each with the number of dispatches whose
+ * first execution leaves the decision to the host. The device is not known to have rejected them.
  */
 function sumsOf(epochs: readonly Epoch[]): ReadonlyMap<SumsFindings, number> {
   const all = new Map<SumsFindings, number>();
   if (!recordsOf(epochs).some(({ sums }) => sums)) return all;
-  for (const event of acceptedEvents(epochs))
-    if ("record" in event)
-      for (const [sums, dispatches] of event.record.sums ?? [])
-        all.set(sums, (all.get(sums) ?? 0) + dispatches);
+  for (const epoch of epochs)
+    for (const event of acceptedEvents([epoch]))
+      if ("record" in event)
+        for (const [sums, dispatches] of event.record.sums ?? [])
+          all.set(sums, (all.get(sums) ?? 0) + (epoch.decided.has(event) ? 0 : dispatches));
   return all;
 }
 

@@ -62,6 +62,8 @@ export class Journal {
   readonly #memory: MemoryProtection;
   readonly #scopes: ErrorScopes;
   readonly #destruction: DeferredDestruction;
+  /** The command buffers that were submitted in place of the program's. */
+  readonly #substitutes = new WeakMap<GPUCommandBuffer, GPUCommandBuffer>();
 
   constructor(context: RuntimeContext, memory: MemoryProtection, filled: FilledRanges) {
     const { device, policy, textures, usages, scopes } = context;
@@ -179,18 +181,22 @@ export class Journal {
   }
 
   /**
-   * Saves the resources that commands overwrite, and then calls `call` to submit them. An undefined
-   * record stands for unknown commands.
+   * Saves the resources that commands overwrite, and then calls `call` to submit the commands, or
+   * others in place of some. An undefined record stands for unknown commands.
    */
-  submit(records: readonly (CommandRecord | undefined)[], call: () => void): Submitted {
+  submit(
+    commands: readonly GPUCommandBuffer[],
+    records: readonly (CommandRecord | undefined)[],
+    call: (commands: readonly GPUCommandBuffer[]) => void,
+  ): Submitted {
     if (!this.#recoverable && this.#refuses && records.some((record) => record?.hasWaits)) {
       // Nothing was saved for the open epoch, so it is checked alone.
       this.pressure.emit();
       this.#recoverable = true;
     }
     const accepted = this.#isChecked(records)
-      ? this.#submitChecked(records, call)
-      : this.#submitUnchecked(records, call);
+      ? this.#submitChecked(commands, records, call)
+      : this.#submitUnchecked(records, () => call(commands));
     for (const record of records) {
       if (!record) this.#uniforms.forgetAll();
       for (const resource of record?.written ?? []) if (!isTexture(resource)) this.#uniforms.forget(resource);
@@ -198,7 +204,14 @@ export class Journal {
     return { accepted, epoch: this.openEvents > 0 ? this.#open : undefined };
   }
 
-  #submitChecked(records: readonly (CommandRecord | undefined)[], call: () => void): Promise<boolean> {
+  #submitChecked(
+    commands: readonly GPUCommandBuffer[],
+    records: readonly (CommandRecord | undefined)[],
+    call: (commands: readonly GPUCommandBuffer[]) => void,
+  ): Promise<boolean> {
+    const isDecidable = (record: CommandRecord | undefined, i: number) =>
+      record?.sums !== undefined && (!record.isSubmitted || this.#substitutes.has(commands[i]!));
+    const decidable = records.map(isDecidable);
     const words = new WordsBefore(records, this.#uniforms);
     const { touched, events } = this.#open;
     const before = events.length;
@@ -216,12 +229,33 @@ export class Journal {
       if (this.recoverable) this.#save(event, record.written, this.#overwrittenBy(record));
       record.forEachTouched((resource) => touched.add(resource));
     }
-    if (isAccepted) {
-      call();
+    const submitted = events.slice(before);
+    const own = commands.map((each, i) => (decidable[i] ? this.#decided(each, submitted[i]!) : each));
+    if (isAccepted && own.every((each, i) => each === commands[i])) {
+      call(commands);
       for (const record of records) record?.accept();
       return certainlyAccepted;
     }
-    return this.#watch(call, events.slice(before));
+    return this.#watch(() => call(own), submitted);
+  }
+
+  /**
+   * Returns commands to submit in place of those of an event with checked dispatches. If the open
+   * epoch cannot be executed again, the device decides about the dispatches at once, by the
+   * commands that later executions have.
+   */
+  #decided(commands: GPUCommandBuffer, event: QueueEvent): GPUCommandBuffer {
+    if (!("record" in event) || event.record.isInPass || event.record.obstacle !== undefined) return commands;
+    const { events, withoutRoom, decided } = this.#open;
+    const isObstacle = (each: QueueEvent) =>
+      ("record" in each ? each.record.obstacle : each.obstacle) !== undefined;
+    const known = this.#substitutes.get(commands);
+    if (!known && withoutRoom.size === 0 && !events.some(isObstacle)) return commands;
+    decided.add(event);
+    const { record } = event;
+    const made = known ?? makeSilently(this.#device, () => this.#encodeAgain(record, commands)).made;
+    this.#substitutes.set(commands, made);
+    return made;
   }
 
   /** Returns whether it is known that the device accepts commands. They need no error scope. */
@@ -409,11 +443,20 @@ export class Journal {
       return;
     }
     const { record } = event;
-    const encoder = this.#device.createCommandEncoder({ label: "belay: run again" });
+    const commands = this.#encodeAgain(record, { label: "belay: run again" }, follow);
+    this.#device.queue.submit(this.#memory.withUpdates([commands], [record]));
+  }
+
+  /** Encodes the commands of a record again, with this label. Calls `follow` with the encoder. */
+  #encodeAgain(
+    record: CommandRecord,
+    { label }: Pick<GPUCommandBuffer, "label">,
+    follow?: (encoder: GPUCommandEncoder) => void,
+  ): GPUCommandBuffer {
+    const encoder = this.#device.createCommandEncoder();
     follow?.(encoder);
     record.encodeIn(encoder);
-    const commands = encoder.finish();
-    this.#device.queue.submit(this.#memory.withUpdates([commands], [record]));
+    return encoder.finish({ label });
   }
 
   /** Returns whether unverified work writes a resource. */

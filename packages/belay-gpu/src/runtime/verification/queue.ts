@@ -85,7 +85,9 @@ export function hardenedQueue({
         }
       }
       const submit = () =>
-        journal.submit(records, () => native.submit(memory.withUpdates(submitted, records)));
+        journal.submit(submitted, records, (commands) =>
+          native.submit(memory.withUpdates(commands, records)),
+        );
       if (audit) audit.around(auditableCommands(records), submit);
       else submit();
       const isLong = journal.openEvents >= MAX_OPEN_EVENTS || journal.isNearBudget;

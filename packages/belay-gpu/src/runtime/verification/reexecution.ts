@@ -104,7 +104,7 @@ export class Reexecution {
       const clean = searched.map(({ places }) => readStored(device, places));
       for (const mapping of this.mappings) mapping.resume();
       const [discarded, restored, snapshot, ran] = await Promise.all([discarding, erasing, taking, accepted]);
-      log.record(reports.read(epochs, discarded));
+      log.record(reports.read(epochs, discarded, { execution: "replaced" }));
       // Errors that are still in memory are found again, so this result is dropped.
       reports.read([], restored);
       // The next attempt leaves out events that turned out to be rejected.

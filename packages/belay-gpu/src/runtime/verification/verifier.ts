@@ -148,10 +148,9 @@ export class Verifier {
       if (lost) return { lost };
       const noMemory = await this.#memory.failed;
       if (noMemory) return { lost: new UnverifiedError(`no memory for check words: ${noMemory.message}`) };
-      const found = await this.#reports.scrubSuspects(
-        this.#reports.read([epoch], snapshot, { isFirst: true }),
-      );
       const settled = this.#outcomes.get(epoch);
+      const execution = settled ? "replaced" : "first";
+      const found = await this.#reports.scrubSuspects(this.#reports.read([epoch], snapshot, { execution }));
       if (!settled) return await this.#judge(epoch, found);
       // The recovery of an earlier epoch executed this one again. The faults that this one detected
       // before have the same outcome.
@@ -210,6 +209,7 @@ export class Verifier {
     for (const epoch of epochs) this.#taints.propagate(epoch, blame);
     // Damage at an unknown location may have reached all written resources.
     if (blame.elsewhere) this.#taints.addWritten(epochs, blame.elsewhere);
+    this.#reports.settle(epochs);
     this.#journal.forget(epochs);
     if (outcome === "refused") {
       // Contents that were written since may be right again. Only a check can tell.
