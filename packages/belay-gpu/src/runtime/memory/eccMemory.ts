@@ -114,7 +114,10 @@ export class EccMemory implements MemoryProtection {
           transfers.flush(point, allOf(owner));
         }),
       replaced: (range) => this.mappedWrites.emit(range),
-      initialize: (owner, bytes, checks) => writes.initialize(owner, bytes, checks),
+      initialize: (owner, bytes, checks) => {
+        this.#verifyTrusted(owner);
+        writes.initialize(owner, bytes, checks);
+      },
       corrected: (owner, count) => log.correctedOnHost(owner, count),
       damaged: (owner, granules, outcome) => log.damagedOnHost(owner, granules, outcome),
     });
@@ -314,7 +317,10 @@ export class EccMemory implements MemoryProtection {
   }
 
   scrub(owners: Iterable<ProtectedBuffer> = this.#buffers): void {
-    const kept = [...owners].filter(({ mapped }) => mapped !== "write");
+    // The device rejects commands with a buffer that is mapped. The host has its contents then.
+    const kept = [...owners].filter(({ mapped, buffer }) =>
+      mapped ? mapped === "read" : buffer.mapState === "unmapped",
+    );
     if (kept.length === 0) return;
     this.#log.scrubs++;
     this.#commands.submit((point) => {

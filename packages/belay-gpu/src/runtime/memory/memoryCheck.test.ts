@@ -74,10 +74,10 @@ async function newProgram(policy: Policy) {
       indices.map((index) => groups[index]!),
     );
   /** Records commands of a pipeline named "other", which add the weights elsewhere. */
-  const recordOther = () => {
+  const recordOther = (added = weights, to = make("d", 0)) => {
     const label = "other";
     const other = device.createComputePipeline({ label, layout: "auto", compute: { module } });
-    const entries = [weights, first, make("d", 0)].map((buffer, binding) => ({
+    const entries = [added, first, to].map((buffer, binding) => ({
       binding,
       resource: { buffer },
     }));
@@ -105,6 +105,11 @@ async function newProgram(policy: Policy) {
     told,
     record,
     recordOther,
+    /** Adds numbers to other ones by that pipeline. Resolves to the sums. */
+    runOther: (added: GPUBuffer) => {
+      device.queue.submit([recordOther(added, third)]);
+      return read();
+    },
     read,
     /** Adds the weights twice. Resolves to the sums. */
     run: () => {
@@ -212,6 +217,22 @@ describe("scrubs", () => {
     expect(await run()).toEqual([13]);
     // Work had trusted the data before the write, and one check covers both verifications.
     expect([corrected, told]).toEqual([["weights null", "weights null"], ["suspectResults"]]);
+  });
+
+  it("correct a flip in data that was mapped at its creation while memory was scrubbed", async () => {
+    const { device, corrected, told, runOther } = await newProgram(scrubs);
+    const data = device.createBuffer({
+      label: "data",
+      size: 4 * SIZE,
+      usage: STORAGE,
+      mappedAtCreation: true,
+    });
+    await device.belay.scrub();
+    new Uint32Array(data.getMappedRange()).fill(7);
+    data.unmap();
+    device.belay.flip(data, 0, 1);
+    expect(await runOther(data)).toEqual([8]);
+    expect([corrected, told]).toEqual([["data null"], []]);
   });
 
   it("find a flip at rest, and tell that released results may be wrong", async () => {
