@@ -10,10 +10,8 @@ import type { ResolvedKernel } from "../reference/referenceKernel.ts";
 import { type KeptValues, keepSums, resultStores, variableAt } from "../transforms/redundancy/keepSums.ts";
 import { Names } from "../transforms/shared/names.ts";
 import type { Expression } from "../wgsl/ast.ts";
-import type { Program } from "../wgsl/program.ts";
 import { sameType, versionsOf } from "../wgsl/resolve/index.ts";
-import { type AnyNode, forEachChild, isExpression } from "../wgsl/traverse.ts";
-import type { Type } from "../wgsl/types.ts";
+import { type AnyNode, forEachChild } from "../wgsl/traverse.ts";
 
 /** A function of the sums that a dispatch computes. Its results are stored in place of the sums. */
 export interface Activation {
@@ -26,38 +24,45 @@ export interface Activation {
 /** The most values of the source that one execution keeps. */
 const mostCandidates = 48;
 
-/** Returns the values of the source that may be sums of which the results are functions. */
+/** An operand of a function or of an operator. */
+interface Operand {
+  readonly operand: Expression;
+  /** True for an argument of a call that adds up no terms. */
+  readonly isArgument: boolean;
+}
+
+/**
+ * Returns the values of the source that may be sums of which the results are functions. Arguments
+ * of calls come first, as most activations are calls.
+ */
 export function candidatesIn({ program, declaration }: ResolvedKernel, output: BindingPoint): Span[] {
   const variable = variableAt(program, output);
   const stores = variable && resultStores(program, variable);
   if (!stores) return [];
-  const found = new Map<string, Span>();
-  for (const { body } of reachableFrom(program, [declaration]))
-    for (const { span } of operandsIn(program, body, stores.type))
-      found.set(`${span.start} ${span.end}`, span);
-  return [...found.values()].slice(-mostCandidates);
+  const isCandidate = ({ operand }: Operand) =>
+    operand.kind !== "literal" &&
+    !program.constantOf(operand) &&
+    sameType(program.valueTypeOf(operand), stores.type);
+  const functions = [...reachableFrom(program, [declaration])];
+  const found = functions.flatMap(({ body }) => operandsIn(body)).filter(isCandidate);
+  const ordered = [true, false].flatMap((wanted) => found.filter(({ isArgument }) => isArgument === wanted));
+  const spans = ordered.map(({ operand: { span } }) => [`${span.start} ${span.end}`, span] as const);
+  return [...new Map(spans).values()].slice(0, mostCandidates);
 }
 
-/**
- * Returns the values of a type that are operands of functions and operators. Those of compound
- * assignments are left out: these add up the terms of sums.
- */
-function operandsIn(program: Program, node: AnyNode, type: Type): Expression[] {
+/** Returns all operands, except those in compound assignments: these add up the terms of sums. */
+function operandsIn(node: AnyNode): Operand[] {
   if (node.kind === "assign" && node.operator !== "=") return [];
-  const own = [];
+  const own: Expression[] = [];
   if (node.kind === "call") own.push(...node.args);
   else if (node.kind === "binary") own.push(node.left, node.right);
   else if (node.kind === "unary" && node.operator === "-") own.push(node.operand);
-  const operands = own.filter((each) => isCandidate(program, each, type));
+  const isArgument = node.kind === "call" && !["fma", "dot"].includes(node.callee.name);
+  const operands = own.map((operand) => ({ operand, isArgument }));
   forEachChild(node, (child) => {
-    operands.push(...operandsIn(program, child, type));
+    operands.push(...operandsIn(child));
   });
   return operands;
-}
-
-function isCandidate(program: Program, each: AnyNode, type: Type): each is Expression {
-  if (!isExpression(each) || each.kind === "literal" || program.constantOf(each)) return false;
-  return sameType(program.valueTypeOf(each), type);
 }
 
 /** Returns a kernel that also stores values of its source, next to its results. */
