@@ -550,7 +550,7 @@ export const productKernels: readonly ProductKernel[] = [
   planarConvolution({ ...image, images: 1 }),
   halfProduct(16, 24, 12),
   packedProduct(19, 21, 3),
-  packedProduct(19, 70, 3, true),
+  packedProduct(19, 70, 1, true),
   pairedProduct(8, 16, 12),
   matrixUnitProduct(32, 128, 48),
   scoreProduct(attention),

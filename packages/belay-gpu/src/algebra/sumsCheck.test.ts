@@ -188,7 +188,7 @@ describe("the check of sums of products", () => {
       batchedProduct(3, 9, 17, 6),
       prefetchedProduct(19, 16, 12),
       packedProduct(19, 21, 3),
-      packedProduct(19, 70, 3, true),
+      packedProduct(19, 70, 1, true),
       addedProduct(19, 70, 12, -0.5),
       batchedInPlace,
     ]) {
@@ -202,18 +202,24 @@ describe("the check of sums of products", () => {
   });
 
   it.each([
-    ["few", 20],
-    ["many", 180],
-  ])("finds a wrong result in the last of %s workgroups", async (_, batches) => {
-    const device = await sharedDevice();
-    const program = new CheckedProgram(device, batchedProduct(batches, 9, 530, 3));
-    expect((await program.run()).outcome).toBe("agreed");
-    const [row, block] = [9 * batches - 1, 8];
-    const verdict = await program.run(random, (output) =>
-      device.queue.writeBuffer(output, 4 * (530 * row + 64 * block + 1), Float32Array.of(7)),
-    );
-    expect(verdict).toMatchObject({ outcome: "mismatch", mismatch: { result: 530 * row, block } });
-  });
+    { batches: 20, rows: 9, columns: 530 },
+    { batches: 180, rows: 9, columns: 530 },
+    { batches: 90, rows: 35, columns: 530 },
+    { batches: 130, rows: 35, columns: 330 },
+  ])(
+    "finds a wrong result in the last row of $batches products with $rows rows of $columns",
+    async (shape) => {
+      const { batches, rows, columns } = shape;
+      const device = await sharedDevice();
+      const program = new CheckedProgram(device, batchedProduct(batches, rows, columns, 3));
+      expect((await program.run()).outcome).toBe("agreed");
+      const [row, block] = [rows * batches - 1, Math.floor(columns / 64)];
+      const verdict = await program.run(random, (output) =>
+        device.queue.writeBuffer(output, 4 * (columns * row + 64 * block + 1), Float32Array.of(7)),
+      );
+      expect(verdict).toMatchObject({ outcome: "mismatch", mismatch: { result: columns * row, block } });
+    },
+  );
 
   const inPlace = addedProduct(24, 72, 40, -0.5);
 
