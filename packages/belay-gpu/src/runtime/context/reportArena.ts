@@ -26,7 +26,7 @@ interface Page {
   readonly idleStaging: GPUBuffer[];
 }
 
-/** Returns the words of a report at one moment, up to the last of its cells. */
+/** Returns the words of a report in a snapshot, up to the last of its cells. */
 export type ReportSnapshot = (slot: ReportSlot) => Uint32Array;
 
 const PAGE_BYTES = 64 * 1024;
@@ -119,7 +119,8 @@ export class ReportArena {
   async takeSnapshot(slots: Iterable<ReportSlot>): Promise<ReportSnapshot> {
     const encoder = this.#device.createCommandEncoder({ label: "belay: read reports" });
     const stagings = new Map<Page, GPUBuffer>();
-    for (const { page, offset, cells, ranOut } of slots) {
+    const all = new Set(slots);
+    for (const { page, offset, cells, ranOut } of all) {
       if (!stagings.has(page)) {
         const staging = page.idleStaging.pop() ?? this.#createStaging(page);
         encoder.copyBufferToBuffer(page.buffer, 0, staging, 0, page.readBack);
@@ -130,16 +131,17 @@ export class ReportArena {
       if (ranOut !== undefined) encoder.clearBuffer(page.buffer, offset + ranOut, 4);
     }
     this.#device.queue.submit([encoder.finish()]);
-    const words = new Map<Page, Uint32Array>();
+    const heads = new Map<ReportSlot, Uint32Array>();
     const readings = [...stagings].map(async ([page, staging]) => {
       const bytes = page.readBack;
       await staging.mapAsync(flags.mapRead, 0, bytes);
-      words.set(page, new Uint32Array(staging.getMappedRange(0, bytes)).slice());
+      const words = new Uint32Array(staging.getMappedRange(0, bytes));
+      for (const slot of all) if (slot.page === page) heads.set(slot, copyHead(words, slot));
       staging.unmap();
       page.idleStaging.push(staging);
     });
     await Promise.all(readings);
-    return (slot) => words.get(slot.page)!.subarray(slot.offset / 4, (slot.offset + headBytes(slot)) / 4);
+    return (slot) => heads.get(slot)!;
   }
 
   #addPage(size: number): Page {
@@ -160,6 +162,21 @@ export class ReportArena {
 /** Returns the range to bind for a report. */
 export function rangeOf({ page, offset, bytes }: ReportSlot): BufferRange {
   return { buffer: page.buffer, offset, size: bytes };
+}
+
+/**
+ * Copies a report up to the last of its cells. Mapped memory can be slow to read, so records are
+ * only read if there are any.
+ */
+function copyHead(page: Uint32Array, slot: ReportSlot): Uint32Array {
+  const own = page.subarray(slot.offset / 4, (slot.offset + headBytes(slot)) / 4);
+  const head = new Uint32Array(own.length);
+  head.set(own.subarray(0, reportWords.records));
+  const { detections, suspect, records, total } = reportWords;
+  const isClean = head.subarray(detections, suspect + 1).every((count) => count === 0);
+  const first = isClean ? total : records;
+  if (own.length > first) head.set(own.subarray(first), first);
+  return head;
 }
 
 /** Returns the size of a report up to the last of its cells, in bytes. */
