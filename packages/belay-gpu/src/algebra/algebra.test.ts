@@ -390,7 +390,7 @@ describe("checks by algebra on a hardened device", () => {
       setBindGroup: (index: number, set: SetGroup) => commands.setBindGroup(index, set),
       onlyFirst: (encode: () => void) => commands.onlyFirst(encode),
       onlyLater: (...given: Parameters<PassCommands["onlyLater"]>) => commands.onlyLater(...given),
-      dispatchWorkgroups: (grid: readonly unknown[]) => {
+      dispatchWorkgroups: (grid: readonly number[]) => {
         dispatches++;
         if (dispatches !== 2) commands.dispatchWorkgroups(grid);
       },

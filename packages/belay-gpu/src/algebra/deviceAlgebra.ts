@@ -5,14 +5,13 @@ import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { info, nowhere, warning } from "../diagnostics/finding.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { type KernelCoverage, locate } from "../runtime/context/coverage.ts";
-import type { DispatchCall } from "../runtime/context/dispatchCall.ts";
+import type { DispatchCall, Grid } from "../runtime/context/dispatchCall.ts";
 import { asksForAlgebra } from "../runtime/context/kernelPolicy.ts";
 import type { Repair } from "../runtime/context/repair.ts";
 import type { RuntimeContext } from "../runtime/context/runtimeContext.ts";
 import type { SumsReport } from "../runtime/context/sumsChecker.ts";
 import type { CheckedVariant, ProtectedKernel } from "../runtime/pipelines/protectedKernels.ts";
 import type { BoundPipeline } from "../runtime/recording/boundPipeline.ts";
-import { workgroupsOf } from "../runtime/recording/filled.ts";
 import type { CheckedDispatch, SumsChecking, WordAt } from "../runtime/recording/sumsChecking.ts";
 import { makeSilently } from "../runtime/webgpu/nativeObjects.ts";
 import type { OwnKernel } from "../runtime/webgpu/ownKernel.ts";
@@ -136,9 +135,9 @@ export class DeviceAlgebra implements SumsChecking {
     return onFault === "recover" && retries > 0 && memory === "none";
   }
 
-  checkOf(pipeline: BoundPipeline, asked: readonly unknown[], wordAt: WordAt): CheckedDispatch | undefined {
+  checkOf(pipeline: BoundPipeline, grid: Grid, wordAt: WordAt): CheckedDispatch | undefined {
     const { record, kernel } = pipeline;
-    const call = kernel && this.#callOf(pipeline, kernel, asked);
+    const call = kernel && this.#callOf(pipeline, kernel, grid);
     const known = call && this.#knownOf(call, record, kernel, wordAt);
     if (!known) return undefined;
     const { kind } = known;
@@ -152,15 +151,10 @@ export class DeviceAlgebra implements SumsChecking {
   /**
    * Returns a dispatch if its kernel is under redundancy, and its grid and its buffers are known.
    */
-  #callOf(
-    pipeline: BoundPipeline,
-    { interGroup }: ProtectedKernel,
-    asked: readonly unknown[],
-  ): DispatchCall | undefined {
+  #callOf(pipeline: BoundPipeline, { interGroup }: ProtectedKernel, grid: Grid): DispatchCall | undefined {
     const { record } = pipeline;
-    const counts = workgroupsOf(asked);
-    if (record.redundancy === "none" || !counts.every((count) => count >= 1)) return undefined;
-    const { dispatch } = pipeline.use(record.variant(0)).effectOn(counts);
+    if (record.redundancy === "none" || !grid.every((count) => count >= 1)) return undefined;
+    const { dispatch } = pipeline.use(record.variant(0)).effectOn(grid);
     const hasShadows = interGroup !== undefined && interGroup.shadows.length > 0;
     // Two dispatches in a row would need shadows that are up to date in between.
     if (hasShadows && !(dispatch && runsOnce(dispatch.call) && this.#defers)) return undefined;

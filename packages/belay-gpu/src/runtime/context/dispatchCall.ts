@@ -2,10 +2,13 @@ import type { BindingAccess, BindingPoint } from "../../compiler/contract.ts";
 import type { KernelSource } from "../../compiler/filledBytes.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 
+/** A grid of workgroups: their numbers in x, y and z. */
+export type Grid = readonly [x: number, y: number, z: number];
+
 /** A dispatch of a known kernel on a known grid, with its buffers. */
 export interface DispatchCall {
   readonly kernel: KernelSource;
-  readonly grid: readonly number[];
+  readonly grid: Grid;
   readonly bound: readonly BoundResource[];
 }
 

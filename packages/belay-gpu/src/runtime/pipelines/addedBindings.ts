@@ -9,7 +9,7 @@ import { noOffsets } from "../webgpu/replayStep.ts";
 import { type BufferRange, placesOf } from "../webgpu/resources.ts";
 import { WeakCache } from "../webgpu/weakCache.ts";
 import { addedPoints, checkedGranules, type GranulesByGroup } from "./addedPoints.ts";
-import type { BindGroups } from "./bindGroups.ts";
+import type { BindGroups, ProgramGroups } from "./bindGroups.ts";
 import { awaitAcceptance, type ProtectedKernel } from "./protectedKernels.ts";
 import type { ShadowBuffers } from "./shadowBuffers.ts";
 
@@ -33,7 +33,7 @@ export interface AddedBindingsDescriptor {
 
 /** The bind groups to set for one dispatch of a protected pipeline. */
 export interface BoundGroups {
-  /** The bind groups to set in place of the program's. */
+  /** The program's bind groups, with those of Belay in place of some or besides them. */
   readonly groups: SetGroups;
   /** The ranges of the program's buffers that the kernel changes in place. */
   readonly shadowed: readonly BufferRange[];
@@ -52,10 +52,7 @@ export class AddedBindings {
   /** The binding points of the program's buffers that have shadows, and those of the shadows. */
   readonly #pairs: InterGroup["shadows"];
   readonly #checked: GranulesByGroup;
-  readonly #made = new WeakCache<GPUBindGroup>();
-  readonly #bound = new WeakCache<BoundGroups>();
-  /** The result if it is the same for all bind groups of the program. */
-  #fixed: BoundGroups | undefined;
+  readonly #made = new WeakCache<SetGroup>();
 
   constructor(
     { device, sums }: Pick<RuntimeContext, "device" | "sums">,
@@ -84,54 +81,29 @@ export class AddedBindings {
    * Returns the bind groups for those that the program has set. Bind groups that the program has
    * not set are left out. `slot` is the first slot to which the kernel adds its sums.
    */
-  bindFor(own: SetGroups, slot?: number): BoundGroups {
-    if (this.#fixed && slot === undefined) return this.#fixed;
-    const { arena } = this.#memory;
-    const contents: object[] = arena ? [arena] : [];
-    let text = `${slot}`;
-    // Dynamic offsets may differ each time, and shadows have to be brought up to date.
-    let isLasting = this.#pairs.length === 0;
-    for (const [index, { group, offsets }] of own) {
-      isLasting &&= offsets.length === 0;
-      if (!group) continue;
-      contents.push(this.#bindGroups.contentsOf(group));
-      text += ` ${index}`;
-    }
-    return isLasting ? this.#bound.get(contents, text, () => this.#bind(own, slot)) : this.#bind(own, slot);
-  }
-
-  #bind(own: SetGroups, slot: number | undefined): BoundGroups {
+  bindFor(own: ProgramGroups, slot?: number): BoundGroups {
     const isSumming = slot !== undefined;
     const ranges = this.#pairs.map(({ of }) => this.#rangeAt(of, own));
     const checks = isSumming ? this.#sums(slot) : this.#checks(own);
     const added = [...checks, ...this.#kept(own)];
-    const groups = new Map<number, SetGroup>();
-    for (const [index, layout] of this.#layouts) {
-      const group = this.#groupAt(index, layout, own, ranges, added);
-      if (group) groups.set(index, group);
-    }
+    const groups: (SetGroup | undefined)[] = [...own];
+    for (const [index, layout] of this.#layouts)
+      groups[index] = this.#groupAt(index, layout, own, ranges, added) ?? groups[index];
     const arena = isSumming ? undefined : checks[0]?.range.buffer;
-    const bound = { groups, shadowed: ranges.filter((range) => range !== undefined), arena };
-    const { replaced, kernel } = this.#descriptor;
-    const depends = replaced.size > 0 || this.#pairs.length > 0 || kernel?.sums;
-    if (!depends && !isSumming) this.#fixed = bound;
-    return bound;
+    return { groups, shadowed: ranges.filter((range) => range !== undefined), arena };
   }
 
   /** Returns one bind group. `known` has the program's ranges whose shadows are bound. */
   #groupAt(
     index: number,
     layout: GPUBindGroupLayout,
-    own: SetGroups,
+    own: ProgramGroups,
     known: readonly (BufferRange | undefined)[],
     added: readonly BoundPoint[],
   ): SetGroup | undefined {
     const { replaced, accepts } = this.#descriptor;
-    const program = replaced.has(index) ? (own.get(index) ?? null) : undefined;
-    if (program !== undefined) {
-      const programsLayout = program?.group && this.#bindGroups.layoutOf(program.group);
-      if (!programsLayout || !accepts(programsLayout)) return undefined;
-    }
+    const program = replaced.has(index) ? own[index] : undefined;
+    if (replaced.has(index) && !(program?.contents && accepts(program.contents.layout))) return undefined;
     const shadows: { readonly binding: number; readonly range: BufferRange }[] = [];
     for (const [i, { at }] of this.#pairs.entries()) {
       const range = known[i];
@@ -141,9 +113,9 @@ export class AddedBindings {
     }
     const bound = added.filter(({ at }) => at.group === index);
     const ranges = [...shadows, ...bound].map(({ range }) => range);
-    const contents = program?.group ? [this.#bindGroups.contentsOf(program.group)] : [];
-    const group = this.#made.get(
-      [...contents, ...ranges.map(({ buffer }) => buffer)],
+    const contents = program?.contents;
+    const made = this.#made.get(
+      [...(contents ? [contents] : []), ...ranges.map(({ buffer }) => buffer)],
       placesOf(ranges),
       () => {
         const entries = [
@@ -153,19 +125,15 @@ export class AddedBindings {
           }),
           ...bound.map(({ at: { binding }, range }) => ({ binding, resource: range })),
         ];
-        return this.#bindGroups.extend(
-          program?.group ?? null,
-          layout,
-          entries,
-          this.#checked.get(index) ?? noGranules,
-        );
+        const granules = this.#checked.get(index) ?? noGranules;
+        return { group: this.#bindGroups.extend(contents, layout, entries, granules), offsets: noOffsets };
       },
     );
-    return { group, offsets: program?.offsets ?? noOffsets };
+    return program?.offsets.length ? { ...made, offsets: program.offsets } : made;
   }
 
   /** Returns the arena, and the table of where the check words of the kernel's bindings are. */
-  #checks(own: SetGroups): readonly BoundPoint[] {
+  #checks(own: ProgramGroups): readonly BoundPoint[] {
     const memory = this.#descriptor.kernel?.memory;
     if (!memory?.checks) return [];
     const rows = memory.bindings.flatMap(({ of, index, mode }) => {
@@ -176,7 +144,7 @@ export class AddedBindings {
   }
 
   /** Returns the buffer for sums beside the results, which they do not belong to for long. */
-  #kept(own: SetGroups): readonly BoundPoint[] {
+  #kept(own: ProgramGroups): readonly BoundPoint[] {
     const sums = this.#descriptor.kernel?.sums;
     const results = sums && this.#rangeAt(sums.of, own);
     return results ? [{ at: sums.at, range: this.#buffers.of(results.size).range }] : [];
@@ -195,8 +163,8 @@ export class AddedBindings {
       : [];
   }
 
-  #rangeAt({ group, binding }: BindingPoint, own: SetGroups): BufferRange | undefined {
-    const set = own.get(group);
+  #rangeAt({ group, binding }: BindingPoint, own: ProgramGroups): BufferRange | undefined {
+    const set = own[group];
     return set && this.#bindGroups.rangeAt(set, binding);
   }
 

@@ -6,7 +6,8 @@ import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import type { Members } from "../webgpu/growingSet.ts";
 import { flags, makeGroupSilently, membersOf } from "../webgpu/nativeObjects.ts";
 import type { Owners } from "../webgpu/owners.ts";
-import type { SetGroup } from "../webgpu/passCommands.ts";
+import { noGroup, type SetGroup } from "../webgpu/passCommands.ts";
+import { noOffsets } from "../webgpu/replayStep.ts";
 import {
   type BufferRange,
   endOf,
@@ -47,32 +48,54 @@ export interface UsedResourceRange {
   readonly mode: BindingAccess["access"];
 }
 
-/** The kept facts about the latest dispatches with a bind group. */
-export interface KeptUses {
-  use?: object;
-  /** The use without redundancy, and the one that runs if its results are not right. */
-  alone?: object;
-  again?: object;
-  sums?: object;
+/**
+ * A bind group that the program sets, with its contents. They are undefined for an unknown bind
+ * group. Bind groups with equal contents and without dynamic offsets are set by the same object.
+ */
+export interface ProgramGroup extends SetGroup {
+  readonly contents?: GroupContents | undefined;
 }
 
-/** The contents of bind groups. Bind groups with equal contents share them. */
-interface GroupContents {
+/** The bind groups that the program has set, by index. */
+export type ProgramGroups = readonly (ProgramGroup | undefined)[];
+
+interface GroupDescriptor {
   readonly entries: readonly GPUBindGroupEntry[];
   readonly layout: GPUBindGroupLayout;
+  /** The entries of the layout. Absent for a default layout, which the browser creates. */
+  readonly declared: readonly GPUBindGroupLayoutEntry[] | undefined;
   /** The first bind group with these contents. */
   readonly group: GPUBindGroup;
   /** True if the device may reject the bind group, although it accepts an extended one. */
   readonly isMistake: boolean;
-  /** The entries of the layout. Absent for a default layout, which the browser creates. */
+}
+
+/** The contents of bind groups. Bind groups with equal contents share them. */
+export class GroupContents implements ProgramGroup, GroupDescriptor {
+  readonly entries: readonly GPUBindGroupEntry[];
+  readonly layout: GPUBindGroupLayout;
   readonly declared: readonly GPUBindGroupLayoutEntry[] | undefined;
-  /**
-   * The result for the last pipeline that asked. Most bind groups are used by one pipeline only.
-   */
-  latest?: { readonly by: GroupAccess; readonly access: ResourceAccess };
-  /** All resources, once they were needed. */
-  all?: readonly GpuResource[];
-  readonly kept: KeptUses;
+  readonly group: GPUBindGroup;
+  readonly offsets = noOffsets;
+  readonly contents = this;
+  readonly isMistake: boolean;
+  /** The resources that an unknown shader may read and write, once they were needed. */
+  access: ResourceAccess | undefined = undefined;
+  /** The latest use of the bind group, and of others with it. */
+  use: object | undefined = undefined;
+  /** The latest use without redundancy, and the one that runs if its results are not right. */
+  alone: object | undefined = undefined;
+  again: object | undefined = undefined;
+  /** The latest sums of a dispatch. */
+  sums: object | undefined = undefined;
+
+  constructor({ entries, layout, declared, group, isMistake }: GroupDescriptor) {
+    this.entries = entries;
+    this.layout = layout;
+    this.declared = declared;
+    this.group = group;
+    this.isMistake = isMistake;
+  }
 }
 
 /** The contents of bind groups and of their layouts. */
@@ -141,22 +164,14 @@ export class BindGroups {
     const group = this.#device.createBindGroup({ ...membersOf(descriptor), entries: native });
     const make = (): GroupContents => {
       const declared = this.#layouts.get(layout);
-      return { entries: entries.map(copyOf), layout, declared, group, isMistake, kept: {} };
+      return new GroupContents({ entries: entries.map(copyOf), layout, declared, group, isMistake });
     };
     dataOn(group).set(this, this.#contents.get(objects, text, make));
     return group;
   }
 
-  #recordOf(group: GPUBindGroup): GroupContents | undefined {
+  #contentsOf(group: GPUBindGroup): GroupContents | undefined {
     return dataOf(group)?.get(this) as GroupContents | undefined;
-  }
-
-  /**
-   * Returns an object that bind groups with equal contents have in common: the same resources in
-   * the same layout, and the same label.
-   */
-  contentsOf(group: GPUBindGroup): object {
-    return this.#recordOf(group) ?? group;
   }
 
   /**
@@ -164,17 +179,18 @@ export class BindGroups {
    * have equal records. It is another one if an offset reaches past the end of a buffer that the
    * program declared smaller.
    */
-  toSet(given: GPUBindGroup | null, offsets: readonly unknown[]): SetGroup {
-    const record = given && this.#recordOf(given);
-    const group = record?.group ?? given;
-    const set = { group, offsets };
-    if (offsets.length === 0 || !record || !group) return set;
-    const isPast = record.entries.some(({ binding }) => {
+  toSet(given: GPUBindGroup | null, offsets: readonly unknown[]): ProgramGroup {
+    const contents = given ? this.#contentsOf(given) : undefined;
+    if (offsets.length === 0) return contents ?? (given ? { group: given, offsets } : noGroup);
+    if (!contents) return { group: given, offsets };
+    const { group } = contents;
+    const set = { group, offsets, contents };
+    const isPast = contents.entries.some(({ binding }) => {
       const range = this.rangeAt(set, binding);
       return range !== undefined && this.#usages.isPast(range.buffer, endOf(range));
     });
     if (!isPast) return set;
-    const entries = record.entries.map(({ binding, resource }) => {
+    const entries = contents.entries.map(({ binding, resource }) => {
       const range = boundRange(resource);
       return {
         binding,
@@ -182,32 +198,23 @@ export class BindGroups {
       };
     });
     const { label } = group;
-    return { group: makeGroupSilently(this.#device, { label, layout: record.layout, entries }), offsets };
-  }
-
-  /** Returns whether a dispatch may replace a bind group that the device never got in a pass. */
-  isReplaceable(group: GPUBindGroup): boolean {
-    return this.#recordOf(group)?.isMistake === false;
-  }
-
-  /** Returns the layout of a bind group; undefined for an unknown bind group. */
-  layoutOf(group: GPUBindGroup): GPUBindGroupLayout | undefined {
-    return this.#recordOf(group)?.layout;
+    return { group: makeGroupSilently(this.#device, { label, layout: contents.layout, entries }), offsets };
   }
 
   /**
-   * Creates a bind group for another layout, with the entries of `group`, if any, and more. The map
-   * `granules` has the granule size in bytes for each binding that is rounded up to whole granules.
+   * Creates a bind group for another layout, with the entries of the program's, if any, and more.
+   * The map `granules` has the granule size in bytes for each binding that is rounded up to whole
+   * granules.
    */
   extend(
-    group: GPUBindGroup | null,
+    contents: GroupContents | undefined,
     layout: GPUBindGroupLayout,
     more: readonly GPUBindGroupEntry[],
     granules: ReadonlyMap<number, number>,
   ): GPUBindGroup {
-    const own = (group && this.#recordOf(group)?.entries) ?? [];
+    const own = contents?.entries ?? [];
     const entries = [...own.map((entry) => this.#sized(entry, granules.get(entry.binding))), ...more];
-    const label = group ? group.label : "belay";
+    const label = contents ? contents.group.label : "belay";
     const made = makeGroupSilently(this.#device, { label, layout, entries });
     this.#extended.set(made, entries);
     return made;
@@ -218,20 +225,19 @@ export class BindGroups {
    * neither the program nor Belay created on this device.
    */
   nativeEntriesOf(group: GPUBindGroup): readonly GPUBindGroupEntry[] | undefined {
-    return this.#extended.get(group) ?? this.#recordOf(group)?.entries.map((entry) => this.#sized(entry));
+    return this.#extended.get(group) ?? this.#contentsOf(group)?.entries.map((entry) => this.#sized(entry));
   }
 
   /**
    * Returns the range of a buffer that a shader sees at a binding. Undefined if no known buffer is
    * bound there.
    */
-  rangeAt({ group, offsets }: SetGroup, binding: number): BufferRange | undefined {
-    const record = group && this.#recordOf(group);
-    const entry = record?.entries.find((each) => each.binding === binding);
+  rangeAt({ contents, offsets }: ProgramGroup, binding: number): BufferRange | undefined {
+    const entry = contents?.entries.find((each) => each.binding === binding);
     const range = entry && boundRange(entry.resource);
-    if (!record || !range) return undefined;
+    if (!contents || !range) return undefined;
     if (offsets.length === 0) return range;
-    const dynamic = (record.declared ?? [])
+    const dynamic = (contents.declared ?? [])
       .filter(({ buffer }) => buffer?.hasDynamicOffset)
       .map((each) => each.binding)
       .sort((a, b) => a - b);
@@ -240,67 +246,58 @@ export class BindGroups {
   }
 
   /** Returns the ranges of buffers and the textures that a shader may read or write, by binding. */
-  resources(set: SetGroup, by: GroupAccess): UsedResourceRange[] {
-    const record = set.group && this.#recordOf(set.group);
-    if (!record) return [];
+  resources(set: ProgramGroup, by: GroupAccess): UsedResourceRange[] {
+    if (!set.contents) return [];
     const isPlaced = this.isPlaced(set);
-    return [...this.#uses(record, by)].flatMap(({ binding, bound, resource, mode }): UsedResourceRange[] => {
-      if (isTexture(resource)) {
-        const view = this.#textures.descriptorOf(bound as GPUTextureView);
-        return [{ binding, place: resource, view, mode }];
-      }
-      const place = isPlaced ? this.rangeAt(set, binding) : whole(resource);
-      return place ? [{ binding, place, mode }] : [];
-    });
+    return [...this.#uses(set.contents, by)].flatMap(
+      ({ binding, bound, resource, mode }): UsedResourceRange[] => {
+        if (isTexture(resource)) {
+          const view = this.#textures.descriptorOf(bound as GPUTextureView);
+          return [{ binding, place: resource, view, mode }];
+        }
+        const place = isPlaced ? this.rangeAt(set, binding) : whole(resource);
+        return place ? [{ binding, place, mode }] : [];
+      },
+    );
   }
 
   /**
    * Returns whether the offsets of all bindings are known. An unknown layout does not tell which
    * bindings have dynamic offsets.
    */
-  isPlaced({ group, offsets }: SetGroup): boolean {
-    return offsets.length === 0 || !group || this.#recordOf(group)?.declared !== undefined;
+  isPlaced({ group, offsets, contents }: ProgramGroup): boolean {
+    return offsets.length === 0 || !group || contents?.declared !== undefined;
   }
 
   /** Returns all resources of a bind group, those included that no shader uses. */
-  resourcesIn(group: GPUBindGroup): readonly GpuResource[] {
-    const record = this.#recordOf(group);
-    if (!record) return [];
-    record.all ??= record.entries.flatMap(({ resource }) => this.#resourceOf(resource) ?? []);
-    return record.all;
+  resourcesIn({ contents }: ProgramGroup): readonly GpuResource[] {
+    return contents?.entries.flatMap(({ resource }) => this.#resourceOf(resource) ?? []) ?? [];
   }
 
   /**
    * Returns whether only `destroy` and mappings can make the resources of a bind group unusable. A
    * canvas takes its textures back, and external textures expire.
    */
-  isLasting(group: GPUBindGroup): boolean {
+  isLasting({ contents }: ProgramGroup): boolean {
     const isLasting = ({ resource }: GPUBindGroupEntry) => {
       const range = boundRange(resource);
       if (range) return this.#owners.owns(range.buffer);
       const texture = this.#textures.textureOf(resource as GPUTextureView);
       return this.#owners.owns(resource) && !(texture && this.#textures.isShown(texture));
     };
-    return this.#recordOf(group)?.entries.every(isLasting) ?? false;
+    return contents?.entries.every(isLasting) ?? false;
   }
 
-  /** Returns the kept facts about dispatches with a bind group; undefined if it is unknown. */
-  keptAbout(group: GPUBindGroup): KeptUses | undefined {
-    return this.#recordOf(group)?.kept;
-  }
-
-  /** Returns the resources of a bind group that a shader may read and write. */
-  accessOf(group: GPUBindGroup, by: GroupAccess): ResourceAccess | undefined {
-    const record = this.#recordOf(group);
-    if (!record) return undefined;
-    const { latest } = record;
-    if (latest && latest.by === by) return latest.access;
+  /** Returns the resources of a bind group that an unknown shader may read and write. */
+  accessOf(group: GPUBindGroup): ResourceAccess | undefined {
+    const contents = this.#contentsOf(group);
+    if (!contents || contents.access) return contents?.access;
     const access = { read: new Set<GpuResource>(), written: new Set<GpuResource>() };
-    for (const { resource, mode } of this.#uses(record, by)) {
+    for (const { resource, mode } of this.#uses(contents, undefined)) {
       if (mode !== "write") access.read.add(resource);
       if (mode !== "read") access.written.add(resource);
     }
-    record.latest = { by, access };
+    contents.access = access;
     return access;
   }
 

@@ -1,8 +1,6 @@
 import { BelayError } from "../../diagnostics/belayError.ts";
+import type { Grid } from "../context/dispatchCall.ts";
 import { helpToFit } from "../context/unverified.ts";
-
-/** A grid of workgroups: their numbers in x, y and z. */
-export type Grid = readonly [number, number, number];
 
 /**
  * The dimension in which the grid of an Inter-Group kernel is doubled, or `namedByReport`. See
@@ -48,21 +46,18 @@ export interface DoublingOptions {
 }
 
 /**
- * Returns a grid that is doubled in the first dimension with room under the device's limit. `asked`
- * has the arguments of `dispatchWorkgroups`, which are converted as WebGPU does. Returns undefined
- * for an empty or invalid grid, of which no workgroup will run. A kernel with `mostWorkgroups` runs
- * larger grids unchanged, once for each replica. For other kernels, throws a `GridSizeError` if no
- * dimension has room.
+ * Returns a grid that is doubled in the first dimension with room under the device's limit. Returns
+ * undefined for an empty or invalid grid, of which no workgroup will run. A kernel with
+ * `mostWorkgroups` runs larger grids unchanged, once for each replica. For other kernels, throws a
+ * `GridSizeError` if no dimension has room.
  */
 export function doubleGrid(
-  asked: readonly unknown[],
+  grid: Grid,
   { kernel, limit, mostWorkgroups }: DoublingOptions,
 ): { readonly grid: Grid; readonly doubling: Doubling } | undefined {
-  const [x, y = 1, z = 1] = asked.map((size) => (size === undefined ? size : Math.trunc(Number(size))));
-  const grid = [x ?? Number.NaN, y, z] as const;
   if (!grid.every((size) => size > 0 && size <= limit)) return undefined;
   const doubling = grid.findIndex((size) => 2 * size <= limit);
-  if (mostWorkgroups !== undefined && (doubling < 0 || grid[0] * y * z > mostWorkgroups))
+  if (mostWorkgroups !== undefined && (doubling < 0 || grid[0] * grid[1] * grid[2] > mostWorkgroups))
     return { grid, doubling: namedByReport };
   if (doubling < 0) throw new GridSizeError(kernel, grid, limit);
   return {

@@ -3,7 +3,7 @@ import type { Use } from "../memory/dispatchGuard.ts";
 import type { DispatchSums, KnownUniforms } from "../memory/kernelSums.ts";
 import type { CheckWordBindings, CommandGuard } from "../memory/memoryProtection.ts";
 import { type ExpectedUniforms, isAsExpected } from "../memory/memoryState.ts";
-import type { BindGroups, KeptUses } from "../pipelines/bindGroups.ts";
+import type { BindGroups, GroupContents, ProgramGroup, ProgramGroups } from "../pipelines/bindGroups.ts";
 import type { PipelineRecord, PipelineVariant } from "../pipelines/pipelineRecord.ts";
 import {
   type CheckedVariant,
@@ -11,12 +11,11 @@ import {
   type ProtectedKernel,
   runsAlone,
 } from "../pipelines/protectedKernels.ts";
-import type { SetGroups } from "../webgpu/passCommands.ts";
 import { type BufferRange, resourceOf } from "../webgpu/resources.ts";
-import { type BoundContents, type BoundPlace, DispatchUse } from "./dispatchUse.ts";
+import { type BoundPlace, DispatchUse } from "./dispatchUse.ts";
 
 /** The kept uses of bind groups. Variants that a checked dispatch needs together have one each. */
-type UseName = Exclude<keyof KeptUses, "sums">;
+type UseName = "use" | "alone" | "again";
 
 /**
  * A bound range of a buffer, with its binding point. `stores` is true if the pipeline may store to
@@ -39,7 +38,7 @@ interface Summing {
 /** The sums of the latest dispatch, and everything on which they depend. */
 class KeptSums {
   readonly record: PipelineRecord;
-  readonly groups: BoundContents;
+  readonly groups: ProgramGroups;
   readonly grid: readonly number[];
   readonly decisions: number;
   /** The variant to run. */
@@ -63,16 +62,21 @@ class KeptSums {
  */
 export class BoundPipeline {
   readonly record: PipelineRecord;
-  readonly #groups: SetGroups;
+  readonly #groups: ProgramGroups;
   readonly #bindGroups: BindGroups;
   /** The member with the kept use of the bind groups. */
   readonly #useName: UseName;
 
   /**
-   * The map `groups` may change later. Each answer is about the bind groups that are set at that
+   * The list `groups` may change later. Each answer is about the bind groups that are set at that
    * time.
    */
-  constructor(record: PipelineRecord, groups: SetGroups, bindGroups: BindGroups, useName: UseName = "use") {
+  constructor(
+    record: PipelineRecord,
+    groups: ProgramGroups,
+    bindGroups: BindGroups,
+    useName: UseName = "use",
+  ) {
     this.record = record;
     this.#useName = useName;
     this.#groups = groups;
@@ -115,7 +119,7 @@ export class BoundPipeline {
         if (kept && memory.decisions === decisions)
           kept.sums = new KeptSums({
             record,
-            groups: this.#contents(),
+            groups: [...this.#groups],
             grid,
             decisions,
             runs: runs.record,
@@ -156,7 +160,7 @@ export class BoundPipeline {
    */
   get kernelToDouble(): ProtectedKernel | undefined {
     if (!this.kernel?.interGroup) return undefined;
-    const isComplete = this.record.groups.every((index) => this.#groups.get(index)?.group);
+    const isComplete = this.record.groups.every((index) => this.#groups[index]?.group);
     return isComplete ? this.kernel : undefined;
   }
 
@@ -164,7 +168,7 @@ export class BoundPipeline {
    * True if Belay knows the contents of all bind groups. A bind group may come from another device.
    */
   get isKnown(): boolean {
-    return [...this.#groups.values()].every(({ group }) => !group || this.#bindGroups.layoutOf(group));
+    return this.#groups.every((set) => !set?.group || set.contents);
   }
 
   /** Returns true if the kernel itself checks a bound buffer that has no check words for it. */
@@ -186,7 +190,7 @@ export class BoundPipeline {
   }
 
   rangeAt({ group, binding }: BindingPoint): BufferRange | undefined {
-    const set = this.#groups.get(group);
+    const set = this.#groups[group];
     return set && this.#bindGroups.rangeAt(set, binding);
   }
 
@@ -197,55 +201,48 @@ export class BoundPipeline {
     const known = kept?.[this.#useName];
     if (known instanceof DispatchUse && known.variant === variant && this.#isBound(known.groups))
       return known;
-    const groups = [...this.#groups.values()];
+    const groups = this.#groups.filter((set) => set !== undefined);
     const use = new DispatchUse({
       variant,
       kernel,
       source: this.isPlaced ? this.record.source : undefined,
-      groups: this.#contents(),
+      groups: [...this.#groups],
       places: this.#places(),
-      bound: groups.flatMap(({ group }) => (group ? this.#bindGroups.resourcesIn(group) : [])),
+      bound: groups.flatMap((set) => this.#bindGroups.resourcesIn(set)),
       isKnown: this.isKnown,
-      isLasting:
-        kept !== undefined && groups.every(({ group }) => group && this.#bindGroups.isLasting(group)),
+      isLasting: kept !== undefined && groups.every((set) => this.#bindGroups.isLasting(set)),
     });
     if (kept) kept[this.#useName] = use;
     return use;
   }
 
   /**
-   * The kept facts about these dispatches, with their first bind group. Undefined if the bind group
-   * is unknown, or if one has dynamic offsets, which may differ each time.
+   * The contents of the first bind group, which keep facts about these dispatches. Undefined if the
+   * bind group is unknown, or if one has dynamic offsets, which may differ each time.
    */
-  get #kept(): KeptUses | undefined {
-    let first: GPUBindGroup | null = null;
-    for (const { group, offsets } of this.#groups.values()) {
-      if (offsets.length > 0) return undefined;
-      first ??= group;
+  get #kept(): GroupContents | undefined {
+    let first: ProgramGroup | undefined;
+    for (const set of this.#groups) {
+      if (!set) continue;
+      if (set.offsets.length > 0) return undefined;
+      if (set.group) first ??= set;
     }
-    return first ? this.#bindGroups.keptAbout(first) : undefined;
+    return first?.contents;
   }
 
-  #contents(): BoundContents {
-    return [...this.#groups].map(([index, { group }]) => [
-      index,
-      group && this.#bindGroups.contentsOf(group),
-    ]);
-  }
-
-  /** Returns whether bind groups with these contents are set. */
-  #isBound(contents: BoundContents): boolean {
-    if (this.#groups.size !== contents.length) return false;
-    return contents.every(([index, each]) => {
-      const group = this.#groups.get(index)?.group;
-      return (group ? this.#bindGroups.contentsOf(group) : group) === each;
-    });
+  /** Returns whether these bind groups are set. */
+  #isBound(groups: ProgramGroups): boolean {
+    const now = this.#groups;
+    if (now.length !== groups.length) return false;
+    for (let i = 0; i < now.length; i++) if (now[i] !== groups[i]) return false;
+    return true;
   }
 
   /** Returns the resources that a dispatch uses, each with its range and the kind of its use. */
   #places(): BoundPlace[] {
     const places: BoundPlace[] = [];
-    for (const [group, set] of this.#groups) {
+    for (const [group, set] of this.#groups.entries()) {
+      if (!set) continue;
       for (const { binding, ...use } of this.#bindGroups.resources(set, this.record.accessOf(group)))
         places.push({ of: { group, binding }, ...use });
     }
@@ -254,7 +251,7 @@ export class BoundPipeline {
 
   /** True if the ranges of all buffers are known, with dynamic offsets. */
   get isPlaced(): boolean {
-    return [...this.#groups.values()].every((set) => this.#bindGroups.isPlaced(set));
+    return this.#groups.every((set) => !set || this.#bindGroups.isPlaced(set));
   }
 
   mayWrite(buffer: GPUBuffer): boolean {

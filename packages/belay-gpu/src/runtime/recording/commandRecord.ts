@@ -1,7 +1,7 @@
 import { MemoryState } from "../memory/memoryState.ts";
 import type { ResourceAccess } from "../pipelines/bindGroups.ts";
 import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
-import { GrowingSet } from "../webgpu/growingSet.ts";
+import { GrowingSet, type Members } from "../webgpu/growingSet.ts";
 import { RecordedPass, type RecordedStep } from "../webgpu/passCommands.ts";
 import { RangeSet } from "../webgpu/rangeSet.ts";
 import { type GpuResource, isTexture, isWhole, type ResourceRange, resourceOf } from "../webgpu/resources.ts";
@@ -34,25 +34,21 @@ const acceptedGroups = new WeakSet<GPUBindGroup>();
  * The record of a command buffer: its effects, for verification, and its commands, to encode them
  * again.
  */
-export class CommandRecord extends UsedResources {
+export class CommandRecord implements ResourceAccess {
   /** The effects on resources, in the order of the commands. */
   effects: Effect[] = [];
+  /** The number of effects whose resources are among the used ones. They are added when needed. */
+  #followed = 0;
+  readonly #used = new UsedResources();
   /**
-   * The buffers that an effect writes without reading, and that no earlier command uses, by the
-   * index of the effect.
+   * The resources that a dispatch writes without reading, and that no earlier command uses, by the
+   * index of its effect.
    */
   #unused: Map<number, ReadonlySet<GpuResource>> | undefined = undefined;
-  /**
-   * The resources that are overwritten completely before any other use. Their earlier contents do
-   * not matter.
-   */
-  readonly replaced = new GrowingSet<GpuResource>();
-  /** The buffers that dispatches overwrite completely before any other use. */
-  readonly filled = new GrowingSet<GpuResource>();
-  /** The resources of bind groups. A dispatch needs them to exist, used or not. */
-  readonly #bound = new GrowingSet<GpuResource>();
-  /** The pipelines of the dispatches, with their bind groups. */
-  readonly uses = new GrowingSet<DispatchUse>();
+  readonly #replaced = new GrowingSet<GpuResource>();
+  #filled: ReadonlySet<GpuResource> = noResources;
+  /** The uses of dispatches without redundancy. Each runs together with one that has an effect. */
+  #alone: Set<DispatchUse> | undefined = undefined;
   readonly dispatches = new DispatchTally();
   /** The commands in their order. */
   steps: RecordedStep[] = [];
@@ -82,23 +78,55 @@ export class CommandRecord extends UsedResources {
   #repeated: Set<Effect> | undefined = undefined;
   /** True once the commands were submitted. The device rejects them a second time. */
   isSubmitted = false;
-  /** The protected kernels of this many uses. */
-  #kernels: { readonly uses: number; readonly all: ReadonlySet<ProtectedKernel> } | undefined = undefined;
+  /** The protected kernels of this many effects. */
+  #kernels: { readonly effects: number; readonly all: ReadonlySet<ProtectedKernel> } | undefined = undefined;
 
   get memory(): MemoryState {
     this.#memory ??= new MemoryState();
     return this.#memory;
   }
 
+  /** The resources that the results depend on. */
+  get read(): GrowingSet<GpuResource> {
+    return this.#follow().read;
+  }
+
+  get written(): GrowingSet<GpuResource> {
+    return this.#follow().written;
+  }
+
+  /**
+   * The resources that commands other than dispatches overwrite completely before any other use.
+   * Their earlier contents do not matter.
+   */
+  get replaced(): Members<GpuResource> {
+    this.#follow();
+    return this.#replaced;
+  }
+
+  /**
+   * The buffers that dispatches overwrite completely before any other use. `findFilled` finds them.
+   */
+  get filled(): ReadonlySet<GpuResource> {
+    this.#follow();
+    if (this.#filled === noResources && this.#unused) {
+      const filled = new Set<GpuResource>();
+      for (const [i, unused] of this.#unused)
+        for (const buffer of this.effects[i]!.filled ?? []) if (unused.has(buffer)) filled.add(buffer);
+      this.#filled = filled;
+    }
+    return this.#filled;
+  }
+
   /** True if a kernel of the commands is protected. */
   get isProtected(): boolean {
-    for (const { kernel } of this.uses) if (kernel) return true;
+    for (const { kernel } of this.effects) if (kernel) return true;
     return false;
   }
 
   /** True if replicas of a kernel of the commands wait for each other. */
   get hasWaits(): boolean {
-    for (const { kernel } of this.uses) if (kernel?.interGroup?.blocking) return true;
+    for (const { kernel } of this.effects) if (kernel?.interGroup?.blocking) return true;
     return false;
   }
 
@@ -168,19 +196,25 @@ export class CommandRecord extends UsedResources {
 
   /** The protected kernels that the commands dispatch. */
   get kernels(): ReadonlySet<ProtectedKernel> {
-    const { size } = this.uses;
-    if (this.#kernels?.uses !== size) {
+    const { length } = this.effects;
+    if (this.#kernels?.effects !== length) {
       const all = new Set<ProtectedKernel>();
-      for (const { kernel } of this.uses) if (kernel) all.add(kernel);
-      this.#kernels = { uses: size, all };
+      for (const { kernel } of this.effects) if (kernel) all.add(kernel);
+      this.#kernels = { effects: length, all };
     }
     return this.#kernels.all;
+  }
+
+  /** Yields the pipelines of the dispatches, with their bind groups, maybe more than once. */
+  *uses(): Generator<DispatchUse> {
+    for (const { use } of this.effects) if (use) yield use;
+    if (this.#alone) yield* this.#alone;
   }
 
   /** Returns the resources that a kernel stores to; null if they are unknown. */
   storedBy(kernel: ProtectedKernel): readonly StoredRange[] | null {
     const all: StoredRange[] = [];
-    for (const use of this.uses) {
+    for (const use of new Set(this.uses())) {
       if (use.kernel !== kernel) continue;
       if (!use.stored) return null;
       all.push(...use.stored);
@@ -188,24 +222,37 @@ export class CommandRecord extends UsedResources {
     return all;
   }
 
-  /**
-   * Records the resources that dispatches use. Returns those that the next dispatch writes without
-   * reading, and that no earlier command uses.
-   */
-  use(use: DispatchUse): ReadonlySet<GpuResource> {
-    const unused = this.#unusedOf(use.onlyWritten);
-    if (!use.isLasting) this.isUnusual = true;
-    this.uses.addAll(use.alone);
-    this.add(use);
-    this.#bound.addAll(use.touched);
-    return unused;
+  /** Adds the resources of all effects so far to the used ones, in the order of the commands. */
+  #follow(): UsedResources {
+    const used = this.#used;
+    for (; this.#followed < this.effects.length; this.#followed++) {
+      const { use, dispatch, read, written, replaced } = this.effects[this.#followed]!;
+      if (use && dispatch) {
+        const unused = this.#unusedOf(use.onlyWritten);
+        if (unused.size > 0) {
+          this.#unused ??= new Map();
+          this.#unused.set(this.#followed, unused);
+        }
+        used.add(use);
+        continue;
+      }
+      for (const place of read) used.read.add(resourceOf(place));
+      for (const place of replaced)
+        if (isWhole(place) && this.#isUnused(resourceOf(place))) this.#replaced.add(resourceOf(place));
+      for (const place of written) used.written.add(resourceOf(place));
+    }
+    return used;
   }
 
-  /** Returns the resources that no earlier command uses. */
+  #isUnused(resource: GpuResource): boolean {
+    return !this.#used.read.has(resource) && !this.#used.written.has(resource);
+  }
+
+  /** Returns the resources that no followed command uses. */
   #unusedOf(resources: ReadonlySet<GpuResource>): ReadonlySet<GpuResource> {
     let unused = resources;
     for (const resource of resources) {
-      if (!this.read.has(resource) && !this.written.has(resource)) continue;
+      if (this.#isUnused(resource)) continue;
       if (resources.size === 1) return noResources;
       if (unused === resources) unused = new Set(resources);
       (unused as Set<GpuResource>).delete(resource);
@@ -213,19 +260,30 @@ export class CommandRecord extends UsedResources {
     return unused;
   }
 
-  /** Records the effect of the next command. `unused` is the result of `use` for it. */
-  addEffect(effect: Effect, unused = noResources): void {
+  /**
+   * Returns the resources that the next dispatch writes without reading, and that no earlier
+   * command uses.
+   */
+  unusedBefore({ onlyWritten }: DispatchUse): ReadonlySet<GpuResource> {
+    this.#follow();
+    return this.#unusedOf(onlyWritten);
+  }
+
+  /** Records a dispatch without redundancy that runs together with the next one. */
+  addAlone(use: DispatchUse): void {
+    this.#alone ??= new Set();
+    this.#alone.add(use);
+  }
+
+  /** Records the effect of the next command. */
+  addEffect(effect: Effect): void {
     // The same effect twice in a row adds no dependence.
     if (this.effects.at(-1) === effect) {
       this.#repeated ??= new Set();
       this.#repeated.add(effect);
-      return;
+    } else {
+      this.effects.push(effect);
     }
-    if (unused.size > 0) {
-      this.#unused ??= new Map();
-      this.#unused.set(this.effects.length, unused);
-    }
-    this.effects.push(effect);
   }
 
   /** Records a dispatch whose results are checked by algebra. */
@@ -246,13 +304,9 @@ export class CommandRecord extends UsedResources {
   findFilled(ranges: FilledRanges, contents: UniformWords): void {
     for (let i = 0; i < this.effects.length; i++) {
       const effect = this.effects[i]!;
-      if (!(effect instanceof DispatchEffect)) continue;
-      const filling = effect.filling(ranges, contents);
-      this.effects[i] = filling;
-      const unused = this.#unused?.get(i);
-      if (!unused) continue;
-      for (const buffer of filling.filled) if (unused.has(buffer)) this.filled.add(buffer);
+      if (effect instanceof DispatchEffect) this.effects[i] = effect.filling(ranges, contents);
     }
+    this.#filled = noResources;
     if (!this.#memory) return;
     this.#memory.verifyUnfilled(this.filled);
     this.#memory.confirm(contents, () => this.#usedBuffers());
@@ -269,33 +323,42 @@ export class CommandRecord extends UsedResources {
    * of the destination.
    */
   transfer(source: ResourceRange | undefined, destination: ResourceRange, replaces: boolean): void {
-    this.fill(source && resourceOf(source), destination, replaces);
     const written = [destination];
     this.addEffect({ read: source ? [source] : [], written, replaced: replaces ? written : [] });
+    const resource = resourceOf(destination);
+    if (!isTexture(resource)) this.shadowSync.removeAll(resource);
   }
 
-  /** Records the resources of a transfer whose effect is recorded elsewhere. */
-  fill(source: GpuResource | undefined, destination: ResourceRange, replaces: boolean): void {
-    if (source) this.read.add(source);
-    const resource = resourceOf(destination);
-    const isNew = !this.read.has(resource) && !this.written.has(resource);
-    if (replaces && isNew && isWhole(destination)) this.replaced.add(resource);
-    this.written.add(resource);
-    if (!isTexture(resource)) this.shadowSync.removeAll(resource);
+  /** Adds the written buffers whose words may be known, which are uniform buffers. */
+  addWrittenUniforms(to: Set<GPUBuffer>): void {
+    for (const { use, written } of this.effects) {
+      for (const place of use ? use.writtenUniforms : written) {
+        const resource = resourceOf(place);
+        if (!isTexture(resource)) to.add(resource);
+      }
+    }
   }
 
   /** Calls `visit` with each resource that the commands use or bind, maybe more than once. */
   forEachTouched(visit: (resource: GpuResource) => void): void {
-    for (const resource of this.#bound) visit(resource);
-    for (const resource of this.read) if (!this.#bound.has(resource)) visit(resource);
-    for (const resource of this.written) if (!this.#bound.has(resource)) visit(resource);
+    this.touchesSome((resource) => {
+      visit(resource);
+      return false;
+    });
   }
 
-  /** Returns whether the commands use or bind a resource of which something is true. */
-  touchesSome(isTrue: (resource: GpuResource) => boolean): boolean {
-    for (const resource of this.#bound) if (isTrue(resource)) return true;
-    for (const resource of this.read) if (!this.#bound.has(resource) && isTrue(resource)) return true;
-    for (const resource of this.written) if (!this.#bound.has(resource) && isTrue(resource)) return true;
+  /**
+   * Returns whether the commands use or bind a resource of which something is true. Skips
+   * dispatches of which `isFalse` tells that it is true of none.
+   */
+  touchesSome(isTrue: (resource: GpuResource) => boolean, isFalse?: (use: DispatchUse) => boolean): boolean {
+    for (const { use, dispatch, read, written } of this.effects) {
+      if (use && dispatch && isFalse?.(use)) continue;
+      if (use) for (const resource of use.touched) if (isTrue(resource)) return true;
+      if (use && dispatch) continue;
+      for (const place of read) if (isTrue(resourceOf(place))) return true;
+      for (const place of written) if (isTrue(resourceOf(place))) return true;
+    }
     return false;
   }
 }

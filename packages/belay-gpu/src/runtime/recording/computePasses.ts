@@ -1,3 +1,4 @@
+import type { Grid } from "../context/dispatchCall.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { EncodingPoint } from "../memory/checkWordEncoder.ts";
 import type { GuardedUse } from "../memory/dispatchGuard.ts";
@@ -5,21 +6,21 @@ import type { DispatchSums, KnownUniforms } from "../memory/kernelSums.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import type { MemoryState } from "../memory/memoryState.ts";
 import type { BoundGroups } from "../pipelines/addedBindings.ts";
-import type { BindGroups } from "../pipelines/bindGroups.ts";
+import type { BindGroups, ProgramGroup, ProgramGroups } from "../pipelines/bindGroups.ts";
 import { type Doubling, doubleGrid, namedByReport } from "../pipelines/doubledGrid.ts";
 import type { PipelineRecord, PipelineVariant } from "../pipelines/pipelineRecord.ts";
 import type { ProtectedPipelines } from "../pipelines/pipelines.ts";
 import type { ShadowBuffers } from "../pipelines/shadowBuffers.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import { type Methods, noting, Overlay } from "../webgpu/overlay.ts";
-import { PassCommands, type RecordedPass, type SetGroup, type SetGroups } from "../webgpu/passCommands.ts";
+import { LARGEST_INDEX, PassCommands, type RecordedPass } from "../webgpu/passCommands.ts";
 import { copyArguments } from "../webgpu/replayStep.ts";
 import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import { BoundPipeline } from "./boundPipeline.ts";
 import type { CommandRecord } from "./commandRecord.ts";
 import { DispatchCounter } from "./dispatchCounter.ts";
 import type { DispatchUse, Effect } from "./dispatchUse.ts";
-import { type FilledRanges, workgroupsOf } from "./filled.ts";
+import type { FilledRanges } from "./filled.ts";
 import { BYTES_OF_ARGUMENTS, IndirectDispatch } from "./indirectDispatch.ts";
 import { SequentialReplicas } from "./sequentialReplicas.ts";
 import type { CheckedDispatch, SumsChecking, WordAt } from "./sumsChecking.ts";
@@ -39,8 +40,6 @@ interface PassParts {
   /** The device's limit on workgroups per dimension. */
   readonly limit: number;
 }
-
-type Grid = readonly unknown[];
 
 /** The place of the arguments of an indirect dispatch. */
 interface ArgumentsPlace {
@@ -63,8 +62,6 @@ interface Prepared {
   readonly bound: BoundGroups | undefined;
   /** The uses of protected memory. */
   readonly guarded: readonly GuardedUse[];
-  /** The buffers that no dispatch has used before the next one, and that it only stores to. */
-  unused: ReadonlySet<GpuResource>;
   /** The ranges that the kernel writes without a shadow, once they were needed. */
   written: readonly BufferRange[] | undefined;
 }
@@ -72,7 +69,7 @@ interface Prepared {
 /** A prepared dispatch, with the bind groups that the program has set. */
 interface PreparedDispatch {
   readonly prepared: Prepared;
-  readonly groups: SetGroups;
+  readonly groups: ProgramGroups;
   readonly isSequential: boolean;
   readonly workgroups: Workgroups;
 }
@@ -87,7 +84,7 @@ class ComputePass implements EncodingPoint {
   /** The pipeline that the program set, and the variant that runs with the bound buffers. */
   #pipeline: BoundPipeline | undefined;
   #running: BoundPipeline | undefined;
-  readonly #groups = new Map<number, SetGroup>();
+  readonly #groups: (ProgramGroup | undefined)[] = [];
   /** Undefined until it is known if the device rejects dispatches with the bound buffers. */
   #isRejected: boolean | undefined;
   #prepared: Prepared | undefined;
@@ -146,28 +143,27 @@ class ComputePass implements EncodingPoint {
     this.#pipeline = new BoundPipeline(pipeline, this.#groups, this.#parts.bindGroups);
   }
 
-  setBindGroup(index: number, set: SetGroup): void {
-    const before = this.#groups.get(index);
-    if (before && before.group === set.group && before.offsets === set.offsets) return;
+  setBindGroup(index: number, set: ProgramGroup): void {
+    if (this.#groups[index] === set) return;
     const bit = 1 << index;
-    if (this.#unusedGroups & bit || index > 31) {
+    if (this.#unusedGroups & bit || index > LARGEST_INDEX) {
       this.record.isUnusual = true;
       this.#setUnused();
     }
-    this.#unusedGroups |= bit;
     // Dispatches set what they need, which may be another bind group in its place. The device tells
     // the program of mistakes at once.
-    const isValid = Number.isInteger(index) && index >= 0 && index <= 31;
-    const canWait = isValid && set.group && set.offsets.length === 0;
-    if (!canWait || !this.#parts.bindGroups.isReplaceable(set.group)) this.#commands.setBindGroup(index, set);
+    const canWait = set.offsets.length === 0 && set.contents?.isMistake === false;
+    if (!canWait || index > LARGEST_INDEX) this.#commands.setBindGroup(index, set);
+    if (index > LARGEST_INDEX) return;
+    this.#unusedGroups |= bit;
     this.#reset();
-    this.#groups.set(index, set);
+    this.#groups[index] = set;
   }
 
   /** Encodes the bind groups that no dispatch has used. The device may reject them. */
   #setUnused(): void {
-    for (const [index, set] of this.#groups)
-      if (this.#unusedGroups & (1 << index)) this.#commands.ensure(index, set);
+    for (const [index, set] of this.#groups.entries())
+      if (set && this.#unusedGroups & (1 << index)) this.#commands.ensure(index, set);
   }
 
   setImmediates(args: readonly unknown[]): void {
@@ -211,7 +207,7 @@ class ComputePass implements EncodingPoint {
     this.#isRejected ??= own?.isTooSmall ?? false;
     if (!own || !this.#isRejected) return false;
     this.record.isUnusual = true;
-    this.#commands.use(own.record.plain, this.#groups, undefined);
+    this.#commands.use(own.record.plain, this.#groups);
     return true;
   }
 
@@ -220,10 +216,9 @@ class ComputePass implements EncodingPoint {
       this.#commands.dispatchWorkgroups(grid);
       return;
     }
-    const counts = workgroupsOf(grid);
     const own = this.#pipeline;
     const checked = own && this.#parts.algebra?.checkOf(own, grid, this.#uniformWords());
-    const runs = checked ? this.#chooseAgain(own, checked) : this.#choose(counts);
+    const runs = checked ? this.#chooseAgain(own, checked) : this.#choose(grid);
     // WebGPU validation rejects a dispatch without a pipeline.
     if (!runs) {
       this.record.isUnusual = true;
@@ -238,16 +233,15 @@ class ComputePass implements EncodingPoint {
     const doubled = kernel && doubleGrid(grid, { kernel: kernel.name, limit, mostWorkgroups });
     // Each checked dispatch is one of the program's kernel.
     const prepared = this.#prepare(runs, doubled?.doubling ?? 0, checked ? own.record : runs.record);
-    const effect = prepared.use.effectOn(counts);
-    this.#verify(prepared, this.#filledBy(effect, prepared.unused));
+    const effect = prepared.use.effectOn(grid);
+    this.#verify(prepared, this.#filledBy(effect));
     if (doubled && !checked) this.#bringShadowsUpToDate(prepared);
     const isSequential = doubled?.doubling === namedByReport;
     const workgroups = doubled?.grid ?? grid;
     if (checked) this.#runChecked(checked, own, grid, { prepared, isSequential, workgroups });
     else this.#run({ prepared: this.#withSlots(prepared), groups: this.#groups, isSequential, workgroups });
     if (!effect.dispatch) this.record.unknownDispatches++;
-    this.record.addEffect(effect, prepared.unused);
-    prepared.unused = noResources;
+    this.record.addEffect(effect);
     this.#recordWrites(prepared);
   }
 
@@ -272,12 +266,10 @@ class ComputePass implements EncodingPoint {
       from = { buffer: indirect.double(this.#commands, buffer, offset, kernel.slot), offset: 0 };
     }
     this.#run({ prepared, groups: this.#groups, isSequential, workgroups: from });
-    this.record.read.add(buffer);
     const grid = { buffer, offset, size: BYTES_OF_ARGUMENTS };
     const { effect } = prepared.use;
     this.record.unknownDispatches++;
     this.record.addEffect({ ...effect, read: [...effect.read, grid] });
-    prepared.unused = noResources;
     this.#recordWrites(prepared);
   }
 
@@ -285,7 +277,7 @@ class ComputePass implements EncodingPoint {
    * Returns the variant to run, if the program set a pipeline. Passes verify its memory if a buffer
    * has no check words for the kernel's own checks, or if no sum is useful on the grid.
    */
-  #choose(grid?: readonly number[]): BoundPipeline | undefined {
+  #choose(grid?: Grid): BoundPipeline | undefined {
     const own = this.#pipeline;
     const { memory } = this.#parts;
     if (own?.isSumming) {
@@ -318,21 +310,27 @@ class ComputePass implements EncodingPoint {
   /** Returns the prepared state of dispatches, which is the one before if it is still valid. */
   #preparedFor(before: Prepared | undefined, runs: BoundPipeline, doubling: Doubling): Prepared {
     const variant = runs.record.variant(doubling);
-    if (before?.variant === variant && !this.#isOutdated(before)) return before;
+    if (before?.variant === variant && !this.#isOutdated(before.bound)) return before;
     const use = runs.use(variant);
+    if (!use.isLasting) this.record.isUnusual = true;
     return {
       use,
-      unused: this.record.use(use),
       written: undefined,
       runs,
       variant,
-      bound: this.#sums ? undefined : variant.added?.bindFor(this.#groups),
+      bound: this.#sums ? undefined : this.#boundFor(use),
       guarded: use.guardedWith(this.#sums, () => this.#parts.memory.guarded(runs, this.#sums)),
     };
   }
 
+  /** Returns the bind groups of dispatches without sums; undefined if Belay adds none. */
+  #boundFor(use: DispatchUse): BoundGroups | undefined {
+    if (!use.bound || this.#isOutdated(use.bound)) use.bound = use.variant.added?.bindFor(this.#groups);
+    return use.bound;
+  }
+
   /** Returns whether the arena of check words is another one than the bound arena. */
-  #isOutdated({ bound }: Prepared): boolean {
+  #isOutdated(bound: BoundGroups | undefined): boolean {
     return bound?.arena !== undefined && bound.arena !== this.#parts.memory.arena;
   }
 
@@ -346,11 +344,13 @@ class ComputePass implements EncodingPoint {
 
   /**
    * Returns the buffers that a dispatch overwrites completely, if its uniform buffers keep their
-   * current contents until the submission. `unused` has the buffers that no earlier command uses.
+   * current contents until the submission, and that no earlier command uses.
    */
-  #filledBy({ dispatch }: Effect, unused: ReadonlySet<GpuResource>): ReadonlySet<GpuResource> {
+  #filledBy({ dispatch, use }: Effect): ReadonlySet<GpuResource> {
     const { memory, filled } = this.#parts;
-    if (!memory.canFindDamage || !dispatch || unused.size === 0) return noResources;
+    if (!memory.canFindDamage || !dispatch || !use) return noResources;
+    const unused = this.record.unusedBefore(use);
+    if (unused.size === 0) return noResources;
     const buffers = dispatch.filling(filled, filled.uniforms).filled.filter((buffer) => unused.has(buffer));
     return buffers.length === unused.size ? unused : new Set(buffers);
   }
@@ -380,10 +380,11 @@ class ComputePass implements EncodingPoint {
   ): void {
     const prepared = this.#preparedFor(this.#alone, own.checkedBy(checked.alone), 0);
     this.#alone = prepared;
+    this.record.addAlone(prepared.use);
     const groups = this.#groups;
     const alone = () => this.#run({ prepared, groups, isSequential: false, workgroups });
     // The program may set other bind groups before work runs again.
-    checked.run(this.#commands, alone, encoding(this.#parts, { ...repairing, groups: new Map(groups) }));
+    checked.run(this.#commands, alone, encoding(this.#parts, { ...repairing, groups: [...groups] }));
     const { bound } = repairing.prepared;
     if (bound?.shadowed.length || repairing.isSequential) this.record.isUnusual = true;
     // The first execution has not stored to shadows.
@@ -398,7 +399,7 @@ class ComputePass implements EncodingPoint {
     // The slots of the sums differ from dispatch to dispatch. A dispatch that is checked has not
     // always been.
     if (bound && (this.#sums || prepared === this.#alone))
-      for (const { group } of bound.groups.values()) if (group) this.#commands.noteAdded(group);
+      for (const set of bound.groups) if (set?.group) this.#commands.noteAdded(set.group);
     encode(this.#commands, this.#parts, dispatch);
   }
 
@@ -433,7 +434,7 @@ function encode(
 ): void {
   const { kernel } = runs;
   const dispatch = () => {
-    commands.use(variant.pipeline, groups, bound?.groups);
+    commands.use(variant.pipeline, bound?.groups ?? groups);
     if ("buffer" in workgroups) commands.dispatchWorkgroupsIndirect(workgroups.buffer, workgroups.offset);
     else commands.dispatchWorkgroups(workgroups);
   };
@@ -482,8 +483,8 @@ export class ComputePasses {
         setImmediates(...args) {
           passOf(this).setImmediates(args);
         },
-        dispatchWorkgroups(...grid) {
-          passOf(this).dispatch(grid);
+        dispatchWorkgroups(x, y = 1, z = 1) {
+          passOf(this).dispatch([x, y, z]);
         },
         dispatchWorkgroupsIndirect(given, offset) {
           const buffer = owners.accept(given);

@@ -37,7 +37,7 @@ it("asks again about the same dispatch only if a uniform buffer has changed", ()
     @compute @workgroup_size(16) fn fill(@builtin(local_invocation_index) i: u32) { if (i < count) { out[i] = i; } }`;
   const uniform = { buffer: { size: 4 } as GPUBuffer, offset: 0, size: 4 };
   const bound = [range, uniform].map((place, binding) => ({ of: { group: 0, binding }, place }));
-  const call = { kernel: { source, entryPoint: "fill", constants: {} }, grid: [1, 1, 1], bound };
+  const call = { kernel: { source, entryPoint: "fill", constants: {} }, grid: [1, 1, 1] as const, bound };
   const ranges = new FilledRanges();
   const wordAt = vi.fn<(range: unknown, byte: number) => number | undefined>();
   const sizeWith = (count: number | undefined, version: number | undefined) => {
@@ -67,7 +67,7 @@ describe("a uniform buffer that differs each time", () => {
     const bytes = Array.from({ length: 40 }, (_, count) => {
       const call = {
         kernel,
-        grid: [1, 1, 1],
+        grid: [1, 1, 1] as const,
         bound: [
           { of: { group: 0, binding: 0 }, place: range },
           { of: { group: 0, binding: 1 }, place: uniform },

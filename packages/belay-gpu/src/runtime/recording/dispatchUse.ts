@@ -1,13 +1,17 @@
 import type { BindingPoint } from "../../compiler/contract.ts";
 import type { KernelSource } from "../../compiler/filledBytes.ts";
+import type { Grid } from "../context/dispatchCall.ts";
 import type { GuardedUse } from "../memory/dispatchGuard.ts";
 import type { DispatchSums } from "../memory/kernelSums.ts";
-import type { UsedResourceRange } from "../pipelines/bindGroups.ts";
+import type { BoundGroups } from "../pipelines/addedBindings.ts";
+import type { ProgramGroups, UsedResourceRange } from "../pipelines/bindGroups.ts";
 import type { PipelineVariant } from "../pipelines/pipelineRecord.ts";
 import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
+import { flags } from "../webgpu/nativeObjects.ts";
 import {
   type BufferRange,
   type GpuResource,
+  isTexture,
   isWhole,
   type ResourceRange,
   resourceOf,
@@ -34,6 +38,10 @@ export interface Effect {
   readonly replaced: Iterable<ResourceRange>;
   /** The dispatch that has the effect; absent for other commands, and for unknown grids. */
   readonly dispatch?: DispatchEffect;
+  /** The pipeline and the bind groups of the dispatch; absent for other commands. */
+  readonly use?: DispatchUse | undefined;
+  /** The buffers that the dispatch overwrites completely, if they are known. */
+  readonly filled?: readonly GPUBuffer[];
 }
 
 /** A dispatch whose bound places have the kinds of their uses. */
@@ -54,18 +62,25 @@ export class DispatchEffect implements Effect {
   readonly written: Iterable<ResourceRange>;
   readonly replaced: readonly BufferRange[] = [];
   readonly dispatch = this;
+  readonly use: DispatchUse | undefined;
   /** True once the device has accepted a submission of the dispatch. */
   isAccepted = false;
   readonly call: PlacedCall;
+  /** The grid of the call. */
+  readonly #x: number;
+  readonly #y: number;
+  readonly #z: number;
   /** False if the dispatch also reads all that it stores to. Its results depend on that. */
   readonly #canReplace: boolean;
   #latest: KnownEffect | undefined = undefined;
 
-  constructor({ kernel, read, written }: Effect, call: PlacedCall) {
+  constructor({ kernel, use, read, written }: Effect, call: PlacedCall) {
     this.kernel = kernel;
+    this.use = use;
     this.read = read;
     this.written = written;
     this.call = call;
+    [this.#x, this.#y, this.#z] = call.grid;
     this.#canReplace = call.bound.some(({ mode }) => mode === "write");
   }
 
@@ -76,21 +91,17 @@ export class DispatchEffect implements Effect {
   filling(ranges: FilledRanges, contents: UniformWords): KnownEffect {
     const replaced = this.#canReplace ? ranges.of(this.call, contents) : this.replaced;
     if (this.#latest?.replaced !== replaced) {
-      const { kernel, read, written } = this;
+      const { kernel, use, read, written } = this;
       const filled = [...new Set(replaced.filter(isWhole).map(({ buffer }) => buffer))];
-      this.#latest = { kernel, read, written, replaced, filled, dispatch: this };
+      this.#latest = { kernel, use, read, written, replaced, filled, dispatch: this };
     }
     return this.#latest;
   }
 
-  isOn(grid: readonly number[]): boolean {
-    const [x, y, z] = this.call.grid;
-    return x === grid[0] && y === grid[1] && z === grid[2];
+  isOn([x, y, z]: Grid): boolean {
+    return this.#x === x && this.#y === y && this.#z === z;
   }
 }
-
-/** The contents of bind groups, by index. They are null for an empty one. */
-export type BoundContents = readonly (readonly [number, object | null])[];
 
 /** The known properties of dispatches with one pipeline and its bind groups. */
 export interface DispatchUseDescriptor {
@@ -99,7 +110,7 @@ export interface DispatchUseDescriptor {
   readonly kernel: ProtectedKernel | undefined;
   /** The program's kernel; undefined if it or an offset of a bind group is unknown. */
   readonly source: KernelSource | undefined;
-  readonly groups: BoundContents;
+  readonly groups: ProgramGroups;
   /** The resources that the dispatches use. */
   readonly places: readonly BoundPlace[];
   /** All resources of the bind groups. A dispatch needs them to exist, used or not. */
@@ -118,13 +129,15 @@ export class DispatchUse {
   readonly variant: PipelineVariant;
   readonly kernel: ProtectedKernel | undefined;
   readonly #source: KernelSource | undefined;
-  readonly groups: BoundContents;
+  readonly groups: ProgramGroups;
   readonly #places: readonly BoundPlace[];
   /** The resources that the results depend on. */
   readonly read: ReadonlySet<GpuResource>;
   readonly written: ReadonlySet<GpuResource>;
   /** The buffers and textures that are written and not read. */
   readonly onlyWritten: ReadonlySet<GpuResource>;
+  /** The written buffers that can be uniform buffers. */
+  readonly writtenUniforms: readonly GpuResource[];
   /** All resources of the bind groups. */
   readonly touched: ReadonlySet<GpuResource>;
   /** The resources that the kernel stores to; null if they are unknown. */
@@ -132,8 +145,12 @@ export class DispatchUse {
   readonly isLasting: boolean;
   /** The effect on an unknown grid. */
   readonly effect: Effect;
-  /** A set with nothing but this use. */
-  readonly alone: ReadonlySet<DispatchUse> = new Set([this]);
+  /** The number of destructions after which no resource was known to be destroyed. */
+  aliveAt = -1;
+  /** True once no resource can be mapped any more. */
+  isUnmappable = false;
+  /** The bind groups to set for a dispatch without sums, once they were needed. */
+  bound: BoundGroups | undefined = undefined;
   /** The effect on the grid of the latest dispatch. */
   #latest: DispatchEffect | undefined = undefined;
   /** The latest uses of protected memory. */
@@ -152,10 +169,11 @@ export class DispatchUse {
     const written = stored.map(({ place }) => place);
     this.read = new Set(read.map(resourceOf));
     this.written = new Set(written.map(resourceOf));
+    this.writtenUniforms = [...this.written].filter(canBeUniform);
     this.onlyWritten = new Set([...this.written].filter((resource) => !this.read.has(resource)));
     this.touched = new Set([...this.read, ...this.written, ...bound]);
     this.stored = isKnown ? stored : null;
-    this.effect = { kernel, read, written, replaced: [] };
+    this.effect = { kernel, use: this, read, written, replaced: [] };
   }
 
   /** Returns the uses of protected memory by dispatches with these sums. `find` finds them. */
@@ -165,10 +183,14 @@ export class DispatchUse {
   }
 
   /** Returns the effect on a known grid. Returns the same object for the same grid. */
-  effectOn(grid: readonly number[]): Effect {
+  effectOn(grid: Grid): Effect {
     if (!this.#source) return this.effect;
     if (!this.#latest?.isOn(grid))
       this.#latest = new DispatchEffect(this.effect, { kernel: this.#source, grid, bound: this.#places });
     return this.#latest;
   }
+}
+
+function canBeUniform(resource: GpuResource): boolean {
+  return !isTexture(resource) && (resource.usage & flags.bufferUniform) !== 0;
 }

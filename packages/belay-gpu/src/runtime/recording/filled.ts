@@ -1,6 +1,7 @@
 /** Finds the ranges of buffers that dispatches overwrite, whatever their earlier values were. */
 import type { BindingPoint } from "../../compiler/contract.ts";
 import { FilledBytesFinder, type FilledRange, type KernelSource } from "../../compiler/filledBytes.ts";
+import type { Grid } from "../context/dispatchCall.ts";
 import { isAsExpected, type KnownContents, type UniformVersions } from "../memory/memoryState.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import { UniformContents } from "./uniformContents.ts";
@@ -10,8 +11,7 @@ export interface KnownCall {
   /** The latest answer, with its ranges and the contents on which it depends. */
   latest?: KnownContents & { readonly answer: Answer; readonly ranges: readonly BufferRange[] };
   readonly kernel: KernelSource;
-  /** The number of workgroups in each dimension. */
-  readonly grid: readonly number[];
+  readonly grid: Grid;
   readonly bound: readonly { readonly of: BindingPoint; readonly place: BufferRange | GPUTexture }[];
 }
 
@@ -29,7 +29,7 @@ interface KnownWord {
 
 /** The filled ranges of one dispatch, and everything on which they depend. */
 interface Answer {
-  readonly grid: readonly number[];
+  readonly grid: Grid;
   readonly sizes: readonly { readonly of: BindingPoint; readonly size: number | undefined }[];
   readonly words: readonly KnownWord[];
   readonly filled: readonly FilledRange[];
@@ -44,19 +44,6 @@ interface KnownAnswers {
 
 /** The most answers that are kept for each kernel. */
 const KEPT_ANSWERS = 16;
-
-/**
- * Returns the number of workgroups in each dimension. Converts the arguments of
- * `dispatchWorkgroups` as WebGPU does.
- */
-export function workgroupsOf(grid: readonly unknown[]): readonly number[] {
-  return [countOf(grid[0]), countOf(grid[1]), countOf(grid[2])];
-}
-
-function countOf(given: unknown): number {
-  if (Number.isInteger(given)) return given as number;
-  return given === undefined ? 1 : Math.trunc(Number(given));
-}
 
 /** Finds the ranges that dispatches overwrite. Equal dispatches are analyzed once. */
 export class FilledRanges {

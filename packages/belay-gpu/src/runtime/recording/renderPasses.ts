@@ -1,5 +1,6 @@
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { CommandGuard } from "../memory/memoryProtection.ts";
+import { MemoryState } from "../memory/memoryState.ts";
 import type { BindGroups } from "../pipelines/bindGroups.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { flags, membersOf } from "../webgpu/nativeObjects.ts";
@@ -7,7 +8,7 @@ import { noting, Overlay } from "../webgpu/overlay.ts";
 import type { Owners } from "../webgpu/owners.ts";
 import { type AnyMethod, copyArguments, copyDescriptor, type ReplayStep } from "../webgpu/replayStep.ts";
 import { endOf, type ResourceRange, type Textures } from "../webgpu/resources.ts";
-import { CommandRecord, UsedResources } from "./commandRecord.ts";
+import { type CommandRecord, UsedResources } from "./commandRecord.ts";
 import type { Effect } from "./dispatchUse.ts";
 
 type View = GPUTextureView | GPUTexture;
@@ -16,6 +17,12 @@ type PassStep = ReplayStep<GPURenderPassEncoder>;
 /** The effect of a render pass. Its commands add the resources that they use. */
 class PassEffect extends UsedResources implements Effect {
   readonly replaced: ResourceRange[] = [];
+}
+
+/** The recorded commands of a bundle. */
+interface Bundle {
+  readonly effect: PassEffect;
+  readonly memory: MemoryState;
 }
 
 interface RenderPass {
@@ -68,9 +75,9 @@ export class RenderPasses {
   readonly #owners: Owners;
   readonly #textures: Textures;
   readonly #usages: DeclaredUsages;
-  readonly #bundles = new WeakMap<GPURenderBundle, CommandRecord>();
+  readonly #bundles = new WeakMap<GPURenderBundle, Bundle>();
   readonly #passes: Overlay<GPURenderPassEncoder, RenderPass>;
-  readonly #bundleEncoders: Overlay<GPURenderBundleEncoder, CommandRecord>;
+  readonly #bundleEncoders: Overlay<GPURenderBundleEncoder, Bundle>;
 
   constructor({ owners, textures, usages }: RuntimeContext, memory: CommandGuard, bindGroups: BindGroups) {
     this.#owners = owners;
@@ -84,8 +91,8 @@ export class RenderPasses {
       return [index, bindGroups.toSet(group as GPUBindGroup, offsets).group, ...offsets];
     };
     const bundles = this.#bundles;
-    const recordUse = (record: CommandRecord, args: readonly unknown[], effect?: PassEffect) =>
-      recordArguments(record, args, bindGroups, memory, effect);
+    const recordUse = (state: MemoryState, args: readonly unknown[], effect: PassEffect) =>
+      recordArguments(state, args, bindGroups, memory, effect);
     const followedNames = [...settings, ...readers, "setBindGroup"] as const;
     const passes = new Overlay<GPURenderPassEncoder, RenderPass>((native, passOf) => ({
       ...noting(native, [...followedNames, "end", "executeBundles"], (pass, name) =>
@@ -95,12 +102,13 @@ export class RenderPasses {
         const { record, effect, steps } = passOf(pass);
         const copies = copyArguments(args);
         steps.push((again) => (again[name] as AnyMethod)(...copies));
-        recordUse(record, args, effect);
+        recordUse(record.memory, args, effect);
       }),
       end() {
         native.end.call(this);
-        const { record, steps } = passOf(this);
+        const { record, effect, steps } = passOf(this);
         steps.push((again) => again.end());
+        record.addEffect(effect);
         record.isInPass = false;
         passes.detach(this);
       },
@@ -112,20 +120,20 @@ export class RenderPasses {
         for (const bundle of all) {
           const inside = bundles.get(bundle);
           if (!inside) continue;
-          record.add(inside);
-          effect.add(inside);
-          memory.recordRenderPass(record.memory, inside.memory.verifiedFirst, inside.written);
+          effect.add(inside.effect);
+          memory.recordRenderPass(record.memory, inside.memory.verifiedFirst, inside.effect.written);
         }
       },
     }));
     this.#passes = passes;
-    this.#bundleEncoders = new Overlay<GPURenderBundleEncoder, CommandRecord>((native, recordOf) => ({
-      ...followed(native, ["setPipeline", ...readers, "setBindGroup"], asDeclared, (encoder, _, args) =>
-        recordUse(recordOf(encoder), args),
-      ),
+    this.#bundleEncoders = new Overlay<GPURenderBundleEncoder, Bundle>((native, bundleOf) => ({
+      ...followed(native, ["setPipeline", ...readers, "setBindGroup"], asDeclared, (encoder, _, args) => {
+        const { effect, memory } = bundleOf(encoder);
+        recordUse(memory, args, effect);
+      }),
       finish(descriptor) {
         const bundle = owners.own("renderBundle", native.finish.call(this, descriptor));
-        bundles.set(bundle, recordOf(this));
+        bundles.set(bundle, bundleOf(this));
         return bundle;
       },
     }));
@@ -151,7 +159,6 @@ export class RenderPasses {
     const effect = new PassEffect();
     this.#passes.attach(pass, { record, effect, steps });
     record.shadowSync.clear();
-    record.addEffect(effect);
     const copy = copyDescriptor(descriptor);
     this.#recordAttachments(copy, record, effect);
     record.steps.push((again) => {
@@ -161,7 +168,7 @@ export class RenderPasses {
   }
 
   followBundle(encoder: GPURenderBundleEncoder): void {
-    this.#bundleEncoders.attach(encoder, new CommandRecord());
+    this.#bundleEncoders.attach(encoder, { effect: new PassEffect(), memory: new MemoryState() });
   }
 
   #recordAttachments(descriptor: GPURenderPassDescriptor, record: CommandRecord, effect: PassEffect): void {
@@ -176,15 +183,8 @@ export class RenderPasses {
       const treatments = treatmentsOf(texture.format);
       const allAre = (treatment: Treatment) => treatments.every((each) => each === treatment);
       if (!allAre("reads")) effect.written.add(texture);
-      if (allAre("replaces")) {
-        const isWhole = this.#textures.isWhole(view);
-        record.fill(undefined, texture, isWhole);
-        if (isWhole) effect.replaced.push(texture);
-        return;
-      }
-      effect.read.add(texture);
-      if (allAre("reads")) record.read.add(texture);
-      else record.fill(texture, texture, false);
+      if (!allAre("replaces")) effect.read.add(texture);
+      else if (this.#textures.isWhole(view)) effect.replaced.push(texture);
     };
     for (const attachment of colorAttachments) {
       if (!attachment) continue;
@@ -303,23 +303,21 @@ function isBuffer(value: unknown): value is GPUBuffer {
 
 /** Records the buffers and bind groups among a command's arguments. */
 function recordArguments(
-  record: CommandRecord,
+  state: MemoryState,
   args: readonly unknown[],
   bindGroups: BindGroups,
   memory: CommandGuard,
-  effect: PassEffect | undefined,
+  effect: PassEffect,
 ): void {
   for (const each of args.slice(0, 2)) {
     if (typeof each !== "object" || each === null) continue;
-    const access = bindGroups.accessOf(each as GPUBindGroup, undefined);
+    const access = bindGroups.accessOf(each as GPUBindGroup);
     if (access) {
-      record.add(access);
-      effect?.add(access);
-      memory.recordRenderPass(record.memory, access.read, access.written);
+      effect.add(access);
+      memory.recordRenderPass(state, access.read, access.written);
     } else if (isBuffer(each)) {
-      record.read.add(each);
-      effect?.read.add(each);
-      memory.recordRenderPass(record.memory, [each], []);
+      effect.read.add(each);
+      memory.recordRenderPass(state, [each], []);
     }
   }
 }

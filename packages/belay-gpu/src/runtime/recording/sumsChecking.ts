@@ -3,6 +3,7 @@
  * and is an entry of its own: pages without it do not load it.
  */
 import type { KernelCoverage } from "../context/coverage.ts";
+import type { Grid } from "../context/dispatchCall.ts";
 import type { ReportSlot } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { SumsChecker, SumsReport } from "../context/sumsChecker.ts";
@@ -53,10 +54,10 @@ export type WordAt = (range: BufferRange, byte: number) => number | undefined;
 /** The checks of one device. */
 export interface SumsChecking {
   /**
-   * Returns the check of a dispatch on a grid, as the program gave it, if its results are known to
-   * be sums. Else looks for sums.
+   * Returns the check of a dispatch on a grid if its results are known to be sums. Else looks for
+   * sums.
    */
-  checkOf(pipeline: BoundPipeline, grid: readonly unknown[], wordAt: WordAt): CheckedDispatch | undefined;
+  checkOf(pipeline: BoundPipeline, grid: Grid, wordAt: WordAt): CheckedDispatch | undefined;
   /** Returns the results for a kernel, and its diagnostics with the reasons for missing checks. */
   reportOn(
     coverage: KernelCoverage,

@@ -7,6 +7,13 @@ interface Touching {
   forEachTouched(visit: (resource: GpuResource) => void): void;
 }
 
+/** The resources of dispatches with the same bind groups. */
+interface BoundResources {
+  readonly touched: ReadonlySet<GpuResource>;
+  /** The number of destructions after which all of them were known to be alive. */
+  aliveAt: number;
+}
+
 const none: readonly GPUCommandBuffer[] = [];
 
 /**
@@ -16,6 +23,7 @@ const none: readonly GPUCommandBuffer[] = [];
 export class DeferredDestruction {
   readonly #doomed = new Set<GpuResource>();
   readonly #destroyed = new WeakSet<GpuResource>();
+  #destructions = 0;
   readonly #device: GPUDevice;
   readonly #isNeeded: (resource: GpuResource) => boolean;
   readonly #overlay: Overlay<GpuResource>;
@@ -27,16 +35,16 @@ export class DeferredDestruction {
   constructor(device: GPUDevice, isNeeded: (resource: GpuResource) => boolean, onDeferred: () => void) {
     this.#device = device;
     this.#isNeeded = isNeeded;
-    const [doomed, destroyed] = [this.#doomed, this.#destroyed];
-    this.#overlay = new Overlay(
-      (native) => ({
+    const [doomed, isDestroyed] = [this.#doomed, this.isDestroyed];
+    const destroy = (resource: GpuResource) => this.#destroy(resource);
+    this.#overlay = new Overlay<GpuResource>(
+      () => ({
         destroy() {
-          if (isNeeded(this) && !destroyed.has(this)) {
+          if (isNeeded(this) && !isDestroyed(this)) {
             doomed.add(this);
             onDeferred();
           } else {
-            destroyed.add(this);
-            native.destroy.call(this);
+            destroy(this);
           }
         },
       }),
@@ -69,13 +77,27 @@ export class DeferredDestruction {
   /** Returns whether a resource is destroyed on the device. */
   readonly isDestroyed = (resource: GpuResource): boolean => this.#destroyed.has(resource);
 
+  /** Returns whether no resource of dispatches is destroyed on the device. */
+  readonly areAlive = (use: BoundResources): boolean => {
+    // Programs repeat their work more often than they destroy something.
+    if (use.aliveAt === this.#destructions) return true;
+    for (const resource of use.touched) if (this.#destroyed.has(resource)) return false;
+    use.aliveAt = this.#destructions;
+    return true;
+  };
+
+  #destroy(resource: GpuResource): void {
+    this.#destroyed.add(resource);
+    this.#destructions++;
+    this.#overlay.below(resource).destroy.call(resource);
+  }
+
   /** Destroys all resources that no unverified work needs any longer. */
   destroyUnneeded(): void {
     for (const resource of this.#doomed) {
       if (this.#isNeeded(resource)) continue;
       this.#doomed.delete(resource);
-      this.#destroyed.add(resource);
-      this.#overlay.below(resource).destroy.call(resource);
+      this.#destroy(resource);
     }
   }
 

@@ -33,7 +33,10 @@ export interface Epoch {
   readonly unchecked: QueueEvent[];
   /** The events that the device is known to have rejected. They had no effect. */
   readonly rejected: Set<QueueEvent>;
+  /** The resources that events use, as far as it was asked. `touchedBy` returns all. */
   readonly touched: Set<GpuResource>;
+  /** The submissions whose resources are not among the touched ones yet. */
+  readonly unfollowed: Submission[];
   /** Events of accepted commands, by their first effect. Equal commands after them share them. */
   readonly shared: Map<Effect, Submission>;
   /** The contents of resources before the epoch wrote them. */
@@ -59,6 +62,7 @@ export function newEpoch(): Epoch {
     unchecked: [],
     rejected: new Set(),
     touched: new Set(),
+    unfollowed: [],
     shared: new Map(),
     contentsBefore: new Map(),
     acceptances: [],
@@ -84,6 +88,13 @@ export function equalBefore({ shared }: Epoch, submission: Submission): Submissi
   if (known?.record.equals(record)) return known;
   if (first) shared.set(first, submission);
   return undefined;
+}
+
+/** Returns the resources that the events of an epoch use. */
+export function touchedBy({ touched, unfollowed }: Epoch): Set<GpuResource> {
+  for (const { record } of unfollowed) record.forEachTouched((resource) => touched.add(resource));
+  unfollowed.length = 0;
+  return touched;
 }
 
 /** Returns the resources that an event writes. */

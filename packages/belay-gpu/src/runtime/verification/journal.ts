@@ -25,6 +25,7 @@ import {
   type HostWrite,
   newEpoch,
   type QueueEvent,
+  touchedBy,
   writtenBy,
 } from "./epoch.ts";
 import { type Contents, type SnapshotReport, Snapshots } from "./snapshots.ts";
@@ -194,26 +195,24 @@ export class Journal {
       this.pressure.emit();
       this.#recoverable = true;
     }
+    const words = new WordsBefore(records, this.#uniforms);
     const accepted = this.#isChecked(records)
-      ? this.#submitChecked(commands, records, call)
-      : this.#submitUnchecked(records, () => call(commands));
-    for (const record of records) {
-      if (!record) this.#uniforms.forgetAll();
-      for (const resource of record?.written ?? []) if (!isTexture(resource)) this.#uniforms.forget(resource);
-    }
+      ? this.#submitChecked(commands, records, words, call)
+      : this.#submitUnchecked(records, words, () => call(commands));
+    words.forgetWritten();
     return { accepted, epoch: this.openEvents > 0 ? this.#open : undefined };
   }
 
   #submitChecked(
     commands: readonly GPUCommandBuffer[],
     records: readonly (CommandRecord | undefined)[],
+    words: UniformWords,
     call: (commands: readonly GPUCommandBuffer[]) => void,
   ): Promise<boolean> {
     const isDecidable = (record: CommandRecord | undefined, i: number) =>
       record?.sums !== undefined && (!record.isSubmitted || this.#substitutes.has(commands[i]!));
     const decidable = records.map(isDecidable);
-    const words = new WordsBefore(records, this.#uniforms);
-    const { touched, events } = this.#open;
+    const { unfollowed, events } = this.#open;
     const before = events.length;
     for (const record of records) record?.findFilled(this.#filled, words);
     const isAccepted = this.#willAccept(records);
@@ -227,7 +226,7 @@ export class Journal {
       if (equal) continue;
       record.trim();
       if (this.recoverable) this.#save(event, record.written, this.#overwrittenBy(record));
-      record.forEachTouched((resource) => touched.add(resource));
+      unfollowed.push(event);
     }
     const submitted = events.slice(before);
     const own = commands.map((each, i) => (decidable[i] ? this.#decided(each, submitted[i]!) : each));
@@ -263,7 +262,7 @@ export class Journal {
     let isKnown = true;
     for (const record of records) {
       isKnown &&= record !== undefined && !record.isSubmitted && record.isFamiliar;
-      isKnown &&= !record!.touchesSome(this.#destruction.isDestroyed);
+      isKnown &&= !record!.touchesSome(this.#destruction.isDestroyed, this.#destruction.areAlive);
       if (record) record.isSubmitted = true;
     }
     return isKnown;
@@ -285,11 +284,15 @@ export class Journal {
   }
 
   /** Calls `call` to submit commands that are not executed again. */
-  #submitUnchecked(records: readonly (CommandRecord | undefined)[], call: () => void): Promise<boolean> {
+  #submitUnchecked(
+    records: readonly (CommandRecord | undefined)[],
+    words: UniformWords,
+    call: () => void,
+  ): Promise<boolean> {
     const events: QueueEvent[] = [];
     for (const record of records) {
       if (!record) continue;
-      if (this.taints.isUsed) record.findFilled(this.#filled, new WordsBefore(records, this.#uniforms));
+      if (this.taints.isUsed) record.findFilled(this.#filled, words);
       for (const resource of record.written) this.#snapshots.recordWrite(resource);
       events.push({ record });
     }
@@ -356,7 +359,7 @@ export class Journal {
     const event: HostWrite = { target, replaced: filled, ...(kept && repeated()) };
     if (kept) {
       this.#save(event, [target], () => filled !== undefined && isWhole(filled));
-      this.#open.touched.add(target);
+      touchedBy(this.#open).add(target);
     }
     this.#open.events.push(event);
     return event;
@@ -466,8 +469,7 @@ export class Journal {
   }
 
   #isTouched(resource: GpuResource): boolean {
-    if (this.#open.touched.has(resource)) return true;
-    return this.#closed.some(({ touched }) => touched.has(resource));
+    return touchedBy(this.#open).has(resource) || this.#closed.some((each) => touchedBy(each).has(resource));
   }
 
   /**
@@ -488,9 +490,7 @@ export class Journal {
       // The GPU never reads a buffer for reading back. Re-execution writes the same to it again.
       if (!isTexture(resource) && resource.usage & flags.bufferMapRead) continue;
       const isRead = () =>
-        this.#epochs.some(
-          ({ touched, contentsBefore }) => touched.has(resource) && !contentsBefore.has(resource),
-        );
+        this.#epochs.some((each) => touchedBy(each).has(resource) && !each.contentsBefore.has(resource));
       if (isReplaced(resource) && !isRead()) {
         this.#snapshots.recordWrite(resource);
         epoch.contentsBefore.set(resource, "replaced");
@@ -505,13 +505,12 @@ export class Journal {
       }
     }
     if (resources.length === 0) return;
-    if (!this.#snapshots.hasRoomFor(resources)) {
+    const failed = this.#snapshots.save(resources, epoch.contentsBefore);
+    if (failed === "noRoom") {
       const reason = `its snapshots need more GPU memory than snapshotBytes, which is ${this.#budget}`;
       epoch.withoutRoom.set(event, reason);
-      for (const resource of resources) this.#snapshots.recordWrite(resource);
       return;
     }
-    const failed = this.#snapshots.save(resources, epoch.contentsBefore);
     const saved = failed?.then((error) => {
       if (error) for (const resource of resources) epoch.unsaved.set(resource, error.message);
     });
@@ -556,12 +555,21 @@ export class Journal {
 
 /** The contents of uniform buffers that none of some commands writes. */
 class WordsBefore implements UniformWords {
-  readonly #records: readonly (CommandRecord | undefined)[];
   readonly #uniforms: UniformContents;
+  readonly #written = new Set<GPUBuffer>();
+  /** True if it is not known what some commands write. */
+  readonly #isUnknown: boolean;
 
   constructor(records: readonly (CommandRecord | undefined)[], uniforms: UniformContents) {
-    this.#records = records;
     this.#uniforms = uniforms;
+    for (const record of records) record?.addWrittenUniforms(this.#written);
+    this.#isUnknown = records.includes(undefined);
+  }
+
+  /** Records that the commands are submitted. */
+  forgetWritten(): void {
+    if (this.#isUnknown) this.#uniforms.forgetAll();
+    for (const buffer of this.#written) this.#uniforms.forget(buffer);
   }
 
   wordAt(range: BufferRange, byte: number): number | undefined {
@@ -573,7 +581,7 @@ class WordsBefore implements UniformWords {
   }
 
   #isWritten(buffer: GPUBuffer): boolean {
-    return this.#records.some((record) => !record || record.written.has(buffer));
+    return this.#isUnknown || this.#written.has(buffer);
   }
 }
 

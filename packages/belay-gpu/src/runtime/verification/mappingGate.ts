@@ -12,6 +12,13 @@ import type { Verifier } from "./verifier.ts";
 
 const mappable = flags.bufferMapRead | flags.bufferMapWrite;
 
+/** The resources of dispatches with the same bind groups. */
+interface BoundResources {
+  readonly touched: ReadonlySet<GpuResource>;
+  /** True once it is known that none of them can be mapped any more. */
+  isUnmappable: boolean;
+}
+
 /** A mapping for which the program waits. */
 interface GatedMapping extends PendingMapping {
   /** The native mapping. It is requested anew when work that uses the buffer is executed again. */
@@ -130,9 +137,22 @@ export class MappingGate {
 
   /** Returns whether a resource is a mapped buffer. */
   isMapped(resource: GpuResource): boolean {
+    return this.#canBeMapped(resource) && resource.mapState !== "unmapped";
+  }
+
+  /** Returns whether no resource of dispatches is a buffer that is mapped, or ever can be. */
+  areUnmappable(use: BoundResources): boolean {
+    if (use.isUnmappable) return true;
+    for (const resource of use.touched) if (this.#canBeMapped(resource)) return false;
+    use.isUnmappable = true;
+    return true;
+  }
+
+  /** Returns whether a resource is a buffer that is mapped, or ever can be. */
+  #canBeMapped(resource: GpuResource): resource is GPUBuffer {
     if (this.#unmappable.has(resource) || isTexture(resource)) return false;
-    if (resource.mapState !== "unmapped") return true;
-    if ((resource.usage & mappable) === 0) this.#unmappable.add(resource);
+    if (resource.mapState !== "unmapped" || (resource.usage & mappable) !== 0) return true;
+    this.#unmappable.add(resource);
     return false;
   }
 

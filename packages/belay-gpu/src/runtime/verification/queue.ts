@@ -5,6 +5,7 @@ import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import { auditableCommands } from "../recording/auditableCommands.ts";
 import type { CommandRecord } from "../recording/commandRecord.ts";
 import type { Commands } from "../recording/commands.ts";
+import type { DispatchUse } from "../recording/dispatchUse.ts";
 import { coversTexture } from "../recording/transfers.ts";
 import { flags, isIterable, proxyOf } from "../webgpu/nativeObjects.ts";
 import { copyDescriptor } from "../webgpu/replayStep.ts";
@@ -57,7 +58,8 @@ export function hardenedQueue({
   const recordOf = (each: GPUCommandBuffer) => commands.recordOf(each);
   const isInvalid = (each: object) => owners.isInvalid(each);
   const isUnusable = (each: GpuResource) => mappings.isMapped(each) || isInvalid(each);
-  const touchesUnusable = (record: CommandRecord | undefined) => record?.touchesSome(isUnusable);
+  const areUsable = (use: DispatchUse) => !owners.hasInvalid && mappings.areUnmappable(use);
+  const touchesUnusable = (record: CommandRecord | undefined) => record?.touchesSome(isUnusable, areUsable);
   const isShown = (each: GpuResource) => textures.isShown(each);
   const targetOf = <T extends GpuResource>(resource: T, end?: number): T =>
     journal.destroyedTwin(resource) ?? usages.target(resource, end);
@@ -77,7 +79,7 @@ export function hardenedQueue({
         return;
       }
       for (const record of records) {
-        if (!record || !some(record.written, isShown)) continue;
+        if (!record || !textures.hasShown || !some(record.written, isShown)) continue;
         framesShown++;
         for (const resource of refuses ? record.read : []) {
           const tainted = verifier.taintOf(resource);

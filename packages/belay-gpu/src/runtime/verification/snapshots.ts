@@ -25,6 +25,13 @@ export interface SnapshotReport {
   readonly milliseconds: number;
 }
 
+/** A resource to copy, with its size in bytes and the check words of a buffer. */
+interface Copied {
+  readonly resource: GpuResource;
+  readonly size: number;
+  readonly checks: BufferRange | undefined;
+}
+
 /** The copies of buffers and textures from before epochs wrote them. */
 export class Snapshots {
   readonly #device: GPUDevice;
@@ -72,34 +79,44 @@ export class Snapshots {
     return dataOf(resource)?.get(this) === true;
   }
 
-  /** Returns whether copies of these resources stay within the budget. */
-  hasRoomFor(resources: readonly GpuResource[]): boolean {
-    const copied = resources.filter((resource) => !this.#isPristine(resource));
-    return this.#memory.hasRoomFor(copied.reduce((sum, resource) => sum + this.#sizeOf(resource), 0));
-  }
-
-  /** Saves the current contents of resources. Resolves to the error if the device rejects that. */
+  /**
+   * Saves the current contents of resources. Resolves to the error if the device rejects that.
+   * Saves nothing and returns `"noRoom"` if the copies do not stay within the budget.
+   */
   save(
     resources: readonly GpuResource[],
     into: Map<GpuResource, Contents>,
-  ): Promise<GPUError | null> | undefined {
+  ): Promise<GPUError | null> | "noRoom" | undefined {
     const start = performance.now();
-    const copied: GpuResource[] = [];
+    const pristine: GpuResource[] = [];
+    const copied: Copied[] = [];
+    let bytes = 0;
     for (const resource of resources) {
-      if (this.#isPristine(resource)) into.set(resource, "zeros");
-      else copied.push(resource);
+      if (this.#isPristine(resource)) {
+        pristine.push(resource);
+      } else {
+        const size = sizeOf(resource);
+        const checks = isTexture(resource) ? undefined : this.#checks.checksOf(resource);
+        copied.push({ resource, size, checks });
+        bytes += size + (checks?.size ?? 0);
+      }
       this.recordWrite(resource);
     }
+    if (!this.#memory.hasRoomFor(bytes)) return "noRoom";
+    for (const resource of pristine) into.set(resource, "zeros");
     if (copied.length === 0) return undefined;
     const { failed } = makeSilently(this.#device, () => {
       const encoder = this.#device.createCommandEncoder({ label: "belay: save" });
-      for (const resource of copied) {
+      for (const each of copied) {
+        const { resource } = each;
         into.set(
           resource,
-          isTexture(resource) ? this.#copyTexture(encoder, resource) : this.#copyBuffer(encoder, resource),
+          isTexture(resource)
+            ? this.#copyTexture(encoder, resource)
+            : this.#copyBuffer(encoder, resource, each),
         );
         this.#taken++;
-        this.#bytes += sizeOf(resource);
+        this.#bytes += each.size;
       }
       this.#device.queue.submit([encoder.finish()]);
     });
@@ -150,12 +167,6 @@ export class Snapshots {
     this.#memory.destroyUnused();
   }
 
-  /** Returns the size of a copy in bytes. The check words of a buffer follow its data. */
-  #sizeOf(resource: GpuResource): number {
-    const checks = isTexture(resource) ? undefined : this.#checks.checksOf(resource);
-    return sizeOf(resource) + (checks?.size ?? 0);
-  }
-
   #copyTexture(encoder: GPUCommandEncoder, texture: GPUTexture): GPUTexture {
     const copy = this.#textureLike(texture);
     this.#memory.addTexture(sizeOf(copy));
@@ -163,12 +174,12 @@ export class Snapshots {
     return copy;
   }
 
-  #copyBuffer(encoder: GPUCommandEncoder, buffer: GPUBuffer): BufferRange {
-    const copy = this.#memory.allocate(this.#sizeOf(buffer));
-    const [data, checks] = [wholeWords(buffer), this.#checks.checksOf(buffer)];
-    encoder.copyBufferToBuffer(buffer, 0, copy.buffer, copy.offset, data);
+  /** The check words of a buffer follow its data. */
+  #copyBuffer(encoder: GPUCommandEncoder, buffer: GPUBuffer, { size, checks }: Copied): BufferRange {
+    const copy = this.#memory.allocate(size + (checks?.size ?? 0));
+    encoder.copyBufferToBuffer(buffer, 0, copy.buffer, copy.offset, size);
     if (checks)
-      encoder.copyBufferToBuffer(checks.buffer, checks.offset, copy.buffer, copy.offset + data, checks.size);
+      encoder.copyBufferToBuffer(checks.buffer, checks.offset, copy.buffer, copy.offset + size, checks.size);
     return copy;
   }
 

@@ -12,6 +12,7 @@
  */
 
 import type { BindingPoint } from "../../compiler/contract.ts";
+import type { Grid } from "../context/dispatchCall.ts";
 import { type ReportArena, rangeOf } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { armingWords } from "../injection/injector.ts";
@@ -63,10 +64,8 @@ interface PassAgain {
   readonly substitution: Substitution;
   readonly commands: PassCommands;
   pipeline: GPUComputePipeline | undefined;
-  readonly groups: Map<number, SetGroup>;
+  readonly groups: (SetGroup | undefined)[];
 }
-
-type Grid = Parameters<GPUComputePassEncoder["dispatchWorkgroups"]>;
 
 /**
  * The number of polls of a replica that has waited in vain before: about a quarter of a minute on a
@@ -102,10 +101,10 @@ export class StoreSearch {
         stateOf(this).pipeline = pipeline;
       },
       setBindGroup(index: number, group: GPUBindGroup | null | undefined, ...offsets: unknown[]): undefined {
-        stateOf(this).groups.set(index, { group: group ?? null, offsets: copyArguments(offsets) });
+        stateOf(this).groups[index] = { group: group ?? null, offsets: copyArguments(offsets) };
       },
-      dispatchWorkgroups(...grid) {
-        dispatch(stateOf(this), grid);
+      dispatchWorkgroups(x, y = 1, z = 1) {
+        dispatch(stateOf(this), [x, y, z]);
       },
       dispatchWorkgroupsIndirect(buffer, offset) {
         dispatchIndirect(stateOf(this), buffer, offset);
@@ -119,7 +118,7 @@ export class StoreSearch {
           substitution: stateOf(this),
           commands,
           pipeline: undefined,
-          groups: new Map(),
+          groups: [],
         });
         return pass;
       },
@@ -156,7 +155,7 @@ export class StoreSearch {
     const variants = new Map<PipelineVariant, ProtectedKernel>();
     for (const event of epochs.flatMap(({ events }) => events))
       if ("record" in event)
-        for (const { variant, kernel } of event.record.uses) if (kernel) variants.set(variant, kernel);
+        for (const { variant, kernel } of event.record.uses()) if (kernel) variants.set(variant, kernel);
     const kernels = new Map<ProtectedKernel, ProtectedKernel>();
     const patient = new Set<ProtectedKernel>();
     const pipelines = new Map<GPUComputePipeline, Substitute>();
@@ -241,7 +240,7 @@ export class StoreSearch {
     this.#use(state, found);
     if (found && !sharesGrid(found.substitute)) {
       const { doubled } = found.substitute;
-      const halved = grid.map((size, i) => (i === doubled ? size! / 2 : size));
+      const halved = grid.map((size, i) => (i === doubled ? size / 2 : size));
       commands.dispatchWorkgroups(halved);
       this.#bringShadowsUpToDate(state, found.substitute);
     } else commands.dispatchWorkgroups(grid);
@@ -269,7 +268,7 @@ export class StoreSearch {
 
   #use({ commands, pipeline, groups }: PassAgain, found: FoundSubstitute | undefined): void {
     const runs = found?.substitute.pipeline ?? pipeline;
-    if (runs) commands.use(runs, groups, found?.regrouped);
+    if (runs) commands.use(runs, found?.regrouped ?? groups);
   }
 
   /** Returns the substitute of the current pipeline, if one fits the current bind groups. */
@@ -292,7 +291,7 @@ export class StoreSearch {
 
   /** Returns the range that is bound at a binding point, without its dynamic offset. */
   #rangeAt({ group, binding }: BindingPoint, groups: SetGroups): BufferRange | undefined {
-    const set = groups.get(group)?.group;
+    const set = groups[group]?.group;
     const entries = set && this.#bindGroups.nativeEntriesOf(set);
     const entry = entries?.find((each) => each.binding === binding);
     return entry && boundRange(entry.resource);
@@ -308,9 +307,9 @@ export class StoreSearch {
   ): SetGroups | undefined {
     const { group: reportGroup, binding } = kernel.protection.layout!;
     const shadows = lacksShadows ? (replaced.interGroup?.shadows ?? []) : [];
-    const regrouped = new Map<number, SetGroup>();
+    const regrouped = [...groups];
     for (const [index, layout] of layouts) {
-      const set = groups.get(index);
+      const set = groups[index];
       const entries = set?.group && this.#bindGroups.nativeEntriesOf(set.group);
       if (!entries) return undefined;
       const own = entries
@@ -323,7 +322,7 @@ export class StoreSearch {
       const { made } = makeSilently(this.#device, () =>
         this.#device.createBindGroup({ label: "belay: run again", layout, entries: own }),
       );
-      regrouped.set(index, { group: made, offsets: set.offsets });
+      regrouped[index] = { group: made, offsets: set.offsets };
     }
     return regrouped;
   }

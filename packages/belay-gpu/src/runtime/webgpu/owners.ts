@@ -121,6 +121,11 @@ export class Owners {
     return isAnyShared ? Array.from(given, (each) => this.accept(each)) : [...given];
   }
 
+  /** True if there are invalid objects in place of others. */
+  get hasInvalid(): boolean {
+    return this.#invalid !== undefined;
+  }
+
   /** Returns whether an object is an invalid one in place of another. */
   isInvalid(object: object): boolean {
     return this.#invalid?.has(object) ?? false;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { PassCommands, type SetGroup } from "./passCommands.ts";
+import { PassCommands, type SetGroup, type SetGroups } from "./passCommands.ts";
 import { noOffsets } from "./replayStep.ts";
 
 /** A pass that lists the commands which it gets. */
@@ -30,12 +30,9 @@ const asPass = (pass: ListedPass) => pass as unknown as GPUComputePassEncoder;
 it("encodes other commands in later executions, and then sets again what these have changed", () => {
   const first = new ListedPass();
   const commands = new PassCommands(asPass(first));
-  const groups = new Map([
-    [0, set("a")],
-    [1, set("b")],
-  ]);
-  const run = (to: PassCommands, name: string, own: ReadonlyMap<number, SetGroup>, count: number) => {
-    to.use(pipeline(name), own, undefined);
+  const groups = [set("a"), set("b")];
+  const run = (to: PassCommands, name: string, groups: SetGroups, count: number) => {
+    to.use(pipeline(name), groups);
     to.dispatchWorkgroups([count]);
   };
   run(commands, "own", groups, 1);
@@ -44,7 +41,7 @@ it("encodes other commands in later executions, and then sets again what these h
     commands.setBindGroup(0, set("check"));
     commands.dispatchWorkgroups([2]);
   });
-  commands.onlyLater((later) => run(later, "again", new Map([[1, set("report")]]), 3));
+  commands.onlyLater((later) => run(later, "again", [undefined, set("report")], 3));
   run(commands, "own", groups, 4);
   commands.end();
   const before = ["pipeline own", "group 0 a", "group 1 b", "dispatch 1"];

@@ -7,14 +7,19 @@ export interface SetGroup {
   readonly offsets: readonly unknown[];
 }
 
-/** The bind groups that are set, by index. */
-export type SetGroups = ReadonlyMap<number, SetGroup>;
+/** The bind groups that are set, by index. An index has no entry until it was set. */
+export type SetGroups = readonly (SetGroup | undefined)[];
+
+/** No device has a bind group with a larger index. It rejects a pass with one. */
+export const LARGEST_INDEX = 31;
+
+/** The state of an index that has no bind group. */
+export const noGroup: SetGroup = { group: null, offsets: noOffsets };
 
 /** Encodes the commands of later executions of the same work, and sets all that these need. */
 type LaterCommands = (commands: PassCommands) => void;
 
 const noArguments: readonly unknown[] = [];
-const unset: SetGroup = { group: null, offsets: noOffsets };
 
 /** The commands of a compute pass. It keeps no native pass alive. */
 export class RecordedPass {
@@ -105,7 +110,7 @@ export class PassCommands {
   readonly #pass: GPUComputePassEncoder;
   readonly #native: GPUComputePassEncoder;
   #pipeline: GPUComputePipeline | undefined;
-  readonly #groups = new Map<number, SetGroup>();
+  readonly #groups: (SetGroup | undefined)[] = [];
   /** True while commands belong to the first execution only. */
   #isFirst = false;
 
@@ -152,7 +157,7 @@ export class PassCommands {
       setBindGroup.call(this.#pass, index, group);
       if (!this.#isFirst) this.recorded.pushTwo("setBindGroup", index, group);
     }
-    this.#groups.set(index, this.#isFirst ? { group, offsets: [...offsets] } : set);
+    if (index <= LARGEST_INDEX) this.#groups[index] = this.#isFirst ? { ...set } : set;
   }
 
   noteAdded(group: GPUBindGroup): void {
@@ -160,28 +165,22 @@ export class PassCommands {
     this.added.add(group);
   }
 
-  /**
-   * Sets the pipeline and the bind groups that are not set already. Bind groups in `added` replace
-   * those in `own`.
-   */
-  use(pipeline: GPUComputePipeline, own: SetGroups, added: SetGroups | undefined): void {
+  /** Sets the pipeline and the bind groups that are not set already, and no others. */
+  use(pipeline: GPUComputePipeline, groups: SetGroups): void {
     if (this.#pipeline !== pipeline) this.setPipeline(pipeline);
-    for (const [index, { group }] of this.#groups) {
-      if (group && !own.has(index) && !added?.has(index)) this.setBindGroup(index, unset);
-    }
-    for (const [index, set] of own) if (!added?.has(index)) this.ensure(index, set);
-    if (added) for (const [index, set] of added) this.ensure(index, set);
+    const count = Math.max(groups.length, this.#groups.length);
+    for (let index = 0; index < count; index++) this.ensure(index, groups[index] ?? noGroup);
   }
 
   /** Sets a bind group if it is not set already. */
   ensure(index: number, wanted: SetGroup): void {
-    const now = this.#groups.get(index) ?? unset;
-    if (now.group !== wanted.group || now.offsets !== wanted.offsets) this.setBindGroup(index, wanted);
+    if ((this.#groups[index] ?? noGroup) !== wanted) this.setBindGroup(index, wanted);
   }
 
-  /** `grid` has the arguments of the native method, which may be wrong. */
-  dispatchWorkgroups(grid: readonly unknown[]): void {
-    this.#encode("dispatchWorkgroups", grid);
+  dispatchWorkgroups(grid: readonly number[]): void {
+    const [x, y, z] = grid;
+    this.#native.dispatchWorkgroups.call(this.#pass, x!, y, z);
+    if (!this.#isFirst) this.recorded.push("dispatchWorkgroups", grid);
   }
 
   dispatchWorkgroupsIndirect(buffer: GPUBuffer, offset: number): void {

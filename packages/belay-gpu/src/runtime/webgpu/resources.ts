@@ -115,6 +115,11 @@ export class Textures {
     this.follow(this.#owners.own("texture", texture));
   }
 
+  /** True if a canvas has shown a texture. */
+  get hasShown(): boolean {
+    return this.#shown !== undefined;
+  }
+
   isShown(resource: GpuResource): boolean {
     return this.#shown?.has(resource as GPUTexture) ?? false;
   }
