@@ -510,6 +510,7 @@ describe("checks by algebra on a hardened device", () => {
     device.belay.arm({ kernel: again.kernel, site: id, effect: { xor: 1 << 22 }, ...where });
     await program.run();
     expect(found).toEqual(detections);
+    expect((await kernelOf(device)).detections).toBe(detections.length);
   });
 
   it("leaves a kernel to redundancy if redundancy and the check of its sums disagree", async () => {
@@ -959,6 +960,15 @@ describe("checks by algebra on a hardened device", () => {
 
   it.each([
     ["leaves room in its output", longer, 'its results fill 384 of the 396 bytes of "c"'],
+    [
+      "adds a number and subtracts it again",
+      {
+        ...product,
+        source: `${product.source.replace("= sum;", "= passing(sum, 1e10 * a[0]);")}
+fn passing(sum: f32, x: f32) -> f32 { return (sum + x) - x; }`,
+      },
+      "numbers cancel in it that its results do not have",
+    ],
     [
       "has two outputs",
       {

@@ -31,6 +31,7 @@ function product(n: number, a: Steps, b: Steps, isByRows = true): SumsOfProducts
     coefficient: 1,
     addedScale: 1,
     roundings: n,
+    scaling: 1,
     precision: "f32",
   };
 }

@@ -697,11 +697,11 @@ function boundsOf(sums: SumsOfProducts, terms: number, lanes: number): string {
   const combining = 2 + blockColumns / lastParts + lastParts;
   // Right results are sums of these magnitudes, so their weighted sums have the same bound.
   const share = unit * (sums.roundings + 4 + combining + 2 * (additions + 1));
-  const least = ({ format }: Operand) => (format === "f16" ? 2 ** -14 : 2 ** -126) / share;
+  const { scaling } = sums;
+  const least = ({ format }: Operand) => (format === "f16" ? 2 ** -14 : 2 ** -126 * scaling) / share;
   // Integers count with the least scale.
   const tiny = (each: Operand) =>
     isPacked(each.format) ? (sums.scale ? largest(each) * least(sums.scale) : 0) : least(each);
-  const scale = Math.max(1, Math.abs(sums.coefficient));
   const ofWords = sums.output.format === "f16" ? blockColumns * 2 ** -13 : 0;
   return `
 const share = ${float(share)};
@@ -709,7 +709,7 @@ const tinyLeft = ${float(2 * tiny(sums.left))};
 const tinyRight = ${float(8 * tiny(sums.right))};
 ${sums.output.format === "f16" ? `const shareOfResult = ${float(1.1 * 2 ** -11)};` : ""}
 ${sums.added ? `const shareOfAdded = ${float(share)};\nconst tinyAdded = ${float(8 * Math.max(1, Math.abs(sums.addedScale)) * tiny(sums.added))};` : ""}
-const least = ${float(scale * terms * blockColumns * 2 ** -120 + ofWords)};
-const most = ${float(share * 2 ** 124)};
+const least = ${float(scaling * terms * blockColumns * 2 ** -120 + ofWords)};
+const most = ${float((share * 2 ** 124) / scaling)};
 const mostHalf = ${float(share * 2 ** 14)};`;
 }

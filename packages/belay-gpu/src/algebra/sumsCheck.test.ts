@@ -284,4 +284,21 @@ describe("the check of sums of products", () => {
           expect([kind, (await program.run(change(seeded(seed)))).outcome]).toEqual([kind, "agreed"]);
     }
   });
+
+  it.each([
+    ["up", "1e-6", "1e-6", "1e12", 1e-16, "agreed"],
+    ["down", "1e6", "1e6", "1e-12", 1e14, "undecided"],
+  ] as const)(
+    "raises no alarm where numbers in between leave the normal range, as they are scaled %s later",
+    async (_, left, right, later, size, outcome) => {
+      const term = "aTile[local.y][i] * bTile[i][local.x]";
+      const scaled = `(${left} * aTile[local.y][i]) * (${right} * bTile[i][local.x])`;
+      expect(product.source).toContain(term);
+      const source = product.source.replace(term, scaled).replace("= sum;", `= sum * ${later};`);
+      const program = new CheckedProgram(await sharedDevice(), { ...product, source });
+      const numbers: Numbers = (binding, i) => random(binding, i) * size;
+      expect((await program.run(numbers)).outcome).toBe(outcome);
+      expect((await program.run()).outcome).toBe("agreed");
+    },
+  );
 });

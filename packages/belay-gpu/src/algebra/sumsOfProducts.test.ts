@@ -152,6 +152,46 @@ fn result(at: vec3i) -> f32 {
     expect(windows.map(({ unit, size }) => unit * size)).toEqual([512, 8192]);
   });
 
+  it.each([
+    ["Kahan", "let y = x - error; let t = sum + y; error = (t - sum) - y; sum = t;", "sum"],
+    [
+      "Knuth",
+      "let t = sum + x; let z = t - sum; error += (sum - (t - z)) + (x - z); sum = t;",
+      "sum + error",
+    ],
+  ])("are found in sums that carry their errors along, with more roundings: %s", (_, step, result) => {
+    const plain = plainProduct(8, 8, 16);
+    const { terms, roundings } = sumsIn({
+      ...plain,
+      source: `@group(0) @binding(1) var<storage, read> a: array<f32>;
+@group(0) @binding(2) var<storage, read> b: array<f32>;
+@group(0) @binding(3) var<storage, read_write> c: array<f32>;
+@compute @workgroup_size(64) fn main(@builtin(local_invocation_index) i: u32) {
+  var sum = 0.0;
+  var error = 0.0;
+  for (var k = 0u; k < 16u; k++) {
+    let x = a[i / 8u * 16u + k] * b[k * 8u + i % 8u];
+    ${step}
+  }
+  c[i] = ${result};
+}`,
+      grid: [1, 1, 1],
+    });
+    expect(terms.map(({ size }) => size)).toEqual([16]);
+    // Each addition may be rounded, and the error of each may be added wrongly.
+    expect(roundings).toBeGreaterThanOrEqual(3 * 15);
+    expect(roundings).toBeLessThan(8 * 16);
+  });
+
+  it("are found with the factors by which numbers in between are scaled", () => {
+    const scaled = (text: string) => sumsIn(bodyOf(`c[i] = ${text};`)).scaling;
+    expect(scaled("a[i] * a[i + 1]")).toBe(1);
+    expect(scaled("0.25 * (a[i] * a[i + 1])")).toBe(4);
+    expect(scaled("(0.25 * a[i]) * (0.5 * a[i + 1]) * 16.0")).toBe(16);
+    expect(scaled("(8.0 * a[i]) * a[i + 1]")).toBe(8);
+  });
+
+  const hidden = "numbers cancel in it that its results do not have";
   const bodyOf = (body: string): ProductKernel => ({
     name: "",
     source: `@group(0) @binding(0) var<storage, read> a: array<f32>;
@@ -175,6 +215,14 @@ fn result(at: vec3i) -> f32 {
     ["c[i] = a[i] * a[(i * i) % 13];", "the addresses of its results have no pattern"],
     ["for (var j = 0u; j < 1u; ) { c[i] = a[j]; }", "too many iterations, calls and invocations"],
     ["c[i * 16] = a[i] * a[i];", "it stores out of bounds"],
+    ["let q = 1e10 * a[i + 2]; c[i] = (a[i] * a[i + 1] + q) - q;", hidden],
+    ["let q = a[i + 2]; c[i] = a[i] * a[i + 1] + (q - q);", hidden],
+    ["let q = 1e10 * a[i + 2]; c[i] = ((a[i] + q) - q) * a[i + 1];", hidden],
+    ["let old = c[i]; c[i] = (old + a[i] * a[i + 1]) - old;", hidden],
+    ["c[i] = (a[i] * a[i + 1] + 1e10) - 1e10;", "it adds constants"],
+    ["c[i] = (1e-25 * a[i]) * (1e-15 * a[i + 1]) * 1e30 * 1e10;", "it scales numbers too far up and down"],
+    ["c[i] = (1e25 * a[i]) * (1e15 * a[i + 1]) * 1e-30 * 1e-10;", "it scales numbers too far up and down"],
+    ["c[i] = (1e-25 * a[i]) * (1e25 * a[i + 1]);", "it scales numbers too far up and down"],
     ["c[i] = a[i + 60] * a[i];", "its results are no sums of products, or too long ones"],
   ])("are not found in a kernel with %s", (body, reason) => {
     expect(findIn(bodyOf(body))).toEqual({ reason });

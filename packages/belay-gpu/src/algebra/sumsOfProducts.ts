@@ -118,6 +118,8 @@ export interface SumsOfProducts {
   readonly addedScale: number;
   /** The most roundings of one term on its way into the result. */
   readonly roundings: number;
+  /** The largest factor, of at least 1, by which numbers in between are scaled up or down. */
+  readonly scaling: number;
   /** The format in which the kernel adds up. */
   readonly precision: Precision;
 }
@@ -144,6 +146,11 @@ const moreWorkgroups = 16;
  * products and more. Source: M. Fasi et al., "Numerical behavior of NVIDIA tensor cores", 2021.
  */
 const matrixUnit = 3;
+/**
+ * The largest factor by which numbers may be scaled on their way into a result. Numbers in between
+ * are then so much closer to the least and the largest normal ones.
+ */
+const mostScaling = 2 ** 64;
 /** The most results that are sampled of each workgroup, and the most terms of these. */
 const mostOfWorkgroup = 48;
 const mostTermsOfWorkgroup = mostTerms / 8;
@@ -521,6 +528,8 @@ class Sampler {
       if (this.#terms - before + longest > mostTermsOfWorkgroup) break;
       const sum = this.#symbols.sumOf(stores.get(offset)!, mostTerms - this.#terms);
       if (!sum) throw new NoFit(noSums);
+      if (sum.hidesNumbers) throw new NoFit("numbers cancel in it that its results do not have");
+      if (!(scalingOf(sum) <= mostScaling)) throw new NoFit("it scales numbers too far up and down");
       this.#activated?.note(this.#symbols, output.stores.get(offset), stores.get(offset)!);
       longest = Math.max(longest, sum.terms.length);
       this.#terms += sum.terms.length;
@@ -691,6 +700,7 @@ class Fit {
       windows,
       coefficient,
       addedScale,
+      scaling: this.#samples.reduce((most, { sum }) => Math.max(most, scalingOf(sum)), 1),
       roundings: this.#unit * all.reduce((most, each) => Math.max(most, each.roundings), 0),
       precision: isHalf ? "f16" : "f32",
     };
@@ -733,6 +743,9 @@ class Fit {
     return coefficient;
   }
 }
+
+/** Returns the largest factor by which numbers of a sum are scaled up or down. */
+const scalingOf = ({ least, most }: SymbolicSum): number => Math.max(1 / least, most);
 
 const isProduct = ({ factors }: Term): boolean => factors.length > 1;
 

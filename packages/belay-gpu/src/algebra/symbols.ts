@@ -29,6 +29,7 @@ const kinds = [
   "negate",
   "narrow",
   "products",
+  "rest",
   "function",
 ] as const;
 type Kind = (typeof kinds)[number];
@@ -64,6 +65,8 @@ export const isPacked = (format: Format): boolean => format.startsWith("u") || f
 
 /** The largest number that is added to integers. Sums of integers are exact up to it. */
 const mostPlus = 2 ** 20;
+/** The number up to which integers are exact in f16. */
+const mostOfHalf = 2 ** 11;
 /** The most factors of a term: two numbers, of which one has a scale. */
 const mostFactors = 3;
 
@@ -80,7 +83,23 @@ export interface SymbolicSum {
   readonly terms: readonly Term[];
   /** True if an operation in between rounded to f16. */
   readonly isHalf: boolean;
+  /** True if numbers cancel that are no part of the sum. They may be larger than its terms. */
+  readonly hidesNumbers: boolean;
+  /** The least and the largest factor by which results of operations are multiplied later on. */
+  readonly least: number;
+  readonly most: number;
 }
+
+/** The numbers that cancelled in a sum, and the roundings that they left there. */
+interface Cancelled {
+  readonly numbers: readonly number[];
+  readonly roundings: number;
+}
+const nothing: Cancelled = { numbers: [], roundings: 0 };
+/** The roundings of an operand by a sum of which it is subtracted again. */
+const roundingsOfRest = 2;
+/** The most numbers that cancel in one sum. */
+const mostCancelled = 64;
 
 /** A function of expressions: a template of WGSL with `$0` and so on in place of its operands. */
 interface Application {
@@ -136,6 +155,8 @@ export class Symbols {
   #latest: { readonly source: Source; readonly number: number } | undefined;
   /** The integers of the nodes with bits. */
   #fields: BitField[] = [];
+  /** The numbers that cancelled in the nodes of rests. */
+  #cancelled: Cancelled[] = [];
   #applications: Application[] = [];
   readonly #followsFunctions: boolean;
 
@@ -156,6 +177,7 @@ export class Symbols {
     this.#count = opaque / unit;
     this.#factors = [];
     this.#fields = [];
+    this.#cancelled = [];
     this.#applications = [];
     this.#add("opaque", 0, 0, false);
   }
@@ -217,13 +239,14 @@ export class Symbols {
   }
 
   /** Returns the float with the value of an unknown integer or boolean. */
-  #fromInteger(x: number): number {
+  #fromInteger(x: number, isHalf: boolean): number {
     if (this.#isKind(x, "function")) return this.#apply("fromInteger", [x]);
     const field = this.#fieldOf(x);
     if (!field) return opaque;
     const { buffer, bit, width, isSigned, left, plus } = field;
     const isAligned = bit % width === 0 && [1, 2, 4, 8, 16].includes(width);
     if (!isAligned || Math.abs(plus) > mostPlus) return opaque;
+    if (isHalf && (2 ** width + Math.abs(plus)) * 2 ** left > mostOfHalf) return opaque;
     const format = `${isSigned ? "i" : "u"}${width}` as Format;
     const loaded = this.#loaded({ buffer, format, plus }, bit / width);
     return left === 0 ? loaded : this.#add("multiply", loaded, 2 ** left, false);
@@ -240,11 +263,12 @@ export class Symbols {
   }
 
   /** Returns the sum of a loaded integer and a constant one; undefined for other numbers. */
-  #moved(x: number, by: number): number | undefined {
+  #moved(x: number, by: number, isHalf: boolean): number | undefined {
     if (isSymbol(by) || !Number.isInteger(by) || !this.#isKind(x, "load")) return undefined;
     const source = this.#sources[this.#first[x / unit]!]!;
     const plus = source.plus + by;
     if (!isPacked(source.format) || Math.abs(plus) > mostPlus) return undefined;
+    if (isHalf && 2 ** bitsOf(source.format) + Math.abs(plus) > mostOfHalf) return undefined;
     return this.#loaded({ ...source, plus }, this.#second[x / unit]!);
   }
 
@@ -261,13 +285,13 @@ export class Symbols {
       if (a === 0) return b;
       if (b === 0) return a;
       if (!isSymbol(a) && !isSymbol(b)) return exact.add(a, b);
-      return this.#moved(a, b) ?? this.#moved(b, a) ?? binary("add", a, b);
+      return this.#moved(a, b, isHalf) ?? this.#moved(b, a, isHalf) ?? binary("add", a, b);
     };
     const negate = (x: number) => (isSymbol(x) ? binary("negate", x, 0) : -x);
     const narrow = (x: number) => (isSymbol(x) ? binary("narrow", x, 0) : exact.from(x));
     const known: Partial<Record<FloatOperation, unknown>> = {
       add,
-      sub: (a: number, b: number) => this.#withoutTerm(a, b) ?? add(a, negate(b)),
+      sub: (a: number, b: number) => this.#withoutTerm(a, b, isHalf) ?? add(a, negate(b)),
       mul: (a: number, b: number) => {
         if (a === 0 || b === 0) return 0;
         if (a === 1) return b;
@@ -280,7 +304,7 @@ export class Symbols {
       },
       neg: negate,
       from: isHalf ? narrow : (x: number) => (isSymbol(x) ? x : exact.from(x)),
-      fromInteger: (x: number) => (isSymbol(x) ? this.#fromInteger(x) : exact.fromInteger(x)),
+      fromInteger: (x: number) => (isSymbol(x) ? this.#fromInteger(x, isHalf) : exact.fromInteger(x)),
       fromBits: (x: number) => (isSymbol(x) ? this.#fromBits(x, isHalf) : exact.fromBits(x)),
       hull: (a: number) => a,
       loaded: (x: number) => x,
@@ -307,14 +331,35 @@ export class Symbols {
   sumOf(number: number, most: number): SymbolicSum | undefined {
     const terms: Term[] = [];
     let isHalf = false;
+    let hidesNumbers = false;
+    let [least, mostScale] = [1, 1];
+    /** The roundings that numbers left in the sum as they cancelled. */
+    let ofCancelled = 0;
+    /** The largest factors of numbers that are parts of the sum, and of those that cancelled. */
+    const parts = new Map<number, number>();
+    const cancelled: [x: number, factor: number][] = [];
     const waiting: { x: number; coefficient: number; roundings: number }[] = [
       { x: number, coefficient: 1, roundings: 0 },
     ];
+    const scale = (smaller: number, larger: number) => {
+      least = Math.min(least, smaller);
+      mostScale = Math.max(mostScale, larger);
+    };
     /** Adds the terms of a product. Returns false if it has none. */
     const multiply = (a: number, b: number, coefficient: number, roundings: number): boolean => {
       const [left, right] = [this.sumOf(a, most), this.sumOf(b, most)];
       if (!left || !right || left.terms.length * right.terms.length > most) return false;
       isHalf ||= left.isHalf || right.isHalf;
+      hidesNumbers ||= left.hidesNumbers || right.hidesNumbers;
+      const factor = Math.abs(coefficient);
+      const factorsIn = (sum: SymbolicSum) => sum.terms.map((each) => Math.abs(each.coefficient));
+      for (const [one, other] of [
+        [left, right],
+        [right, left],
+      ] as const) {
+        const factors = factorsIn(other);
+        scale(factor * one.least * Math.min(...factors), factor * one.most * Math.max(...factors));
+      }
       for (const s of left.terms)
         for (const t of right.terms) {
           const factors = [...s.factors, ...t.factors];
@@ -326,7 +371,12 @@ export class Symbols {
     };
     for (;;) {
       const next = waiting.pop();
-      if (!next) return { terms, isHalf };
+      if (!next) {
+        hidesNumbers ||= cancelled.some(([x, factor]) => !(parts.get(x)! >= factor));
+        const rounded =
+          ofCancelled === 0 ? terms : terms.map((t) => ({ ...t, roundings: t.roundings + ofCancelled }));
+        return { terms: rounded, isHalf, hidesNumbers, least, most: mostScale };
+      }
       const { x, coefficient, roundings } = next;
       if (terms.length > most) return undefined;
       if (!isSymbol(x)) {
@@ -336,7 +386,12 @@ export class Symbols {
       const i = x / unit;
       const [a, b] = [this.#first[i]!, this.#second[i]!];
       isHalf ||= this.#halves[i] === 1 && roundings > 0;
-      switch (kinds[this.#kinds[i]!]!) {
+      const kind = kinds[this.#kinds[i]!]!;
+      const factor = Math.abs(coefficient);
+      // Without rests, nothing has cancelled.
+      if (this.#cancelled.length > 0) parts.set(x, Math.max(parts.get(x) ?? 0, factor));
+      if (kind !== "load" && kind !== "negate" && kind !== "rest") scale(factor, factor);
+      switch (kind) {
         case "opaque":
         case "bits":
         case "function":
@@ -356,6 +411,13 @@ export class Symbols {
           // The last rounding belongs to the store.
           waiting.push({ x: a, coefficient, roundings: roundings + 1 });
           break;
+        case "rest": {
+          const { numbers, roundings: more } = this.#cancelled[b]!;
+          for (const each of numbers) cancelled.push([each, factor]);
+          ofCancelled += more;
+          waiting.push({ x: a, coefficient, roundings });
+          break;
+        }
         case "divide":
           isHalf ||= this.#halves[i] === 1;
           waiting.push({ x: a, coefficient: coefficient / b, roundings: roundings + 4 });
@@ -427,14 +489,44 @@ export class Symbols {
     }
   }
 
-  /** Returns a sum without one of its operands. Sums that carry their error subtract one. */
-  #withoutTerm(sum: number, term: number): number | undefined {
-    if (!isSymbol(sum) || sum === opaque) return undefined;
-    if (sum === term) return 0;
-    const i = sum / unit;
-    if (!this.#isKind(sum, "add") || term === opaque) return undefined;
+  /**
+   * Returns a sum without one of its operands. Sums that carry their error subtract one. The rest
+   * keeps the numbers that cancelled, as their roundings stay in it.
+   */
+  #withoutTerm(sum: number, term: number, isHalf: boolean): number | undefined {
+    if (!isSymbol(sum) || !isSymbol(term) || sum === opaque || term === opaque) return undefined;
+    const [whole, part] = [this.#restOf(sum), this.#restOf(term)];
+    const rest = (value: number, roundings: number, operand = nothing) => {
+      const all = [whole.cancelled, part.cancelled, operand];
+      const numbers = [...all.flatMap((each) => each.numbers), part.value];
+      if (numbers.length > mostCancelled) return undefined;
+      const sumOfRoundings = all.reduce((total, each) => total + each.roundings, roundings);
+      return this.#add(
+        "rest",
+        value,
+        this.#cancelled.push({ numbers, roundings: sumOfRoundings }) - 1,
+        isHalf,
+      );
+    };
+    if (!isSymbol(part.value)) return undefined;
+    if (whole.value === part.value) return rest(0, 0);
+    if (!this.#isKind(whole.value, "add")) return undefined;
+    const i = whole.value / unit;
     const [a, b] = [this.#first[i]!, this.#second[i]!];
-    return a === term ? b : b === term ? a : undefined;
+    const [first, second] = [this.#restOf(a), this.#restOf(b)];
+    if (first.value === part.value) return rest(b, roundingsOfRest, first.cancelled);
+    if (second.value === part.value) return rest(a, roundingsOfRest, second.cancelled);
+    return undefined;
+  }
+
+  /** Returns the value of a number, without rounding, and the numbers that cancelled in it. */
+  #restOf(x: number): { readonly value: number; readonly cancelled: Cancelled } {
+    if (!this.#isKind(x, "rest")) return { value: x, cancelled: nothing };
+    const i = x / unit;
+    const { value, cancelled } = this.#restOf(this.#first[i]!);
+    const own = this.#cancelled[this.#second[i]!]!;
+    const numbers = [...cancelled.numbers, ...own.numbers];
+    return { value, cancelled: { numbers, roundings: cancelled.roundings + own.roundings } };
   }
 
   #add(kind: Kind, a: number, b: number, isHalf: boolean): number {

@@ -194,12 +194,12 @@ export function belayOf(parts: BelayParts): CampaignBelay {
       await parts.counted();
       await parts.audit?.finished();
       await parts.algebra?.finished();
-      const kernelReports = (await kernels.accepted()).map(({ coverage, kernel, runs, source }) => ({
+      const kernelReports = (await kernels.accepted()).map(({ coverage, runs, source }) => ({
         ...coverage,
         ...(coverage.redundancy !== "none" && parts.algebra?.reportOn(coverage, source)),
         dispatches: runs.dispatches,
-        detections: kernel?.detections ?? 0,
-        unverified: kernel?.unverified ?? 0,
+        detections: kernels.total("detections", coverage.kernel),
+        unverified: kernels.total("unverified", coverage.kernel),
       }));
       return {
         kernels: kernelReports,

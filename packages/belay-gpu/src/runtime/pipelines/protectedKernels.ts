@@ -337,6 +337,12 @@ export class Kernels {
     return [...this.#choices].flatMap(([key, choice]) => (this.#pipelines.get(key) ? [choice] : []));
   }
 
+  /** Returns the sum of the counts of a kernel and its variants. */
+  total(count: "detections" | "unverified", name: string): number {
+    const own = [...this.choices].filter(({ coverage }) => coverage.kernel === name);
+    return own.reduce((sum, { kernel }) => sum + (kernel?.[count] ?? 0), 0);
+  }
+
   /** Returns the choice for a pipeline. Equal requests get the same choice. */
   choose(request: KernelRequest): KernelChoice {
     const key = keyOf(request);
