@@ -37,6 +37,12 @@ const SLOT_ALIGNMENT = 256;
  * their check words.
  */
 const FINDINGS_BYTES = 4 * (reportWords.suspect + 1 - reportWords.detections);
+/**
+ * The size of the words before the records of a report. A snapshot has those of all reports one
+ * after the other, as mapped memory is slow to read in many places.
+ */
+const COUNTERS_BYTES = 4 * reportWords.records;
+const COUNTERS_OF_PAGE = (PAGE_BYTES / SLOT_ALIGNMENT) * COUNTERS_BYTES;
 
 /**
  * The report buffers of all protected kernels of a device. They are packed so that one small copy
@@ -118,25 +124,29 @@ export class ReportArena {
    */
   async takeSnapshot(slots: Iterable<ReportSlot>): Promise<ReportSnapshot> {
     const encoder = this.#device.createCommandEncoder({ label: "belay: read reports" });
-    const stagings = new Map<Page, GPUBuffer>();
-    const all = new Set(slots);
+    const all = [...new Set(slots)];
+    const copies = [...new Set(all.map(({ page }) => page))].map((page) => {
+      const staging = page.idleStaging.pop() ?? this.#createStaging(page);
+      const ofPage = all.filter((slot) => slot.page === page);
+      for (const [i, { offset }] of ofPage.entries())
+        encoder.copyBufferToBuffer(page.buffer, offset, staging, i * COUNTERS_BYTES, COUNTERS_BYTES);
+      const start = ofPage.length * COUNTERS_BYTES;
+      encoder.copyBufferToBuffer(page.buffer, 0, staging, start, page.readBack);
+      return { page, staging, ofPage, start, bytes: start + page.readBack };
+    });
     for (const { page, offset, cells, ranOut } of all) {
-      if (!stagings.has(page)) {
-        const staging = page.idleStaging.pop() ?? this.#createStaging(page);
-        encoder.copyBufferToBuffer(page.buffer, 0, staging, 0, page.readBack);
-        stagings.set(page, staging);
-      }
       encoder.clearBuffer(page.buffer, offset + 4 * reportWords.detections, FINDINGS_BYTES);
       if (cells > 0) encoder.clearBuffer(page.buffer, offset + 4 * reportWords.total, 4 * cells);
       if (ranOut !== undefined) encoder.clearBuffer(page.buffer, offset + ranOut, 4);
     }
     this.#device.queue.submit([encoder.finish()]);
     const heads = new Map<ReportSlot, Uint32Array>();
-    const readings = [...stagings].map(async ([page, staging]) => {
-      const bytes = page.readBack;
+    const readings = copies.map(async ({ page, staging, ofPage, start, bytes }) => {
       await staging.mapAsync(flags.mapRead, 0, bytes);
       const words = new Uint32Array(staging.getMappedRange(0, bytes));
-      for (const slot of all) if (slot.page === page) heads.set(slot, copyHead(words, slot));
+      const counters = words.slice(0, start / 4);
+      for (const [i, slot] of ofPage.entries())
+        heads.set(slot, headOf(slot, counters.subarray(i * reportWords.records), words.subarray(start / 4)));
       staging.unmap();
       page.idleStaging.push(staging);
     });
@@ -153,7 +163,7 @@ export class ReportArena {
   }
 
   #createStaging({ buffer, readBack }: Page): GPUBuffer {
-    const size = buffer.size > PAGE_BYTES ? readBack : buffer.size;
+    const size = COUNTERS_OF_PAGE + (buffer.size > PAGE_BYTES ? readBack : buffer.size);
     const usage = flags.bufferMapRead | flags.bufferCopyDst;
     return this.#device.createBuffer({ label: "belay: reports read back", size, usage });
   }
@@ -165,17 +175,17 @@ export function rangeOf({ page, offset, bytes }: ReportSlot): BufferRange {
 }
 
 /**
- * Copies a report up to the last of its cells. Mapped memory can be slow to read, so records are
- * only read if there are any.
+ * Returns a copy of a report up to the last of its cells. `counters` begins with its words before
+ * the records. Mapped memory can be slow to read, so its records are only read if there are any.
  */
-function copyHead(page: Uint32Array, slot: ReportSlot): Uint32Array {
-  const own = page.subarray(slot.offset / 4, (slot.offset + headBytes(slot)) / 4);
-  const head = new Uint32Array(own.length);
-  head.set(own.subarray(0, reportWords.records));
+function headOf(slot: ReportSlot, counters: Uint32Array, page: Uint32Array): Uint32Array {
   const { detections, suspect, records, total } = reportWords;
+  const head = new Uint32Array(headBytes(slot) / 4);
+  head.set(counters.subarray(0, records));
   const isClean = head.subarray(detections, suspect + 1).every((count) => count === 0);
   const first = isClean ? total : records;
-  if (own.length > first) head.set(own.subarray(first), first);
+  const start = slot.offset / 4;
+  if (head.length > first) head.set(page.subarray(start + first, start + head.length), first);
   return head;
 }
 
