@@ -200,6 +200,8 @@ export class CommandRecord implements ResourceAccess {
     if (this.#kernels?.effects !== length) {
       const all = new Set<ProtectedKernel>();
       for (const { kernel } of this.effects) if (kernel) all.add(kernel);
+      // Each of these runs together with a command that has an effect.
+      for (const { kernel } of this.#alone ?? []) if (kernel) all.add(kernel);
       this.#kernels = { effects: length, all };
     }
     return this.#kernels.all;
