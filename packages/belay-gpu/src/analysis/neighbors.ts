@@ -21,10 +21,12 @@ export function neighborPatterns(
 ): (expression: Expression) => NeighborPattern | undefined {
   const values = new NeighborValues(program, kernel, options);
   const flow = new Flow(program, values);
-  const functions = reachableFrom(program, [kernel]);
+  const functions = [...reachableFrom(program, [kernel])];
+  // Arguments flow to callees, and results to callers. So long call chains need few rounds.
+  const bothWays = [...functions.toReversed(), ...functions];
   for (let before = -1; before !== values.changes; ) {
     before = values.changes;
-    for (const fn of functions) flow.visit(fn.body, fn);
+    for (const fn of bothWays) flow.visit(fn.body, fn);
   }
   return (expression) => values.of(expression)?.[0] ?? undefined;
 }

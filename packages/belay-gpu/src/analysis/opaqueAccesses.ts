@@ -3,6 +3,7 @@ import type { Span } from "../diagnostics/diagnostic.ts";
 import type { CallExpression, Expression, FunctionDeclaration, Identifier } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, forEachChild, walk } from "../wgsl/traverse.ts";
+import { reachableFrom } from "./callGraph.ts";
 import { builtinFunction } from "./effects.ts";
 import { type MatrixAccess, matrixAccess, needsStaging } from "./matrixAccesses.ts";
 
@@ -36,7 +37,7 @@ export function matrixUsers(program: Program): (part: AnyNode) => boolean {
       const callee = program.targetOf(part.callee);
       uses =
         callee?.kind === "function"
-          ? isUser(callee.body)
+          ? [...reachableFrom(program, [callee])].some(({ body }) => isUser(body))
           : (builtinFunction(program, part)?.startsWith("subgroupMatrix") ?? false);
     }
     forEachChild(part, (child) => {

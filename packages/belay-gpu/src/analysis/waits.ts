@@ -146,6 +146,8 @@ class LoopFacts {
         if (node.kind === "call" && /^workgroup/.test(atomicName(program, node))) hasBarrier = true;
       });
     }
+    // Bodies add the functions that they call, which follow in this iteration.
+    for (const { body } of this.#called) walk(body, (node) => this.#note(node));
     this.#hasBarrier = hasBarrier;
     const { carried, memory } = this.#relevant;
     for (let before = -1; before < carried.size + memory.size; ) {
@@ -231,9 +233,7 @@ class LoopFacts {
       this.#own.add(parameter);
       this.#assign(parameter, node.args[i]);
     }
-    if (this.#called.has(callee)) return;
     this.#called.add(callee);
-    walk(callee.body, (inner) => this.#note(inner));
   }
 
   /** Returns the part of a variable that a place, or a pointer to one, belongs to. */

@@ -11,6 +11,7 @@ import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
 import { forEachChild, isExpression } from "../wgsl/traverse.ts";
 import type { Type } from "../wgsl/types.ts";
+import { reachableFrom } from "./callGraph.ts";
 import { builtinFunction } from "./effects.ts";
 import { assumedTrips, constantTripsOf } from "./loopTrips.ts";
 import { isShared, rootVariable } from "./places.ts";
@@ -69,7 +70,10 @@ export function estimateWork(
   entryPoint: FunctionDeclaration,
   marked: ReadonlySet<Declaration> = new Set(),
 ): WorkEstimate {
-  return new Estimator(program, marked).function(entryPoint);
+  const estimator = new Estimator(program, marked);
+  // Callees come first, because call chains may be longer than the call stack.
+  for (const fn of reachableFrom(program, [entryPoint])) estimator.function(fn);
+  return estimator.function(entryPoint);
 }
 
 type Draft = { -readonly [Part in keyof WorkEstimate]: number };

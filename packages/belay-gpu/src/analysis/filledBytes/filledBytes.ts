@@ -23,6 +23,7 @@ import { type AnyNode, forEachChild, walk } from "../../wgsl/traverse.ts";
 import type { ScalarType, Type } from "../../wgsl/types.ts";
 import { type BindingPoint, bindingPointOf } from "../bindings.ts";
 import { builtinValueOf } from "../builtinValueOf.ts";
+import { reachableFrom } from "../callGraph.ts";
 import { addressSpaceOf, type Place, placeOf, rootIdentifier, spaceOf } from "../places.ts";
 import { knownWorkgroupSize } from "../workgroupSize.ts";
 import { type BufferStore, type Condition, type FilledRange, filledRanges } from "./stores.ts";
@@ -458,7 +459,9 @@ class Interpreter {
       const target = root && this.#program.targetOf(root);
       if (target) all.add(target);
       const callee = node.kind === "call" ? this.#program.targetOf(node.callee) : undefined;
-      if (callee?.kind === "function") for (const each of this.#assignedIn(callee.body)) all.add(each);
+      if (callee?.kind !== "function") return;
+      for (const fn of reachableFrom(this.#program, [callee]))
+        for (const each of this.#assignedIn(fn.body)) all.add(each);
     });
     return all;
   }

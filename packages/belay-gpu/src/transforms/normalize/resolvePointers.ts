@@ -76,13 +76,17 @@ export function resolvePointers(program: Program, names: Names): Module {
   return new PointerResolver(program, names).module();
 }
 
+/** A function for pointers to known places, with the body that names them as parameters. */
+interface Specialized extends FunctionDeclaration {
+  readonly pointees: Pointees;
+}
+
 class PointerResolver {
   readonly #program: Program;
   readonly #names: Names;
   /** The specialized functions, by function and shape of the pointer arguments. */
-  readonly #specialized = new Map<string, FunctionDeclaration>();
+  readonly #specialized = new Map<string, Specialized>();
   readonly #views: PlacedViews;
-  #entered = 0;
 
   constructor(program: Program, names: Names) {
     this.#program = program;
@@ -100,9 +104,15 @@ class PointerResolver {
       const body = this.#block(declaration.body, new Map());
       return [body === declaration.body ? declaration : { ...declaration, body }];
     });
+    const specialized: FunctionDeclaration[] = [];
+    // Bodies specialize the functions that they call, which follow in this iteration. Call chains
+    // may be longer than the call stack.
+    // The clone shares no node with another one, because facts are stored by node.
+    for (const { pointees, ...fn } of this.#specialized.values())
+      specialized.push(structuredClone({ ...fn, body: this.#block(fn.body, pointees) }));
     const isUnchanged =
       kept.length === declarations.length && kept.every((each, i) => each === declarations[i]);
-    return isUnchanged ? module : { ...module, declarations: [...kept, ...this.#specialized.values()] };
+    return isUnchanged ? module : { ...module, declarations: [...kept, ...specialized] };
   }
 
   /** Returns a variable, which has another type if it is a buffer with views. */
@@ -229,15 +239,14 @@ class PointerResolver {
     return views.isWhole ? expression`&${buffer}` : expression`&${buffer}.${memberAt(offset)}`;
   }
 
-  #specialize(fn: FunctionDeclaration, places: readonly (Expression | null)[]): FunctionDeclaration {
+  /** Returns the function for pointers to these places. Its body is rewritten later. */
+  #specialize(fn: FunctionDeclaration, places: readonly (Expression | null)[]): Specialized {
     const hole: Expression = { kind: "identifier", span: fn.span, name: "_", templateArgs: null };
     const shape = places.map((place) => (place ? printExpression(mapIndices(place, () => hole)) : ""));
     const key = [fn.name, ...shape].join("|");
     const known = this.#specialized.get(key);
     if (known) return known;
-    // A function is counted before its body is rewritten, so that a deep chain of calls is counted
-    // on its way down.
-    if (++this.#entered > mostSpecializations) throw new SpecializationLimit(fn.nameSpan);
+    if (this.#specialized.size === mostSpecializations) throw new SpecializationLimit(fn.nameSpan);
     const pointees = new Map<LetStatement | Parameter, Expression>();
     const parameters = fn.parameters.flatMap((parameter, i) => {
       const place = places[i];
@@ -251,15 +260,9 @@ class PointerResolver {
       pointees.set(parameter, inside);
       return indices;
     });
-    // The clone shares no node with another one, because facts are stored by node.
-    const clone = structuredClone({
-      ...fn,
-      name: this.#names.fresh(fn.name),
-      parameters,
-      body: this.#block(fn.body, pointees),
-    });
-    this.#specialized.set(key, clone);
-    return clone;
+    const specialized = { ...fn, name: this.#names.fresh(fn.name), parameters, pointees };
+    this.#specialized.set(key, specialized);
+    return specialized;
   }
 }
 

@@ -30,6 +30,7 @@
  * Source:   selective instruction duplication with shadow values; Feng et al., "Shoestring:
  *           probabilistic soft error reliability on the cheap", 2010.
  */
+import { reachableFrom } from "../../analysis/callGraph.ts";
 import { builtinFunction, isMemoryOperation, isTextureStore } from "../../analysis/effects.ts";
 import { rootIdentifier } from "../../analysis/places.ts";
 import type { Span } from "../../diagnostics/diagnostic.ts";
@@ -122,8 +123,6 @@ class DuplicatedValues {
   readonly #names: Names;
   readonly #options: DuplicateValuesOptions;
   readonly #callees: ReadonlyMap<string, FunctionDeclaration>;
-  /** The places of functions and of all that they call. */
-  readonly #areas = new Map<FunctionDeclaration, readonly Span[]>();
   /** The functions that change nothing outside of them. */
   readonly #pure = new Map<FunctionDeclaration, boolean>();
   /** The chosen places in code that is executed twice, and in code that is executed once. */
@@ -139,6 +138,8 @@ class DuplicatedValues {
     this.#callees = new Map(
       program.module.declarations.flatMap((each) => (each.kind === "function" ? [[each.name, each]] : [])),
     );
+    // Callees come first, because call chains may be longer than the call stack.
+    for (const fn of reachableFrom(program, this.#callees.values())) this.#isPure(fn);
   }
 
   /** Returns the declarations of the generated functions. */
@@ -249,7 +250,8 @@ class DuplicatedValues {
     const areas: Span[] = isExpression(code) ? [] : [code.span];
     walk(code, (node) => {
       const callee = node.kind === "call" ? this.#callees.get(node.callee.name) : undefined;
-      if (callee && this.#isPure(callee)) areas.push(...this.#areasOf(callee));
+      if (callee && this.#isPure(callee))
+        for (const { span } of reachableFrom(this.#program, [callee])) areas.push(span);
       // Statements that passes have made need not span their expressions.
       if (isExpression(node) && !this.#isAdded(node)) areas.push(node.span);
     });
@@ -265,19 +267,6 @@ class DuplicatedValues {
     return node.kind === "literal" || (node.kind === "identifier" && this.#names.isGenerated(node.name));
   }
 
-  /** Returns the places of a function and of all that it calls. WGSL has no recursion. */
-  #areasOf(fn: FunctionDeclaration): readonly Span[] {
-    const known = this.#areas.get(fn);
-    if (known) return known;
-    const areas = [fn.span];
-    walk(fn.body, (node) => {
-      const callee = node.kind === "call" ? this.#callees.get(node.callee.name) : undefined;
-      if (callee) areas.push(...this.#areasOf(callee));
-    });
-    this.#areas.set(fn, areas);
-    return areas;
-  }
-
   /** Records that a piece of code is executed twice, or once. */
   #note(node: AnyNode, isTwice: boolean): void {
     for (const each of this.#chosenIn(node)) (isTwice ? this.#twice : this.#once).add(each);
@@ -287,7 +276,6 @@ class DuplicatedValues {
   #isPure(fn: FunctionDeclaration): boolean {
     const known = this.#pure.get(fn);
     if (known !== undefined) return known;
-    // WGSL has no recursion.
     let isPure = fn.parameters.every((each) => this.#program.declaredTypeOf(each).kind !== "pointer");
     walk(fn.body, (node) => {
       const isStore = (node.kind === "assign" || node.kind === "increment") && node.target !== null;
