@@ -3,7 +3,7 @@ import { reportWords as slotWords } from "../compiler/contract.ts";
 import type { DispatchCall } from "../runtime/context/dispatchCall.ts";
 import { type ReportArena, type ReportSlot, rangeOf } from "../runtime/context/reportArena.ts";
 import type { ProtectedKernel } from "../runtime/pipelines/protectedKernels.ts";
-import type { CheckedDispatch, Execution, SumsFindings } from "../runtime/recording/sumsChecking.ts";
+import type { CheckedDispatch, ExecutionTurn, SumsFindings } from "../runtime/recording/sumsChecking.ts";
 import { flags } from "../runtime/webgpu/nativeObjects.ts";
 import { OwnKernel } from "../runtime/webgpu/ownKernel.ts";
 import type { PassCommands } from "../runtime/webgpu/passCommands.ts";
@@ -249,7 +249,7 @@ export class DispatchCheck implements SumsFindings {
     this.#conclude.dispatch(commands, this.#concluding, 1);
   }
 
-  read(words: Uint32Array, execution: Execution, dispatches: number): boolean {
+  read(words: Uint32Array, execution: ExecutionTurn, dispatches: number): boolean {
     // The results of earlier executions, too, are replaced.
     if (execution === "replaced") this.#bound = 0;
     const isDeferred = this.#defers && execution === "first" && dispatches > 0;

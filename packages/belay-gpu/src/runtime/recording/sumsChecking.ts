@@ -16,7 +16,7 @@ import type { BoundPipeline } from "./boundPipeline.ts";
  * An execution of dispatches whose findings are read: their first one, one whose results others
  * replace, or a later one.
  */
-export type Execution = "first" | "replaced" | "later";
+export type ExecutionTurn = "first" | "replaced" | "later";
 
 /** The findings of checks of one kind of dispatches. They are read with the reports of kernels. */
 export interface SumsFindings {
@@ -28,7 +28,7 @@ export interface SumsFindings {
    * decision about so many dispatches to the host. Returns true if their results are in doubt, so
    * that they must be executed again.
    */
-  read(words: Uint32Array, execution: Execution, dispatches: number): boolean;
+  read(words: Uint32Array, execution: ExecutionTurn, dispatches: number): boolean;
   /** Takes it that no further execution replaces the results of those whose findings were read. */
   settle(): void;
 }

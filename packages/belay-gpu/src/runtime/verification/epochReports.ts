@@ -8,7 +8,7 @@ import type { DamageDetection } from "../memory/memoryProtection.ts";
 import type { Doubts } from "../memory/restingData.ts";
 import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { CommandRecord } from "../recording/commandRecord.ts";
-import type { Execution, SumsFindings } from "../recording/sumsChecking.ts";
+import type { ExecutionTurn, SumsFindings } from "../recording/sumsChecking.ts";
 import { type CheckResult, nothingFound } from "./checkResult.ts";
 import { acceptedEvents, type Epoch } from "./epoch.ts";
 import { type KernelFindings, readReport } from "./readReport.ts";
@@ -17,7 +17,7 @@ import type { Substitution } from "./storeSearch.ts";
 /** The circumstances in which reports are read. */
 interface ReadOptions {
   readonly substitutes?: Substitution["kernels"] | undefined;
-  readonly execution?: Execution;
+  readonly execution?: ExecutionTurn;
 }
 
 /** The reports of kernels, and of protected memory, for epochs. */
