@@ -1,5 +1,6 @@
 /** The programs by name, for the process that runs them in a campaign. */
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import type { VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import type { CampaignProgram } from "../../campaign/processes/readyProgram.ts";
 import { importResearch, importResearchIfInstalled } from "../../shared/research.ts";
@@ -45,9 +46,14 @@ export async function programNamed(name: string): Promise<CampaignProgram> {
   return { name, digest: digestOfProgram(name, program), runs };
 }
 
-/** Returns the names of the programs that a command line asks for. */
+/**
+ * Returns the names of the programs that a command line asks for. Rejects with a `CommandFailure`
+ * if the package that has them is not installed.
+ */
 export async function namesOf(workload: string): Promise<string[]> {
-  return workload === "all"
-    ? (await importResearch()).catalog.map(({ name }) => name)
-    : [...new Set(workload.split(","))];
+  if (workload === "all") return (await importResearch()).catalog.map(({ name }) => name);
+  const names = [...new Set(workload.split(","))];
+  // A word that is no file can only be a known program.
+  if (names.some((name) => /^\w+$/.test(name) && !existsSync(name))) await importResearch();
+  return names;
 }
