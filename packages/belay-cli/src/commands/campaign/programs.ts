@@ -50,10 +50,10 @@ export async function programNamed(name: string): Promise<CampaignProgram> {
  * Returns the names of the programs that a command line asks for. Rejects with a `CommandFailure`
  * if the package that has them is not installed.
  */
-export async function namesOf(workload: string): Promise<string[]> {
-  if (workload === "all") return (await importResearch()).catalog.map(({ name }) => name);
+export async function namesOf(workload: string, research = importResearch): Promise<string[]> {
+  if (workload === "all") return (await research()).catalog.map(({ name }) => name);
   const names = [...new Set(workload.split(","))];
   // A word that is no file can only be a known program.
-  if (names.some((name) => /^\w+$/.test(name) && !existsSync(name))) await importResearch();
+  if (names.some((name) => /^\w+$/.test(name) && !existsSync(name))) await research();
   return names;
 }
