@@ -18,8 +18,8 @@ import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";
 import { type HardenedDevice, harden, type Policy } from "belay-gpu";
 import { algebra } from "belay-gpu/algebra";
-import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
+import { newDevice } from "belay-node/internal/newDevice";
 import { median } from "simple-statistics";
 import { readBuffers } from "../workloads/buffers.js";
 import { create } from "../workloads/samples/matrixProduct.js";
@@ -49,19 +49,16 @@ const activations = {
 } as const;
 type Activation = keyof typeof activations;
 
-const { gpu, close, choice } = await openGpu();
-const newDevice = async () => {
-  const adapter = await gpu.requestAdapter();
-  if (!adapter) throw new Error("there is no adapter");
-  return requestFullDevice(adapter);
-};
+const opened = await openGpu();
+const { close, choice } = opened;
+const freshDevice = () => newDevice(opened);
 const start = performance.now();
 const isLate = () => performance.now() - start > 1000 * Number(flags.limit);
 
 /** Returns the own product of a size, with a function of each sum. */
 async function ownProduct(size: number, activation: Activation): Promise<CapturedDispatch> {
   const run = async (device: GPUDevice) => void (await create({ rows: size }).workload(device));
-  const [dispatch] = (await dispatchesOf(newDevice, run)) as [CapturedDispatch];
+  const [dispatch] = (await dispatchesOf(freshDevice, run)) as [CapturedDispatch];
   const source = dispatch.source.replace(/= (upper|lower);/g, "= activated($1);");
   const text = `fn activated(x: f32) -> f32 { return ${activations[activation].text}; }`;
   return { ...dispatch, source: `${source}\n${text}` };
@@ -98,7 +95,7 @@ for (const size of flags.sizes.split(",").filter(Boolean).map(Number))
 if (flags.side !== "0")
   for (const { name, run } of await sumOperations(Number(flags.side))) {
     if (!name.includes("relu") || isLate()) continue;
-    for (const dispatch of await dispatchesOf(newDevice, run))
+    for (const dispatch of await dispatchesOf(freshDevice, run))
       rows.push(await measure(`TensorFlow.js ${name}`, dispatch));
   }
 const ratios = (part: keyof Times, { plain, redundant, checked }: Row): string[] => [
@@ -154,11 +151,11 @@ function runnableOn(device: GPUDevice, dispatch: CapturedDispatch) {
 }
 
 async function measure(program: string, dispatch: CapturedDispatch): Promise<Row> {
-  const others = [await newDevice(), harden(await newDevice())] as const;
+  const others = [await freshDevice(), harden(await freshDevice())] as const;
   const [plain, expected] = await timesOn(others[0], dispatch);
   const [redundant] = await timesOn(others[1], dispatch);
   for (const each of others) each.destroy();
-  const device = harden(await newDevice(), { algebra: algebra({ leastMultiplications: 0 }) });
+  const device = harden(await freshDevice(), { algebra: algebra({ leastMultiplications: 0 }) });
   // A report waits until the sums are found.
   const ready = async () => void (await device.belay.report());
   const [checked, results] = await timesOn(device, dispatch, ready);
@@ -229,7 +226,7 @@ async function strike(activation: Activation): Promise<Outcomes> {
     algebra: algebra({ leastMultiplications: 0, searchesAtOnce: true }),
     injectFaults: true,
   };
-  const device: HardenedDevice = harden(await newDevice(), policy);
+  const device: HardenedDevice = harden(await freshDevice(), policy);
   const size = Number(flags.struck);
   const { runnable, results } = runnableOn(device, await ownProduct(size, activation));
   let repairs = 0;

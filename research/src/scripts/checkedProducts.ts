@@ -19,8 +19,8 @@ import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";
 import { type HardenedDevice, harden } from "belay-gpu";
 import { algebra } from "belay-gpu/algebra";
-import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
+import { newDevice } from "belay-node/internal/newDevice";
 import { median } from "simple-statistics";
 import type { CapturedDispatch } from "./sumsOfProducts/captured.js";
 import { capturedProducts } from "./sumsOfProducts/products.js";
@@ -62,16 +62,13 @@ interface Row {
   readonly reasons: readonly string[];
 }
 
-const { gpu, close, choice } = await openGpu();
-const newDevice = async () => {
-  const adapter = await gpu.requestAdapter();
-  if (!adapter) throw new Error("there is no adapter");
-  return requestFullDevice(adapter);
-};
+const opened = await openGpu();
+const { close, choice } = opened;
+const freshDevice = () => newDevice(opened);
 const rows: Row[] = [];
 const end = performance.now() + 1000 * Number(flags.limit);
 const sizes = flags.sizes.split(",").filter(Boolean).map(Number);
-for await (const { program, dispatch } of capturedProducts(newDevice, sizes, Number(flags.side))) {
+for await (const { program, dispatch } of capturedProducts(freshDevice, sizes, Number(flags.side))) {
   if (performance.now() > end) break;
   if (!program.includes(flags.only)) continue;
   rows.push(await measure(program, dispatch));
@@ -104,12 +101,12 @@ close();
 if (rows.some(({ repaired, refuted }) => repaired + refuted > 0)) process.exitCode = 1;
 
 async function measure(program: string, dispatch: CapturedDispatch): Promise<Row> {
-  const others = [await newDevice(), harden(await newDevice())] as const;
+  const others = [await freshDevice(), harden(await freshDevice())] as const;
   const plain = await timeOn(others[0], dispatch);
   const redundant = await timeOn(others[1], dispatch);
   for (const each of others) each.destroy();
   const checker = algebra({ leastMultiplications: Number(flags.least) });
-  const device: HardenedDevice = harden(await newDevice(), { algebra: checker });
+  const device: HardenedDevice = harden(await freshDevice(), { algebra: checker });
   // A report waits until the sums are found.
   const checked = await timeOn(device, dispatch, async () => void (await device.belay.report()));
   const { kernels } = await device.belay.report();
