@@ -14,8 +14,8 @@ import { parseArgs } from "node:util";
 import { guardProcess } from "belay-cli/internal/shared/workloads/guard";
 import { twoTexts } from "belay-gpu/diversity";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
-import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
+import { newDevice } from "belay-node/internal/newDevice";
 import { type ComparedPolicy, comparedCodes, hardenWithCodes } from "../ecc/index.ts";
 import { randomBelow } from "../workloads/random.ts";
 import { runJobs } from "./faultFree/jobs.ts";
@@ -149,16 +149,21 @@ function haveSameValues(words: Uint32Array, others: Uint32Array, areFloats: bool
 const isUsed = (code: string, name: string) =>
   [...code.matchAll(new RegExp(`\\b${name}\\b(?!:)`, "g"))].length > 0;
 
+/** Returns the count of a policy in a result. Begins it if there is none yet. */
+function countOf({ counts }: Result, policy: string): Count {
+  counts[policy] ??= { runs: 0, kernels: 0, leftAlone: 0, different: 0, alarms: 0 };
+  return counts[policy];
+}
+
 async function work(): Promise<Result> {
   const result: Result = { counts: {}, failures: [] };
-  const { gpu, close } = await openGpu();
+  const opened = await openGpu();
   const all = policies();
   let [done, drawn] = [0, 0];
   while (done < runs && performance.now() < end) {
     // Hardened devices hold memory, so a few devices serve a few kernels before others replace
     // them.
-    const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
-    const native = await requestFullDevice(adapter!);
+    const native = await newDevice(opened);
     const devices: { policy: string; device: HardenedDevice; alarms: string[] }[] = [];
     for (let k = 0; k < 8; k++) {
       const policy = all[randomBelow(all.length, seed, drawn++)]!;
@@ -179,14 +184,7 @@ async function work(): Promise<Result> {
           result.failures.push({ policy, seed: kernelSeed, reason, code: kernel.code });
           console.error(`${policy}\n${reason}\n${kernel.code}\n`);
         };
-        result.counts[policy] ??= {
-          runs: 0,
-          kernels: 0,
-          leftAlone: 0,
-          different: 0,
-          alarms: 0,
-        };
-        const count = result.counts[policy];
+        const count = countOf(result, policy);
         try {
           const got = await resultsOf(device, kernel, label, kernelSeed);
           const isSame = got.every((words, i) => haveSameValues(words, expected[i]!, i === floats));
@@ -213,7 +211,7 @@ async function work(): Promise<Result> {
     }
     native.destroy();
   }
-  close();
+  opened.close();
   return result;
 }
 
@@ -226,8 +224,7 @@ async function share(): Promise<Result> {
   const whole: Result = { counts: {}, failures: results.flatMap(({ result }) => result.failures) };
   for (const { counts } of results.map(({ result }) => result))
     for (const [policy, count] of Object.entries(counts)) {
-      whole.counts[policy] ??= { runs: 0, kernels: 0, leftAlone: 0, different: 0, alarms: 0 };
-      const sum = whole.counts[policy];
+      const sum = countOf(whole, policy);
       for (const field of Object.keys(count) as (keyof Count)[]) sum[field] += count[field];
     }
   return whole;

@@ -10,8 +10,8 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { harden } from "belay-gpu";
-import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
+import { newDevice } from "belay-node/internal/newDevice";
 import Table from "cli-table3";
 import { median } from "simple-statistics";
 import { runTrials, type Trials, trialWorkloads } from "./recovery/trials.ts";
@@ -43,8 +43,7 @@ const table = new Table({
 });
 const results: (Trials & { program: string; replays: number })[] = [];
 for (const name of names) {
-  const adapter = await opened.gpu.requestAdapter();
-  const device = await harden(await requestFullDevice(adapter!), {
+  const device = harden(await newDevice(opened), {
     redundancy: "intra+lds",
     injectFaults: true,
   });

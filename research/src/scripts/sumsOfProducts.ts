@@ -15,8 +15,8 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";
-import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
+import { newDevice } from "belay-node/internal/newDevice";
 import { create } from "../workloads/samples/matrixProduct.js";
 import type { CapturedDispatch } from "./sumsOfProducts/captured.js";
 import { capturedProducts, dispatchesOf } from "./sumsOfProducts/products.js";
@@ -54,16 +54,12 @@ interface Row {
   readonly bound?: number;
 }
 
-const { gpu, close } = await openGpu();
-const newDevice = async () => {
-  const adapter = await gpu.requestAdapter();
-  if (!adapter) throw new Error("there is no adapter");
-  return requestFullDevice(adapter);
-};
+const opened = await openGpu();
+const freshDevice = () => newDevice(opened);
 const rows: Row[] = [];
 
 const sizes = flags.sizes.split(",").filter(Boolean).map(Number);
-for await (const { program, dispatch } of capturedProducts(newDevice, sizes, Number(flags.side))) {
+for await (const { program, dispatch } of capturedProducts(freshDevice, sizes, Number(flags.side))) {
   const row = await measure(program, dispatch);
   rows.push(row);
   console.error(`${program}: ${row.verdict ?? row.reason}`);
@@ -97,7 +93,7 @@ console.log(
 const faultFree = await runWithoutFaults(Number(flags["fault-free"]));
 console.log("runs without a fault:", JSON.stringify(faultFree));
 write({ rows, faultFree });
-close();
+opened.close();
 if (Object.values(faultFree).some(({ mismatch = 0 }) => mismatch > 0)) process.exitCode = 1;
 
 /** Writes the results so far, as a later dispatch may fail. */
@@ -110,7 +106,7 @@ async function measure(program: string, dispatch: CapturedDispatch): Promise<Row
   const sums = sumsIn(dispatch);
   const finding = performance.now() - start;
   if ("reason" in sums) return { program, finding, reason: sums.reason };
-  const device = await newDevice();
+  const device = await freshDevice();
   const runnable = new RunnableProduct(device, dispatch, sums);
   const { outcome, bound } = await runnable.verdict();
   const { alone, checked, combine, compare } = await runnable.times(seconds);
@@ -141,16 +137,16 @@ async function measure(program: string, dispatch: CapturedDispatch): Promise<Row
  */
 async function runWithoutFaults(limit: number): Promise<Record<string, Record<string, number>>> {
   if (limit === 0) return {};
-  const device = await newDevice();
+  const device = await freshDevice();
   const products: { readonly program: string; readonly product: RunnableProduct }[] = [];
   const add = (program: string, dispatch: CapturedDispatch) => {
     const sums = sumsIn(dispatch);
     if (!("reason" in sums)) products.push({ program, product: new RunnableProduct(device, dispatch, sums) });
   };
   const own = create({ rows: 96, columns: 160, inner: 200 });
-  for (const dispatch of await dispatchesOf(newDevice, async (device) => void (await own.workload(device))))
+  for (const dispatch of await dispatchesOf(freshDevice, async (device) => void (await own.workload(device))))
     add("own product", dispatch);
-  for await (const { program, dispatch } of capturedProducts(newDevice, [], 64)) add(program, dispatch);
+  for await (const { program, dispatch } of capturedProducts(freshDevice, [], 64)) add(program, dispatch);
   const random = () => Math.random() * 2 - 1;
   let sign = 1;
   let last = 0;

@@ -13,8 +13,8 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { harden, type Policy } from "belay-gpu";
-import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
+import { newDevice } from "belay-node/internal/newDevice";
 import { randomFloats } from "../workloads/random.ts";
 
 const { values: flags } = parseArgs({
@@ -135,13 +135,11 @@ async function prepare(device: GPUDevice): Promise<() => Promise<Uint32Array>> {
 }
 
 const opened = await openGpu();
-const newDevice = async () =>
-  requestFullDevice((await opened.gpu.requestAdapter({ powerPreference: "high-performance" }))!);
-const plain = await newDevice();
+const plain = await newDevice(opened);
 const expected = await (await prepare(plain))();
 const results = [];
 for (const [name, policy] of Object.entries(policies)) {
-  const device = await harden(await newDevice(), policy);
+  const device = harden(await newDevice(opened), policy);
   const alarms: string[] = [];
   for (const event of ["detection", "fault", "unverified", "memoryFault", "giveUp", "recovery"] as const)
     device.belay.addEventListener(event, ({ message }) => alarms.push(`${event}: ${message}`));

@@ -1,8 +1,8 @@
 /** Tests on any adapter that each step measures the right thing. They ignore how long it takes. */
 
 import { usualRates } from "belay-gpu/internal/compiler/memoryCost";
-import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { type OpenedGpu, openGpu } from "belay-node/internal/adapter";
+import { newDevice } from "belay-node/internal/newDevice";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as copy from "../../workloads/memory/copy.ts";
 import { chooseMemory } from "./automatic.ts";
@@ -16,9 +16,10 @@ beforeAll(async () => {
   opened = await openGpu();
 });
 afterAll(() => opened.close());
+const freshDevice = () => newDevice(opened);
 
 const options = (changes: Partial<EccOptions>): EccOptions => ({
-  newDevice: async () => requestFullDevice((await opened.gpu.requestAdapter())!),
+  newDevice: freshDevice,
   size: "small",
   programs: [{ name: "copy", create: () => copy.create({ elements: 64 }) }],
   schemes: ["secded128"],
@@ -62,11 +63,10 @@ describe("the whole", () => {
 });
 
 it("takes a code from the text, and by measurement where that leaves a question", async () => {
-  const { newDevice } = options({});
   const chosenFor = (bytesPerElement: 12 | 16) =>
     chooseMemory(copy.create({ elements: 64, bytesPerElement }), {
       candidates: ["secded64", "secded32"],
-      newDevice,
+      newDevice: freshDevice,
       rates: usualRates,
       redundancy: "none",
     });

@@ -1,6 +1,6 @@
 /** Tests on any adapter that each step measures the right thing. They ignore how long it takes. */
-import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { type OpenedGpu, openGpu } from "belay-node/internal/adapter";
+import { newDevice } from "belay-node/internal/newDevice";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { geometricMean } from "../../commands/programs/report.ts";
 import { shapes } from "../../workloads/model/shape.ts";
@@ -20,7 +20,7 @@ afterAll(() => opened.close());
 
 const measure = (programs: readonly UsedProgram[], changes: Partial<ProgramsOptions> = {}) =>
   measurePrograms({
-    newDevice: async () => requestFullDevice((await opened.gpu.requestAdapter())!),
+    newDevice: () => newDevice(opened),
     programs,
     policies: ["default", "unprotected"],
     runs: 1,
@@ -100,7 +100,7 @@ it.each([
   ["smoothing", typegpuPrograms],
   ["bouncing", threePrograms],
 ] as const)("computes %s anew in each run", async (name, programs) => {
-  const device = await requestFullDevice((await opened.gpu.requestAdapter())!);
+  const device = await newDevice(opened);
   const { run } = await programs(64)
     .find((each) => each.name === name)!
     .prepare(device);

@@ -3,9 +3,9 @@
  */
 
 import { hardenWith } from "belay-gpu/internal/runtime/hardenedDevice";
-import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import type { Outputs, Prepared, VerifiableProgram } from "belay-gpu/internal/runtime/tuning/workload";
 import { type OpenedGpu, openGpu } from "belay-node/internal/adapter";
+import { newDevice } from "belay-node/internal/newDevice";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as fastWalshTransform from "../../workloads/samples/fastWalshTransform.ts";
 import { measureCeilings } from "../measuring/ceilings.ts";
@@ -21,7 +21,7 @@ beforeAll(async () => {
   opened = await openGpu({ dawnFlags: idleReplicaFlags });
 });
 afterAll(() => opened.close());
-const newDevice = async () => requestFullDevice((await opened.gpu.requestAdapter())!);
+const freshDevice = () => newDevice(opened);
 
 const COUNT = 128;
 /**
@@ -88,7 +88,7 @@ function program(expected = 16): VerifiableProgram {
 }
 
 const options = (changes: Partial<RmtOptions>): RmtOptions => ({
-  newDevice,
+  newDevice: freshDevice,
   size: "small",
   programs: [{ name: "sum", create: program }],
   measure: [],
@@ -114,7 +114,7 @@ describe("a step of the components", () => {
             compiled = rewrite(result.code);
             return { ...result, code: compiled };
           },
-          await newDevice(),
+          await freshDevice(),
           { redundancy, channel: "workgroup", onFault: "report" },
         );
         using step = new TimedProgram(program(), device);
@@ -134,7 +134,7 @@ describe("a step of the components", () => {
         const result = protectUncompared(wgsl, given);
         return { ...result, code: withIdleReplicas(result.code) };
       },
-      await newDevice(),
+      await freshDevice(),
       { redundancy: "inter", onFault: "report" },
     );
     using step = new TimedProgram(transform, device);
@@ -143,9 +143,9 @@ describe("a step of the components", () => {
   });
 
   it("is measured", async () => {
-    using unprotected = new TimedProgram(program(), await newDevice());
+    using unprotected = new TimedProgram(program(), await freshDevice());
     const configuration = usualOf(measuredConfigurations(opened.adapter.features), "intra+lds", "signature")!;
-    const components = await measureComponents(program(), newDevice, unprotected, configuration, 1);
+    const components = await measureComponents(program(), freshDevice, unprotected, configuration, 1);
     expect(components).toEqual({
       redundancy: "intra+lds",
       reserved: expect.any(Number),
@@ -155,7 +155,7 @@ describe("a step of the components", () => {
 });
 
 it("measures every ceiling", async () => {
-  const device = await newDevice();
+  const device = await freshDevice();
   const ceilings = await measureCeilings(device, "small", 1);
   device.destroy();
   for (const ceiling of Object.values(ceilings)) expect(ceiling).toBeGreaterThan(1e6);
