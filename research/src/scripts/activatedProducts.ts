@@ -26,6 +26,7 @@ import { create } from "../workloads/samples/matrixProduct.js";
 import type { CapturedDispatch } from "./sumsOfProducts/captured.js";
 import { sumOperations } from "./sumsOfProducts/operations.js";
 import { dispatchesOf } from "./sumsOfProducts/products.js";
+import { compareProtections } from "./sumsOfProducts/protections.js";
 import { RunnableDispatch } from "./sumsOfProducts/runnableDispatch.js";
 
 const { values: flags } = parseArgs({
@@ -75,18 +76,6 @@ interface Times {
  * `several` more than one error, and `beyond` a larger one alone.
  */
 const outcomes = ["injected", "masked", "repaired", "below", "several", "beyond", "refuted"] as const;
-
-interface Row {
-  readonly program: string;
-  readonly plain: Times;
-  readonly redundant: Times;
-  readonly checked: Times;
-  readonly isChecked: boolean;
-  readonly wrong: number;
-  readonly repaired: number;
-  readonly refuted: number;
-  readonly reasons: readonly string[];
-}
 
 const rows: Row[] = [];
 for (const size of flags.sizes.split(",").filter(Boolean).map(Number))
@@ -150,38 +139,30 @@ function runnableOn(device: GPUDevice, dispatch: CapturedDispatch) {
   return { runnable, results: runnable.bufferAt({ group: Number(name), binding: Number(output) }) };
 }
 
-async function measure(program: string, dispatch: CapturedDispatch): Promise<Row> {
-  const others = [await freshDevice(), harden(await freshDevice())] as const;
-  const [plain, expected] = await timesOn(others[0], dispatch);
-  const [redundant] = await timesOn(others[1], dispatch);
-  for (const each of others) each.destroy();
-  const device = harden(await freshDevice(), { algebra: algebra({ leastMultiplications: 0 }) });
-  // A report waits until the sums are found.
-  const ready = async () => void (await device.belay.report());
-  const [checked, results] = await timesOn(device, dispatch, ready);
-  const { kernels } = await device.belay.report();
-  const sumOf = (name: "checked" | "repaired" | "refuted") =>
-    kernels.reduce((sum, { sums }) => sum + sums![name], 0);
-  device.destroy();
+/** Times a dispatch under each protection, and compares its results with the plain ones. */
+async function measure(program: string, dispatch: CapturedDispatch) {
+  const { plain, redundant, checked, ...checks } = await compareProtections(
+    freshDevice,
+    0,
+    (device, findSums) => timesOn(device, dispatch, findSums),
+  );
   return {
     program,
-    plain,
-    redundant,
-    checked,
-    isChecked: sumOf("checked") > 0,
-    wrong: results.filter((word, i) => word !== expected[i]).length,
-    repaired: sumOf("repaired"),
-    refuted: sumOf("refuted"),
-    reasons: kernels.flatMap(({ diagnostics }) => diagnostics.map(({ message }) => message)),
+    plain: plain.times,
+    redundant: redundant.times,
+    checked: checked.times,
+    wrong: checked.words.filter((word, i) => word !== plain.words[i]).length,
+    ...checks,
   };
 }
+type Row = Awaited<ReturnType<typeof measure>>;
 
 /** Returns the median times of a dispatch, and the words of its results. */
 async function timesOn(
   device: GPUDevice,
   dispatch: CapturedDispatch,
-  ready = async () => {},
-): Promise<readonly [Times, Uint32Array]> {
+  findSums: () => Promise<void>,
+): Promise<{ readonly times: Times; readonly words: Uint32Array }> {
   const { runnable, results } = runnableOn(device, dispatch);
   const { QUERY_RESOLVE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
   const querySet = device.createQuerySet({ type: "timestamp", count: 2 });
@@ -202,7 +183,7 @@ async function timesOn(
     return Number(last - first) / 1e6 / dispatches;
   };
   await run(false);
-  await ready();
+  await findSums();
   const [ofGpu, waiting]: [number[], number[]] = [[], []];
   const end = performance.now() + 1000 * Number(flags.seconds);
   // The first runs also compile pipelines, and find the clocks of the GPU low.
@@ -215,7 +196,7 @@ async function timesOn(
   }
   const words = new Uint32Array(await readBuffers(device, results));
   runnable.destroy();
-  return [{ gpu: median(ofGpu), waiting: median(waiting) }, words];
+  return { times: { gpu: median(ofGpu), waiting: median(waiting) }, words };
 }
 
 type Outcomes = Record<(typeof outcomes)[number], number>;

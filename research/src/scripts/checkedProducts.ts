@@ -17,13 +17,12 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";
-import { type HardenedDevice, harden } from "belay-gpu";
-import { algebra } from "belay-gpu/algebra";
 import { openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import { median } from "simple-statistics";
 import type { CapturedDispatch } from "./sumsOfProducts/captured.js";
 import { capturedProducts } from "./sumsOfProducts/products.js";
+import { compareProtections } from "./sumsOfProducts/protections.js";
 import { RunnableDispatch } from "./sumsOfProducts/runnableDispatch.js";
 
 const { values: flags } = parseArgs({
@@ -49,29 +48,19 @@ interface Times {
   readonly host: number;
 }
 
-/** The times of one kind of dispatch, and what became of its checks. */
-interface Row {
-  readonly program: string;
-  readonly plain: Times;
-  readonly redundant: Times;
-  readonly checked: Times;
-  readonly isChecked: boolean;
-  readonly repaired: number;
-  readonly refuted: number;
-  readonly undecided: number;
-  readonly reasons: readonly string[];
-}
-
 const opened = await openGpu();
 const { close, choice } = opened;
 const freshDevice = () => newDevice(opened);
-const rows: Row[] = [];
+const rows = [];
 const end = performance.now() + 1000 * Number(flags.limit);
 const sizes = flags.sizes.split(",").filter(Boolean).map(Number);
 for await (const { program, dispatch } of capturedProducts(freshDevice, sizes, Number(flags.side))) {
   if (performance.now() > end) break;
   if (!program.includes(flags.only)) continue;
-  rows.push(await measure(program, dispatch));
+  const compared = await compareProtections(freshDevice, Number(flags.least), (device, findSums) =>
+    timeOn(device, dispatch, findSums),
+  );
+  rows.push({ program, ...compared });
 }
 console.log(choice.description);
 console.log(
@@ -100,38 +89,15 @@ if (flags.json) writeFileSync(flags.json, JSON.stringify({ device: choice.descri
 close();
 if (rows.some(({ repaired, refuted }) => repaired + refuted > 0)) process.exitCode = 1;
 
-async function measure(program: string, dispatch: CapturedDispatch): Promise<Row> {
-  const others = [await freshDevice(), harden(await freshDevice())] as const;
-  const plain = await timeOn(others[0], dispatch);
-  const redundant = await timeOn(others[1], dispatch);
-  for (const each of others) each.destroy();
-  const checker = algebra({ leastMultiplications: Number(flags.least) });
-  const device: HardenedDevice = harden(await freshDevice(), { algebra: checker });
-  // A report waits until the sums are found.
-  const checked = await timeOn(device, dispatch, async () => void (await device.belay.report()));
-  const { kernels } = await device.belay.report();
-  const counts = kernels.map(({ sums }) => sums!);
-  const sumOf = (name: "checked" | "repaired" | "refuted" | "undecided") =>
-    counts.reduce((sum, each) => sum + each[name], 0);
-  device.destroy();
-  return {
-    program,
-    plain,
-    redundant,
-    checked,
-    isChecked: sumOf("checked") > 0,
-    repaired: sumOf("repaired"),
-    refuted: sumOf("refuted"),
-    undecided: sumOf("undecided"),
-    reasons: kernels.flatMap(({ diagnostics }) => diagnostics.map(({ message }) => message)),
-  };
-}
-
 /**
  * Returns the median times from the first command to a mapped result, and to the end of the last
  * submission.
  */
-async function timeOn(device: GPUDevice, dispatch: CapturedDispatch, ready = async () => {}): Promise<Times> {
+async function timeOn(
+  device: GPUDevice,
+  dispatch: CapturedDispatch,
+  findSums: () => Promise<void>,
+): Promise<Times> {
   const runnable = new RunnableDispatch(device, dispatch);
   for (const { group, binding, uniform } of dispatch.bindings)
     if (!uniform) runnable.fill({ group, binding }, () => Math.random() * 2 - 1);
@@ -155,7 +121,7 @@ async function timeOn(device: GPUDevice, dispatch: CapturedDispatch, ready = asy
     return { all: performance.now() - start, host };
   };
   await run();
-  await ready();
+  await findSums();
   const times: Times[] = [];
   const last = performance.now() + 1000 * seconds;
   // The first runs also compile pipelines, and find the clocks of the GPU low.

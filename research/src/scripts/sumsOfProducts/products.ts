@@ -2,7 +2,7 @@ import { create } from "../../workloads/samples/matrixProduct.js";
 import { type CapturedDispatch, captureDispatches } from "./captured.js";
 import { sumOperations } from "./operations.js";
 
-type NewDevice = () => Promise<GPUDevice>;
+export type NewDevice = () => Promise<GPUDevice>;
 
 /** A dispatch that a program makes. */
 interface ProgramDispatch {
