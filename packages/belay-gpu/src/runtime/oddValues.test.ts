@@ -190,6 +190,23 @@ const calls: Readonly<Record<string, Call>> = {
       encoder.copyTextureToBuffer({ texture }, { ...layout, buffer: x, offset: 8.5 }, extentOf(3.5));
     });
   },
+  "copies whose descriptors change afterwards": (program) => {
+    const texture = textureOf(program);
+    const size = [4];
+    const from = { buffer: program.y, offset: 8 };
+    const [origin, to] = [[0, 1], { buffer: program.x, offset: 0 }];
+    encode(program, (encoder) => {
+      encoder.copyBufferToTexture(from, { texture, origin }, size);
+      encoder.copyTextureToBuffer({ texture, origin }, to, size);
+    });
+    [size[0], origin[1], from.offset, to.offset] = [1, 2, 0, 64];
+  },
+  "dynamic offsets that change afterwards": (program) => {
+    const [list, array] = [[256], new Uint32Array([256])];
+    for (const offsets of [[list], [array, 0, 1]])
+      run(program, { buffer: program.x, size: 32 }, undefined, offsets);
+    [list[0], array[0]] = [0, 0];
+  },
   "writeTexture of an array that hides its length": (program) => {
     const { device, x, y } = program;
     const texture = textureOf(program);

@@ -4,7 +4,7 @@ import { wholeGranules } from "../memory/granules.ts";
 import { dataOf, dataOn } from "../webgpu/attachedData.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import type { Members } from "../webgpu/growingSet.ts";
-import { flags, makeGroupSilently, membersOf } from "../webgpu/nativeObjects.ts";
+import { flags, makeGroupSilently } from "../webgpu/nativeObjects.ts";
 import type { Owners } from "../webgpu/owners.ts";
 import { noGroup, type SetGroup } from "../webgpu/passCommands.ts";
 import { noOffsets } from "../webgpu/replayStep.ts";
@@ -125,9 +125,8 @@ export class BindGroups {
   }
 
   createLayout(descriptor: GPUBindGroupLayoutDescriptor): GPUBindGroupLayout {
-    const entries = [...descriptor.entries];
-    const layout = this.#device.createBindGroupLayout({ ...membersOf(descriptor), entries });
-    this.#layouts.set(layout, entries);
+    const layout = this.#device.createBindGroupLayout(descriptor);
+    this.#layouts.set(layout, [...descriptor.entries]);
     return layout;
   }
 
@@ -161,10 +160,10 @@ export class BindGroups {
       isMistake ||= now !== objects.at(-1) || (range !== undefined && range.size % 4 !== 0);
       return declared;
     });
-    const group = this.#device.createBindGroup({ ...membersOf(descriptor), entries: native });
+    const group = this.#device.createBindGroup({ ...descriptor, entries: native });
     const make = (): GroupContents => {
       const declared = this.#layouts.get(layout);
-      return new GroupContents({ entries: entries.map(copyOf), layout, declared, group, isMistake });
+      return new GroupContents({ entries, layout, declared, group, isMistake });
     };
     dataOn(group).set(this, this.#contents.get(objects, text, make));
     return group;
@@ -357,7 +356,7 @@ export class BindGroups {
     // The default size of a binding reaches to the end of the buffer, which may be larger than the
     // program knows.
     if (buffer === range.buffer) return this.#sized(entry);
-    return { binding, resource: "buffer" in resource ? { ...membersOf(resource), buffer } : { buffer } };
+    return { binding, resource: "buffer" in resource ? { ...resource, buffer } : { buffer } };
   }
 }
 
@@ -373,15 +372,10 @@ export function boundRange(bound: GPUBindingResource): BufferRange | undefined {
   return "mapState" in bound ? { buffer: bound, offset: 0, size: bound.size } : undefined;
 }
 
-/** Returns an entry that the program cannot change. */
-function copyOf({ binding, resource }: GPUBindGroupEntry): GPUBindGroupEntry {
-  return { binding, resource: "buffer" in resource ? membersOf(resource) : resource };
-}
-
-function dynamicOffsets([list, start, length]: readonly unknown[]): readonly number[] {
-  if (list === undefined) return [];
-  const all = [...(list as Iterable<number>)];
-  return start === undefined ? all : all.slice(Number(start), Number(start) + Number(length));
+/** Returns the offsets among the arguments of `setBindGroup` after the bind group. */
+function dynamicOffsets(args: readonly unknown[]): readonly number[] {
+  const [list = [], start = 0, length] = args as readonly [Iterable<number>?, number?, number?];
+  return [...list].slice(start, length === undefined ? undefined : start + length);
 }
 
 /** Returns the kind of a binding that an explicit layout declares. */

@@ -1,5 +1,5 @@
 import { wholeGranules } from "../memory/granules.ts";
-import { flags, makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
+import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
 import type { AddedPoint, GranulesByGroup } from "./addedPoints.ts";
 import type { BindGroups } from "./bindGroups.ts";
 import type { LayoutRoom } from "./protectedKernels.ts";
@@ -21,11 +21,9 @@ export class PipelineLayouts {
     this.#bindGroups = bindGroups;
   }
 
-  create(given: GPUPipelineLayoutDescriptor): GPUPipelineLayout {
-    const groups = [...given.bindGroupLayouts];
-    const descriptor = { ...membersOf(given), bindGroupLayouts: groups };
+  create(descriptor: GPUPipelineLayoutDescriptor): GPUPipelineLayout {
     const layout = this.#device.createPipelineLayout(descriptor);
-    this.#records.set(layout, { descriptor, groups });
+    this.#records.set(layout, { descriptor, groups: [...descriptor.bindGroupLayouts] });
     return layout;
   }
 

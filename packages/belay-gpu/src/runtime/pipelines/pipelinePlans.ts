@@ -1,7 +1,6 @@
 import { type BindingAccess, nameInCode } from "../../compiler/contract.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { leftAlone, ProtectionError } from "../context/coverage.ts";
-import { membersOf } from "../webgpu/nativeObjects.ts";
 import { addedPoints, checkedGranules } from "./addedPoints.ts";
 import type { LayoutRecord, PipelineLayouts } from "./pipelineLayouts.ts";
 import type { GuardedPipeline } from "./pipelineRecord.ts";
@@ -23,17 +22,6 @@ export interface PipelinePlan {
   readonly explicit?: LayoutRecord | undefined;
   /** The protected kernel; absent if the program's own kernel runs. */
   readonly guarded?: GuardedPipeline;
-}
-
-/** Returns a descriptor that the program cannot change. Variants are made of it later. */
-function copyOf(descriptor: GPUComputePipelineDescriptor): GPUComputePipelineDescriptor {
-  const { compute, ...members } = membersOf(descriptor);
-  if (!compute) return descriptor;
-  const { constants } = compute;
-  return {
-    ...members,
-    compute: { ...membersOf(compute), ...(constants && { constants: membersOf(constants) }) },
-  };
 }
 
 /**
@@ -60,8 +48,7 @@ export class PipelinePlans {
    * Returns the plan for a pipeline. Throws a `ProtectionError` in strict mode if the kernel is not
    * fully covered. With `isUnmixed`, the plan replaces one whose replicas subgroups mixed.
    */
-  plan(given: GPUComputePipelineDescriptor, variant?: KernelVariant, isUnmixed = false): PipelinePlan {
-    const descriptor = copyOf(given);
+  plan(descriptor: GPUComputePipelineDescriptor, variant?: KernelVariant, isUnmixed = false): PipelinePlan {
     const { layout, label } = descriptor;
     // The device rejects a descriptor without these members in its own words.
     const { module, entryPoint, constants = {} }: Partial<GPUProgrammableStage> = descriptor.compute ?? {};
@@ -123,7 +110,7 @@ export class PipelinePlans {
     const layout = extended?.made ?? descriptor.layout;
     return {
       kernel,
-      descriptor: { ...membersOf(descriptor), compute, layout },
+      descriptor: { ...descriptor, compute, layout },
       layoutFailed: extended?.failed,
       shared: new Set([...points.filter(isShared).map(({ group }) => group), ...seen]),
     };
@@ -147,9 +134,9 @@ function stageOf(
   // The device rejects an unknown name as it rejects the empty one. Names that exist only in the
   // protected code must be unknown.
   const keyOf = (name: string) => (inCodeOnly.has(name) ? "" : nameInCode(protection, name));
-  const values = Object.entries(membersOf(own.constants ?? {}));
+  const values = Object.entries(own.constants ?? {});
   return {
-    ...membersOf(own),
+    ...own,
     module,
     entryPoint: nameInCode(protection, entryPoint),
     constants: Object.fromEntries(values.map(([name, value]) => [keyOf(name), value])),

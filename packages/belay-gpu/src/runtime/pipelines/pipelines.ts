@@ -5,7 +5,7 @@ import { observes } from "../context/policy.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { CheckWordBindings } from "../memory/memoryProtection.ts";
 import type { ErrorScopes } from "../webgpu/errorScopes.ts";
-import { makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
+import { makeSilently } from "../webgpu/nativeObjects.ts";
 import { Overlay } from "../webgpu/overlay.ts";
 import type { Owners } from "../webgpu/owners.ts";
 import { AddedBindings } from "./addedBindings.ts";
@@ -339,7 +339,7 @@ function doubledIn(
   if (!kernel.interGroup) return descriptor;
   const { compute } = descriptor;
   const doubling = runsSequentially(kernel) ? namedByReport : dimension;
-  const constants = { ...membersOf(compute.constants ?? {}), [kernel.interGroup.doubling]: doubling };
+  const constants = { ...compute.constants, [kernel.interGroup.doubling]: doubling };
   return { ...descriptor, compute: { ...compute, constants } };
 }
 

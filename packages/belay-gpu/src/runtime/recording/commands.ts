@@ -4,7 +4,6 @@ import { doubleGrid } from "../pipelines/doubledGrid.ts";
 import type { ProtectedPipelines } from "../pipelines/pipelines.ts";
 import { dataOf, dataOn } from "../webgpu/attachedData.ts";
 import { type Methods, noting, Overlay } from "../webgpu/overlay.ts";
-import { copyDescriptor } from "../webgpu/replayStep.ts";
 import { CommandRecord } from "./commandRecord.ts";
 import { ComputePasses } from "./computePasses.ts";
 import type { FilledRanges } from "./filled.ts";
@@ -53,7 +52,7 @@ export class Commands {
           const descriptor = owners.acceptIn(given, "timestampWrites.querySet");
           const pass = native.beginComputePass.call(this, descriptor);
           const record = recordOf(this);
-          record.steps.push(commands.#computePasses.follow(pass, copyDescriptor(descriptor), record));
+          record.steps.push(commands.#computePasses.follow(pass, descriptor, record));
           record.isInPass = true;
           return pass;
         },

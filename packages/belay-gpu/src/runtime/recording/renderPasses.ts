@@ -3,10 +3,10 @@ import type { CommandGuard } from "../memory/memoryProtection.ts";
 import { MemoryState } from "../memory/memoryState.ts";
 import type { BindGroups } from "../pipelines/bindGroups.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
-import { flags, membersOf } from "../webgpu/nativeObjects.ts";
+import { flags } from "../webgpu/nativeObjects.ts";
 import { noting, Overlay } from "../webgpu/overlay.ts";
 import type { Owners } from "../webgpu/owners.ts";
-import { type AnyMethod, copyArguments, copyDescriptor, type ReplayStep } from "../webgpu/replayStep.ts";
+import { type AnyMethod, copyArguments, type ReplayStep } from "../webgpu/replayStep.ts";
 import { endOf, type ResourceRange, type Textures } from "../webgpu/resources.ts";
 import { type CommandRecord, UsedResources } from "./commandRecord.ts";
 import type { Effect } from "./dispatchUse.ts";
@@ -159,10 +159,9 @@ export class RenderPasses {
     const effect = new PassEffect();
     this.#passes.attach(pass, { record, effect, steps });
     record.shadowSync.clear();
-    const copy = copyDescriptor(descriptor);
-    this.#recordAttachments(copy, record, effect);
+    this.#recordAttachments(descriptor, record, effect);
     record.steps.push((again) => {
-      const passAgain = again.beginRenderPass(this.#again(copy));
+      const passAgain = again.beginRenderPass(this.#again(descriptor));
       for (const step of steps) step(passAgain);
     });
   }
@@ -213,18 +212,19 @@ export class RenderPasses {
 /** Returns the descriptor with other views. */
 function mapViews(descriptor: GPURenderPassDescriptor, map: (view: View) => View): GPURenderPassDescriptor {
   const { depthStencilAttachment: depth } = descriptor;
-  const colorAttachments = [...descriptor.colorAttachments].map(
+  const colorAttachments = Array.from(
+    descriptor.colorAttachments,
     (attachment) =>
       attachment && {
-        ...membersOf(attachment),
+        ...attachment,
         view: map(attachment.view),
         ...(attachment.resolveTarget && { resolveTarget: map(attachment.resolveTarget) }),
       },
   );
   return {
-    ...membersOf(descriptor),
+    ...descriptor,
     colorAttachments,
-    ...(depth && { depthStencilAttachment: { ...membersOf(depth), view: map(depth.view) } }),
+    ...(depth && { depthStencilAttachment: { ...depth, view: map(depth.view) } }),
   };
 }
 

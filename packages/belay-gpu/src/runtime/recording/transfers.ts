@@ -6,12 +6,16 @@ import type { CommandGuard } from "../memory/memoryProtection.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import type { Owners } from "../webgpu/owners.ts";
-import { type AnyMethod, copyDescriptor } from "../webgpu/replayStep.ts";
+import type { AnyMethod } from "../webgpu/replayStep.ts";
 import { type BufferRange, endOf, type Textures } from "../webgpu/resources.ts";
-import { extentOf, isIterable, texelRange } from "../webgpu/texelRange.ts";
+import { extentOf, texelRange } from "../webgpu/texelRange.ts";
 import type { CommandRecord } from "./commandRecord.ts";
 
 type Extent = GPUExtent3D | GPUExtent3DStrict;
+
+/** The arguments of `copyBufferToBuffer` after the first. Offsets can be left out together. */
+type ShortCopy = [to: GPUBuffer, size?: number | undefined];
+type LongCopy = [fromOffset: number, to: GPUBuffer, toOffset: number, size?: number | undefined];
 
 interface TransferParts {
   readonly owners: Owners;
@@ -28,11 +32,10 @@ export function transferMethods(
 ): Partial<GPUCommandEncoder> & ThisType<GPUCommandEncoder> {
   const copyBufferToBuffer = native.copyBufferToBuffer as AnyMethod;
   return {
-    copyBufferToBuffer(from: GPUBuffer, ...rest: unknown[]): undefined {
-      const isShort = typeof rest[0] === "object";
-      const [fromOffset, to, toOffset, asked] = isShort ? [0, rest[0], 0, rest[1]] : rest;
+    copyBufferToBuffer(from: GPUBuffer, ...rest: ShortCopy | LongCopy): undefined {
+      const [fromOffset, to, toOffset, asked] = isShort(rest) ? [0, rest[0], 0, rest[1]] : rest;
       const source = rangeIn(owners.accept(from), fromOffset, asked);
-      const target = rangeIn(owners.accept(to as GPUBuffer), toOffset, source.size);
+      const target = rangeIn(owners.accept(to), toOffset, source.size);
       const record = recordOf(this);
       memory.transfer(this, native, record, { source, target, result: "copy" }, (buffers) => {
         const args = [
@@ -74,13 +77,12 @@ export function transferMethods(
       const record = recordOf(this);
       const [from, to] = [owners.acceptIn(givenFrom, "buffer"), owners.acceptIn(givenTo, "texture")];
       const declared = { ...to, texture: usages.target(to.texture) };
-      const [fromCopy, toCopy, sizeCopy] = copyDescriptor([from, declared, size] as const);
       const source = texelRange(from, to, size).range;
       memory.transfer(this, native, record, { source }, (buffers) => {
         const buffer = usages.source(buffers.source, endOf(source));
         native.copyBufferToTexture.call(this, { ...from, buffer }, declared, size);
         record.steps.push((again) =>
-          again.copyBufferToTexture({ ...fromCopy, buffer }, textures.forReplay(toCopy), sizeCopy),
+          again.copyBufferToTexture({ ...from, buffer }, textures.forReplay(declared), size),
         );
       });
       record.transfer(source, to.texture, coversTexture(to, size));
@@ -89,13 +91,12 @@ export function transferMethods(
       const record = recordOf(this);
       const [from, to] = [owners.acceptIn(givenFrom, "texture"), owners.acceptIn(givenTo, "buffer")];
       const declared = { ...from, texture: usages.source(from.texture) };
-      const [fromCopy, toCopy, sizeCopy] = copyDescriptor([declared, to, size] as const);
       const { range, isFilled } = texelRange(to, from, size);
       memory.transfer(this, native, record, { target: range, leavesGaps: !isFilled }, ({ target }) => {
         const buffer = usages.target(target, endOf(range));
         native.copyTextureToBuffer.call(this, declared, { ...to, buffer }, size);
         record.steps.push((again) =>
-          again.copyTextureToBuffer(textures.forReplay(fromCopy), { ...toCopy, buffer }, sizeCopy),
+          again.copyTextureToBuffer(textures.forReplay(declared), { ...to, buffer }, size),
         );
       });
       record.transfer(from.texture, range, isFilled);
@@ -105,10 +106,9 @@ export function transferMethods(
       const source = { ...from, texture: usages.source(from.texture) };
       const target = { ...to, texture: usages.target(to.texture) };
       native.copyTextureToTexture.call(this, source, target, size);
-      const [fromCopy, toCopy, sizeCopy] = copyDescriptor([source, target, size] as const);
       const record = recordOf(this);
       record.steps.push((again) =>
-        again.copyTextureToTexture(textures.forReplay(fromCopy), textures.forReplay(toCopy), sizeCopy),
+        again.copyTextureToTexture(textures.forReplay(source), textures.forReplay(target), size),
       );
       record.transfer(from.texture, to.texture, coversTexture(to, size));
     },
@@ -117,7 +117,7 @@ export function transferMethods(
 
 /** Returns whether a copy of this size overwrites a whole texture. */
 export function coversTexture({ texture, ...to }: GPUTexelCopyTextureInfo, size: Extent): boolean {
-  const { width, height = 1, depthOrArrayLayers = 1 } = isIterable(size) ? extentOf(size) : size;
+  const { width, height, depthOrArrayLayers } = extentOf(size);
   return (
     texture.mipLevelCount === 1 &&
     (to.aspect ?? "all") === "all" &&
@@ -127,19 +127,22 @@ export function coversTexture({ texture, ...to }: GPUTexelCopyTextureInfo, size:
   );
 }
 
+function isShort(rest: ShortCopy | LongCopy): rest is ShortCopy {
+  return typeof rest[0] === "object";
+}
+
 /**
  * Returns the range of a command's offset and size. The default size reaches to the end of the
  * buffer.
  */
-function rangeIn(buffer: GPUBuffer, offset: unknown = 0, size?: unknown): BufferRange {
-  const start = Number(offset);
-  return { buffer, offset: start, size: size === undefined ? buffer.size - start : Number(size) };
+function rangeIn(buffer: GPUBuffer, offset = 0, size = buffer.size - offset): BufferRange {
+  return { buffer, offset, size };
 }
 
 /**
  * Returns an explicit size to pass on, as the device's buffer may be larger than the program's. An
  * invalid size stays as it is.
  */
-function explicit({ size }: BufferRange, asked: unknown): number | undefined {
-  return size >= 0 ? size : (asked as number | undefined);
+function explicit({ size }: BufferRange, asked: number | undefined): number | undefined {
+  return size >= 0 ? size : asked;
 }

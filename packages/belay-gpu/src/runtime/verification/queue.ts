@@ -8,7 +8,6 @@ import type { Commands } from "../recording/commands.ts";
 import type { DispatchUse } from "../recording/dispatchUse.ts";
 import { coversTexture } from "../recording/transfers.ts";
 import { flags, isIterable, proxyOf } from "../webgpu/nativeObjects.ts";
-import { copyDescriptor } from "../webgpu/replayStep.ts";
 import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import type { Journal } from "./journal.ts";
 import type { MappingGate } from "./mappingGate.ts";
@@ -120,9 +119,8 @@ export function hardenedQueue({
         const view = ArrayBuffer.isView(data)
           ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
           : new Uint8Array(data);
-        const [toCopy, layoutCopy, sizeCopy] = copyDescriptor([declared, layout, size] as const);
         const bytes = view.slice();
-        return () => native.writeTexture(toCopy, bytes, layoutCopy, sizeCopy);
+        return () => native.writeTexture(declared, bytes, layout, size);
       });
     },
     copyExternalImageToTexture: (...args: Parameters<GPUQueue["copyExternalImageToTexture"]>): undefined => {

@@ -23,10 +23,9 @@ import type { PipelineVariant } from "../pipelines/pipelineRecord.ts";
 import type { ProtectedPipelines } from "../pipelines/pipelines.ts";
 import type { Kernels, ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import type { ShadowBuffers } from "../pipelines/shadowBuffers.ts";
-import { makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
+import { makeSilently } from "../webgpu/nativeObjects.ts";
 import { Overlay } from "../webgpu/overlay.ts";
 import { PassCommands, type SetGroup, type SetGroups } from "../webgpu/passCommands.ts";
-import { copyArguments } from "../webgpu/replayStep.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import { type CheckResult, isHashed } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
@@ -101,7 +100,7 @@ export class StoreSearch {
         stateOf(this).pipeline = pipeline;
       },
       setBindGroup(index: number, group: GPUBindGroup | null | undefined, ...offsets: unknown[]): undefined {
-        stateOf(this).groups[index] = { group: group ?? null, offsets: copyArguments(offsets) };
+        stateOf(this).groups[index] = { group: group ?? null, offsets };
       },
       dispatchWorkgroups(x, y = 1, z = 1) {
         dispatch(stateOf(this), [x, y, z]);
@@ -216,11 +215,7 @@ export class StoreSearch {
     const doubled = doubling === undefined ? undefined : constants[doubling];
     if (isPatient) constants[patience] = longPatience;
     if (doubling !== undefined && !substitute.interGroup) delete constants[doubling];
-    const compute = {
-      ...membersOf(descriptor.compute),
-      module: substitute.module,
-      constants,
-    };
+    const compute = { ...descriptor.compute, module: substitute.module, constants };
     const making = this.#device.createComputePipelineAsync({ ...descriptor, compute });
     const pipeline = await making.catch(() => undefined);
     if (!pipeline) return undefined;

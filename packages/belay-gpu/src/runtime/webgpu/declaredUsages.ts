@@ -1,8 +1,7 @@
 import type { BindingKind } from "../../compiler/contract.ts";
 import type { ErrorScopes } from "./errorScopes.ts";
-import { flags, isBufferUsage, isTextureUsage, makeSilently, membersOf } from "./nativeObjects.ts";
+import { flags, isBufferUsage, isTextureUsage, makeSilently } from "./nativeObjects.ts";
 import { Overlay } from "./overlay.ts";
-import { copyDescriptor } from "./replayStep.ts";
 import {
   type GpuResource,
   isMapMode,
@@ -91,7 +90,7 @@ export class DeclaredUsages {
     const hidden = isMappable ? 0 : copies | (isRead || isVerified ? flags.bufferStorage : 0);
     if (hidden === 0 && !isVerified) return this.#device.createBuffer(descriptor);
     const made = this.#device.createBuffer({
-      ...membersOf(descriptor),
+      ...descriptor,
       usage: usage | hidden,
       size: allocated ?? size,
     });
@@ -111,10 +110,9 @@ export class DeclaredUsages {
     const isCopyable = isTextureUsage(usage) && (usage & flags.transientAttachment) === 0;
     if (!this.#uses.copies || !isCopyable) return this.#device.createTexture(descriptor);
     const hidden = flags.textureCopySrc | flags.textureCopyDst;
-    const declared = copyDescriptor(descriptor);
     const made = this.#scopes.make(
-      () => this.#device.createTexture({ ...membersOf(descriptor), usage: usage | hidden }),
-      () => this.#device.createTexture(declared),
+      () => this.#device.createTexture({ ...descriptor, usage: usage | hidden }),
+      () => this.#device.createTexture(descriptor),
     );
     this.#usages.attach(made, usage);
     this.#views.attach(made, undefined);

@@ -99,16 +99,6 @@ export function isIterable(value: unknown): value is Iterable<unknown> {
 }
 
 /**
- * Returns the members of a descriptor, inherited ones included. WebGPU reads them by name, so a
- * buffer or an instance of a class is a valid descriptor too.
- */
-export function membersOf<T extends object>(descriptor: T): T {
-  const members: Partial<T> = {};
-  for (const name in descriptor) members[name] = descriptor[name];
-  return members as T;
-}
-
-/**
  * Returns whether the class itself has a method of this name. Such methods look up the overlaid
  * members of each object.
  */

@@ -1,5 +1,5 @@
 import { dataOf, dataOn } from "./attachedData.ts";
-import { isIterable, makeSilently, membersOf } from "./nativeObjects.ts";
+import { isIterable, makeSilently } from "./nativeObjects.ts";
 
 /**
  * Creates an object of each class that the device finds invalid. Each rejected creation has an
@@ -147,6 +147,6 @@ export class Owners {
     if (name === undefined) return this.accept(value);
     const member: unknown = Reflect.get(value, name);
     const accepted = this.#acceptAt(member, rest);
-    return accepted === member ? value : { ...membersOf(value), [name]: accepted };
+    return accepted === member ? value : { ...value, [name]: accepted };
   }
 }

@@ -7,30 +7,16 @@ export type AnyMethod = (...args: unknown[]) => undefined;
 export const noOffsets: readonly unknown[] = [];
 
 /**
- * Copies arguments of a command, such as dynamic offsets. The program may change its arrays and
- * buffers later.
+ * Copies arguments of a command that are data, such as an array of dynamic offsets, as the program
+ * may change its memory later. Descriptors and lists are copies already: they were converted.
  */
 export function copyArguments(args: readonly unknown[]): readonly unknown[] {
   return args.length === 0 ? noOffsets : args.map(copyArgument);
 }
 
 function copyArgument(given: unknown): unknown {
-  if (Array.isArray(given)) return [...given];
   if (given instanceof DataView)
     return new DataView(given.buffer.slice(given.byteOffset, given.byteOffset + given.byteLength));
   const isBytes = typeof given === "object" && given !== null && "byteLength" in given;
   return isBytes ? (given as Uint8Array | ArrayBuffer).slice(0) : given;
-}
-
-/**
- * Copies a descriptor: plain objects and lists are copied, all other values are shared. Reads
- * members from accessors of a prototype, as WebGPU does.
- */
-export function copyDescriptor<T>(value: T): T {
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(copyDescriptor) as T;
-  if (Object.getPrototypeOf(value) !== Object.prototype && Symbol.iterator in value)
-    return [...(value as unknown as Iterable<unknown>)].map(copyDescriptor) as T;
-  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, copyDescriptor(member)])) as T;
 }

@@ -1,7 +1,6 @@
 import { flags, makeSilently } from "./nativeObjects.ts";
 import { Overlay } from "./overlay.ts";
 import type { Owners } from "./owners.ts";
-import { copyDescriptor } from "./replayStep.ts";
 
 /** A resource that GPU work reads or writes. */
 export type GpuResource = GPUBuffer | GPUTexture;
@@ -57,11 +56,14 @@ export function isMapMode({ usage }: GPUBuffer, mode: number): boolean {
 }
 
 /** Returns whether these are valid arguments of `mapAsync`. */
-export function isMappable(buffer: GPUBuffer, mode: number, offset = 0, asked?: number): boolean {
-  const start = Math.trunc(offset);
-  const size = asked === undefined ? buffer.size - start : Math.trunc(asked);
-  const isAligned = start % 8 === 0 && size % 4 === 0;
-  return isMapMode(buffer, mode) && isAligned && start >= 0 && size >= 0 && start + size <= buffer.size;
+export function isMappable(
+  buffer: GPUBuffer,
+  mode: number,
+  offset = 0,
+  size = buffer.size - offset,
+): boolean {
+  const isAligned = offset % 8 === 0 && size % 4 === 0;
+  return isMapMode(buffer, mode) && isAligned && size >= 0 && offset + size <= buffer.size;
 }
 
 /** Returns the descriptor of a texture with the same properties for copies and passes. */
@@ -92,7 +94,7 @@ export class Textures {
     return {
       createView(descriptor) {
         const view = native.createView.call(this, descriptor);
-        views.set(view, { texture: this, descriptor: copyDescriptor(descriptor) });
+        views.set(view, { texture: this, descriptor });
         return owners.own("textureView", view);
       },
     };

@@ -24,7 +24,7 @@ export function texelRange(
   { texture, aspect = "all" }: GPUTexelCopyTextureInfo,
   size: GPUExtent3D | GPUExtent3DStrict,
 ): TexelRange {
-  const { width, height = 1, depthOrArrayLayers: images = 1 } = isIterable(size) ? extentOf(size) : size;
+  const { width, height, depthOrArrayLayers: images } = extentOf(size);
   const block = blockOf(texture.format, aspect);
   const rowBytes = Math.ceil(width / block.width) * block.bytes;
   const rows = Math.ceil(height / block.height);
@@ -62,11 +62,9 @@ function texelBytes(format: GPUTextureFormat, aspect: GPUTextureAspect): number 
   return (channels!.length * Number(bits)) / 8;
 }
 
-export function extentOf(size: Iterable<number>): GPUExtent3DDict {
-  const [width = 0, height = 1, depthOrArrayLayers = 1] = size;
+/** Returns the size of a copy, given as a list or as a dictionary. */
+export function extentOf(size: GPUExtent3D | GPUExtent3DStrict): Required<GPUExtent3DDict> {
+  const [width = 0, height = 1, depthOrArrayLayers = 1] =
+    Symbol.iterator in size ? size : [size.width, size.height, size.depthOrArrayLayers];
   return { width, height, depthOrArrayLayers };
-}
-
-export function isIterable(size: GPUExtent3D | GPUExtent3DStrict): size is Iterable<number> {
-  return Symbol.iterator in size;
 }
