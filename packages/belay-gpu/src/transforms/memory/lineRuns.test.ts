@@ -3,16 +3,10 @@ import { checkedKernel, flat } from "../../../../../test/support/wgsl/checkedKer
 import type { Statement } from "../../wgsl/ast.ts";
 import { printStatement } from "../../wgsl/printer.ts";
 import { quote } from "../../wgsl/quote.ts";
-import { LineRuns } from "./lineRuns.ts";
 
 /** Lines of 16 bytes, of which each lane accesses four. The kernel assigns elements of `a`. */
 function lineRuns(body: string) {
-  const { names, granules, access, assignments } = checkedKernel(body, {
-    memory: "secded128",
-    pieceBytes: 4,
-  });
-  const { sums, findings } = granules;
-  const runs = new LineRuns(names, { sums, access, findings, arena: "read_write" });
+  const { runs, assignments } = checkedKernel(body, { memory: "secded128", pieceBytes: 4 });
   const elements = assignments.map(({ target, value }) => {
     if (target?.kind !== "index") throw new Error("the kernel assigns elements");
     return { target, index: target.index, value };

@@ -3,18 +3,16 @@ import { checkedKernel, flat } from "../../../../../test/support/wgsl/checkedKer
 import type { Expression, LetStatement, Statement } from "../../wgsl/ast.ts";
 import { printExpression, printStatement } from "../../wgsl/printer.ts";
 import { quote } from "../../wgsl/quote.ts";
-import { LineRuns } from "./lineRuns.ts";
 import { ReexecutableRegions } from "./reexecutableRegion.ts";
 import { SpeculativeLoads } from "./speculativeLoads.ts";
 
 /** Returns the statements of a block, in which loads of `a` are speculative. */
 function block(body: string) {
-  const { program, names, granules, access, main } = checkedKernel(`var sum = 0u; ${body}`);
+  const { program, names, granules, runs, main } = checkedKernel(`var sum = 0u; ${body}`);
   const isLoad = (each: Expression) => each.kind === "index" && printExpression(each).startsWith("a[");
-  const { sums, findings } = granules;
   const loads = new SpeculativeLoads(program, names, {
-    lines: new LineRuns(names, { sums, access, findings, arena: "read_write" }),
-    findings,
+    lines: runs,
+    findings: granules.findings,
     replays: new ReexecutableRegions(program, {
       isLoad,
       isFixed: () => false,
