@@ -14,7 +14,7 @@ export function typeOf(text: string): Type {
   return program.declaredTypeOf(variable);
 }
 
-/** Returns code that accesses granules of this size by `load(number)` and `store(number, words)`. */
+/** Returns code that accesses granules of this size by functions `load` and `store`. */
 export function granuleCode(granuleBytes: number): GranuleCode {
   let names = 0;
   return {
