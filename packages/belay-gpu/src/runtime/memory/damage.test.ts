@@ -278,3 +278,16 @@ describe("a kernel that loads damaged memory", () => {
     device.destroy();
   });
 });
+
+it("refuses results of damaged data that is destroyed before the check, whatever takes its place", async () => {
+  for (const takesPlace of [false, true]) {
+    const program = await newProgram({ memory: "secded128", redundancy: "none", onFault: "throw" });
+    program.step();
+    program.device.belay.flip(program.input, 4, 3);
+    program.step();
+    const { label, size, usage } = program.input;
+    program.input.destroy();
+    if (takesPlace) program.device.createBuffer({ label, size, usage });
+    await expect(program.read()).rejects.toBeInstanceOf(MemoryFaultError);
+  }
+});

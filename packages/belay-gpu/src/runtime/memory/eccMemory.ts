@@ -37,14 +37,13 @@ import { ProtectedBuffers } from "./protectedBuffers.ts";
 import { type Doubts, RestingData } from "./restingData.ts";
 import { describeUnprotected, UnprotectedBufferError } from "./unprotectedBuffer.ts";
 
-const noDoubts: Doubts = new Map();
-
 type Checks = NonNullable<MemorySummary["checks"]>;
 
 /** The protected memory of a device, with check words for each granule of each protected buffer. */
 export class EccMemory implements MemoryProtection {
   readonly canFindDamage = true;
   readonly mappedWrites = new Signal<BufferRange>();
+  readonly trustEnded = new Signal();
   /** True if a buffer that cannot have check words is an error. */
   readonly #strict: boolean;
   readonly #buffers: ProtectedBuffers;
@@ -140,6 +139,11 @@ export class EccMemory implements MemoryProtection {
     } else if (owner && (owner.mapped || mappedAtCreation)) {
       this.#mappings.attach(owner, mappedAtCreation);
     }
+  }
+
+  leave(buffer: GPUBuffer): void {
+    const owner = this.#buffers.of(buffer);
+    if (owner) this.#verifyTrusted(owner);
   }
 
   verifyMapping(buffer: GPUBuffer): Promise<void> {
@@ -283,6 +287,7 @@ export class EccMemory implements MemoryProtection {
     resting?.change(owner, () => {
       this.#commands.submit((point) => this.#words.verify(point, allOf(owner)));
       resting.verifies(owner);
+      this.trustEnded.emit();
     });
   }
 
@@ -294,14 +299,20 @@ export class EccMemory implements MemoryProtection {
     return this.#buffers.failed;
   }
 
-  takeDoubts(isContinued: boolean): Doubts {
-    return this.#resting?.takeDoubts(isContinued) ?? noDoubts;
+  beginCheck(check: number): Doubts {
+    this.#buffers.beginCheck(check);
+    return this.#resting?.beginCheck(check) ?? { check, buffers: new Map() };
   }
 
-  read(snapshot: ReportSnapshot, doubts: Doubts): Damaged {
+  continueCheck(check: number): Doubts {
+    return this.#resting?.continueCheck(check) ?? { check, buffers: new Map() };
+  }
+
+  read(snapshot: ReportSnapshot, doubts: Doubts, settled: number): Damaged {
     const words = snapshot(this.#slot);
     this.#sums.read(words.subarray(reportWords.total));
-    return this.#log.read(words, doubts);
+    this.#buffers.forgetBefore(doubts.check);
+    return this.#log.read(words, doubts, settled);
   }
 
   readKernel(words: Uint32Array, kernel: string): KernelDamaged {
@@ -318,8 +329,9 @@ export class EccMemory implements MemoryProtection {
 
   scrub(owners: Iterable<ProtectedBuffer> = this.#buffers): void {
     // The device rejects commands with a buffer that is mapped. The host has its contents then.
-    const kept = [...owners].filter(({ mapped, buffer }) =>
-      mapped ? mapped === "read" : buffer.mapState === "unmapped",
+    const kept = [...owners].filter(
+      ({ mapped, buffer }) =>
+        this.#buffers.of(buffer) && (mapped ? mapped === "read" : buffer.mapState === "unmapped"),
     );
     if (kept.length === 0) return;
     this.#log.scrubs++;
@@ -330,6 +342,11 @@ export class EccMemory implements MemoryProtection {
         this.#resting?.verifies(owner);
       }
     });
+  }
+
+  correctRestored(owners: readonly ProtectedBuffer[]): void {
+    this.scrub(owners);
+    for (const owner of owners) this.#resting?.change(owner);
   }
 
   accept(places: Iterable<BufferRange>): void {

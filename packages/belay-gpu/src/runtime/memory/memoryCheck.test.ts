@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { testDevices } from "../../../../../test/support/devices/testDevices.ts";
 import { ProtectionError } from "../context/coverage.ts";
-import { MemoryFaultError } from "../context/memoryFault.ts";
+import { MemoryFaultError, type SuspectResults } from "../context/memoryFault.ts";
 import { type Policy, refuseConflicts, resolvePolicy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";
@@ -270,6 +270,26 @@ describe("scrubs", () => {
     expect(told).toContain("recovery");
   });
 
+  it.each(["recover", "throw"] as const)(
+    "find the wrong data of work that was submitted while an earlier check found it: %s",
+    async (onFault) => {
+      const { device, weights, record, read, recordOther } = await newProgram({
+        ...scrubs,
+        onFault,
+        kernels: { other: { memoryCheck: "loads" } },
+      });
+      device.queue.submit([record(0, 1)]);
+      expect(await read()).toEqual([11]);
+      device.belay.flip(weights, 0, 1);
+      device.queue.submit([recordOther()]);
+      const checked = device.queue.onSubmittedWorkDone();
+      device.queue.submit([record(0, 1)]);
+      await checked;
+      if (onFault === "recover") expect(await read()).toEqual([11]);
+      else await expect(read()).rejects.toBeInstanceOf(MemoryFaultError);
+    },
+  );
+
   it("refuse what such work computed where it cannot run again, and not the corrected data", async () => {
     const { device, weights, record, read, run } = await newProgram({ ...scrubs, onFault: "throw" });
     expect(await run()).toEqual([11]);
@@ -315,6 +335,71 @@ describe("scrubs", () => {
     await device.belay.scrub();
     expect(told).toContain("suspectResults");
   });
+
+  it.each(["recover", "throw"] as const)(
+    "never release what a flip reached in a buffer that is destroyed before the read: %s",
+    async (onFault) => {
+      for (const mask of [1 << 22, 3]) {
+        const { device, weights, told, record, read, run } = await newProgram({ ...scrubs, onFault });
+        expect(await run()).toEqual([11]);
+        device.belay.flip(weights, 28, mask);
+        device.queue.submit([record(0, 1)]);
+        weights.destroy();
+        const again = device.createBuffer({ label: "again", size: 4 * SIZE, usage: STORAGE | COPY_DST });
+        if (mask === 3 || onFault === "throw") await expect(read()).rejects.toBeInstanceOf(MemoryFaultError);
+        else expect(await read()).toEqual([11]);
+        expect(told[0]).toBe("suspectResults");
+        again.destroy();
+      }
+    },
+  );
+
+  it("tell of released results when the buffer is destroyed, with nothing else running", async () => {
+    for (const mask of [1, 3]) {
+      const { device, weights, told, run } = await newProgram(scrubs);
+      expect(await run()).toEqual([11]);
+      device.belay.flip(weights, 28, mask);
+      const found = new Promise<SuspectResults>((resolve) =>
+        device.belay.addEventListener("suspectResults", ({ detail }) => resolve(detail)),
+      );
+      weights.destroy();
+      const { errors } = await found;
+      expect(errors.map(({ buffer }) => buffer)).toEqual(["weights"]);
+      expect(told[0]).toBe("suspectResults");
+    }
+  });
+
+  it("run work again that is not released when another buffer is destroyed", async () => {
+    const { device, weights, first, told, record, read, run } = await newProgram(scrubs);
+    expect(await run()).toEqual([11]);
+    await device.belay.scrub();
+    device.belay.flip(weights, 28, 1 << 22);
+    device.queue.submit([record(0, 1)]);
+    first.destroy();
+    await device.belay.scrub();
+    expect(await read()).toEqual([11]);
+    expect(told).toEqual(["recovery"]);
+  });
+
+  it.each(["a kernel", "a write", "a copy", "a clear"] as const)(
+    "run work again when a part of its data changes later, by %s",
+    async (change) => {
+      const { device, weights, first, told, record, recordOther, read } = await newProgram(scrubs);
+      device.queue.submit([record(0, 1)]);
+      await read();
+      await device.belay.scrub();
+      device.belay.flip(weights, 28, 1 << 22);
+      device.queue.submit([record(0, 1)]);
+      const encoder = device.createCommandEncoder();
+      if (change === "a kernel") device.queue.submit([recordOther(first, weights)]);
+      if (change === "a write") device.queue.writeBuffer(weights, 16, Uint32Array.of(7));
+      if (change === "a copy") encoder.copyBufferToBuffer(first, 0, weights, 0, 16);
+      if (change === "a clear") encoder.clearBuffer(weights, 0, 16);
+      device.queue.submit([encoder.finish()]);
+      expect(await read()).toEqual([11]);
+      expect(told).toEqual(["recovery"]);
+    },
+  );
 
   it("happen at intervals, with nothing else running", async () => {
     const { device, weights, told, run } = await newProgram({ ...scrubs, scrubIntervalMs: 20 });

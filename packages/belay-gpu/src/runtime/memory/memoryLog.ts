@@ -16,6 +16,15 @@ export interface Damage {
   readonly isCorrected?: true;
 }
 
+/** Damage in a buffer that is known. */
+type PlacedDamage = Damage & { readonly owner: ProtectedBuffer };
+
+/** A corrected granule that work had trusted, up to the work of the check with this number. */
+interface TrustedError {
+  readonly damage: Damage;
+  readonly last: number;
+}
+
 /** Returns the first error of each granule. Errors in buffers that no longer exist are all kept. */
 export function distinct(damage: readonly Damage[]): readonly Damage[] {
   const known = new Map<ProtectedBuffer, Set<number | null>>();
@@ -106,6 +115,8 @@ export class MemoryLog {
   #corrected = 0;
   #uncorrectable = 0;
   #correctedLoads = 0;
+  /** The errors that the work of later checks had trusted, too. */
+  #later: readonly TrustedError[] = [];
 
   constructor(
     scheme: MemoryCode,
@@ -136,31 +147,39 @@ export class MemoryLog {
 
   /**
    * Reads the report of Belay's own kernels. Emits an event for corrected granules, and returns the
-   * damaged ones. Corrected granules that work of this check loaded before count as damaged, too.
-   * Emits an event if results that may be released depend on a wrong granule.
+   * damaged ones. Corrected granules count as damaged, too, if work after the `settled` check
+   * loaded them before. Emits an event if results of earlier work depend on a wrong granule.
    */
-  read(words: Uint32Array, doubts: Doubts): Damaged {
+  read(words: Uint32Array, { check, buffers }: Doubts, settled: number): Damaged {
     const corrected = memoryFindings(words, "corrected");
     const places = this.#damageIn(corrected, null);
     this.#recordCorrected(corrected.count, places);
     const uncorrectable = memoryFindings(words, "uncorrectable");
     const damage = this.#damageIn(uncorrectable, null);
     this.#recordDamaged(uncorrectable.count, damage);
-    const late = lateIn({ count: corrected.count, places }, doubts);
-    this.#tellReleased([...late, ...damage], doubts);
-    const loaded = late.filter(({ owner }) => owner && doubts.get(owner)?.isCurrent);
+    const late = inDoubt(corrected.count, places, buffers);
+    const lost = inDoubt(uncorrectable.count, damage, buffers);
+    this.#tellReleased([...late, ...lost], buffers, settled);
+    const trusted = late.map(
+      (each): TrustedError => ({
+        damage: { ...each, isCorrected: true },
+        last: buffers.get(each.owner)!.last,
+      }),
+    );
+    const unsettled = [...this.#later, ...trusted].filter(({ last }) => last > settled);
+    this.#later = unsettled.filter(({ last }) => last > check);
     return {
-      count: uncorrectable.count + loaded.length,
-      damage: [...damage, ...loaded.map((each) => ({ ...each, isCorrected: true as const }))],
+      count: uncorrectable.count + unsettled.length,
+      damage: [...damage, ...unsettled.map((each) => each.damage)],
       corrected: { count: corrected.count, places },
     };
   }
 
-  /** Emits an event if work whose results may be released used wrong granules. */
-  #tellReleased(wrong: readonly Damage[], doubts: Doubts): void {
+  /** Emits an event if work up to the `settled` check used wrong granules. */
+  #tellReleased(wrong: readonly PlacedDamage[], doubts: Doubts["buffers"], settled: number): void {
     const used = wrong.flatMap(({ error, owner }) => {
-      const doubt = owner && doubts.get(owner);
-      return doubt?.isReleased ? [{ error, doubt }] : [];
+      const doubt = doubts.get(owner)!;
+      return doubt.first <= settled ? [{ error, doubt }] : [];
     });
     if (used.length === 0) return;
     const milliseconds = Math.max(...used.map(({ doubt }) => doubt.milliseconds));
@@ -264,12 +283,17 @@ function errorIn({ buffer, granuleBytes }: ProtectedBuffer, granule?: number): M
 }
 
 /**
- * Returns the corrected granules of buffers in doubt. If some are not recorded, each such buffer
- * may have one.
+ * Returns the granules of buffers in doubt among `count` granules, of which `places` has those that
+ * are recorded. If some are not, each buffer in doubt may have one.
  */
-function lateIn({ count, places }: Corrected, doubts: Doubts): readonly Damage[] {
-  const known = places.filter(({ owner }) => owner && doubts.has(owner));
-  // Buffers that are destroyed by now are not found any more.
+function inDoubt(
+  count: number,
+  places: readonly Damage[],
+  doubts: Doubts["buffers"],
+): readonly PlacedDamage[] {
+  const isInDoubt = (each: Damage): each is PlacedDamage =>
+    each.owner !== undefined && doubts.has(each.owner);
+  const known = places.filter(isInDoubt);
   if (places.length === count && places.every(({ owner }) => owner)) return known;
   return [...known, ...[...doubts.keys()].map((owner) => ({ owner, error: errorIn(owner) }))];
 }

@@ -115,12 +115,15 @@ export interface DamageDetection {
   readonly slots: readonly ReportSlot[];
   /** The error if the device had no memory for check words, otherwise null. */
   readonly failed: Promise<GPUError | null>;
+  /** Returns the buffers in doubt for the check of all work so far. Numbers of checks increase. */
+  beginCheck(check: number): Doubts;
+  /** Returns the buffers in doubt for a check that began earlier. */
+  continueCheck(check: number): Doubts;
   /**
-   * Returns the buffers in doubt for a check that begins now, or that continues an earlier one.
+   * Reads the reports of Belay's own kernels, for a check with these doubts. The results of all
+   * work up to the `settled` check may be released.
    */
-  takeDoubts(isContinued: boolean): Doubts;
-  /** Reads the reports of Belay's own kernels, for a check with these doubts. */
-  read(snapshot: ReportSnapshot, doubts: Doubts): Damaged;
+  read(snapshot: ReportSnapshot, doubts: Doubts, settled: number): Damaged;
   /** Reads the report of a kernel that checks its memory. */
   readKernel(words: Uint32Array, kernel: string): KernelDamaged;
   /** Returns the granules to treat as damaged if corrections cannot be trusted. */
@@ -132,6 +135,11 @@ export interface DamageDetection {
    * the device.
    */
   scrub(owners?: Iterable<ProtectedBuffer>): void;
+  /**
+   * Corrects buffers whose earlier contents were restored. The outcome is not relied on: work that
+   * trusts one of them verifies it again.
+   */
+  correctRestored(owners: readonly ProtectedBuffer[]): void;
   /**
    * Gives damaged contents matching check words, after they were found wrong and refused. A later
    * write to a part of them does then not report the same damage again.
@@ -150,6 +158,8 @@ export interface MemoryProtection extends CheckWordBindings, CommandGuard, Damag
   readonly report: MemoryReport | undefined;
   /** A signal for each buffer range that the host replaced while it was mapped. */
   readonly mappedWrites: Signal<BufferRange>;
+  /** Emitted when trusted data was verified before it changes or goes. A check tells the outcome. */
+  readonly trustEnded: Signal;
   /**
    * Returns the number of bytes to allocate for a buffer with check words. Undefined if the buffer
    * gets none.
@@ -157,6 +167,8 @@ export interface MemoryProtection extends CheckWordBindings, CommandGuard, Damag
   allocationOf(descriptor: GPUBufferDescriptor): number | undefined;
   /** Gives a new buffer its check words. Throws in strict mode if it cannot have any. */
   protect(buffer: GPUBuffer, descriptor: GPUBufferDescriptor, isAllocated: boolean): void;
+  /** Takes it that the program destroys a buffer. Its destruction may be deferred. */
+  leave(buffer: GPUBuffer): void;
   /** Returns the current range of the check words of a buffer. */
   checksOf(buffer: GPUBuffer): BufferRange | undefined;
   /**

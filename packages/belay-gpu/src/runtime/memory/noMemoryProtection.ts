@@ -12,7 +12,7 @@ const noneCorrected: Corrected = { count: 0, places: [] };
 const undamaged: Damaged = { count: 0, damage: [], corrected: noneCorrected };
 const undamagedByKernel: KernelDamaged = { ...undamaged, owners: new Set(), leavesDoubt: false };
 const nothing: readonly never[] = [];
-const noDoubts: Doubts = new Map();
+const noDoubts: Doubts = { check: 0, buffers: new Map() };
 
 /**
  * The null object of {@link MemoryProtection}, for memory without check words. It encodes commands
@@ -25,6 +25,7 @@ export class NoMemoryProtection implements MemoryProtection {
   readonly failed = Promise.resolve(null);
   readonly report = undefined;
   readonly mappedWrites = new Signal<BufferRange>();
+  readonly trustEnded = new Signal();
 
   lacksChecks(): boolean {
     return false;
@@ -84,7 +85,11 @@ export class NoMemoryProtection implements MemoryProtection {
 
   hostWrite(): undefined {}
 
-  takeDoubts(): Doubts {
+  beginCheck(): Doubts {
+    return noDoubts;
+  }
+
+  continueCheck(): Doubts {
     return noDoubts;
   }
 
@@ -106,6 +111,8 @@ export class NoMemoryProtection implements MemoryProtection {
 
   scrub(): void {}
 
+  correctRestored(): void {}
+
   accept(): void {}
 
   acceptedDamage(): readonly never[] {
@@ -115,6 +122,8 @@ export class NoMemoryProtection implements MemoryProtection {
   allocationOf(): undefined {}
 
   protect(): void {}
+
+  leave(): void {}
 
   checksOf(): undefined {}
 

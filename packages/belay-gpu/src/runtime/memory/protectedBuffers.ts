@@ -26,6 +26,14 @@ interface Allocation {
   readonly owner: WeakRef<ProtectedBuffer>;
 }
 
+/** A buffer that has no check words any more. A report may still name them. */
+interface FormerOwner extends Pick<Allocation, "first" | "words"> {
+  /** Undefined if the buffer was left to the garbage collector. */
+  readonly owner: ProtectedBuffer | undefined;
+  /** The number of the check that covers its last work. */
+  readonly check: number;
+}
+
 /** A protected buffer. Programs may have many, so rarely needed parts are created on first use. */
 class Owner implements ProtectedBuffer {
   readonly buffer: GPUBuffer;
@@ -83,6 +91,9 @@ export class ProtectedBuffers {
   readonly #destroyed = new WeakSet<GPUBuffer>();
   /** Programs may leave buffers to the garbage collector. */
   readonly #collected = new FinalizationRegistry<Allocation>((allocation) => this.#discard(allocation));
+  #former: readonly FormerOwner[] = [];
+  /** The number of the check that covers the work from now on. */
+  #next = 1;
   #mirrorBytes = 0;
   #mirrorsFailed: Promise<GPUError | null> = Promise.resolve(null);
 
@@ -142,11 +153,27 @@ export class ProtectedBuffers {
     }
   }
 
-  /** Returns the existing buffer to which a check word of the arena belongs. */
+  /**
+   * Returns the buffer to which a check word of the arena belongs, according to a report. Undefined
+   * if the word may have belonged to several buffers since the work of the report began.
+   */
   ownerOf(word: number): ProtectedBuffer | undefined {
-    return [...this].find(
-      ({ first, granules }) => first <= word && word < first + granules * this.checkWords,
-    );
+    const isIn = ({ first, words }: Pick<Allocation, "first" | "words">) =>
+      first <= word && word < first + words;
+    const existing = [...this.#allocations.values()].filter(isIn).map(({ owner }) => owner.deref());
+    const former = this.#former.filter(isIn).map(({ owner }) => owner);
+    const [owner, ...others] = [...existing, ...former];
+    return others.length === 0 ? owner : undefined;
+  }
+
+  /** Takes it that the check with this number covers the work so far. */
+  beginCheck(check: number): void {
+    this.#next = check + 1;
+  }
+
+  /** Forgets the destroyed buffers that no report can name from this check on. */
+  forgetBefore(check: number): void {
+    this.#former = this.#former.filter((each) => each.check >= check);
   }
 
   /**
@@ -212,6 +239,7 @@ export class ProtectedBuffers {
     const { first, words, mirror } = allocation;
     if (this.#allocations.get(first) !== allocation) return;
     this.#allocations.delete(first);
+    this.#former = [...this.#former, { first, words, owner: allocation.owner.deref(), check: this.#next }];
     this.arena.release({ first, words });
     if (!mirror) return;
     this.#mirrorBytes -= mirror.size;

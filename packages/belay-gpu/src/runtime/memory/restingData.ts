@@ -1,7 +1,7 @@
 import { allOf, bytesOf, type ProtectedBuffer } from "./granules.ts";
 import type { MemoryState } from "./memoryState.ts";
 
-/** The work that used a buffer without a verification, by the numbers of checks. */
+/** The work that used a buffer without a verification: the numbers of the checks that cover it. */
 interface Trust {
   readonly first: number;
   readonly last: number;
@@ -10,17 +10,17 @@ interface Trust {
 }
 
 /** A buffer that work used before a verification, whose outcome a check reads. */
-export interface Doubt {
+interface Doubt extends Pick<Trust, "first" | "last"> {
   /** The milliseconds since the verification before the work. */
   readonly milliseconds: number;
-  /** True if work of this check used the buffer. */
-  readonly isCurrent: boolean;
-  /** True if work of earlier checks did, so its results may be released. */
-  readonly isReleased: boolean;
 }
 
 /** The buffers in doubt. A check that finds errors in one of them finds them late. */
-export type Doubts = ReadonlyMap<ProtectedBuffer, Doubt>;
+export interface Doubts {
+  /** The number of the check. */
+  readonly check: number;
+  readonly buffers: ReadonlyMap<ProtectedBuffer, Doubt>;
+}
 
 /** Commands that are submitted. */
 interface AdmittedCommands {
@@ -39,9 +39,10 @@ export class RestingData {
   readonly #verifiedAt = new WeakMap<ProtectedBuffer, number>();
   /** The buffers that work has trusted since they were last verified. */
   readonly #trusted = new Map<ProtectedBuffer, Trust>();
-  /** Those that were verified after that, since the latest check began. */
+  /** The buffers that were verified after that, and whose verification no check has read. */
   #doubted = new Map<ProtectedBuffer, Trust>();
-  #checks = 0;
+  /** The number of the check that covers the work from now on. */
+  #next = 1;
 
   constructor(interval: number) {
     this.#interval = interval;
@@ -60,7 +61,7 @@ export class RestingData {
     for (const owner of memory.trusted) {
       if (!this.#isAtRest(owner)) verify(owner);
       const since = this.#verifiedAt.get(owner)!;
-      const use = { first: this.#checks, last: this.#checks, since };
+      const use = { first: this.#next, last: this.#next, since };
       this.#trusted.set(owner, joined(this.#trusted.get(owner), use));
       owner.counts.trustedBytes += bytesOf(allOf(owner)).size;
     }
@@ -68,8 +69,8 @@ export class RestingData {
     for (const owner of written) this.change(owner, () => verify(owner));
   }
 
-  /** Records that a buffer changes next. Calls `verify` before that if work has trusted it. */
-  change(owner: ProtectedBuffer, verify: () => void): void {
+  /** Records that a buffer changes or goes next. Calls `verify` before if work has trusted it. */
+  change(owner: ProtectedBuffer, verify: () => void = () => {}): void {
     if (this.#trusted.has(owner)) verify();
     this.#verifiedAt.delete(owner);
   }
@@ -81,19 +82,20 @@ export class RestingData {
     this.#verifiedAt.set(owner, performance.now());
   }
 
-  /**
-   * Returns the buffers in doubt, for a check that begins now. With `isContinued`, it continues an
-   * earlier one, which may be of any work so far.
-   */
-  takeDoubts(isContinued: boolean): Doubts {
-    const number = this.#checks++;
+  /** Returns the buffers in doubt for the check of all work so far that no earlier check covers. */
+  beginCheck(check: number): Doubts {
+    this.#next = check + 1;
+    return this.continueCheck(check);
+  }
+
+  /** Returns the buffers in doubt for a check that began earlier. */
+  continueCheck(check: number): Doubts {
     const now = performance.now();
-    const doubts = [...this.#doubted].map(([owner, { first, last, since }]): [ProtectedBuffer, Doubt] => [
-      owner,
-      { milliseconds: now - since, isCurrent: isContinued || last === number, isReleased: first < number },
-    ]);
+    const doubts = [...this.#doubted].map(
+      ([owner, { first, last, since }]) => [owner, { first, last, milliseconds: now - since }] as const,
+    );
     this.#doubted = new Map();
-    return new Map(doubts);
+    return { check, buffers: new Map(doubts) };
   }
 
   #doubt(owner: ProtectedBuffer): void {

@@ -29,10 +29,15 @@ export class DeferredDestruction {
   readonly #overlay: Overlay<GpuResource>;
 
   /**
-   * `isNeeded` returns whether unverified work touches a resource. `onDeferred` is called when a
-   * destruction is deferred.
+   * `isNeeded` returns whether unverified work touches a resource. `leaving` is called when the
+   * program destroys a resource, and `onDeferred` when its destruction is deferred.
    */
-  constructor(device: GPUDevice, isNeeded: (resource: GpuResource) => boolean, onDeferred: () => void) {
+  constructor(
+    device: GPUDevice,
+    isNeeded: (resource: GpuResource) => boolean,
+    leaving: (resource: GpuResource) => void,
+    onDeferred: () => void,
+  ) {
     this.#device = device;
     this.#isNeeded = isNeeded;
     const [doomed, isDestroyed] = [this.#doomed, this.isDestroyed];
@@ -40,6 +45,7 @@ export class DeferredDestruction {
     this.#overlay = new Overlay<GpuResource>(
       () => ({
         destroy() {
+          leaving(this);
           if (isNeeded(this) && !isDestroyed(this)) {
             doomed.add(this);
             onDeferred();

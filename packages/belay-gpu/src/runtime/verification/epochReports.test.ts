@@ -25,7 +25,8 @@ function reportsOf(own: readonly unknown[], kernels: readonly Partial<KernelDama
   const [owns, kernelReports] = [[...own], [...kernels]];
   const memory = {
     slots: [{}],
-    takeDoubts: () => new Map(),
+    beginCheck: () => undefined,
+    continueCheck: () => undefined,
     scrub: vi.fn(),
     read: () => owns.shift() ?? clean,
     readKernel: () => ({ ...clean, owners: new Set(), leavesDoubt: false, ...kernelReports.shift() }),
@@ -44,10 +45,8 @@ function reportsOf(own: readonly unknown[], kernels: readonly Partial<KernelDama
     const epoch: Epoch = newEpoch();
     const record = { kernels: new Set([kernel as unknown as ProtectedKernel]) };
     epoch.events.push({ record } as unknown as Epoch["events"][number]);
-    const { damaged } = await reports.scrubSuspects(
-      reports.read([epoch], await reports.takeSnapshot([epoch])),
-    );
-    return damaged;
+    const found = reports.read([epoch], await reports.takeSnapshot([epoch]));
+    return (await reports.scrubSuspects([epoch], found)).damaged;
   };
   return { check, memory };
 }

@@ -31,6 +31,8 @@ export class EpochReports {
   readonly #numbers = new WeakMap<Epoch, number>();
   /** The number of the last check whose corrections may be wrong. */
   #lastInDoubt = 0;
+  /** The number of the last check whose work is not executed any more. */
+  #settled = 0;
 
   constructor({ reports, events }: Pick<RuntimeContext, "reports" | "events">, memory: DamageDetection) {
     this.#arena = reports;
@@ -57,19 +59,23 @@ export class EpochReports {
     if (slots.length === 0) return undefined;
     this.#checks++;
     for (const epoch of epochs) this.#numbers.set(epoch, this.#checks);
-    return this.#take(slots);
+    return this.#take(slots, this.#memory.beginCheck(this.#checks));
   }
 
-  /** Copies reports. The doubts about memory are those of this time. */
-  async #take(slots: Iterable<ReportSlot>, isContinued = false): Promise<ReportSnapshot> {
-    const doubts = this.#memory.takeDoubts(isContinued);
+  /** Copies reports, for a check with these doubts about memory. */
+  async #take(slots: Iterable<ReportSlot>, doubts: Doubts): Promise<ReportSnapshot> {
     const snapshot = await this.#arena.takeSnapshot(slots);
     this.#doubts.set(snapshot, doubts);
     return snapshot;
   }
 
   #readMemory(snapshot: ReportSnapshot): Damaged {
-    return this.#memory.read(snapshot, this.#doubts.get(snapshot)!);
+    return this.#memory.read(snapshot, this.#doubts.get(snapshot)!, this.#settled);
+  }
+
+  /** Returns the number of the latest check of epochs. */
+  #numberOf(epochs: readonly Epoch[]): number {
+    return Math.max(0, ...epochs.map((epoch) => this.#numbers.get(epoch) ?? 0));
   }
 
   /**
@@ -126,10 +132,10 @@ export class EpochReports {
     }
     // Kernels come first, as their errors say more about a granule.
     const all: readonly Damaged[] = [...reports, own];
-    const number = Math.max(...epochs.map((epoch) => this.#numbers.get(epoch) ?? 0));
     return {
       corrected: mergeCorrected(all.map(({ corrected }) => corrected)),
-      isInDoubt: number <= this.#lastInDoubt || reports.some(({ leavesDoubt }) => leavesDoubt),
+      isInDoubt:
+        this.#numberOf(epochs) <= this.#lastInDoubt || reports.some(({ leavesDoubt }) => leavesDoubt),
       kernels: found,
       ...withoutRepetition(all),
       unplaced,
@@ -140,22 +146,24 @@ export class EpochReports {
   /** Takes it that the epochs are not executed any more. */
   settle(epochs: readonly Epoch[]): void {
     for (const sums of sumsOf(epochs).keys()) sums.settle();
+    this.#settled = Math.max(this.#settled, this.#numberOf(epochs));
   }
 
   /**
-   * Scrubs the buffers in which kernels found errors, as kernels do not correct memory. Adds the
-   * findings.
+   * Scrubs the buffers in which kernels of the epochs found errors, as kernels do not correct
+   * memory. Adds the findings.
    *
    * A lane that stores alone to a granule may misjudge its old contents while other lanes store
    * parts of the granule (`Lines`). If it overlooks an error, right data gets a wrong check word. A
    * later check then takes the data for wrong. All corrections up to the scrub therefore count as
    * damage, and their work runs again. This includes epochs that were submitted before the scrub.
    */
-  async scrubSuspects(found: CheckResult): Promise<CheckResult> {
+  async scrubSuspects(epochs: readonly Epoch[], found: CheckResult): Promise<CheckResult> {
     if (found.suspects.size === 0) return this.#believed(found);
     if (found.isInDoubt) this.#lastInDoubt = this.#checks + 1;
     this.#memory.scrub(found.suspects);
-    const snapshot = await this.#take(this.#memory.slots, true);
+    const doubts = this.#memory.continueCheck(this.#numberOf(epochs));
+    const snapshot = await this.#take(this.#memory.slots, doubts);
     const { count, damage, corrected } = this.#readMemory(snapshot);
     return this.#believed({
       ...found,

@@ -80,7 +80,12 @@ export class Journal {
     this.#refuses = refusesFaults(policy);
     this.#recoverable = recovers(policy);
     const isNeeded = (resource: GpuResource) => this.recoverable && this.#isTouched(resource);
-    this.#destruction = new DeferredDestruction(device, isNeeded, () => this.pressure.emit());
+    const leaving = (resource: GpuResource) => {
+      if (!isTexture(resource)) memory.leave(resource);
+    };
+    // Work that the program submits at once is part of the same epoch.
+    const onDeferred = () => queueMicrotask(() => this.pressure.emit());
+    this.#destruction = new DeferredDestruction(device, isNeeded, leaving, onDeferred);
     // No commands can use a buffer while it is mapped.
     memory.mappedWrites.subscribe((range) => {
       this.#recordWrite(range.buffer, range);

@@ -1,7 +1,7 @@
 import type { ReportSnapshot } from "../context/reportArena.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
 import { type CheckResult, isAvoidable, isClean, isHashed, isUndecided } from "./checkResult.ts";
-import type { Epoch } from "./epoch.ts";
+import { type Epoch, touchedBy } from "./epoch.ts";
 import type { EpochReports } from "./epochReports.ts";
 import type { FaultLog } from "./faultLog.ts";
 import type { Journal } from "./journal.ts";
@@ -93,7 +93,7 @@ export class Reexecution {
         () => {
           // Errors that are still in memory are removed first, so that re-executed work does not
           // find them.
-          memory.scrub(epochs.flatMap(({ touched }) => memory.ownersOf(touched)));
+          memory.correctRestored(epochs.flatMap((each) => memory.ownersOf(touchedBy(each))));
           erasing = reports.takeSnapshot([]);
           if (substitution) search.prepareReports(substitution);
         },
@@ -115,7 +115,7 @@ export class Reexecution {
         return { epochs, last, attempts, failure };
       }
       const read = reports.read(epochs, snapshot, { substitutes: substitution?.kernels });
-      const again = await reports.scrubSuspects(read);
+      const again = await reports.scrubSuspects(epochs, read);
       before = substitution;
       comesBack = true;
       // Substitutes whose replicas waited in vain for each other say less than a known fault.

@@ -6,7 +6,7 @@ import type { Refusal } from "../context/recovery.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { Signal } from "../context/signal.ts";
 import { UnverifiedError } from "../context/unverified.ts";
-import type { DamageDetection } from "../memory/memoryProtection.ts";
+import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import type { ResourceRange } from "../webgpu/resources.ts";
 import { blameOf, type CheckResult, errorOf, firstOf, isAvoidable, isClean } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
@@ -61,7 +61,7 @@ export class Verifier {
   readonly settled = new Signal<SettledEpochs>();
   readonly #onFault: OnFault;
   readonly #events: Events;
-  readonly #memory: DamageDetection;
+  readonly #memory: MemoryProtection;
   readonly #reexecution: Reexecution;
   readonly #taints: Taints;
   /** The epochs whose outcome the recovery of an earlier epoch has decided. */
@@ -74,7 +74,7 @@ export class Verifier {
   #giveUps = 0;
   #recoveryMs = 0;
 
-  constructor(context: RuntimeContext, memory: DamageDetection, journal: Journal, search: StoreSearch) {
+  constructor(context: RuntimeContext, memory: MemoryProtection, journal: Journal, search: StoreSearch) {
     const { device, policy, events } = context;
     this.#device = device;
     this.#reports = new EpochReports(context, memory);
@@ -94,6 +94,12 @@ export class Verifier {
       onReplay: () => this.replaying.emit(),
     });
     journal.pressure.subscribe(() => void this.verify());
+    // The signal may come while work is executed again. Only the check of that work may begin then.
+    memory.trustEnded.subscribe(() =>
+      queueMicrotask(() => {
+        if (journal.openEvents === 0) void this.verifyAnyway();
+      }),
+    );
   }
 
   get report(): VerifierReport {
@@ -150,7 +156,10 @@ export class Verifier {
       if (noMemory) return { lost: new UnverifiedError(`no memory for check words: ${noMemory.message}`) };
       const settled = this.#outcomes.get(epoch);
       const execution = settled ? "replaced" : "first";
-      const found = await this.#reports.scrubSuspects(this.#reports.read([epoch], snapshot, { execution }));
+      const found = await this.#reports.scrubSuspects(
+        [epoch],
+        this.#reports.read([epoch], snapshot, { execution }),
+      );
       if (!settled) return await this.#judge(epoch, found);
       // The recovery of an earlier epoch executed this one again. The faults that this one detected
       // before have the same outcome.
