@@ -158,7 +158,7 @@ export interface MemoryProtection extends CheckWordBindings, CommandGuard, Damag
   readonly report: MemoryReport | undefined;
   /** A signal for each buffer range that the host replaced while it was mapped. */
   readonly mappedWrites: Signal<BufferRange>;
-  /** Emitted when trusted data was verified before it changes or goes. A check tells the outcome. */
+  /** Emitted when trusted data was verified before its change or end. A check reads the outcome. */
   readonly trustEnded: Signal;
   /**
    * Returns the number of bytes to allocate for a buffer with check words. Undefined if the buffer
